@@ -1,0 +1,172 @@
+//! The conditions of all objects: their types, their reasons, and how a new set replaces an old one.
+//! Conventions: Kubernetes API conventions, and kstatus, by which GitOps tools judge health.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use std::fmt;
+
+/// Network and node: all is as the spec asks.
+pub const READY: &str = "Ready";
+/// Network: the spec is valid and clashes with nothing.
+pub const ACCEPTED: &str = "Accepted";
+/// Network: its NetworkAttachmentDefinitions are in every selected namespace.
+pub const DEFINITIONS_READY: &str = "DefinitionsReady";
+/// Network: every selected node that is reachable carries it.
+pub const PROGRAMMED: &str = "Programmed";
+/// Network, only while true: work is going on (kstatus).
+pub const RECONCILING: &str = "Reconciling";
+/// Network, only while true: only a person can mend it (kstatus).
+pub const STALLED: &str = "Stalled";
+/// Network, only while true: it is being deleted, and pods still use it.
+pub const DELETION_BLOCKED: &str = "DeletionBlocked";
+/// Node: the agent is connected to Open vSwitch.
+pub const OVS_CONNECTED: &str = "OVSConnected";
+
+/// Reasons, in CamelCase as Kubernetes asks.
+pub mod reason {
+    /// Accepted: nothing is wrong with the spec.
+    pub const VALID: &str = "Valid";
+    /// Accepted: a field breaks a rule.
+    pub const INVALID: &str = "Invalid";
+    /// Accepted: a NetworkAttachmentDefinition of the network's name belongs to somebody else.
+    pub const NAME_CONFLICT: &str = "NameConflict";
+    /// Accepted: an older network has the same bridge on the same node.
+    pub const BRIDGE_CONFLICT: &str = "BridgeConflict";
+    /// DefinitionsReady: all are there.
+    pub const SYNCED: &str = "Synced";
+    /// DefinitionsReady: some are still to be written.
+    pub const SYNCING: &str = "Syncing";
+    /// DefinitionsReady: NetworkAttachmentDefinitions cannot be read, mostly because Multus is not installed.
+    pub const UNAVAILABLE: &str = "Unavailable";
+    /// Ready, Programmed: every selected node that is reachable carries the network.
+    pub const ALL_NODES: &str = "AllNodes";
+    /// Ready, Programmed: no node is selected, so there is nothing to wait for.
+    pub const NO_MATCHING_NODES: &str = "NoMatchingNodes";
+    /// Programmed: nodes are still at work.
+    pub const PENDING: &str = "Pending";
+    /// Ready: seen for the first time.
+    pub const STARTING: &str = "Starting";
+    /// Ready, Programmed: it is being deleted.
+    pub const TERMINATING: &str = "Terminating";
+    /// DeletionBlocked: pods still use the network.
+    pub const IN_USE: &str = "InUse";
+    /// OVSConnected: the agent is connected.
+    pub const CONNECTED: &str = "Connected";
+    /// OVSConnected: no Open vSwitch was ever reached on this node.
+    pub const NEVER_SEEN: &str = "NeverSeen";
+    /// OVSConnected: the connection was lost.
+    pub const DISCONNECTED: &str = "Disconnected";
+    /// A network on a node: somebody else made a bridge of that name.
+    pub const BRIDGE_EXISTS: &str = "BridgeExists";
+    /// Ready of a node: every network is as the spec asks.
+    pub const ALL_PROGRAMMED: &str = "AllProgrammed";
+    /// Ready of a node: at least one network is not.
+    pub const NOT_PROGRAMMED: &str = "NotProgrammed";
+}
+
+/// The status of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// It holds.
+    True,
+    /// It does not.
+    False,
+    /// Nobody knows yet.
+    Unknown,
+}
+
+impl Status {
+    /// As the API spells it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+impl From<bool> for Status {
+    fn from(holds: bool) -> Self {
+        if holds { Self::True } else { Self::False }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// A condition as it was found, before it is known since when it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The type of the condition, one of the constants of this module.
+    pub kind: &'static str,
+    /// Whether it holds.
+    pub status: Status,
+    /// Why, in one word, see [`reason`].
+    pub reason: String,
+    /// Why, for people, and what to do.
+    pub message: String,
+}
+
+impl Finding {
+    /// A finding with these parts.
+    pub fn new(kind: &'static str, status: Status, reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { kind, status, reason: reason.into(), message: message.into() }
+    }
+}
+
+/// The conditions that replace `old`: those of `found` and no others, each with its old transition time where its status did not change.
+pub fn merge(old: &[Condition], found: Vec<Finding>, generation: Option<i64>, now: &Time) -> Vec<Condition> {
+    let since = |finding: &Finding| {
+        let same =
+            |condition: &&Condition| condition.type_ == finding.kind && condition.status == finding.status.as_str();
+        old.iter().find(same).map_or_else(|| now.clone(), |condition| condition.last_transition_time.clone())
+    };
+    let condition = |finding: Finding| Condition {
+        last_transition_time: since(&finding),
+        type_: finding.kind.to_owned(),
+        status: finding.status.as_str().to_owned(),
+        reason: finding.reason,
+        message: finding.message,
+        observed_generation: generation,
+    };
+    found.into_iter().map(condition).collect()
+}
+
+/// The condition of this type.
+pub fn find<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.type_ == kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Time {
+        Time(k8s_openapi::jiff::Timestamp::from_second(second).unwrap())
+    }
+
+    fn ready(status: Status, reason: &str) -> Finding {
+        Finding::new(READY, status, reason, "text")
+    }
+
+    #[test]
+    fn the_transition_time_moves_only_with_the_status() {
+        let first = merge(&[], vec![ready(Status::False, "A")], Some(1), &at(10));
+        let second = merge(&first, vec![ready(Status::False, "B")], Some(2), &at(20));
+        assert_eq!((second[0].last_transition_time.clone(), second[0].reason.as_str()), (at(10), "B"));
+        assert_eq!(second[0].observed_generation, Some(2));
+        let third = merge(&second, vec![ready(Status::True, "B")], Some(2), &at(30));
+        assert_eq!(third[0].last_transition_time, at(30));
+    }
+
+    #[test]
+    fn what_is_not_found_any_more_goes() {
+        let old =
+            merge(&[], vec![ready(Status::True, "A"), Finding::new(STALLED, Status::True, "B", "")], None, &at(1));
+        let new = merge(&old, vec![ready(Status::True, "A")], None, &at(2));
+        assert_eq!(new, old[..1]);
+    }
+}

@@ -1,0 +1,38 @@
+//! The API of usnet: what people write, what the operator answers, and the rules of both.
+//!
+//! Without the feature `api` only the words remain that all programs share (names, limits, engines, one network as a node should have it):
+//! the CNI plugin uses those and links nothing of Kubernetes.
+
+pub mod limits;
+pub mod names;
+pub mod node_network;
+
+#[cfg(feature = "api")]
+pub mod conditions;
+#[cfg(feature = "api")]
+pub mod definition;
+#[cfg(feature = "api")]
+pub mod ipam;
+#[cfg(feature = "api")]
+pub mod manifests;
+#[cfg(feature = "api")]
+pub mod network;
+#[cfg(feature = "api")]
+pub mod node_state;
+#[cfg(feature = "api")]
+mod rules;
+#[cfg(feature = "api")]
+mod schema;
+#[cfg(feature = "api")]
+pub mod validate;
+
+pub use limits::{Mtu, OutOfRange, Queues, VlanTag};
+pub use names::{BridgeName, InvalidName, NetworkName};
+pub use node_network::{Bridge, Engine, NodeNetwork, Phase, Port, PortType, Vlan};
+
+#[cfg(feature = "api")]
+pub use definition::NetworkAttachmentDefinition;
+#[cfg(feature = "api")]
+pub use network::{UserspaceNetwork, UserspaceNetworkSpec, UserspaceNetworkStatus};
+#[cfg(feature = "api")]
+pub use node_state::{UserspaceNodeState, UserspaceNodeStateSpec, UserspaceNodeStateStatus};

@@ -1,0 +1,67 @@
+//! The CRDs as files, as a cluster is given them.
+
+use crate::{UserspaceNetwork, UserspaceNodeState};
+use kube::CustomResourceExt;
+use serde_json::Value;
+
+/// The file that lists the others for kustomize.
+pub const KUSTOMIZATION: &str = "kustomization.yaml";
+const HEADER: &str = "# Made by `cargo run -p usnet-crds --bin crdgen`; edit crds/src instead.\n";
+
+/// A file of `config/crd`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    /// Its name.
+    pub file: String,
+    /// What is in it.
+    pub yaml: String,
+}
+
+/// Why a manifest could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// The schema has no JSON form: a type of this crate is wrong.
+    #[error("cannot write the CRD as JSON")]
+    Json(#[from] serde_json::Error),
+    /// The CRD has no YAML form.
+    #[error("cannot write the CRD as YAML")]
+    Yaml(#[from] serde_yaml::Error),
+}
+
+/// The CRDs as JSON, as the API server should have them.
+///
+/// # Errors
+/// When a schema cannot be written.
+pub fn definitions() -> Result<Vec<Value>, ManifestError> {
+    let definitions = [UserspaceNetwork::crd(), UserspaceNodeState::crd()];
+    definitions.iter().map(|definition| Ok(without_null(serde_json::to_value(definition)?))).collect()
+}
+
+/// All files of `config/crd`.
+///
+/// # Errors
+/// When a schema cannot be written.
+pub fn manifests() -> Result<Vec<Manifest>, ManifestError> {
+    let mut files = Vec::new();
+    let mut kustomization = format!("{HEADER}resources:\n");
+    for definition in definitions()? {
+        let plural = definition.pointer("/spec/names/plural").and_then(Value::as_str).unwrap_or_default();
+        let file = format!("{plural}.yaml");
+        kustomization.push_str(&format!("- {file}\n"));
+        files.push(Manifest { file, yaml: format!("{HEADER}{}", serde_yaml::to_string(&definition)?) });
+    }
+    files.push(Manifest { file: KUSTOMIZATION.to_owned(), yaml: kustomization });
+    Ok(files)
+}
+
+/// Optional fields may be left out but not be `null`: rules in CEL would have to handle a third case that means nothing.
+fn without_null(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let keep = |(key, field): &(String, Value)| !(key == "nullable" && field.is_boolean());
+            Value::Object(fields.into_iter().filter(keep).map(|(key, field)| (key, without_null(field))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(without_null).collect()),
+        other => other,
+    }
+}

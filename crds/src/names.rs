@@ -1,0 +1,163 @@
+//! Names that cannot be wrong: each is checked once, where it enters.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Longest name of a network, in bytes: it is also the name of its NetworkAttachmentDefinition and of files, so it is a DNS label.
+pub const NETWORK_NAME_MAX: usize = 63;
+/// Longest name of an Open vSwitch bridge, in bytes: it names a network device too, and Open vSwitch cuts longer ones off without a word.
+pub const BRIDGE_NAME_MAX: usize = 15;
+/// What a bridge name may look like, as a regular expression that Rust code and the CRD share. Open vSwitch never makes a bridge with `/` in its name,
+/// and gives one with a space or `:` no local port.
+pub const BRIDGE_NAME_PATTERN: &str = "^[a-zA-Z0-9_][a-zA-Z0-9_.-]*$";
+/// Names that Open vSwitch or Linux keep for themselves.
+pub const RESERVED_BRIDGE_NAMES: [&str; 4] = ["all", "default", "lo", "ovs-netdev"];
+
+/// Why a name was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidName {
+    /// The name of a network is not a DNS label.
+    #[error(
+        "network name {0:?} is not a DNS label: use 1 to {NETWORK_NAME_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
+    )]
+    Network(String),
+    /// The name of a bridge has characters or a length that Open vSwitch mishandles.
+    #[error(
+        "bridge name {0:?} cannot be used: use 1 to {BRIDGE_NAME_MAX} letters, digits, '_', '.' and '-', starting with a letter, a digit or '_'"
+    )]
+    Bridge(String),
+    /// The name of a bridge belongs to somebody else.
+    #[error("bridge name {0:?} is reserved by Open vSwitch or Linux: choose another")]
+    ReservedBridge(String),
+}
+
+/// The name of a `UserspaceNetwork`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct NetworkName(String);
+
+/// The name of a bridge in an engine.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BridgeName(String);
+
+impl NetworkName {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl BridgeName {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The bridge of a network that names none: `br-` and the network's name, shortened with a hash of the whole name where it is too long.
+    pub fn default_for(network: &NetworkName) -> Self {
+        let whole = format!("br-{network}");
+        if whole.len() <= BRIDGE_NAME_MAX {
+            return Self(whole);
+        }
+        let start: String = network.as_str().chars().take(5).collect();
+        Self(format!("br-{start}-{:06x}", fnv1a(network.as_str().as_bytes()) & 0xff_ffff))
+    }
+}
+
+/// FNV-1a, 64 bits: small, and the same in every release, which names that are kept on disk and in engines need.
+pub fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn is_dns_label(name: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=NETWORK_NAME_MAX).contains(&name.len())
+        && name.bytes().all(inner)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+}
+
+fn is_bridge_name(name: &str) -> bool {
+    let first = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    (1..=BRIDGE_NAME_MAX).contains(&name.len())
+        && name.bytes().next().is_some_and(first)
+        && name.bytes().all(|byte| first(byte) || byte == b'.' || byte == b'-')
+}
+
+impl TryFrom<String> for NetworkName {
+    type Error = InvalidName;
+    fn try_from(name: String) -> Result<Self, InvalidName> {
+        if is_dns_label(&name) { Ok(Self(name)) } else { Err(InvalidName::Network(name)) }
+    }
+}
+
+impl TryFrom<String> for BridgeName {
+    type Error = InvalidName;
+    fn try_from(name: String) -> Result<Self, InvalidName> {
+        if !is_bridge_name(&name) {
+            return Err(InvalidName::Bridge(name));
+        }
+        if RESERVED_BRIDGE_NAMES.contains(&name.as_str()) {
+            return Err(InvalidName::ReservedBridge(name));
+        }
+        Ok(Self(name))
+    }
+}
+
+macro_rules! text_conversions {
+    ($($name:ty),*) => {$(
+        impl std::str::FromStr for $name {
+            type Err = InvalidName;
+            fn from_str(name: &str) -> Result<Self, InvalidName> {
+                Self::try_from(name.to_owned())
+            }
+        }
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.0
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(&self.0)
+            }
+        }
+    )*};
+}
+text_conversions!(NetworkName, BridgeName);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_names_are_dns_labels() {
+        for good in ["a", "blue", "blue-2", &"a".repeat(63)] {
+            assert!(good.parse::<NetworkName>().is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "a-", "Blue", "a.b", "a/b", &"a".repeat(64)] {
+            assert!(bad.parse::<NetworkName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn bridge_names_are_those_that_open_vswitch_handles() {
+        for good in ["br0", "br-blue", "_x", "a.b", &"b".repeat(15)] {
+            assert!(good.parse::<BridgeName>().is_ok(), "{good}");
+        }
+        for bad in ["", "b/r", "-br", "b r", "b:r", "brü", ".", "..", "%d", "all", "ovs-netdev", &"b".repeat(16)] {
+            assert!(bad.parse::<BridgeName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_default_bridge_name_fits_and_tells_long_networks_apart() {
+        let bridge = |network: &str| BridgeName::default_for(&network.parse().unwrap()).to_string();
+        assert_eq!(bridge("blue"), "br-blue");
+        assert_eq!(bridge("exactlytwelv"), "br-exactlytwelv");
+        let (one, other) = (bridge("a-rather-long-name-1"), bridge("a-rather-long-name-2"));
+        assert_ne!(one, other);
+        assert!(one.parse::<BridgeName>().is_ok() && one.len() == BRIDGE_NAME_MAX, "{one}");
+    }
+}

@@ -1,0 +1,97 @@
+//! The rules of `UserspaceNetwork` in CEL, the language that the API server runs. `validate` holds the same rules in Rust;
+//! both take their limits from `limits` and `names`, and one table of cases tests both.
+
+use crate::names::{BRIDGE_NAME_MAX, BRIDGE_NAME_PATTERN, NETWORK_NAME_MAX, RESERVED_BRIDGE_NAMES};
+use crate::{Mtu, Queues, VlanTag};
+use kube::core::{Message, Rule};
+
+fn rule(expression: impl Into<String>, message: impl Into<String>) -> Rule {
+    Rule::new(expression).message(Message::Message(message.into()))
+}
+
+fn range(what: &str, minimum: u16, maximum: u16) -> Rule {
+    rule(
+        format!("self >= {minimum} && self <= {maximum}"),
+        format!("{what} is out of range: use {minimum} to {maximum}"),
+    )
+}
+
+/// The API server allows dots in names of custom resources; everything else of a DNS label it checks itself.
+pub(crate) fn network_name() -> Rule {
+    rule(
+        format!("!self.metadata.name.contains('.') && size(self.metadata.name) <= {NETWORK_NAME_MAX}"),
+        format!("metadata.name is not a DNS label: use at most {NETWORK_NAME_MAX} lower-case letters, digits and '-'"),
+    )
+}
+
+/// The ports of running pods cannot move from one engine to another.
+pub(crate) fn engine_immutable() -> Rule {
+    rule("self == oldSelf", "engine cannot change: make a new network and move the pods to it")
+}
+
+pub(crate) fn bridge_name_immutable() -> Rule {
+    rule(
+        "has(self.name) == has(oldSelf.name) && (!has(self.name) || self.name == oldSelf.name)",
+        "bridge.name cannot be changed, added or removed: make a new network and move the pods to it",
+    )
+}
+
+pub(crate) fn bridge_name() -> Rule {
+    rule(
+        format!("size(self) <= {BRIDGE_NAME_MAX} && self.matches('{BRIDGE_NAME_PATTERN}')"),
+        format!("use 1 to {BRIDGE_NAME_MAX} letters, digits, '_', '.' and '-', starting with a letter, a digit or '_'"),
+    )
+}
+
+pub(crate) fn bridge_name_not_reserved() -> Rule {
+    let names = RESERVED_BRIDGE_NAMES.map(|name| format!("'{name}'")).join(", ");
+    rule(format!("!(self in [{names}])"), "the name is reserved by Open vSwitch or Linux: choose another")
+}
+
+pub(crate) fn mtu() -> Rule {
+    range("MTU", Mtu::MINIMUM, Mtu::MAXIMUM)
+}
+
+pub(crate) fn queues() -> Rule {
+    range("number of queues", Queues::MINIMUM, Queues::MAXIMUM)
+}
+
+pub(crate) fn vlan_tag() -> Rule {
+    range("VLAN tag", VlanTag::MINIMUM, VlanTag::MAXIMUM)
+}
+
+pub(crate) fn selector() -> Rule {
+    rule(
+        "!has(self.matchExpressions) || self.matchExpressions.all(e, (e.operator in ['In', 'NotIn']) == (has(e.values) && size(e.values) > 0))",
+        "matchExpressions: In and NotIn need values; Exists and DoesNotExist take none",
+    )
+}
+
+pub(crate) fn ipam_type() -> Rule {
+    rule(
+        format!("self.matches('{}')", crate::ipam::PLUGIN_PATTERN),
+        "use the file name of an IPAM plugin, such as host-local: letters, digits, '.', '_' and '-'",
+    )
+}
+
+pub(crate) fn subnet() -> Rule {
+    rule(
+        "isCIDR(self) && cidr(self).masked() == cidr(self)",
+        "not a subnet: use CIDR notation without host bits, such as 10.56.217.0/24",
+    )
+}
+
+pub(crate) fn cidr() -> Rule {
+    rule("isCIDR(self)", "not an address with its prefix length: use CIDR notation, such as 10.56.217.5/24")
+}
+
+pub(crate) fn ip() -> Rule {
+    rule("isIP(self)", "not an IP address")
+}
+
+/// `field` (an address) must lie in `subnet` beside it. What is no address or subnet is left to the rules of those.
+pub(crate) fn in_subnet(field: &str) -> Rule {
+    let parsed = format!("!has(self.subnet) || !isCIDR(self.subnet) || !has(self.{field}) || !isIP(self.{field})");
+    rule(format!("{parsed} || cidr(self.subnet).containsIP(self.{field})"), format!("{field} is outside of subnet"))
+        .field_path(format!(".{field}"))
+}

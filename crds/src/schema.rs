@@ -1,0 +1,88 @@
+//! JSON schemas of the types that are written by hand, so that the API server keeps and checks every field of them.
+
+use crate::{BridgeName, Mtu, NetworkName, Queues, Vlan, VlanTag};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::borrow::Cow;
+
+/// Most requirements of one label selector, and most values of one requirement: CEL refuses rules over lists without an end.
+const SELECTOR_LENGTH_MAX: u32 = 32;
+
+macro_rules! number_schema {
+    ($($name:ident),*) => {$(
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": "integer", "format": "int64", "minimum": Self::MINIMUM, "maximum": Self::MAXIMUM})
+            }
+        }
+    )*};
+}
+number_schema!(Mtu, Queues, VlanTag);
+
+macro_rules! text_schema {
+    ($($name:ident: $maximum:expr),*) => {$(
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": "string", "maxLength": $maximum})
+            }
+        }
+    )*};
+}
+text_schema!(NetworkName: crate::names::NETWORK_NAME_MAX, BridgeName: crate::names::BRIDGE_NAME_MAX);
+
+impl JsonSchema for Vlan {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Vlan".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "How the frames of a port are tagged.",
+            "type": "object",
+            "properties": {"mode": {"type": "string", "enum": ["Access"]}, "tag": VlanTag::json_schema(generator)},
+            "required": ["mode", "tag"],
+        })
+    }
+}
+
+/// A label selector with what the API server does not check in custom resources by itself: the operators, and ends to the lists.
+pub(crate) fn label_selector(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "properties": {
+            "matchLabels": {"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": SELECTOR_LENGTH_MAX},
+            "matchExpressions": {
+                "type": "array",
+                "maxItems": SELECTOR_LENGTH_MAX,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "key": {"type": "string"},
+                        "operator": {"type": "string", "enum": ["In", "NotIn", "Exists", "DoesNotExist"]},
+                        "values": {"type": "array", "items": {"type": "string"}, "maxItems": SELECTOR_LENGTH_MAX},
+                    },
+                    "required": ["key", "operator"],
+                },
+            },
+        },
+        "x-kubernetes-map-type": "atomic",
+    })
+}
+
+/// Any JSON object, kept as it is.
+pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})
+}

@@ -1,0 +1,107 @@
+//! One table of networks, judged by the rules in CEL as the CRD has them and by `validate` in Rust.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
+
+use kube::core::cel::Validator;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use usnet_crds::UserspaceNetwork;
+use usnet_crds::manifests::definitions;
+use usnet_crds::validate::validate;
+
+#[derive(Deserialize)]
+struct Case {
+    case: String,
+    #[serde(default = "any_name")]
+    name: String,
+    old: Option<Value>,
+    spec: Value,
+    refused: Option<String>,
+    by: Option<By>,
+}
+
+#[derive(Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum By {
+    Rule,
+    Schema,
+}
+
+fn any_name() -> String {
+    "blue".to_owned()
+}
+
+impl Case {
+    fn network(&self, spec: &Value) -> Result<UserspaceNetwork, serde_json::Error> {
+        serde_json::from_value(json!({
+            "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "metadata": {"name": self.name}, "spec": spec,
+        }))
+    }
+}
+
+fn cases(by: Option<&By>) -> Vec<Case> {
+    let all: Vec<Case> = serde_yaml::from_str(include_str!("../testdata/networks.yaml")).unwrap();
+    all.into_iter().filter(|case| case.by.as_ref() == by).collect()
+}
+
+/// The fields that the rules in CEL refuse.
+fn refused_by_cel(case: &Case) -> Vec<String> {
+    let definition = definitions().unwrap().remove(0);
+    let schema = definition.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap().clone();
+    // Through the Rust type and back: as the API server does, that fills in the defaults.
+    let filled = |spec: &Value| serde_json::to_value(case.network(spec).unwrap()).unwrap();
+    let old = case.old.as_ref().map(filled);
+    match Validator::new().validate(&schema, &filled(&case.spec), old.as_ref()) {
+        Ok(()) => Vec::new(),
+        Err(errors) => errors.into_iter().map(|error| error.field_path.trim_start_matches('.').to_owned()).collect(),
+    }
+}
+
+fn refused_by_rust(case: &Case) -> Vec<String> {
+    match validate(&case.network(&case.spec).unwrap()) {
+        Ok(_) => Vec::new(),
+        Err(invalid) => invalid.problems.into_iter().map(|problem| problem.field).collect(),
+    }
+}
+
+#[test]
+fn what_is_right_is_accepted_by_both() {
+    for case in cases(None) {
+        assert_eq!(refused_by_cel(&case), Vec::<String>::new(), "{}", case.case);
+        assert_eq!(refused_by_rust(&case), Vec::<String>::new(), "{}", case.case);
+    }
+}
+
+#[test]
+fn what_breaks_a_rule_is_refused_by_both_with_the_field() {
+    for case in cases(Some(&By::Rule)) {
+        let field = case.refused.clone().unwrap();
+        let by_cel = refused_by_cel(&case);
+        // A rule about metadata can only stand at the root of the object, and so has no path.
+        let expected = if field == "metadata.name" { "" } else { &field };
+        assert_eq!(by_cel, [expected], "{}", case.case);
+        if case.old.is_none() {
+            let by_rust = refused_by_rust(&case);
+            assert!(by_rust.len() == 1 && by_rust[0].starts_with(&field), "{}: {by_rust:?}", case.case);
+        }
+    }
+}
+
+#[test]
+fn what_has_a_wrong_shape_cannot_be_read() {
+    for case in cases(Some(&By::Schema)) {
+        assert!(case.network(&case.spec).is_err(), "{}", case.case);
+    }
+}
+
+#[test]
+fn all_problems_are_reported_at_once() {
+    let spec = json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "b/r", "mtu": 1}});
+    let network: UserspaceNetwork = serde_json::from_value(json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "metadata": {"name": "blue"}, "spec": spec,
+    }))
+    .unwrap();
+    let text = validate(&network).unwrap_err().to_string();
+    assert!(text.starts_with("spec.bridge.name: bridge name \"b/r\" cannot be used"), "{text}");
+    assert!(text.ends_with("; spec.bridge.mtu: MTU 1 is out of range: use 576 to 9702"), "{text}");
+}
