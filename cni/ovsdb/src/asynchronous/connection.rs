@@ -1,0 +1,227 @@
+//! One connection of a session, from its first byte to the error that ends it.
+
+use super::{Answer, Options, Request, Snapshot, State};
+use crate::wire::{Endpoint, Event, RequestId};
+use crate::{Cache, Error, monitor};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep_until, timeout};
+
+const READ_SIZE: usize = 64 << 10;
+/// Transactions that the server works on; the next ones wait in the queue.
+const WINDOW: usize = 64;
+
+/// The transactions that the server works on.
+#[derive(Debug, Default)]
+pub(super) struct Waiting(BTreeMap<RequestId, oneshot::Sender<Result<Answer, Error>>>);
+
+impl Waiting {
+    /// Whether another transaction may go out. Those whose callers gave up do not count.
+    fn has_room(&mut self) -> bool {
+        if self.0.len() >= WINDOW {
+            self.0.retain(|_, answer| !answer.is_closed());
+        }
+        self.0.len() < WINDOW
+    }
+
+    /// Tells all callers that their answer will not come.
+    pub(super) fn fail(self, socket: &Path, reason: &Arc<Error>) {
+        for answer in self.0.into_values() {
+            let error = Error::AnswerLost { socket: socket.to_owned(), source: Arc::clone(reason) };
+            let _unheard = answer.send(Err(error));
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Connection<'session> {
+    options: &'session Options,
+    stream: UnixStream,
+    endpoint: Endpoint,
+    buffer: Vec<u8>,
+    snapshot: Snapshot,
+    /// The request for the first dump, until it is answered.
+    monitor: Option<RequestId>,
+    last_heard: Instant,
+    /// When the server was asked whether it lives.
+    probed: Option<Instant>,
+}
+
+impl<'session> Connection<'session> {
+    /// Connects and asks for the first dump.
+    pub(super) async fn open(options: &'session Options, epoch: u64) -> Result<Self, Error> {
+        let refused = |source| Error::Connect { socket: options.socket.clone(), source };
+        let stream = timeout(options.timeout, UnixStream::connect(&options.socket))
+            .await
+            .unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+            .map_err(refused)?;
+        let cache = Arc::new(Cache::new(&options.tables));
+        let mut connection = Self {
+            options,
+            stream,
+            endpoint: Endpoint::default(),
+            buffer: vec![0; READ_SIZE],
+            snapshot: Snapshot { epoch, cache },
+            monitor: None,
+            last_heard: Instant::now(),
+            probed: None,
+        };
+        let params = monitor::request(options.database, &options.tables);
+        connection.monitor = Some(connection.request(monitor::METHOD, &params)?);
+        Ok(connection)
+    }
+
+    /// Serves requests and updates until the connection fails, and returns why.
+    pub(super) async fn run(
+        &mut self,
+        requests: &mut mpsc::Receiver<Request>,
+        waiting: &mut Waiting,
+        state: &watch::Sender<State>,
+    ) -> Error {
+        loop {
+            if let Err(error) = self.turn(requests, waiting, state).await {
+                return error;
+            }
+        }
+    }
+
+    async fn turn(
+        &mut self,
+        requests: &mut mpsc::Receiver<Request>,
+        waiting: &mut Waiting,
+        state: &watch::Sender<State>,
+    ) -> Result<(), Error> {
+        let writing = !self.endpoint.outgoing().is_empty();
+        let interest = if writing { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
+        // No new transaction before the first dump, nor while too much is under way.
+        let accepting = self.monitor.is_none() && waiting.has_room();
+        // In this order: what the server has sent is read before its silence is judged.
+        tokio::select! {
+            biased;
+            ready = self.stream.ready(interest) => {
+                let ready = ready.map_err(|error| self.io(error))?;
+                if ready.is_readable() {
+                    self.read()?;
+                    self.handle_events(waiting, state)?;
+                }
+                if ready.is_writable() {
+                    self.write()?;
+                }
+            }
+            () = sleep_until(self.judge_silence_at()) => self.judge_silence()?,
+            Some(request) = requests.recv(), if accepting => {
+                let id = self.request(super::REQUEST, &request.params)?;
+                waiting.0.insert(id, request.answer);
+            }
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, method: &str, params: &impl serde::Serialize) -> Result<RequestId, Error> {
+        self.endpoint.request(method, params).map_err(|source| Error::Wire { socket: self.socket(), source })
+    }
+
+    fn read(&mut self) -> Result<(), Error> {
+        match self.stream.try_read(&mut self.buffer) {
+            Ok(0) => Err(Error::Closed { socket: self.socket() }),
+            Ok(bytes) => {
+                self.endpoint.receive(self.buffer.get(..bytes).unwrap_or_default());
+                self.last_heard = Instant::now();
+                self.probed = None;
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            Err(error) => Err(self.io(error)),
+        }
+    }
+
+    fn write(&mut self) -> Result<(), Error> {
+        let outgoing = self.endpoint.outgoing();
+        if outgoing.is_empty() {
+            return Ok(());
+        }
+        match self.stream.try_write(outgoing) {
+            Ok(bytes) => self.endpoint.sent(bytes),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(self.io(error)),
+        }
+        Ok(())
+    }
+
+    /// Takes all that was read: first the updates are published, then the answers go out.
+    fn handle_events(&mut self, waiting: &mut Waiting, state: &watch::Sender<State>) -> Result<(), Error> {
+        let mut answers = Vec::new();
+        let mut changed = false;
+        let wire = |source| Error::Wire { socket: self.options.socket.clone(), source };
+        while let Some(event) = self.endpoint.next_event().map_err(wire)? {
+            match event {
+                Event::Response { id, result } if Some(id) == self.monitor => {
+                    self.first_dump(result)?;
+                    self.monitor = None;
+                    changed = true;
+                }
+                Event::Response { id, result } => answers.extend(waiting.0.remove(&id).zip(Some(result))),
+                Event::Notification { method, params } if method == monitor::UPDATE_METHOD => {
+                    self.apply(monitor::parse_update(&params))?;
+                    changed = true;
+                }
+                Event::Notification { method, .. } if method == monitor::CANCELED_METHOD => {
+                    return Err(Error::MonitorCanceled { socket: self.socket() });
+                }
+                Event::Notification { .. } => {}
+            }
+        }
+        if changed && self.monitor.is_none() {
+            state.send_replace(State::Connected(self.snapshot.clone()));
+        }
+        for (answer, result) in answers {
+            // A caller that does not wait any more needs no answer.
+            let _unheard = answer.send(Ok(result));
+        }
+        Ok(())
+    }
+
+    fn first_dump(&mut self, answer: Answer) -> Result<(), Error> {
+        let dump = answer.map_err(|error| Error::Refused {
+            socket: self.socket(),
+            request: monitor::METHOD,
+            error: error.into(),
+        })?;
+        self.apply(monitor::parse_reply(&dump))
+    }
+
+    fn apply(&mut self, updates: Result<Vec<monitor::RowUpdate>, crate::ParseError>) -> Result<(), Error> {
+        let updates = updates.map_err(|source| Error::Monitor { socket: self.socket(), source })?;
+        let applied = Arc::make_mut(&mut self.snapshot.cache).apply(updates);
+        applied.map_err(|source| Error::Cache { socket: self.socket(), source })
+    }
+
+    fn judge_silence_at(&self) -> Instant {
+        self.probed.unwrap_or(self.last_heard) + self.options.probe_after
+    }
+
+    fn judge_silence(&mut self) -> Result<(), Error> {
+        if self.probed.is_some() {
+            return Err(Error::Timeout { socket: self.socket(), request: "echo", limit: self.options.probe_after });
+        }
+        self.probed = Some(Instant::now());
+        self.request("echo", &json!([])).map(drop)
+    }
+
+    fn io(&self, source: io::Error) -> Error {
+        match source.kind() {
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => Error::Closed { socket: self.socket() },
+            _ => Error::Io { socket: self.socket(), source },
+        }
+    }
+
+    fn socket(&self) -> std::path::PathBuf {
+        self.options.socket.clone()
+    }
+}

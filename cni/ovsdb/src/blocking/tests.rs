@@ -1,0 +1,108 @@
+use super::{Client, NotReady, ready};
+use crate::{Error, Transaction};
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::time::Duration;
+
+/// Long enough never to be reached where an answer comes.
+const AMPLE: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_millis(50);
+
+fn listener(folder: &Path) -> (UnixListener, std::path::PathBuf) {
+    let path = folder.join("db.sock");
+    (UnixListener::bind(&path).expect("bind"), path)
+}
+
+#[test]
+fn silent_server_is_a_timeout() {
+    let folder = tempfile::tempdir().expect("folder");
+    let (_listener, path) = listener(folder.path());
+    let mut client = Client::connect(&path, SHORT).expect("the kernel accepts");
+    let error = client.transact(&Transaction::new()).expect_err("nobody answers");
+    assert!(matches!(error, Error::Timeout { request: "transact", .. }), "{error}");
+    assert!(!error.nothing_done());
+    assert!(error.to_string().contains(&path.display().to_string()), "{error}");
+}
+
+#[test]
+fn server_that_reads_nothing_is_a_timeout_even_for_much_data() {
+    let folder = tempfile::tempdir().expect("folder");
+    let (_listener, path) = listener(folder.path());
+    let mut client = Client::connect(&path, SHORT).expect("the kernel accepts");
+    let mut transaction = Transaction::new();
+    transaction.comment("x".repeat(8 << 20));
+    let error = client.transact(&transaction).expect_err("nobody reads");
+    assert!(matches!(error, Error::Timeout { .. }), "{error}");
+}
+
+#[test]
+fn full_queue_of_the_listener_is_an_error_and_no_hang() {
+    let folder = tempfile::tempdir().expect("folder");
+    let (_listener, path) = listener(folder.path());
+    let mut waiting = Vec::new();
+    let error = loop {
+        match Client::connect(&path, SHORT) {
+            Ok(client) => waiting.push(client),
+            Err(error) => break error,
+        }
+        assert!(waiting.len() < 10_000, "the queue is never full");
+    };
+    assert!(matches!(error, Error::Connect { .. }), "{error}");
+}
+
+#[test]
+fn missing_socket_says_what_to_look_at() {
+    let error = Client::connect("/nonexistent/db.sock", AMPLE).expect_err("no socket");
+    assert!(error.nothing_done());
+    let expected = "cannot connect to the database of Open vSwitch at /nonexistent/db.sock; does ovsdb-server run?";
+    assert_eq!(error.to_string(), expected);
+}
+
+fn answer(stream: &mut UnixStream, text: &str) {
+    let mut buffer = [0; 4096];
+    assert_ne!(stream.read(&mut buffer).expect("a request"), 0);
+    stream.write_all(text.as_bytes()).expect("write");
+}
+
+#[test]
+fn connection_is_made_anew_after_it_was_lost() {
+    let folder = tempfile::tempdir().expect("folder");
+    let (listener, path) = listener(folder.path());
+    let mut client = Client::connect(&path, AMPLE).expect("connect");
+    let server = std::thread::spawn(move || {
+        drop(listener.accept().expect("accept"));
+        let (mut stream, _) = listener.accept().expect("accept again");
+        answer(&mut stream, r#"{"id":"e","method":"echo","params":[]}{"id":0,"result":[],"error":null}"#);
+        let mut echo = [0; 4096];
+        let bytes = stream.read(&mut echo).expect("the answer to echo comes with the next request");
+        stream.write_all(br#"{"id":1,"result":[],"error":null}"#).expect("write");
+        String::from_utf8_lossy(&echo[..bytes]).into_owned()
+    });
+    let error = client.transact(&Transaction::new()).expect_err("closed");
+    assert!(matches!(error, Error::Closed { .. }), "{error}");
+    assert_eq!(client.transact(&Transaction::new()).expect("a reply").results(), []);
+    client.transact(&Transaction::new()).expect("a reply on the same connection");
+    let sent = server.join().expect("server");
+    assert!(sent.contains(r#""id":"e""#), "{sent}");
+}
+
+#[test]
+fn other_program_at_the_socket_is_named_as_the_problem() {
+    let folder = tempfile::tempdir().expect("folder");
+    let (listener, path) = listener(folder.path());
+    let mut client = Client::connect(&path, AMPLE).expect("connect");
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("accept");
+        answer(&mut stream, "SSH-2.0");
+    });
+    let error = client.transact(&Transaction::new()).expect_err("not a database");
+    assert!(matches!(error, Error::Wire { .. }), "{error}");
+    server.join().expect("server");
+}
+
+#[test]
+fn future_that_waits_is_no_panic() {
+    assert_eq!(ready(async { 7 }), Ok(7));
+    assert_eq!(ready(std::future::pending::<()>()), Err(NotReady));
+}

@@ -1,0 +1,161 @@
+//! The rows of the monitored tables, kept up to date by the updates of a monitor. Pure.
+//!
+//! A clone is cheap and never changes: tables and rows are shared until one of the two copies is updated.
+
+#[cfg(test)]
+mod tests;
+
+use crate::monitor::{Change, RowUpdate};
+use crate::schema::{Bridge, Interface, OpenVswitch, Port, SchemaError, Table, TableRow};
+use crate::value::{Kind, Row, Uuid, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+type Rows = BTreeMap<Uuid, Arc<Row>>;
+
+/// The rows of the monitored tables.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Cache {
+    tables: BTreeMap<&'static str, CachedTable>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct CachedTable {
+    table: Table,
+    rows: Arc<Rows>,
+}
+
+/// An update that does not fit what is cached: the cache is wrong and has to be read anew.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CacheError {
+    /// A table that is not monitored.
+    #[error("the database sent an update of table {0}, which is not monitored")]
+    UnknownTable(String),
+    /// A row that is not there was changed or deleted.
+    #[error("the database sent an update of row {uuid} of {table}, which is not cached")]
+    UnknownRow {
+        /// The table.
+        table: &'static str,
+        /// The row.
+        uuid: Uuid,
+    },
+}
+
+impl Cache {
+    /// An empty cache of these tables.
+    #[must_use]
+    pub fn new(tables: &[&Table]) -> Self {
+        let cached = |table: &&Table| (table.name, CachedTable { table: **table, rows: Arc::default() });
+        Self { tables: tables.iter().map(cached).collect() }
+    }
+
+    /// Applies the changes that a monitor sent.
+    ///
+    /// # Errors
+    /// When one does not fit; those before it are applied.
+    pub fn apply(&mut self, updates: impl IntoIterator<Item = RowUpdate>) -> Result<(), CacheError> {
+        updates.into_iter().try_for_each(|update| self.apply_one(update))
+    }
+
+    fn apply_one(&mut self, update: RowUpdate) -> Result<(), CacheError> {
+        let Some(CachedTable { table, rows }) = self.tables.get_mut(update.table.as_str()) else {
+            return Err(CacheError::UnknownTable(update.table));
+        };
+        let uuid = update.uuid;
+        let unknown = CacheError::UnknownRow { table: table.name, uuid };
+        let rows = Arc::make_mut(rows);
+        match update.change {
+            Change::Insert(row) => {
+                rows.insert(uuid, Arc::new(row));
+            }
+            Change::Modify(difference) => {
+                modify(table, Arc::make_mut(rows.get_mut(&uuid).ok_or(unknown)?), &difference);
+            }
+            Change::Delete => {
+                rows.remove(&uuid).ok_or(unknown)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All rows of a type, in the order of their identifiers.
+    ///
+    /// # Errors
+    /// When a row does not fit the type.
+    pub fn rows<T: TableRow>(&self) -> Result<Vec<T>, SchemaError> {
+        let rows = self.tables.get(T::TABLE.name).into_iter().flat_map(|table| table.rows.iter());
+        rows.map(|(uuid, row)| T::from_row(*uuid, row)).collect()
+    }
+
+    /// One row.
+    ///
+    /// # Errors
+    /// When it does not fit the type.
+    pub fn row<T: TableRow>(&self, uuid: Uuid) -> Result<Option<T>, SchemaError> {
+        let row = self.tables.get(T::TABLE.name).and_then(|table| table.rows.get(&uuid));
+        row.map(|row| T::from_row(uuid, row)).transpose()
+    }
+
+    /// The row of the table `Open_vSwitch`, unless the database was never initialised.
+    ///
+    /// # Errors
+    /// When it does not fit the type.
+    pub fn open_vswitch(&self) -> Result<Option<OpenVswitch>, SchemaError> {
+        Ok(self.rows()?.into_iter().next())
+    }
+
+    /// All bridges.
+    ///
+    /// # Errors
+    /// When a row does not fit the type.
+    pub fn bridges(&self) -> Result<Vec<Bridge>, SchemaError> {
+        self.rows()
+    }
+
+    /// All ports.
+    ///
+    /// # Errors
+    /// When a row does not fit the type.
+    pub fn ports(&self) -> Result<Vec<Port>, SchemaError> {
+        self.rows()
+    }
+
+    /// All interfaces.
+    ///
+    /// # Errors
+    /// When a row does not fit the type.
+    pub fn interfaces(&self) -> Result<Vec<Interface>, SchemaError> {
+        self.rows()
+    }
+}
+
+fn modify(table: &Table, row: &mut Row, difference: &Row) {
+    for (column, difference) in difference.iter() {
+        let kind = table.columns.iter().find(|known| known.name == column).map_or(Kind::Single, |known| known.kind);
+        let value = match (kind, row.remove(column), difference) {
+            (Kind::Set, Some(Value::Set(mut atoms)), Value::Set(changed)) => {
+                // The difference of sets: what was there goes, what was not comes.
+                for atom in changed {
+                    if !atoms.remove(atom) {
+                        atoms.insert(atom.clone());
+                    }
+                }
+                Value::Set(atoms)
+            }
+            (Kind::Map, Some(Value::Map(mut pairs)), Value::Map(changed)) => {
+                // The difference of maps: a pair that was there goes, every other one is the key's new value.
+                for (key, value) in changed {
+                    if pairs.get(key) == Some(value) {
+                        pairs.remove(key);
+                    } else {
+                        pairs.insert(key.clone(), value.clone());
+                    }
+                }
+                Value::Map(pairs)
+            }
+            (_, _, new) => new.clone(),
+        };
+        row.set(column, value);
+    }
+}

@@ -1,0 +1,154 @@
+//! Why the database could not be asked, or what it answered.
+
+use crate::cache::CacheError;
+use crate::reply::{DatabaseError, ErrorCode, TransactionError};
+use crate::value::ParseError;
+use crate::wire::WireError;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Why the database could not be asked, or what it answered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nobody answers at the socket.
+    #[error("cannot connect to the database of Open vSwitch at {path}; does ovsdb-server run?", path = socket.display())]
+    Connect {
+        /// The database's socket.
+        socket: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A session that was just started.
+    #[error("not yet connected to the database of Open vSwitch at {path}", path = socket.display())]
+    NotYetConnected {
+        /// The database's socket.
+        socket: PathBuf,
+    },
+    /// Reading or writing failed.
+    #[error("lost the connection to the database of Open vSwitch at {path}", path = socket.display())]
+    Io {
+        /// The database's socket.
+        socket: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The server closed the connection: it ended, or did not like what we sent.
+    #[error("the database of Open vSwitch at {path} closed the connection", path = socket.display())]
+    Closed {
+        /// The database's socket.
+        socket: PathBuf,
+    },
+    /// No answer came. A transaction may have been done all the same.
+    #[error("no answer to {request} from the database of Open vSwitch at {path} within {limit:?}", path = socket.display())]
+    Timeout {
+        /// The database's socket.
+        socket: PathBuf,
+        /// The request's method.
+        request: &'static str,
+        /// The time it had.
+        limit: Duration,
+    },
+    /// The peer does not speak OVSDB.
+    #[error("cannot understand what came from {path}", path = socket.display())]
+    Wire {
+        /// The database's socket.
+        socket: PathBuf,
+        /// What is wrong.
+        #[source]
+        source: WireError,
+    },
+    /// The request as a whole was refused: unknown database, unknown method, malformed parameters.
+    #[error("the database at {path} refused {request}: {error}", path = socket.display())]
+    Refused {
+        /// The database's socket.
+        socket: PathBuf,
+        /// The request's method.
+        request: &'static str,
+        /// The database's words.
+        error: Box<DatabaseError>,
+    },
+    /// The transaction was not committed; nothing of it was done.
+    #[error("the database at {path} did not commit the transaction", path = socket.display())]
+    Transaction {
+        /// The database's socket.
+        socket: PathBuf,
+        /// Which operation, and the database's words.
+        #[source]
+        source: Box<TransactionError>,
+    },
+    /// What the monitor sent has another form than documented.
+    #[error("cannot read what the monitor of the database at {path} sent", path = socket.display())]
+    Monitor {
+        /// The database's socket.
+        socket: PathBuf,
+        /// What is wrong.
+        #[source]
+        source: ParseError,
+    },
+    /// What the monitor sent does not fit what it sent before.
+    #[error("the copy of the database at {path} is wrong", path = socket.display())]
+    Cache {
+        /// The database's socket.
+        socket: PathBuf,
+        /// What is wrong.
+        #[source]
+        source: CacheError,
+    },
+    /// The server dropped the monitor, for example because the schema was changed.
+    #[error("the database at {path} canceled the monitor", path = socket.display())]
+    MonitorCanceled {
+        /// The database's socket.
+        socket: PathBuf,
+    },
+    /// The session is not connected, so nothing was asked.
+    #[error("the transaction was not sent: there is no connection to the database at {path}", path = socket.display())]
+    NotSent {
+        /// The database's socket.
+        socket: PathBuf,
+        /// Why there is no connection.
+        #[source]
+        source: Arc<Error>,
+    },
+    /// The session lost the connection before the answer came. The transaction may have been done or not.
+    #[error("the answer to the transaction is lost with the connection to the database at {path}", path = socket.display())]
+    AnswerLost {
+        /// The database's socket.
+        socket: PathBuf,
+        /// Why the connection was lost.
+        #[source]
+        source: Arc<Error>,
+    },
+    /// The session was dropped while its handle is used.
+    #[error("the session with the database at {path} has ended", path = socket.display())]
+    SessionEnded {
+        /// The database's socket.
+        socket: PathBuf,
+    },
+}
+
+impl Error {
+    /// The kind of error that the database told, if it was the database that refused.
+    #[must_use]
+    pub fn code(&self) -> Option<&ErrorCode> {
+        match self {
+            Self::Refused { error, .. } => Some(&error.code),
+            Self::Transaction { source, .. } => source.database().map(|error| &error.code),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing of the transaction was done for certain. Otherwise look before doing it again.
+    #[must_use]
+    pub fn nothing_done(&self) -> bool {
+        match self {
+            Self::Connect { .. } | Self::NotYetConnected { .. } | Self::NotSent { .. } | Self::Refused { .. } => true,
+            Self::Transaction { source, .. } => source.database().is_some(),
+            _ => false,
+        }
+    }
+}

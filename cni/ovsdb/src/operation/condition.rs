@@ -1,0 +1,136 @@
+//! Which rows an operation is about, and how it changes them (RFC 7047 §5.1).
+
+use crate::value::{Uuid, Value};
+use std::fmt;
+
+/// A column compared with a value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// The column.
+    pub column: &'static str,
+    /// The comparison.
+    pub function: Function,
+    /// The value at its right-hand side.
+    pub value: Value,
+}
+
+/// A comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Function {
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `>=`
+    GreaterOrEqual,
+    /// `>`
+    Greater,
+    /// The column holds all elements of the value.
+    Includes,
+    /// The column holds no element of the value.
+    Excludes,
+}
+
+/// A change of one column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mutation {
+    /// The column.
+    pub column: &'static str,
+    /// The change.
+    pub mutator: Mutator,
+    /// What to add, insert or delete.
+    pub value: Value,
+}
+
+/// How a column changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutator {
+    /// Adds a number.
+    Add,
+    /// Adds elements. Into a map it adds only keys that are not there: an existing key keeps its value.
+    Insert,
+    /// Takes elements away. For a map: pairs given as a map, or keys given as a set.
+    Delete,
+}
+
+impl Condition {
+    /// `column function value`.
+    #[must_use]
+    pub fn new(column: &'static str, function: Function, value: impl Into<Value>) -> Self {
+        Self { column, function, value: value.into() }
+    }
+
+    /// The column is the value.
+    #[must_use]
+    pub fn equal(column: &'static str, value: impl Into<Value>) -> Self {
+        Self::new(column, Function::Equal, value)
+    }
+
+    /// The column holds all elements of the value.
+    #[must_use]
+    pub fn includes(column: &'static str, value: impl Into<Value>) -> Self {
+        Self::new(column, Function::Includes, value)
+    }
+
+    /// The row itself.
+    #[must_use]
+    pub fn uuid(uuid: Uuid) -> Self {
+        Self::equal("_uuid", uuid)
+    }
+}
+
+impl Mutation {
+    /// Adds `number` to an integer column.
+    #[must_use]
+    pub fn add(column: &'static str, number: i64) -> Self {
+        Self { column, mutator: Mutator::Add, value: number.into() }
+    }
+
+    /// Adds elements; a key that a map has already keeps its value.
+    #[must_use]
+    pub fn insert(column: &'static str, value: impl Into<Value>) -> Self {
+        Self { column, mutator: Mutator::Insert, value: value.into() }
+    }
+
+    /// Takes elements away; for a map, give its keys as a set.
+    #[must_use]
+    pub fn delete(column: &'static str, value: impl Into<Value>) -> Self {
+        Self { column, mutator: Mutator::Delete, value: value.into() }
+    }
+}
+
+impl Function {
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::GreaterOrEqual => ">=",
+            Self::Greater => ">",
+            Self::Includes => "includes",
+            Self::Excludes => "excludes",
+        }
+    }
+}
+
+impl Mutator {
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Self::Add => "+=",
+            Self::Insert => "insert",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = serde_json::to_string(&self.value).map_err(|_| fmt::Error)?;
+        write!(formatter, "{} {} {value}", self.column, self.function.symbol())
+    }
+}

@@ -1,0 +1,142 @@
+//! Why a transaction was not committed, in the database's words and ours.
+
+use crate::value::{ParseError, shortened};
+use serde_json::Value as Json;
+use std::fmt;
+
+/// Why a transaction was not committed. Nothing of it was done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransactionError {
+    /// One operation failed.
+    #[error("operation {index} ({operation}) failed: {error}")]
+    Operation {
+        /// Its place in the transaction.
+        index: usize,
+        /// The operation in a few words.
+        operation: String,
+        /// The database's words.
+        error: DatabaseError,
+    },
+    /// Every operation went well and the whole breaks a rule of the schema.
+    #[error("the commit failed: {0}")]
+    Commit(DatabaseError),
+    /// The answer is not what RFC 7047 says.
+    #[error("cannot read the answer to operation {index} ({operation})")]
+    Malformed {
+        /// The place of the operation.
+        index: usize,
+        /// The operation in a few words.
+        operation: String,
+        /// What is wrong.
+        #[source]
+        source: ParseError,
+    },
+    /// The answer is not a list with a result for each operation.
+    #[error("the answer is not a list of {expected} results")]
+    NotResults {
+        /// The number of operations.
+        expected: usize,
+        /// What came instead.
+        #[source]
+        source: ParseError,
+    },
+}
+
+/// An error as the database tells it: RFC 7047 §3.1 `<error>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseError {
+    /// What kind of error.
+    pub code: ErrorCode,
+    /// The text for people; may be empty.
+    pub details: String,
+}
+
+/// The errors of RFC 7047 and of `ovsdb-server` that a caller may want to tell apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorCode {
+    /// A wait operation, or a guard, did not get what it waited for.
+    TimedOut,
+    /// A value or a set of rows breaks a rule of the schema: range, unique names, immutable columns.
+    ConstraintViolation,
+    /// A row is referred to and would go, or does not exist and is referred to.
+    ReferentialIntegrityViolation,
+    /// The transaction has an abort operation.
+    Aborted,
+    /// This client does not hold the lock.
+    NotOwner,
+    /// No database of that name.
+    UnknownDatabase,
+    /// The request is not understood: unknown table or column, a value of the wrong type.
+    SyntaxError,
+    /// The server does not know the method.
+    UnknownMethod,
+    /// Any other, in the database's words.
+    Other(String),
+}
+
+const CODES: [(&str, ErrorCode); 8] = [
+    ("timed out", ErrorCode::TimedOut),
+    ("constraint violation", ErrorCode::ConstraintViolation),
+    ("referential integrity violation", ErrorCode::ReferentialIntegrityViolation),
+    ("aborted", ErrorCode::Aborted),
+    ("not owner", ErrorCode::NotOwner),
+    ("unknown database", ErrorCode::UnknownDatabase),
+    ("syntax error", ErrorCode::SyntaxError),
+    ("unknown method", ErrorCode::UnknownMethod),
+];
+
+impl TransactionError {
+    /// The database's error, unless the answer could not be read.
+    #[must_use]
+    pub fn database(&self) -> Option<&DatabaseError> {
+        match self {
+            Self::Operation { error, .. } | Self::Commit(error) => Some(error),
+            Self::Malformed { .. } | Self::NotResults { .. } => None,
+        }
+    }
+}
+
+impl DatabaseError {
+    /// Reads the error in a result, or in the `error` member of a response: an object, for unknown methods a bare
+    /// text. Nothing, if the JSON is not an error.
+    pub(crate) fn from_json(json: &Json) -> Option<Self> {
+        let text = |member: &str| json.get(member).and_then(Json::as_str);
+        let code = json.as_str().or_else(|| text("error"))?;
+        let details = [text("details"), text("syntax")].into_iter().flatten().collect::<Vec<_>>().join("; ");
+        Some(Self { code: ErrorCode::parse(code), details })
+    }
+
+    /// The error of a request that was refused as a whole, whatever form it has.
+    pub(crate) fn from_rpc(json: &Json) -> Self {
+        let unknown = || Self { code: ErrorCode::Other(shortened(&json.to_string())), details: String::new() };
+        Self::from_json(json).unwrap_or_else(unknown)
+    }
+}
+
+impl fmt::Display for DatabaseError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.code)?;
+        if self.details.is_empty() { Ok(()) } else { write!(formatter, " ({})", self.details) }
+    }
+}
+
+impl ErrorCode {
+    fn parse(text: &str) -> Self {
+        let known = CODES.iter().find(|(name, _)| *name == text);
+        known.map_or_else(|| Self::Other(text.to_owned()), |(_, code)| code.clone())
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Other(text) => formatter.write_str(text),
+            known => {
+                let name = CODES.iter().find(|(_, code)| code == known).map_or("error", |(name, _)| name);
+                formatter.write_str(name)
+            }
+        }
+    }
+}

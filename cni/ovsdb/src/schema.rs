@@ -1,0 +1,15 @@
+//! The tables and columns of the `Open_vSwitch` database that we use, as Rust types
+//! (ovs-vswitchd.conf.db(5); the types come from `vswitch.ovsschema`, and a test compares).
+//!
+//! `statistics` is left out on purpose: it changes every five seconds for every interface.
+
+mod rows;
+mod table;
+
+pub use rows::{Bridge, Interface, OpenVswitch, Port};
+pub use table::{Column, SchemaError, Table, TableRow};
+
+pub(crate) use table::{column, uuid};
+
+/// The tables with rows of a type here: what a session monitors unless told otherwise.
+pub const TABLES: [&Table; 4] = [&OpenVswitch::TABLE, &Bridge::TABLE, &Port::TABLE, &Interface::TABLE];

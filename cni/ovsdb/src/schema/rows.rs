@@ -1,0 +1,118 @@
+//! The rows that we read.
+
+use super::table::column;
+use super::{Column, SchemaError, Table, TableRow};
+use crate::value::{FromValue, Row, Uuid};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A struct with one field for each column, its table and the way from a row to it: three lists that would have to be
+/// kept the same by hand otherwise.
+macro_rules! table_row {
+    (
+        $(#[$documentation:meta])*
+        $name:ident from $table:literal {
+            $($(#[$field_documentation:meta])* $field:ident: $type:ty = $column:literal,)*
+        }
+    ) => {
+        $(#[$documentation])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $name {
+            /// The row's identifier.
+            pub uuid: Uuid,
+            $($(#[$field_documentation])* pub $field: $type,)*
+        }
+
+        impl TableRow for $name {
+            const TABLE: Table = Table {
+                name: $table,
+                columns: &[$(Column { name: $column, kind: <$type as FromValue>::KIND },)*],
+            };
+
+            fn from_row(uuid: Uuid, row: &Row) -> Result<Self, SchemaError> {
+                Ok(Self { uuid, $($field: column($table, uuid, row, $column)?,)* })
+            }
+        }
+    };
+}
+
+table_row! {
+    /// The one row of the table `Open_vSwitch`.
+    OpenVswitch from "Open_vSwitch" {
+        /// Raised by whoever changes the configuration.
+        next_cfg: i64 = "next_cfg",
+        /// The `next_cfg` that `ovs-vswitchd` has seen.
+        cur_cfg: i64 = "cur_cfg",
+        /// All bridges.
+        bridges: BTreeSet<Uuid> = "bridges",
+        /// Version of Open vSwitch, for example 3.1.0.
+        ovs_version: Option<String> = "ovs_version",
+        /// Whether DPDK works.
+        dpdk_initialized: bool = "dpdk_initialized",
+        /// Marks and notes of others.
+        external_ids: BTreeMap<String, String> = "external_ids",
+    }
+}
+
+table_row! {
+    /// A bridge.
+    Bridge from "Bridge" {
+        /// Unique; also the name of its local port and tap device.
+        name: String = "name",
+        /// `netdev` in user space; `system` or empty in the kernel.
+        datapath_type: String = "datapath_type",
+        /// 16 hexadecimal digits, set by `ovs-vswitchd` when the bridge exists.
+        datapath_id: Option<String> = "datapath_id",
+        /// Its ports.
+        ports: BTreeSet<Uuid> = "ports",
+        /// Marks and notes of its makers.
+        external_ids: BTreeMap<String, String> = "external_ids",
+        /// Settings.
+        other_config: BTreeMap<String, String> = "other_config",
+    }
+}
+
+table_row! {
+    /// A port of a bridge.
+    Port from "Port" {
+        /// Unique.
+        name: String = "name",
+        /// Its interfaces; more than one for a bond.
+        interfaces: BTreeSet<Uuid> = "interfaces",
+        /// The VLAN of an access or native port, 0 to 4095.
+        tag: Option<u16> = "tag",
+        /// The VLANs of a trunk; all of them when it is empty.
+        trunks: BTreeSet<u16> = "trunks",
+        /// `access`, `trunk`, `native-tagged`, `native-untagged` or `dot1q-tunnel`.
+        vlan_mode: Option<String> = "vlan_mode",
+        /// Marks and notes of its makers.
+        external_ids: BTreeMap<String, String> = "external_ids",
+    }
+}
+
+table_row! {
+    /// An interface of a port.
+    Interface from "Interface" {
+        /// Unique.
+        name: String = "name",
+        /// The column `type`: `internal`, `dpdkvhostuserclient`, … or empty for a device of the system.
+        interface_type: String = "type",
+        /// OpenFlow port number set by `ovs-vswitchd`; -1 when the interface could not be made.
+        ofport: Option<i64> = "ofport",
+        /// Why it could not be made.
+        error: Option<String> = "error",
+        /// MTU in bytes. A connected vhost-user port with 0 got no packet memory.
+        mtu: Option<i64> = "mtu",
+        /// The MTU that was asked for.
+        mtu_request: Option<i64> = "mtu_request",
+        /// Settings of the interface's type, for example `vhost-server-path`.
+        options: BTreeMap<String, String> = "options",
+        /// What `ovs-vswitchd` says about it, for example `status=connected` of a vhost-user port.
+        status: BTreeMap<String, String> = "status",
+        /// `up` or `down`.
+        link_state: Option<String> = "link_state",
+        /// MAC address.
+        mac_in_use: Option<String> = "mac_in_use",
+        /// Marks and notes of its makers.
+        external_ids: BTreeMap<String, String> = "external_ids",
+    }
+}

@@ -1,0 +1,203 @@
+//! A transaction under construction. Each method adds operations and returns where their result will be in the
+//! [`Reply`](crate::Reply).
+
+use crate::operation::{Condition, Mutation, Operation, Until};
+use crate::schema::TableRow;
+use crate::value::{NamedUuid, Row, Value};
+use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+/// The database of Open vSwitch.
+pub const DATABASE: &str = "Open_vSwitch";
+
+/// Operations that are done together or not at all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transaction {
+    database: &'static str,
+    operations: Vec<Operation>,
+}
+
+/// Where the result of an update, a mutation or a deletion is: the number of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a number of 0 is no error for the database: check it with Reply::expect_count"]
+pub struct CountIndex(pub(crate) usize);
+
+/// Where the rows of a select are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SelectIndex(pub(crate) usize);
+
+/// Where the rows of a select with a type are.
+#[derive(Debug)]
+pub struct RowsIndex<T>(pub(crate) SelectIndex, PhantomData<fn() -> T>);
+
+// Derived, it would be a copy only for rows that are one.
+impl<T> Clone for RowsIndex<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for RowsIndex<T> {}
+
+/// Where the number is to which `next_cfg` was raised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextCfgIndex(pub(crate) SelectIndex);
+
+impl Default for Transaction {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Transaction {
+    /// A transaction on the database of Open vSwitch.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::on(DATABASE)
+    }
+
+    /// A transaction on another database of the same server.
+    #[must_use]
+    pub fn on(database: &'static str) -> Self {
+        Self { database, operations: Vec::new() }
+    }
+
+    /// What has been added so far.
+    #[must_use]
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// Adds any operation; its result is found by the index.
+    pub fn push(&mut self, operation: Operation) -> usize {
+        self.operations.push(operation);
+        self.operations.len() - 1
+    }
+
+    /// Inserts a row. The name stands for the row in the other operations, and finds its identifier in the reply.
+    pub fn insert(&mut self, table: &'static str, row: Row) -> NamedUuid {
+        // The index of the operation makes the name unique, and the result can be found by it.
+        let name = NamedUuid(self.operations.len());
+        self.push(Operation::Insert { table, row, name });
+        name
+    }
+
+    /// Reads rows: all that fulfil every condition. `_uuid` is read as well.
+    pub fn select(&mut self, table: &'static str, conditions: Vec<Condition>, columns: &[&'static str]) -> SelectIndex {
+        self.push_select(table, conditions, columns.iter().copied())
+    }
+
+    /// Reads rows with all columns of the type.
+    pub fn select_rows<T: TableRow>(&mut self, conditions: Vec<Condition>) -> RowsIndex<T> {
+        let columns = T::TABLE.columns.iter().map(|column| column.name);
+        RowsIndex(self.push_select(T::TABLE.name, conditions, columns), PhantomData)
+    }
+
+    fn push_select(
+        &mut self,
+        table: &'static str,
+        conditions: Vec<Condition>,
+        columns: impl Iterator<Item = &'static str>,
+    ) -> SelectIndex {
+        let mut columns: Vec<_> = columns.collect();
+        if !columns.contains(&"_uuid") {
+            columns.push("_uuid");
+        }
+        SelectIndex(self.push(Operation::Select { table, conditions, columns }))
+    }
+
+    /// Sets columns of the rows that fulfil the conditions.
+    pub fn update(&mut self, table: &'static str, conditions: Vec<Condition>, row: Row) -> CountIndex {
+        CountIndex(self.push(Operation::Update { table, conditions, row }))
+    }
+
+    /// Changes columns of the rows that fulfil the conditions.
+    pub fn mutate(&mut self, table: &'static str, conditions: Vec<Condition>, mutations: Vec<Mutation>) -> CountIndex {
+        CountIndex(self.push(Operation::Mutate { table, conditions, mutations }))
+    }
+
+    /// Deletes the rows that fulfil the conditions.
+    pub fn delete(&mut self, table: &'static str, conditions: Vec<Condition>) -> CountIndex {
+        CountIndex(self.push(Operation::Delete { table, conditions }))
+    }
+
+    /// Sets keys of a map column and leaves its other keys. A plain insert would keep the old value of a key that is
+    /// there already, so the keys are deleted first.
+    pub fn set_map_keys(
+        &mut self,
+        table: &'static str,
+        conditions: Vec<Condition>,
+        column: &'static str,
+        pairs: &BTreeMap<String, String>,
+    ) -> CountIndex {
+        let delete = Mutation::delete(column, Value::set(pairs.keys()));
+        let insert = Mutation::insert(column, Value::map(pairs));
+        self.mutate(table, conditions, vec![delete, insert])
+    }
+
+    /// A guard: the transaction fails at once, with nothing done, unless a row fulfils the conditions.
+    pub fn require_row(&mut self, table: &'static str, conditions: Vec<Condition>) {
+        self.wait(table, conditions, Until::NotEqual, Duration::ZERO);
+    }
+
+    /// A guard: the transaction fails at once, with nothing done, if a row fulfils the conditions.
+    pub fn require_no_row(&mut self, table: &'static str, conditions: Vec<Condition>) {
+        self.wait(table, conditions, Until::Equal, Duration::ZERO);
+    }
+
+    fn wait(&mut self, table: &'static str, conditions: Vec<Condition>, until: Until, timeout: Duration) {
+        let columns = vec!["_uuid"];
+        self.push(Operation::Wait { table, conditions, columns, until, rows: Vec::new(), timeout });
+    }
+
+    /// A text for the log of the database: who did this, and what for.
+    pub fn comment(&mut self, text: impl Into<String>) {
+        self.push(Operation::Comment(text.into()));
+    }
+
+    /// The answer comes when the transaction is on the disk.
+    pub fn commit_durable(&mut self) {
+        self.push(Operation::Commit { durable: true });
+    }
+
+    /// Raises `next_cfg`. Belongs in every transaction that `ovs-vswitchd` is to act on: without it some changes
+    /// (seen: `Port.trunks`) are not acted on at all. The number read back is what to wait for.
+    pub fn bump_next_cfg(&mut self) -> NextCfgIndex {
+        // Not checked on its own: without the row, which every Open vSwitch has, the select finds nothing.
+        let _one = self.mutate(DATABASE, vec![], vec![Mutation::add("next_cfg", 1)]);
+        NextCfgIndex(self.select(DATABASE, vec![], &["next_cfg"]))
+    }
+
+    /// Waits until `ovs-vswitchd` has seen a configuration: [`Reply::next_cfg`](crate::Reply::next_cfg) of an earlier
+    /// transaction. "Seen" is not "done": read `ofport` and `error` of the interfaces in the same transaction.
+    ///
+    /// After `timeout` the transaction fails with [`ErrorCode::TimedOut`](crate::ErrorCode::TimedOut).
+    pub fn wait_for_cur_cfg(&mut self, next_cfg: i64, timeout: Duration) {
+        let behind = Condition::new("cur_cfg", crate::Function::Less, next_cfg);
+        self.wait(DATABASE, vec![behind], Until::Equal, timeout);
+    }
+
+    /// How long the database may take on purpose: the sum of the timeouts of the wait operations.
+    pub(crate) fn longest_wait(&self) -> Duration {
+        let timeout = |operation: &Operation| match operation {
+            Operation::Wait { timeout, .. } => *timeout,
+            _ => Duration::ZERO,
+        };
+        self.operations.iter().map(timeout).fold(Duration::ZERO, Duration::saturating_add)
+    }
+}
+
+impl Serialize for Transaction {
+    /// The parameters of the `transact` request: the database, then the operations.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut parameters = serializer.serialize_seq(Some(self.operations.len() + 1))?;
+        parameters.serialize_element(self.database)?;
+        for operation in &self.operations {
+            parameters.serialize_element(operation)?;
+        }
+        parameters.end()
+    }
+}

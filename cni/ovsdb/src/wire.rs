@@ -1,0 +1,11 @@
+//! JSON-RPC 1.0 as OVSDB speaks it (RFC 7047 §4), without IO: bytes in, messages out, and the other way round.
+
+mod decoder;
+mod endpoint;
+mod message;
+#[cfg(test)]
+mod tests;
+
+pub use decoder::{Decoder, WireError};
+pub use endpoint::{Endpoint, Event, RequestId};
+pub use message::Message;

@@ -1,0 +1,115 @@
+//! Cuts a stream of bytes into messages. Messages follow each other without a mark, so the end of one is found by
+//! counting braces outside of strings. Each byte is looked at once, however the stream is cut into reads.
+
+use super::Message;
+
+/// An initial dump of 10,000 ports is 3 MiB; the limit is against a peer that is not a database.
+const MESSAGE_MAX: usize = 256 << 20;
+
+/// Bytes that are not OVSDB's JSON-RPC.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WireError {
+    /// A message does not begin with a brace.
+    #[error("a message begins with byte 0x{byte:02x} instead of '{{'; is this an OVSDB socket?")]
+    NotAnObject {
+        /// The first byte.
+        byte: u8,
+    },
+    /// A message does not end.
+    #[error("a message is longer than {MESSAGE_MAX} bytes")]
+    TooLong,
+    /// A message is not JSON.
+    #[error("a message is not JSON")]
+    Json(#[source] serde_json::Error),
+    /// JSON, and neither request nor response.
+    #[error("a message is neither a request nor a response: {0}")]
+    NotJsonRpc(String),
+}
+
+/// Where in a message the next byte is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    /// Between two messages.
+    Between,
+    /// In a message, outside of strings.
+    Structure,
+    /// In a string.
+    String,
+    /// In a string, after a backslash.
+    Escape,
+}
+
+/// The cutter. Give it bytes with [`Decoder::push`], then take messages until there is none.
+#[derive(Debug)]
+pub struct Decoder {
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that belong to messages already taken.
+    taken: usize,
+    /// Bytes of the buffer that were looked at.
+    scanned: usize,
+    position: Position,
+    open_braces: usize,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self { buffer: Vec::new(), taken: 0, scanned: 0, position: Position::Between, open_braces: 0 }
+    }
+}
+
+impl Decoder {
+    /// Adds bytes that were read.
+    pub fn push(&mut self, bytes: &[u8]) {
+        // Moving what is left costs little here: at most one incomplete message per read, and only after a whole one.
+        if self.taken > 0 {
+            self.buffer.drain(..self.taken);
+            self.scanned -= self.taken;
+            self.taken = 0;
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next complete message, if there is one.
+    ///
+    /// # Errors
+    /// When the bytes are not OVSDB's JSON-RPC. The stream cannot be used after that.
+    pub fn next_message(&mut self) -> Result<Option<Message>, WireError> {
+        while let Some(&byte) = self.buffer.get(self.scanned) {
+            self.scanned += 1;
+            if self.step(byte)? {
+                let message = self.buffer.get(self.taken..self.scanned).unwrap_or_default();
+                let message = Message::parse(message)?;
+                self.taken = self.scanned;
+                return Ok(Some(message));
+            }
+        }
+        if self.buffer.len() - self.taken > MESSAGE_MAX { Err(WireError::TooLong) } else { Ok(None) }
+    }
+
+    /// Looks at one byte; true when a message ends with it.
+    fn step(&mut self, byte: u8) -> Result<bool, WireError> {
+        match (self.position, byte) {
+            (Position::Between, b' ' | b'\t' | b'\r' | b'\n') => self.taken = self.scanned,
+            (Position::Between, b'{') => {
+                self.position = Position::Structure;
+                self.open_braces = 1;
+            }
+            (Position::Between, byte) => return Err(WireError::NotAnObject { byte }),
+            (Position::Structure, b'{') => self.open_braces += 1,
+            (Position::Structure, b'}') => {
+                self.open_braces -= 1;
+                if self.open_braces == 0 {
+                    self.position = Position::Between;
+                    return Ok(true);
+                }
+            }
+            (Position::Structure, b'"') => self.position = Position::String,
+            (Position::String, b'"') => self.position = Position::Structure,
+            (Position::String, b'\\') => self.position = Position::Escape,
+            (Position::Escape, _) => self.position = Position::String,
+            (Position::Structure | Position::String, _) => {}
+        }
+        Ok(false)
+    }
+}

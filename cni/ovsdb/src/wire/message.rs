@@ -1,0 +1,55 @@
+//! One message of JSON-RPC 1.0.
+
+use super::WireError;
+use crate::value::shortened;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+/// One message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// The other side asks for something, and waits for the answer if there is an id.
+    Request {
+        /// Goes into the answer; `null` when none is wanted.
+        id: Json,
+        /// What is asked for.
+        method: String,
+        /// With what.
+        params: Json,
+    },
+    /// The other side answers.
+    Response {
+        /// The request's id.
+        id: Json,
+        /// The answer, or `null`.
+        result: Json,
+        /// The error, or `null`.
+        error: Json,
+    },
+}
+
+/// The members of both kinds of message.
+#[derive(Deserialize)]
+struct Members {
+    #[serde(default)]
+    id: Json,
+    method: Option<String>,
+    #[serde(default)]
+    params: Json,
+    result: Option<Json>,
+    error: Option<Json>,
+}
+
+impl Message {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, WireError> {
+        match serde_json::from_slice(bytes).map_err(WireError::Json)? {
+            Members { id, method: Some(method), params, result: None, error: None } => {
+                Ok(Self::Request { id, method, params })
+            }
+            Members { id, method: None, result, error, .. } if !id.is_null() => {
+                Ok(Self::Response { id, result: result.unwrap_or_default(), error: error.unwrap_or_default() })
+            }
+            _ => Err(WireError::NotJsonRpc(shortened(&String::from_utf8_lossy(bytes)))),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What the tests against a real database share.
+#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
+#![allow(clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::time::Duration;
+use usnet_ovsdb::blocking::Client;
+use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, Row, TableRow, Transaction};
+use usnet_test_openvswitch::OpenVswitch;
+
+/// Long enough never to be reached where an answer comes.
+pub const AMPLE: Duration = Duration::from_secs(30);
+
+/// `ovsdb-server` alone, with a client.
+pub fn database() -> (OpenVswitch, Client) {
+    let openvswitch = OpenVswitch::builder().without_vswitchd().start().expect("ovsdb-server");
+    let client = Client::connect(openvswitch.socket(), AMPLE).expect("connect");
+    (openvswitch, client)
+}
+
+/// Adds a netdev bridge with its local port to the transaction.
+pub fn insert_bridge(transaction: &mut Transaction, name: &str) -> NamedUuid {
+    let port = insert_port(transaction, name, Row::new().with("type", "internal"));
+    let row = Row::new().with("name", name).with("datapath_type", "netdev").with("ports", port);
+    let bridge = transaction.insert("Bridge", row);
+    let _one = transaction.mutate(DATABASE, vec![], vec![Mutation::insert("bridges", bridge)]);
+    bridge
+}
+
+/// Adds a port with one interface, which belong to no bridge yet.
+pub fn insert_port(transaction: &mut Transaction, name: &str, interface: Row) -> NamedUuid {
+    let interface = transaction.insert("Interface", interface.with("name", name));
+    transaction.insert("Port", Row::new().with("name", name).with("interfaces", interface))
+}
+
+/// A bridge, made and committed.
+pub fn make_bridge(client: &mut Client, name: &str) {
+    let mut transaction = Transaction::new();
+    insert_bridge(&mut transaction, name);
+    client.transact(&transaction).expect("a bridge");
+}
+
+pub fn named(name: &str) -> Vec<Condition> {
+    vec![Condition::equal("name", name)]
+}
+
+/// All rows of a type.
+pub fn select<T: TableRow>(client: &mut Client) -> Vec<T> {
+    let mut transaction = Transaction::new();
+    let rows = transaction.select_rows::<T>(vec![]);
+    client.transact(&transaction).expect("a reply").rows(rows).expect("rows")
+}

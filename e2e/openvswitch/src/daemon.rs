@@ -1,0 +1,121 @@
+//! One daemon of Open vSwitch: started in the namespaces, killed as a crash would.
+
+use crate::namespace::Namespaces;
+use crate::{Error, tail};
+use std::fs::{self, File};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+const READY_WITHIN: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(2);
+const TAIL_LINES: usize = 40;
+
+/// How to run one daemon, and its process while it runs.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    program: &'static str,
+    arguments: Vec<String>,
+    folder: PathBuf,
+    control_socket: PathBuf,
+    /// `nsenter`, whose only child is the daemon; it ends with the daemon.
+    process: Option<Child>,
+}
+
+impl Daemon {
+    /// A daemon with the options that all of them share (log, pid file, control socket), all files in `folder`.
+    pub(crate) fn new(program: &'static str, folder: &Path, arguments: Vec<String>) -> Self {
+        let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
+        let file = |extension: &str| folder.join(format!("{name}.{extension}"));
+        let control_socket = file("ctl");
+        let mut all = arguments;
+        all.push(format!("--unixctl={}", control_socket.display()));
+        all.push(format!("--pidfile={}", file("pid").display()));
+        all.push(format!("--log-file={}", file("log").display()));
+        all.push("--verbose=console:off".to_owned());
+        Self { program, arguments: all, folder: folder.to_owned(), control_socket, process: None }
+    }
+
+    pub(crate) fn program(&self) -> &'static str {
+        self.program
+    }
+
+    pub(crate) fn control_socket(&self) -> &Path {
+        &self.control_socket
+    }
+
+    /// The end of the daemon's log, for a person.
+    pub(crate) fn log_tail(&self) -> String {
+        let (log, output) = (self.control_socket.with_extension("log"), self.control_socket.with_extension("out"));
+        format!("{}\n{}", tail(&log, TAIL_LINES), tail(&output, TAIL_LINES)).trim().to_owned()
+    }
+
+    /// Starts the daemon and waits until `socket` accepts a connection.
+    pub(crate) fn start(&mut self, namespaces: &Namespaces, socket: &Path) -> Result<(), Error> {
+        if self.process.is_some() {
+            return Err(Error::RunsAlready(self.program));
+        }
+        if !Path::new(self.program).exists() {
+            return Err(Error::MissingProgram(self.program.into()));
+        }
+        let path = self.control_socket.with_extension("out");
+        let output = File::create(&path).map_err(|source| Error::File { path, source })?;
+        let errors = output.try_clone().map_err(|source| Error::File { path: self.folder.clone(), source })?;
+        let mut command = namespaces.command(self.program);
+        command.args(&self.arguments).stdin(Stdio::null()).stdout(output).stderr(errors);
+        for variable in ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR", "RUNTIME_DIRECTORY"] {
+            // The last one is where DPDK keeps its files: two instances in one place disturb each other.
+            command.env(variable, &self.folder);
+        }
+        self.process = Some(command.spawn().map_err(|source| Error::program(&command, source))?);
+        self.wait_for(socket)
+    }
+
+    fn wait_for(&mut self, socket: &Path) -> Result<(), Error> {
+        let deadline = Instant::now() + READY_WITHIN;
+        while UnixStream::connect(socket).is_err() {
+            if let Some(status) = self.process.as_mut().and_then(|process| process.try_wait().ok().flatten()) {
+                self.process = None;
+                return Err(self.failed(format!("it ended ({status})")));
+            }
+            if Instant::now() > deadline {
+                return Err(self.failed(format!("no answer on {} within {READY_WITHIN:?}", socket.display())));
+            }
+            std::thread::sleep(POLL);
+        }
+        Ok(())
+    }
+
+    fn failed(&self, problem: String) -> Error {
+        Error::NotReady { daemon: self.program, problem, log: self.log_tail() }
+    }
+
+    /// The error of a daemon that runs and does not do its work.
+    #[expect(clippy::needless_pass_by_value, reason = "used with map_err")]
+    pub(crate) fn not_ready(&self, error: Error) -> Error {
+        self.failed(error.to_string())
+    }
+
+    /// SIGKILL, and wait until it is gone.
+    pub(crate) fn kill(&mut self, namespaces: &Namespaces) -> Result<(), Error> {
+        let Some(mut process) = self.process.take() else { return Ok(()) };
+        let path = self.control_socket.with_extension("pid");
+        let pid = fs::read_to_string(&path).map_err(|source| Error::File { path, source })?;
+        // The number in the file is the one of the pid namespace.
+        let mut command = namespaces.command("kill");
+        command.args(["-KILL", pid.trim()]);
+        crate::run(command)?;
+        process.wait().map(drop).map_err(|source| Error::Run { program: self.program.to_owned(), source })
+    }
+}
+
+impl Drop for Daemon {
+    /// The namespaces have ended and taken the daemon along. `nsenter` is not killed: it must live until it has
+    /// collected the daemon, because a pid namespace ends only when all of its processes are collected.
+    fn drop(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            let _ended = process.wait();
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! A real Open vSwitch of its own for one test: `ovsdb-server` and `ovs-vswitchd` in a folder and in namespaces of
+//! their own, so that the tap devices of netdev bridges do not appear on the machine and tests run side by side.
+//!
+//! Everything ends when the [`OpenVswitch`] is dropped, and also when the test is killed with `kill -9`: the first
+//! process of the pid namespace waits for the end of a pipe that only the test holds, and the kernel takes the rest.
+//!
+//! Needs root and the Debian package `openvswitch-switch-dpdk`.
+
+mod builder;
+mod daemon;
+mod error;
+mod namespace;
+
+pub use builder::Builder;
+pub use error::Error;
+
+use daemon::Daemon;
+use namespace::Namespaces;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// A running Open vSwitch. Drop it to stop all of it and to remove its folder.
+#[derive(Debug)]
+pub struct OpenVswitch {
+    // Order matters: the namespaces kill the daemons, then those are collected, then the folder goes.
+    namespaces: Namespaces,
+    ovsdb_server: Daemon,
+    vswitchd: Daemon,
+    folder: TempDir,
+    socket: PathBuf,
+}
+
+impl OpenVswitch {
+    /// Starts `ovsdb-server` and `ovs-vswitchd` without DPDK, and returns when both answer.
+    ///
+    /// # Errors
+    /// When a program is missing, the user is not root, or a daemon does not come up.
+    pub fn start() -> Result<Self, Error> {
+        Self::builder().start()
+    }
+
+    /// Options: DPDK, or `ovsdb-server` alone.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The unix socket of `ovsdb-server`; reachable from the test process.
+    #[must_use]
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// The folder of database, sockets and logs. Put vhost-user sockets here: its path is short and both sides see it.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The network namespace of the bridges, as a path for `setns` or `nsenter --net=`.
+    #[must_use]
+    pub fn network_namespace(&self) -> PathBuf {
+        self.namespaces.network()
+    }
+
+    /// A command that runs inside the namespaces (network, mounts, pids) of this Open vSwitch and ends with it.
+    #[must_use]
+    pub fn command(&self, program: &str) -> Command {
+        self.namespaces.command(program)
+    }
+
+    /// Runs `ovs-vsctl` on this database and returns what it printed.
+    /// It waits for `ovs-vswitchd` unless `--no-wait` is among the arguments.
+    ///
+    /// # Errors
+    /// [`Error::CommandFailed`] with what `ovs-vsctl` wrote, when it does not exit with 0.
+    pub fn vsctl(&self, arguments: &[impl AsRef<OsStr>]) -> Result<String, Error> {
+        let mut command = Command::new("ovs-vsctl");
+        command.arg(format!("--db=unix:{}", self.socket.display())).arg("--timeout=30").args(arguments);
+        run(command)
+    }
+
+    /// Runs `ovs-appctl` on this `ovs-vswitchd` and returns what it printed.
+    ///
+    /// # Errors
+    /// [`Error::CommandFailed`] with what `ovs-appctl` wrote, when it does not exit with 0.
+    pub fn appctl(&self, arguments: &[impl AsRef<OsStr>]) -> Result<String, Error> {
+        let mut command = Command::new("ovs-appctl");
+        command.arg(format!("--target={}", self.vswitchd.control_socket().display())).args(arguments);
+        run(command)
+    }
+
+    /// Kills `ovs-vswitchd` with SIGKILL, as a crash would; its tap devices stay. Nothing happens if it does not run.
+    ///
+    /// # Errors
+    /// When the process cannot be signalled.
+    pub fn kill_vswitchd(&mut self) -> Result<(), Error> {
+        self.vswitchd.kill(&self.namespaces)
+    }
+
+    /// Starts `ovs-vswitchd` and waits until it has read the database (`cur_cfg` caught up).
+    ///
+    /// # Errors
+    /// When it runs already, or is not up in time.
+    pub fn start_vswitchd(&mut self) -> Result<(), Error> {
+        let control_socket = self.vswitchd.control_socket().to_owned();
+        self.vswitchd.start(&self.namespaces, &control_socket)?;
+        self.wait_for_vswitchd().map_err(|error| self.vswitchd.not_ready(error))
+    }
+
+    /// Raises `next_cfg` and waits until `cur_cfg` has caught up. The numbers of an earlier run stay in the database
+    /// and are equal, so equality without raising says nothing.
+    fn wait_for_vswitchd(&self) -> Result<(), Error> {
+        let shown = self.vsctl(&["get", "Open_vSwitch", ".", "next_cfg"])?;
+        let next = shown.trim().parse::<i64>().map_err(|_| Error::Unexpected { what: "next_cfg", shown })? + 1;
+        self.vsctl(&["--no-wait", "set", "Open_vSwitch", ".", &format!("next_cfg={next}")])?;
+        self.vsctl(&["wait-until", "Open_vSwitch", ".", &format!("cur_cfg>={next}")]).map(drop)
+    }
+
+    /// Kills `ovsdb-server` with SIGKILL, as a crash would. Nothing happens if it does not run.
+    ///
+    /// # Errors
+    /// When the process cannot be signalled.
+    pub fn kill_ovsdb_server(&mut self) -> Result<(), Error> {
+        self.ovsdb_server.kill(&self.namespaces)
+    }
+
+    /// Starts `ovsdb-server` on the same database file and waits until its socket answers.
+    ///
+    /// # Errors
+    /// When it runs already, or is not up in time.
+    pub fn start_ovsdb_server(&mut self) -> Result<(), Error> {
+        self.ovsdb_server.start(&self.namespaces, &self.socket)
+    }
+}
+
+impl Drop for OpenVswitch {
+    /// A failed test gets the end of the logs on standard error, because the folder goes.
+    #[expect(clippy::print_stderr, reason = "the reader of a failed test looks at its standard error")]
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        for daemon in [&self.ovsdb_server, &self.vswitchd] {
+            eprintln!("--- {} (last lines of its log)\n{}", daemon.program(), daemon.log_tail());
+        }
+    }
+}
+
+fn run(mut command: Command) -> Result<String, Error> {
+    let output = command.stdin(Stdio::null()).output().map_err(|source| Error::program(&command, source))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        let problem = format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+        Err(Error::CommandFailed { command: format!("{command:?}"), problem })
+    }
+}
+
+/// The last lines of a text file; empty when it cannot be read.
+fn tail(path: &Path, lines: usize) -> String {
+    let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let all: Vec<&str> = text.lines().collect();
+    all.get(all.len().saturating_sub(lines)..).unwrap_or_default().join("\n")
+}
