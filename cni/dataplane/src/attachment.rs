@@ -1,0 +1,191 @@
+//! One interface of one pod, joined to a network: who it is and how far it got.
+
+use crate::port::AttachedPort;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use usnet_crds::{Engine, NetworkName};
+
+/// Longest name of a network interface, in bytes (`IFNAMSIZ` without its NUL).
+pub const INTERFACE_NAME_MAX: usize = 15;
+/// Longest container id that is taken, in bytes; runtimes use 64. It is part of a file name.
+pub const CONTAINER_ID_MAX: usize = 128;
+
+/// Why an identifier was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidIdentifier {
+    /// Not a container id as the CNI specification has it.
+    #[error(
+        "container id {0:?} is not valid: it must start with a letter or digit, go on with letters, digits, '_', '.' and '-', and have at most {CONTAINER_ID_MAX} characters"
+    )]
+    Container(String),
+    /// Not a name that a network interface can have.
+    #[error(
+        "interface name {0:?} is not valid: use 1 to {INTERFACE_NAME_MAX} printable characters without '/', ':' and spaces"
+    )]
+    Interface(String),
+    /// Not a pod uid.
+    #[error("pod uid {0:?} is not valid: it must have 1 to 64 letters, digits and '-'")]
+    PodUid(String),
+}
+
+macro_rules! identifier {
+    ($(#[$docs:meta])* $name:ident, $variant:ident, $check:expr) => {
+        $(#[$docs])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The identifier as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = InvalidIdentifier;
+            fn try_from(text: String) -> Result<Self, InvalidIdentifier> {
+                let check: fn(&str) -> bool = $check;
+                if check(&text) { Ok(Self(text)) } else { Err(InvalidIdentifier::$variant(text)) }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = InvalidIdentifier;
+            fn from_str(text: &str) -> Result<Self, InvalidIdentifier> {
+                Self::try_from(text.to_owned())
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(identifier: $name) -> Self {
+                identifier.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(&self.0)
+            }
+        }
+    };
+}
+
+identifier!(
+    /// The id of a pod's sandbox, `CNI_CONTAINERID`.
+    ContainerId, Container,
+    |text| {
+        text.len() <= CONTAINER_ID_MAX
+            && text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
+    }
+);
+identifier!(
+    /// The name of an interface in its pod, `CNI_IFNAME`. It is also part of file names in the pod's directory.
+    InterfaceName, Interface,
+    |text| {
+        (1..=INTERFACE_NAME_MAX).contains(&text.len())
+            && text != "."
+            && text != ".."
+            && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/' && byte != b':')
+    }
+);
+identifier!(
+    /// The uid of a pod. It is part of a path, so nothing but letters, digits and `-` is taken.
+    PodUid, PodUid,
+    |text| (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+);
+
+/// What identifies an attachment on its node: CNI's container id and interface name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct AttachmentId {
+    /// The pod's sandbox.
+    pub container: ContainerId,
+    /// The interface in it.
+    pub interface: InterfaceName,
+}
+
+impl fmt::Display for AttachmentId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.container, self.interface)
+    }
+}
+
+/// The pod of an attachment.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Pod {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: PodUid,
+}
+
+impl fmt::Display for Pod {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// How far an attachment got. The record says so before the act that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Progress {
+    /// ADD has begun; the engine may or may not have the port.
+    Attaching,
+    /// ADD has answered; the engine must have the port.
+    Attached,
+    /// DEL has begun; the engine must not have the port.
+    Detaching,
+}
+
+/// One attachment as the journal holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Record {
+    /// The layout of this record; [`Record::VERSION`] when written by this release.
+    pub version: u32,
+    /// Which attachment.
+    pub id: AttachmentId,
+    /// How far it got.
+    pub progress: Progress,
+    /// The network that it joins.
+    pub network: NetworkName,
+    /// The engine that has its port.
+    pub engine: Engine,
+    /// The engine's control socket on the node.
+    pub engine_socket: PathBuf,
+    /// Its port in the engine.
+    pub port: AttachedPort,
+    /// Its pod.
+    pub pod: Pod,
+    /// The pod's network namespace, as CNI gave it.
+    pub network_namespace: PathBuf,
+    /// The pod's directory where the engine sees it.
+    pub pod_directory: PathBuf,
+    /// The interface's MAC address, `02:…`.
+    pub mac: String,
+    /// Its addresses with prefix lengths, as IPAM gave them.
+    pub addresses: Vec<Address>,
+    /// The configuration that its IPAM plugin was called with, and is called with again when it goes; none when it has no addresses, or
+    /// they were given back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipam: Option<serde_json::Value>,
+}
+
+/// An address of an interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Address {
+    /// The address.
+    pub ip: IpAddr,
+    /// Length of its prefix, in bits.
+    pub prefix: u8,
+}
+
+impl Record {
+    /// The layout that this release writes.
+    pub const VERSION: u32 = 1;
+}

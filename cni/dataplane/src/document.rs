@@ -1,0 +1,169 @@
+//! Small JSON files that are there whole or not at all, whenever their writer is killed.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// What goes wrong with a file of ours.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused.
+    #[error("cannot {action} {}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It is not what we write. Somebody edited it, or it is damaged.
+    #[error("{} does not hold what usnet writes there; move it away so that it is written again", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Where in it, and what is wrong.
+        source: serde_json::Error,
+    },
+    /// A later release of usnet wrote it.
+    #[error(
+        "{} has layout {found} and this release of usnet knows {known}; upgrade usnet on this node",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its layout.
+        found: u32,
+        /// The latest layout that we can read.
+        known: u32,
+    },
+    /// Its content belongs under another name. Somebody copied or renamed it.
+    #[error("{} is about {content}; somebody renamed or copied it, move it away", path.display())]
+    Misplaced {
+        /// The file.
+        path: PathBuf,
+        /// What it is about.
+        content: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::File { action, path: path.to_owned(), source }
+    }
+}
+
+/// What a file must outlive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// The end of its writer. Enough for what does not outlive a reboot anyway.
+    Process,
+    /// A loss of power.
+    Machine,
+}
+
+/// Reads a document, or nothing when there is none. Its member `version`, where it has one, must not be above `known`.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path, known: u32) -> Result<Option<T>, Error> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        #[serde(default)]
+        version: u32,
+    }
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::file("read", path, error)),
+    };
+    let invalid = |source| Error::Invalid { path: path.to_owned(), source };
+    // The version comes first: a later layout may hold anything.
+    let Version { version } = serde_json::from_slice(&text).map_err(invalid)?;
+    if version > known {
+        return Err(Error::Newer { path: path.to_owned(), found: version, known });
+    }
+    serde_json::from_slice(&text).map(Some).map_err(invalid)
+}
+
+/// Writes a document by way of a hidden file beside it. The caller sees to it that nobody else writes to `path` now.
+pub(crate) fn write<T: Serialize>(path: &Path, document: &T, durability: Durability) -> Result<(), Error> {
+    let text = encode(path, document)?;
+    let is_new = !path.exists();
+    let temporary = temporary(path);
+    let failed = |action| {
+        let path = temporary.clone();
+        move |source| Error::File { action, path, source }
+    };
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(&temporary).map_err(failed("create"))?;
+    file.write_all(&text).map_err(failed("write"))?;
+    if durability == Durability::Machine {
+        file.sync_data().map_err(failed("sync"))?;
+    }
+    fs::rename(&temporary, path).map_err(failed("rename"))?;
+    // When a name stays, a loss of power leaves one of two whole documents; only a new name can get lost.
+    if durability == Durability::Machine && is_new { sync_folder(path) } else { Ok(()) }
+}
+
+/// Writes a document when it differs from what is there, and says whether it did.
+pub(crate) fn write_if_changed<T: Serialize>(path: &Path, document: &T, durability: Durability) -> Result<bool, Error> {
+    let text = encode(path, document)?;
+    if fs::read(path).is_ok_and(|present| present == text) {
+        return Ok(false);
+    }
+    write(path, document, durability).map(|()| true)
+}
+
+/// Removes a document, and what a killed writer left beside it. It may be absent.
+pub(crate) fn remove(path: &Path) -> Result<(), Error> {
+    for path in [&temporary(path), path] {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::file("remove", path, error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The names of the documents in a folder, sorted. There are none when there is no folder. Hidden files are ours and not documents.
+pub(crate) fn names(folder: &Path) -> Result<Vec<String>, Error> {
+    let failed = |error| Error::file("list", folder, error);
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Makes a folder, and its parents, with these permissions if they are missing.
+pub(crate) fn make_folder(path: &Path, mode: u32) -> Result<(), Error> {
+    DirBuilder::new().recursive(true).mode(mode).create(path).map_err(|error| Error::file("create", path, error))
+}
+
+fn encode<T: Serialize>(path: &Path, document: &T) -> Result<Vec<u8>, Error> {
+    let encoded = serde_json::to_vec_pretty(document);
+    encoded.map_err(|source| Error::Invalid { path: path.to_owned(), source })
+}
+
+/// Where a document is prepared: one place for each, so that what a killed writer left is overwritten by the next.
+fn temporary(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.new"))
+}
+
+fn sync_folder(path: &Path) -> Result<(), Error> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    File::open(folder).and_then(|opened| opened.sync_all()).map_err(|error| Error::file("sync", folder, error))
+}

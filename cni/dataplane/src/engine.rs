@@ -1,0 +1,99 @@
+//! The one thing that this crate asks of a software switch.
+
+use crate::observed::Observed;
+use crate::plan::Op;
+use crate::port::PortName;
+use std::future::Future;
+use std::path::PathBuf;
+
+/// A software switch of this node. Drivers have no state of their own that matters: everything is found again by our marks.
+pub trait Engine {
+    /// Reads everything that [`plan`](crate::plan::plan) compares. A failed read is an error and never looks like an empty switch.
+    fn observe(&mut self) -> impl Future<Output = Result<Observed, EngineError>> + Send;
+
+    /// Carries out operations in their order, waits until the engine has acted on them, and says for each whether it did.
+    /// Each operation can be repeated: what is already as asked is a success. None touches what does not carry our mark.
+    ///
+    /// The answers are as many as the operations and in their order.
+    fn apply(
+        &mut self,
+        operations: &[Op],
+    ) -> impl Future<Output = Result<Vec<Result<(), OpError>>, EngineError>> + Send;
+}
+
+/// The engine as a whole did not answer. Nothing is known of what it did.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// Its control socket did not answer.
+    #[error("Open vSwitch on this node cannot be used")]
+    OpenVswitch(#[from] usnet_ovsdb::Error),
+    /// Its database answered something that we cannot use.
+    #[error("the database of Open vSwitch on this node does not hold what it should")]
+    OpenVswitchAnswer(#[from] usnet_ovsdb::ReplyError),
+    /// Its database is empty, or has not been read yet.
+    #[error(
+        "the database of Open vSwitch on this node has no row in the table Open_vSwitch: start Open vSwitch's own service, which makes it"
+    )]
+    OpenVswitchEmpty,
+    /// The database took the request, but the switch did not act on it in time.
+    #[error("{engine} took the request but did not act on it within {seconds} s: is its switch process running?")]
+    NotActing {
+        /// Which engine, or program of it.
+        engine: &'static str,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+}
+
+/// One operation failed; the others are not affected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpError {
+    /// Something of that name is there and does not carry our mark.
+    #[error(
+        "{what} already exists on this node and does not belong to usnet; it was left alone: remove it, or use another name"
+    )]
+    Foreign {
+        /// What is there, for example `bridge br0`.
+        what: String,
+    },
+    /// The bridge is not there, or not ours, so nothing can be plugged into it.
+    #[error("bridge {bridge} is not there or does not belong to this network; the agent repairs it, try again")]
+    BridgeMissing {
+        /// Its name.
+        bridge: String,
+    },
+    /// A port to change is not there, or not this attachment's.
+    #[error("port {port} is not there or does not belong to this attachment; the agent repairs it, try again")]
+    PortMissing {
+        /// Its name.
+        port: PortName,
+    },
+    /// A port to make is there already, for another attachment, on another bridge or with another socket.
+    #[error("port {port} is there already and not as asked ({found}); it has to be removed first")]
+    PortDiffers {
+        /// Its name.
+        port: PortName,
+        /// What it is.
+        found: String,
+    },
+    /// A port to make has the socket of another port. The switch would serve one of the two and not say which.
+    #[error("socket {} is the socket of another port already", socket.display())]
+    SocketInUse {
+        /// The socket.
+        socket: PathBuf,
+    },
+    /// A bridge that should go still has ports.
+    #[error("bridge {bridge} still has ports, or is not this network's, and was left alone")]
+    BridgeInUse {
+        /// Its name.
+        bridge: String,
+    },
+    /// The engine tried and could not. What it recorded stays, so that it can try again by itself; who does not want that removes it.
+    #[error("{what} could not be made: the engine says {reason:?}")]
+    Refused {
+        /// What was asked for.
+        what: String,
+        /// The engine's own words.
+        reason: String,
+    },
+}

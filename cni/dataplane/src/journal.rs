@@ -1,0 +1,161 @@
+//! Which pods are attached: one record for each attachment, on disk before the first change to an engine and gone last.
+//!
+//! The plugin and the agent both write here. They take turns on an attachment by its lock; whoever is killed frees its own, and leaves the
+//! record as it was before or after a write.
+
+use crate::attachment::{AttachmentId, Record};
+use crate::document::{self, Durability};
+use crate::lock::Lock;
+use crate::roots::Roots;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use usnet_crds::names::fnv1a;
+
+#[cfg(test)]
+mod tests;
+
+/// How long one waits for an attachment that another process is working on.
+pub const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+
+const LOCK_FILE: &str = ".lock";
+const EXTENSION: &str = ".json";
+
+/// Why the journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file of the journal cannot be used.
+    #[error(transparent)]
+    Document(#[from] document::Error),
+    /// Another process works on the attachment.
+    #[error(
+        "attachment {0} is being worked on by another process for more than {seconds} s; try again",
+        seconds = LOCK_PATIENCE.as_secs()
+    )]
+    Busy(AttachmentId),
+}
+
+/// The attachment records of a node.
+#[derive(Debug, Clone)]
+pub struct Journal {
+    folder: PathBuf,
+}
+
+/// An attachment that nobody else changes now. Dropping it lets the next one in.
+#[derive(Debug)]
+pub struct Locked {
+    id: AttachmentId,
+    path: PathBuf,
+    _lock: Lock,
+}
+
+/// All records of a node.
+#[derive(Debug, Default)]
+pub struct Records {
+    /// Those that this release understands.
+    pub records: Vec<Record>,
+    /// Those that it does not. Their ports and pods are unknown, so nothing may be concluded from a record's absence.
+    pub unreadable: Vec<document::Error>,
+}
+
+impl Journal {
+    /// The journal of a node. Its folder is made when it is missing, for root alone.
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
+    pub fn open(roots: &Roots) -> Result<Self, Error> {
+        let folder = roots.attachments();
+        document::make_folder(&folder, 0o700)?;
+        Ok(Self { folder })
+    }
+
+    /// Waits up to [`LOCK_PATIENCE`] until nobody else works on this attachment.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when somebody still does.
+    pub fn lock(&self, id: &AttachmentId) -> Result<Locked, Error> {
+        self.lock_within(id, LOCK_PATIENCE)
+    }
+
+    /// Locks this attachment if nobody works on it now.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when somebody does.
+    pub fn try_lock(&self, id: &AttachmentId) -> Result<Locked, Error> {
+        self.lock_within(id, Duration::ZERO)
+    }
+
+    fn lock_within(&self, id: &AttachmentId, patience: Duration) -> Result<Locked, Error> {
+        // Two attachments with one hash would take turns, which does no harm.
+        let offset = fnv1a(id.to_string().as_bytes());
+        let lock =
+            Lock::take(&self.folder.join(LOCK_FILE), offset, patience)?.ok_or_else(|| Error::Busy(id.clone()))?;
+        Ok(Locked { id: id.clone(), path: self.folder.join(file_name(id)), _lock: lock })
+    }
+
+    /// All records, each as it was at some moment of this call. They are read without locks: take the lock and read again before you act on one.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn records(&self) -> Result<Records, Error> {
+        let mut all = Records::default();
+        for name in document::names(&self.folder)? {
+            match read(&self.folder.join(&name)) {
+                Ok(Some(record)) => all.records.push(record),
+                // It went while we read the others.
+                Ok(None) => {}
+                Err(error) => all.unreadable.push(error),
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Locked {
+    /// Which attachment this is.
+    pub fn id(&self) -> &AttachmentId {
+        &self.id
+    }
+
+    /// The record, if there is one.
+    ///
+    /// # Errors
+    /// When there is one that cannot be read or is of a later release.
+    pub fn read(&self) -> Result<Option<Record>, Error> {
+        Ok(read(&self.path)?)
+    }
+
+    /// Makes or replaces the record. It outlives a loss of power once this returns.
+    ///
+    /// # Errors
+    /// When the disk refuses, or `record` is of another attachment than the locked one.
+    pub fn write(&self, record: &Record) -> Result<(), Error> {
+        expect_id(&self.path, record)?;
+        Ok(document::write(&self.path, record, Durability::Machine)?)
+    }
+
+    /// Removes the record, if there is one. After a loss of power it may be back, and is removed again by whoever finds it.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn remove(&self) -> Result<(), Error> {
+        Ok(document::remove(&self.path)?)
+    }
+}
+
+fn file_name(id: &AttachmentId) -> String {
+    format!("{id}{EXTENSION}")
+}
+
+fn read(path: &Path) -> Result<Option<Record>, document::Error> {
+    let record = document::read::<Record>(path, Record::VERSION)?;
+    record.map(|record| expect_id(path, &record).map(|()| record)).transpose()
+}
+
+fn expect_id(path: &Path, record: &Record) -> Result<(), document::Error> {
+    // Ids may have dots, so that two of them could have one file name.
+    if path.file_name().is_some_and(|name| name == file_name(&record.id).as_str()) {
+        Ok(())
+    } else {
+        Err(document::Error::Misplaced { path: path.to_owned(), content: format!("attachment {}", record.id) })
+    }
+}

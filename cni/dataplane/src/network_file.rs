@@ -1,0 +1,144 @@
+//! What the agent tells the plugin of each network: that pods may attach, or why they may not.
+//!
+//! A file that says `Programmed` is a promise: the engine was read after the last change and has the bridge. The promise is taken back by
+//! writing `Unavailable` or `Draining` over it, so that the plugin can pass the reason on; the file itself goes with the network.
+
+use crate::document::{self, Durability};
+use crate::lock::Lock;
+use crate::roots::Roots;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+use usnet_crds::{NetworkName, NodeNetwork};
+
+pub use crate::document::Error;
+
+/// A write takes microseconds; only a writer that was stopped in the middle can hold the others up.
+const WRITE_PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_FILE: &str = ".lock";
+const EXTENSION: &str = ".json";
+
+/// What the agent says of one network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state")]
+pub enum NetworkFile {
+    /// The engine has the bridge: pods may attach.
+    Programmed(ProgrammedNetwork),
+    /// The network is being deleted: running pods keep it, new ones are refused.
+    Draining {
+        /// The network.
+        name: NetworkName,
+    },
+    /// Pods cannot attach now.
+    Unavailable {
+        /// The network.
+        name: NetworkName,
+        /// Why, in one word for programs, for example `EngineUnreachable`.
+        reason: String,
+        /// Why, for people.
+        message: String,
+    },
+}
+
+/// A network that pods may attach to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgrammedNetwork {
+    /// The layout of this file; [`ProgrammedNetwork::VERSION`] when written by this release.
+    pub version: u32,
+    /// The network as this node has it.
+    pub network: NodeNetwork,
+    /// The engine's control socket.
+    pub engine_socket: PathBuf,
+    /// Counts the engine's lives: another number means that it restarted since.
+    pub epoch: u64,
+}
+
+impl ProgrammedNetwork {
+    /// The layout that this release writes.
+    pub const VERSION: u32 = 1;
+}
+
+impl NetworkFile {
+    /// The network that this is about.
+    pub fn name(&self) -> &NetworkName {
+        match self {
+            Self::Programmed(programmed) => &programmed.network.name,
+            Self::Draining { name } | Self::Unavailable { name, .. } => name,
+        }
+    }
+}
+
+/// The network files of a node.
+#[derive(Debug, Clone)]
+pub struct NetworkFiles {
+    folder: PathBuf,
+}
+
+impl NetworkFiles {
+    /// Those under these roots. Nothing is read or made yet.
+    pub fn new(roots: &Roots) -> Self {
+        Self { folder: roots.networks() }
+    }
+
+    /// What the agent says of a network; nothing when it does not know it.
+    ///
+    /// # Errors
+    /// When there is a file that cannot be read or is of a later release.
+    pub fn read(&self, name: &NetworkName) -> Result<Option<NetworkFile>, Error> {
+        let path = self.path(name);
+        match document::read::<NetworkFile>(&path, ProgrammedNetwork::VERSION)? {
+            Some(file) if file.name() != name => {
+                Err(Error::Misplaced { path, content: format!("network {}", file.name()) })
+            }
+            file => Ok(file),
+        }
+    }
+
+    /// Writes the file of a network if that changes it, and says whether it did. Readers see the old one or the new one.
+    ///
+    /// # Errors
+    /// When the folder or the file cannot be written.
+    pub fn write(&self, file: &NetworkFile) -> Result<bool, Error> {
+        // The engine need not run as root and finds its sockets under the same root.
+        document::make_folder(&self.folder, 0o755)?;
+        let _lock = self.lock()?;
+        document::write_if_changed(&self.path(file.name()), file, Durability::Process)
+    }
+
+    /// Removes the file of a network, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, name: &NetworkName) -> Result<(), Error> {
+        if !self.folder.exists() {
+            return Ok(());
+        }
+        let _lock = self.lock()?;
+        document::remove(&self.path(name))
+    }
+
+    /// The networks that have a file, sorted. Files that have no network's name are not ours and are left out.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn list(&self) -> Result<Vec<NetworkName>, Error> {
+        let names = document::names(&self.folder)?;
+        Ok(names.iter().filter_map(|name| name.strip_suffix(EXTENSION)?.parse().ok()).collect())
+    }
+
+    /// While an agent is replaced there may be two for a moment.
+    fn lock(&self) -> Result<Lock, Error> {
+        let path = self.folder.join(LOCK_FILE);
+        let lock = Lock::take(&path, 0, WRITE_PATIENCE)?;
+        lock.ok_or_else(|| Error::file("lock", &path, io::ErrorKind::WouldBlock.into()))
+    }
+
+    fn path(&self, name: &NetworkName) -> PathBuf {
+        self.folder.join(format!("{name}{EXTENSION}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

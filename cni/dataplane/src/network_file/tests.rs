@@ -1,0 +1,76 @@
+use super::*;
+use crate::testing::{network, roots};
+use std::fs;
+
+fn programmed(name: &str) -> NetworkFile {
+    NetworkFile::Programmed(ProgrammedNetwork {
+        version: ProgrammedNetwork::VERSION,
+        network: network(name),
+        engine_socket: "/run/openvswitch/db.sock".into(),
+        epoch: 1,
+    })
+}
+
+fn every_state(name: &str) -> [NetworkFile; 3] {
+    let name_only: NetworkName = name.parse().unwrap();
+    let (reason, message) = ("EngineUnreachable".to_owned(), "Open vSwitch does not answer".to_owned());
+    [
+        programmed(name),
+        NetworkFile::Unavailable { name: name_only.clone(), reason, message },
+        NetworkFile::Draining { name: name_only },
+    ]
+}
+
+#[test]
+fn each_state_comes_back_and_replaces_the_one_before() {
+    let (_folder, roots) = roots();
+    let files = NetworkFiles::new(&roots);
+    let name = "blue".parse().unwrap();
+    assert_eq!(files.read(&name).unwrap(), None);
+    for file in every_state("blue") {
+        assert!(files.write(&file).unwrap());
+        assert_eq!(files.read(&name).unwrap(), Some(file));
+    }
+    files.remove(&name).unwrap();
+    files.remove(&name).unwrap();
+    assert_eq!(files.read(&name).unwrap(), None);
+}
+
+#[test]
+fn the_same_content_leaves_the_file_alone() {
+    use std::os::unix::fs::MetadataExt;
+    let (_folder, roots) = roots();
+    let files = NetworkFiles::new(&roots);
+    let inode = || fs::metadata(roots.networks().join("blue.json")).unwrap().ino();
+    files.write(&programmed("blue")).unwrap();
+    let before = inode();
+    assert!(!files.write(&programmed("blue")).unwrap());
+    assert_eq!(inode(), before);
+}
+
+#[test]
+fn the_list_has_networks_and_nothing_else() {
+    let (_folder, roots) = roots();
+    let files = NetworkFiles::new(&roots);
+    assert_eq!(files.list().unwrap(), []);
+    for name in ["red", "blue"] {
+        files.write(&programmed(name)).unwrap();
+    }
+    fs::write(roots.networks().join("README"), "not ours").unwrap();
+    let names: Vec<_> = files.list().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["blue", "red"]);
+}
+
+#[test]
+fn a_renamed_damaged_or_newer_file_lets_nobody_attach() {
+    let (_folder, roots) = roots();
+    let files = NetworkFiles::new(&roots);
+    files.write(&programmed("blue")).unwrap();
+    let path = |name: &str| roots.networks().join(format!("{name}.json"));
+    fs::copy(path("blue"), path("red")).unwrap();
+    assert!(matches!(files.read(&"red".parse().unwrap()), Err(Error::Misplaced { .. })));
+    fs::write(path("blue"), "{\"state\":\"Programmed\",\"version\":9}").unwrap();
+    assert!(matches!(files.read(&"blue".parse().unwrap()), Err(Error::Newer { found: 9, .. })));
+    fs::write(path("blue"), "{\"state\":\"Open\"}").unwrap();
+    assert!(matches!(files.read(&"blue".parse().unwrap()), Err(Error::Invalid { .. })));
+}

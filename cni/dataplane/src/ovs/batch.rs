@@ -1,0 +1,178 @@
+//! One transaction for many actions, and which of them is to blame when it fails. Pure.
+//!
+//! Each action begins with guards: the transaction fails when the rows are not as expected at that moment, and then nothing of it is done.
+//! A change of a row that is guarded cannot miss it, so the numbers of changed rows need no look.
+
+use super::decide::Action;
+use super::marks;
+use super::observe::{NETDEV, VHOST_SERVER_PATH, VHOST_USER_CLIENT};
+use crate::engine::OpError;
+use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings};
+use std::collections::BTreeSet;
+use usnet_crds::{Bridge, NetworkName};
+use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, NextCfgIndex, Row, Transaction, Uuid, Value};
+
+/// A transaction under construction.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    transaction: Transaction,
+    /// For each operation of the transaction, whose it is.
+    owners: Vec<Owner>,
+}
+
+#[derive(Debug, Clone)]
+struct Owner {
+    /// The place of our operation in the list that the caller gave.
+    operation: usize,
+    /// What it means when this guard fails; `None` for what is not a guard.
+    meaning: Option<OpError>,
+}
+
+impl Batch {
+    pub(super) fn is_empty(&self) -> bool {
+        self.owners.is_empty()
+    }
+
+    /// Who is to blame for the failure of this operation of the transaction, and what it means if that was a guard.
+    pub(super) fn blame(&self, index: usize) -> Option<(usize, Option<OpError>)> {
+        self.owners.get(index).map(|owner| (owner.operation, owner.meaning.clone()))
+    }
+
+    /// The transaction. The switch is told to look at it.
+    pub(super) fn finish(&mut self) -> (&Transaction, NextCfgIndex) {
+        let next_cfg = self.transaction.bump_next_cfg();
+        (&self.transaction, next_cfg)
+    }
+
+    /// Adds what operation number `operation` needs.
+    pub(super) fn add(&mut self, operation: usize, action: &Action<'_>) {
+        match action {
+            Action::DetachPort { bridge, port, row, mark } => self.detach_port(operation, (bridge, port), *row, mark),
+            Action::DeleteBridge { name, row, own_ports, network } => {
+                self.delete_bridge(operation, (name, *row), own_ports, network);
+            }
+            Action::InsertBridge { bridge, network } => self.insert_bridge(bridge, network),
+            Action::UpdateBridge { bridge, network, own_port } => {
+                self.update_bridge(operation, bridge, network, *own_port);
+            }
+            Action::InsertPort { port, mark } => self.insert_port(operation, port, mark),
+            Action::UpdatePort { port, settings, mark } => self.update_port(operation, port, *settings, mark),
+        }
+        self.owners.resize(self.transaction.operations().len(), Owner { operation, meaning: None });
+    }
+
+    fn guard(&mut self, operation: usize, meaning: OpError, table: &'static str, conditions: Vec<Condition>) {
+        self.owners.resize(self.transaction.operations().len(), Owner { operation, meaning: None });
+        self.transaction.require_row(table, conditions);
+        self.owners.push(Owner { operation, meaning: Some(meaning) });
+    }
+
+    fn detach_port(&mut self, operation: usize, (bridge, port): (&str, &PortName), row: Uuid, mark: &PortMark) {
+        let foreign = OpError::Foreign { what: format!("port {port}") };
+        let ours = vec![Condition::uuid(row), marks::carries(marks::port_value(mark))];
+        self.guard(operation, foreign, "Port", ours);
+        // A port that has left the bridge meanwhile is as good as removed.
+        let _ = self.transaction.mutate(
+            "Bridge",
+            vec![Condition::equal("name", bridge)],
+            vec![Mutation::delete("ports", row)],
+        );
+    }
+
+    fn delete_bridge(
+        &mut self,
+        operation: usize,
+        (name, row): (&str, Uuid),
+        own_ports: &BTreeSet<Uuid>,
+        network: &NetworkName,
+    ) {
+        let in_use = OpError::BridgeInUse { bridge: name.to_owned() };
+        let empty = Condition::equal("ports", Value::set(own_ports.iter().copied()));
+        let ours = vec![Condition::uuid(row), marks::carries(marks::network_value(network)), empty];
+        self.guard(operation, in_use, "Bridge", ours);
+        let _ = self.transaction.mutate(DATABASE, vec![], vec![Mutation::delete("bridges", row)]);
+    }
+
+    fn insert_bridge(&mut self, bridge: &Bridge, network: &NetworkName) {
+        let port = self.insert_own_port(bridge);
+        let row = Row::new()
+            .with("name", bridge.name.as_str())
+            .with("datapath_type", NETDEV)
+            .with("external_ids", marks::network_value(network))
+            .with("ports", port);
+        let row = self.transaction.insert("Bridge", row);
+        let _ = self.transaction.mutate(DATABASE, vec![], vec![Mutation::insert("bridges", row)]);
+    }
+
+    /// The port that stands for the bridge itself.
+    fn insert_own_port(&mut self, bridge: &Bridge) -> NamedUuid {
+        let name = bridge.name.as_str();
+        let mtu = i64::from(bridge.mtu);
+        let interface = Row::new().with("name", name).with("type", "internal").with("mtu_request", mtu);
+        let interface = self.transaction.insert("Interface", interface);
+        self.transaction.insert("Port", Row::new().with("name", name).with("interfaces", interface))
+    }
+
+    fn update_bridge(&mut self, operation: usize, bridge: &Bridge, network: &NetworkName, own_port: bool) {
+        let name = bridge.name.as_str();
+        let missing = OpError::BridgeMissing { bridge: name.to_owned() };
+        let ours = vec![Condition::equal("name", name), marks::carries(marks::network_value(network))];
+        self.guard(operation, missing.clone(), "Bridge", ours.clone());
+        let _ = self.transaction.update("Bridge", ours.clone(), Row::new().with("datapath_type", NETDEV));
+        if own_port {
+            let interface = vec![Condition::equal("name", name)];
+            self.guard(operation, missing, "Interface", interface.clone());
+            let _ =
+                self.transaction.update("Interface", interface, Row::new().with("mtu_request", i64::from(bridge.mtu)));
+        } else {
+            let port = self.insert_own_port(bridge);
+            let _ = self.transaction.mutate("Bridge", ours, vec![Mutation::insert("ports", port)]);
+        }
+    }
+
+    fn insert_port(&mut self, operation: usize, port: &AttachedPort, mark: &PortMark) {
+        let Connection::VhostUser { socket } = &port.connection;
+        let path = socket.as_path().to_string_lossy();
+        let bridge = vec![
+            Condition::equal("name", port.bridge.as_str()),
+            Condition::equal("datapath_type", NETDEV),
+            marks::carries(marks::network_value(&mark.network)),
+        ];
+        let missing = OpError::BridgeMissing { bridge: port.bridge.to_string() };
+        self.guard(operation, missing, "Bridge", bridge.clone());
+        let options = Value::map([(VHOST_SERVER_PATH, path.as_ref())]);
+        self.transaction.require_no_row("Interface", vec![Condition::includes("options", options.clone())]);
+        let in_use = OpError::SocketInUse { socket: socket.as_path().to_owned() };
+        self.owners.push(Owner { operation, meaning: Some(in_use) });
+
+        let interface = Row::new()
+            .with("name", port.name.as_str())
+            .with("type", VHOST_USER_CLIENT)
+            .with("options", options)
+            .with("mtu_request", i64::from(port.settings.mtu));
+        let interface = self.transaction.insert("Interface", interface);
+        let row = tagged(port.settings)
+            .with("name", port.name.as_str())
+            .with("interfaces", interface)
+            .with("external_ids", marks::port_value(mark));
+        let row = self.transaction.insert("Port", row);
+        let _ = self.transaction.mutate("Bridge", bridge, vec![Mutation::insert("ports", row)]);
+    }
+
+    fn update_port(&mut self, operation: usize, port: &PortName, settings: PortSettings, mark: &PortMark) {
+        let missing = OpError::PortMissing { port: port.clone() };
+        let ours = vec![Condition::equal("name", port.as_str()), marks::carries(marks::port_value(mark))];
+        self.guard(operation, missing.clone(), "Port", ours.clone());
+        let _ = self.transaction.update("Port", ours, tagged(settings));
+        let interface = vec![Condition::equal("name", port.as_str())];
+        self.guard(operation, missing, "Interface", interface.clone());
+        let _ =
+            self.transaction.update("Interface", interface, Row::new().with("mtu_request", i64::from(settings.mtu)));
+    }
+}
+
+/// All columns about VLANs, so that nothing of what somebody else set stays.
+fn tagged(settings: PortSettings) -> Row {
+    let tag = settings.vlan.map(i64::from);
+    Row::new().with("tag", tag).with("vlan_mode", tag.map(|_| "access")).with("trunks", Value::empty())
+}

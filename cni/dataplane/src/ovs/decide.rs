@@ -1,0 +1,178 @@
+//! From an operation and the rows that are there to what has to be done in the database. Pure.
+
+use super::marks;
+use super::observe::{VHOST_SERVER_PATH, observe_bridge, observe_port};
+use super::rows::Rows;
+use crate::engine::OpError;
+use crate::observed::{ObservedPort, Tagging};
+use crate::plan::Op;
+use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings};
+use std::collections::BTreeSet;
+use usnet_crds::{Bridge, NetworkName};
+use usnet_ovsdb::Uuid;
+
+/// What an operation comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Decision<'a> {
+    /// It is so already.
+    Nothing,
+    /// This has to be done.
+    Act(Action<'a>),
+    /// It must not be done.
+    Refuse(OpError),
+}
+
+/// A change of the database.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Action<'a> {
+    DetachPort {
+        bridge: &'a str,
+        port: &'a PortName,
+        row: Uuid,
+        mark: &'a PortMark,
+    },
+    DeleteBridge {
+        name: &'a str,
+        row: Uuid,
+        own_ports: BTreeSet<Uuid>,
+        network: &'a NetworkName,
+    },
+    InsertBridge {
+        bridge: &'a Bridge,
+        network: &'a NetworkName,
+    },
+    /// `own_port`: whether the bridge has its own port; somebody may have removed it.
+    UpdateBridge {
+        bridge: &'a Bridge,
+        network: &'a NetworkName,
+        own_port: bool,
+    },
+    InsertPort {
+        port: &'a AttachedPort,
+        mark: PortMark,
+    },
+    UpdatePort {
+        port: &'a PortName,
+        settings: PortSettings,
+        mark: PortMark,
+    },
+}
+
+/// What to do when it is expected that nothing is in the way, which saves reading; `None` when the rows are needed.
+pub(super) fn decide_blindly(operation: &Op) -> Option<Action<'_>> {
+    match operation {
+        Op::CreateBridge { network, bridge } => Some(Action::InsertBridge { bridge, network }),
+        Op::CreatePort { network, attachment, port } => {
+            let mark = PortMark { network: network.clone(), attachment: attachment.to_string() };
+            Some(Action::InsertPort { port, mark })
+        }
+        Op::UpdatePort { port, mark, settings } => {
+            Some(Action::UpdatePort { port, settings: *settings, mark: mark.clone() })
+        }
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::UpdateBridge { .. } => None,
+    }
+}
+
+/// What to do now that the rows are known. They may have changed by the time that it is done: the actions have guards for that.
+pub(super) fn decide<'a>(operation: &'a Op, rows: &Rows) -> Decision<'a> {
+    match operation {
+        Op::RemovePort { bridge, port, mark } => remove_port(rows, bridge, port, mark),
+        Op::RemoveBridge { bridge, network } => remove_bridge(rows, bridge, network),
+        Op::CreateBridge { network, bridge } => make_bridge(rows, bridge, network),
+        Op::UpdateBridge { network, bridge } if rows.bridges.contains_key(bridge.name.as_str()) => {
+            make_bridge(rows, bridge, network)
+        }
+        Op::UpdateBridge { bridge, .. } => Decision::Refuse(OpError::BridgeMissing { bridge: bridge.name.to_string() }),
+        Op::CreatePort { network, attachment, port } => {
+            create_port(rows, port, PortMark { network: network.clone(), attachment: attachment.to_string() })
+        }
+        Op::UpdatePort { port, mark, settings } => match rows.port(port.as_str()) {
+            Some(row) if marks::port(&row.external_ids).as_ref() == Some(mark) => {
+                settle_port(port, &observe_port(rows, row), *settings, mark.clone())
+            }
+            _ => Decision::Refuse(OpError::PortMissing { port: port.clone() }),
+        },
+    }
+}
+
+fn foreign(what: String) -> Decision<'static> {
+    Decision::Refuse(OpError::Foreign { what })
+}
+
+fn remove_port<'a>(rows: &Rows, bridge: &'a str, port: &'a PortName, mark: &'a PortMark) -> Decision<'a> {
+    let on_bridge = rows.bridges.get(bridge).into_iter().flat_map(|shown| rows.ports_of(shown));
+    match on_bridge.into_iter().find(|row| row.name == port.as_str()) {
+        None => Decision::Nothing,
+        Some(row) if marks::port(&row.external_ids).as_ref() == Some(mark) => {
+            Decision::Act(Action::DetachPort { bridge, port, row: row.uuid, mark })
+        }
+        Some(_) => foreign(format!("port {port}")),
+    }
+}
+
+fn remove_bridge<'a>(rows: &Rows, name: &'a str, network: &'a NetworkName) -> Decision<'a> {
+    match rows.bridges.get(name) {
+        None => Decision::Nothing,
+        Some(bridge) if marks::network(&bridge.external_ids).as_ref() == Some(network) => {
+            let own_ports = rows.ports_of(bridge).filter(|port| port.name == name).map(|port| port.uuid).collect();
+            Decision::Act(Action::DeleteBridge { name, row: bridge.uuid, own_ports, network })
+        }
+        Some(_) => foreign(format!("bridge {name}")),
+    }
+}
+
+fn make_bridge<'a>(rows: &Rows, bridge: &'a Bridge, network: &'a NetworkName) -> Decision<'a> {
+    let name = bridge.name.as_str();
+    let Some(row) = rows.bridges.get(name) else {
+        let taken = rows.port(name).is_some() || rows.interface(name).is_some();
+        return if taken {
+            foreign(format!("port {name}"))
+        } else {
+            Decision::Act(Action::InsertBridge { bridge, network })
+        };
+    };
+    let shown = observe_bridge(rows, row);
+    if shown.mark.as_ref() != Some(network) {
+        return foreign(format!("bridge {name}"));
+    }
+    if shown.userspace && shown.mtu == Some(bridge.mtu.into()) {
+        return Decision::Nothing;
+    }
+    let own_port = rows.ports_of(row).any(|port| port.name == name);
+    Decision::Act(Action::UpdateBridge { bridge, network, own_port })
+}
+
+fn create_port<'a>(rows: &Rows, port: &'a AttachedPort, mark: PortMark) -> Decision<'a> {
+    let name = port.name.as_str();
+    let Some(row) = rows.port(name) else {
+        let Connection::VhostUser { socket } = &port.connection;
+        let serves = |path: &String| socket.as_path().as_os_str() == path.as_str();
+        let is_taken =
+            rows.interfaces.values().any(|interface| interface.options.get(VHOST_SERVER_PATH).is_some_and(serves));
+        return match (rows.interface(name), is_taken) {
+            (Some(_), _) => foreign(format!("interface {name}")),
+            (None, true) => Decision::Refuse(OpError::SocketInUse { socket: socket.as_path().to_owned() }),
+            (None, false) => Decision::Act(Action::InsertPort { port, mark }),
+        };
+    };
+    let shown = observe_port(rows, row);
+    let is_on_bridge = rows.bridges.get(port.bridge.as_str()).is_some_and(|bridge| bridge.ports.contains(&row.uuid));
+    let found = match &shown.mark {
+        None => return foreign(format!("port {name}")),
+        Some(found) if *found != mark => format!("it belongs to {}", found.attachment),
+        Some(_) if !is_on_bridge => "it is on another bridge".to_owned(),
+        Some(_) if shown.connection.as_ref() != Some(&port.connection) => "it has another socket".to_owned(),
+        Some(_) => return settle_port(&port.name, &shown, port.settings, mark),
+    };
+    Decision::Refuse(OpError::PortDiffers { port: port.name.clone(), found })
+}
+
+/// One of our ports that is in its place: only its settings may differ.
+fn settle_port<'a>(port: &'a PortName, shown: &ObservedPort, settings: PortSettings, mark: PortMark) -> Decision<'a> {
+    let tagging = settings.vlan.map_or(Tagging::Untagged, |tag| Tagging::Access(tag.into()));
+    if (shown.mtu, shown.tagging) == (Some(settings.mtu.into()), tagging) {
+        Decision::Nothing
+    } else {
+        Decision::Act(Action::UpdatePort { port, settings, mark })
+    }
+}

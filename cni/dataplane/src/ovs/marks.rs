@@ -1,0 +1,37 @@
+//! Our marks in Open vSwitch: `external_ids` of bridges and ports.
+
+use crate::port::PortMark;
+use std::collections::BTreeMap;
+use usnet_crds::NetworkName;
+use usnet_ovsdb::{Condition, Value};
+
+/// On bridges and ports: the network.
+pub const NETWORK_KEY: &str = "usnet.dev/network";
+/// On ports: the attachment.
+pub const ATTACHMENT_KEY: &str = "usnet.dev/attachment";
+
+type ExternalIds = BTreeMap<String, String>;
+
+/// The network that a row is marked with. A mark that we could not have made is none.
+pub(super) fn network(external_ids: &ExternalIds) -> Option<NetworkName> {
+    external_ids.get(NETWORK_KEY)?.parse().ok()
+}
+
+/// The attachment that a port is marked with.
+pub(super) fn port(external_ids: &ExternalIds) -> Option<PortMark> {
+    let attachment = external_ids.get(ATTACHMENT_KEY)?.clone();
+    Some(PortMark { network: network(external_ids)?, attachment })
+}
+
+pub(super) fn network_value(network: &NetworkName) -> Value {
+    Value::map([(NETWORK_KEY, network.as_str())])
+}
+
+pub(super) fn port_value(mark: &PortMark) -> Value {
+    Value::map([(NETWORK_KEY, mark.network.as_str()), (ATTACHMENT_KEY, mark.attachment.as_str())])
+}
+
+/// Rows that carry the mark, whatever other marks they have.
+pub(super) fn carries(mark: Value) -> Condition {
+    Condition::includes("external_ids", mark)
+}

@@ -1,0 +1,89 @@
+//! From rows to what we compare. Pure.
+
+use super::marks;
+use super::rows::Rows;
+use crate::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Tagging};
+use crate::port::{Connection, PortName, SocketPath};
+use std::path::PathBuf;
+use usnet_ovsdb::{Bridge, Interface, Port};
+
+/// The type of interface that connects to the socket of a pod's program.
+pub(super) const VHOST_USER_CLIENT: &str = "dpdkvhostuserclient";
+/// Its option with the socket's path.
+pub(super) const VHOST_SERVER_PATH: &str = "vhost-server-path";
+/// The datapath in user space.
+pub(super) const NETDEV: &str = "netdev";
+
+pub(super) fn observe(rows: &Rows) -> Observed {
+    Observed {
+        bridges: rows.bridges.iter().map(|(name, bridge)| (name.clone(), observe_bridge(rows, bridge))).collect(),
+    }
+}
+
+pub(super) fn observe_bridge(rows: &Rows, bridge: &Bridge) -> ObservedBridge {
+    let own_interface = rows.interface(&bridge.name);
+    let others = rows.ports_of(bridge).filter(|port| port.name != bridge.name);
+    ObservedBridge {
+        mark: marks::network(&bridge.external_ids),
+        userspace: bridge.datapath_type == NETDEV,
+        mtu: own_interface.and_then(|interface| interface.mtu_request),
+        state: bridge_state(bridge, own_interface),
+        ports: others.map(|port| (PortName::observed(&port.name), observe_port(rows, port))).collect(),
+    }
+}
+
+pub(super) fn observe_port(rows: &Rows, port: &Port) -> ObservedPort {
+    let interface = rows.interface_of(port);
+    ObservedPort {
+        mark: marks::port(&port.external_ids),
+        connection: interface.and_then(connection),
+        mtu: interface.and_then(|interface| interface.mtu_request),
+        tagging: tagging(port),
+        state: interface.map_or(ElementState::Pending, port_state),
+    }
+}
+
+fn connection(interface: &Interface) -> Option<Connection> {
+    let path = interface.options.get(VHOST_SERVER_PATH)?;
+    let socket = SocketPath::try_from(PathBuf::from(path)).ok()?;
+    (interface.interface_type == VHOST_USER_CLIENT).then_some(Connection::VhostUser { socket })
+}
+
+fn tagging(port: &Port) -> Tagging {
+    match (port.tag, port.vlan_mode.as_deref(), port.trunks.is_empty()) {
+        (None, None, true) => Tagging::Untagged,
+        // A port with a tag and nothing else is an access port.
+        (Some(tag), None | Some("access"), true) => Tagging::Access(tag.into()),
+        _ => Tagging::Other,
+    }
+}
+
+/// A bridge runs when it has a datapath id; one whose name Open vSwitch cannot use never gets one, and no error either.
+pub(super) fn bridge_state(bridge: &Bridge, own_interface: Option<&Interface>) -> ElementState {
+    match own_interface.map(interface_state) {
+        Some(ElementState::Failed(reason)) => ElementState::Failed(reason),
+        _ if bridge.datapath_id.is_some() => ElementState::Running,
+        _ => ElementState::Pending,
+    }
+}
+
+/// What Open vSwitch says of an interface. It needs no peer to run.
+pub(super) fn interface_state(interface: &Interface) -> ElementState {
+    match (&interface.error, interface.ofport) {
+        (Some(error), _) => ElementState::Failed(error.clone()),
+        (None, Some(number)) if number < 0 => ElementState::Failed("no reason given; see its log".to_owned()),
+        (None, Some(_)) => ElementState::Running,
+        (None, None) => ElementState::Pending,
+    }
+}
+
+/// The same for a port that may have a peer: Open vSwitch reports neither as an error nor otherwise that it has no memory for packets.
+fn port_state(interface: &Interface) -> ElementState {
+    let connected = interface.status.get("status").is_some_and(|status| status == "connected");
+    match interface_state(interface) {
+        ElementState::Running if connected && interface.mtu == Some(0) => {
+            ElementState::Failed("connected, but DPDK has no memory left for its packets".to_owned())
+        }
+        state => state,
+    }
+}

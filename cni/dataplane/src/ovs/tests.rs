@@ -1,0 +1,94 @@
+//! What rows mean. That Open vSwitch really shows such rows is the business of the contract tests.
+
+use super::*;
+use crate::observed::{ElementState, ObservedPort, Tagging};
+use crate::port::PortName;
+use usnet_ovsdb::monitor::{Change, RowUpdate};
+use usnet_ovsdb::schema::TABLES;
+use usnet_ovsdb::{Row, Uuid, Value};
+
+const SOCKET: &str = "/run/usnet/ports/1/net1.sock";
+
+fn uuid(number: u8) -> Uuid {
+    format!("00000000-0000-4000-8000-0000000000{number:02x}").parse().unwrap()
+}
+
+fn insert(table: &str, number: u8, row: Row) -> RowUpdate {
+    RowUpdate { table: table.to_owned(), uuid: uuid(number), change: Change::Insert(row) }
+}
+
+fn vhost_user_interface() -> Row {
+    Row::new()
+        .with("name", "vhu1")
+        .with("type", "dpdkvhostuserclient")
+        .with("options", Value::map([("vhost-server-path", SOCKET)]))
+        .with("ofport", 1)
+}
+
+/// How a port with this row and this interface shows.
+fn observed(port: Row, interface: Row) -> ObservedPort {
+    let mut cache = Cache::new(&TABLES);
+    let port = port.with("name", "vhu1").with("interfaces", uuid(4));
+    let updates = [
+        insert("Open_vSwitch", 1, Row::new().with("bridges", uuid(2))),
+        insert("Bridge", 2, Row::new().with("name", "br0").with("ports", uuid(3))),
+        insert("Port", 3, port),
+        insert("Interface", 4, interface),
+    ];
+    cache.apply(updates).unwrap();
+    observed_from(&cache).unwrap().bridges["br0"].ports[&PortName::observed("vhu1")].clone()
+}
+
+#[test]
+fn a_database_that_was_not_read_yet_is_no_empty_switch() {
+    assert!(matches!(observed_from(&Cache::new(&TABLES)), Err(EngineError::OpenVswitchEmpty)));
+    let mut cache = Cache::new(&TABLES);
+    cache.apply([insert("Open_vSwitch", 1, Row::new())]).unwrap();
+    assert_eq!(observed_from(&cache).unwrap(), Observed::default());
+}
+
+#[test]
+fn half_a_mark_is_none() {
+    let marked = |pairs: &[(&'static str, &'static str)]| {
+        observed(Row::new().with("external_ids", Value::map(pairs.iter().copied())), vhost_user_interface()).mark
+    };
+    assert!(marked(&[(NETWORK_KEY, "blue"), (ATTACHMENT_KEY, "c1.net1"), ("owner", "x")]).is_some());
+    assert_eq!(marked(&[(ATTACHMENT_KEY, "c1.net1")]), None);
+    assert_eq!(marked(&[(NETWORK_KEY, "blue")]), None);
+    assert_eq!(marked(&[(NETWORK_KEY, "Not A Network"), (ATTACHMENT_KEY, "c1.net1")]), None);
+}
+
+#[test]
+fn only_a_tag_alone_is_an_access_port() {
+    let tagging = |port: Row| observed(port, vhost_user_interface()).tagging;
+    assert_eq!(tagging(Row::new()), Tagging::Untagged);
+    assert_eq!(tagging(Row::new().with("tag", 7)), Tagging::Access(7));
+    assert_eq!(tagging(Row::new().with("tag", 7).with("vlan_mode", "access")), Tagging::Access(7));
+    assert_eq!(tagging(Row::new().with("tag", 7).with("vlan_mode", "native-tagged")), Tagging::Other);
+    assert_eq!(tagging(Row::new().with("trunks", Value::set([7, 8]))), Tagging::Other);
+    assert_eq!(tagging(Row::new().with("tag", 7).with("trunks", Value::set([7]))), Tagging::Other);
+}
+
+#[test]
+fn a_port_of_another_type_or_without_a_usable_socket_has_no_connection() {
+    let connection = |interface: Row| observed(Row::new(), interface).connection;
+    assert!(connection(vhost_user_interface()).is_some());
+    assert_eq!(connection(vhost_user_interface().with("type", "internal")), None);
+    assert_eq!(connection(vhost_user_interface().with("options", Value::map::<&str, &str>([]))), None);
+    let long = format!("/{}", "x".repeat(crate::port::SOCKET_PATH_MAX));
+    let options = Value::map([("vhost-server-path", long)]);
+    assert_eq!(connection(vhost_user_interface().with("options", options)), None);
+}
+
+#[test]
+fn a_port_fails_in_open_vswitchs_words_or_for_want_of_memory() {
+    let state = |interface: Row| observed(Row::new(), interface).state;
+    let connected = vhost_user_interface().with("status", Value::map([("status", "connected")]));
+    assert_eq!(state(vhost_user_interface().with("mtu", 0)), ElementState::Running);
+    assert_eq!(state(connected.clone().with("mtu", 1500)), ElementState::Running);
+    assert!(matches!(state(connected.with("mtu", 0)), ElementState::Failed(reason) if reason.contains("memory")));
+    assert_eq!(state(vhost_user_interface().with("ofport", Value::empty())), ElementState::Pending);
+    let refused = vhost_user_interface().with("ofport", -1);
+    assert!(matches!(state(refused.clone()), ElementState::Failed(_)));
+    assert_eq!(state(refused.with("error", "no device")), ElementState::Failed("no device".into()));
+}

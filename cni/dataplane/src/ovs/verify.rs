@@ -1,0 +1,119 @@
+//! Whether the switch made what the database recorded. Pure, but for the transaction that asks.
+
+use super::observe::{bridge_state, interface_state};
+use crate::engine::{EngineError, OpError};
+use crate::observed::ElementState;
+use crate::plan::Op;
+use std::collections::BTreeMap;
+use usnet_ovsdb::{
+    Bridge, Condition, FromValue, Interface, Reply, ReplyError, SchemaError, SelectIndex, TableRow, Transaction, Uuid,
+};
+
+/// More names than this are asked for by reading whole tables.
+const NAMES_ASKED_ONE_BY_ONE: usize = 8;
+
+/// What is asked: of a thousand rows all columns would take longer than the switch takes to make them.
+const BRIDGE_COLUMNS: [&str; 2] = ["name", "datapath_id"];
+const INTERFACE_COLUMNS: [&str; 3] = ["name", "ofport", "error"];
+
+/// Where the answers are.
+pub(super) struct Questions {
+    bridges: Vec<SelectIndex>,
+    interfaces: Vec<SelectIndex>,
+}
+
+/// What the switch says, by name.
+pub(super) struct Answers {
+    bridges: BTreeMap<String, Bridge>,
+    interfaces: BTreeMap<String, Interface>,
+}
+
+/// The bridge and the interface that must run after an operation.
+fn makes(operation: &Op) -> (Option<&str>, Option<&str>) {
+    match operation {
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } => (None, None),
+        Op::CreateBridge { bridge, .. } | Op::UpdateBridge { bridge, .. } => {
+            (Some(bridge.name.as_str()), Some(bridge.name.as_str()))
+        }
+        Op::CreatePort { port, .. } => (None, Some(port.name.as_str())),
+        Op::UpdatePort { port, .. } => (None, Some(port.as_str())),
+    }
+}
+
+impl Questions {
+    /// Asks for what these operations make.
+    pub(super) fn ask(transaction: &mut Transaction, operations: &[&Op]) -> Self {
+        let (bridges, interfaces): (Vec<_>, Vec<_>) = operations.iter().map(|operation| makes(operation)).unzip();
+        Self {
+            bridges: select(transaction, Bridge::TABLE.name, &BRIDGE_COLUMNS, bridges),
+            interfaces: select(transaction, Interface::TABLE.name, &INTERFACE_COLUMNS, interfaces),
+        }
+    }
+
+    pub(super) fn answers(&self, reply: &Reply) -> Result<Answers, EngineError> {
+        Ok(Answers {
+            bridges: by_name(reply, &self.bridges, |bridge: &Bridge| &bridge.name)?,
+            interfaces: by_name(reply, &self.interfaces, |interface: &Interface| &interface.name)?,
+        })
+    }
+}
+
+fn select(
+    transaction: &mut Transaction,
+    table: &'static str,
+    columns: &[&'static str],
+    names: Vec<Option<&str>>,
+) -> Vec<SelectIndex> {
+    let names: Vec<_> = names.into_iter().flatten().collect();
+    if names.len() > NAMES_ASKED_ONE_BY_ONE {
+        return vec![transaction.select(table, Vec::new(), columns)];
+    }
+    names.iter().map(|name| transaction.select(table, vec![Condition::equal("name", *name)], columns)).collect()
+}
+
+fn by_name<T: TableRow>(
+    reply: &Reply,
+    selected: &[SelectIndex],
+    name: fn(&T) -> &String,
+) -> Result<BTreeMap<String, T>, EngineError> {
+    let mut rows = BTreeMap::new();
+    for index in selected {
+        for row in reply.raw_rows(*index)? {
+            let uuid = row.get("_uuid").and_then(Option::<Uuid>::from_value).flatten();
+            let uuid = uuid.ok_or(SchemaError::NoUuid { table: T::TABLE.name }).map_err(ReplyError::from)?;
+            let row = T::from_row(uuid, row).map_err(ReplyError::from)?;
+            rows.insert(name(&row).clone(), row);
+        }
+    }
+    Ok(rows)
+}
+
+impl Answers {
+    /// Whether the switch runs what an operation makes, or why not.
+    pub(super) fn verify(&self, operation: &Op) -> Result<(), OpError> {
+        let refused = |reason: &str| Err(OpError::Refused { what: what(operation), reason: reason.to_owned() });
+        let (bridge, interface) = makes(operation);
+        let interface_row = interface.and_then(|name| self.interfaces.get(name));
+        let state = match (bridge, interface) {
+            (None, None) => return Ok(()),
+            (Some(name), _) => self.bridges.get(name).map(|bridge| bridge_state(bridge, interface_row)),
+            (None, Some(_)) => interface_row.map(interface_state),
+        };
+        match state {
+            Some(ElementState::Running) => Ok(()),
+            Some(ElementState::Failed(reason)) => refused(&reason),
+            Some(ElementState::Pending) => refused("nothing, and it does not run it"),
+            None => refused("nothing, and somebody else removed it"),
+        }
+    }
+}
+
+/// What an operation is about, for an error.
+pub(super) fn what(operation: &Op) -> String {
+    match operation {
+        Op::RemoveBridge { bridge, .. } => format!("bridge {bridge}"),
+        Op::CreateBridge { bridge, .. } | Op::UpdateBridge { bridge, .. } => format!("bridge {}", bridge.name),
+        Op::RemovePort { port, .. } | Op::UpdatePort { port, .. } => format!("port {port}"),
+        Op::CreatePort { port, .. } => format!("port {}", port.name),
+    }
+}

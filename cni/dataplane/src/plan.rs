@@ -1,0 +1,99 @@
+//! From what is to what should be: a list of operations, by comparing two values. No IO.
+//!
+//! A plan does not look at whether the engine runs what it was asked for ([`ElementState`](crate::observed::ElementState)): asking again
+//! does not help there, and making a port anew would cut its traffic. That is for the one who reports.
+//!
+//! Observe first and read the journal afterwards, never the other way round: a record is written before its port is made, so that
+//! each port that was seen has its record in a journal that was read later, unless its pod is gone.
+
+mod obstacle;
+mod operation;
+mod removal;
+#[cfg(test)]
+mod tests;
+
+use crate::attachment::AttachmentId;
+use crate::desired::{Desired, DesiredAttachment, Presence};
+use crate::observed::{Observed, Tagging};
+use crate::port::{PortMark, PortSettings};
+pub use obstacle::{Obstacle, obstacles};
+pub use operation::Op;
+use removal::{Remaining, is_desired_bridge, removals};
+use std::collections::BTreeSet;
+use usnet_crds::{NetworkName, NodeNetwork};
+
+/// What has to be done so that `observed` becomes `desired`: removals first, then bridges, then ports. Empty when nothing is missing.
+pub fn plan(desired: &Desired, observed: &Observed) -> Vec<Op> {
+    let (mut operations, left) = removals(desired, observed);
+    let mut additions = Additions { desired, left: &left, bridges: BTreeSet::new(), names: BTreeSet::new() };
+    operations.extend(desired.networks.values().filter_map(|network| additions.bridge(network)));
+    operations.extend(desired.attachments.iter().filter_map(|(id, attachment)| additions.port(id, attachment)));
+    operations
+}
+
+/// Everything that a plan adds or changes, once its removals are done.
+struct Additions<'a> {
+    desired: &'a Desired,
+    left: &'a Remaining<'a>,
+    /// Bridges that the plan makes, and for whom.
+    bridges: BTreeSet<(&'a str, &'a NetworkName)>,
+    /// Names that the plan gives away.
+    names: BTreeSet<&'a str>,
+}
+
+impl<'a> Additions<'a> {
+    fn bridge(&mut self, wanted: &'a NodeNetwork) -> Option<Op> {
+        let (network, bridge) = (wanted.name.clone(), wanted.bridge.clone());
+        let name = wanted.bridge.name.as_str();
+        match self.left.bridges.get(name) {
+            Some(shown) if shown.mark.as_ref() != Some(&network) => None,
+            Some(shown) if shown.mtu != Some(bridge.mtu.into()) || !shown.userspace => {
+                Some(Op::UpdateBridge { network, bridge })
+            }
+            Some(_) => None,
+            None if !self.take_name(name) => None,
+            None => {
+                self.bridges.insert((name, &wanted.name));
+                Some(Op::CreateBridge { network, bridge })
+            }
+        }
+    }
+
+    fn port(&mut self, id: &AttachmentId, attachment: &'a DesiredAttachment) -> Option<Op> {
+        let DesiredAttachment { network, port, presence } = attachment;
+        if let Some(shown) = self.left.ports.get(&(port.bridge.as_str(), &port.name)) {
+            let mark = PortMark { network: network.clone(), attachment: id.to_string() };
+            let ours = shown.mark.as_ref() == Some(&mark);
+            let changed = (shown.mtu, shown.tagging) != wanted_settings(port.settings);
+            return (ours && changed).then(|| Op::UpdatePort {
+                port: port.name.clone(),
+                mark,
+                settings: port.settings,
+            });
+        }
+        (*presence == Presence::Required && self.bridge_takes_ports(attachment) && self.take_name(port.name.as_str()))
+            .then(|| Op::CreatePort { network: network.clone(), attachment: id.clone(), port: port.clone() })
+    }
+
+    /// Whether the attachment's bridge is its network's by the time that ports are made.
+    fn bridge_takes_ports(&self, attachment: &DesiredAttachment) -> bool {
+        let name = attachment.port.bridge.as_str();
+        match self.left.bridges.get(name) {
+            Some(shown) => {
+                // A bridge that a network wants gets its datapath back in this plan.
+                let will_be_userspace = shown.userspace || is_desired_bridge(self.desired, name, &attachment.network);
+                shown.mark.as_ref() == Some(&attachment.network) && will_be_userspace
+            }
+            None => self.bridges.contains(&(name, &attachment.network)),
+        }
+    }
+
+    /// Whether the name was free; then it is no longer.
+    fn take_name(&mut self, name: &'a str) -> bool {
+        !self.left.names.contains(name) && self.names.insert(name)
+    }
+}
+
+fn wanted_settings(settings: PortSettings) -> (Option<i64>, Tagging) {
+    (Some(settings.mtu.into()), settings.vlan.map_or(Tagging::Untagged, |tag| Tagging::Access(tag.into())))
+}

@@ -1,0 +1,91 @@
+//! The changes that a plan is made of.
+
+use crate::attachment::AttachmentId;
+use crate::port::{AttachedPort, PortMark, PortName, PortSettings};
+use std::fmt;
+use usnet_crds::{Bridge, NetworkName};
+
+/// One change of an engine. Removals name what they expect to find, so that a driver can refuse when it finds something else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Op {
+    /// Takes one of our ports off a bridge.
+    RemovePort {
+        /// The bridge that it is on, ours or not.
+        bridge: String,
+        /// The port.
+        port: PortName,
+        /// The mark that it carries.
+        mark: PortMark,
+    },
+    /// Takes away one of our bridges, which has no ports.
+    RemoveBridge {
+        /// The bridge.
+        bridge: String,
+        /// The network that it is marked with.
+        network: NetworkName,
+    },
+    /// Makes a bridge with our mark.
+    CreateBridge {
+        /// The network to mark it with.
+        network: NetworkName,
+        /// The bridge.
+        bridge: Bridge,
+    },
+    /// Sets the MTU of one of our bridges while packets flow, and its datapath in case somebody changed that.
+    UpdateBridge {
+        /// The network that it is marked with.
+        network: NetworkName,
+        /// The bridge as it should be.
+        bridge: Bridge,
+    },
+    /// Makes a port with our mark on one of our bridges.
+    CreatePort {
+        /// The network that the bridge is marked with.
+        network: NetworkName,
+        /// The attachment to mark it with.
+        attachment: AttachmentId,
+        /// The port.
+        port: AttachedPort,
+    },
+    /// Changes what can be changed on a port while packets flow.
+    UpdatePort {
+        /// The port.
+        port: PortName,
+        /// The mark that it carries.
+        mark: PortMark,
+        /// The settings that it should have.
+        settings: PortSettings,
+    },
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RemovePort { bridge, port, mark } => {
+                write!(formatter, "remove port {port} of {} from bridge {bridge}", mark.attachment)
+            }
+            Self::RemoveBridge { bridge, network } => write!(formatter, "remove bridge {bridge} of network {network}"),
+            Self::CreateBridge { network, bridge } => {
+                write!(formatter, "create bridge {} for network {network}", bridge.name)
+            }
+            Self::UpdateBridge { network, bridge } => {
+                write!(
+                    formatter,
+                    "set MTU {} and the userspace datapath on bridge {} of network {network}",
+                    bridge.mtu, bridge.name
+                )
+            }
+            Self::CreatePort { attachment, port, .. } => {
+                write!(formatter, "create port {} of {attachment} on bridge {}", port.name, port.bridge)
+            }
+            Self::UpdatePort { port, mark, settings } => {
+                write!(formatter, "set MTU {} and ", settings.mtu)?;
+                match settings.vlan {
+                    Some(tag) => write!(formatter, "VLAN {tag}")?,
+                    None => write!(formatter, "no VLAN")?,
+                }
+                write!(formatter, " on port {port} of {}", mark.attachment)
+            }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! What holds for every plan, and a few plans to look at.
+
+mod examples;
+mod model;
+mod properties;
+mod strategies;

@@ -1,0 +1,68 @@
+//! Values that the tests of several modules need.
+
+use crate::attachment::{Address, AttachmentId, Pod, Progress, Record};
+use crate::desired::port_settings;
+use crate::port::{AttachedPort, Connection, PortName, SocketPath};
+use crate::roots::Roots;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use tempfile::TempDir;
+use usnet_crds::{Bridge, BridgeName, Engine, Mtu, NetworkName, NodeNetwork, Phase, Port, Queues};
+
+/// Roots in a folder that goes with the first value.
+pub(crate) fn roots() -> (TempDir, Roots) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let roots = Roots {
+        run: path("run"),
+        state: path("state"),
+        kubelet: path("kubelet"),
+        open_vswitch_socket: path("db.sock"),
+    };
+    (folder, roots)
+}
+
+pub(crate) fn network(name: &str) -> NodeNetwork {
+    let name: NetworkName = name.parse().unwrap();
+    NodeNetwork {
+        generation: 1,
+        phase: Phase::Active,
+        engine: Engine::OpenVswitch,
+        bridge: Bridge { name: BridgeName::default_for(&name), mtu: Mtu::default() },
+        port: Port::default(),
+        allowed_namespaces: BTreeSet::from(["default".to_owned()]),
+        ipam: None,
+        name,
+    }
+}
+
+pub(crate) fn attachment(container: &str) -> AttachmentId {
+    AttachmentId { container: container.parse().unwrap(), interface: "net1".parse().unwrap() }
+}
+
+/// An attached pod of a network.
+pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
+    let id = attachment(container);
+    let socket = SocketPath::try_from(PathBuf::from(format!("/run/usnet/ports/{container}/net1.sock"))).unwrap();
+    Record {
+        version: Record::VERSION,
+        progress: Progress::Attached,
+        network: network.name.clone(),
+        engine: network.engine,
+        engine_socket: "/run/openvswitch/db.sock".into(),
+        port: AttachedPort {
+            name: PortName::of(&id),
+            bridge: network.bridge.name.clone(),
+            connection: Connection::VhostUser { socket },
+            queues: Queues::default(),
+            settings: port_settings(network),
+        },
+        pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
+        network_namespace: "/run/netns/pod".into(),
+        pod_directory: "/run/usnet/ports/0".into(),
+        mac: "02:00:00:00:00:01".into(),
+        addresses: vec![Address { ip: "10.0.0.2".parse().unwrap(), prefix: 24 }],
+        ipam: None,
+        id,
+    }
+}
