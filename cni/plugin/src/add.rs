@@ -1,0 +1,185 @@
+//! ADD: one interface of a pod is attached to a network.
+
+use crate::admission;
+use crate::attach::Attachment;
+use crate::cni::configuration::Configuration;
+use crate::cni::environment::{Environment, EnvironmentError};
+use crate::cni::result::{Interface, result};
+use crate::cni::version::SpecVersion;
+use crate::description::Description;
+use crate::detach::{Detachment, Outcome};
+use crate::engine::Switch;
+use crate::error::Error;
+use crate::ipam::Ipam;
+use crate::mac::MacAddress;
+use crate::node::Node;
+use crate::pod_directory::PodDirectory;
+use serde_json::Value;
+use std::path::PathBuf;
+use usnet_crds::NetworkName;
+use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
+use usnet_dataplane::desired::port_settings;
+use usnet_dataplane::journal::Locked;
+use usnet_dataplane::network_file::ProgrammedNetwork;
+use usnet_dataplane::port::{AttachedPort, Connection, PortName, SocketPath};
+
+/// What ADD is asked for. Everything that can be wrong with it is known before anything is touched.
+#[derive(Debug)]
+pub struct Request<'a> {
+    environment: &'a Environment,
+    configuration: &'a Configuration,
+    version: SpecVersion,
+    network: NetworkName,
+    own_ipam: Option<&'a Value>,
+    previous: Option<&'a Value>,
+    id: AttachmentId,
+    network_namespace: PathBuf,
+    pod: Pod,
+    mac: MacAddress,
+}
+
+impl<'a> Request<'a> {
+    /// Reads what a runtime gave.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(environment: &'a Environment, configuration: &'a Configuration) -> Result<Self, Error> {
+        environment.require_for_add()?;
+        let id = environment.attachment()?;
+        let arguments = environment.arguments()?;
+        let mac = arguments.mac().map_or_else(|| Ok(MacAddress::of(&id)), str::parse).map_err(Error::Mac)?;
+        configuration.name()?;
+        Ok(Self {
+            environment,
+            configuration,
+            version: configuration.version()?,
+            network: configuration.network()?,
+            own_ipam: configuration.ipam()?,
+            previous: configuration.previous_result()?,
+            id,
+            network_namespace: environment.network_namespace(),
+            pod: arguments.pod().map_err(EnvironmentError::Arguments)?,
+            mac,
+        })
+    }
+
+    /// Attaches the interface.
+    ///
+    /// # Errors
+    /// Why not. Nothing is left then, or a record from which it is cleaned up.
+    pub fn run(&self, node: &Node) -> Result<Value, Error> {
+        let prepared = self.prepare(node)?;
+        self.detach_older(node)?;
+        let locked = node.journal.lock(&self.id)?;
+        self.clear_unfinished(node, &locked)?;
+        let (record, assignment) = prepared.attachment(self, node, &locked).run()?;
+        let Connection::VhostUser { socket } = &record.port.connection;
+        let interface = Interface {
+            name: self.id.interface.as_str(),
+            mac: &record.mac,
+            mtu: record.port.settings.mtu.get(),
+            sandbox: &self.network_namespace,
+            socket: socket.as_path(),
+        };
+        Ok(result(self.version, interface, &assignment, self.previous))
+    }
+
+    /// Checks everything that can be checked without a change, and connects to the engine.
+    ///
+    /// # Errors
+    /// Why the interface cannot be attached.
+    pub fn prepare(&self, node: &Node) -> Result<Prepared, Error> {
+        let network = admission::admit(&node.networks, &self.network, &self.pod, admission::PATIENCE)?;
+        let directory = PodDirectory::new(&node.roots, &self.pod.uid);
+        directory.check(&self.pod)?;
+        let record = self.record(&network, &directory)?;
+        if let Some(ipam) = &record.ipam {
+            Ipam::find(ipam, self.environment)?;
+        }
+        let switch = Switch::connect(record.engine, &record.engine_socket)?;
+        Ok(Prepared { record, switch })
+    }
+
+    fn record(&self, programmed: &ProgrammedNetwork, directory: &PodDirectory) -> Result<Record, Error> {
+        let ProgrammedNetwork { network, engine_socket, .. } = programmed;
+        let socket = directory.path().join(Description::socket_name(&self.id.interface));
+        Ok(Record {
+            version: Record::VERSION,
+            id: self.id.clone(),
+            progress: Progress::Attaching,
+            network: network.name.clone(),
+            engine: network.engine,
+            engine_socket: engine_socket.clone(),
+            port: AttachedPort {
+                name: PortName::of(&self.id),
+                bridge: network.bridge.name.clone(),
+                connection: Connection::VhostUser { socket: SocketPath::try_from(socket)? },
+                queues: network.port.queues,
+                settings: port_settings(network),
+            },
+            pod: self.pod.clone(),
+            network_namespace: self.network_namespace.clone(),
+            pod_directory: directory.path(),
+            mac: self.mac.to_string(),
+            addresses: Vec::new(),
+            ipam: self.ipam(programmed)?,
+        })
+    }
+
+    /// The network's IPAM, or the configuration's own where the network has none.
+    ///
+    /// IPAM plugins keep the addresses of each configuration name apart. Definitions of any name can join a network that has its own IPAM,
+    /// and must not be given one address twice: there the network's name is used.
+    fn ipam(&self, programmed: &ProgrammedNetwork) -> Result<Option<Value>, Error> {
+        let network = &programmed.network;
+        let configuration = self.configuration;
+        Ok(match (&network.ipam, self.own_ipam) {
+            (Some(ipam), _) => Some(configuration.for_ipam(network.name.as_str(), ipam)),
+            (None, Some(ipam)) => Some(configuration.for_ipam(configuration.name()?, ipam)),
+            (None, None) => None,
+        })
+    }
+
+    /// kubelet may start a new sandbox of a pod before the old one's DEL. Both would have one socket.
+    fn detach_older(&self, node: &Node) -> Result<(), Error> {
+        let others = node.other_attachments(&self.pod.uid, &self.id)?;
+        for older in others.known.iter().filter(|other| other.id.interface == self.id.interface) {
+            let locked = node.journal.lock(&older.id)?;
+            let environment = self.environment.of_attachment(&older.id);
+            if let Some(record) = locked.read()? {
+                finish(Detachment::new(node, &environment, &locked, record))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A call that was killed left the attachment half-made or half-gone: it is begun anew.
+    fn clear_unfinished(&self, node: &Node, locked: &Locked) -> Result<(), Error> {
+        match locked.read()? {
+            None => Ok(()),
+            Some(record) if record.progress == Progress::Attached => Err(Error::AlreadyAttached(self.id.clone())),
+            Some(record) => finish(Detachment::new(node, self.environment, locked, record)),
+        }
+    }
+}
+
+fn finish(detachment: Detachment<'_>) -> Result<(), Error> {
+    match detachment.run()? {
+        Outcome::Gone => Ok(()),
+        Outcome::PortLeft(error) => Err(error.into()),
+    }
+}
+
+/// What ADD needs for the attachment itself.
+#[derive(Debug)]
+pub struct Prepared {
+    record: Record,
+    switch: Switch,
+}
+
+impl Prepared {
+    /// The attachment, with nothing done yet.
+    pub fn attachment<'a>(self, request: &Request<'a>, node: &'a Node, locked: &'a Locked) -> Attachment<'a> {
+        Attachment::new(node, request.environment, locked, self.switch, self.record, request.mac)
+    }
+}

@@ -1,0 +1,96 @@
+//! Whether a pod may attach to a network on this node now.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use usnet_crds::{NetworkName, Phase};
+use usnet_dataplane::attachment::Pod;
+use usnet_dataplane::network_file::{self, NetworkFile, NetworkFiles, ProgrammedNetwork};
+
+/// How long one waits for a network that the agent is about to program: a pod may come right after its network.
+pub const PATIENCE: Duration = Duration::from_secs(3);
+const POLL: Duration = Duration::from_millis(50);
+
+/// Why a pod may not attach.
+#[derive(Debug, thiserror::Error)]
+pub enum AdmissionError {
+    /// The agent said nothing of the network.
+    #[error(
+        "network \"{0}\" is not known on this node. Check that UserspaceNetwork {0} exists (kubectl get usn {0}), that its nodeSelector selects this node, and that the usnet agent runs here"
+    )]
+    Unknown(NetworkName),
+    /// The agent said why pods cannot attach now.
+    #[error("network \"{network}\" cannot be used on this node now ({reason}): {message}")]
+    Unavailable {
+        /// The network.
+        network: NetworkName,
+        /// In one word.
+        reason: String,
+        /// For people.
+        message: String,
+    },
+    /// The network is being deleted.
+    #[error(
+        "network \"{0}\" is being deleted and takes no new pods: use another network, or create it again once it is gone"
+    )]
+    Draining(NetworkName),
+    /// The network is not for the pod's namespace.
+    #[error(
+        "pod {pod} may not attach to network \"{network}\": namespace \"{}\" is not selected by its namespaceSelector. Label the namespace, or change spec.namespaceSelector of UserspaceNetwork {network}",
+        pod.namespace
+    )]
+    Namespace {
+        /// The pod.
+        pod: Pod,
+        /// The network.
+        network: NetworkName,
+    },
+    /// What the agent said cannot be read.
+    #[error(transparent)]
+    File(#[from] network_file::Error),
+}
+
+impl AdmissionError {
+    /// Whether it may go away by itself.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Unknown(_) | Self::Unavailable { .. })
+    }
+}
+
+/// The network, once the agent says that pods may attach, for which it has `patience`.
+///
+/// # Errors
+/// Why `pod` may not attach.
+pub fn admit(
+    files: &NetworkFiles,
+    network: &NetworkName,
+    pod: &Pod,
+    patience: Duration,
+) -> Result<ProgrammedNetwork, AdmissionError> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match judge(files.read(network)?, network, pod) {
+            Err(error) if error.is_passing() && Instant::now() < deadline => sleep(POLL),
+            other => return other,
+        }
+    }
+}
+
+fn judge(file: Option<NetworkFile>, network: &NetworkName, pod: &Pod) -> Result<ProgrammedNetwork, AdmissionError> {
+    match file {
+        None => Err(AdmissionError::Unknown(network.clone())),
+        Some(NetworkFile::Unavailable { name, reason, message }) => {
+            Err(AdmissionError::Unavailable { network: name, reason, message })
+        }
+        Some(NetworkFile::Draining { name }) => Err(AdmissionError::Draining(name)),
+        Some(NetworkFile::Programmed(programmed)) if programmed.network.phase == Phase::Draining => {
+            Err(AdmissionError::Draining(programmed.network.name))
+        }
+        Some(NetworkFile::Programmed(programmed)) => {
+            if programmed.network.allowed_namespaces.contains(&pod.namespace) {
+                Ok(programmed)
+            } else {
+                Err(AdmissionError::Namespace { pod: pod.clone(), network: network.clone() })
+            }
+        }
+    }
+}

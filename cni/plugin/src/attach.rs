@@ -1,0 +1,153 @@
+//! An attachment's beginning. Everything is known and checked when it starts; each step can be repeated, and [`Detachment`] undoes all of
+//! them, wherever they stopped.
+
+use crate::cni::environment::Environment;
+use crate::cni::result::Assignment;
+use crate::description::{Description, InterfaceType, Role};
+use crate::detach::{Detachment, Outcome};
+use crate::engine::{Switch, SwitchError};
+use crate::error::Error;
+use crate::ipam::{Ipam, IpamError};
+use crate::mac::MacAddress;
+use crate::node::Node;
+use crate::pod_directory::{PodDirectory, PodDirectoryError};
+use usnet_dataplane::attachment::{Address, Progress, Record};
+use usnet_dataplane::journal::Locked;
+
+/// The steps, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The record says `attaching`.
+    Record,
+    /// IPAM gave addresses.
+    Addresses,
+    /// The engine sees the pod's directory.
+    Directory,
+    /// The engine has the port.
+    Port,
+    /// The pod's directory has the description.
+    Description,
+    /// The record says `attached`.
+    Confirmation,
+}
+
+impl Step {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Record, Self::Addresses, Self::Directory, Self::Port, Self::Description, Self::Confirmation];
+}
+
+/// An attachment that is being made.
+#[derive(Debug)]
+pub struct Attachment<'a> {
+    node: &'a Node,
+    environment: &'a Environment,
+    locked: &'a Locked,
+    /// Until the port was asked for.
+    switch: Option<Switch>,
+    directory: PodDirectory,
+    record: Record,
+    mac: MacAddress,
+    assignment: Assignment,
+    reached: Option<Step>,
+}
+
+impl<'a> Attachment<'a> {
+    /// The beginning of the attachment that `record` describes. Nothing is done yet.
+    pub fn new(
+        node: &'a Node,
+        environment: &'a Environment,
+        locked: &'a Locked,
+        switch: Switch,
+        record: Record,
+        mac: MacAddress,
+    ) -> Self {
+        let directory = PodDirectory::new(&node.roots, &record.pod.uid);
+        let assignment = Assignment::default();
+        Self { node, environment, locked, switch: Some(switch), directory, record, mac, assignment, reached: None }
+    }
+
+    /// Takes every step. What was done is undone when one fails.
+    ///
+    /// # Errors
+    /// Why the step failed.
+    pub fn run(mut self) -> Result<(Record, Assignment), Error> {
+        for step in Step::ALL {
+            if let Err(error) = self.take(step) {
+                return Err(self.undo(error));
+            }
+        }
+        Ok((self.record, self.assignment))
+    }
+
+    /// Takes one step.
+    ///
+    /// # Errors
+    /// Why it failed. Part of it may have been done.
+    pub fn take(&mut self, step: Step) -> Result<(), Error> {
+        self.reached = Some(step);
+        match step {
+            Step::Record => Ok(self.locked.write(&self.record)?),
+            Step::Addresses => Ok(self.assign_addresses()?),
+            Step::Directory => Ok(self.mount_directory()?),
+            Step::Port => Ok(self.create_port()?),
+            Step::Description => Ok(self.describe()?),
+            Step::Confirmation => {
+                self.record.progress = Progress::Attached;
+                Ok(self.locked.write(&self.record)?)
+            }
+        }
+    }
+
+    /// Undoes what was done. What cannot be undone now keeps its record, and the next DEL, ADD or the agent finishes it.
+    fn undo(self, cause: Error) -> Error {
+        let detachment = Detachment::new(self.node, self.environment, self.locked, self.record);
+        let detachment = if self.reached < Some(Step::Port) { detachment.without_port() } else { detachment };
+        match detachment.run() {
+            Ok(Outcome::Gone) => cause,
+            Ok(Outcome::PortLeft(left)) => Error::NotUndone { cause: Box::new(cause), left: Box::new(left.into()) },
+            Err(left) => Error::NotUndone { cause: Box::new(cause), left: Box::new(left) },
+        }
+    }
+
+    fn assign_addresses(&mut self) -> Result<(), IpamError> {
+        let Some(configuration) = &self.record.ipam else { return Ok(()) };
+        self.assignment = Ipam::find(configuration, self.environment)?.assign()?;
+        let addresses = self.assignment.ips.iter().map(|assigned| assigned.address);
+        self.record.addresses =
+            addresses.map(|address| Address { ip: address.addr(), prefix: address.prefix_len() }).collect();
+        Ok(())
+    }
+
+    fn mount_directory(&self) -> Result<(), PodDirectoryError> {
+        self.directory.mount()?;
+        // Left by an earlier sandbox of the pod. Its program is gone.
+        self.directory.remove(&Description::socket_name(&self.record.id.interface))
+    }
+
+    fn create_port(&mut self) -> Result<(), SwitchError> {
+        let switch = match self.switch.take() {
+            Some(switch) => switch,
+            None => Switch::connect(self.record.engine, &self.record.engine_socket)?,
+        };
+        switch.create_port(&self.record)
+    }
+
+    fn describe(&self) -> Result<(), PodDirectoryError> {
+        let interface = &self.record.id.interface;
+        let description = Description {
+            version: Description::VERSION,
+            network: self.record.network.clone(),
+            interface: interface.clone(),
+            interface_type: InterfaceType::VhostUser,
+            role: Role::Server,
+            socket: Description::socket_name(interface),
+            mac: self.mac,
+            mtu: self.record.port.settings.mtu,
+            queues: self.record.port.queues,
+            ips: self.assignment.ips.clone(),
+            routes: self.assignment.routes.clone(),
+        };
+        self.directory.write(&Description::file_name(interface), &description.to_json())
+    }
+}

@@ -1,0 +1,118 @@
+//! One call of the plugin: from its environment and standard input to what it prints and how it exits.
+
+use crate::add::Request;
+use crate::cni::configuration::Configuration;
+use crate::cni::environment::{Environment, Verb};
+use crate::cni::error::{ErrorCode, ErrorReply};
+use crate::cni::version::SpecVersion;
+use crate::del::del;
+use crate::error::Error;
+use crate::input::read_all;
+use crate::node::Node;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::panic;
+use std::process::{ExitCode, exit};
+use usnet_dataplane::roots::Roots;
+
+/// What a call answers.
+#[derive(Debug)]
+enum Answer {
+    /// A JSON object on standard output.
+    Result(Value),
+    /// Nothing on standard output; perhaps something for the log.
+    Done(Option<String>),
+    /// A person called, not a runtime.
+    About,
+}
+
+/// Does what the environment and standard input of this process ask for.
+pub fn main() -> ExitCode {
+    answer_panics();
+    let mut version = SpecVersion::LATEST;
+    match answer(&Environment::of_process(), &mut version) {
+        Ok(Answer::Result(result)) => exit_code(&print(&result)),
+        Ok(Answer::Done(note)) => {
+            note.iter().for_each(|note| log(note));
+            ExitCode::SUCCESS
+        }
+        Ok(Answer::About) => {
+            log(&about());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            // The exit says that it failed even if nobody reads the reason.
+            let _printed = print(&json!(error.reply(version)));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn answer(environment: &Environment, version: &mut SpecVersion) -> Result<Answer, Error> {
+    let Some(verb) = environment.verb()? else { return Ok(Answer::About) };
+    let input = read_all(io::stdin())?;
+    match verb {
+        Verb::Version => Ok(Answer::Result(versions(&input))),
+        Verb::Add => {
+            let configuration = configuration(&input, version)?;
+            let request = Request::parse(environment, &configuration)?;
+            request.run(&node()?).map(Answer::Result)
+        }
+        Verb::Del => del(&node()?, environment, &configuration(&input, version)?).map(Answer::Done),
+    }
+}
+
+fn node() -> Result<Node, Error> {
+    Ok(Node::open(Roots::from_environment())?)
+}
+
+/// The configuration. `version` becomes its version, if that is spoken, so that errors are told in it.
+fn configuration(input: &[u8], version: &mut SpecVersion) -> Result<Configuration, Error> {
+    let configuration = Configuration::parse(input)?;
+    *version = configuration.version().unwrap_or(SpecVersion::LATEST);
+    Ok(configuration)
+}
+
+/// The answer to VERSION. It does not depend on the input, except that it is in the caller's version when that is spoken.
+fn versions(input: &[u8]) -> Value {
+    let asked = Configuration::parse(input).and_then(|configuration| configuration.version());
+    json!({ "cniVersion": asked.unwrap_or(SpecVersion::LATEST), "supportedVersions": SpecVersion::ALL })
+}
+
+fn about() -> String {
+    format!(
+        "CNI userspace plugin {}\nCNI protocol versions supported: {}",
+        env!("CARGO_PKG_VERSION"),
+        SpecVersion::list()
+    )
+}
+
+/// Nothing here should panic. If something does, the runtime still gets an error that it can read; what was done by then is cleaned up
+/// from its record.
+pub fn answer_panics() {
+    panic::set_hook(Box::new(|panic| {
+        let reply = ErrorReply {
+            version: SpecVersion::LATEST,
+            code: ErrorCode::Internal.number(),
+            msg: "the userspace plugin has a defect, please report it".to_owned(),
+            details: panic.to_string(),
+        };
+        let _printed = print(&json!(reply));
+        exit(1);
+    }));
+}
+
+fn print(document: &Value) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    writeln!(output, "{document}")?;
+    output.flush()
+}
+
+fn log(text: &str) {
+    // A runtime that closed standard error does not want to know.
+    let _written = writeln!(io::stderr(), "{text}");
+}
+
+fn exit_code(printed: &io::Result<()>) -> ExitCode {
+    if printed.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

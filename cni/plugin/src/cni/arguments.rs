@@ -1,0 +1,138 @@
+//! `CNI_ARGS`: who the pod is. Runtimes and Multus write `KEY=VALUE;KEY=VALUE`, and Multus repeats the keys that it was given.
+
+use std::collections::BTreeMap;
+use usnet_dataplane::attachment::{InvalidIdentifier, Pod};
+
+/// Keys that runtimes and Multus send and this plugin takes or leaves. `IP` is for IPAM plugins, which get all arguments.
+const KNOWN: [&str; 7] =
+    ["IgnoreUnknown", "K8S_POD_NAMESPACE", "K8S_POD_NAME", "K8S_POD_UID", "K8S_POD_INFRA_CONTAINER_ID", "IP", "MAC"];
+
+/// Why the arguments were refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ArgumentsError {
+    /// A part is not a pair.
+    #[error("CNI_ARGS has {0:?}, which is not KEY=VALUE")]
+    NotAPair(String),
+    /// A key is given twice and says two things.
+    #[error("CNI_ARGS has {key} twice, as {first:?} and as {second:?}")]
+    Contradiction {
+        /// The key.
+        key: String,
+        /// What it says first.
+        first: String,
+        /// What it says then.
+        second: String,
+    },
+    /// A key is not known.
+    #[error("CNI_ARGS has {0}, which this plugin does not know; add IgnoreUnknown=true to have it ignored")]
+    Unknown(String),
+    /// A key that the plugin needs is not there.
+    #[error(
+        "CNI_ARGS has no {0}: this plugin attaches pods of Kubernetes, and the container runtime names the pod there"
+    )]
+    Missing(&'static str),
+    /// The pod's uid is not one.
+    #[error("CNI_ARGS has a wrong K8S_POD_UID")]
+    Uid(#[source] InvalidIdentifier),
+}
+
+/// The arguments, each key once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Arguments<'a>(BTreeMap<&'a str, &'a str>);
+
+impl<'a> Arguments<'a> {
+    /// Takes `CNI_ARGS` apart.
+    ///
+    /// # Errors
+    /// When a part is not a pair, a key says two things, or is unknown and `IgnoreUnknown` is not true.
+    pub fn parse(text: &'a str) -> Result<Self, ArgumentsError> {
+        let mut arguments = BTreeMap::new();
+        for part in text.split(';').filter(|part| !part.is_empty()) {
+            let (key, value) = part.split_once('=').ok_or_else(|| ArgumentsError::NotAPair(part.to_owned()))?;
+            match arguments.insert(key, value) {
+                Some(first) if first != value && key != "IgnoreUnknown" => {
+                    let (first, second) = (first.to_owned(), value.to_owned());
+                    return Err(ArgumentsError::Contradiction { key: key.to_owned(), first, second });
+                }
+                _ => {}
+            }
+        }
+        let ignore_unknown = matches!(arguments.get("IgnoreUnknown"), Some(&("1" | "true" | "TRUE" | "True")));
+        match arguments.keys().find(|key| !KNOWN.contains(key)) {
+            Some(unknown) if !ignore_unknown => Err(ArgumentsError::Unknown((*unknown).to_owned())),
+            _ => Ok(Self(arguments)),
+        }
+    }
+
+    /// The pod that they name.
+    ///
+    /// # Errors
+    /// When its namespace, name or uid is not there or not valid.
+    pub fn pod(&self) -> Result<Pod, ArgumentsError> {
+        Ok(Pod {
+            namespace: self.required("K8S_POD_NAMESPACE")?.to_owned(),
+            name: self.required("K8S_POD_NAME")?.to_owned(),
+            uid: self.required("K8S_POD_UID")?.parse().map_err(ArgumentsError::Uid)?,
+        })
+    }
+
+    /// The MAC address that somebody asked for.
+    pub fn mac(&self) -> Option<&'a str> {
+        self.0.get("MAC").copied()
+    }
+
+    fn required(&self, key: &'static str) -> Result<&'a str, ArgumentsError> {
+        self.0.get(key).copied().filter(|value| !value.is_empty()).ok_or(ArgumentsError::Missing(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POD: &str = "K8S_POD_NAMESPACE=db;K8S_POD_NAME=mysql-0;K8S_POD_UID=0b6e";
+
+    #[test]
+    fn multus_repeats_its_keys_and_closes_with_a_semicolon() {
+        let text = format!("IgnoreUnknown=true;{POD};IgnoreUnknown=1;{POD};K8S_POD_INFRA_CONTAINER_ID=c1;");
+        let pod = Arguments::parse(&text).and_then(|arguments| arguments.pod()).unwrap();
+        assert_eq!((pod.namespace.as_str(), pod.name.as_str(), pod.uid.as_str()), ("db", "mysql-0", "0b6e"));
+    }
+
+    #[test]
+    fn two_pods_in_one_call_are_refused() {
+        let text = format!("{POD};K8S_POD_UID=ffff");
+        assert!(
+            matches!(Arguments::parse(&text), Err(ArgumentsError::Contradiction { key, .. }) if key == "K8S_POD_UID")
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_unless_told_otherwise() {
+        assert_eq!(Arguments::parse("COLOUR=red"), Err(ArgumentsError::Unknown("COLOUR".to_owned())));
+        for yes in ["1", "true"] {
+            assert!(Arguments::parse(&format!("COLOUR=red;IgnoreUnknown={yes}")).is_ok());
+        }
+        assert!(Arguments::parse("COLOUR=red;IgnoreUnknown=false").is_err());
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let missing = |text| Arguments::parse(text).and_then(|arguments| arguments.pod()).unwrap_err();
+        assert_eq!(missing(""), ArgumentsError::Missing("K8S_POD_NAMESPACE"));
+        assert_eq!(missing("K8S_POD_NAMESPACE=db;K8S_POD_NAME=p"), ArgumentsError::Missing("K8S_POD_UID"));
+        assert_eq!(missing("K8S_POD_NAMESPACE=db;K8S_POD_NAME="), ArgumentsError::Missing("K8S_POD_NAME"));
+    }
+
+    #[test]
+    fn a_uid_that_is_a_path_is_refused() {
+        let text = "K8S_POD_NAMESPACE=db;K8S_POD_NAME=p;K8S_POD_UID=../../etc";
+        let refused = Arguments::parse(text).and_then(|arguments| arguments.pod());
+        assert!(matches!(refused, Err(ArgumentsError::Uid(_))), "{refused:?}");
+    }
+
+    #[test]
+    fn a_part_that_is_no_pair_is_named() {
+        assert_eq!(Arguments::parse("IgnoreUnknown"), Err(ArgumentsError::NotAPair("IgnoreUnknown".to_owned())));
+    }
+}

@@ -1,0 +1,179 @@
+//! The network configuration that a runtime writes to a plugin's standard input.
+
+use crate::cni::version::{SpecVersion, UnsupportedVersion};
+use serde_json::{Map, Value};
+use usnet_crds::{InvalidName, NetworkName};
+
+/// Why a configuration was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigurationError {
+    /// It is not a JSON object.
+    #[error("the network configuration on standard input is not a JSON object")]
+    NotAnObject(#[source] Option<serde_json::Error>),
+    /// Its version is none that is spoken.
+    #[error("the network configuration cannot be used")]
+    Version(#[from] UnsupportedVersion),
+    /// A key is there that does not hold what it should.
+    #[error("{key:?} of the network configuration must be {expected}")]
+    WrongType {
+        /// The key.
+        key: &'static str,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// A key is not there.
+    #[error("{key:?} of the network configuration is missing: {advice}")]
+    Missing {
+        /// The key.
+        key: &'static str,
+        /// What to write.
+        advice: &'static str,
+    },
+    /// The network's name is not one.
+    #[error("\"network\" of the network configuration is not valid")]
+    Network(#[source] InvalidName),
+}
+
+/// A network configuration. Only what a verb asks for is checked: DEL has to work with a configuration that ADD refused.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Configuration(Map<String, Value>);
+
+impl Configuration {
+    /// Reads standard input's content.
+    ///
+    /// # Errors
+    /// When it is not a JSON object.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ConfigurationError> {
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Object(object)) => Ok(Self(object)),
+            Ok(_) => Err(ConfigurationError::NotAnObject(None)),
+            Err(error) => Err(ConfigurationError::NotAnObject(Some(error))),
+        }
+    }
+
+    /// The version of the specification that it is written in.
+    ///
+    /// # Errors
+    /// When that is none that this plugin speaks.
+    pub fn version(&self) -> Result<SpecVersion, ConfigurationError> {
+        // Without a version it is as old as the specification's first.
+        Ok(self.text("cniVersion")?.unwrap_or("0.1.0").parse()?)
+    }
+
+    /// The name of the configuration, which IPAM plugins keep their addresses under.
+    ///
+    /// # Errors
+    /// When it is missing or not text.
+    pub fn name(&self) -> Result<&str, ConfigurationError> {
+        let advice = "give the NetworkAttachmentDefinition's configuration a name";
+        self.text("name")?.filter(|name| !name.is_empty()).ok_or(ConfigurationError::Missing { key: "name", advice })
+    }
+
+    /// The network to attach to.
+    ///
+    /// # Errors
+    /// When it is missing or cannot be the name of a network.
+    pub fn network(&self) -> Result<NetworkName, ConfigurationError> {
+        let advice = "write the name of a UserspaceNetwork";
+        let network = self.text("network")?.ok_or(ConfigurationError::Missing { key: "network", advice })?;
+        network.parse().map_err(ConfigurationError::Network)
+    }
+
+    /// The configuration's own IPAM part.
+    ///
+    /// # Errors
+    /// When it is not an object.
+    pub fn ipam(&self) -> Result<Option<&Value>, ConfigurationError> {
+        self.object("ipam").map(|ipam| ipam.filter(|ipam| ipam.as_object().is_some_and(|parts| !parts.is_empty())))
+    }
+
+    /// The result of the plugins before this one in a chain.
+    ///
+    /// # Errors
+    /// When it is not an object.
+    pub fn previous_result(&self) -> Result<Option<&Value>, ConfigurationError> {
+        self.object("prevResult")
+    }
+
+    /// The configuration for an IPAM plugin: this one, under `name`, with `ipam` as its IPAM part.
+    pub fn for_ipam(&self, name: &str, ipam: &Value) -> Value {
+        let mut parts = self.0.clone();
+        parts.remove("prevResult");
+        parts.insert("name".to_owned(), name.into());
+        parts.insert("ipam".to_owned(), ipam.clone());
+        Value::Object(parts)
+    }
+
+    fn text(&self, key: &'static str) -> Result<Option<&str>, ConfigurationError> {
+        match self.0.get(key) {
+            None => Ok(None),
+            Some(value) => match value.as_str() {
+                Some(text) => Ok(Some(text)),
+                None => Err(ConfigurationError::WrongType { key, expected: "text" }),
+            },
+        }
+    }
+
+    fn object(&self, key: &'static str) -> Result<Option<&Value>, ConfigurationError> {
+        match self.0.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) if value.is_object() => Ok(Some(value)),
+            Some(_) => Err(ConfigurationError::WrongType { key, expected: "an object" }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(document: &Value) -> Configuration {
+        Configuration::parse(document.to_string().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn what_is_not_an_object_is_refused() {
+        for text in ["", "[]", "{", "\"x\"", "null"] {
+            let refused = Configuration::parse(text.as_bytes());
+            assert!(matches!(refused, Err(ConfigurationError::NotAnObject(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_version_is_known_and_no_version_is_too_old() {
+        for version in ["0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
+            assert_eq!(parse(&json!({"cniVersion": version})).version().unwrap().as_str(), version);
+        }
+        for document in [json!({}), json!({"cniVersion": "0.2.0"}), json!({"cniVersion": "9.9.9"})] {
+            assert!(matches!(parse(&document).version(), Err(ConfigurationError::Version(_))), "{document}");
+        }
+        assert!(matches!(parse(&json!({"cniVersion": 1})).version(), Err(ConfigurationError::WrongType { .. })));
+    }
+
+    #[test]
+    fn a_network_is_named_by_a_network_name() {
+        assert_eq!(parse(&json!({"network": "blue"})).network().unwrap().as_str(), "blue");
+        assert!(matches!(parse(&json!({})).network(), Err(ConfigurationError::Missing { key: "network", .. })));
+        assert!(matches!(parse(&json!({"network": "../x"})).network(), Err(ConfigurationError::Network(_))));
+    }
+
+    #[test]
+    fn an_empty_ipam_part_means_no_ipam() {
+        for document in [json!({}), json!({"ipam": null}), json!({"ipam": {}})] {
+            assert_eq!(parse(&document).ipam().unwrap(), None);
+        }
+        assert!(parse(&json!({"ipam": "host-local"})).ipam().is_err());
+    }
+
+    #[test]
+    fn an_ipam_plugin_gets_the_networks_name_and_part_and_no_previous_result() {
+        let configuration = parse(&json!({
+            "cniVersion": "1.0.0", "name": "mine", "type": "userspace", "network": "blue", "prevResult": {"ips": []}, "args": {"x": 1}
+        }));
+        let expected = json!({
+            "cniVersion": "1.0.0", "name": "blue", "type": "userspace", "network": "blue", "ipam": {"type": "static"}, "args": {"x": 1}
+        });
+        assert_eq!(configuration.for_ipam("blue", &json!({"type": "static"})), expected);
+    }
+}

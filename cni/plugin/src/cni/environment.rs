@@ -1,0 +1,221 @@
+//! The environment that a runtime calls a plugin with.
+
+use crate::cni::arguments::{Arguments, ArgumentsError};
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use usnet_dataplane::attachment::{AttachmentId, InvalidIdentifier};
+
+/// The variable that says the verb.
+pub const COMMAND: &str = "CNI_COMMAND";
+const CONTAINER: &str = "CNI_CONTAINERID";
+const NETWORK_NAMESPACE: &str = "CNI_NETNS";
+const INTERFACE: &str = "CNI_IFNAME";
+const ARGUMENTS: &str = "CNI_ARGS";
+const PLUGIN_PATH: &str = "CNI_PATH";
+
+/// What a caller wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verb {
+    /// Attach an interface.
+    Add,
+    /// Detach an interface.
+    Del,
+    /// Say which versions of the specification are spoken.
+    Version,
+}
+
+/// Why the environment was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EnvironmentError {
+    /// Variables that the verb needs are not set.
+    #[error("required environment variables [{}] are missing", .0.join(", "))]
+    Missing(Vec<&'static str>),
+    /// The verb belongs to the specification, and this plugin does not have it.
+    #[error("CNI_COMMAND {0} is not supported by this plugin: it has ADD, DEL and VERSION")]
+    UnsupportedVerb(String),
+    /// The verb is none of the specification's.
+    #[error("unknown CNI_COMMAND: {0}")]
+    UnknownVerb(String),
+    /// The container id or interface name is not valid.
+    #[error("{variable} is not valid")]
+    Identifier {
+        /// The variable.
+        variable: &'static str,
+        /// What is wrong with it.
+        source: InvalidIdentifier,
+    },
+    /// The arguments are not valid.
+    #[error("CNI_ARGS cannot be used")]
+    Arguments(#[source] ArgumentsError),
+    /// The variable is not UTF-8.
+    #[error("{0} is not UTF-8 text")]
+    NotText(&'static str),
+}
+
+/// CNI's variables, as far as they are set and not empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment(BTreeMap<&'static str, OsString>);
+
+impl Environment {
+    /// The variables of this process.
+    pub fn of_process() -> Self {
+        Self::new(env::var_os)
+    }
+
+    /// The variables that `lookup` knows.
+    pub fn new(lookup: impl Fn(&'static str) -> Option<OsString>) -> Self {
+        let names = [COMMAND, CONTAINER, NETWORK_NAMESPACE, INTERFACE, ARGUMENTS, PLUGIN_PATH];
+        let set = names.into_iter().filter_map(|name| lookup(name).map(|value| (name, value)));
+        Self(set.filter(|(_, value)| !value.is_empty()).collect())
+    }
+
+    /// The verb; none when the program was not called by a CNI runtime.
+    ///
+    /// # Errors
+    /// When the verb is not one that this plugin has.
+    pub fn verb(&self) -> Result<Option<Verb>, EnvironmentError> {
+        let Some(verb) = self.0.get(COMMAND) else { return Ok(None) };
+        match verb.to_string_lossy().as_ref() {
+            "ADD" => Ok(Some(Verb::Add)),
+            "DEL" => Ok(Some(Verb::Del)),
+            "VERSION" => Ok(Some(Verb::Version)),
+            known @ ("CHECK" | "GC" | "STATUS") => Err(EnvironmentError::UnsupportedVerb(known.to_owned())),
+            unknown => Err(EnvironmentError::UnknownVerb(unknown.to_owned())),
+        }
+    }
+
+    /// Whether everything is there that ADD needs.
+    ///
+    /// # Errors
+    /// Names all that is missing.
+    pub fn require_for_add(&self) -> Result<(), EnvironmentError> {
+        self.require(&[CONTAINER, NETWORK_NAMESPACE, INTERFACE])
+    }
+
+    /// Whether everything is there that DEL needs.
+    ///
+    /// # Errors
+    /// Names all that is missing.
+    pub fn require_for_del(&self) -> Result<(), EnvironmentError> {
+        self.require(&[CONTAINER, INTERFACE])
+    }
+
+    /// The attachment that is meant.
+    ///
+    /// # Errors
+    /// When container id or interface name is missing or not valid.
+    pub fn attachment(&self) -> Result<AttachmentId, EnvironmentError> {
+        let container = self.text(CONTAINER)?.parse();
+        let interface = self.text(INTERFACE)?.parse();
+        Ok(AttachmentId {
+            container: container.map_err(|source| EnvironmentError::Identifier { variable: CONTAINER, source })?,
+            interface: interface.map_err(|source| EnvironmentError::Identifier { variable: INTERFACE, source })?,
+        })
+    }
+
+    /// The pod's network namespace; empty when the runtime gave none.
+    pub fn network_namespace(&self) -> PathBuf {
+        self.0.get(NETWORK_NAMESPACE).map(PathBuf::from).unwrap_or_default()
+    }
+
+    /// `CNI_ARGS`, taken apart.
+    ///
+    /// # Errors
+    /// When they are not as they should be.
+    pub fn arguments(&self) -> Result<Arguments<'_>, EnvironmentError> {
+        let text = self.0.get(ARGUMENTS).map_or(Some(""), |text| text.to_str());
+        let text = text.ok_or(EnvironmentError::NotText(ARGUMENTS))?;
+        Arguments::parse(text).map_err(EnvironmentError::Arguments)
+    }
+
+    /// The folders that other plugins are looked for in.
+    ///
+    /// # Errors
+    /// When `CNI_PATH` is not set.
+    pub fn plugin_folders(&self) -> Result<Vec<PathBuf>, EnvironmentError> {
+        let path = self.0.get(PLUGIN_PATH).ok_or_else(|| EnvironmentError::Missing(vec![PLUGIN_PATH]))?;
+        Ok(env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty()).collect())
+    }
+
+    /// The variables for a plugin that this one calls with `verb`.
+    pub fn for_delegate<'a>(&'a self, verb: &'a str) -> impl Iterator<Item = (&'static str, &'a OsStr)> {
+        let rest = self.0.iter().filter(|(name, _)| **name != COMMAND).map(|(name, value)| (*name, value.as_os_str()));
+        rest.chain([(COMMAND, OsStr::new(verb))])
+    }
+
+    /// The same, about another attachment.
+    pub fn of_attachment(&self, attachment: &AttachmentId) -> Self {
+        let mut variables = self.0.clone();
+        variables.insert(CONTAINER, attachment.container.as_str().into());
+        variables.insert(INTERFACE, attachment.interface.as_str().into());
+        Self(variables)
+    }
+
+    fn require(&self, names: &[&'static str]) -> Result<(), EnvironmentError> {
+        let missing: Vec<_> = names.iter().copied().filter(|name| !self.0.contains_key(name)).collect();
+        if missing.is_empty() { Ok(()) } else { Err(EnvironmentError::Missing(missing)) }
+    }
+
+    fn text(&self, name: &'static str) -> Result<&str, EnvironmentError> {
+        let value = self.0.get(name).ok_or_else(|| EnvironmentError::Missing(vec![name]))?;
+        value.to_str().ok_or(EnvironmentError::NotText(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> Environment {
+        let find = |name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
+        Environment::new(find)
+    }
+
+    #[test]
+    fn the_verbs() {
+        let verb = |text| environment(&[(COMMAND, text)]).verb();
+        assert_eq!(verb("ADD"), Ok(Some(Verb::Add)));
+        assert_eq!(verb("DEL"), Ok(Some(Verb::Del)));
+        assert_eq!(verb("VERSION"), Ok(Some(Verb::Version)));
+        assert_eq!(environment(&[]).verb(), Ok(None));
+        assert!(matches!(verb("GC"), Err(EnvironmentError::UnsupportedVerb(_))));
+        assert!(matches!(verb("add"), Err(EnvironmentError::UnknownVerb(_))));
+    }
+
+    #[test]
+    fn all_missing_variables_are_named_and_empty_ones_are_missing() {
+        let refused = environment(&[(INTERFACE, ""), (CONTAINER, "c1")]).require_for_add();
+        assert_eq!(refused, Err(EnvironmentError::Missing(vec![NETWORK_NAMESPACE, INTERFACE])));
+        assert_eq!(environment(&[(INTERFACE, "net1"), (CONTAINER, "c1")]).require_for_del(), Ok(()));
+    }
+
+    #[test]
+    fn an_identifier_that_would_be_a_path_is_refused() {
+        for (variable, container, interface) in
+            [(CONTAINER, "../c", "net1"), (INTERFACE, "c1", "a/b"), (INTERFACE, "c1", "..")]
+        {
+            let refused = environment(&[(CONTAINER, container), (INTERFACE, interface)]).attachment();
+            assert!(
+                matches!(&refused, Err(EnvironmentError::Identifier { variable: named, .. }) if *named == variable),
+                "{refused:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_delegate_gets_the_same_variables_and_its_own_verb() {
+        let environment = environment(&[(COMMAND, "ADD"), (CONTAINER, "c1"), (ARGUMENTS, "IP=10.0.0.1")]);
+        let given: BTreeMap<_, _> = environment.for_delegate("DEL").collect();
+        let expected = [(COMMAND, "DEL"), (CONTAINER, "c1"), (ARGUMENTS, "IP=10.0.0.1")];
+        assert_eq!(given, expected.into_iter().map(|(name, value)| (name, OsStr::new(value))).collect());
+    }
+
+    #[test]
+    fn folders_of_plugins_are_separated_by_colons() {
+        let folders = environment(&[(PLUGIN_PATH, "/opt/cni/bin::/usr/lib/cni")]).plugin_folders();
+        assert_eq!(folders, Ok(vec![PathBuf::from("/opt/cni/bin"), PathBuf::from("/usr/lib/cni")]));
+        assert_eq!(environment(&[]).plugin_folders(), Err(EnvironmentError::Missing(vec![PLUGIN_PATH])));
+    }
+}

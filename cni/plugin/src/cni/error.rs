@@ -1,0 +1,59 @@
+//! The error of a CNI plugin: one JSON object on standard output.
+
+use crate::cni::version::SpecVersion;
+use serde::Serialize;
+
+/// The `code` of an error. Those below 100 are the specification's, the others this plugin's own. An IPAM plugin's
+/// code is passed on as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u16)]
+pub enum ErrorCode {
+    /// The configuration's `cniVersion` is none that this plugin speaks.
+    IncompatibleVersion = 1,
+    /// A variable of the environment is missing or wrong, or the verb is unknown; the message names the variable.
+    InvalidEnvironment = 4,
+    /// A file or program of the node could not be used.
+    IoFailure = 5,
+    /// Standard input, or the answer of an IPAM plugin, is not the JSON that it should be.
+    DecodingFailure = 6,
+    /// The configuration breaks a rule.
+    InvalidConfiguration = 7,
+    /// It may go away by itself: the network is not programmed on this node yet, or the engine does not answer.
+    TryAgainLater = 11,
+    /// The pod's namespace is not among those of the network.
+    NamespaceNotAllowed = 100,
+    /// The network is being deleted.
+    NetworkDraining = 101,
+    /// The pod has no `usnet` volume, or left something in it that is in the way.
+    PodVolume = 102,
+    /// The interface was attached before and not detached since.
+    AlreadyAttached = 103,
+    /// The engine answered, and refused the port.
+    PortRefused = 104,
+    /// The IPAM plugin failed without a code of its own, or did not answer in time.
+    IpamFailed = 105,
+    /// A defect of this plugin.
+    Internal = 999,
+}
+
+impl ErrorCode {
+    /// As the specification writes it.
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+}
+
+/// An error as the specification writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorReply {
+    /// The version of the caller's configuration.
+    #[serde(rename = "cniVersion")]
+    pub version: SpecVersion,
+    /// An [`ErrorCode`], or the code of an IPAM plugin.
+    pub code: u32,
+    /// What failed and what to do, in one or two sentences.
+    pub msg: String,
+    /// Why: the chain of causes.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub details: String,
+}

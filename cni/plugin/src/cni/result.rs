@@ -1,0 +1,125 @@
+//! The result of ADD, in the version that the caller's configuration asks for.
+//!
+//! It has exactly one interface of ours, the one in the pod: Multus writes one network status for each interface, and the end in the
+//! engine is none of the pod's.
+
+use crate::cni::version::SpecVersion;
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::net::IpAddr;
+use std::path::Path;
+
+/// What an IPAM plugin gave. The keys that are not named here are passed on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// The interface's addresses.
+    #[serde(default)]
+    pub ips: Vec<AssignedAddress>,
+    /// Routes that the pod's program should have.
+    #[serde(default)]
+    pub routes: Vec<Route>,
+    /// Name servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns: Option<Value>,
+}
+
+/// One address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AssignedAddress {
+    /// With the length of its prefix.
+    pub address: IpNet,
+    /// The gateway of its subnet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<IpAddr>,
+}
+
+/// One route.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route {
+    /// Where it leads.
+    pub dst: IpNet,
+    /// Over which router; none means the gateway of an address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gw: Option<IpAddr>,
+    /// `mtu`, `advmss`, `priority`, `table` and `scope`, which came with version 1.1.0.
+    #[serde(flatten)]
+    pub since_1_1: Map<String, Value>,
+}
+
+/// The interface of the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interface<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its MAC address.
+    pub mac: &'a str,
+    /// Largest payload, in bytes.
+    pub mtu: u16,
+    /// The pod's network namespace, as the caller named it.
+    pub sandbox: &'a Path,
+    /// The socket where the node sees it.
+    pub socket: &'a Path,
+}
+
+/// The result, after `previous`, the result of the plugins before this one.
+pub fn result(
+    version: SpecVersion,
+    interface: Interface<'_>,
+    assignment: &Assignment,
+    previous: Option<&Value>,
+) -> Value {
+    let mut result = previous.and_then(Value::as_object).cloned().unwrap_or_default();
+    result.insert("cniVersion".to_owned(), version.as_str().into());
+    let position = extend(&mut result, "interfaces", [interface_entry(version, interface)]);
+    extend(&mut result, "ips", assignment.ips.iter().map(|address| address_entry(version, address, position)));
+    extend(&mut result, "routes", assignment.routes.iter().map(|route| route_entry(version, route)));
+    if let (Some(dns), false) = (&assignment.dns, result.contains_key("dns")) {
+        result.insert("dns".to_owned(), dns.clone());
+    }
+    Value::Object(result)
+}
+
+/// Adds to one of the result's lists, and returns how long it was. What is empty is left out, as the specification has it.
+fn extend(result: &mut Map<String, Value>, list: &str, entries: impl IntoIterator<Item = Value>) -> usize {
+    let mut all = match result.remove(list) {
+        Some(Value::Array(all)) => all,
+        _ => Vec::new(),
+    };
+    let before = all.len();
+    all.extend(entries);
+    if !all.is_empty() {
+        result.insert(list.to_owned(), Value::Array(all));
+    }
+    before
+}
+
+fn interface_entry(version: SpecVersion, interface: Interface<'_>) -> Value {
+    let Interface { name, mac, mtu, sandbox, socket } = interface;
+    if version < SpecVersion::V1_1_0 {
+        json!({"name": name, "mac": mac, "sandbox": sandbox})
+    } else {
+        json!({"name": name, "mac": mac, "mtu": mtu, "sandbox": sandbox, "socketPath": socket})
+    }
+}
+
+fn address_entry(version: SpecVersion, assigned: &AssignedAddress, interface: usize) -> Value {
+    let mut entry = json!({"address": assigned.address, "interface": interface});
+    if let Some(parts) = entry.as_object_mut() {
+        if let Some(gateway) = assigned.gateway {
+            parts.insert("gateway".to_owned(), json!(gateway));
+        }
+        if version < SpecVersion::V1_0_0 {
+            let family = if assigned.address.addr().is_ipv4() { "4" } else { "6" };
+            parts.insert("version".to_owned(), family.into());
+        }
+    }
+    entry
+}
+
+fn route_entry(version: SpecVersion, route: &Route) -> Value {
+    if version < SpecVersion::V1_1_0 { json!(Route { since_1_1: Map::new(), ..route.clone() }) } else { json!(route) }
+}
+
+#[cfg(test)]
+mod tests;

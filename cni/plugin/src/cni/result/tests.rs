@@ -1,0 +1,87 @@
+use super::*;
+
+fn shown(version: SpecVersion, assignment: &Assignment, previous: Option<&Value>) -> Value {
+    let interface = Interface {
+        name: "net1",
+        mac: "02:00:00:00:00:01",
+        mtu: 1500,
+        sandbox: Path::new("/run/netns/p"),
+        socket: Path::new("/run/usnet/ports/u/net1.sock"),
+    };
+    result(version, interface, assignment, previous)
+}
+
+fn assignment() -> Assignment {
+    serde_json::from_value(json!({
+        "cniVersion": "1.1.0",
+        "ips": [{"address": "10.1.0.5/24", "gateway": "10.1.0.1"}, {"address": "fd00::5/64"}],
+        "routes": [{"dst": "0.0.0.0/0", "gw": "10.1.0.1", "mtu": 1400}],
+        "dns": {"nameservers": ["10.1.0.2"]}
+    }))
+    .unwrap()
+}
+
+#[test]
+fn version_1_1_0_has_everything() {
+    let expected = json!({
+        "cniVersion": "1.1.0",
+        "interfaces": [{
+            "name": "net1", "mac": "02:00:00:00:00:01", "mtu": 1500,
+            "sandbox": "/run/netns/p", "socketPath": "/run/usnet/ports/u/net1.sock"
+        }],
+        "ips": [
+            {"address": "10.1.0.5/24", "gateway": "10.1.0.1", "interface": 0},
+            {"address": "fd00::5/64", "interface": 0}
+        ],
+        "routes": [{"dst": "0.0.0.0/0", "gw": "10.1.0.1", "mtu": 1400}],
+        "dns": {"nameservers": ["10.1.0.2"]}
+    });
+    assert_eq!(shown(SpecVersion::V1_1_0, &assignment(), None), expected);
+}
+
+#[test]
+fn older_versions_have_neither_socket_nor_mtu_nor_route_metrics() {
+    for version in [SpecVersion::V0_3_1, SpecVersion::V0_4_0, SpecVersion::V1_0_0] {
+        let shown = shown(version, &assignment(), None);
+        let interface = json!({"name": "net1", "mac": "02:00:00:00:00:01", "sandbox": "/run/netns/p"});
+        assert_eq!(shown["interfaces"], json!([interface]), "{version}");
+        assert_eq!(shown["routes"], json!([{"dst": "0.0.0.0/0", "gw": "10.1.0.1"}]), "{version}");
+        assert_eq!(shown["cniVersion"], version.as_str());
+    }
+}
+
+#[test]
+fn addresses_say_their_family_before_1_0_0_only() {
+    for (version, families) in [
+        (SpecVersion::V0_3_1, json!(["4", "6"])),
+        (SpecVersion::V0_4_0, json!(["4", "6"])),
+        (SpecVersion::V1_0_0, json!([null, null])),
+        (SpecVersion::V1_1_0, json!([null, null])),
+    ] {
+        let shown = shown(version, &assignment(), None);
+        assert_eq!(json!([shown["ips"][0]["version"], shown["ips"][1]["version"]]), families, "{version}");
+    }
+}
+
+#[test]
+fn without_ipam_there_is_the_interface_alone() {
+    let shown = shown(SpecVersion::V1_1_0, &Assignment::default(), None);
+    let keys: Vec<_> = shown.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["cniVersion", "interfaces"]);
+}
+
+#[test]
+fn in_a_chain_ours_comes_after_what_was_there() {
+    let previous = json!({
+        "cniVersion": "1.0.0",
+        "interfaces": [{"name": "veth1"}, {"name": "eth0", "sandbox": "/run/netns/p"}],
+        "ips": [{"address": "10.9.0.2/24", "interface": 1}],
+        "dns": {"nameservers": ["10.9.0.1"]}, "unknown": true
+    });
+    let shown = shown(SpecVersion::V1_0_0, &assignment(), Some(&previous));
+    assert_eq!(shown["interfaces"][1], previous["interfaces"][1]);
+    assert_eq!(shown["interfaces"][2]["name"], "net1");
+    assert_eq!(shown["ips"][0], previous["ips"][0]);
+    assert_eq!(shown["ips"][1]["interface"], 2);
+    assert_eq!((&shown["dns"], &shown["unknown"]), (&previous["dns"], &json!(true)));
+}

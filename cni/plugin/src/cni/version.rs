@@ -1,0 +1,63 @@
+//! The versions of the CNI specification that this plugin speaks.
+
+use serde::Serialize;
+use std::fmt;
+use std::str::FromStr;
+
+/// A version of the CNI specification; the later, the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum SpecVersion {
+    /// 0.3.1: results are lists of interfaces and addresses; each address says `"version": "4"` or `"6"`.
+    #[serde(rename = "0.3.1")]
+    V0_3_1,
+    /// 0.4.0: `prevResult` comes with DEL.
+    #[serde(rename = "0.4.0")]
+    V0_4_0,
+    /// 1.0.0: addresses no longer say their version.
+    #[serde(rename = "1.0.0")]
+    V1_0_0,
+    /// 1.1.0: interfaces have `mtu` and `socketPath`, routes have more than destination and gateway.
+    #[serde(rename = "1.1.0")]
+    V1_1_0,
+}
+
+/// A version that this plugin does not speak.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"cniVersion\" {0:?} is not supported: set it to one of {supported}", supported = SpecVersion::list())]
+pub struct UnsupportedVersion(pub String);
+
+impl SpecVersion {
+    /// All of them, the oldest first.
+    pub const ALL: [Self; 4] = [Self::V0_3_1, Self::V0_4_0, Self::V1_0_0, Self::V1_1_0];
+    /// What is spoken when the caller's version is not known.
+    pub const LATEST: Self = Self::V1_1_0;
+
+    /// As it is written in configurations and results.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V0_3_1 => "0.3.1",
+            Self::V0_4_0 => "0.4.0",
+            Self::V1_0_0 => "1.0.0",
+            Self::V1_1_0 => "1.1.0",
+        }
+    }
+
+    /// All of them for a person to read.
+    pub fn list() -> String {
+        Self::ALL.map(Self::as_str).join(", ")
+    }
+}
+
+impl FromStr for SpecVersion {
+    type Err = UnsupportedVersion;
+    fn from_str(text: &str) -> Result<Self, UnsupportedVersion> {
+        let known = Self::ALL.into_iter().find(|version| version.as_str() == text);
+        known.ok_or_else(|| UnsupportedVersion(text.to_owned()))
+    }
+}
+
+impl fmt::Display for SpecVersion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}

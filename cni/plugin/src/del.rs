@@ -1,0 +1,61 @@
+//! DEL: an interface of a pod is detached. It succeeds whatever is gone already, because a runtime cannot remove the pod before.
+
+use crate::cni::configuration::Configuration;
+use crate::cni::environment::{Environment, EnvironmentError};
+use crate::detach::{Detachment, Outcome};
+use crate::error::{Error, causes};
+use crate::ipam::Ipam;
+use crate::node::Node;
+use serde_json::Value;
+use usnet_dataplane::network_file::NetworkFile;
+
+/// Something that DEL could not do and that does not make it fail, for the runtime's log.
+pub type Note = String;
+
+/// Detaches the interface that the environment names.
+///
+/// # Errors
+/// When something is left that only another DEL can take away.
+pub fn del(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<Option<Note>, Error> {
+    environment.require_for_del()?;
+    let id = match environment.attachment() {
+        Ok(id) => id,
+        // ADD refuses such a name, so nothing has it; an error here would keep the pod from ever going away.
+        Err(error @ EnvironmentError::Identifier { .. }) => return Ok(Some(note(&error))),
+        Err(error) => return Err(error.into()),
+    };
+    let locked = node.journal.lock(&id)?;
+    let Some(record) = locked.read()? else {
+        return Ok(release_unrecorded(node, environment, configuration).err().map(|error| note(&error)));
+    };
+    match Detachment::new(node, environment, &locked, record).run()? {
+        Outcome::Gone => Ok(None),
+        Outcome::PortLeft(error) => Ok(Some(format!("the agent removes the port later: {}", note(&error)))),
+    }
+}
+
+/// Without a record nothing was attached, or all of it is gone. Only when the journal was lost can IPAM still hold an address, so it is told.
+fn release_unrecorded(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
+    match ipam(node, configuration) {
+        Some(configuration) => Ok(Ipam::find(&configuration, environment)?.release()?),
+        None => Ok(()),
+    }
+}
+
+/// What ADD would have called, as far as it is still known.
+fn ipam(node: &Node, configuration: &Configuration) -> Option<Value> {
+    let network = configuration.network().ok();
+    let file = network.and_then(|network| node.networks.read(&network).ok().flatten());
+    if let Some(NetworkFile::Programmed(programmed)) = file
+        && let Some(ipam) = &programmed.network.ipam
+    {
+        return Some(configuration.for_ipam(programmed.network.name.as_str(), ipam));
+    }
+    let own = configuration.ipam().ok().flatten()?;
+    Some(configuration.for_ipam(configuration.name().ok()?, own))
+}
+
+fn note(error: &dyn std::error::Error) -> Note {
+    let causes = causes(error);
+    if causes.is_empty() { error.to_string() } else { format!("{error}: {causes}") }
+}

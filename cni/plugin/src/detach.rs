@@ -1,0 +1,138 @@
+//! An attachment's end, by its record alone. Every step can be repeated, and one that fails does not keep the others from being taken.
+
+use crate::cni::environment::Environment;
+use crate::description::Description;
+use crate::engine::{Switch, SwitchError};
+use crate::error::Error;
+use crate::ipam::{Ipam, IpamError};
+use crate::node::Node;
+use crate::pod_directory::{PodDirectory, PodDirectoryError, StillUsed};
+use usnet_dataplane::attachment::{Progress, Record};
+use usnet_dataplane::journal::{self, Locked};
+
+/// The steps, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The record says `detaching`.
+    Record,
+    /// The engine has no port.
+    Port,
+    /// IPAM has the addresses back.
+    Addresses,
+    /// The pod's directory has no files of ours, and the engine does not see it, unless another attachment needs it.
+    Directory,
+    /// The record is gone, if everything before it worked.
+    Removal,
+}
+
+impl Step {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Record, Self::Port, Self::Addresses, Self::Directory, Self::Removal];
+}
+
+/// What is left of an attachment.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Nothing.
+    Gone,
+    /// A port that the engine could not be asked to take away; its record stays, and the agent finishes it.
+    PortLeft(SwitchError),
+}
+
+/// An attachment that is taken apart.
+#[derive(Debug)]
+pub struct Detachment<'a> {
+    node: &'a Node,
+    environment: &'a Environment,
+    locked: &'a Locked,
+    record: Record,
+    port_may_exist: bool,
+    port: Option<SwitchError>,
+    others: Option<Error>,
+}
+
+impl<'a> Detachment<'a> {
+    /// The end of the locked attachment. Nothing is done yet.
+    pub fn new(node: &'a Node, environment: &'a Environment, locked: &'a Locked, record: Record) -> Self {
+        Self { node, environment, locked, record, port_may_exist: true, port: None, others: None }
+    }
+
+    /// The end of an attachment whose port was never asked for: the engine is not asked either.
+    pub fn without_port(self) -> Self {
+        Self { port_may_exist: false, ..self }
+    }
+
+    /// Takes every step.
+    ///
+    /// # Errors
+    /// What is left and not the engine's: the caller has to try again.
+    pub fn run(mut self) -> Result<Outcome, Error> {
+        for step in Step::ALL {
+            self.take(step);
+        }
+        match (self.others, self.port) {
+            (Some(error), _) => Err(error),
+            (None, Some(error)) => Ok(Outcome::PortLeft(error)),
+            (None, None) => Ok(Outcome::Gone),
+        }
+    }
+
+    /// Takes one step. What it fails with is kept for the end.
+    pub fn take(&mut self, step: Step) {
+        let taken = match step {
+            Step::Record => self.mark().map_err(Error::from),
+            Step::Port => {
+                self.port = self.remove_port().err();
+                Ok(())
+            }
+            Step::Addresses => self.release_addresses().map_err(Error::from),
+            Step::Directory => self.clear_directory().map_err(Error::from),
+            Step::Removal => self.remove_record().map_err(Error::from),
+        };
+        if let Err(error) = taken {
+            self.others.get_or_insert(error);
+        }
+    }
+
+    fn mark(&mut self) -> Result<(), journal::Error> {
+        if self.record.progress == Progress::Detaching {
+            return Ok(());
+        }
+        self.record.progress = Progress::Detaching;
+        self.locked.write(&self.record)
+    }
+
+    fn remove_port(&mut self) -> Result<(), SwitchError> {
+        if !self.port_may_exist {
+            return Ok(());
+        }
+        Switch::connect(self.record.engine, &self.record.engine_socket)?.remove_port(&self.record)
+    }
+
+    fn release_addresses(&mut self) -> Result<(), IpamError> {
+        if let Some(configuration) = &self.record.ipam {
+            Ipam::find(configuration, self.environment)?.release()?;
+        }
+        self.record.ipam = None;
+        self.record.addresses.clear();
+        Ok(())
+    }
+
+    fn clear_directory(&self) -> Result<(), PodDirectoryError> {
+        let Record { id, pod, .. } = &self.record;
+        let files = [Description::file_name(&id.interface), Description::socket_name(&id.interface)];
+        PodDirectory::new(&self.node.roots, &pod.uid).release(&files, || {
+            let others = self.node.other_attachments(&pod.uid, id)?;
+            // A newer sandbox of the pod may have the interface already; the files are its own then.
+            Ok(StillUsed { files: others.have_interface(&id.interface), directory: others.need_directory() })
+        })
+    }
+
+    fn remove_record(&self) -> Result<(), journal::Error> {
+        if self.port.is_none() && self.others.is_none() {
+            return self.locked.remove();
+        }
+        // The agent learns that the addresses were given back.
+        self.locked.write(&self.record)
+    }
+}

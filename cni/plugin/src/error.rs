@@ -1,0 +1,167 @@
+//! Everything that a verb can fail with, and the code that the caller gets for it.
+
+use crate::admission::AdmissionError;
+use crate::cni::configuration::ConfigurationError;
+use crate::cni::environment::EnvironmentError;
+use crate::cni::error::{ErrorCode, ErrorReply};
+use crate::cni::version::SpecVersion;
+use crate::engine::SwitchError;
+use crate::input::InputError;
+use crate::ipam::IpamError;
+use crate::mac::InvalidMac;
+use crate::pod_directory::PodDirectoryError;
+use usnet_dataplane::attachment::AttachmentId;
+use usnet_dataplane::engine::OpError;
+use usnet_dataplane::journal;
+use usnet_dataplane::port::SocketPathTooLong;
+
+/// Why a verb failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Standard input.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The environment.
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
+    /// The configuration.
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    /// The MAC address that was asked for.
+    #[error("CNI_ARGS asks for a MAC address that cannot be given")]
+    Mac(#[source] InvalidMac),
+    /// The pod may not attach.
+    #[error(transparent)]
+    Admission(#[from] AdmissionError),
+    /// The attachment is there.
+    #[error(
+        "interface {} of sandbox {} is attached already: the runtime must call DEL before it calls ADD again",
+        .0.interface, .0.container
+    )]
+    AlreadyAttached(AttachmentId),
+    /// The pod's directory.
+    #[error(transparent)]
+    PodDirectory(#[from] PodDirectoryError),
+    /// The socket's path.
+    #[error(transparent)]
+    SocketPath(#[from] SocketPathTooLong),
+    /// IPAM.
+    #[error(transparent)]
+    Ipam(#[from] IpamError),
+    /// The engine.
+    #[error(transparent)]
+    Switch(#[from] SwitchError),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] journal::Error),
+    /// An attachment failed, and part of it is still there.
+    #[error("{cause}; what was done so far could not be undone yet and is cleaned up later")]
+    NotUndone {
+        /// Why it failed. Not the source: its own text and causes come first.
+        cause: Box<Error>,
+        /// Why it could not be undone.
+        #[source]
+        left: Box<Error>,
+    },
+}
+
+impl Error {
+    /// The code that the caller gets.
+    pub fn code(&self) -> u32 {
+        let code = match self {
+            Self::Ipam(IpamError::Refused { code, .. }) => return *code,
+            Self::NotUndone { cause, .. } => return cause.code(),
+            Self::Input(error) => error.code(),
+            Self::Environment(_) | Self::Mac(_) => ErrorCode::InvalidEnvironment,
+            Self::Configuration(error) => configuration_code(error),
+            Self::Admission(error) => admission_code(error),
+            Self::AlreadyAttached(_) => ErrorCode::AlreadyAttached,
+            Self::PodDirectory(error) => pod_directory_code(error),
+            Self::Ipam(error) => ipam_code(error),
+            Self::Switch(error) => switch_code(error),
+            Self::Journal(journal::Error::Busy(_)) => ErrorCode::TryAgainLater,
+            Self::SocketPath(_) | Self::Journal(_) => ErrorCode::IoFailure,
+        };
+        code.number()
+    }
+
+    /// The error as the specification writes it.
+    pub fn reply(&self, version: SpecVersion) -> ErrorReply {
+        ErrorReply { version, code: self.code(), msg: self.to_string(), details: self.details() }
+    }
+
+    /// The chain of causes.
+    fn details(&self) -> String {
+        match self {
+            Self::Ipam(IpamError::Refused { details, .. }) => details.clone(),
+            Self::NotUndone { cause, left } => {
+                let parts = [cause.details(), format!("not undone: {left}"), left.details()];
+                parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("; ")
+            }
+            _ => causes(self),
+        }
+    }
+}
+
+/// The texts of all causes, the nearest first.
+pub fn causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+fn configuration_code(error: &ConfigurationError) -> ErrorCode {
+    match error {
+        ConfigurationError::NotAnObject(_) => ErrorCode::DecodingFailure,
+        ConfigurationError::Version(_) => ErrorCode::IncompatibleVersion,
+        ConfigurationError::WrongType { .. } | ConfigurationError::Missing { .. } | ConfigurationError::Network(_) => {
+            ErrorCode::InvalidConfiguration
+        }
+    }
+}
+
+fn admission_code(error: &AdmissionError) -> ErrorCode {
+    match error {
+        AdmissionError::Unknown(_) | AdmissionError::Unavailable { .. } => ErrorCode::TryAgainLater,
+        AdmissionError::Draining(_) => ErrorCode::NetworkDraining,
+        AdmissionError::Namespace { .. } => ErrorCode::NamespaceNotAllowed,
+        AdmissionError::File(_) => ErrorCode::IoFailure,
+    }
+}
+
+fn pod_directory_code(error: &PodDirectoryError) -> ErrorCode {
+    match error {
+        PodDirectoryError::NoVolume { .. }
+        | PodDirectoryError::NotADirectory(_)
+        | PodDirectoryError::InTheWay { .. } => ErrorCode::PodVolume,
+        PodDirectoryError::Busy(_) => ErrorCode::TryAgainLater,
+        PodDirectoryError::File { .. } | PodDirectoryError::LinksAreFollowed | PodDirectoryError::Journal(_) => {
+            ErrorCode::IoFailure
+        }
+    }
+}
+
+fn ipam_code(error: &IpamError) -> ErrorCode {
+    match error {
+        IpamError::NoType => ErrorCode::InvalidConfiguration,
+        IpamError::NoFolders(..) => ErrorCode::InvalidEnvironment,
+        IpamError::Run { .. } => ErrorCode::IoFailure,
+        IpamError::Undecodable(..) => ErrorCode::DecodingFailure,
+        IpamError::NotInstalled { .. }
+        | IpamError::TimedOut { .. }
+        | IpamError::Refused { .. }
+        | IpamError::Failed { .. }
+        | IpamError::NoAddress(_) => ErrorCode::IpamFailed,
+    }
+}
+
+fn switch_code(error: &SwitchError) -> ErrorCode {
+    let SwitchError::Operation(error) = error else { return ErrorCode::TryAgainLater };
+    match error {
+        // The agent makes the bridge again, and removes ports that nobody should have.
+        OpError::BridgeMissing { .. }
+        | OpError::PortMissing { .. }
+        | OpError::PortDiffers { .. }
+        | OpError::SocketInUse { .. } => ErrorCode::TryAgainLater,
+        OpError::Foreign { .. } | OpError::BridgeInUse { .. } | OpError::Refused { .. } => ErrorCode::PortRefused,
+    }
+}

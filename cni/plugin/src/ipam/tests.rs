@@ -1,0 +1,86 @@
+use super::*;
+use serde_json::json;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// A folder of plugins with one that is this shell script.
+fn plugin(script: &str) -> (TempDir, Environment) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("addresses");
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let path = OsString::from(folder.path());
+    let environment = Environment::new(move |name| (name == "CNI_PATH").then(|| path.clone()));
+    (folder, environment)
+}
+
+fn configuration() -> Value {
+    json!({"cniVersion": "1.1.0", "name": "blue", "ipam": {"type": "addresses"}})
+}
+
+#[test]
+fn the_plugin_gets_configuration_and_verb_and_its_addresses_are_read() {
+    let script = r#"
+        test "$CNI_COMMAND" = ADD && grep -q '"name":"blue"' || exit 1
+        echo '{"cniVersion": "1.1.0", "ips": [{"address": "10.0.0.7/24"}], "routes": [{"dst": "0.0.0.0/0"}]}'"#;
+    let (_folder, environment) = plugin(script);
+    let configuration = configuration();
+    let assignment = Ipam::find(&configuration, &environment).unwrap().assign().unwrap();
+    assert_eq!(assignment.ips[0].address.to_string(), "10.0.0.7/24");
+    assert_eq!(assignment.routes.len(), 1);
+}
+
+#[test]
+fn a_refusal_is_passed_on_with_its_code() {
+    let (_folder, environment) =
+        plugin(r#"echo '{"code": 42, "msg": "pool is empty", "details": "all taken"}'; exit 1"#);
+    let configuration = configuration();
+    let refused = Ipam::find(&configuration, &environment).unwrap().assign().unwrap_err();
+    assert!(matches!(refused, IpamError::Refused { code: 42, .. }), "{refused:?}");
+    assert_eq!(refused.to_string(), "IPAM plugin addresses: pool is empty");
+}
+
+#[test]
+fn a_failure_without_json_shows_what_was_written() {
+    let (_folder, environment) = plugin("echo 'no such disk' >&2; exit 3");
+    let configuration = configuration();
+    let failed = Ipam::find(&configuration, &environment).unwrap().release().unwrap_err();
+    assert!(failed.to_string().contains("exit status: 3") && failed.to_string().contains("no such disk"), "{failed}");
+}
+
+#[test]
+fn a_plugin_that_hangs_is_stopped() {
+    let (folder, environment) = plugin("echo $$ > \"$0.pid\"; exec sleep 600");
+    let configuration = configuration();
+    let ipam = Ipam { patience: Duration::from_millis(300), ..Ipam::find(&configuration, &environment).unwrap() };
+    assert!(matches!(ipam.assign(), Err(IpamError::TimedOut { .. })));
+    let pid = fs::read_to_string(folder.path().join("addresses.pid")).unwrap();
+    assert!(!Path::new("/proc").join(pid.trim()).exists(), "process {pid} still runs");
+}
+
+#[test]
+fn answers_that_are_no_addresses_are_errors() {
+    let assign = |script: &str| {
+        let (_folder, environment) = plugin(script);
+        let configuration = configuration();
+        Ipam::find(&configuration, &environment).unwrap().assign()
+    };
+    assert!(matches!(assign("echo hello"), Err(IpamError::Undecodable(..))));
+    assert!(matches!(assign(r#"echo '{"ips": [{"address": "10.0.0.300/24"}]}'"#), Err(IpamError::Undecodable(..))));
+    assert!(matches!(assign(r#"echo '{"cniVersion": "1.1.0"}'"#), Err(IpamError::NoAddress(_))));
+}
+
+#[test]
+fn a_plugin_is_a_name_and_never_a_path() {
+    let (_folder, environment) = plugin("exit 0");
+    for name in ["", "../addresses", "/bin/sh", ".", "..", ".hidden", "a b"] {
+        let configuration = json!({"ipam": {"type": name}});
+        assert!(matches!(Ipam::find(&configuration, &environment), Err(IpamError::NoType)), "{name}");
+    }
+    let configuration = json!({"ipam": {"type": "absent"}});
+    let absent = Ipam::find(&configuration, &environment);
+    assert!(matches!(absent, Err(IpamError::NotInstalled { .. })), "{absent:?}");
+}

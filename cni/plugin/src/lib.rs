@@ -1,0 +1,21 @@
+//! The CNI plugin `userspace`: attaches one interface of a pod to a network of its node, and detaches it.
+//!
+//! It reads what the agent says of the network, adds one port to the engine, and writes down what it does before it does it. It makes no
+//! bridge and asks no API server. [`call`] is one call of the plugin; [`add`] and [`del`] are its verbs, [`attach`] and [`detach`] their
+//! steps.
+
+pub mod add;
+pub mod admission;
+pub mod attach;
+pub mod call;
+pub mod cni;
+pub mod del;
+pub mod description;
+pub mod detach;
+pub mod engine;
+pub mod error;
+pub mod input;
+pub mod ipam;
+pub mod mac;
+pub mod node;
+pub mod pod_directory;

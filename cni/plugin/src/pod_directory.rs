@@ -1,0 +1,260 @@
+//! The directory that a pod shares with the engine: the pod's `emptyDir` volume `usnet`, seen by the engine under a short path.
+//!
+//! The pod owns what is in it, and an engine that connects to a socket there does so as root. Therefore the engine and we never see the
+//! volume itself but a mount of it with `nosymfollow`: a link that the pod left there leads nowhere.
+
+mod mount;
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use nix::libc;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use usnet_dataplane::attachment::{Pod, PodUid};
+use usnet_dataplane::journal;
+use usnet_dataplane::roots::Roots;
+
+/// The name of the volume in the pod.
+pub const VOLUME: &str = "usnet";
+/// How long one waits for another process that mounts or unmounts; each takes microseconds.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_RETRY: Duration = Duration::from_millis(2);
+
+/// Why a pod's directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PodDirectoryError {
+    /// The pod does not declare the volume.
+    #[error(
+        "pod {pod} has no emptyDir volume \"{VOLUME}\" (looked for {}): add `volumes: [{{name: {VOLUME}, emptyDir: {{}}}}]` to the pod and mount it in the container, for example at /run/usnet",
+        path.display()
+    )]
+    NoVolume {
+        /// The pod.
+        pod: Pod,
+        /// Where kubelet would have made it.
+        path: PathBuf,
+    },
+    /// Something else is where the volume should be.
+    #[error("{} is not a directory, so it is not an emptyDir volume of kubelet", .0.display())]
+    NotADirectory(PathBuf),
+    /// A file or folder cannot be used.
+    #[error("cannot {action} {}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The pod left something that is in the way of a file of ours.
+    #[error(
+        "cannot {action} {file:?} in volume \"{VOLUME}\" of the pod: something that the pod left there is in the way"
+    )]
+    InTheWay {
+        /// What was tried.
+        action: &'static str,
+        /// The name of the file.
+        file: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The kernel cannot keep the engine from following links.
+    #[error("this node's kernel has no mounts without symbolic links (nosymfollow): Linux 5.10 or later is needed")]
+    LinksAreFollowed,
+    /// Another process mounts or unmounts and does not come to an end.
+    #[error("another process holds {}; try again", .0.display())]
+    Busy(PathBuf),
+    /// It is not known who else uses the directory.
+    #[error("cannot tell whether another interface of the pod is attached")]
+    Journal(#[from] journal::Error),
+}
+
+/// What another attachment of the pod needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StillUsed {
+    /// The files of the same names.
+    pub files: bool,
+    /// The directory.
+    pub directory: bool,
+}
+
+/// A pod's directory.
+#[derive(Debug, Clone)]
+pub struct PodDirectory {
+    volume: PathBuf,
+    folder: PathBuf,
+    uid: PodUid,
+}
+
+impl PodDirectory {
+    /// The directory of the pod with this uid. Nothing is touched yet.
+    pub fn new(roots: &Roots, uid: &PodUid) -> Self {
+        let volume = roots.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir").join(VOLUME);
+        Self { volume, folder: roots.ports(), uid: uid.clone() }
+    }
+
+    /// Where the engine sees it.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(self.uid.as_str())
+    }
+
+    /// Whether the pod has the volume.
+    ///
+    /// # Errors
+    /// When it has not, or it is not what kubelet makes.
+    pub fn check(&self, pod: &Pod) -> Result<(), PodDirectoryError> {
+        match self.open_volume() {
+            Err(PodDirectoryError::File { source, path, .. }) if source.kind() == ErrorKind::NotFound => {
+                Err(PodDirectoryError::NoVolume { pod: pod.clone(), path })
+            }
+            other => other.map(drop),
+        }
+    }
+
+    /// Lets the engine see the directory. Nothing happens when it does already.
+    ///
+    /// # Errors
+    /// When the volume is not there or cannot be mounted.
+    pub fn mount(&self) -> Result<(), PodDirectoryError> {
+        let volume = self.open_volume()?;
+        make_folder(&self.folder)?;
+        let _turn = self.take_turn()?;
+        let path = self.path();
+        make_folder(&path)?;
+        if is_same_directory(&volume, &path)? {
+            return Ok(());
+        }
+        mount::unmount(&path)?;
+        let staging = self.staging();
+        mount::unmount(&staging)?;
+        make_folder(&staging)?;
+        let mounted = mount::mount(&volume, &staging, &path);
+        mount::unmount(&staging)?;
+        remove_folder(&staging)?;
+        mounted
+    }
+
+    /// Removes files of ours and takes the directory from the engine, as far as `used` says that nobody needs them. What is gone already is
+    /// no error.
+    ///
+    /// # Errors
+    /// When it cannot be told who needs them, or the mount stays.
+    pub fn release(
+        &self,
+        files: &[String],
+        used: impl FnOnce() -> Result<StillUsed, journal::Error>,
+    ) -> Result<(), PodDirectoryError> {
+        if !self.folder.exists() {
+            return Ok(());
+        }
+        // Whoever mounts writes its record before: between question and unmount nobody can come to need the directory unseen.
+        let _turn = self.take_turn()?;
+        let used = used()?;
+        if !used.files {
+            for file in files {
+                // What the pod put there in place of our file is the pod's own, and goes with it.
+                let _removed = self.remove(file);
+            }
+        }
+        if !used.directory {
+            for path in [self.staging(), self.path()] {
+                mount::unmount(&path)?;
+                remove_folder(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file that the pod's users may read, in place of what is there under that name. Readers see the old one or the new one.
+    ///
+    /// # Errors
+    /// When the pod left something there that is in the way, or the volume is full.
+    pub fn write(&self, file: &str, content: &[u8]) -> Result<(), PodDirectoryError> {
+        let failed = |action| move |source| PodDirectoryError::InTheWay { action, file: file.to_owned(), source };
+        let temporary = self.path().join(format!(".{file}.new"));
+        remove(&temporary).map_err(failed("prepare"))?;
+        // The pod may put something there at any moment: what is there is never opened, and no link is followed.
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).mode(0o644);
+        let mut opened = options.open(&temporary).map_err(failed("create"))?;
+        opened.set_permissions(Permissions::from_mode(0o644)).map_err(failed("give access to"))?;
+        opened.write_all(content).map_err(failed("write"))?;
+        fs::rename(&temporary, self.path().join(file)).map_err(failed("replace"))
+    }
+
+    /// Removes a file, or a link, under that name. It may be absent.
+    ///
+    /// # Errors
+    /// When it is a directory.
+    pub fn remove(&self, file: &str) -> Result<(), PodDirectoryError> {
+        let failed = |source| PodDirectoryError::InTheWay { action: "remove", file: file.to_owned(), source };
+        remove(&self.path().join(file)).map_err(failed)
+    }
+
+    fn staging(&self) -> PathBuf {
+        self.folder.join(format!(".{}.new", self.uid))
+    }
+
+    fn open_volume(&self) -> Result<File, PodDirectoryError> {
+        let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+        OpenOptions::new().read(true).custom_flags(flags).open(&self.volume).map_err(|error| match error.kind() {
+            ErrorKind::NotADirectory => PodDirectoryError::NotADirectory(self.volume.clone()),
+            _ => file_error("open", &self.volume, error),
+        })
+    }
+
+    /// One at a time mounts and unmounts. The lock is on the folder itself, and goes with its holder.
+    fn take_turn(&self) -> Result<Flock<File>, PodDirectoryError> {
+        let deadline = Instant::now() + LOCK_PATIENCE;
+        let mut folder = File::open(&self.folder).map_err(|error| file_error("open", &self.folder, error))?;
+        loop {
+            folder = match Flock::lock(folder, FlockArg::LockExclusiveNonblock) {
+                Ok(turn) => return Ok(turn),
+                Err((folder, Errno::EAGAIN | Errno::EINTR)) => folder,
+                Err((_, error)) => return Err(file_error("lock", &self.folder, error.into())),
+            };
+            if Instant::now() >= deadline {
+                return Err(PodDirectoryError::Busy(self.folder.clone()));
+            }
+            sleep(LOCK_RETRY);
+        }
+    }
+}
+
+fn is_same_directory(volume: &File, path: &Path) -> Result<bool, PodDirectoryError> {
+    let failed = |error| file_error("look at", path, error);
+    let (one, other) = (volume.metadata().map_err(failed)?, fs::symlink_metadata(path).map_err(failed)?);
+    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
+}
+
+fn make_folder(path: &Path) -> Result<(), PodDirectoryError> {
+    // The engine need not run as root.
+    let made = DirBuilder::new().recursive(true).mode(0o755).create(path);
+    made.map_err(|error| file_error("create", path, error))
+}
+
+fn remove_folder(path: &Path) -> Result<(), PodDirectoryError> {
+    match fs::remove_dir(path) {
+        // What somebody else put there is not ours to remove.
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
+            Err(file_error("remove", path, error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn file_error(action: &'static str, path: &Path, source: io::Error) -> PodDirectoryError {
+    PodDirectoryError::File { action, path: path.to_owned(), source }
+}

@@ -1,0 +1,137 @@
+//! The plugin is killed between any two steps of ADD or DEL: the next DEL, or the next ADD, brings all to a clean end.
+
+use crate::support::pod::Pod;
+use crate::support::{BRIDGE, NETWORK, TestNode, configuration, on_a_node, tools};
+use nix::mount::{MsFlags, mount};
+use serde_json::json;
+use std::fs;
+use usnet_plugin::add::Request;
+use usnet_plugin::cni::configuration::Configuration;
+use usnet_plugin::detach::Detachment;
+use usnet_plugin::node::Node;
+use usnet_plugin::{attach, detach};
+
+/// The network with addresses, where host-local is there.
+fn program(node: &TestNode) {
+    let ipam = json!({"type": "host-local", "dataDir": "/run/addresses", "ranges": [[{"subnet": "10.56.0.0/24"}]]});
+    node.program_network(NETWORK, tools().is_some().then_some(ipam));
+}
+
+fn held() -> usize {
+    let entries = fs::read_dir(format!("/run/addresses/{NETWORK}")).into_iter().flatten();
+    entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("10.")).count()
+}
+
+/// ADD up to its first `steps` steps, and no more: nothing is undone, as after `kill -9`.
+fn begin_add(node: &TestNode, pod: &Pod, steps: usize) {
+    let opened = Node::open(node.roots.clone()).unwrap();
+    let environment = node.environment("ADD", pod, "net1");
+    let configuration = Configuration::parse(configuration(NETWORK).to_string().as_bytes()).unwrap();
+    let request = Request::parse(&environment, &configuration).unwrap();
+    let prepared = request.prepare(&opened).unwrap();
+    let locked = opened.journal.lock(&environment.attachment().unwrap()).unwrap();
+    let mut attachment = prepared.attachment(&request, &opened, &locked);
+    for step in &attach::Step::ALL[..steps] {
+        attachment.take(*step).unwrap();
+    }
+}
+
+/// The same for DEL.
+fn begin_del(node: &TestNode, pod: &Pod, steps: usize) {
+    let opened = Node::open(node.roots.clone()).unwrap();
+    let environment = node.environment("DEL", pod, "net1");
+    let locked = opened.journal.lock(&environment.attachment().unwrap()).unwrap();
+    let record = locked.read().unwrap().unwrap();
+    let mut detachment = Detachment::new(&opened, &environment, &locked, record);
+    for step in &detach::Step::ALL[..steps] {
+        detachment.take(*step);
+    }
+}
+
+fn assert_all_gone(node: &TestNode) {
+    node.assert_clean();
+    assert_eq!(held(), 0);
+}
+
+#[test]
+fn del_cleans_up_after_an_interrupted_add() {
+    on_a_node(|node| {
+        program(node);
+        for steps in 0..=attach::Step::ALL.len() {
+            let pod = node.pod(&format!("p{steps}"));
+            begin_add(node, &pod, steps);
+            node.del(&pod, "net1").assert_done();
+            assert_all_gone(node);
+        }
+    });
+}
+
+#[test]
+fn add_begins_anew_after_an_interrupted_add() {
+    on_a_node(|node| {
+        program(node);
+        // After the last step it is attached, and not interrupted.
+        for steps in 0..attach::Step::ALL.len() {
+            let pod = node.pod(&format!("p{steps}"));
+            begin_add(node, &pod, steps);
+            node.add(&pod, "net1").result();
+            assert_eq!((node.ports(BRIDGE).len(), node.mounts().len()), (1, 1), "after {steps} steps");
+            node.del(&pod, "net1").assert_done();
+            assert_all_gone(node);
+        }
+    });
+}
+
+#[test]
+fn del_goes_on_after_an_interrupted_del() {
+    on_a_node(|node| {
+        program(node);
+        for steps in 0..=detach::Step::ALL.len() {
+            let pod = node.pod(&format!("p{steps}"));
+            node.add(&pod, "net1").result();
+            begin_del(node, &pod, steps);
+            node.del(&pod, "net1").assert_done();
+            assert_all_gone(node);
+        }
+    });
+}
+
+#[test]
+fn add_works_after_an_interrupted_del() {
+    on_a_node(|node| {
+        program(node);
+        for steps in 1..=detach::Step::ALL.len() {
+            let pod = node.pod(&format!("p{steps}"));
+            node.add(&pod, "net1").result();
+            begin_del(node, &pod, steps);
+            node.add(&pod, "net1").result();
+            node.del(&pod, "net1").assert_done();
+            assert_all_gone(node);
+        }
+    });
+}
+
+#[test]
+fn a_mount_that_was_left_in_the_middle_is_cleaned_up() {
+    on_a_node(|node| {
+        program(node);
+        for finish in ["DEL", "ADD"] {
+            let pod = node.pod(finish);
+            begin_add(node, &pod, 1);
+            // As between the mount on the staging folder and its flags.
+            let staging = node.roots.ports().join(format!(".{}.new", pod.uid));
+            for folder in [&staging, &pod.directory] {
+                fs::create_dir_all(folder).unwrap();
+            }
+            let nothing: Option<&str> = None;
+            mount(Some(&pod.volume), &staging, nothing, MsFlags::MS_BIND, nothing).unwrap();
+            if finish == "ADD" {
+                node.add(&pod, "net1").result();
+                let [(path, options)] = node.mounts().try_into().unwrap();
+                assert!(path == pod.directory && options.contains("nosymfollow"), "{path:?} {options:?}");
+            }
+            node.del(&pod, "net1").assert_done();
+            assert_all_gone(node);
+        }
+    });
+}

@@ -1,0 +1,175 @@
+//! The plugin as a runtime meets it: environment and standard input in, JSON and an exit status out. No pod is attached here.
+
+use crate::support::output::Output;
+use crate::support::{configuration, run};
+use serde_json::{Value, json};
+use std::process::Command;
+
+const ARGUMENTS: &str = "K8S_POD_NAMESPACE=db;K8S_POD_NAME=p;K8S_POD_UID=0b6e";
+
+/// A call with these variables on a node that has nothing.
+fn call(variables: &[(&str, &str)], input: &[u8]) -> Output {
+    let node = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_userspace"));
+    command.env_clear().envs(variables.iter().copied());
+    for root in ["USNET_RUN_DIR", "USNET_STATE_DIR", "USNET_KUBELET_DIR"] {
+        command.env(root, node.path().join(root));
+    }
+    run(command, input)
+}
+
+fn variables<'a>(verb: &'a str, changed: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    let whole = [
+        ("CNI_COMMAND", verb),
+        ("CNI_CONTAINERID", "c1"),
+        ("CNI_NETNS", "/run/netns/p"),
+        ("CNI_IFNAME", "net1"),
+        ("CNI_ARGS", ARGUMENTS),
+        ("CNI_PATH", "/opt/cni/bin"),
+    ];
+    let value = |name, standard| changed.iter().find(|(key, _)| *key == name).map_or(standard, |(_, value)| *value);
+    whole.into_iter().map(|(name, standard)| (name, value(name, standard))).collect()
+}
+
+fn call_with(verb: &str, changed: &[(&str, &str)], configuration: &Value) -> Output {
+    call(&variables(verb, changed), configuration.to_string().as_bytes())
+}
+
+#[test]
+fn version_lists_what_is_spoken_and_answers_in_the_callers_version() {
+    let supported = json!(["0.3.1", "0.4.0", "1.0.0", "1.1.0"]);
+    for (input, answered) in [
+        (r#"{"cniVersion":"1.1.0"}"#, "1.1.0"),
+        (r#"{"cniVersion":"0.4.0"}"#, "0.4.0"),
+        (r#"{"cniVersion":"9.0.0"}"#, "1.1.0"),
+        ("", "1.1.0"),
+    ] {
+        let result = call(&[("CNI_COMMAND", "VERSION")], input.as_bytes()).result();
+        assert_eq!(result, json!({"cniVersion": answered, "supportedVersions": supported}), "{input}");
+    }
+}
+
+#[test]
+fn a_person_is_told_what_this_is() {
+    let output = call(&[], b"");
+    output.assert_done();
+    assert!(output.stderr().contains("CNI protocol versions supported: 0.3.1, 0.4.0, 1.0.0, 1.1.0"), "{output:?}");
+}
+
+#[test]
+fn verbs_that_are_not_there_are_refused_by_name() {
+    for verb in ["CHECK", "GC", "STATUS", "add", "REMOVE"] {
+        let message = call_with(verb, &[], &configuration("blue")).message(4);
+        assert!(message.contains("CNI_COMMAND") && message.contains(verb), "{message}");
+    }
+}
+
+#[test]
+fn a_wrong_environment_is_refused_and_the_variable_named() {
+    for (changed, named) in [
+        (("CNI_CONTAINERID", ""), "CNI_CONTAINERID"),
+        (("CNI_NETNS", ""), "CNI_NETNS"),
+        (("CNI_IFNAME", ""), "CNI_IFNAME"),
+        (("CNI_CONTAINERID", "../c"), "CNI_CONTAINERID"),
+        (("CNI_IFNAME", "a/b"), "CNI_IFNAME"),
+        (("CNI_IFNAME", "longer-than-15-b"), "CNI_IFNAME"),
+        (("CNI_ARGS", ""), "CNI_ARGS"),
+        (("CNI_ARGS", "K8S_POD_NAMESPACE"), "CNI_ARGS"),
+        (("CNI_ARGS", "COLOUR=red"), "CNI_ARGS"),
+        (("CNI_ARGS", "K8S_POD_NAMESPACE=db;K8S_POD_NAME=p;K8S_POD_UID=.."), "CNI_ARGS"),
+        (("CNI_ARGS", "K8S_POD_NAMESPACE=db;K8S_POD_NAME=p;K8S_POD_UID=0;MAC=01:00:00:00:00:00"), "CNI_ARGS"),
+    ] {
+        let message = call_with("ADD", &[changed], &configuration("blue")).message(4);
+        assert!(message.contains(named), "{changed:?}: {message}");
+    }
+    let message = call(&[("CNI_COMMAND", "ADD")], b"{}").message(4);
+    assert_eq!(message, "required environment variables [CNI_CONTAINERID, CNI_NETNS, CNI_IFNAME] are missing");
+}
+
+#[test]
+fn a_wrong_configuration_is_refused_with_the_specifications_code() {
+    let with = |key: &str, value: Value| {
+        let mut changed = configuration("blue");
+        changed[key] = value;
+        changed
+    };
+    for (configuration, code, said) in [
+        (json!([]), 6, "not a JSON object"),
+        (with("cniVersion", json!("0.2.0")), 1, "configuration cannot be used"),
+        (with("cniVersion", json!("2.0.0")), 1, "configuration cannot be used"),
+        (with("cniVersion", json!(1)), 7, "cniVersion"),
+        (with("name", json!("")), 7, "name"),
+        (with("network", json!(null)), 7, "network"),
+        (with("network", json!("Blue")), 7, "network"),
+        (with("ipam", json!("host-local")), 7, "ipam"),
+        (with("prevResult", json!([])), 7, "prevResult"),
+    ] {
+        let message = call_with("ADD", &[], &configuration).message(code);
+        assert!(message.contains(said), "{configuration}: {message}");
+    }
+    let details = call_with("ADD", &[], &with("cniVersion", json!("0.2.0"))).error()["details"].clone();
+    assert!(details.as_str().unwrap().contains("set it to one of 0.3.1, 0.4.0, 1.0.0, 1.1.0"), "{details}");
+    assert_eq!(call(&variables("ADD", &[]), b"{\"cniVersion\"").code(), 6);
+}
+
+#[test]
+fn an_error_is_told_in_the_configurations_version() {
+    for version in ["0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
+        let configuration = json!({"cniVersion": version, "name": "x", "type": "userspace"});
+        assert_eq!(call_with("ADD", &[], &configuration).error()["cniVersion"], version);
+    }
+}
+
+#[test]
+fn an_unknown_network_is_to_be_tried_again_and_says_what_to_look_at() {
+    let output = call_with("ADD", &[], &configuration("blue"));
+    let message = output.message(11);
+    for part in ["blue", "kubectl get usn blue", "nodeSelector", "agent"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    output.assert_soon();
+}
+
+#[test]
+fn del_of_what_never_was_succeeds() {
+    for changed in [
+        vec![],
+        vec![("CNI_NETNS", "")],
+        vec![("CNI_NETNS", "/run/netns/gone")],
+        vec![("CNI_ARGS", "")],
+        vec![("CNI_PATH", "")],
+        vec![("CNI_IFNAME", "longer-than-15-b")],
+    ] {
+        for configuration in [
+            configuration("blue"),
+            json!({"cniVersion": "1.1.0", "name": "x", "type": "userspace"}),
+            json!({"cniVersion": "0.2.0", "network": "No Network"}),
+            json!({"cniVersion": "1.1.0", "name": "x", "network": "blue", "ipam": {"type": "not-installed"}}),
+        ] {
+            call_with("DEL", &changed, &configuration).assert_done();
+        }
+    }
+    let message = call_with("DEL", &[("CNI_CONTAINERID", "")], &configuration("blue")).message(4);
+    assert_eq!(message, "required environment variables [CNI_CONTAINERID] are missing");
+}
+
+/// A child process of the next test.
+#[test]
+#[ignore = "started by a_defect_is_answered_as_an_error_too"]
+fn defect() {
+    usnet_plugin::call::answer_panics();
+    panic!("a defect");
+}
+
+#[test]
+fn a_defect_is_answered_as_an_error_too() {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", "protocol::defect", "--nocapture"]);
+    let output = run(command, b"");
+    assert_eq!(output.output.status.code(), Some(1), "{output:?}");
+    let printed = output.stdout();
+    let error = printed.lines().find(|line| line.starts_with('{')).expect("a JSON object");
+    let error: Value = serde_json::from_str(error).unwrap();
+    assert_eq!(error["code"], 999);
+    assert!(error["details"].as_str().unwrap().contains("a defect"), "{error}");
+}

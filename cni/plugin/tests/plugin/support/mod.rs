@@ -1,0 +1,243 @@
+//! A node for one test: a real Open vSwitch with DPDK, kubelet's folders, and the plugin as a program.
+//!
+//! The test runs in a thread with a mount namespace of its own and with a fresh file system on `/run`, where all of the node's files are:
+//! whatever is mounted or written goes with the thread, also when the test is killed.
+
+pub(crate) mod output;
+pub(crate) mod pod;
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use output::Output;
+use pod::Pod;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use usnet_crds::{Bridge, BridgeName, Engine, Mtu, NetworkName, NodeNetwork, Phase, Port};
+use usnet_dataplane::engine::Engine as _;
+use usnet_dataplane::network_file::{NetworkFile, NetworkFiles, ProgrammedNetwork};
+use usnet_dataplane::ovs;
+use usnet_dataplane::plan::Op;
+use usnet_dataplane::roots::Roots;
+use usnet_ovsdb::blocking::{Client, ready};
+use usnet_plugin::cni::environment::Environment;
+use usnet_test_openvswitch::{Builder, OpenVswitch};
+
+/// The network that every node has, without IPAM.
+pub(crate) const NETWORK: &str = "blue";
+/// Its bridge.
+pub(crate) const BRIDGE: &str = "br-blue";
+/// The namespace whose pods may attach to it.
+pub(crate) const NAMESPACE: &str = "db";
+
+pub(crate) struct TestNode {
+    pub(crate) switch: OpenVswitch,
+    pub(crate) roots: Roots,
+}
+
+/// Runs a test on a node of its own.
+pub(crate) fn on_a_node(test: impl FnOnce(&mut TestNode) + Send + 'static) {
+    on_a_node_with(OpenVswitch::builder().dpdk(true), test);
+}
+
+/// The same, with another kind of Open vSwitch.
+pub(crate) fn on_a_node_with(switch: Builder, test: impl FnOnce(&mut TestNode) + Send + 'static) {
+    let thread = std::thread::spawn(|| {
+        separate_mounts();
+        test(&mut TestNode::start(switch));
+    });
+    if let Err(panic) = thread.join() {
+        resume_unwind(panic);
+    }
+}
+
+/// Shared inside, as on a node, so that Open vSwitch's namespace (a slave of this one, as a container's would be) sees our mounts.
+fn separate_mounts() {
+    const NONE: Option<&str> = None;
+    unshare(CloneFlags::CLONE_NEWNS).expect("a mount namespace; are you root?");
+    mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE).unwrap();
+    mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), Some("mode=755")).unwrap();
+    mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_SHARED, NONE).unwrap();
+}
+
+impl TestNode {
+    fn start(switch: Builder) -> Self {
+        let switch = switch.start().expect("Open vSwitch");
+        let roots = Roots {
+            run: "/run/usnet".into(),
+            state: "/run/state".into(),
+            kubelet: "/run/kubelet".into(),
+            open_vswitch_socket: switch.socket().to_owned(),
+        };
+        let node = Self { switch, roots };
+        node.program_network(NETWORK, None);
+        node
+    }
+
+    /// Does what the agent does for a network.
+    pub(crate) fn program_network(&self, name: &str, ipam: Option<Value>) -> NodeNetwork {
+        let name: NetworkName = name.parse().unwrap();
+        let bridge = Bridge { name: BridgeName::default_for(&name), mtu: Mtu::default() };
+        let create = Op::CreateBridge { network: name.clone(), bridge: bridge.clone() };
+        let client = Client::connect(self.switch.socket(), Duration::from_secs(5)).unwrap();
+        for answer in ready(ovs::OpenVswitch::new(client).apply(&[create])).unwrap().unwrap() {
+            answer.unwrap();
+        }
+        let network = NodeNetwork {
+            name,
+            generation: 1,
+            phase: Phase::Active,
+            engine: Engine::OpenVswitch,
+            bridge,
+            port: Port::default(),
+            allowed_namespaces: BTreeSet::from([NAMESPACE.to_owned()]),
+            ipam,
+        };
+        self.publish(network.clone());
+        network
+    }
+
+    /// Writes the network's file.
+    pub(crate) fn publish(&self, network: NodeNetwork) {
+        let engine_socket = self.roots.open_vswitch_socket.clone();
+        let version = ProgrammedNetwork::VERSION;
+        self.say(&NetworkFile::Programmed(ProgrammedNetwork { version, network, engine_socket, epoch: 1 }));
+    }
+
+    /// Writes what the agent says of a network.
+    pub(crate) fn say(&self, file: &NetworkFile) {
+        NetworkFiles::new(&self.roots).write(file).unwrap();
+    }
+
+    /// A pod with a `usnet` volume, as kubelet has it before the sandbox starts.
+    pub(crate) fn pod(&self, name: &str) -> Pod {
+        let pod = Pod::new(&self.roots, NAMESPACE, name);
+        // As kubelet does it; the umask must not take anything away.
+        fs::DirBuilder::new().recursive(true).mode(0o755).create(&pod.volume).unwrap();
+        fs::set_permissions(&pod.volume, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        pod
+    }
+
+    /// The variables of a call for this pod's sandbox.
+    pub(crate) fn variables(&self, verb: &'static str, pod: &Pod, interface: &str) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("CNI_COMMAND", verb.into()),
+            ("CNI_CONTAINERID", pod.container.clone().into()),
+            ("CNI_IFNAME", interface.into()),
+            ("CNI_NETNS", self.switch.network_namespace().into()),
+            ("CNI_ARGS", pod.arguments().into()),
+            ("CNI_PATH", plugin_path()),
+        ]
+    }
+
+    /// The same, for code of the plugin that is called in this process.
+    pub(crate) fn environment(&self, verb: &'static str, pod: &Pod, interface: &str) -> Environment {
+        let variables = self.variables(verb, pod, interface);
+        Environment::new(move |name| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone()))
+    }
+
+    /// Calls the plugin.
+    pub(crate) fn call(&self, verb: &'static str, pod: &Pod, interface: &str, configuration: &Value) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_userspace"));
+        command.env_clear().envs(self.variables(verb, pod, interface));
+        command.env("USNET_RUN_DIR", &self.roots.run);
+        command.env("USNET_STATE_DIR", &self.roots.state);
+        command.env("USNET_KUBELET_DIR", &self.roots.kubelet);
+        run(command, configuration.to_string().as_bytes())
+    }
+
+    pub(crate) fn add(&self, pod: &Pod, interface: &str) -> Output {
+        self.call("ADD", pod, interface, &configuration(NETWORK))
+    }
+
+    pub(crate) fn del(&self, pod: &Pod, interface: &str) -> Output {
+        self.call("DEL", pod, interface, &configuration(NETWORK))
+    }
+
+    /// The names of the ports on a bridge.
+    pub(crate) fn ports(&self, bridge: &str) -> Vec<String> {
+        self.switch.vsctl(&["list-ports", bridge]).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    /// The mounts below the run folder, as this namespace sees them: path and options.
+    pub(crate) fn mounts(&self) -> Vec<(PathBuf, BTreeSet<String>)> {
+        mounts_below(&self.roots.run, &fs::read_to_string("/proc/thread-self/mountinfo").unwrap())
+    }
+
+    /// The same, as Open vSwitch's namespace sees them.
+    pub(crate) fn mounts_of_switch(&self) -> Vec<(PathBuf, BTreeSet<String>)> {
+        let shown = self.switch.command("cat").arg("/proc/self/mountinfo").output().unwrap();
+        mounts_below(&self.roots.run, &String::from_utf8(shown.stdout).unwrap())
+    }
+
+    /// The files of the journal and the folders of pods: empty when nothing is attached.
+    pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
+        let visible = |path: &PathBuf| path.file_name().is_some_and(|name| name != ".lock");
+        [self.roots.attachments(), self.roots.ports()].iter().flat_map(|folder| list(folder)).filter(visible).collect()
+    }
+
+    /// That nothing of any attachment is left: no port, no mount, no file.
+    #[track_caller]
+    pub(crate) fn assert_clean(&self) {
+        assert_eq!(self.ports(BRIDGE), Vec::<String>::new());
+        self.assert_no_files();
+    }
+
+    /// The same, without asking Open vSwitch.
+    #[track_caller]
+    pub(crate) fn assert_no_files(&self) {
+        assert_eq!(self.mounts(), []);
+        assert_eq!(self.leftovers(), Vec::<PathBuf>::new());
+    }
+}
+
+/// A configuration as the controller writes it.
+pub(crate) fn configuration(network: &str) -> Value {
+    json!({"cniVersion": "1.1.0", "name": network, "type": "userspace", "network": network})
+}
+
+/// Runs the plugin, and fails when it takes longer than kubelet would wait.
+pub(crate) fn run(mut command: Command, input: &[u8]) -> Output {
+    let started = Instant::now();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // It may end without reading.
+    let _written = child.stdin.take().unwrap().write_all(input);
+    let output = child.wait_with_output().unwrap();
+    Output { output, took: started.elapsed() }
+}
+
+/// The folder of the real IPAM plugins, if they were built.
+pub(crate) fn tools() -> Option<PathBuf> {
+    let folders = std::env::var_os("USNET_TOOLS").map(|folders| std::env::split_paths(&folders).collect());
+    let folders = folders.unwrap_or_else(|| {
+        let cache = PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache/usnet/tools");
+        list(&cache)
+    });
+    folders.into_iter().find(|folder: &PathBuf| folder.join("host-local").exists())
+}
+
+fn plugin_path() -> OsString {
+    tools().map_or_else(|| "/nonexistent".into(), PathBuf::into_os_string)
+}
+
+fn list(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+/// The format is that of proc_pid_mountinfo(5): the fifth field is the mount point, the sixth its options.
+fn mounts_below(root: &Path, shown: &str) -> Vec<(PathBuf, BTreeSet<String>)> {
+    let fields = shown.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    let all = fields.map(|fields| (PathBuf::from(fields[4]), fields[5].split(',').map(str::to_owned).collect()));
+    all.filter(|(path, _)| path.starts_with(root)).collect()
+}
