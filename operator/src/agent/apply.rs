@@ -1,0 +1,53 @@
+//! Step three of a pass: the operations are carried out, and each is logged once.
+
+use super::guard::attachment_of;
+use super::verify::network_of;
+use std::collections::BTreeSet;
+use std::time::Instant;
+use usnet_crds::NetworkName;
+use usnet_dataplane::engine::{Engine, EngineError, OpError};
+use usnet_dataplane::plan::Op;
+
+/// What the log says of operations that worked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Occasion<'a> {
+    /// When the event that started this pass was seen.
+    pub since: Instant,
+    /// Networks that were programmed before and that nobody has changed: what is done to them is a repair.
+    pub intact: &'a BTreeSet<NetworkName>,
+}
+
+/// Carries out operations and gives back those that failed.
+///
+/// # Errors
+/// When the engine as a whole did not answer: nothing is known then of any of them.
+pub(super) async fn apply(
+    engine: &mut impl Engine,
+    operations: Vec<Op>,
+    occasion: Occasion<'_>,
+) -> Result<Vec<(Op, OpError)>, EngineError> {
+    if operations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let results = engine.apply(&operations).await?;
+    let milliseconds = u64::try_from(occasion.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let mut failures = Vec::new();
+    for (operation, result) in operations.into_iter().zip(results) {
+        match result {
+            Ok(()) => log_success(&operation, occasion, milliseconds),
+            Err(error) => failures.push((operation, error)),
+        }
+    }
+    Ok(failures)
+}
+
+fn log_success(operation: &Op, occasion: Occasion<'_>, milliseconds: u64) {
+    let network = network_of(operation);
+    let attachment = attachment_of(operation);
+    let adds = !matches!(operation, Op::RemovePort { .. } | Op::RemoveBridge { .. });
+    if adds && occasion.intact.contains(network) {
+        tracing::info!(%network, attachment, op = %operation, milliseconds, "repaired");
+    } else {
+        tracing::info!(%network, attachment, op = %operation, milliseconds, "done");
+    }
+}

@@ -1,0 +1,98 @@
+//! What the agent remembers on disk: the last spec, which engines the node ever had, and how often they came back.
+
+use super::spec::NodeSpec;
+use crate::error_chain::ErrorChain;
+use usnet_crds::Engine;
+use usnet_dataplane::node_file::{Error, NodeFile};
+use usnet_dataplane::roots::Roots;
+
+/// The node file, held and kept.
+#[derive(Debug)]
+pub(super) struct Memory {
+    roots: Roots,
+    file: NodeFile,
+}
+
+impl Memory {
+    /// From the disk. A file that cannot be understood is as good as none: the API server tells all of it again.
+    pub(super) fn load(roots: &Roots) -> Self {
+        let read = NodeFile::read(roots).unwrap_or_else(|error| {
+            tracing::warn!(error = %ErrorChain(&error), "what this node should have is not known until the API server tells");
+            None
+        });
+        let file = read.unwrap_or_else(|| NodeFile { version: NodeFile::VERSION, ..NodeFile::default() });
+        Self { roots: roots.clone(), file }
+    }
+
+    /// The last spec; none when there never was one.
+    pub(super) fn spec(&self) -> Option<NodeSpec> {
+        // Kubernetes counts generations from 1.
+        let known = self.file.generation > 0;
+        known.then(|| NodeSpec { generation: self.file.generation, networks: self.file.networks.clone() })
+    }
+
+    /// Restarts of the engine that were seen on this node.
+    pub(super) fn epoch(&self) -> u64 {
+        self.file.epoch
+    }
+
+    /// Whether the engine was ever reached on this node.
+    pub(super) fn has_seen(&self, engine: Engine) -> bool {
+        self.file.engines_seen.contains(&engine)
+    }
+
+    /// Keeps a spec, before anything is done about it.
+    ///
+    /// # Errors
+    /// When the disk refuses. It is remembered until the process ends all the same.
+    pub(super) fn keep_spec(&mut self, spec: &NodeSpec) -> Result<(), Error> {
+        self.file.generation = spec.generation;
+        self.file.networks.clone_from(&spec.networks);
+        self.save()
+    }
+
+    /// Keeps that the engine was reached, and whether it had been away.
+    ///
+    /// # Errors
+    /// As [`keep_spec`](Self::keep_spec).
+    pub(super) fn keep_connection(&mut self, engine: Engine, came_back: bool) -> Result<(), Error> {
+        let is_new = self.file.engines_seen.insert(engine);
+        if came_back {
+            self.file.epoch += 1;
+        }
+        if is_new || came_back { self.save() } else { Ok(()) }
+    }
+
+    fn save(&mut self) -> Result<(), Error> {
+        self.file.version = NodeFile::VERSION;
+        self.file.write(&self.roots).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::testing::{network, roots};
+
+    #[test]
+    fn a_new_node_knows_no_spec_even_after_its_engine_was_seen() {
+        let (_folder, roots) = roots();
+        let mut memory = Memory::load(&roots);
+        memory.keep_connection(Engine::OpenVswitch, false).unwrap();
+        let again = Memory::load(&roots);
+        assert_eq!(again.spec(), None, "an unknown spec must not look like an empty one");
+        assert!(again.has_seen(Engine::OpenVswitch));
+    }
+
+    #[test]
+    fn spec_and_epoch_outlive_the_agent() {
+        let (_folder, roots) = roots();
+        let mut memory = Memory::load(&roots);
+        let spec = NodeSpec { generation: 3, networks: vec![network("blue")] };
+        memory.keep_spec(&spec).unwrap();
+        memory.keep_connection(Engine::OpenVswitch, true).unwrap();
+        memory.keep_connection(Engine::OpenVswitch, false).unwrap();
+        let again = Memory::load(&roots);
+        assert_eq!((again.spec(), again.epoch()), (Some(spec), 1));
+    }
+}

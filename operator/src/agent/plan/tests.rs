@@ -1,0 +1,60 @@
+use super::*;
+use crate::agent::testing::{bridge_of, name, network, record};
+use usnet_dataplane::observed::{ElementState, ObservedPort, Tagging};
+use usnet_dataplane::port::PortMark;
+
+/// The bridge of network blue with the port of this record, and nobody wants either.
+fn unwanted(record: &Record) -> Observed {
+    let (bridge, mut shown) = bridge_of(&network("blue"));
+    let port = ObservedPort {
+        mark: Some(PortMark { network: name("blue"), attachment: record.id.to_string() }),
+        connection: Some(record.port.connection.clone()),
+        mtu: None,
+        tagging: Tagging::Untagged,
+        state: ElementState::Running,
+    };
+    shown.ports.insert(record.port.name.clone(), port);
+    Observed { bridges: [(bridge, shown)].into() }
+}
+
+#[test]
+fn nothing_that_an_unreadable_record_could_be_about_is_removed() {
+    let lost = record("c1", &network("blue"));
+    let observed = unwanted(&lost);
+    let desired = Desired::default();
+    let known = Known { records: &[], complete: true };
+    assert_eq!(operations(&desired, &observed, known).len(), 2, "port and bridge go");
+    assert_eq!(operations(&desired, &observed, Known { complete: false, ..known }), []);
+}
+
+#[test]
+fn the_port_of_a_known_record_is_removed_even_when_others_are_unreadable() {
+    let mut leaving = record("c1", &network("blue"));
+    leaving.progress = Progress::Detaching;
+    let records = [leaving.clone()];
+    let desired = Desired::new([network("blue")], &records);
+    let known = Known { records: &records, complete: false };
+    let operations = operations(&desired, &unwanted(&leaving), known);
+    assert!(matches!(operations.as_slice(), [Op::RemovePort { .. }]), "{operations:?}");
+}
+
+#[test]
+fn a_busy_attachment_keeps_its_port_and_its_bridge() {
+    let busy = record("c1", &network("blue"));
+    let operations = operations(&Desired::default(), &unwanted(&busy), Known { records: &[], complete: true });
+    assert_eq!(leave_alone(operations.clone(), &BTreeSet::from(["c2.net1".to_owned()])), operations);
+    assert_eq!(leave_alone(operations, &BTreeSet::from(["c1.net1".to_owned()])), []);
+}
+
+#[test]
+fn attachments_are_locked_that_change_or_were_left_half_detached() {
+    let mut leaving = record("c2", &network("blue"));
+    leaving.progress = Progress::Detaching;
+    let operations = operations(
+        &Desired::default(),
+        &unwanted(&record("c1", &network("blue"))),
+        Known { records: &[], complete: true },
+    );
+    let locked = attachments_to_lock(&operations, &[leaving, record("c3", &network("blue"))]);
+    assert_eq!(locked.keys().collect::<Vec<_>>(), ["c1.net1", "c2.net1"]);
+}

@@ -1,0 +1,122 @@
+//! The network files: what the plugin may attach to. A file is withdrawn before its bridge is remade or taken away, and promises something only after the
+//! engine was read again. What the files should say is computed without IO; [`Publisher`] writes what differs.
+
+use super::reason;
+use super::verify::Verdict;
+use crate::error_chain::ErrorChain;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use usnet_crds::{NetworkName, NodeNetwork, Phase};
+use usnet_dataplane::network_file::{Error, NetworkFile, NetworkFiles, ProgrammedNetwork};
+use usnet_dataplane::plan::Op;
+
+/// Network files by their network.
+pub(super) type Files = BTreeMap<NetworkName, NetworkFile>;
+
+/// What the files may still say while `operations` are carried out: less than `shown`, never more.
+pub(super) fn while_working(shown: &Files, networks: &BTreeMap<NetworkName, NodeNetwork>, operations: &[Op]) -> Files {
+    let is_remade = |name: &NetworkName| {
+        operations.iter().any(|operation| matches!(operation, Op::CreateBridge { network, .. } if network == name))
+    };
+    let still = |name: &NetworkName, file: &NetworkFile| match networks.get(name)?.phase {
+        Phase::Draining => Some(NetworkFile::Draining { name: name.clone() }),
+        Phase::Active if is_remade(name) => Some(NetworkFile::Unavailable {
+            name: name.clone(),
+            reason: reason::WAITING.to_owned(),
+            message: "its bridge is being made again".to_owned(),
+        }),
+        Phase::Active => Some(file.clone()),
+    };
+    shown.iter().filter_map(|(name, file)| Some((name.clone(), still(name, file)?))).collect()
+}
+
+/// What the files should say now that the engine was read.
+pub(super) fn after_reading<'a>(
+    networks: impl IntoIterator<Item = &'a NodeNetwork>,
+    verdicts: &BTreeMap<NetworkName, Verdict>,
+    engine_socket: &Path,
+    epoch: u64,
+) -> Files {
+    let file = |network: &NodeNetwork| {
+        let name = network.name.clone();
+        let verdict = verdicts.get(&name)?;
+        Some(match (network.phase, &verdict.why) {
+            (Phase::Draining, _) => NetworkFile::Draining { name },
+            (Phase::Active, Some(why)) if !verdict.attachable => {
+                NetworkFile::Unavailable { name, reason: why.reason.to_owned(), message: why.message.clone() }
+            }
+            (Phase::Active, _) => NetworkFile::Programmed(ProgrammedNetwork {
+                version: ProgrammedNetwork::VERSION,
+                network: network.clone(),
+                engine_socket: engine_socket.to_owned(),
+                epoch,
+            }),
+        })
+    };
+    networks.into_iter().filter_map(|network| Some((network.name.clone(), file(network)?))).collect()
+}
+
+/// Writes network files. It remembers what they say, so that a pass that changes nothing reads the folder and no file.
+#[derive(Debug)]
+pub(super) struct Publisher {
+    files: NetworkFiles,
+    shown: Files,
+}
+
+impl Publisher {
+    /// Takes over the files that an earlier agent left. One that cannot be understood is removed: it promises nothing.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub(super) fn take_over(files: NetworkFiles) -> Result<Self, Error> {
+        let mut shown = Files::new();
+        for name in files.list()? {
+            match files.read(&name) {
+                Ok(Some(file)) => drop(shown.insert(name, file)),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(network = %name, error = %ErrorChain(&error), "removing a network file that cannot be read");
+                    files.remove(&name)?;
+                }
+            }
+        }
+        Ok(Self { files, shown })
+    }
+
+    /// What the files say.
+    pub(super) fn shown(&self) -> &Files {
+        &self.shown
+    }
+
+    /// Makes the files say `wanted` and nothing else; what failed is tried again with the next call.
+    ///
+    /// # Errors
+    /// The first of those that could not be written or removed; the others are done all the same.
+    pub(super) fn publish(&mut self, wanted: &Files) -> Result<(), Error> {
+        // Somebody may have tidied up.
+        let present: BTreeSet<NetworkName> = self.files.list()?.into_iter().collect();
+        self.shown.retain(|name, _| present.contains(name));
+        let surplus: Vec<_> = self.shown.keys().filter(|name| !wanted.contains_key(name)).cloned().collect();
+        let removed = surplus.into_iter().map(|name| {
+            self.files.remove(&name)?;
+            self.shown.remove(&name);
+            Ok(())
+        });
+        let removed = first_error(removed);
+        let changed = wanted.iter().filter(|(name, file)| self.shown.get(name) != Some(file)).collect::<Vec<_>>();
+        let written = changed.into_iter().map(|(name, file)| {
+            self.files.write(file)?;
+            self.shown.insert(name.clone(), file.clone());
+            Ok(())
+        });
+        removed.and(first_error(written))
+    }
+}
+
+/// Unlike collecting into a `Result`, this goes on after an error.
+fn first_error(results: impl Iterator<Item = Result<(), Error>>) -> Result<(), Error> {
+    results.fold(Ok(()), Result::and)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! Reasons that only the agent gives, in CamelCase as Kubernetes asks; those that others read too are in `usnet_crds::conditions::reason`.
+
+use usnet_crds::conditions::reason::BRIDGE_EXISTS;
+use usnet_dataplane::engine::OpError;
+
+/// A network: its engine cannot be reached, so nothing is known of it.
+pub(super) const ENGINE_UNREACHABLE: &str = "EngineUnreachable";
+/// A network: the engine tried and could not.
+pub(super) const ENGINE_REFUSED: &str = "EngineRefused";
+/// A network: it stands, but the port of an attached pod does not run.
+pub(super) const PORT_FAILED: &str = "PortFailed";
+/// A network: work on it is not finished.
+pub(super) const WAITING: &str = "Waiting";
+/// A network that is to go: pods still use it.
+pub(super) const IN_USE: &str = "InUse";
+/// A network that is to go: its bridge has ports that usnet did not make.
+pub(super) const FOREIGN_PORTS: &str = "ForeignPorts";
+/// Ready of a node: the agent cannot use a file of its own.
+pub(super) const AGENT_FAILED: &str = "AgentFailed";
+/// OVSConnected: the database answers, the switch does not act on it.
+pub(super) const NOT_ACTING: &str = "NotActing";
+
+/// The reason for an operation that failed.
+pub(super) fn of(error: &OpError) -> &'static str {
+    match error {
+        OpError::Foreign { .. } => BRIDGE_EXISTS,
+        OpError::BridgeMissing { .. }
+        | OpError::BridgeInUse { .. }
+        | OpError::PortMissing { .. }
+        | OpError::PortDiffers { .. } => WAITING,
+        OpError::SocketInUse { .. } | OpError::Refused { .. } => ENGINE_REFUSED,
+    }
+}

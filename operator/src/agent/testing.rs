@@ -1,0 +1,81 @@
+//! Values that the tests of several modules need.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use tempfile::TempDir;
+use usnet_crds::{Bridge, BridgeName, Engine, Mtu, NetworkName, NodeNetwork, Phase, Port, Queues};
+use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
+use usnet_dataplane::desired::port_settings;
+use usnet_dataplane::observed::{ElementState, ObservedBridge};
+use usnet_dataplane::port::{AttachedPort, Connection, PortName, SocketPath};
+use usnet_dataplane::roots::Roots;
+
+/// Roots in a folder that goes with the first value.
+pub(crate) fn roots() -> (TempDir, Roots) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let roots = Roots {
+        run: path("run"),
+        state: path("state"),
+        kubelet: path("kubelet"),
+        open_vswitch_socket: path("db.sock"),
+    };
+    (folder, roots)
+}
+
+pub(crate) fn name(name: &str) -> NetworkName {
+    name.parse().unwrap()
+}
+
+pub(crate) fn network(network: &str) -> NodeNetwork {
+    let name = name(network);
+    NodeNetwork {
+        generation: 1,
+        phase: Phase::Active,
+        engine: Engine::OpenVswitch,
+        bridge: Bridge { name: BridgeName::default_for(&name), mtu: Mtu::default() },
+        port: Port::default(),
+        allowed_namespaces: BTreeSet::from(["default".to_owned()]),
+        ipam: None,
+        name,
+    }
+}
+
+/// The bridge of a network as a healthy engine shows it, without ports.
+pub(crate) fn bridge_of(network: &NodeNetwork) -> (String, ObservedBridge) {
+    let bridge = ObservedBridge {
+        mark: Some(network.name.clone()),
+        userspace: true,
+        mtu: Some(network.bridge.mtu.into()),
+        state: ElementState::Running,
+        ports: [].into(),
+    };
+    (network.bridge.name.to_string(), bridge)
+}
+
+/// An attached pod of a network.
+pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
+    let id = AttachmentId { container: container.parse().unwrap(), interface: "net1".parse().unwrap() };
+    let socket = SocketPath::try_from(PathBuf::from(format!("/run/usnet/ports/{container}/net1.sock"))).unwrap();
+    Record {
+        version: Record::VERSION,
+        progress: Progress::Attached,
+        network: network.name.clone(),
+        engine: network.engine,
+        engine_socket: "/run/openvswitch/db.sock".into(),
+        port: AttachedPort {
+            name: PortName::of(&id),
+            bridge: network.bridge.name.clone(),
+            connection: Connection::VhostUser { socket },
+            queues: Queues::default(),
+            settings: port_settings(network),
+        },
+        pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
+        network_namespace: "/run/netns/pod".into(),
+        pod_directory: "/run/usnet/ports/0".into(),
+        mac: "02:00:00:00:00:01".into(),
+        addresses: Vec::new(),
+        ipam: None,
+        id,
+    }
+}

@@ -1,0 +1,100 @@
+use super::*;
+use crate::agent::testing::{bridge_of, name, network, record};
+use usnet_dataplane::attachment::Record;
+use usnet_dataplane::observed::{ObservedPort, Tagging};
+use usnet_dataplane::plan::{obstacles, plan};
+use usnet_dataplane::port::PortMark;
+
+fn judge_one(observed: &Observed, records: &[Record], failures: &[(Op, OpError)]) -> Verdict {
+    let desired = Desired::new([network("blue")], records);
+    let evidence = Evidence {
+        desired: &desired,
+        observed,
+        left: &plan(&desired, observed),
+        obstacles: &obstacles(&desired, observed),
+        failures,
+        trouble: None,
+    };
+    judge(evidence).remove(&name("blue")).expect("a verdict for each network")
+}
+
+fn healthy() -> Observed {
+    Observed { bridges: [bridge_of(&network("blue"))].into() }
+}
+
+fn port(record: &Record, state: ElementState) -> ObservedPort {
+    ObservedPort {
+        mark: Some(PortMark { network: record.network.clone(), attachment: record.id.to_string() }),
+        connection: Some(record.port.connection.clone()),
+        mtu: Some(record.port.settings.mtu.into()),
+        tagging: Tagging::Untagged,
+        state,
+    }
+}
+
+fn with_port(record: &Record, state: &ElementState) -> Observed {
+    let mut observed = healthy();
+    for bridge in observed.bridges.values_mut() {
+        bridge.ports.insert(record.port.name.clone(), port(record, state.clone()));
+    }
+    observed
+}
+
+#[test]
+fn a_running_bridge_is_programmed_and_nothing_less_is() {
+    assert_eq!(judge_one(&healthy(), &[], &[]), Verdict::PROGRAMMED);
+
+    let missing = judge_one(&Observed::default(), &[], &[]);
+    assert_eq!((missing.state, missing.attachable), (NetworkState::Pending, false));
+
+    let mut observed = healthy();
+    observed.bridges.values_mut().for_each(|bridge| bridge.state = ElementState::Pending);
+    assert_eq!(judge_one(&observed, &[], &[]).state, NetworkState::Pending);
+
+    observed.bridges.values_mut().for_each(|bridge| bridge.state = ElementState::Failed("no such device".into()));
+    let failed = judge_one(&observed, &[], &[]);
+    let why = failed.why.expect("a reason");
+    assert_eq!((failed.state, why.reason, failed.attachable), (NetworkState::Failed, reason::ENGINE_REFUSED, false));
+    assert!(why.message.contains("no such device"), "{}", why.message);
+}
+
+#[test]
+fn the_bridge_of_somebody_else_fails_the_network() {
+    let mut observed = healthy();
+    observed.bridges.values_mut().for_each(|bridge| bridge.mark = None);
+    let verdict = judge_one(&observed, &[], &[]);
+    assert_eq!(verdict.why.map(|why| why.reason), Some(BRIDGE_EXISTS));
+    assert_eq!((verdict.state, verdict.attachable), (NetworkState::Failed, false));
+}
+
+#[test]
+fn the_reason_is_why_the_last_try_failed() {
+    let wanted = network("blue");
+    let failed = Op::CreateBridge { network: wanted.name, bridge: wanted.bridge };
+    let error = OpError::Refused { what: "bridge br-blue".into(), reason: "device or resource busy".into() };
+    let why = judge_one(&Observed::default(), &[], &[(failed, error)]).why.expect("a reason");
+    assert_eq!(why.reason, reason::ENGINE_REFUSED);
+    assert!(why.message.contains("device or resource busy"), "{}", why.message);
+}
+
+#[test]
+fn a_dead_port_is_told_but_other_pods_may_still_attach() {
+    let record = record("c1", &network("blue"));
+    let observed = with_port(&record, &ElementState::Failed("no DPDK".into()));
+    let verdict = judge_one(&observed, std::slice::from_ref(&record), &[]);
+    assert_eq!((verdict.state, verdict.attachable), (NetworkState::Failed, true));
+    let why = verdict.why.expect("a reason");
+    assert_eq!(why.reason, reason::PORT_FAILED);
+    assert!(why.message.contains("c1.net1") && why.message.contains("no DPDK"), "{}", why.message);
+}
+
+#[test]
+fn a_port_that_is_just_being_made_does_not_disturb_its_network() {
+    let mut attaching = record("c1", &network("blue"));
+    attaching.progress = usnet_dataplane::attachment::Progress::Attaching;
+    let observed = with_port(&attaching, &ElementState::Failed("not yet".into()));
+    assert_eq!(judge_one(&observed, &[attaching], &[]), Verdict::PROGRAMMED);
+    let attached = record("c1", &network("blue"));
+    let observed = with_port(&attached, &ElementState::Pending);
+    assert_eq!(judge_one(&observed, &[attached], &[]), Verdict::PROGRAMMED);
+}

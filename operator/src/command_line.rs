@@ -1,0 +1,70 @@
+//! The command line of `usnet`, and the runtime that each of its programs runs in.
+
+use crate::logging::LogFormat;
+use crate::{agent, controller, install_plugin, shutdown};
+use clap::{Parser, Subcommand};
+use std::io;
+
+/// Networks for DPDK pods, kept on every node as Kubernetes objects say.
+#[derive(Debug, Parser)]
+#[command(name = "usnet", version)]
+pub struct CommandLine {
+    /// The form of log lines; RUST_LOG chooses which are written.
+    #[arg(long, global = true, value_enum, default_value_t, env = "USNET_LOG_FORMAT")]
+    pub log_format: LogFormat,
+    #[command(subcommand)]
+    program: Program,
+}
+
+#[derive(Debug, Subcommand)]
+enum Program {
+    /// Compiles the networks of the cluster into what each node should have (one for the cluster).
+    Controller(controller::Options),
+    /// Keeps the bridges of this node as they should be (one for each node).
+    Agent(agent::Options),
+    /// Puts the CNI plugin into the node's folder of CNI plugins.
+    InstallPlugin(install_plugin::Options),
+}
+
+/// Why a program of `usnet` ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The async runtime or the signal handlers could not be set up.
+    #[error("cannot start the async runtime")]
+    Runtime(#[source] io::Error),
+    /// The controller ended.
+    #[error("the controller failed")]
+    Controller(#[source] controller::Error),
+    /// The agent ended.
+    #[error("the agent failed")]
+    Agent(#[source] agent::Error),
+    /// The plugin was not installed.
+    #[error(transparent)]
+    InstallPlugin(#[from] install_plugin::Error),
+}
+
+impl CommandLine {
+    /// Runs the chosen program until it is done or the process is asked to end.
+    ///
+    /// # Errors
+    /// When the program cannot start or cannot go on.
+    pub fn run(self) -> Result<(), Error> {
+        match self.program {
+            Program::Controller(options) => run_until_shutdown(controller::run(options), Error::Controller),
+            Program::Agent(options) => run_until_shutdown(agent::run(options), Error::Agent),
+            Program::InstallPlugin(options) => Ok(install_plugin::run(&options)?),
+        }
+    }
+}
+
+/// One thread is enough for both: they wait nearly all the time, and each thread would have its own memory arena.
+fn run_until_shutdown<E>(program: impl Future<Output = Result<(), E>>, error: fn(E) -> Error) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    runtime.block_on(async {
+        let requested = shutdown::requested().map_err(Error::Runtime)?;
+        tokio::select! {
+            result = program => result.map_err(error),
+            () = requested => Ok(()),
+        }
+    })
+}

@@ -1,0 +1,58 @@
+//! When a node may lose a network: only after its agent has said that new pods are refused and that none is left. Pods that use a network keep it.
+
+use super::inputs::{Inputs, NodeState};
+use std::collections::BTreeSet;
+use usnet_crds::Phase;
+use usnet_crds::node_state::NetworkState;
+
+/// Whether the network can be taken from the spec of this node without cutting a pod off.
+pub(super) fn is_drained(state: &NodeState, network: &str) -> bool {
+    let Some(held) = state.held(network) else { return true };
+    let Some(status) = &state.status else {
+        // No agent has ever worked on this node.
+        return held.phase == Phase::Draining;
+    };
+    let has_seen_draining = held.phase == Phase::Draining && status.observed_generation >= Some(state.generation);
+    let is_free = match status.reports.get(network) {
+        Some(report) => report.attachments == 0 && (report.state == NetworkState::Draining || status.has_no_engine),
+        None => status.has_no_engine,
+    };
+    has_seen_draining && is_free
+}
+
+/// What stands in the way of deleting a network.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remains {
+    /// Attached interfaces of pods.
+    pub attachments: i64,
+    /// Those who have them, as namespace/name; each node names only some.
+    pub pods: BTreeSet<String>,
+    /// Nodes that have pods on the network.
+    pub nodes_in_use: BTreeSet<String>,
+    /// Nodes whose agents have not said yet that the network is gone.
+    pub nodes_waited_for: BTreeSet<String>,
+}
+
+impl Remains {
+    /// What is left of the network on the nodes of the cluster. Nodes that left the cluster took theirs along.
+    pub(super) fn of(network: &str, inputs: &Inputs) -> Self {
+        let mut remains = Self::default();
+        for (node, state) in inputs.states.iter().filter(|(node, _)| inputs.nodes.contains_key(*node)) {
+            let report = state.report(network);
+            if let Some(report) = report.filter(|report| report.attachments > 0) {
+                remains.attachments = remains.attachments.saturating_add(report.attachments);
+                remains.pods.extend(report.pods.iter().cloned());
+                remains.nodes_in_use.insert(node.clone());
+            }
+            if report.is_some() || state.held(network).is_some() {
+                remains.nodes_waited_for.insert(node.clone());
+            }
+        }
+        remains
+    }
+
+    /// Nothing is left anywhere.
+    pub fn is_nothing(&self) -> bool {
+        self.attachments == 0 && self.nodes_waited_for.is_empty()
+    }
+}

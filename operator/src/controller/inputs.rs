@@ -1,0 +1,183 @@
+//! What the controller has seen of the cluster, already parsed: all that [`super::compile`] and the rest of a pass look at.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::runtime::watcher::Event;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use usnet_crds::node_state::NetworkReport;
+use usnet_crds::validate::ValidNetwork;
+use usnet_crds::{NodeNetwork, UserspaceNetworkStatus};
+
+/// Labels of an object.
+pub type Labels = BTreeMap<String, String>;
+
+/// The cluster as it was last seen.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Inputs {
+    /// All networks by name.
+    pub networks: BTreeMap<String, Network>,
+    /// All namespaces by name.
+    pub namespaces: BTreeMap<String, Namespace>,
+    /// All nodes by name.
+    pub nodes: BTreeMap<String, Node>,
+    /// What was compiled for each node, and what its agent says.
+    pub states: BTreeMap<String, NodeState>,
+    /// All NetworkAttachmentDefinitions; none when they cannot be read, as before Multus is installed.
+    pub definitions: Option<BTreeMap<DefinitionKey, Definition>>,
+}
+
+/// A `UserspaceNetwork`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Network {
+    /// Identifies this object among all that ever had its name.
+    pub uid: String,
+    /// Goes up with each change of the spec.
+    pub generation: i64,
+    /// When it was made.
+    pub created: Option<Time>,
+    /// Somebody asked to delete it.
+    pub is_deleting: bool,
+    /// Our finalizer keeps it.
+    pub has_finalizer: bool,
+    /// The spec, or what is wrong with it.
+    pub spec: Result<ValidNetwork, String>,
+    /// What we said of it last.
+    pub status: Option<UserspaceNetworkStatus>,
+}
+
+/// A namespace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Namespace {
+    /// Its labels.
+    pub labels: Labels,
+    /// It is being deleted: nothing can be made in it.
+    pub is_deleting: bool,
+}
+
+/// A node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Node {
+    /// Identifies this object among all that ever had its name.
+    pub uid: String,
+    /// Its labels.
+    pub labels: Labels,
+    /// Its condition Ready is True.
+    pub is_ready: bool,
+}
+
+/// A `UserspaceNodeState`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NodeState {
+    /// The uid of the node that owns it.
+    pub owner: Option<String>,
+    /// Goes up with each change of the spec.
+    pub generation: i64,
+    /// What was compiled last; none when it cannot be read and must be written again.
+    pub networks: Option<BTreeMap<String, NodeNetwork>>,
+    /// What the agent says; none before its first word.
+    pub status: Option<NodeStatus>,
+}
+
+/// What the agent of a node says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NodeStatus {
+    /// The generation of the node state that it speaks of.
+    pub observed_generation: Option<i64>,
+    /// No Open vSwitch was ever reached on the node.
+    pub has_no_engine: bool,
+    /// Each network as the node has it.
+    pub reports: BTreeMap<String, NetworkReport>,
+}
+
+/// Where a NetworkAttachmentDefinition is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DefinitionKey {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl fmt::Display for DefinitionKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// A NetworkAttachmentDefinition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Definition {
+    /// Identifies this object among all that ever had its name.
+    pub uid: String,
+    /// The configuration, as JSON text.
+    pub config: String,
+    /// The value of our label.
+    pub label: Option<String>,
+    /// The uid of the `UserspaceNetwork` that owns it; none when it is somebody else's.
+    pub owner: Option<String>,
+}
+
+impl NodeState {
+    /// What the node has of this network by its spec.
+    pub fn held(&self, network: &str) -> Option<&NodeNetwork> {
+        self.networks.as_ref()?.get(network)
+    }
+
+    /// What the agent says of this network.
+    pub fn report(&self, network: &str) -> Option<&NetworkReport> {
+        self.status.as_ref()?.reports.get(network)
+    }
+}
+
+/// Follows one kind of object through the events of a watch.
+#[derive(Debug)]
+pub struct Feed<K> {
+    listed: BTreeSet<K>,
+    is_complete: bool,
+}
+
+impl<K> Default for Feed<K> {
+    fn default() -> Self {
+        Self { listed: BTreeSet::new(), is_complete: false }
+    }
+}
+
+impl<K: Ord + Clone> Feed<K> {
+    /// Whether a first list has arrived whole. Before that, what is missing may only not have been seen yet.
+    pub const fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Takes an event into `objects`; true when that changed anything that matters here.
+    ///
+    /// A list that starts anew takes nothing away until it is whole: a half-read list never looks like deleted objects.
+    pub fn take<T: PartialEq>(&mut self, objects: &mut BTreeMap<K, T>, event: Event<(K, T)>) -> bool {
+        match event {
+            Event::Apply((key, object)) => replace(objects, key, object),
+            Event::Delete((key, _)) => objects.remove(&key).is_some(),
+            Event::Init => {
+                self.listed.clear();
+                false
+            }
+            Event::InitApply((key, object)) => {
+                self.listed.insert(key.clone());
+                replace(objects, key, object)
+            }
+            Event::InitDone => {
+                let listed = std::mem::take(&mut self.listed);
+                let before = objects.len();
+                objects.retain(|key, _| listed.contains(key));
+                let was_complete = std::mem::replace(&mut self.is_complete, true);
+                !was_complete || objects.len() != before
+            }
+        }
+    }
+}
+
+fn replace<K: Ord, T: PartialEq>(objects: &mut BTreeMap<K, T>, key: K, object: T) -> bool {
+    if objects.get(&key) == Some(&object) {
+        return false;
+    }
+    objects.insert(key, object);
+    true
+}

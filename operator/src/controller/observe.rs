@@ -1,0 +1,161 @@
+//! Step one of a pass: the watches. They never end; an API server that is away is tried again with growing pauses, and what was seen before stays.
+
+use super::inputs::{Definition, DefinitionKey, Feed, Inputs, Namespace, Network, Node, NodeState};
+use super::parse;
+use crate::error_chain::ErrorChain;
+use futures::StreamExt;
+use futures::stream::{BoxStream, SelectAll, select_all};
+use k8s_openapi::api::core::v1;
+use kube::core::{DeserializeGuard, PartialObjectMeta};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use usnet_crds::{NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeState};
+
+/// What is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Networks,
+    Namespaces,
+    Nodes,
+    NodeStates,
+    Definitions,
+}
+
+/// What a watch saw.
+pub(super) enum Seen {
+    Network(Box<Event<(String, Network)>>),
+    Namespace(Event<(String, Namespace)>),
+    Node(Event<(String, Node)>),
+    NodeState(Event<(String, NodeState)>),
+    Definition(Event<(DefinitionKey, Definition)>),
+}
+
+/// Something that a watch saw, or why it saw nothing.
+pub(super) struct Change {
+    kind: Kind,
+    /// A list was only begun, which says nothing of whether it will work.
+    is_begin: bool,
+    result: Result<Seen, Box<watcher::Error>>,
+}
+
+/// All watches as one stream.
+pub(super) fn changes(client: &Client) -> SelectAll<BoxStream<'static, Change>> {
+    let all = || client.clone();
+    select_all([
+        watch(Api::<DeserializeGuard<UserspaceNetwork>>::all(all()), Kind::Networks, |event| {
+            Seen::Network(Box::new(map(event, parse::network)))
+        }),
+        watch(Api::<PartialObjectMeta<v1::Namespace>>::all(all()), Kind::Namespaces, |event| {
+            Seen::Namespace(map(event, parse::namespace))
+        }),
+        watch(Api::<DeserializeGuard<v1::Node>>::all(all()), Kind::Nodes, |event| Seen::Node(map(event, parse::node))),
+        watch(Api::<DeserializeGuard<UserspaceNodeState>>::all(all()), Kind::NodeStates, |event| {
+            Seen::NodeState(map(event, parse::node_state))
+        }),
+        watch(Api::<DeserializeGuard<NetworkAttachmentDefinition>>::all(all()), Kind::Definitions, |event| {
+            Seen::Definition(map(event, parse::definition))
+        }),
+    ])
+}
+
+fn watch<K>(api: Api<K>, kind: Kind, seen: fn(Event<K>) -> Seen) -> BoxStream<'static, Change>
+where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let events = watcher(api, watcher::Config::default()).default_backoff();
+    let change = move |result: Result<Event<K>, watcher::Error>| {
+        let is_begin = matches!(result, Ok(Event::Init));
+        Change { kind, is_begin, result: result.map(seen).map_err(Box::new) }
+    };
+    events.map(change).boxed()
+}
+
+fn map<K, T>(event: Event<K>, parse: fn(&K) -> T) -> Event<T> {
+    match event {
+        Event::Apply(object) => Event::Apply(parse(&object)),
+        Event::Delete(object) => Event::Delete(parse(&object)),
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(parse(&object)),
+        Event::InitDone => Event::InitDone,
+    }
+}
+
+/// Gathers what the watches saw.
+#[derive(Debug, Default)]
+pub(super) struct Observer {
+    inputs: Inputs,
+    networks: Feed<String>,
+    namespaces: Feed<String>,
+    nodes: Feed<String>,
+    states: Feed<String>,
+    definitions: Feed<DefinitionKey>,
+    /// Definitions of a first list that is not whole yet.
+    early_definitions: BTreeMap<DefinitionKey, Definition>,
+    failing: BTreeSet<Kind>,
+}
+
+impl Observer {
+    /// What was seen, once every kind was listed. Only definitions may be missing: their CRD comes with Multus.
+    pub(super) fn inputs(&self) -> Option<&Inputs> {
+        let feeds = [&self.networks, &self.namespaces, &self.nodes, &self.states];
+        let has_definitions = self.definitions.is_complete() || self.failing.contains(&Kind::Definitions);
+        (has_definitions && feeds.iter().all(|feed| feed.is_complete())).then_some(&self.inputs)
+    }
+
+    /// Takes what a watch saw; true when a pass should look at it.
+    pub(super) fn take(&mut self, Change { kind, is_begin, result }: Change) -> bool {
+        match result {
+            Ok(seen) => {
+                if !is_begin && self.failing.remove(&kind) {
+                    tracing::info!(objects = ?kind, "watching again");
+                }
+                self.take_seen(seen)
+            }
+            Err(error) => {
+                let is_new = self.failing.insert(kind);
+                if is_new {
+                    log_failure(kind, &error);
+                }
+                is_new
+            }
+        }
+    }
+
+    fn take_seen(&mut self, seen: Seen) -> bool {
+        match seen {
+            Seen::Network(event) => self.networks.take(&mut self.inputs.networks, *event),
+            Seen::Namespace(event) => self.namespaces.take(&mut self.inputs.namespaces, event),
+            Seen::Node(event) => self.nodes.take(&mut self.inputs.nodes, event),
+            Seen::NodeState(event) => self.states.take(&mut self.inputs.states, event),
+            Seen::Definition(event) => match &mut self.inputs.definitions {
+                Some(definitions) => self.definitions.take(definitions, event),
+                None => {
+                    let is_news = self.definitions.take(&mut self.early_definitions, event);
+                    if self.definitions.is_complete() {
+                        self.inputs.definitions = Some(std::mem::take(&mut self.early_definitions));
+                    }
+                    is_news
+                }
+            },
+        }
+    }
+}
+
+fn log_failure(kind: Kind, error: &watcher::Error) {
+    let is_unknown = |error: &kube::Error| matches!(error, kube::Error::Api(status) if status.code == 404);
+    match error {
+        watcher::Error::InitialListFailed(error) if kind == Kind::Definitions && is_unknown(error) => {
+            tracing::warn!(
+                "the cluster has no NetworkAttachmentDefinitions: install Multus; looking again until it is there"
+            );
+        }
+        error => {
+            let error = ErrorChain(error).to_string();
+            tracing::warn!(objects = ?kind, error, "a watch failed; trying again until it works");
+        }
+    }
+}

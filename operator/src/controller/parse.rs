@@ -1,0 +1,98 @@
+//! From the objects of the API server to [`super::inputs`]: each object is read once, where it enters, and only what a pass looks at is kept.
+
+use super::inputs::{Definition, DefinitionKey, Namespace, Network, Node, NodeState, NodeStatus};
+use k8s_openapi::api::core::v1;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::core::{DeserializeGuard, PartialObjectMeta};
+use kube::{Resource, ResourceExt};
+use usnet_crds::conditions::{OVS_CONNECTED, find, reason};
+use usnet_crds::definition::NETWORK_LABEL;
+use usnet_crds::network::FINALIZER;
+use usnet_crds::node_state::UserspaceNodeStateStatus;
+use usnet_crds::validate::validate;
+use usnet_crds::{NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeState};
+
+pub(super) fn network(object: &DeserializeGuard<UserspaceNetwork>) -> (String, Network) {
+    let metadata = object.meta();
+    let name = metadata.name.clone().unwrap_or_default();
+    let (spec, status) = match &object.0 {
+        Ok(network) => (validate(network).map_err(|invalid| invalid.to_string()), network.status.clone()),
+        Err(unreadable) => (Err(format!("the object cannot be read: {}", unreadable.error)), None),
+    };
+    let network = Network {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        generation: metadata.generation.unwrap_or_default(),
+        created: metadata.creation_timestamp.clone(),
+        is_deleting: metadata.deletion_timestamp.is_some(),
+        has_finalizer: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER),
+        spec,
+        status,
+    };
+    (name, network)
+}
+
+pub(super) fn namespace(object: &PartialObjectMeta<v1::Namespace>) -> (String, Namespace) {
+    let is_deleting = object.metadata.deletion_timestamp.is_some();
+    (object.name_any(), Namespace { labels: object.metadata.labels.clone().unwrap_or_default(), is_deleting })
+}
+
+pub(super) fn node(object: &DeserializeGuard<v1::Node>) -> (String, Node) {
+    let metadata = object.meta();
+    let conditions = object.0.as_ref().ok().and_then(|node| node.status.as_ref()?.conditions.as_ref());
+    let ready = |condition: &v1::NodeCondition| condition.type_ == "Ready" && condition.status == "True";
+    let node = Node {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        labels: metadata.labels.clone().unwrap_or_default(),
+        is_ready: conditions.is_some_and(|conditions| conditions.iter().any(ready)),
+    };
+    (metadata.name.clone().unwrap_or_default(), node)
+}
+
+pub(super) fn node_state(object: &DeserializeGuard<UserspaceNodeState>) -> (String, NodeState) {
+    let metadata = object.meta();
+    let name = metadata.name.clone().unwrap_or_default();
+    let owner = owner(metadata, "v1", "Node", &name);
+    let generation = metadata.generation.unwrap_or_default();
+    let (networks, status) = match &object.0 {
+        Ok(state) => {
+            let networks = state.spec.networks.iter().map(|network| (network.name.to_string(), network.clone()));
+            (Some(networks.collect()), state.status.as_ref().map(node_status))
+        }
+        Err(unreadable) => {
+            tracing::warn!(
+                node = name,
+                error = unreadable.error,
+                "UserspaceNodeState cannot be read and is written again"
+            );
+            (None, None)
+        }
+    };
+    (name, NodeState { owner, generation, networks, status })
+}
+
+fn node_status(status: &UserspaceNodeStateStatus) -> NodeStatus {
+    let connected = find(&status.conditions, OVS_CONNECTED);
+    NodeStatus {
+        observed_generation: status.observed_generation,
+        has_no_engine: connected.is_some_and(|condition| condition.reason == reason::NEVER_SEEN),
+        reports: status.networks.iter().map(|report| (report.name.clone(), report.clone())).collect(),
+    }
+}
+
+pub(super) fn definition(object: &DeserializeGuard<NetworkAttachmentDefinition>) -> (DefinitionKey, Definition) {
+    let metadata = object.meta();
+    let name = metadata.name.clone().unwrap_or_default();
+    let definition = Definition {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        config: object.0.as_ref().map(|definition| definition.spec.config.clone()).unwrap_or_default(),
+        label: metadata.labels.as_ref().and_then(|labels| labels.get(NETWORK_LABEL)).cloned(),
+        owner: owner(metadata, &UserspaceNetwork::api_version(&()), &UserspaceNetwork::kind(&()), &name),
+    };
+    (DefinitionKey { namespace: metadata.namespace.clone().unwrap_or_default(), name }, definition)
+}
+
+/// The uid of the owner of this kind and name.
+fn owner(metadata: &ObjectMeta, api_version: &str, kind: &str, name: &str) -> Option<String> {
+    let is_it = |owner: &&OwnerReference| owner.api_version == api_version && owner.kind == kind && owner.name == name;
+    metadata.owner_references.iter().flatten().find(is_it).map(|owner| owner.uid.clone())
+}

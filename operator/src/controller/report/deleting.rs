@@ -1,0 +1,37 @@
+//! What is said of a network that is being deleted.
+
+use super::super::drain::Remains;
+use super::count;
+use usnet_crds::conditions::reason::{IN_USE, TERMINATING};
+use usnet_crds::conditions::{DELETION_BLOCKED, Finding, READY, RECONCILING, Status};
+use usnet_crds::network::NodeCounts;
+
+/// Most pods that a message names.
+const PODS_NAMED: usize = 10;
+
+/// The nodes that still have it.
+pub(super) fn carriers(remains: &Remains) -> NodeCounts {
+    let count = i64::try_from(remains.nodes_waited_for.len()).unwrap_or(i64::MAX);
+    NodeCounts { selected: count, programmed: count, summary: format!("{count}/{count}"), ..NodeCounts::default() }
+}
+
+pub(super) fn findings(remains: &Remains) -> Vec<Finding> {
+    let (message, waiting) = if remains.attachments > 0 {
+        let message = in_use(remains);
+        (message.clone(), Finding::new(DELETION_BLOCKED, Status::True, IN_USE, message))
+    } else {
+        let first = remains.nodes_waited_for.first().map(String::as_str).unwrap_or_default();
+        let nodes = count(remains.nodes_waited_for.len(), "node");
+        let message = format!("waiting for {nodes} to let go of it, first {first}");
+        (message.clone(), Finding::new(RECONCILING, Status::True, TERMINATING, message))
+    };
+    vec![Finding::new(READY, Status::False, TERMINATING, message), waiting]
+}
+
+fn in_use(remains: &Remains) -> String {
+    let named: Vec<&str> = remains.pods.iter().take(PODS_NAMED).map(String::as_str).collect();
+    let interfaces = count(usize::try_from(remains.attachments).unwrap_or(usize::MAX), "interface");
+    let nodes = count(remains.nodes_in_use.len(), "node");
+    let more = if remains.pods.len() > named.len() { " and others" } else { "" };
+    format!("{interfaces} of pods on {nodes} still use it: {}{more}; delete these pods", named.join(", "))
+}

@@ -1,0 +1,9 @@
+//! The pure part of a pass, run against a model of the cluster: [`model`] does what the API server and the agents do.
+
+mod accepting;
+mod deleting;
+mod model;
+mod placing;
+mod properties;
+mod reporting;
+mod watching;

@@ -1,0 +1,120 @@
+//! What is refused, and that a refusal changes nothing that works.
+
+use super::model::{Cluster, key};
+use serde_json::json;
+use usnet_crds::Phase::Active;
+
+fn on_bridge(bridge: &str) -> serde_json::Value {
+    json!({"engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}}, "bridge": {"name": bridge}})
+}
+
+#[test]
+fn a_bad_edit_leaves_nodes_and_definitions_as_they_are() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    let (states, definitions) = (cluster.inputs.states.clone(), cluster.inputs.definitions.clone());
+    for bad in [json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"mtu": 1}}), json!({"engine": "?"})] {
+        cluster.network("blue", &bad);
+        cluster.settle();
+        assert_eq!((&cluster.inputs.states, &cluster.inputs.definitions), (&states, &definitions));
+        assert_eq!(cluster.condition("blue", "Accepted"), "False Invalid");
+        assert_eq!(cluster.condition("blue", "Stalled"), "True Invalid");
+        assert_eq!(cluster.status("blue").observed_generation, Some(cluster.inputs.networks["blue"].generation));
+    }
+    assert_eq!(cluster.message("blue", "Ready"), "the object cannot be read: Unknown variant ?. Expected one of OVS");
+    cluster.simple_network("blue");
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
+}
+
+#[test]
+fn a_field_that_breaks_a_rule_is_named() {
+    let mut cluster = Cluster::new();
+    cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"mtu": 1}}));
+    cluster.settle();
+    assert_eq!(cluster.message("blue", "Ready"), "spec.bridge.mtu: MTU 1 is out of range: use 576 to 9702");
+    assert!(cluster.held("node-a").is_empty());
+}
+
+#[test]
+fn of_two_networks_with_one_bridge_the_older_has_it() {
+    let mut cluster = Cluster::new();
+    cluster.network("older", &on_bridge("br0"));
+    cluster.network("a-younger", &on_bridge("br0"));
+    cluster.settle();
+    assert_eq!(cluster.held("node-a"), [("older".to_owned(), Active)]);
+    assert_eq!(cluster.condition("older", "Ready"), "True AllNodes");
+    assert_eq!(cluster.condition("a-younger", "Accepted"), "False BridgeConflict");
+    let message = cluster.message("a-younger", "Accepted");
+    assert!(message.contains("bridge br0 on node node-a already belongs to network older"), "{message}");
+    cluster.delete_network("older");
+    cluster.settle();
+    assert_eq!(cluster.held("node-a"), [("a-younger".to_owned(), Active)]);
+}
+
+#[test]
+fn a_bridge_in_use_is_not_taken_by_an_older_network() {
+    let mut cluster = Cluster::new();
+    let on_node = |node: &str| {
+        let mut spec = on_bridge("br0");
+        spec["nodeSelector"] = json!({"matchLabels": {"host": node}});
+        spec
+    };
+    cluster.network("older", &on_node("node-a"));
+    cluster.network("younger", &on_node("node-b"));
+    cluster.settle();
+    cluster.network("older", &on_bridge("br0"));
+    cluster.settle();
+    assert_eq!(cluster.held("node-b"), [("younger".to_owned(), Active)]);
+    assert_eq!(cluster.held("node-a"), [("older".to_owned(), Active)]);
+    assert_eq!(cluster.condition("older", "Accepted"), "False BridgeConflict");
+}
+
+#[test]
+fn a_bridge_changes_hands_only_after_the_node_has_let_go_of_it() {
+    let mut cluster = Cluster::new();
+    cluster.network("first", &on_bridge("br0"));
+    cluster.settle();
+    cluster.network("second", &on_bridge("br0"));
+    cluster.settle();
+    cluster.delete_network("first");
+    cluster.pass();
+    cluster.agents();
+    cluster.pass();
+    assert!(cluster.held("node-a").is_empty(), "first is taken from the spec, but the agent has not answered yet");
+    cluster.pass();
+    assert!(cluster.held("node-a").is_empty());
+    cluster.settle();
+    assert_eq!(cluster.held("node-a"), [("second".to_owned(), Active)]);
+}
+
+#[test]
+fn somebody_elses_definition_is_never_touched() {
+    let mut cluster = Cluster::new();
+    cluster.foreign_definition("team-a", "blue");
+    cluster.namespace("third", &[("team", "a")]);
+    let foreign = cluster.inputs.definitions.clone().unwrap()[&key("team-a", "blue")].clone();
+    cluster.simple_network("blue");
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "Ready"), "False NameConflict");
+    assert_eq!(cluster.condition("blue", "Stalled"), "True NameConflict");
+    assert!(cluster.message("blue", "Accepted").contains("team-a/blue"));
+    assert_eq!(cluster.inputs.definitions.as_ref().unwrap()[&key("team-a", "blue")], foreign);
+    assert!(cluster.inputs.definitions.as_ref().unwrap().contains_key(&key("third", "blue")));
+    assert_eq!(cluster.status("blue").nodes.summary, "2/2");
+    cluster.delete_network("blue");
+    cluster.settle();
+    assert_eq!(cluster.inputs.definitions, Some([(key("team-a", "blue"), foreign)].into()));
+}
+
+#[test]
+fn a_definition_of_ours_that_lost_its_owner_is_taken_back() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    cluster.inputs.definitions.as_mut().unwrap().get_mut(&key("team-a", "blue")).unwrap().owner = None;
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
+    assert!(cluster.inputs.definitions.as_ref().unwrap()[&key("team-a", "blue")].owner.is_some());
+}

@@ -1,0 +1,129 @@
+//! A network goes only after the last pod that uses it.
+
+use super::super::diff::Write;
+use super::model::Cluster;
+use usnet_crds::Phase::Draining;
+
+fn deleted_in_use(attachments: i64) -> Cluster {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    cluster.attach("node-b", "blue", attachments);
+    cluster.agents();
+    cluster.delete_network("blue");
+    cluster.settle();
+    cluster
+}
+
+#[test]
+fn a_network_in_use_stays_everywhere_and_names_its_pods() {
+    let cluster = deleted_in_use(2);
+    for node in ["node-a", "node-b"] {
+        assert_eq!(cluster.held(node), [("blue".to_owned(), Draining)]);
+    }
+    assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
+    assert_eq!(
+        cluster.message("blue", "DeletionBlocked"),
+        "2 interfaces of pods on 1 node still use it: team-a/node-b-0, team-a/node-b-1; delete these pods"
+    );
+    assert_eq!(cluster.condition("blue", "Ready"), "False Terminating");
+    assert_eq!(cluster.inputs.definitions.as_ref().unwrap().len(), 1);
+}
+
+#[test]
+fn at_most_ten_pods_are_named() {
+    let message = deleted_in_use(12).message("blue", "DeletionBlocked");
+    assert_eq!(message.matches("team-a/").count(), 10);
+    assert!(message.starts_with("12 interfaces") && message.contains(" and others;"), "{message}");
+}
+
+#[test]
+fn when_the_pods_are_gone_all_goes() {
+    let mut cluster = deleted_in_use(2);
+    cluster.attach("node-b", "blue", 0);
+    cluster.agents();
+    cluster.settle();
+    assert!(cluster.inputs.networks.is_empty() && cluster.inputs.definitions == Some([].into()));
+    assert!(cluster.held("node-a").is_empty() && cluster.held("node-b").is_empty());
+}
+
+#[test]
+fn definitions_go_first_and_the_finalizer_last() {
+    let mut cluster = deleted_in_use(1);
+    cluster.attach("node-b", "blue", 0);
+    let mut order = Vec::new();
+    for _ in 0..6 {
+        cluster.agents();
+        let writes = cluster.pass().into_iter().filter(|write| !matches!(write, Write::Status { .. }));
+        order.extend(writes.map(|write| write.to_string().split(' ').take(3).collect::<Vec<_>>().join(" ")));
+    }
+    let expected = [
+        "write UserspaceNodeState node-a",
+        "write UserspaceNodeState node-b",
+        "delete NetworkAttachmentDefinition team-a/blue",
+        "remove the finalizer",
+    ];
+    assert_eq!(order, expected);
+}
+
+#[test]
+fn a_node_that_is_silent_holds_deletion_and_a_node_that_left_does_not() {
+    let mut cluster = deleted_in_use(1);
+    cluster.attach("node-b", "blue", 0);
+    cluster.without_agent.insert("node-b".to_owned());
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
+    cluster.inputs.nodes.remove("node-b");
+    cluster.settle();
+    assert!(cluster.inputs.networks.is_empty());
+}
+
+#[test]
+fn a_node_that_never_had_an_agent_does_not_hold_deletion() {
+    let mut cluster = Cluster::new();
+    cluster.without_agent.insert("node-b".to_owned());
+    cluster.simple_network("blue");
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "Ready"), "False Pending");
+    cluster.delete_network("blue");
+    cluster.settle();
+    assert!(cluster.inputs.networks.is_empty());
+}
+
+#[test]
+fn a_broken_spec_can_be_deleted() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    cluster.network("blue", &serde_json::json!({"engine": "?"}));
+    cluster.settle();
+    cluster.delete_network("blue");
+    cluster.settle();
+    assert!(cluster.inputs.networks.is_empty() && cluster.held("node-a").is_empty());
+}
+
+#[test]
+fn what_an_agent_said_of_an_earlier_spec_does_not_count() {
+    let mut cluster = deleted_in_use(1);
+    cluster.attach("node-b", "blue", 0);
+    cluster.agents();
+    // The agent says that nobody is left, but speaks of a spec that was replaced since.
+    let state = cluster.inputs.states.get_mut("node-b").unwrap();
+    state.generation += 1;
+    cluster.pass();
+    assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Draining)]);
+    cluster.settle();
+    assert!(cluster.inputs.networks.is_empty());
+}
+
+#[test]
+fn a_finalizer_that_somebody_removed_comes_back_and_nodes_keep_the_network() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    let states = cluster.inputs.states.clone();
+    cluster.inputs.networks.get_mut("blue").unwrap().has_finalizer = false;
+    let writes = cluster.pass();
+    assert!(writes.iter().any(|write| matches!(write, Write::Finalizer { present: true, .. })), "{writes:?}");
+    assert_eq!(cluster.inputs.states, states);
+}

@@ -1,0 +1,221 @@
+//! A cluster in memory: takes the controller's writes as the API server does, and lets agents answer.
+
+use super::super::compile::{Compiled, compile};
+use super::super::diff::{Write, diff, statuses};
+use super::super::inputs::{Definition, DefinitionKey, Inputs, Namespace, Network, Node, NodeState, NodeStatus};
+use super::super::parse;
+use super::super::report::report;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use kube::core::DeserializeGuard;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::node_state::{NetworkReport, NetworkState};
+use usnet_crds::{NodeNetwork, Phase, UserspaceNetworkStatus};
+
+/// More passes than any change needs.
+const PASSES_MAX: usize = 12;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Cluster {
+    pub(super) inputs: Inputs,
+    /// Attached interfaces by node and network.
+    pub(super) attachments: BTreeMap<(String, String), i64>,
+    /// Nodes without Open vSwitch.
+    pub(super) without_engine: BTreeSet<String>,
+    /// Nodes on which no agent runs.
+    pub(super) without_agent: BTreeSet<String>,
+    /// What networks fail with, by node and network.
+    pub(super) failures: BTreeMap<(String, String), &'static str>,
+    seconds: i64,
+    uids: usize,
+}
+
+impl Cluster {
+    /// Two ready nodes, the namespace `team-a` with the label `team=a`, and `other` without.
+    pub(super) fn new() -> Self {
+        let mut cluster =
+            Self { inputs: Inputs { definitions: Some(BTreeMap::new()), ..Inputs::default() }, ..Self::default() };
+        cluster.node("node-a", true);
+        cluster.node("node-b", true);
+        cluster.namespace("team-a", &[("team", "a")]);
+        cluster.namespace("other", &[]);
+        cluster
+    }
+
+    fn uid(&mut self) -> String {
+        self.uids += 1;
+        format!("uid-{}", self.uids)
+    }
+
+    pub(super) fn node(&mut self, name: &str, is_ready: bool) {
+        let uid = self.inputs.nodes.get(name).map(|node| node.uid.clone()).unwrap_or_else(|| self.uid());
+        let labels = [("host".to_owned(), name.to_owned())].into();
+        self.inputs.nodes.insert(name.to_owned(), Node { uid, labels, is_ready });
+    }
+
+    pub(super) fn namespace(&mut self, name: &str, labels: &[(&str, &str)]) {
+        let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        self.inputs.namespaces.insert(name.to_owned(), Namespace { labels, is_deleting: false });
+    }
+
+    /// Makes a network, or changes its spec.
+    pub(super) fn network(&mut self, name: &str, spec: &Value) {
+        self.seconds += 1;
+        let old = self.inputs.networks.remove(name);
+        let uid = old.as_ref().map(|old| old.uid.clone()).unwrap_or_else(|| self.uid());
+        let generation = old.as_ref().map_or(1, |old| old.generation + 1);
+        let object = json!({
+            "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "spec": spec,
+            "metadata": {"name": name, "uid": uid, "generation": generation},
+        });
+        let guarded: DeserializeGuard<_> = serde_json::from_value(object).unwrap();
+        let (_, new) = parse::network(&guarded);
+        let kept = old.unwrap_or(Network { created: Some(self.now()), ..new.clone() });
+        self.inputs.networks.insert(name.to_owned(), Network { spec: new.spec, generation, ..kept });
+    }
+
+    /// A network on all nodes and in the namespaces of team a.
+    pub(super) fn simple_network(&mut self, name: &str) {
+        self.network(name, &json!({"engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}}}));
+    }
+
+    pub(super) fn delete_network(&mut self, name: &str) {
+        let network = self.inputs.networks.get_mut(name).unwrap();
+        network.is_deleting = true;
+        network.generation += 1;
+        if !network.has_finalizer {
+            self.inputs.networks.remove(name);
+        }
+    }
+
+    pub(super) fn foreign_definition(&mut self, namespace: &str, name: &str) {
+        let definition = Definition { uid: self.uid(), config: "{}".to_owned(), ..Definition::default() };
+        self.inputs.definitions.get_or_insert_default().insert(key(namespace, name), definition);
+    }
+
+    pub(super) fn attach(&mut self, node: &str, network: &str, count: i64) {
+        self.attachments.insert((node.to_owned(), network.to_owned()), count);
+    }
+
+    pub(super) fn now(&self) -> Time {
+        Time(Timestamp::from_second(1_800_000_000 + self.seconds).unwrap())
+    }
+
+    /// One pass of the controller; gives back what it wrote.
+    pub(super) fn pass(&mut self) -> Vec<Write> {
+        self.seconds += 1;
+        let compiled = compile(&self.inputs);
+        let mut writes = diff(&self.inputs, &compiled);
+        writes.extend(statuses(&self.inputs, report(&self.inputs, &compiled, &self.now())));
+        for write in writes.clone() {
+            self.take(write);
+        }
+        writes
+    }
+
+    /// Passes and answers of agents until nothing changes any more.
+    pub(super) fn settle(&mut self) {
+        for _ in 0..PASSES_MAX {
+            let writes = self.pass();
+            let before = self.inputs.states.clone();
+            self.agents();
+            if writes.is_empty() && before == self.inputs.states {
+                return;
+            }
+        }
+        panic!("still not settled: {:?}", self.pass());
+    }
+
+    pub(super) fn compiled(&self) -> Compiled {
+        compile(&self.inputs)
+    }
+
+    pub(super) fn status(&self, network: &str) -> UserspaceNetworkStatus {
+        self.inputs.networks[network].status.clone().unwrap()
+    }
+
+    /// What is held on a node, with its phase.
+    pub(super) fn held(&self, node: &str) -> Vec<(String, Phase)> {
+        let networks = self.inputs.states[node].networks.iter().flatten();
+        networks.map(|(name, network)| (name.clone(), network.phase)).collect()
+    }
+
+    /// The condition as `status reason`.
+    pub(super) fn condition(&self, network: &str, kind: &str) -> String {
+        let status = self.status(network);
+        let condition = usnet_crds::conditions::find(&status.conditions, kind);
+        condition.map(|condition| format!("{} {}", condition.status, condition.reason)).unwrap_or_default()
+    }
+
+    pub(super) fn message(&self, network: &str, kind: &str) -> String {
+        usnet_crds::conditions::find(&self.status(network).conditions, kind).unwrap().message.clone()
+    }
+
+    /// Every agent reads its node state and answers.
+    pub(super) fn agents(&mut self) {
+        let nodes: Vec<String> = self.inputs.states.keys().cloned().collect();
+        for node in nodes.into_iter().filter(|node| !self.without_agent.contains(node)) {
+            let has_no_engine = self.without_engine.contains(&node);
+            let state = &self.inputs.states[&node];
+            let reports = state.networks.iter().flatten();
+            let reports = reports.map(|(name, network)| (name.clone(), self.answer(&node, network))).collect();
+            let status = NodeStatus { observed_generation: Some(state.generation), has_no_engine, reports };
+            self.inputs.states.get_mut(&node).unwrap().status = Some(status);
+        }
+    }
+
+    fn answer(&self, node: &str, network: &NodeNetwork) -> NetworkReport {
+        let place = (node.to_owned(), network.name.to_string());
+        let failure = self.failures.get(&place);
+        let state = match (network.phase, failure) {
+            (Phase::Draining, _) => NetworkState::Draining,
+            (Phase::Active, Some(_)) => NetworkState::Failed,
+            (Phase::Active, None) if self.without_engine.contains(node) => NetworkState::Failed,
+            (Phase::Active, None) => NetworkState::Programmed,
+        };
+        let attachments = self.attachments.get(&place).copied().unwrap_or_default();
+        NetworkReport {
+            name: network.name.to_string(),
+            generation: network.generation,
+            state,
+            reason: failure.copied().unwrap_or_default().to_owned(),
+            message: String::new(),
+            attachments,
+            pods: (0..attachments).map(|pod| format!("team-a/{node}-{pod}")).collect(),
+        }
+    }
+
+    fn take(&mut self, write: Write) {
+        match write {
+            Write::NodeState { node, owner, networks } => {
+                let state = self.inputs.states.entry(node).or_default();
+                let networks = networks.into_iter().map(|network| (network.name.to_string(), network)).collect();
+                let generation = state.generation + 1;
+                *state =
+                    NodeState { owner: Some(owner), generation, networks: Some(networks), status: state.status.take() };
+            }
+            Write::DeleteNodeState { node } => drop(self.inputs.states.remove(&node)),
+            Write::Definition { key, wanted } => {
+                let uid = self.uid();
+                let label = Some(key.name.clone());
+                let definition = Definition { uid, config: wanted.config, label, owner: Some(wanted.owner) };
+                self.inputs.definitions.get_or_insert_default().insert(key, definition);
+            }
+            Write::DeleteDefinition { key, .. } => drop(self.inputs.definitions.get_or_insert_default().remove(&key)),
+            Write::Finalizer { network, present, .. } => {
+                self.inputs.networks.get_mut(&network).unwrap().has_finalizer = present;
+                if !present {
+                    self.inputs.networks.remove(&network);
+                }
+            }
+            Write::Status { network, status, .. } => {
+                self.inputs.networks.get_mut(&network).unwrap().status = Some(*status);
+            }
+        }
+    }
+}
+
+pub(super) fn key(namespace: &str, name: &str) -> DefinitionKey {
+    DefinitionKey { namespace: namespace.to_owned(), name: name.to_owned() }
+}

@@ -1,0 +1,129 @@
+//! Which nodes and namespaces get a network.
+
+use super::super::diff::Write;
+use super::model::{Cluster, key};
+use serde_json::json;
+use usnet_crds::Phase::{Active, Draining};
+
+#[test]
+fn the_finalizer_and_a_first_word_come_before_everything_else() {
+    let mut cluster = Cluster::new();
+    cluster.settle();
+    cluster.simple_network("blue");
+    let first = cluster.pass();
+    assert!(
+        matches!(&first[..], [Write::Finalizer { present: true, .. }, Write::Status { is_news: true, .. }]),
+        "{first:?}"
+    );
+    assert_eq!(cluster.condition("blue", "Ready"), "Unknown Starting");
+    assert!(cluster.held("node-a").is_empty());
+    cluster.settle();
+    assert_eq!(cluster.held("node-a"), [("blue".to_owned(), Active)]);
+}
+
+#[test]
+fn a_network_is_compiled_whole() {
+    let mut cluster = Cluster::new();
+    let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.0.0.0/24"}]], "dataDir": "/x"});
+    let spec = json!({
+        "engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}}, "bridge": {"mtu": 9000},
+        "port": {"queues": 2, "vlan": {"mode": "Access", "tag": 7}}, "ipam": ipam,
+    });
+    cluster.network("blue", &spec);
+    cluster.settle();
+    let compiled = serde_json::to_value(&cluster.compiled().nodes["node-b"]["blue"]).unwrap();
+    let expected = json!({
+        "name": "blue", "generation": 1, "phase": "Active", "engine": "OVS", "bridge": {"name": "br-blue", "mtu": 9000},
+        "port": {"type": "VhostUser", "queues": 2, "vlan": {"mode": "Access", "tag": 7}},
+        "allowedNamespaces": ["team-a"], "ipam": ipam,
+    });
+    assert_eq!(compiled, expected);
+}
+
+#[test]
+fn definitions_follow_the_namespace_selector() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    let keys = |cluster: &Cluster| cluster.inputs.definitions.clone().unwrap().into_keys().collect::<Vec<_>>();
+    assert_eq!(keys(&cluster), [key("team-a", "blue")]);
+    cluster.namespace("team-a", &[]);
+    cluster.namespace("other", &[("team", "a")]);
+    cluster.settle();
+    assert_eq!(keys(&cluster), [key("other", "blue")]);
+    assert_eq!(cluster.compiled().nodes["node-a"]["blue"].allowed_namespaces, ["other".to_owned()].into());
+}
+
+#[test]
+fn a_namespace_that_is_going_away_gets_nothing() {
+    let mut cluster = Cluster::new();
+    cluster.inputs.namespaces.get_mut("team-a").unwrap().is_deleting = true;
+    cluster.simple_network("blue");
+    cluster.settle();
+    assert_eq!(cluster.inputs.definitions, Some([].into()));
+    assert_eq!(cluster.condition("blue", "DefinitionsReady"), "True Synced");
+}
+
+#[test]
+fn what_somebody_edits_is_mended() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    let good = cluster.inputs.clone();
+    let definitions = cluster.inputs.definitions.as_mut().unwrap();
+    definitions.get_mut(&key("team-a", "blue")).unwrap().config = "{}".to_owned();
+    cluster.inputs.states.get_mut("node-a").unwrap().networks = None;
+    cluster.settle();
+    let healed = &cluster.inputs;
+    let config = |definitions: &super::super::inputs::Inputs| {
+        definitions.definitions.as_ref().unwrap()[&key("team-a", "blue")].config.clone()
+    };
+    assert_eq!(config(healed), config(&good));
+    assert_eq!(healed.states["node-a"].networks, good.states["node-a"].networks);
+}
+
+#[test]
+fn nodes_without_the_engine_are_left_out_unless_they_are_named() {
+    let mut cluster = Cluster::new();
+    cluster.without_engine.insert("node-b".to_owned());
+    cluster.simple_network("blue");
+    let everything = json!({"engine": "OVS", "namespaceSelector": {}, "nodeSelector": {}});
+    cluster.network("named", &everything);
+    cluster.settle();
+    assert_eq!(cluster.held("node-a").len(), 2);
+    assert_eq!(cluster.held("node-b"), [("named".to_owned(), Active)]);
+    assert_eq!(cluster.status("blue").nodes.summary, "1/1");
+    assert_eq!(cluster.status("named").nodes.summary, "1/2");
+}
+
+#[test]
+fn a_node_that_is_no_longer_selected_keeps_the_network_until_its_pods_are_gone() {
+    let mut cluster = Cluster::new();
+    let only =
+        |host: &str| json!({"engine": "OVS", "namespaceSelector": {}, "nodeSelector": {"matchLabels": {"host": host}}});
+    cluster.network("blue", &only("node-a"));
+    cluster.settle();
+    cluster.attach("node-a", "blue", 1);
+    cluster.agents();
+    cluster.network("blue", &only("node-b"));
+    cluster.settle();
+    assert_eq!(cluster.held("node-a"), [("blue".to_owned(), Draining)]);
+    assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Active)]);
+    cluster.attach("node-a", "blue", 0);
+    cluster.agents();
+    cluster.settle();
+    assert!(cluster.held("node-a").is_empty());
+}
+
+#[test]
+fn the_state_of_a_node_goes_with_it_and_belongs_to_the_new_one_of_that_name() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    cluster.inputs.nodes.remove("node-b");
+    cluster.settle();
+    assert!(!cluster.inputs.states.contains_key("node-b"));
+    cluster.inputs.nodes.get_mut("node-a").unwrap().uid = "reborn".to_owned();
+    cluster.settle();
+    assert_eq!(cluster.inputs.states["node-a"].owner.as_deref(), Some("reborn"));
+}

@@ -1,0 +1,156 @@
+//! What holds for every cluster.
+
+use super::super::compile::{Verdict, compile};
+use super::super::diff::Write;
+use super::super::inputs::{Feed, Inputs};
+use super::model::Cluster;
+use kube::runtime::watcher::Event;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+const NODES: [&str; 3] = ["node-a", "node-b", "node-c"];
+const NAMES: [&str; 4] = ["amber", "blue", "cyan", "red"];
+
+/// Something that happens to a cluster.
+#[derive(Debug, Clone)]
+enum Happening {
+    Network(usize, Value),
+    Delete(usize),
+    Attach(usize, usize, i64),
+    Node(usize, bool),
+    NodeLeaves(usize),
+    Engine(usize, bool),
+    Agent(usize, bool),
+    Label(bool),
+    Foreign(usize),
+    Passes(usize),
+}
+
+fn spec() -> impl Strategy<Value = Value> {
+    let selector = prop_oneof![Just(json!({})), Just(json!({"matchLabels": {"team": "a"}}))];
+    let nodes =
+        prop_oneof![Just(None), (0..NODES.len()).prop_map(|node| Some(json!({"matchLabels": {"host": NODES[node]}})))];
+    let bridge = prop_oneof![Just(json!({})), Just(json!({"name": "shared"})), Just(json!({"mtu": 1}))];
+    (selector, nodes, bridge).prop_map(|(selector, nodes, bridge)| {
+        let mut spec = json!({"engine": "OVS", "namespaceSelector": selector, "bridge": bridge});
+        if let Some(nodes) = nodes {
+            spec["nodeSelector"] = nodes;
+        }
+        spec
+    })
+}
+
+fn event() -> impl Strategy<Value = Happening> {
+    let (node, name) = (0..NODES.len(), 0..NAMES.len());
+    prop_oneof![
+        4 => (name.clone(), spec()).prop_map(|(name, spec)| Happening::Network(name, spec)),
+        2 => name.clone().prop_map(Happening::Delete),
+        2 => (node.clone(), name.clone(), 0..2i64).prop_map(|(node, name, count)| Happening::Attach(node, name, count)),
+        1 => (node.clone(), any::<bool>()).prop_map(|(node, is_ready)| Happening::Node(node, is_ready)),
+        1 => node.clone().prop_map(Happening::NodeLeaves),
+        1 => (node.clone(), any::<bool>()).prop_map(|(node, has)| Happening::Engine(node, has)),
+        1 => (node, any::<bool>()).prop_map(|(node, runs)| Happening::Agent(node, runs)),
+        1 => any::<bool>().prop_map(Happening::Label),
+        1 => name.prop_map(Happening::Foreign),
+        4 => (1..4usize).prop_map(Happening::Passes),
+    ]
+}
+
+fn happen(cluster: &mut Cluster, event: Happening) {
+    let set = |set: &mut BTreeSet<String>, node: usize, is_in: bool| match is_in {
+        true => drop(set.insert(NODES[node].to_owned())),
+        false => drop(set.remove(NODES[node])),
+    };
+    match event {
+        Happening::Network(name, spec) => {
+            if !cluster.inputs.networks.get(NAMES[name]).is_some_and(|network| network.is_deleting) {
+                cluster.network(NAMES[name], &spec);
+            }
+        }
+        Happening::Delete(name) => {
+            if cluster.inputs.networks.get(NAMES[name]).is_some_and(|network| !network.is_deleting) {
+                cluster.delete_network(NAMES[name]);
+            }
+        }
+        Happening::Attach(node, name, count) => cluster.attach(NODES[node], NAMES[name], count),
+        Happening::Node(node, is_ready) => cluster.node(NODES[node], is_ready),
+        Happening::NodeLeaves(node) => drop(cluster.inputs.nodes.remove(NODES[node])),
+        Happening::Engine(node, has) => set(&mut cluster.without_engine, node, !has),
+        Happening::Agent(node, runs) => set(&mut cluster.without_agent, node, !runs),
+        Happening::Label(has) => cluster.namespace("team-a", if has { &[("team", "a")] } else { &[] }),
+        Happening::Foreign(name) => {
+            let key = super::model::key("other", NAMES[name]);
+            if !cluster.inputs.definitions.as_ref().unwrap().contains_key(&key) {
+                cluster.foreign_definition("other", NAMES[name]);
+            }
+        }
+        Happening::Passes(count) => {
+            for _ in 0..count {
+                watched_pass(cluster);
+                cluster.agents();
+            }
+        }
+    }
+}
+
+/// A pass with all that must hold in it.
+fn watched_pass(cluster: &mut Cluster) {
+    let before = cluster.inputs.clone();
+    let compiled = cluster.compiled();
+    for (node, networks) in &compiled.nodes {
+        let mut bridges: Vec<_> = networks.values().map(|network| &network.bridge.name).collect();
+        bridges.sort();
+        bridges.dedup();
+        assert_eq!(bridges.len(), networks.len(), "two networks share a bridge on {node}");
+        for name in
+            networks.keys().filter(|name| before.states.get(node).is_none_or(|state| state.held(name).is_none()))
+        {
+            assert!(before.networks[name].has_finalizer, "{name} came to {node} before its finalizer");
+            assert_eq!(compiled.verdicts[name], Verdict::Active);
+        }
+        let in_use = before.states.get(node).and_then(|state| state.status.as_ref());
+        for report in in_use.iter().flat_map(|status| status.reports.values()).filter(|report| report.attachments > 0) {
+            let was_held = before.states[node].held(&report.name).is_some();
+            if was_held && before.networks.contains_key(&report.name) {
+                assert!(networks.contains_key(&report.name), "pods on {node} lose {}", report.name);
+            }
+        }
+    }
+    for write in cluster.pass() {
+        if let Write::Definition { key, .. } | Write::DeleteDefinition { key, .. } = write {
+            let found = before.definitions.as_ref().unwrap().get(&key);
+            assert!(found.is_none_or(|found| found.owner.is_some()), "wrote somebody else's {key}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_cluster_settles_and_what_is_achieved_is_left_alone(events in prop::collection::vec(event(), 1..40)) {
+        let mut cluster = Cluster::new();
+        for event in events {
+            happen(&mut cluster, event);
+        }
+        cluster.settle();
+        prop_assert_eq!(cluster.pass(), Vec::new());
+    }
+
+    #[test]
+    fn the_order_of_arrival_does_not_matter(specs in prop::collection::vec((0..NAMES.len(), spec()), 1..8), shuffle in any::<prop::sample::Index>()) {
+        let mut cluster = Cluster::new();
+        for (name, spec) in specs {
+            cluster.network(NAMES[name], &spec);
+            cluster.inputs.networks.get_mut(NAMES[name]).unwrap().has_finalizer = true;
+        }
+        let mut arriving: Vec<_> = cluster.inputs.networks.clone().into_iter().collect();
+        let middle = shuffle.index(arriving.len());
+        arriving.rotate_left(middle);
+        let (mut feed, mut networks) = (Feed::default(), BTreeMap::new());
+        for network in arriving {
+            feed.take(&mut networks, Event::Apply(network));
+        }
+        let other = Inputs { networks, ..cluster.inputs.clone() };
+        prop_assert_eq!(cluster.compiled(), compile(&other));
+    }
+}

@@ -1,0 +1,130 @@
+//! Puts the CNI plugin into the node's folder of CNI plugins. The image has no shell and no `cp`, and a container runtime may run the
+//! old plugin at the same moment, so the new file takes the old one's place in one step.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+const MODE: u32 = 0o755;
+
+/// Options of `usnet install-plugin`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The plugin in this image.
+    #[arg(long, default_value = "/usr/local/bin/userspace")]
+    pub from: PathBuf,
+    /// The node's folder of CNI plugins, as this container sees it.
+    #[arg(long, default_value = "/host/opt/cni/bin")]
+    pub to: PathBuf,
+}
+
+/// Why the plugin was not installed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The plugin of the image cannot be read.
+    #[error("cannot read the plugin {}: give its path with --from", path.display())]
+    Read {
+        /// The plugin.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// `--from` names no file.
+    #[error("{} has no file name: give the plugin's path with --from", .0.display())]
+    NoFileName(PathBuf),
+    /// The plugin cannot be put in its place.
+    #[error("cannot install the plugin as {}: is the node's folder of CNI plugins mounted there, and writable?", path.display())]
+    Write {
+        /// Where it was to be.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Installs the plugin, or does nothing where the same one is there.
+///
+/// # Errors
+/// When either file cannot be read or written; the old plugin is then still whole.
+pub fn run(options: &Options) -> Result<(), Error> {
+    let wanted = fs::read(&options.from).map_err(|source| Error::Read { path: options.from.clone(), source })?;
+    let name = options.from.file_name().ok_or_else(|| Error::NoFileName(options.from.clone()))?;
+    let target = options.to.join(name);
+    if is_installed(&target, &wanted) {
+        tracing::info!(plugin = %target.display(), "the plugin is there already");
+        return Ok(());
+    }
+    replace(&options.to, &target, &wanted).map_err(|source| Error::Write { path: target.clone(), source })?;
+    tracing::info!(plugin = %target.display(), bytes = wanted.len(), "the plugin is installed");
+    Ok(())
+}
+
+fn is_installed(target: &Path, wanted: &[u8]) -> bool {
+    let executable = fs::metadata(target).is_ok_and(|found| found.permissions().mode() & 0o777 == MODE);
+    executable && fs::read(target).is_ok_and(|found| found == wanted)
+}
+
+/// Writes beside the target, so that the rename stays on one file system, and under a name that no network configuration can ask for.
+fn replace(folder: &Path, target: &Path, content: &[u8]) -> io::Result<()> {
+    let temporary = folder.join(format!(".usnet-install-{}", std::process::id()));
+    let result = write_whole(&temporary, content).and_then(|()| fs::rename(&temporary, target));
+    if result.is_err() {
+        // The first error is the one to tell of; a leftover is harmless and the next try writes over it.
+        let _ = fs::remove_file(&temporary);
+    }
+    result.and_then(|()| File::open(folder)?.sync_all())
+}
+
+fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(content)?;
+    file.set_permissions(Permissions::from_mode(MODE))?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    fn folder_with_plugin(content: &str) -> (tempfile::TempDir, Options) {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { from: folder.path().join("userspace"), to: folder.path().join("bin") };
+        fs::create_dir(&options.to).unwrap();
+        fs::write(&options.from, content).unwrap();
+        (folder, options)
+    }
+
+    #[test]
+    fn installs_an_executable_and_leaves_no_temporary_file() {
+        let (_folder, options) = folder_with_plugin("new");
+        fs::write(options.to.join("userspace"), "old").unwrap();
+        run(&options).unwrap();
+        let names: Vec<_> = fs::read_dir(&options.to).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["userspace"]);
+        let target = options.to.join("userspace");
+        assert_eq!(fs::read_to_string(&target).unwrap(), "new");
+        assert_eq!(fs::metadata(target).unwrap().permissions().mode() & 0o777, 0o755);
+    }
+
+    #[test]
+    fn the_same_plugin_is_not_written_again() {
+        let (_folder, options) = folder_with_plugin("same");
+        run(&options).unwrap();
+        let inode = || fs::metadata(options.to.join("userspace")).unwrap().ino();
+        let before = inode();
+        run(&options).unwrap();
+        assert_eq!(inode(), before);
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let (_folder, mut options) = folder_with_plugin("new");
+        options.to = options.to.join("missing");
+        let error = run(&options).unwrap_err();
+        assert!(matches!(&error, Error::Write { path, .. } if path.starts_with(&options.to)), "{error}");
+    }
+}

@@ -1,0 +1,11 @@
+//! The operator: what every node should have (the [`controller`], one for the cluster) and one node having it (the [`agent`], one for each node).
+//! The binary `usnet` runs one or the other; `usnet install-plugin` puts the CNI plugin on a node.
+
+pub mod agent;
+pub mod api_server;
+pub mod command_line;
+pub mod controller;
+pub mod error_chain;
+pub mod install_plugin;
+pub mod logging;
+pub mod shutdown;

@@ -1,0 +1,121 @@
+//! Ports of attached pods are kept, those of pods that left are taken away, and what the plugin works on is left to it.
+
+use crate::world::{RunningAgent, World, network, until};
+use std::path::PathBuf;
+use usnet_crds::{NodeNetwork, Queues};
+use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
+use usnet_dataplane::desired::port_settings;
+use usnet_dataplane::journal::Journal;
+use usnet_dataplane::port::{AttachedPort, Connection, PortName, SocketPath};
+use usnet_test_openvswitch::OpenVswitch;
+
+/// What the plugin would write for a pod of this network.
+fn record(world: &World, container: &str, network: &NodeNetwork, progress: Progress) -> Record {
+    let id = AttachmentId { container: container.parse().unwrap(), interface: "net1".parse().unwrap() };
+    let socket: PathBuf = world.ovs.folder().join(format!("{container}.sock"));
+    Record {
+        version: Record::VERSION,
+        progress,
+        network: network.name.clone(),
+        engine: network.engine,
+        engine_socket: world.roots.open_vswitch_socket.clone(),
+        port: AttachedPort {
+            name: PortName::of(&id),
+            bridge: network.bridge.name.clone(),
+            connection: Connection::VhostUser { socket: SocketPath::try_from(socket).unwrap() },
+            queues: Queues::default(),
+            settings: port_settings(network),
+        },
+        pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
+        network_namespace: "/run/netns/pod".into(),
+        pod_directory: world.ovs.folder().to_owned(),
+        mac: "02:00:00:00:00:01".into(),
+        addresses: Vec::new(),
+        ipam: None,
+        id,
+    }
+}
+
+fn write(world: &World, record: &Record) {
+    Journal::open(&world.roots).unwrap().lock(&record.id).unwrap().write(record).unwrap();
+}
+
+fn has_port(world: &World, record: &Record) -> bool {
+    let ports = world.vsctl(&format!("list-ports {}", record.port.bridge));
+    ports.lines().any(|port| port == record.port.name.as_str())
+}
+
+/// A world with DPDK, which vhost-user ports need, with network blue and one attached pod.
+fn world_with_pod() -> (World, RunningAgent, Record) {
+    let world = World::with(OpenVswitch::builder().dpdk(true).start().unwrap());
+    let agent = RunningAgent::start(&world.roots);
+    let blue = network("blue");
+    agent.tell(1, std::slice::from_ref(&blue));
+    world.wait_until_programmed("blue");
+    let pod = record(&world, "c1", &blue, Progress::Attached);
+    write(&world, &pod);
+    until("the pod has a port", || has_port(&world, &pod).then_some(()));
+    (world, agent, pod)
+}
+
+#[test]
+fn a_lost_port_comes_back_and_foreign_ports_stay() {
+    let (world, agent, pod) = world_with_pod();
+    world.vsctl("add-port br-blue foreign0 -- set Interface foreign0 type=internal");
+    world.vsctl(&format!("del-port {}", pod.port.name));
+    until("the port is back", || has_port(&world, &pod).then_some(()));
+    until("the port runs", || {
+        let ofport = world.vsctl(&format!("get Interface {} ofport", pod.port.name));
+        ofport.parse().is_ok_and(|number: i64| number > 0).then_some(())
+    });
+    assert!(world.vsctl("list-ports br-blue").lines().any(|port| port == "foreign0"));
+    let entry = agent.wait_for_network("blue", "has a pod", |entry| entry.attachments == 1);
+    assert_eq!(entry.pods, ["default/c1"]);
+
+    world.vsctl("del-br br-blue");
+    until("bridge and port are back", || (world.bridges() == ["br-blue"] && has_port(&world, &pod)).then_some(()));
+    world.wait_until_programmed("blue");
+}
+
+#[test]
+fn a_detach_that_met_no_open_vswitch_is_finished_when_it_returns() {
+    let (mut world, agent, pod) = world_with_pod();
+    world.ovs.kill_ovsdb_server().unwrap();
+    agent.wait_for_connection("Disconnected");
+    write(&world, &Record { progress: Progress::Detaching, ..pod.clone() });
+    world.ovs.start_ovsdb_server().unwrap();
+    let journal = Journal::open(&world.roots).unwrap();
+    until("the record is gone", || journal.records().unwrap().records.is_empty().then_some(()));
+    assert!(!has_port(&world, &pod));
+    agent.wait_for_network("blue", "has no pod", |entry| entry.attachments == 0);
+}
+
+#[test]
+fn what_the_plugin_works_on_is_left_to_it() {
+    let (world, _agent, pod) = world_with_pod();
+    let journal = Journal::open(&world.roots).unwrap();
+    let busy = journal.lock(&pod.id).unwrap();
+    busy.write(&Record { progress: Progress::Detaching, ..pod.clone() }).unwrap();
+    // Another pod's port comes after the agent has seen the first one's record.
+    let other = record(&world, "c2", &network("blue"), Progress::Attached);
+    write(&world, &other);
+    until("the other pod has its port", || has_port(&world, &other).then_some(()));
+    assert!(has_port(&world, &pod), "the agent took the port from under the plugin");
+    assert!(busy.read().unwrap().is_some());
+    drop(busy);
+    until("the agent finishes what was left", || (!has_port(&world, &pod)).then_some(()));
+    until("the record is gone", || (journal.records().unwrap().records.len() == 1).then_some(()));
+}
+
+#[test]
+fn an_unreadable_record_protects_ports_without_a_record() {
+    let (world, _agent, pod) = world_with_pod();
+    let path = world.roots.attachments().join(format!("{}.json", pod.id));
+    std::fs::write(&path, "{").unwrap();
+    let other = record(&world, "c2", &network("blue"), Progress::Attached);
+    write(&world, &other);
+    until("the other pod has its port", || has_port(&world, &other).then_some(()));
+    assert!(has_port(&world, &pod));
+    std::fs::remove_file(&path).unwrap();
+    until("its port goes once it is known to be gone", || (!has_port(&world, &pod)).then_some(()));
+}

@@ -1,0 +1,82 @@
+//! Open vSwitch that is absent, dies or hangs, and comes back.
+
+use crate::world::{RunningAgent, World, network, roots_in};
+use std::os::unix::fs::symlink;
+use usnet_crds::conditions::READY;
+use usnet_crds::node_state::NetworkState;
+use usnet_test_openvswitch::OpenVswitch;
+
+#[test]
+fn a_database_that_dies_withdraws_all_promises_and_all_comes_back() {
+    let mut world = World::start();
+    let agent = RunningAgent::start(&world.roots);
+    agent.tell(1, &[network("blue")]);
+    world.wait_until_programmed("blue");
+    let epoch = agent.epoch();
+
+    world.ovs.kill_ovsdb_server().unwrap();
+    assert_eq!(world.wait_until_unavailable("blue"), "EngineUnreachable");
+    let connection = agent.wait_for_connection("Disconnected");
+    let socket = world.roots.open_vswitch_socket.display().to_string();
+    assert!(connection.message.contains(&socket), "{}", connection.message);
+    let entry = agent.wait_for_network("blue", "failed", |entry| entry.state == NetworkState::Failed);
+    assert_eq!(entry.reason, "EngineUnreachable");
+
+    world.ovs.start_ovsdb_server().unwrap();
+    world.wait_until_programmed("blue");
+    agent.wait_for_connection("Connected");
+    assert_eq!(agent.epoch(), epoch + 1);
+    drop(agent);
+    assert_eq!(RunningAgent::start(&world.roots).epoch(), epoch + 1, "the count outlives the agent");
+}
+
+#[test]
+fn a_node_without_open_vswitch_is_not_missed_until_it_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("db.sock");
+    let agent = RunningAgent::start(&roots_in(&folder, socket.clone()));
+    agent.tell(1, &[network("blue")]);
+    agent.wait_for_connection("NeverSeen");
+    let ovs = OpenVswitch::start().unwrap();
+    symlink(ovs.socket(), &socket).unwrap();
+    agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
+    agent.wait_for_connection("Connected");
+}
+
+#[test]
+fn a_switch_that_does_not_act_is_told_from_one_that_does() {
+    let mut world = World::start();
+    let agent = RunningAgent::start(&world.roots);
+    agent.tell(1, &[network("blue")]);
+    world.wait_until_programmed("blue");
+    world.ovs.kill_vswitchd().unwrap();
+    agent.tell(2, &[network("blue"), network("green")]);
+    let connection = agent.wait_for_connection("NotActing");
+    assert!(connection.message.contains("ovs-vswitchd"), "{}", connection.message);
+    assert_eq!(world.wait_until_unavailable("blue"), "EngineUnreachable");
+    world.ovs.start_vswitchd().unwrap();
+    world.wait_until_programmed("blue");
+    world.wait_until_programmed("green");
+    agent.wait_for_connection("Connected");
+}
+
+#[test]
+fn an_agent_that_cannot_use_its_files_says_so_and_recovers() {
+    let world = World::start();
+    let agent = RunningAgent::start(&world.roots);
+    agent.tell(1, &[network("blue")]);
+    world.wait_until_programmed("blue");
+    let in_the_way = world.roots.networks().join("green.json");
+    std::fs::create_dir(&in_the_way).unwrap();
+    agent.tell(2, &[network("blue"), network("green")]);
+    let ready = |reason: &str| {
+        agent.wait_for_report(reason, |report| {
+            report.findings.iter().find(|finding| finding.kind == READY && finding.reason == reason).cloned()
+        })
+    };
+    let finding = ready("AgentFailed");
+    assert!(finding.message.contains("green.json"), "{}", finding.message);
+    std::fs::remove_dir(&in_the_way).unwrap();
+    world.wait_until_programmed("green");
+    ready("AllProgrammed");
+}
