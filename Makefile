@@ -1,0 +1,38 @@
+# What a person types. Each target sets up all that it needs; see README.md.
+
+.PHONY: demo test unit-test world-test lint bench shell crds clean
+
+demo: setup
+	e2e/world --nodes 2 -- e2e/demo
+
+test: unit-test world-test
+
+unit-test: setup
+	cargo test --workspace
+
+world-test: setup
+	cargo test -p usnet-e2e --features world --test world -- --test-threads=1
+	e2e/world --nodes 2 -- cargo test -p usnet-e2e --features world --test cluster -- --test-threads=1
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	if command -v cargo-deny >/dev/null; then cargo deny check; fi
+
+bench: setup
+	USNET_BINARIES=$$(e2e/build-static) cargo bench -p usnet-e2e --bench speed
+
+shell: setup
+	@cat e2e/shell.txt
+	e2e/world --nodes 2 -- "$${SHELL:-/bin/sh}"
+
+crds:
+	cargo run -q -p usnet-crds --bin crdgen
+
+.PHONY: setup
+setup:
+	@e2e/setup
+
+clean:
+	cargo clean
+	rm -rf e2e/world.failed

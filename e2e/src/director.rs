@@ -1,0 +1,200 @@
+//! Starts the parts of a world in the right order, as many at a time as can be, and runs the user's command in it.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{self, ScopedJoinHandle};
+
+use crate::archive::ArchiveError;
+use crate::certificates::{Authority, CertificateError};
+use crate::cgroups::CgroupError;
+use crate::command::CommandError;
+use crate::component::ComponentError;
+use crate::control::{self, Components};
+use crate::control_plane::{self, ControlPlane};
+use crate::fabric;
+use crate::failure;
+use crate::folder::WorldFolder;
+use crate::images;
+use crate::install::{self, InstallError};
+use crate::kubectl::Kubectl;
+use crate::kubelet::KubeletError;
+use crate::node::{Node, NodeError};
+use crate::node_programs;
+use crate::openvswitch::OpenVSwitchError;
+use crate::pod_network::{self, PodNetworkError};
+use crate::progress;
+use crate::settings::{Settings, SettingsError};
+use crate::user_command::{self, UserCommandError};
+
+/// The hidden subcommand that [`run`] is for.
+pub const ROLE: &str = "internal-director";
+
+/// The exit status of a world that did not start.
+pub const NOT_STARTED: u8 = 125;
+
+/// Why a world did not start or its command not run.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant says what its source says")]
+pub enum DirectorError {
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error("cannot prepare the world's folder {0}")]
+    Folder(PathBuf, #[source] io::Error),
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    #[error(transparent)]
+    Cgroup(#[from] CgroupError),
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    #[error(transparent)]
+    Component(#[from] ComponentError),
+    #[error("cannot make the images of the world")]
+    Archive(#[from] ArchiveError),
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    #[error(transparent)]
+    Kubelet(#[from] KubeletError),
+    #[error("cannot set up Open vSwitch")]
+    OpenVSwitch(#[from] OpenVSwitchError),
+    #[error("cannot set up the network of pods")]
+    PodNetwork(#[from] PodNetworkError),
+    #[error(transparent)]
+    Install(#[from] InstallError),
+    #[error(transparent)]
+    UserCommand(#[from] UserCommandError),
+    #[error("cannot serve {0}")]
+    Control(PathBuf, #[source] io::Error),
+    #[error("a thread of the world's start panicked; its message is above")]
+    Panic,
+}
+
+/// What every thread of the start needs.
+#[derive(Debug)]
+pub(crate) struct Start {
+    pub(crate) folder: WorldFolder,
+    pub(crate) settings: Settings,
+    pub(crate) authority: Authority,
+    pub(crate) components: Arc<Components>,
+}
+
+/// Starts the world in `folder`, runs the user's command and gives its exit status.
+#[must_use]
+pub fn run(folder: &WorldFolder) -> u8 {
+    let result = start_and_run(folder);
+    if !matches!(result, Ok(0)) {
+        failure::record_cluster(folder);
+    }
+    result.unwrap_or_else(|error| {
+        progress::error(&error);
+        NOT_STARTED
+    })
+}
+
+fn start_and_run(folder: &WorldFolder) -> Result<u8, DirectorError> {
+    let settings = Settings::read(folder)?;
+    for path in [folder.logs(), folder.temporary()] {
+        fs::create_dir_all(&path).map_err(|source| DirectorError::Folder(path, source))?;
+    }
+    user_command::prepare(folder, &settings)?;
+    let authority = Authority::create(&folder.certificates())?;
+    let control_plane = control_plane::prepare(folder, &authority)?;
+    let components = Arc::new(Components::default());
+    let start = Start { folder: folder.clone(), settings, authority, components };
+    fabric::create()?;
+    let _nodes = start_all(&start, &control_plane)?;
+    let socket = folder.control_socket();
+    control::serve(&socket, Arc::clone(&start.components)).map_err(|source| DirectorError::Control(socket, source))?;
+    let program = start.settings.command.first().map(String::as_str).unwrap_or_default();
+    progress::say(&start.settings, &format!("ready; running {program}"));
+    Ok(user_command::run(folder, &start.settings)?)
+}
+
+/// Everything between an empty world and one in which pods can run. The nodes live as long as what this gives.
+fn start_all(start: &Start, control_plane: &ControlPlane) -> Result<Vec<Node>, DirectorError> {
+    thread::scope(|scope| {
+        let api = scope.spawn(|| start_api(start, control_plane));
+        let (nodes, archives) = start_nodes(start)?;
+        progress::say(&start.settings, "the nodes have containerd and Open vSwitch");
+        thread::scope(|scope| {
+            let imports: Vec<_> = nodes
+                .iter()
+                .flat_map(|node| archives.iter().map(move |archive| (node, archive)))
+                .map(|(node, archive)| scope.spawn(move || images::import(node, archive)))
+                .collect();
+            join(api)??;
+            let kubelets: Vec<_> =
+                nodes.iter().map(|node| scope.spawn(|| node_programs::start_kubelet(start, node))).collect();
+            start_controllers(start, control_plane)?;
+            imports.into_iter().try_for_each(|import| Ok::<_, DirectorError>(join(import)??))?;
+            progress::say(&start.settings, "the nodes have the images");
+            kubelets.into_iter().try_for_each(|kubelet| join(kubelet)?)
+        })?;
+        wait_for_pods(start)?;
+        Ok(nodes)
+    })
+}
+
+/// The nodes with what they need before the API server, and the archives of the images that they need after it.
+fn start_nodes(start: &Start) -> Result<(Vec<Node>, Vec<PathBuf>), DirectorError> {
+    let names = start.settings.node_names();
+    thread::scope(|scope| {
+        let base = scope.spawn(|| images::base_archive(&start.folder, &start.settings));
+        let usnet = scope.spawn(|| usnet_archive(start));
+        let nodes: Vec<_> = (0_u8..)
+            .zip(&names)
+            .map(|(index, name)| scope.spawn(move || node_programs::start(start, name, index)))
+            .collect();
+        let nodes = nodes.into_iter().map(|node| join(node)?).collect::<Result<Vec<_>, DirectorError>>()?;
+        let archives = std::iter::once(join(base)??).chain(join(usnet)??).collect();
+        Ok((nodes, archives))
+    })
+}
+
+fn join<T>(thread: ScopedJoinHandle<'_, T>) -> Result<T, DirectorError> {
+    thread.join().map_err(|_| DirectorError::Panic)
+}
+
+fn usnet_archive(start: &Start) -> Result<Option<PathBuf>, ArchiveError> {
+    let binaries = start.settings.binaries.as_ref().filter(|_| start.settings.install);
+    binaries.map(|binaries| images::usnet_archive(&start.folder, binaries)).transpose()
+}
+
+fn start_api(start: &Start, control_plane: &ControlPlane) -> Result<(), DirectorError> {
+    start.components.start(&control_plane.etcd)?;
+    start.components.start(&control_plane.apiserver)?;
+    progress::say(&start.settings, "the API server is ready");
+    Ok(())
+}
+
+/// The control plane's other programs, and the objects that the world brings.
+fn start_controllers(start: &Start, control_plane: &ControlPlane) -> Result<(), DirectorError> {
+    thread::scope(|scope| {
+        let manager = scope.spawn(|| start.components.start(&control_plane.controller_manager));
+        let scheduler = scope.spawn(|| start.components.start(&control_plane.scheduler));
+        Kubectl::new(&start.folder).apply(pod_network::DEFINITION_CRD)?;
+        if start.settings.install {
+            install::apply(&start.folder, &start.settings.checkout)?;
+            progress::say(&start.settings, "config/default is applied");
+        }
+        join(manager)??;
+        Ok(join(scheduler)??)
+    })
+}
+
+/// Waits until pods can run: nodes are ready and pods have a service account.
+fn wait_for_pods(start: &Start) -> Result<(), DirectorError> {
+    let kubectl = Kubectl::new(&start.folder);
+    let nodes: Vec<String> = start.settings.node_names().iter().map(|name| format!("node/{name}")).collect();
+    let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
+    kubectl.wait_for_existence(&nodes)?;
+    kubectl.run(&[&["wait", "--timeout=60s", "--for=condition=Ready"], nodes.as_slice()].concat())?;
+    progress::say(&start.settings, "the nodes are ready");
+    kubectl.wait_for_existence(&["serviceaccount/default"])?;
+    if start.settings.install {
+        install::wait(&start.folder)?;
+        progress::say(&start.settings, "usnet is installed");
+    }
+    Ok(())
+}

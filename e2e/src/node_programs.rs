@@ -1,0 +1,40 @@
+//! Starts the programs of one node.
+
+use std::sync::Arc;
+use std::thread;
+
+use crate::cgroups;
+use crate::containerd;
+use crate::director::{DirectorError, Start};
+use crate::fabric;
+use crate::kubelet;
+use crate::node::Node;
+use crate::openvswitch;
+use crate::pod_network;
+
+/// Makes a node and starts what does not need the API server: containerd and Open vSwitch.
+pub(crate) fn start(start: &Start, name: &str, index: u8) -> Result<Node, DirectorError> {
+    cgroups::create(&start.folder.id(), name)?;
+    let node = Node::create(&start.folder, &start.settings, name, index)?;
+    fabric::connect(&node, start.settings.nodes)?;
+    thread::scope(|scope| {
+        let openvswitch = scope.spawn(|| start_openvswitch(start, &node));
+        pod_network::install(&node, &start.authority, &start.settings.tools)?;
+        start.components.start(&Arc::new(containerd::prepare(&start.folder, &node)?))?;
+        openvswitch.join().map_err(|_| DirectorError::Panic)?
+    })?;
+    Ok(node)
+}
+
+/// Starts kubelet, which announces the node to the API server.
+pub(crate) fn start_kubelet(start: &Start, node: &Node) -> Result<(), DirectorError> {
+    let kubelet = kubelet::prepare(&start.folder, node, &start.authority)?;
+    Ok(start.components.start(&Arc::new(kubelet))?)
+}
+
+fn start_openvswitch(start: &Start, node: &Node) -> Result<(), DirectorError> {
+    let openvswitch = openvswitch::prepare(&start.folder, node)?;
+    start.components.start(&openvswitch.server)?;
+    openvswitch::configure(node)?;
+    Ok(start.components.start(&openvswitch.switch)?)
+}

@@ -1,0 +1,55 @@
+//! The processes that make up a world. All are this one program; hidden subcommands tell them apart.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use crate::arguments::Arguments;
+use crate::control;
+use crate::director::{self, NOT_STARTED};
+use crate::folder::WorldFolder;
+use crate::init;
+use crate::janitor;
+use crate::node;
+use crate::outer;
+use crate::progress;
+
+/// Does what the command line says and gives the exit status.
+#[must_use]
+pub fn run() -> u8 {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let text = |index: usize| words.get(index).and_then(|word| word.to_str()).unwrap_or_default();
+    let folder = WorldFolder::new(words.get(2).map(PathBuf::from).unwrap_or_default());
+    match text(1) {
+        init::ROLE => status(init::run(&folder)),
+        director::ROLE => director::run(&folder),
+        node::ROLE => status(node::hold(&folder, text(3)).map(|()| 0)),
+        janitor::ROLE => {
+            janitor::work(&folder);
+            0
+        }
+        control::ROLE => {
+            let question = words.iter().skip(3).map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
+            component(&folder, &question)
+        }
+        _ => status(outer::run(Arguments::parse())),
+    }
+}
+
+fn component(folder: &WorldFolder, question: &[String]) -> u8 {
+    match control::ask(&folder.control_socket(), question) {
+        Ok(()) => 0,
+        Err(error) => {
+            progress::line(&format!("component: {}", progress::with_causes(&error)));
+            1
+        }
+    }
+}
+
+fn status<E: std::error::Error>(result: Result<u8, E>) -> u8 {
+    result.unwrap_or_else(|error| {
+        progress::error(&error);
+        NOT_STARTED
+    })
+}

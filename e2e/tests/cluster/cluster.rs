@@ -1,0 +1,88 @@
+//! The commands that a world puts on PATH, and waiting for what they show.
+
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The nodes of the world, by name.
+pub(crate) const NODES: [&str; 2] = ["node-a", "node-b"];
+/// How long a condition may take on a busy machine. Tests are never about time; this only ends hopeless ones.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs a command and gives its standard output, or what it printed when it failed.
+pub(crate) fn try_run(program: &str, arguments: &[&str], input: &str) -> Result<String, String> {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("{program}: {error}; these tests run in a world: e2e/world -- cargo test …"))?;
+    child.stdin.take().unwrap().write_all(input.as_bytes()).map_err(|error| error.to_string())?;
+    let Output { status, stdout, stderr } = child.wait_with_output().map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&stdout).into_owned();
+    if status.success() {
+        return Ok(text);
+    }
+    Err(format!("{program} {arguments:?}: {status}\n{text}{}", String::from_utf8_lossy(&stderr)))
+}
+
+/// Runs a command that must succeed.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
+    try_run(program, arguments, "").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs `kubectl`, which must succeed.
+pub(crate) fn kubectl(arguments: &[&str]) -> String {
+    run("kubectl", arguments)
+}
+
+/// One object of the API server, or nothing when it is not there.
+pub(crate) fn get(arguments: &[&str]) -> Option<Value> {
+    let text = kubectl(&[&["get", "--ignore-not-found", "-o", "json"], arguments].concat());
+    (!text.is_empty()).then(|| serde_json::from_str(&text).unwrap())
+}
+
+/// Applies a manifest.
+pub(crate) fn apply(manifest: &Value) {
+    try_apply(manifest).unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Applies a manifest, or gives the API server's words.
+pub(crate) fn try_apply(manifest: &Value) -> Result<String, String> {
+    try_run("kubectl", &["apply", "-f", "-"], &manifest.to_string())
+}
+
+/// Runs a command on a node, which must succeed.
+pub(crate) fn on_node(node: &str, arguments: &[&str]) -> String {
+    run("on-node", &[&[node], arguments].concat())
+}
+
+/// Asks Open vSwitch of a node.
+pub(crate) fn vsctl(node: &str, arguments: &[&str]) -> String {
+    on_node(node, &[&["ovs-vsctl"], arguments].concat()).trim().to_owned()
+}
+
+/// Waits until `check` gives a value, and panics with its last complaint when it never does.
+pub(crate) fn eventually<T>(what: &str, mut check: impl FnMut() -> Result<T, String>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match check() {
+            Ok(value) => return value,
+            Err(complaint) if Instant::now() > end => panic!("{what}: not within {PATIENCE:?}: {complaint}"),
+            Err(_) => thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+/// A condition as a complaint when it does not hold, for [`eventually`].
+pub(crate) fn check(holds: bool, complaint: impl Into<String>) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(complaint.into()) }
+}
+
+/// The condition of that type of an object's status.
+pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
+    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
+}

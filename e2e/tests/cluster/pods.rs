@@ -1,0 +1,120 @@
+//! Pods with interfaces of ours, and what they show.
+
+use crate::cluster::{apply, check, eventually, get, kubectl, on_node};
+use crate::scene::Scene;
+use serde_json::{Value, json};
+
+/// The node that pods of these tests run on: a network has no uplink, so pods that talk share a node.
+pub(crate) const NODE: &str = "node-a";
+
+/// A pod on [`NODE`] that sleeps, with that `networks` annotation and the volume `usnet`.
+pub(crate) fn sleeping_pod(scene: &Scene, name: &str, networks: &str) -> Value {
+    pod(scene, name, networks, "busybox:e2e", &["busybox".into(), "sleep".into(), "3600".into()])
+}
+
+/// A pod whose DPDK program drives the interfaces `net1`… in a forwarding mode of testpmd.
+pub(crate) fn testpmd_pod(scene: &Scene, name: &str, networks: &str, mode: &str) -> Value {
+    let mut command: Vec<String> =
+        ["dpdk-testpmd", "--no-pci", "--no-huge", "--no-telemetry", "-l", "0,1", "-m", "64"].map(Into::into).into();
+    for index in 0..networks.split(',').count() {
+        command.push(format!("--vdev=net_virtio_user{index},path=/run/usnet/net{}.sock,server=1", index + 1));
+    }
+    command.extend(["--".into(), format!("--forward-mode={mode}")]);
+    command.extend(["--auto-start", "--stats-period=1", "--total-num-mbufs=2048", "--no-mlockall"].map(Into::into));
+    pod(scene, name, networks, "testpmd:e2e", &command)
+}
+
+fn pod(scene: &Scene, name: &str, networks: &str, image: &str, command: &[String]) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": scene.name, "annotations": {"k8s.v1.cni.cncf.io/networks": networks}},
+        "spec": {
+            "nodeName": NODE,
+            "terminationGracePeriodSeconds": 1,
+            "containers": [{
+                "name": "main", "image": image, "imagePullPolicy": "Never", "stdin": true, "command": command,
+                "volumeMounts": [{"name": "usnet", "mountPath": "/run/usnet"}],
+                // Polling programs share two cores with a whole cluster.
+                "resources": {"limits": {"cpu": "300m"}},
+            }],
+            "volumes": [{"name": "usnet", "emptyDir": {}}],
+        },
+    })
+}
+
+/// Applies a pod and waits until it runs.
+pub(crate) fn start(scene: &Scene, pod: &Value) {
+    apply(pod);
+    wait_running(scene, pod["metadata"]["name"].as_str().unwrap());
+}
+
+/// Waits until a pod runs.
+pub(crate) fn wait_running(scene: &Scene, name: &str) {
+    let waited = crate::cluster::try_run(
+        "kubectl",
+        &["wait", "--for=condition=Ready", &format!("pod/{name}"), "-n", &scene.name, "--timeout=60s"],
+        "",
+    );
+    waited.unwrap_or_else(|error| panic!("{error}\n{}", scene.events(name)));
+}
+
+/// The packets that each port of a testpmd pod has received, as its program last printed them.
+pub(crate) fn received(scene: &Scene, pod: &str) -> Vec<u64> {
+    let log = kubectl(&["logs", pod, "-n", &scene.name, "--tail=60"]);
+    counters(&log).into_iter().map(|(_, packets)| packets).collect()
+}
+
+/// Every count of received packets in a program's output, with the port's number, in order; of each port the last when asked for one.
+fn counters(log: &str) -> Vec<(u64, u64)> {
+    let mut last = std::collections::BTreeMap::new();
+    for (port, packets) in every_counter(log) {
+        last.insert(port, packets);
+    }
+    last.into_iter().collect()
+}
+
+/// Every count of received packets in a program's output, with the port's number.
+pub(crate) fn every_counter(log: &str) -> Vec<(u64, u64)> {
+    let mut port = None;
+    let mut found = Vec::new();
+    for line in log.lines() {
+        if let Some(rest) = line.split("NIC statistics for port ").nth(1) {
+            port = rest.split_whitespace().next().and_then(|number| number.parse().ok());
+        }
+        let packets = line.trim().strip_prefix("RX-packets:").and_then(|rest| rest.split_whitespace().next());
+        if let (Some(port), Some(packets)) = (port, packets) {
+            found.push((port, packets.parse().unwrap()));
+        }
+    }
+    found
+}
+
+/// Waits until every port of a testpmd pod has received something.
+pub(crate) fn await_packets(scene: &Scene, pod: &str, ports: usize) -> Vec<u64> {
+    eventually("packets", || {
+        let packets = received(scene, pod);
+        check(packets.len() == ports && packets.iter().all(|count| *count > 0), format!("{packets:?}"))?;
+        Ok(packets)
+    })
+}
+
+/// What a pod's description of an interface says.
+pub(crate) fn description(scene: &Scene, pod: &str, interface: &str) -> Value {
+    let text =
+        kubectl(&["exec", pod, "-n", &scene.name, "--", "busybox", "cat", &format!("/run/usnet/{interface}.json")]);
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The uid of a pod.
+pub(crate) fn uid(scene: &Scene, pod: &str) -> String {
+    get(&["pod", pod, "-n", &scene.name]).unwrap()["metadata"]["uid"].as_str().unwrap().to_owned()
+}
+
+/// What is left of a pod on its node: port, mount, address and record.
+pub(crate) fn remains(uid: &str) -> String {
+    let script = format!(
+        "grep -ls '{uid}' /var/lib/usnet/attachments/*; grep '/run/usnet/ports/' /proc/self/mountinfo | grep '{uid}'; \
+         ovs-vsctl --bare --columns=options list Interface | grep '{uid}'; ls /var/lib/kubelet/pods | grep '{uid}'; true"
+    );
+    on_node(NODE, &["sh", "-c", &script])
+}
