@@ -8,10 +8,11 @@ demo: setup
 test: unit-test world-test
 
 unit-test: setup
-	cargo test --workspace
+	USNET_TOOLS=$$(e2e/tools/build) cargo test --workspace
 
 world-test: setup
-	cargo test -p usnet-e2e --features world --test world -- --test-threads=1
+	cargo test -p usnet-e2e --features world --no-run
+	cargo test -p usnet-e2e --features world --test world
 	e2e/world --nodes 2 -- cargo test -p usnet-e2e --features world --test cluster -- --test-threads=1
 
 lint:

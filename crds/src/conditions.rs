@@ -57,6 +57,8 @@ pub mod reason {
     pub const DISCONNECTED: &str = "Disconnected";
     /// A network on a node: somebody else made a bridge of that name.
     pub const BRIDGE_EXISTS: &str = "BridgeExists";
+    /// DeletionBlocked, and a network on a node: its bridge should go, and has ports that somebody else made.
+    pub const FOREIGN_PORTS: &str = "ForeignPorts";
     /// Ready of a node: every network is as the spec asks.
     pub const ALL_PROGRAMMED: &str = "AllProgrammed";
     /// Ready of a node: at least one network is not.

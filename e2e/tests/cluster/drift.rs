@@ -17,10 +17,12 @@ fn a_removed_port_and_a_removed_bridge_come_back_with_traffic() {
 
     let port = vsctl(NODE, &["list-ports", "br-drift"]).lines().next().unwrap().to_owned();
     vsctl(NODE, &["--no-wait", "del-port", &port]);
-    eventually("the port is back", || check(vsctl(NODE, &["list-ports", "br-drift"]).contains(&port), "not there"));
+    await_repairs(1);
     vsctl(NODE, &["--no-wait", "del-br", "br-drift"]);
+    for line in await_repairs(2) {
+        println!("{line}");
+    }
     await_ports(2);
-    print_repairs();
     let before = await_packets(&scene, "right", 1);
     eventually("packets flow again", || {
         let now = await_packets(&scene, "right", 1);
@@ -29,15 +31,14 @@ fn a_removed_port_and_a_removed_bridge_come_back_with_traffic() {
 }
 
 /// What the agent says of its repairs: from the event that told it of the loss to the moment when it had seen the repair.
-fn print_repairs() {
+fn await_repairs(count: usize) -> Vec<String> {
     eventually("the agent's own account", || {
         let log = agent_log(NODE);
-        let repairs: Vec<&str> =
-            log.lines().filter(|line| line.contains("repaired") && line.contains("drift")).collect();
-        check(repairs.len() >= 2, log.clone())?;
-        repairs.iter().for_each(|line| println!("{line}"));
-        Ok(())
-    });
+        let of_this = |line: &&str| line.contains("repaired") && line.contains("br-drift");
+        let repairs: Vec<String> = log.lines().filter(of_this).map(ToOwned::to_owned).collect();
+        check(repairs.len() >= count, log)?;
+        Ok(repairs)
+    })
 }
 
 fn await_ports(count: usize) {

@@ -6,7 +6,6 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stdout,
     clippy::print_stderr,
     reason = "all of this program is test code, and a test fails by panicking"
 )]
@@ -15,6 +14,7 @@ mod bad_input;
 mod cluster;
 mod deletion;
 mod drift;
+mod footprint;
 mod networks;
 mod outages;
 mod pods;

@@ -13,8 +13,6 @@ pub(super) const PORT_FAILED: &str = "PortFailed";
 pub(super) const WAITING: &str = "Waiting";
 /// A network that is to go: pods still use it.
 pub(super) const IN_USE: &str = "InUse";
-/// A network that is to go: its bridge has ports that usnet did not make.
-pub(super) const FOREIGN_PORTS: &str = "ForeignPorts";
 /// Ready of a node: the agent cannot use a file of its own.
 pub(super) const AGENT_FAILED: &str = "AgentFailed";
 /// OVSConnected: the database answers, the switch does not act on it.

@@ -5,7 +5,7 @@ use super::reason;
 use super::spec::{NodeSpec, Report};
 use super::verify::{Verdict, Why};
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::conditions::reason::{ALL_PROGRAMMED, CONNECTED, NOT_PROGRAMMED};
+use usnet_crds::conditions::reason::{ALL_PROGRAMMED, CONNECTED, FOREIGN_PORTS, NOT_PROGRAMMED};
 use usnet_crds::conditions::{Finding, OVS_CONNECTED, READY, Status};
 use usnet_crds::node_state::{EngineReport, NetworkReport, NetworkState, PODS_MAX};
 use usnet_crds::{Engine, NetworkName, NodeNetwork, Phase};
@@ -73,7 +73,7 @@ fn leftovers(facts: Facts<'_>, spec_networks: &[NodeNetwork]) -> Vec<NetworkRepo
     left.into_iter()
         .map(|name| {
             let why = match facts.obstacles.get(name) {
-                Some(obstacle) => Why { reason: reason::FOREIGN_PORTS, message: obstacle.to_string() },
+                Some(obstacle) => Why { reason: FOREIGN_PORTS, message: obstacle.to_string() },
                 None => Why { reason: reason::IN_USE, message: "pods are still attached to it".to_owned() },
             };
             entry(facts, name, 0, NetworkState::Draining, Some(why))

@@ -1,8 +1,9 @@
 //! When a node may lose a network: only after its agent has said that new pods are refused and that none is left. Pods that use a network keep it.
 
 use super::inputs::{Inputs, NodeState};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::Phase;
+use usnet_crds::conditions::reason::FOREIGN_PORTS;
 use usnet_crds::node_state::NetworkState;
 
 /// Whether the network can be taken from the spec of this node without cutting a pod off.
@@ -31,6 +32,8 @@ pub struct Remains {
     pub nodes_in_use: BTreeSet<String>,
     /// Nodes whose agents have not said yet that the network is gone.
     pub nodes_waited_for: BTreeSet<String>,
+    /// By node: why its agent may not take the bridge away. Only a person can change that.
+    pub obstacles: BTreeMap<String, String>,
 }
 
 impl Remains {
@@ -43,6 +46,9 @@ impl Remains {
                 remains.attachments = remains.attachments.saturating_add(report.attachments);
                 remains.pods.extend(report.pods.iter().cloned());
                 remains.nodes_in_use.insert(node.clone());
+            }
+            if let Some(report) = report.filter(|report| report.reason == FOREIGN_PORTS) {
+                remains.obstacles.insert(node.clone(), report.message.clone());
             }
             if report.is_some() || state.held(network).is_some() {
                 remains.nodes_waited_for.insert(node.clone());

@@ -2,7 +2,7 @@
 
 use super::super::drain::Remains;
 use super::count;
-use usnet_crds::conditions::reason::{IN_USE, TERMINATING};
+use usnet_crds::conditions::reason::{FOREIGN_PORTS, IN_USE, TERMINATING};
 use usnet_crds::conditions::{DELETION_BLOCKED, Finding, READY, RECONCILING, Status};
 use usnet_crds::network::NodeCounts;
 
@@ -19,6 +19,10 @@ pub(super) fn findings(remains: &Remains) -> Vec<Finding> {
     let (message, waiting) = if remains.attachments > 0 {
         let message = in_use(remains);
         (message.clone(), Finding::new(DELETION_BLOCKED, Status::True, IN_USE, message))
+    } else if let Some((node, obstacle)) = remains.obstacles.first_key_value() {
+        let nodes = count(remains.obstacles.len(), "node");
+        let message = format!("{nodes} cannot remove the bridge, first {node}: {obstacle}");
+        (message.clone(), Finding::new(DELETION_BLOCKED, Status::True, FOREIGN_PORTS, message))
     } else {
         let first = remains.nodes_waited_for.first().map(String::as_str).unwrap_or_default();
         let nodes = count(remains.nodes_waited_for.len(), "node");

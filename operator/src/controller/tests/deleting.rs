@@ -67,6 +67,21 @@ fn definitions_go_first_and_the_finalizer_last() {
 }
 
 #[test]
+fn a_bridge_with_foreign_ports_blocks_deletion_until_they_are_gone() {
+    let mut cluster = deleted_in_use(1);
+    let place = ("node-b".to_owned(), "blue".to_owned());
+    cluster.foreign_ports.insert(place.clone());
+    cluster.attach("node-b", "blue", 0);
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True ForeignPorts");
+    let message = cluster.message("blue", "DeletionBlocked");
+    assert_eq!(message, "1 node cannot remove the bridge, first node-b: port guest0");
+    cluster.foreign_ports.remove(&place);
+    cluster.settle();
+    assert!(cluster.inputs.networks.is_empty());
+}
+
+#[test]
 fn a_node_that_is_silent_holds_deletion_and_a_node_that_left_does_not() {
     let mut cluster = deleted_in_use(1);
     cluster.attach("node-b", "blue", 0);

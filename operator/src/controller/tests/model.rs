@@ -10,6 +10,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::core::DeserializeGuard;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::conditions::reason::FOREIGN_PORTS;
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_crds::{NodeNetwork, Phase, UserspaceNetworkStatus};
 
@@ -27,6 +28,8 @@ pub(super) struct Cluster {
     pub(super) without_agent: BTreeSet<String>,
     /// What networks fail with, by node and network.
     pub(super) failures: BTreeMap<(String, String), &'static str>,
+    /// Bridges that have ports of somebody else, by node and network: they stay when the network is taken from the node.
+    pub(super) foreign_ports: BTreeSet<(String, String)>,
     seconds: i64,
     uids: usize,
 }
@@ -159,10 +162,28 @@ impl Cluster {
             let has_no_engine = self.without_engine.contains(&node);
             let state = &self.inputs.states[&node];
             let reports = state.networks.iter().flatten();
-            let reports = reports.map(|(name, network)| (name.clone(), self.answer(&node, network))).collect();
+            let reports = reports.map(|(name, network)| (name.clone(), self.answer(&node, network)));
+            let reports = self.blocked(&node).chain(reports).collect();
             let status = NodeStatus { observed_generation: Some(state.generation), has_no_engine, reports };
             self.inputs.states.get_mut(&node).unwrap().status = Some(status);
         }
+    }
+
+    /// What an agent says of bridges that it may not remove.
+    fn blocked(&self, node: &str) -> impl Iterator<Item = (String, NetworkReport)> {
+        let blocked = self.foreign_ports.iter().filter(move |(place, _)| place == node);
+        blocked.map(|(_, network)| {
+            let report = NetworkReport {
+                name: network.clone(),
+                generation: 0,
+                state: NetworkState::Draining,
+                reason: FOREIGN_PORTS.to_owned(),
+                message: "port guest0".to_owned(),
+                attachments: 0,
+                pods: Vec::new(),
+            };
+            (network.clone(), report)
+        })
     }
 
     fn answer(&self, node: &str, network: &NodeNetwork) -> NetworkReport {
