@@ -12,6 +12,7 @@ mod parse;
 pub mod report;
 mod tally;
 
+use crate::api_server;
 use crate::error_chain::ErrorChain;
 use futures::StreamExt;
 use inputs::Inputs;
@@ -36,8 +37,8 @@ pub struct Options {}
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no way to the API server.
-    #[error("cannot make a Kubernetes client: run in a pod with a service account, or set KUBECONFIG")]
-    Client(#[source] Box<kube::Error>),
+    #[error(transparent)]
+    ApiServer(#[from] api_server::Error),
     /// The watches ended, which they never do by themselves.
     #[error("the watches of the API server ended: restart the controller")]
     WatchesEnded,
@@ -48,8 +49,7 @@ pub enum Error {
 /// # Errors
 /// When it cannot start.
 pub async fn run(_options: Options) -> Result<(), Error> {
-    let client = Client::try_default().await.map_err(|error| Error::Client(Box::new(error)))?;
-    run_with(client).await
+    run_with(api_server::client().await?).await
 }
 
 /// Runs the controller with this client until it is dropped. An API server that is away is waited for.
