@@ -29,7 +29,7 @@ pub mod reason {
     pub const INVALID: &str = "Invalid";
     /// Accepted: a NetworkAttachmentDefinition of the network's name belongs to somebody else.
     pub const NAME_CONFLICT: &str = "NameConflict";
-    /// Accepted: an older network has the same bridge on the same node.
+    /// Accepted: another network has the same bridge on the same node already.
     pub const BRIDGE_CONFLICT: &str = "BridgeConflict";
     /// DefinitionsReady: all are there.
     pub const SYNCED: &str = "Synced";
@@ -45,7 +45,7 @@ pub mod reason {
     pub const PENDING: &str = "Pending";
     /// Ready: seen for the first time.
     pub const STARTING: &str = "Starting";
-    /// Ready, Programmed: it is being deleted.
+    /// Ready, Reconciling: it is being deleted.
     pub const TERMINATING: &str = "Terminating";
     /// DeletionBlocked: pods still use the network.
     pub const IN_USE: &str = "InUse";

@@ -140,6 +140,8 @@ pub enum Progress {
     Attached,
     /// DEL has begun; the engine must not have the port.
     Detaching,
+    /// DEL has given back everything but the port, because the engine could not be asked. The agent takes the port away and then the record.
+    Detached,
 }
 
 /// One attachment as the journal holds it.

@@ -47,7 +47,7 @@ impl Desired {
                 let presence = match record.progress {
                     Progress::Attached => Presence::Required,
                     Progress::Attaching => Presence::Tolerated,
-                    Progress::Detaching => return None,
+                    Progress::Detaching | Progress::Detached => return None,
                 };
                 let settings = networks.get(&record.network).map_or(record.port.settings, port_settings);
                 let port = AttachedPort { settings, ..record.port.clone() };

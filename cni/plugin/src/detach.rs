@@ -95,7 +95,7 @@ impl<'a> Detachment<'a> {
     }
 
     fn mark(&mut self) -> Result<(), journal::Error> {
-        if self.record.progress == Progress::Detaching {
+        if matches!(self.record.progress, Progress::Detaching | Progress::Detached) {
             return Ok(());
         }
         self.record.progress = Progress::Detaching;
@@ -128,11 +128,14 @@ impl<'a> Detachment<'a> {
         })
     }
 
-    fn remove_record(&self) -> Result<(), journal::Error> {
-        if self.port.is_none() && self.others.is_none() {
-            return self.locked.remove();
+    fn remove_record(&mut self) -> Result<(), journal::Error> {
+        if self.others.is_none() {
+            if self.port.is_none() {
+                return self.locked.remove();
+            }
+            // Only now the agent may finish it: nobody could give back addresses and mount of a record that is gone.
+            self.record.progress = Progress::Detached;
         }
-        // The agent learns that the addresses were given back.
         self.locked.write(&self.record)
     }
 }

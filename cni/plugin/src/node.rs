@@ -61,5 +61,5 @@ impl OtherAttachments {
 }
 
 fn needs_directory(record: &Record) -> bool {
-    record.progress != Progress::Detaching
+    !matches!(record.progress, Progress::Detaching | Progress::Detached)
 }

@@ -219,7 +219,7 @@ impl Node {
         mut journal: Journaled,
         (guard, trouble): (&Guard, Option<String>),
     ) -> Result<Achieved, Error> {
-        self.finish_detaching(&engine.observed, &mut journal, guard)?;
+        self.finish_detached(&engine.observed, &mut journal, guard)?;
         let left = plan::operations(desired, &engine.observed, journal.known());
         let obstacles = obstacles(desired, &engine.observed);
         // What is recorded but does not run is not left to be done: the engine itself says why, now and later.
@@ -239,8 +239,9 @@ impl Node {
         Ok(Achieved { verdicts, obstacles, records: journal.records, engine: EngineView::Up(engine), retry })
     }
 
-    /// A DEL that could not finish: the record goes once the engine has no port of it. Everything else the plugin did already or does with the next DEL.
-    fn finish_detaching(&self, observed: &Observed, journal: &mut Journaled, guard: &Guard) -> Result<(), Error> {
+    /// A DEL that had to leave its port: the record goes once the engine has no port of it. A DEL that was stopped earlier keeps its record, because
+    /// only the next one can give back addresses and mount.
+    fn finish_detached(&self, observed: &Observed, journal: &mut Journaled, guard: &Guard) -> Result<(), Error> {
         let ports: BTreeSet<&str> = observed
             .bridges
             .values()
@@ -248,7 +249,7 @@ impl Node {
             .filter_map(|port| Some(port.mark.as_ref()?.attachment.as_str()))
             .collect();
         let mut finished = BTreeSet::new();
-        for record in journal.records.iter().filter(|record| record.progress == Progress::Detaching) {
+        for record in journal.records.iter().filter(|record| record.progress == Progress::Detached) {
             let attachment = record.id.to_string();
             if !ports.contains(attachment.as_str()) && guard.remove_record(&attachment)? {
                 tracing::info!(network = %record.network, attachment, pod = %record.pod, "detached");

@@ -30,14 +30,14 @@ pub(super) fn operations(desired: &Desired, observed: &Observed, known: Known<'_
     operations
 }
 
-/// The attachments to lock before these operations are carried out, as marks name them: those that they change, and those whose DEL was not finished.
+/// The attachments to lock before these operations are carried out, as marks name them: those that they change, and those of which only the port was left.
 pub(super) fn attachments_to_lock(operations: &[Op], records: &[Record]) -> BTreeMap<String, AttachmentId> {
     let changed = operations.iter().filter_map(attachment_of).filter_map(|mark| {
         let id = parse_mark(&mark)?;
         Some((mark, id))
     });
-    let detaching = records.iter().filter(|record| record.progress == Progress::Detaching);
-    changed.chain(detaching.map(|record| (record.id.to_string(), record.id.clone()))).collect()
+    let detached = records.iter().filter(|record| record.progress == Progress::Detached);
+    changed.chain(detached.map(|record| (record.id.to_string(), record.id.clone()))).collect()
 }
 
 /// Without what touches attachments that somebody else works on, and without the removal of bridges that such a port may still be on.

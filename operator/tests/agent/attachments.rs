@@ -82,7 +82,7 @@ fn a_detach_that_met_no_open_vswitch_is_finished_when_it_returns() {
     let (mut world, agent, pod) = world_with_pod();
     world.ovs.kill_ovsdb_server().unwrap();
     agent.wait_for_connection("Disconnected");
-    write(&world, &Record { progress: Progress::Detaching, ..pod.clone() });
+    write(&world, &Record { progress: Progress::Detached, ..pod.clone() });
     world.ovs.start_ovsdb_server().unwrap();
     let journal = Journal::open(&world.roots).unwrap();
     until("the record is gone", || journal.records().unwrap().records.is_empty().then_some(()));
@@ -102,9 +102,23 @@ fn what_the_plugin_works_on_is_left_to_it() {
     until("the other pod has its port", || has_port(&world, &other).then_some(()));
     assert!(has_port(&world, &pod), "the agent took the port from under the plugin");
     assert!(busy.read().unwrap().is_some());
+    busy.write(&Record { progress: Progress::Detached, ..pod.clone() }).unwrap();
     drop(busy);
     until("the agent finishes what was left", || (!has_port(&world, &pod)).then_some(()));
     until("the record is gone", || (journal.records().unwrap().records.len() == 1).then_some(()));
+}
+
+#[test]
+fn a_detach_that_was_stopped_loses_its_port_but_not_its_record() {
+    let (world, _agent, pod) = world_with_pod();
+    write(&world, &Record { progress: Progress::Detaching, ..pod.clone() });
+    until("the port is gone", || (!has_port(&world, &pod)).then_some(()));
+    // A second attachment shows that the agent has been through a whole pass since.
+    let other = record(&world, "c2", &network("blue"), Progress::Attached);
+    write(&world, &other);
+    until("the other pod has its port", || has_port(&world, &other).then_some(()));
+    let left = Journal::open(&world.roots).unwrap().records().unwrap().records;
+    assert!(left.iter().any(|record| record.id == pod.id), "nobody could give back its addresses: {left:?}");
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn without_open_vswitch_del_succeeds_and_leaves_the_port_to_the_agent() {
         assert!(output.stderr().contains("agent"), "{output:?}");
         assert_eq!(node.mounts(), []);
         let record = fs::read_to_string(&node.leftovers()[0]).unwrap();
-        assert!(record.contains("\"detaching\""), "{record}");
+        assert!(record.contains("\"detached\""), "{record}");
         node.switch.start_ovsdb_server().unwrap();
         node.del(&pod, "net1").assert_done();
         node.assert_clean();

@@ -47,9 +47,9 @@ fn a_busy_attachment_keeps_its_port_and_its_bridge() {
 }
 
 #[test]
-fn attachments_are_locked_that_change_or_were_left_half_detached() {
+fn attachments_are_locked_that_change_or_left_only_their_port() {
     let mut leaving = record("c2", &network("blue"));
-    leaving.progress = Progress::Detaching;
+    leaving.progress = Progress::Detached;
     let operations = operations(
         &Desired::default(),
         &unwanted(&record("c1", &network("blue"))),
