@@ -1,0 +1,108 @@
+//! What VPP answered to a batch.
+
+use crate::batch::{Batch, DumpTicket, Ticket};
+use crate::messages::{Descriptor, Dump, Message, Reply, Request};
+use crate::return_code::ReturnCode;
+use crate::wire::{DecodeError, Reader, read_envelope};
+
+/// What VPP answered to the requests of a batch.
+#[derive(Debug, Default)]
+pub struct Answers {
+    answers: Vec<Answer>,
+}
+
+#[derive(Debug)]
+struct Answer {
+    request: Descriptor,
+    /// One reply, or all details: whole messages with id and envelope.
+    messages: Vec<Vec<u8>>,
+}
+
+/// Why a request has no good answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplyError {
+    /// VPP did not do it.
+    #[error("VPP refused {message}: {code}")]
+    Refused {
+        /// The request.
+        message: &'static str,
+        /// Why.
+        code: ReturnCode,
+    },
+    /// The answer has another form than its CRC says.
+    #[error("VPP answered {message} in a form that is not the documented one")]
+    Malformed {
+        /// The request.
+        message: &'static str,
+        /// What is wrong.
+        #[source]
+        source: DecodeError,
+    },
+    /// The ticket is not one of this batch.
+    #[error("these answers have none for {message}: the ticket belongs to another batch")]
+    OtherBatch {
+        /// The ticket's request.
+        message: &'static str,
+    },
+}
+
+impl ReplyError {
+    /// VPP's code, if it refused.
+    #[must_use]
+    pub const fn code(&self) -> Option<ReturnCode> {
+        match self {
+            Self::Refused { code, .. } => Some(*code),
+            Self::Malformed { .. } | Self::OtherBatch { .. } => None,
+        }
+    }
+}
+
+impl Answers {
+    /// No answer yet for any request of the batch.
+    pub(crate) fn waiting_for(batch: &Batch) -> Self {
+        let answer = |entry: &crate::batch::Entry| Answer { request: entry.request, messages: Vec::new() };
+        Self { answers: batch.entries().iter().map(answer).collect() }
+    }
+
+    /// Adds a message to the answer of the request at an index.
+    pub(crate) fn add(&mut self, index: usize, message: Vec<u8>) {
+        if let Some(answer) = self.answers.get_mut(index) {
+            answer.messages.push(message);
+        }
+    }
+
+    /// The reply to a request.
+    ///
+    /// # Errors
+    /// [`ReplyError::Refused`] when VPP did not do it.
+    pub fn reply<R: Request>(&self, ticket: Ticket<R>) -> Result<R::Reply, ReplyError> {
+        let messages = self.messages::<R>(ticket.index)?;
+        let message = messages.first().ok_or(ReplyError::OtherBatch { message: R::NAME })?;
+        let reply = decode::<R::Reply>(R::NAME, message)?;
+        match reply.retval() {
+            0 => Ok(reply),
+            retval => Err(ReplyError::Refused { message: R::NAME, code: retval.into() }),
+        }
+    }
+
+    /// The details that a dump brought.
+    ///
+    /// # Errors
+    /// [`ReplyError::Malformed`].
+    pub fn details<D: Dump>(&self, ticket: DumpTicket<D>) -> Result<Vec<D::Details>, ReplyError> {
+        self.messages::<D>(ticket.index)?.iter().map(|message| decode(D::NAME, message)).collect()
+    }
+
+    fn messages<M: Message>(&self, index: usize) -> Result<&[Vec<u8>], ReplyError> {
+        let answer = self.answers.get(index).filter(|answer| answer.request == Descriptor::of::<M>());
+        answer.map(|answer| answer.messages.as_slice()).ok_or(ReplyError::OtherBatch { message: M::NAME })
+    }
+}
+
+fn decode<M: Message>(request: &'static str, message: &[u8]) -> Result<M, ReplyError> {
+    let mut reader = Reader::new(message);
+    read_envelope(M::HEADER, &mut reader)
+        .and_then(|_| M::decode(&mut reader))
+        .map_err(|source| ReplyError::Malformed { message: request, source })
+}

@@ -1,0 +1,198 @@
+//! One connection of a session, from its first byte to the error that ends it.
+
+mod opening;
+mod waiting;
+
+pub(super) use waiting::Waiting;
+
+use super::{Connected, Instance, Options, Published, Request, State};
+use crate::endpoint::{Endpoint, Event, Table};
+use crate::messages::ControlPing;
+use crate::{Batch, Error, goodbye};
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep_until};
+
+const READ_SIZE: usize = 64 << 10;
+/// Requests that wait for VPP. With so many of them, batches wait in the queue.
+const BACKLOG: usize = 4096;
+
+pub(super) struct Connection<'session> {
+    options: &'session Options,
+    stream: UnixStream,
+    endpoint: Endpoint,
+    buffer: Vec<u8>,
+    table: Arc<Table>,
+    version: String,
+    instance: Instance,
+    /// Interface events.
+    changes: u64,
+    last_heard: Instant,
+    /// Whether VPP is there to hear a goodbye.
+    works: bool,
+}
+
+impl Connection<'_> {
+    pub(super) const fn instance(&self) -> Instance {
+        self.instance
+    }
+
+    /// Tells that there is a connection.
+    pub(super) fn publish(&self, epoch: u64, restarted: bool, published: &Published) {
+        published.table.send_replace(Arc::clone(&self.table));
+        let Self { changes, instance, .. } = *self;
+        let connected = Connected { epoch, version: self.version.clone(), changes, instance, restarted };
+        published.state.send_replace(State::Connected(connected));
+    }
+
+    /// Serves requests and events until the connection fails, and returns why.
+    pub(super) async fn run(
+        &mut self,
+        requests: &mut mpsc::Receiver<Request>,
+        waiting: &mut Waiting,
+        state: &watch::Sender<State>,
+    ) -> Error {
+        // Events may have come together with the last answer that opening waited for.
+        let mut done = self.handle_events(waiting, state);
+        loop {
+            if let Err(error) = done {
+                self.works = false;
+                return error;
+            }
+            done = self.turn(requests, waiting, state).await;
+        }
+    }
+
+    async fn turn(
+        &mut self,
+        requests: &mut mpsc::Receiver<Request>,
+        waiting: &mut Waiting,
+        state: &watch::Sender<State>,
+    ) -> Result<(), Error> {
+        let accepting = self.endpoint.unanswered() < BACKLOG;
+        let judge_at = waiting.first_deadline().unwrap_or(self.last_heard + self.options.probe_after);
+        // In this order: what VPP has sent is read before its silence is judged.
+        tokio::select! {
+            biased;
+            moved = move_bytes(&self.stream, &mut self.endpoint, &mut self.buffer) => {
+                if moved.map_err(|error| self.io(error))? {
+                    self.last_heard = Instant::now();
+                    self.handle_events(waiting, state)?;
+                }
+            }
+            () = sleep_until(judge_at) => self.judge_silence(waiting)?,
+            Some(request) = requests.recv(), if accepting => {
+                self.submit(request, waiting);
+                // An empty batch is answered without a byte from VPP.
+                self.handle_events(waiting, state)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn submit(&mut self, request: Request, waiting: &mut Waiting) {
+        match self.endpoint.submit(request.batch) {
+            Ok(batch) => {
+                let limit = self.options.timeout + crate::endpoint::time_for(self.endpoint.unanswered());
+                waiting.add(batch, request.answer, limit);
+            }
+            Err(unknown) => {
+                // A caller that does not wait any more needs no answer.
+                let _unheard = request.answer.send(Err(unknown.into_error(self.socket())));
+            }
+        }
+    }
+
+    /// Takes all that was read: first the changes are published, then the answers go out.
+    fn handle_events(&mut self, waiting: &mut Waiting, state: &watch::Sender<State>) -> Result<(), Error> {
+        let mut all_answers = Vec::new();
+        let changes_before = self.changes;
+        while let Some(event) = self.next_event()? {
+            match event {
+                Event::Answered { batch, answers } => all_answers.push((batch, answers)),
+                Event::InterfaceChanged => self.changes += 1,
+                Event::Ready(_) => {}
+            }
+        }
+        if self.changes != changes_before {
+            state.send_modify(|state| {
+                if let State::Connected(connected) = state {
+                    connected.changes = self.changes;
+                }
+            });
+        }
+        for (batch, answers) in all_answers {
+            waiting.answer(batch, answers);
+        }
+        Ok(())
+    }
+
+    /// The time of a batch is over, or VPP said nothing for long and has to show that it lives.
+    fn judge_silence(&mut self, waiting: &mut Waiting) -> Result<(), Error> {
+        if let Some(limit) = waiting.first_limit() {
+            return Err(Error::Timeout { socket: self.socket(), request: self.endpoint.waits_for(), limit });
+        }
+        let mut probe = Batch::new();
+        probe.request(ControlPing {});
+        let (answer, _unheard) = oneshot::channel();
+        self.submit(Request { batch: probe, answer }, waiting);
+        Ok(())
+    }
+
+    fn next_event(&mut self) -> Result<Option<Event>, Error> {
+        self.endpoint.next_event().map_err(|source| Error::Protocol { socket: self.socket(), source })
+    }
+
+    fn io(&self, source: io::Error) -> Error {
+        match source.kind() {
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof => {
+                Error::Closed { socket: self.socket() }
+            }
+            _ => Error::Io { socket: self.socket(), source },
+        }
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.options.socket.clone()
+    }
+}
+
+/// When the session is dropped, or the runtime with it. That blocks for a fifth of a second at most.
+impl Drop for Connection<'_> {
+    fn drop(&mut self) {
+        if self.works {
+            goodbye::say(&mut self.endpoint, &self.stream);
+        }
+    }
+}
+
+/// Waits until the socket can be read, or written if there is something to write, and does both once. Says whether
+/// something was read. Nothing is lost when this is dropped while it waits.
+async fn move_bytes(stream: &UnixStream, endpoint: &mut Endpoint, buffer: &mut [u8]) -> io::Result<bool> {
+    let writing = !endpoint.outgoing().is_empty();
+    let interest = if writing { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
+    let ready = stream.ready(interest).await?;
+    if ready.is_writable() && writing {
+        match stream.try_write(endpoint.outgoing()) {
+            Ok(bytes) => endpoint.sent(bytes),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if !ready.is_readable() {
+        return Ok(false);
+    }
+    match stream.try_read(buffer) {
+        Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+        Ok(bytes) => {
+            endpoint.receive(buffer.get(..bytes).unwrap_or_default());
+            Ok(true)
+        }
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,98 @@
+//! The first messages of a connection: the table, which VPP this is, and the subscription to interface events.
+
+use super::{Connection, READ_SIZE, move_bytes};
+use crate::asynchronous::Options;
+use crate::asynchronous::instance::{Instance, SocketFile};
+use crate::endpoint::{BatchId, Endpoint, Event, Table};
+use crate::messages::{ControlPing, ShowVersion, SwInterfaceEvent, WantInterfaceEvents};
+use crate::{Answers, Batch, Error, ReplyError};
+use std::io::ErrorKind;
+use std::sync::Arc;
+use tokio::net::UnixStream;
+use tokio::time::{Instant, timeout, timeout_at};
+
+impl<'session> Connection<'session> {
+    /// Connects, reads the table, and subscribes.
+    pub(in crate::asynchronous) async fn open(options: &'session Options) -> Result<Self, Error> {
+        let connect_error = |source| Error::Connect { socket: options.socket.clone(), source };
+        // Seen before connecting and looked at again in the end: otherwise a VPP that starts in between would be taken
+        // for the one that runs since long.
+        let socket = SocketFile::at(&options.socket).map_err(connect_error)?;
+        let deadline = Instant::now() + options.timeout;
+        let stream = timeout(options.timeout, UnixStream::connect(&options.socket))
+            .await
+            .unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+            .map_err(connect_error)?;
+        let mut connection = Self {
+            options,
+            stream,
+            endpoint: Endpoint::new(),
+            buffer: vec![0; READ_SIZE],
+            table: Arc::default(),
+            version: String::new(),
+            instance: Instance { pid: 0, socket },
+            changes: 0,
+            last_heard: Instant::now(),
+            works: false,
+        };
+        connection.table = connection.read_table(deadline).await?;
+        connection.works = true;
+        connection.introduce(deadline).await?;
+        match SocketFile::at(&options.socket) {
+            Ok(still) if still == socket => Ok(connection),
+            _ => Err(Error::Replaced { socket: options.socket.clone() }),
+        }
+    }
+
+    async fn read_table(&mut self, deadline: Instant) -> Result<Arc<Table>, Error> {
+        loop {
+            if let Event::Ready(table) = self.wait_for_event(deadline).await? {
+                return Ok(table);
+            }
+        }
+    }
+
+    /// Asks which VPP this is, and subscribes to interface events.
+    async fn introduce(&mut self, deadline: Instant) -> Result<(), Error> {
+        self.table.require::<SwInterfaceEvent>().map_err(|unknown| unknown.into_error(self.socket()))?;
+        let mut batch = Batch::new();
+        let ping = batch.request(ControlPing {});
+        let version = batch.request(ShowVersion {});
+        let events = batch.request(WantInterfaceEvents { enable_disable: 1, pid: std::process::id() });
+        let submitted = self.endpoint.submit(batch).map_err(|unknown| unknown.into_error(self.socket()))?;
+        let answers = self.wait_for_answers(submitted, deadline).await;
+        self.works = answers.is_ok();
+        let answers = answers?;
+        let refused = |source: ReplyError| Error::Refused { socket: self.options.socket.clone(), source };
+        self.instance.pid = answers.reply(ping).map_err(refused)?.vpe_pid;
+        self.version = answers.reply(version).map_err(refused)?.version.into_string();
+        answers.reply(events).map_err(refused)?;
+        Ok(())
+    }
+
+    async fn wait_for_answers(&mut self, submitted: BatchId, deadline: Instant) -> Result<Answers, Error> {
+        loop {
+            match self.wait_for_event(deadline).await? {
+                Event::Answered { batch, answers } if batch == submitted => return Ok(answers),
+                Event::InterfaceChanged => self.changes += 1,
+                Event::Answered { .. } | Event::Ready(_) => {}
+            }
+        }
+    }
+
+    async fn wait_for_event(&mut self, deadline: Instant) -> Result<Event, Error> {
+        loop {
+            if let Some(event) = self.next_event()? {
+                return Ok(event);
+            }
+            let moving = move_bytes(&self.stream, &mut self.endpoint, &mut self.buffer);
+            match timeout_at(deadline, moving).await {
+                Ok(moved) => moved.map_err(|error| self.io(error))?,
+                Err(_) => {
+                    let (request, limit) = (self.endpoint.waits_for(), self.options.timeout);
+                    return Err(Error::Timeout { socket: self.socket(), request, limit });
+                }
+            };
+        }
+    }
+}

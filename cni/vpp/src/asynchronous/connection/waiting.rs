@@ -1,0 +1,59 @@
+//! The batches that VPP works on, and who waits for them.
+
+use crate::endpoint::BatchId;
+use crate::{Answers, Error};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// The batches that VPP works on.
+#[derive(Debug, Default)]
+pub(in crate::asynchronous) struct Waiting {
+    callers: BTreeMap<BatchId, Caller>,
+    deadlines: BTreeSet<(Instant, BatchId)>,
+}
+
+#[derive(Debug)]
+struct Caller {
+    answer: oneshot::Sender<Result<Answers, Error>>,
+    deadline: Instant,
+    limit: Duration,
+}
+
+impl Waiting {
+    pub(super) fn add(&mut self, batch: BatchId, answer: oneshot::Sender<Result<Answers, Error>>, limit: Duration) {
+        let deadline = Instant::now() + limit;
+        self.deadlines.insert((deadline, batch));
+        self.callers.insert(batch, Caller { answer, deadline, limit });
+    }
+
+    pub(super) fn answer(&mut self, batch: BatchId, answers: Answers) {
+        if let Some(caller) = self.callers.remove(&batch) {
+            self.deadlines.remove(&(caller.deadline, batch));
+            // A caller that does not wait any more needs no answer.
+            let _unheard = caller.answer.send(Ok(answers));
+        }
+    }
+
+    /// When the first batch has to be answered.
+    pub(super) fn first_deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// The time that the batch with the first deadline had.
+    pub(super) fn first_limit(&self) -> Option<Duration> {
+        let (_, batch) = self.deadlines.first()?;
+        self.callers.get(batch).map(|caller| caller.limit)
+    }
+
+    /// Tells all callers that their answers will not come.
+    pub(in crate::asynchronous) fn fail(self, socket: &Path, reason: &Arc<Error>) {
+        for caller in self.callers.into_values() {
+            let error = Error::AnswerLost { socket: socket.to_owned(), source: Arc::clone(reason) };
+            let _unheard = caller.answer.send(Err(error));
+        }
+    }
+}

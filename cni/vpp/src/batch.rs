@@ -1,0 +1,143 @@
+//! Requests that go to VPP one behind the other without waiting for answers in between.
+
+use crate::messages::{ControlPingReply, Descriptor, Dump, Request};
+use crate::wire::Writer;
+use std::fmt::{self, Debug, Formatter};
+use std::marker::PhantomData;
+
+/// Requests that VPP does in this order. One that it refuses does not stop those behind it.
+#[derive(Clone, Default)]
+pub struct Batch {
+    entries: Vec<Entry>,
+    /// The fields of all requests, one behind the other.
+    fields: Vec<u8>,
+}
+
+/// A request without its fields.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry {
+    pub(crate) request: Descriptor,
+    /// The reply or the details.
+    pub(crate) answer: Descriptor,
+    pub(crate) kind: Kind,
+    fields_end: usize,
+}
+
+/// How the end of an answer is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// There is one.
+    Reply,
+    /// A control ping behind the dump is answered.
+    Dump,
+}
+
+/// Stands for the reply to a request of a batch.
+pub struct Ticket<R> {
+    pub(crate) index: usize,
+    request: PhantomData<fn() -> R>,
+}
+
+/// Stands for the details of a dump of a batch.
+pub struct DumpTicket<D> {
+    pub(crate) index: usize,
+    dump: PhantomData<fn() -> D>,
+}
+
+impl Batch {
+    /// An empty batch.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a request.
+    #[expect(clippy::needless_pass_by_value, reason = "a request is made to be sent")]
+    pub fn request<R: Request>(&mut self, request: R) -> Ticket<R> {
+        let index = self.entries.len();
+        self.push(&request, Descriptor::of::<R::Reply>(), Kind::Reply);
+        Ticket { index, request: PhantomData }
+    }
+
+    /// Adds a dump, with a control ping behind it that shows its end.
+    #[expect(clippy::needless_pass_by_value, reason = "a dump is made to be sent")]
+    pub fn dump<D: Dump>(&mut self, dump: D) -> DumpTicket<D> {
+        let index = self.entries.len();
+        self.push(&dump, Descriptor::of::<D::Details>(), Kind::Dump);
+        DumpTicket { index, dump: PhantomData }
+    }
+
+    /// How many requests and dumps there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is nothing to send.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn push<M: crate::Message>(&mut self, message: &M, answer: Descriptor, kind: Kind) {
+        let mut writer = Writer::append_to(std::mem::take(&mut self.fields));
+        message.encode(&mut writer);
+        self.fields = writer.into_bytes();
+        self.entries.push(Entry { request: Descriptor::of::<M>(), answer, kind, fields_end: self.fields.len() });
+    }
+
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The request at an index with its encoded fields.
+    pub(crate) fn entry(&self, index: usize) -> Option<(&Entry, &[u8])> {
+        let entry = self.entries.get(index)?;
+        let start =
+            index.checked_sub(1).and_then(|before| self.entries.get(before)).map_or(0, |before| before.fields_end);
+        Some((entry, self.fields.get(start..entry.fields_end)?))
+    }
+}
+
+impl Entry {
+    /// The messages that VPP has to know for this request.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = Descriptor> {
+        let end = (self.kind == Kind::Dump).then(Descriptor::of::<ControlPingReply>);
+        [self.request, self.answer].into_iter().chain(end)
+    }
+}
+
+/// Only names: the fields may hold a secret.
+impl Debug for Batch {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.entries.iter().map(|entry| entry.request.name)).finish()
+    }
+}
+
+impl<R> Clone for Ticket<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Ticket<R> {}
+
+impl<R: Request> Debug for Ticket<R> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} #{}", R::NAME, self.index)
+    }
+}
+
+impl<D> Clone for DumpTicket<D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D> Copy for DumpTicket<D> {}
+
+impl<D: Dump> Debug for DumpTicket<D> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} #{}", D::NAME, self.index)
+    }
+}

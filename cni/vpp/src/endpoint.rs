@@ -1,0 +1,199 @@
+//! Our end of a connection, without IO: batches in, bytes out; bytes in, answers out.
+
+mod awaited;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use table::{Table, Unknown};
+
+use crate::answers::Answers;
+use crate::batch::Batch;
+use crate::messages::{Message, SOCKCLNT_CREATE_ID, SockclntCreate, SockclntDelete};
+use crate::wire::{DecodeError, Envelope, FixedText, FrameDecoder, FrameError, message_id, write_message};
+use awaited::{Expected, InProgress};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How VPP lists us.
+const CLIENT_NAME: &str = "usnet";
+
+/// What came is not what VPP sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// The stream is not made of messages.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// A message that the connection itself needs is too short.
+    #[error("a message cannot be read")]
+    Decode(#[from] DecodeError),
+    /// VPP does not want this client.
+    #[error("VPP refused the client with {response}")]
+    ClientRefused {
+        /// Its negative number.
+        response: i32,
+    },
+    /// An answer that belongs to nothing that was asked.
+    #[error("message {id} with context {context} answers nothing that was asked")]
+    Unexpected {
+        /// The message's id.
+        id: u16,
+        /// What should be that of a request.
+        context: u32,
+    },
+}
+
+/// The time that requests have on top of that of a connection. VPP does the slowest of them in a tenth of it.
+pub(crate) fn time_for(requests: usize) -> Duration {
+    const REQUEST: Duration = Duration::from_millis(5);
+    REQUEST.saturating_mul(u32::try_from(requests).unwrap_or(u32::MAX))
+}
+
+/// Names a batch that was submitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct BatchId(u64);
+
+/// What came out of the bytes.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// VPP sent its table; batches can be submitted.
+    Ready(Arc<Table>),
+    /// All answers to a batch.
+    Answered { batch: BatchId, answers: Answers },
+    /// An interface changed.
+    InterfaceChanged,
+}
+
+/// Our end of a connection.
+pub(crate) struct Endpoint {
+    decoder: FrameDecoder,
+    outgoing: Vec<u8>,
+    /// How much of `outgoing` was written.
+    written: usize,
+    table: Option<Arc<Table>>,
+    batches: BTreeMap<BatchId, InProgress>,
+    /// Those with requests that were not yet sent.
+    unsent: VecDeque<BatchId>,
+    expected: BTreeMap<u32, Expected>,
+    /// Requests of all batches.
+    unanswered: usize,
+    answered: VecDeque<Event>,
+    next_batch: u64,
+    next_context: u32,
+}
+
+impl Endpoint {
+    /// A new connection. The first message is ready to be written.
+    pub(crate) fn new() -> Self {
+        let mut outgoing = Vec::new();
+        let create = SockclntCreate { name: FixedText::new(CLIENT_NAME).unwrap_or_default() };
+        write_message(&mut outgoing, SOCKCLNT_CREATE_ID, Envelope::default(), &create);
+        Self {
+            decoder: FrameDecoder::default(),
+            outgoing,
+            written: 0,
+            table: None,
+            batches: BTreeMap::new(),
+            unsent: VecDeque::new(),
+            expected: BTreeMap::new(),
+            unanswered: 0,
+            answered: VecDeque::new(),
+            next_batch: 0,
+            next_context: 1,
+        }
+    }
+
+    /// Takes a batch.
+    ///
+    /// # Errors
+    /// [`Unknown`] when VPP lacks a message of it, or has not sent its table. Then nothing of it goes out.
+    pub(crate) fn submit(&mut self, batch: Batch) -> Result<BatchId, Unknown> {
+        match &self.table {
+            Some(table) => table.check(&batch)?,
+            None => Table::default().check(&batch)?,
+        }
+        let id = BatchId(self.next_batch);
+        self.next_batch += 1;
+        let answers = Answers::waiting_for(&batch);
+        if batch.is_empty() {
+            self.answered.push_back(Event::Answered { batch: id, answers });
+        } else {
+            let unanswered = batch.len();
+            self.unanswered += unanswered;
+            self.batches.insert(id, InProgress { batch, sent: 0, unanswered, answers });
+            self.unsent.push_back(id);
+            self.fill_window();
+        }
+        Ok(id)
+    }
+
+    /// Adds the last message of the connection to what is to be written, if VPP has sent its table. Nothing that comes
+    /// after that is an answer that somebody waits for.
+    pub(crate) fn leave(&mut self) -> bool {
+        let Some(table) = &self.table else { return false };
+        let Some(id) = table.id_of::<SockclntDelete>() else { return false };
+        let index = table.client_index();
+        let envelope = Envelope { client_index: index, context: self.next_context };
+        write_message(&mut self.outgoing, id, envelope, &SockclntDelete { index });
+        true
+    }
+
+    /// Requests that have no answer yet.
+    #[cfg(feature = "async")]
+    pub(crate) const fn unanswered(&self) -> usize {
+        self.unanswered
+    }
+
+    /// The request of a batch that VPP has to answer next, for an error.
+    pub(crate) fn waits_for(&self) -> &'static str {
+        let first = self.expected.values().next();
+        let request = first.and_then(|expected| {
+            let (entry, _) = self.batches.get(&expected.batch)?.batch.entry(expected.index)?;
+            Some(entry.request.name)
+        });
+        request.unwrap_or(SockclntCreate::NAME)
+    }
+
+    /// What is to be written.
+    pub(crate) fn outgoing(&self) -> &[u8] {
+        self.outgoing.get(self.written..).unwrap_or_default()
+    }
+
+    /// Some of [`Self::outgoing`] was written.
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        self.written = self.outgoing.len().min(self.written + bytes);
+        // Not each time, because what is left is moved.
+        if self.written * 2 >= self.outgoing.len() {
+            self.outgoing.drain(..self.written);
+            self.written = 0;
+        }
+    }
+
+    /// Takes what was read.
+    pub(crate) fn receive(&mut self, bytes: &[u8]) {
+        self.decoder.receive(bytes);
+    }
+
+    /// The next thing that came out of what was read.
+    pub(crate) fn next_event(&mut self) -> Result<Option<Event>, ProtocolError> {
+        loop {
+            if let Some(event) = self.answered.pop_front() {
+                return Ok(Some(event));
+            }
+            let Some(message) = self.decoder.next_message()? else { return Ok(None) };
+            match self.table.as_ref().map(|table| table.event_id()) {
+                None => {
+                    let table = Arc::new(Table::read(&message)?);
+                    self.table = Some(Arc::clone(&table));
+                    return Ok(Some(Event::Ready(table)));
+                }
+                Some(event) if event == Some(message_id(&message)?) => {
+                    return Ok(Some(Event::InterfaceChanged));
+                }
+                Some(_) => self.take_answer(message)?,
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The messages that a VPP knows, with their ids for one connection.
+
+use super::ProtocolError;
+use crate::batch::{Batch, Entry};
+use crate::error::{Error, Remedy};
+use crate::messages::{self, Descriptor, Message, SOCKCLNT_CREATE_REPLY_ID, SockclntCreateReply, SwInterfaceEvent};
+use crate::wire::{Envelope, Reader, read_envelope};
+use std::collections::HashMap;
+use std::fmt::{self, Debug, Formatter};
+use std::path::PathBuf;
+
+/// The messages that a VPP knows, with their ids for one connection.
+#[derive(Default)]
+pub(crate) struct Table {
+    client_index: u32,
+    /// By name and CRC. Only looked up, so without order: the CNI plugin waits for this to be made.
+    ids: HashMap<String, u16>,
+    event: Option<u16>,
+}
+
+impl Table {
+    /// Reads the table out of the first message of a connection.
+    pub(super) fn read(message: &[u8]) -> Result<Self, ProtocolError> {
+        let mut reader = Reader::new(message);
+        let (id, Envelope { context, .. }) = read_envelope(SockclntCreateReply::HEADER, &mut reader)?;
+        if id != SOCKCLNT_CREATE_REPLY_ID {
+            return Err(ProtocolError::Unexpected { id, context });
+        }
+        let reply = SockclntCreateReply::decode(&mut reader)?;
+        if reply.response < 0 {
+            return Err(ProtocolError::ClientRefused { response: reply.response });
+        }
+        let ids = reply.message_table.0.into_iter().map(|entry| (entry.name.into_string(), entry.index));
+        let mut table = Self { client_index: reply.index, ids: ids.collect(), event: None };
+        table.event = table.id_of::<SwInterfaceEvent>();
+        Ok(table)
+    }
+
+    pub(super) const fn client_index(&self) -> u32 {
+        self.client_index
+    }
+
+    pub(super) const fn event_id(&self) -> Option<u16> {
+        self.event
+    }
+
+    pub(super) fn id_of<M: Message>(&self) -> Option<u16> {
+        self.ids.get(M::NAME_CRC).copied()
+    }
+
+    pub(super) fn id(&self, message: &Descriptor) -> Option<u16> {
+        self.ids.get(message.name_crc).copied()
+    }
+
+    /// Whether this VPP knows the message.
+    pub(crate) fn supports<M: Message>(&self) -> bool {
+        self.id_of::<M>().is_some()
+    }
+
+    /// Looks for a message of the batch, or for an answer to one, that this VPP lacks.
+    pub(super) fn check(&self, batch: &Batch) -> Result<(), Unknown> {
+        batch.entries().iter().flat_map(Entry::messages).try_for_each(|message| self.require_id(&message))
+    }
+
+    /// Fails if this VPP lacks the message.
+    #[cfg(feature = "async")]
+    pub(crate) fn require<M: Message>(&self) -> Result<(), Unknown> {
+        self.require_id(&Descriptor::of::<M>())
+    }
+
+    fn require_id(&self, message: &Descriptor) -> Result<(), Unknown> {
+        self.id(message).map(drop).ok_or_else(|| self.unknown(message))
+    }
+
+    fn unknown(&self, missing: &Descriptor) -> Unknown {
+        let loaded = messages::all().any(|other| other.plugin == missing.plugin && self.id(other).is_some());
+        let remedy = match missing.plugin {
+            Some(plugin) if !loaded => Remedy::LoadPlugin(plugin),
+            Some(_) | None => Remedy::UseRelease,
+        };
+        Unknown { message: missing.name, plugin: missing.plugin, remedy }
+    }
+}
+
+/// Without the messages: there are more than a thousand.
+impl Debug for Table {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Table of {} messages", self.ids.len())
+    }
+}
+
+/// A message that this VPP lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unknown {
+    message: &'static str,
+    plugin: Option<&'static str>,
+    remedy: Remedy,
+}
+
+impl Unknown {
+    pub(crate) fn into_error(self, socket: PathBuf) -> Error {
+        let Self { message, plugin, remedy } = self;
+        Error::Unsupported { socket, message, plugin, remedy }
+    }
+}

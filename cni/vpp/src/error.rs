@@ -1,0 +1,146 @@
+//! Why VPP could not be asked.
+
+use crate::endpoint::ProtocolError;
+use std::fmt::{self, Display, Formatter};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Why VPP could not be asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nobody answers at the socket.
+    #[error(
+        "cannot connect to VPP at {path}; does VPP run, and does its startup.conf have a section socksvr with this socket?",
+        path = socket.display()
+    )]
+    Connect {
+        /// VPP's socket.
+        socket: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A session that was just started.
+    #[error("not yet connected to VPP at {path}", path = socket.display())]
+    NotYetConnected {
+        /// VPP's socket.
+        socket: PathBuf,
+    },
+    /// Reading or writing failed.
+    #[error("lost the connection to VPP at {path}", path = socket.display())]
+    Io {
+        /// VPP's socket.
+        socket: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// VPP closed the connection: it ended.
+    #[error("VPP at {path} closed the connection; it ended or was restarted", path = socket.display())]
+    Closed {
+        /// VPP's socket.
+        socket: PathBuf,
+    },
+    /// No answer came. What was asked may have been done all the same.
+    #[error("no answer to {request} from VPP at {path} within {limit:?}; does it hang?", path = socket.display())]
+    Timeout {
+        /// VPP's socket.
+        socket: PathBuf,
+        /// The first request without an answer.
+        request: &'static str,
+        /// The time that all requests of the batch had.
+        limit: Duration,
+    },
+    /// The peer does not speak VPP's binary API.
+    #[error("cannot understand what came from {path}", path = socket.display())]
+    Protocol {
+        /// VPP's socket.
+        socket: PathBuf,
+        /// What is wrong.
+        #[source]
+        source: ProtocolError,
+    },
+    /// VPP lacks a message. Nothing was sent.
+    #[error("VPP at {path} does not know the message {message}; {remedy}", path = socket.display())]
+    Unsupported {
+        /// VPP's socket.
+        socket: PathBuf,
+        /// The message's name.
+        message: &'static str,
+        /// The plugin that the message belongs to, if it belongs to one.
+        plugin: Option<&'static str>,
+        /// What to do.
+        remedy: Remedy,
+    },
+    /// VPP refused what a session cannot do without.
+    #[error("VPP at {path} refused what a session starts with", path = socket.display())]
+    Refused {
+        /// VPP's socket.
+        socket: PathBuf,
+        /// What it refused.
+        #[source]
+        source: crate::ReplyError,
+    },
+    /// Another VPP came to the socket while the session connected.
+    #[error("VPP at {path} was replaced by another while connecting to it", path = socket.display())]
+    Replaced {
+        /// VPP's socket.
+        socket: PathBuf,
+    },
+    /// The session is not connected, so nothing was asked.
+    #[error("nothing was sent: there is no connection to VPP at {path}", path = socket.display())]
+    NotSent {
+        /// VPP's socket.
+        socket: PathBuf,
+        /// Why there is no connection.
+        #[source]
+        source: Arc<Error>,
+    },
+    /// The session lost the connection before all answers came. Each request may have been done or not.
+    #[error("answers are lost with the connection to VPP at {path}", path = socket.display())]
+    AnswerLost {
+        /// VPP's socket.
+        socket: PathBuf,
+        /// Why the connection was lost.
+        #[source]
+        source: Arc<Error>,
+    },
+    /// The session was dropped while its handle is used.
+    #[error("the session with VPP at {path} has ended", path = socket.display())]
+    SessionEnded {
+        /// VPP's socket.
+        socket: PathBuf,
+    },
+}
+
+impl Error {
+    /// Whether nothing of the batch was done for certain. Otherwise look before doing it again.
+    #[must_use]
+    pub const fn nothing_done(&self) -> bool {
+        matches!(
+            self,
+            Self::Connect { .. } | Self::NotYetConnected { .. } | Self::NotSent { .. } | Self::Unsupported { .. }
+        )
+    }
+}
+
+/// What makes VPP know a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// No message of the plugin is known.
+    LoadPlugin(&'static str),
+    /// The message is missing, or has another layout, though its plugin is there.
+    UseRelease,
+}
+
+impl Display for Remedy {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LoadPlugin(plugin) => write!(formatter, "load the plugin {plugin} in its startup.conf"),
+            Self::UseRelease => formatter.write_str("the releases from 23.06 to 26.06 have it"),
+        }
+    }
+}

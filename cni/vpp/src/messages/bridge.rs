@@ -1,0 +1,135 @@
+//! Bridge domains (`l2.api`).
+
+use super::macros::{dumps, requests};
+use crate::wire::{FixedText, flags, open_enum, structure};
+
+/// In a dump: all bridge domains. In [`BridgeDomainAddDelV2`]: VPP chooses the id.
+pub const NO_BRIDGE_DOMAIN: u32 = u32::MAX;
+
+flags! {
+    /// What a bridge domain does.
+    BdFlags {
+        /// Learns MAC addresses.
+        LEARN = 1,
+        /// Forwards.
+        FWD = 2,
+        /// Floods broadcast and multicast.
+        FLOOD = 4,
+        /// Floods what is for an unknown address.
+        UU_FLOOD = 8,
+        /// Answers ARP requests itself.
+        ARP_TERM = 16,
+        /// Sends ARP requests only to where unknown addresses go.
+        ARP_UFWD = 32,
+    }
+}
+
+open_enum! {
+    /// What a member is to its bridge domain.
+    L2PortType {
+        /// Any port.
+        Normal = 0,
+        /// The way to VPP's own layer 3. A bridge domain has one at most.
+        Bvi = 1,
+        /// Where frames for unknown addresses go instead of everywhere.
+        UuFwd = 2,
+    }
+}
+
+structure! {
+    /// A member of a bridge domain.
+    BridgeDomainSwIf {
+        /// Unused.
+        context: u32,
+        /// The interface.
+        sw_if_index: u32,
+        /// Members of one split horizon group other than 0 do not hear each other.
+        shg: u8,
+    }
+}
+
+requests! { BRIDGE_REQUESTS, None;
+    /// Like [`BridgeDomainAddDelV2`], where VPP cannot choose the id. For releases before 23.06.
+    BridgeDomainAddDel("bridge_domain_add_del", "600b7170") {
+        bd_id: u32,
+        flood: bool,
+        uu_flood: bool,
+        forward: bool,
+        learn: bool,
+        arp_term: bool,
+        arp_ufwd: bool,
+        /// In minutes; 0 for never.
+        mac_age: u8,
+        bd_tag: FixedText<64>,
+        is_add: bool,
+    } => BridgeDomainAddDelReply("e8d4e804") {}
+
+    /// Makes or removes a bridge domain. One that exists is not changed, one with members not removed.
+    BridgeDomainAddDelV2("bridge_domain_add_del_v2", "600b7170") {
+        /// 1 to 16777215, or [`NO_BRIDGE_DOMAIN`].
+        bd_id: u32,
+        flood: bool,
+        uu_flood: bool,
+        forward: bool,
+        learn: bool,
+        arp_term: bool,
+        arp_ufwd: bool,
+        /// In minutes; 0 for never.
+        mac_age: u8,
+        bd_tag: FixedText<64>,
+        is_add: bool,
+    } => BridgeDomainAddDelV2Reply("fcb1e980") {
+        bd_id: u32,
+    }
+
+    /// Sets or clears flags of a bridge domain.
+    BridgeFlags("bridge_flags", "1b0c5fbd") {
+        bd_id: u32,
+        is_set: bool,
+        flags: BdFlags,
+    } => BridgeFlagsReply("29b2a2b3") {
+        resulting_feature_bitmap: u32,
+    }
+
+    /// Sets how long a learnt address is kept unused.
+    BridgeDomainSetMacAge("bridge_domain_set_mac_age", "b537ad7b") {
+        bd_id: u32,
+        /// In minutes; 0 for ever.
+        mac_age: u8,
+    } => BridgeDomainSetMacAgeReply("e8d4e804") {}
+
+    /// Puts an interface into a bridge domain, or takes it out. It leaves the one that it was in.
+    ///
+    /// A bridge domain that does not exist is made without a word.
+    SwInterfaceSetL2Bridge("sw_interface_set_l2_bridge", "d0678b13") {
+        rx_sw_if_index: u32,
+        bd_id: u32,
+        port_type: L2PortType,
+        shg: u8,
+        enable: bool,
+    } => SwInterfaceSetL2BridgeReply("e8d4e804") {}
+}
+
+dumps! { BRIDGE_DUMPS, None;
+    /// Reads bridge domains.
+    BridgeDomainDump("bridge_domain_dump", "74396a43") {
+        /// [`NO_BRIDGE_DOMAIN`] for all.
+        bd_id: u32,
+        /// Only the one with this member, if it is not [`NO_INTERFACE`](super::NO_INTERFACE).
+        sw_if_index: u32,
+    } => BridgeDomainDetails("bridge_domain_details", "0fa506fd") {
+        bd_id: u32,
+        flood: bool,
+        uu_flood: bool,
+        forward: bool,
+        learn: bool,
+        arp_term: bool,
+        arp_ufwd: bool,
+        /// In minutes; 0 for never.
+        mac_age: u8,
+        bd_tag: FixedText<64>,
+        bvi_sw_if_index: u32,
+        uu_fwd_sw_if_index: u32,
+        sw_if_details: Vec<BridgeDomainSwIf>,
+    }
+}

@@ -1,0 +1,170 @@
+//! Interfaces of any kind (`interface.api`, and their VLAN tags from `l2.api`).
+
+use super::macros::{dumps, messages, requests};
+use crate::wire::{FixedText, Text, flags, open_enum};
+
+/// In a dump: all interfaces. Anywhere else: none.
+pub const NO_INTERFACE: u32 = u32::MAX;
+
+flags! {
+    /// The state of an interface.
+    IfStatusFlags {
+        /// Switched on.
+        ADMIN_UP = 1,
+        /// The other end is there: a memif or vhost-user interface is connected. Needs [`Self::ADMIN_UP`].
+        LINK_UP = 2,
+    }
+}
+
+open_enum! {
+    /// What an interface is.
+    IfType {
+        /// One of its own.
+        Hardware = 0,
+        /// A part of another.
+        Sub = 1,
+        /// Point to point.
+        P2p = 2,
+        /// A pipe.
+        Pipe = 3,
+    }
+}
+
+open_enum! {
+    /// What is done to the VLAN tags of what comes in. The opposite is done to what goes out.
+    VtrOp {
+        /// Nothing.
+        Disabled = 0,
+        /// A tag is added.
+        Push1 = 1,
+        /// Two tags are added.
+        Push2 = 2,
+        /// A tag is removed.
+        Pop1 = 3,
+        /// Two tags are removed.
+        Pop2 = 4,
+        /// A tag is replaced by one.
+        Translate11 = 5,
+        /// A tag is replaced by two.
+        Translate12 = 6,
+        /// Two tags are replaced by one.
+        Translate21 = 7,
+        /// Two tags are replaced by two.
+        Translate22 = 8,
+    }
+}
+
+messages! { INTERFACE_EVENTS, None;
+    /// An interface came, went or changed. Read it again: the flags are not its state.
+    ///
+    /// It may come between any two replies.
+    Client SwInterfaceEvent("sw_interface_event", "2d3d95a7") {
+        /// What the subscriber gave in [`WantInterfaceEvents`].
+        pid: u32,
+        sw_if_index: u32,
+        flags: IfStatusFlags,
+        deleted: bool,
+    }
+}
+
+requests! { INTERFACE_REQUESTS, None;
+    /// Subscribes to [`SwInterfaceEvent`], for as long as the connection lives.
+    WantInterfaceEvents("want_interface_events", "476f5a08") {
+        /// 1 to subscribe, 0 to end it.
+        enable_disable: u32,
+        pid: u32,
+    } => WantInterfaceEventsReply("e8d4e804") {}
+
+    /// Switches an interface on or off.
+    SwInterfaceSetFlags("sw_interface_set_flags", "f5aec1b8") {
+        sw_if_index: u32,
+        flags: IfStatusFlags,
+    } => SwInterfaceSetFlagsReply("e8d4e804") {}
+
+    /// Sets the MTU of the link, in bytes.
+    HwInterfaceSetMtu("hw_interface_set_mtu", "e6746899") {
+        sw_if_index: u32,
+        mtu: u16,
+    } => HwInterfaceSetMtuReply("e8d4e804") {}
+
+    /// Sets the MTUs of layer 3, in bytes.
+    SwInterfaceSetMtu("sw_interface_set_mtu", "5cbe85e5") {
+        sw_if_index: u32,
+        /// Layer 3 (if no other applies), IPv4, IPv6, MPLS.
+        mtu: [u32; 4],
+    } => SwInterfaceSetMtuReply("e8d4e804") {}
+
+    /// Writes on an interface whose it is.
+    SwInterfaceTagAddDel("sw_interface_tag_add_del", "426f8bc1") {
+        is_add: bool,
+        sw_if_index: u32,
+        tag: FixedText<64>,
+    } => SwInterfaceTagAddDelReply("e8d4e804") {}
+
+    /// Adds, removes or replaces VLAN tags.
+    L2InterfaceVlanTagRewrite("l2_interface_vlan_tag_rewrite", "62cc0bbc") {
+        sw_if_index: u32,
+        vtr_op: VtrOp,
+        /// Whether the first tag is of 802.1Q, not 802.1ad.
+        push_dot1q: u32,
+        tag1: u32,
+        tag2: u32,
+    } => L2InterfaceVlanTagRewriteReply("e8d4e804") {}
+
+    /// Makes an interface without a network behind it.
+    CreateLoopbackInstance("create_loopback_instance", "d36a3ee2") {
+        /// All zeros: VPP chooses one.
+        mac_address: [u8; 6],
+        is_specified: bool,
+        /// The number in its name, if `is_specified`.
+        user_instance: u32,
+    } => CreateLoopbackInstanceReply("5383d31f") {
+        sw_if_index: u32,
+    }
+
+    /// Removes what [`CreateLoopbackInstance`] made.
+    DeleteLoopback("delete_loopback", "f9e6675e") {
+        sw_if_index: u32,
+    } => DeleteLoopbackReply("e8d4e804") {}
+}
+
+dumps! { INTERFACE_DUMPS, None;
+    /// Reads interfaces.
+    SwInterfaceDump("sw_interface_dump", "aa610c27") {
+        /// [`NO_INTERFACE`] for all. VPP takes 0 for all as well, so `local0` cannot be read alone.
+        sw_if_index: u32,
+        name_filter_valid: bool,
+        /// A part of the names, if `name_filter_valid`.
+        name_filter: Text,
+    } => SwInterfaceDetails("sw_interface_details", "6c221fc7") {
+        sw_if_index: u32,
+        sup_sw_if_index: u32,
+        l2_address: [u8; 6],
+        flags: IfStatusFlags,
+        r#type: IfType,
+        link_duplex: u32,
+        /// In kbit/s.
+        link_speed: u32,
+        /// In bytes.
+        link_mtu: u16,
+        /// Layer 3 (if no other applies), IPv4, IPv6, MPLS; in bytes.
+        mtu: [u32; 4],
+        sub_id: u32,
+        sub_number_of_tags: u8,
+        sub_outer_vlan_id: u16,
+        sub_inner_vlan_id: u16,
+        sub_if_flags: u32,
+        vtr_op: VtrOp,
+        vtr_push_dot1q: u32,
+        vtr_tag1: u32,
+        vtr_tag2: u32,
+        outer_tag: u16,
+        b_dmac: [u8; 6],
+        b_smac: [u8; 6],
+        b_vlanid: u16,
+        i_sid: u32,
+        interface_name: FixedText<64>,
+        interface_dev_type: FixedText<64>,
+        tag: FixedText<64>,
+    }
+}

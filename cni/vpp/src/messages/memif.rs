@@ -1,0 +1,124 @@
+//! Shared memory interfaces (`memif.api`).
+
+use super::IfStatusFlags;
+use super::macros::{dumps, requests};
+use crate::wire::{FixedText, Secret, Text, open_enum};
+
+/// The plugin that has these messages.
+const PLUGIN: &str = "memif_plugin.so";
+
+open_enum! {
+    /// Which end of a memif this is.
+    MemifRole {
+        /// The server: it listens at the socket.
+        Master = 0,
+        /// The client: it connects, and owns the shared memory.
+        Slave = 1,
+    }
+}
+
+open_enum! {
+    /// What goes over a memif.
+    MemifMode {
+        /// Ethernet frames.
+        Ethernet = 0,
+        /// IP packets.
+        Ip = 1,
+        /// Packets to and from VPP itself.
+        PuntInject = 2,
+    }
+}
+
+requests! { MEMIF_REQUESTS, Some(PLUGIN);
+    /// Like [`MemifSocketFilenameAddDelV2`] with a bounded path. For releases before 23.06.
+    MemifSocketFilenameAddDel("memif_socket_filename_add_del", "a2ce1a10") {
+        is_add: bool,
+        socket_id: u32,
+        socket_filename: FixedText<108>,
+    } => MemifSocketFilenameAddDelReply("e8d4e804") {}
+
+    /// Gives a socket file a number, or takes the number back. No file is made yet.
+    MemifSocketFilenameAddDelV2("memif_socket_filename_add_del_v2", "34223bdf") {
+        is_add: bool,
+        /// `u32::MAX`: VPP chooses one. 0 is its own and cannot be changed.
+        socket_id: u32,
+        /// At most 106 bytes of `[A-Za-z0-9_./-]`, or `abstract:NAME[,netns_name=NETNS]`. VPP does not check it here.
+        socket_filename: Text,
+    } => MemifSocketFilenameAddDelV2Reply("9f29bdb9") {
+        socket_id: u32,
+    }
+
+    /// Like [`MemifCreateV2`] without `use_dma`. For releases before 23.06.
+    MemifCreate("memif_create", "b1b25061") {
+        role: MemifRole,
+        mode: MemifMode,
+        rx_queues: u8,
+        tx_queues: u8,
+        id: u32,
+        socket_id: u32,
+        ring_size: u32,
+        buffer_size: u16,
+        no_zero_copy: bool,
+        hw_addr: [u8; 6],
+        secret: Secret,
+    } => MemifCreateReply("5383d31f") {
+        /// Without meaning when refused.
+        sw_if_index: u32,
+    }
+
+    /// Makes a memif. A master's socket file appears with the first one on it.
+    MemifCreateV2("memif_create_v2", "8c7de5f7") {
+        role: MemifRole,
+        mode: MemifMode,
+        /// The slave's number counts. 0 is 1.
+        rx_queues: u8,
+        /// The slave's number counts. 0 is 1.
+        tx_queues: u8,
+        /// Its number on the socket.
+        id: u32,
+        socket_id: u32,
+        /// A power of two; 0 is 1024. VPP sets no upper limit.
+        ring_size: u32,
+        /// In bytes; 0 is 2048.
+        buffer_size: u16,
+        no_zero_copy: bool,
+        use_dma: bool,
+        /// All zeros: VPP chooses one.
+        hw_addr: [u8; 6],
+        secret: Secret,
+    } => MemifCreateV2Reply("5383d31f") {
+        /// Without meaning when refused.
+        sw_if_index: u32,
+    }
+
+    /// Removes a memif. The socket file stays.
+    MemifDelete("memif_delete", "f9e6675e") {
+        sw_if_index: u32,
+    } => MemifDeleteReply("e8d4e804") {}
+}
+
+dumps! { MEMIF_DUMPS, Some(PLUGIN);
+    /// Reads all memifs.
+    MemifDump("memif_dump", "51077d14") {} => MemifDetails("memif_details", "da34feb9") {
+        sw_if_index: u32,
+        hw_addr: [u8; 6],
+        id: u32,
+        role: MemifRole,
+        mode: MemifMode,
+        zero_copy: bool,
+        socket_id: u32,
+        /// What was asked for shows only while connected.
+        ring_size: u32,
+        /// What was asked for shows only while connected.
+        buffer_size: u16,
+        flags: IfStatusFlags,
+        if_name: FixedText<64>,
+    }
+
+    /// Reads the numbers of all socket files.
+    MemifSocketFilenameDump("memif_socket_filename_dump", "51077d14") {} =>
+    MemifSocketFilenameDetails("memif_socket_filename_details", "7ff326f7") {
+        socket_id: u32,
+        socket_filename: FixedText<108>,
+    }
+}

@@ -1,0 +1,165 @@
+use super::*;
+use crate::wire::{FixedText, Secret};
+use std::collections::BTreeMap;
+
+/// The least size of each message in bytes, id and envelope included, with the name and CRC of VPP 26.06.
+const SIZES: &[(&str, usize)] = &[
+    ("sockclnt_create_455fb9c4", 70),
+    ("sockclnt_create_reply_35166268", 20),
+    ("sockclnt_delete_8ac76db6", 14),
+    ("sockclnt_delete_reply_8f38b1ee", 10),
+    ("control_ping_51077d14", 10),
+    ("control_ping_reply_f6b0b8ca", 18),
+    ("show_version_51077d14", 10),
+    ("show_version_reply_c919bde1", 362),
+    ("cli_inband_f8377302", 14),
+    ("cli_inband_reply_05879051", 14),
+    ("sw_interface_event_2d3d95a7", 19),
+    ("want_interface_events_476f5a08", 18),
+    ("want_interface_events_reply_e8d4e804", 10),
+    ("sw_interface_set_flags_f5aec1b8", 18),
+    ("sw_interface_set_flags_reply_e8d4e804", 10),
+    ("hw_interface_set_mtu_e6746899", 16),
+    ("hw_interface_set_mtu_reply_e8d4e804", 10),
+    ("sw_interface_set_mtu_5cbe85e5", 30),
+    ("sw_interface_set_mtu_reply_e8d4e804", 10),
+    ("sw_interface_tag_add_del_426f8bc1", 79),
+    ("sw_interface_tag_add_del_reply_e8d4e804", 10),
+    ("l2_interface_vlan_tag_rewrite_62cc0bbc", 30),
+    ("l2_interface_vlan_tag_rewrite_reply_e8d4e804", 10),
+    ("create_loopback_instance_d36a3ee2", 21),
+    ("create_loopback_instance_reply_5383d31f", 14),
+    ("delete_loopback_f9e6675e", 14),
+    ("delete_loopback_reply_e8d4e804", 10),
+    ("sw_interface_dump_aa610c27", 19),
+    ("sw_interface_details_6c221fc7", 295),
+    ("bridge_domain_add_del_600b7170", 86),
+    ("bridge_domain_add_del_reply_e8d4e804", 10),
+    ("bridge_domain_add_del_v2_600b7170", 86),
+    ("bridge_domain_add_del_v2_reply_fcb1e980", 14),
+    ("bridge_flags_1b0c5fbd", 19),
+    ("bridge_flags_reply_29b2a2b3", 14),
+    ("bridge_domain_set_mac_age_b537ad7b", 15),
+    ("bridge_domain_set_mac_age_reply_e8d4e804", 10),
+    ("sw_interface_set_l2_bridge_d0678b13", 24),
+    ("sw_interface_set_l2_bridge_reply_e8d4e804", 10),
+    ("bridge_domain_dump_74396a43", 18),
+    ("bridge_domain_details_0fa506fd", 93),
+    ("memif_socket_filename_add_del_a2ce1a10", 123),
+    ("memif_socket_filename_add_del_reply_e8d4e804", 10),
+    ("memif_socket_filename_add_del_v2_34223bdf", 19),
+    ("memif_socket_filename_add_del_v2_reply_9f29bdb9", 14),
+    ("memif_create_b1b25061", 65),
+    ("memif_create_reply_5383d31f", 14),
+    ("memif_create_v2_8c7de5f7", 66),
+    ("memif_create_v2_reply_5383d31f", 14),
+    ("memif_delete_f9e6675e", 14),
+    ("memif_delete_reply_e8d4e804", 10),
+    ("memif_dump_51077d14", 10),
+    ("memif_details_da34feb9", 107),
+    ("memif_socket_filename_dump_51077d14", 10),
+    ("memif_socket_filename_details_7ff326f7", 118),
+    ("create_vhost_user_if_v2_dba1cc1d", 348),
+    ("create_vhost_user_if_v2_reply_5383d31f", 14),
+    ("delete_vhost_user_if_f9e6675e", 14),
+    ("delete_vhost_user_if_reply_e8d4e804", 10),
+    ("sw_interface_vhost_user_dump_f9e6675e", 14),
+    ("sw_interface_vhost_user_details_0cee1e53", 351),
+];
+
+fn header_size(descriptor: &Descriptor) -> usize {
+    match descriptor.header {
+        Header::ClientAndContext => 10,
+        Header::Context | Header::Client => 6,
+    }
+}
+
+#[test]
+fn every_message_has_the_crc_and_the_size_of_vpp() {
+    let expected: BTreeMap<&str, usize> = SIZES.iter().copied().collect();
+    let known: Vec<&str> = all().map(|descriptor| descriptor.name_crc).collect();
+    assert_eq!(known.len(), SIZES.len(), "a message without a size here, or one that is twice in the table");
+    for descriptor in all() {
+        let name = descriptor.name_crc;
+        let size = expected.get(name).unwrap_or_else(|| panic!("{name} has no size here"));
+        let fields = vec![0; size - header_size(descriptor)];
+        let recoded = (descriptor.recode)(&fields).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(recoded, fields, "{name}");
+        if let Some((_, shorter)) = fields.split_last() {
+            let error = (descriptor.recode)(shorter).expect_err(name);
+            assert!(error.needed > error.left, "{name}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn message_of_a_plugin_names_it() {
+    for descriptor in all() {
+        let expected = match descriptor.name {
+            name if name.contains("memif") => Some("memif_plugin.so"),
+            name if name.contains("vhost") => Some("vhost_plugin.so"),
+            _ => None,
+        };
+        assert_eq!(descriptor.plugin, expected, "{}", descriptor.name);
+    }
+    assert_eq!(MemifCreateV2Reply::name_crc(), "memif_create_v2_reply_5383d31f");
+}
+
+fn fields(message: &impl Message) -> Vec<u8> {
+    let mut writer = Writer::default();
+    message.encode(&mut writer);
+    writer.into_bytes()
+}
+
+/// The offsets are counted from the start of the message, as in VPP's own descriptions.
+#[test]
+fn fields_of_a_request_are_where_vpp_reads_them() {
+    let create = MemifCreateV2 {
+        role: MemifRole::Slave,
+        mode: MemifMode::Ip,
+        rx_queues: 3,
+        tx_queues: 4,
+        id: 5,
+        socket_id: 6,
+        ring_size: 1024,
+        buffer_size: 2048,
+        no_zero_copy: true,
+        use_dma: false,
+        hw_addr: [2, 0, 0, 0, 0, 9],
+        secret: Secret::new("s").expect("fits"),
+    };
+    let bytes = [vec![0; 10], fields(&create)].concat();
+    assert_eq!(bytes[10..20], [0, 0, 0, 1, 0, 0, 0, 1, 3, 4]);
+    assert_eq!(bytes[20..35], [0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 4, 0, 8, 0, 1]);
+    assert_eq!(bytes[35..44], [0, 2, 0, 0, 0, 0, 9, b's', 0]);
+    let v1 = MemifCreate { hw_addr: [2, 0, 0, 0, 0, 9], ..MemifCreate::default() };
+    assert_eq!([vec![0; 10], fields(&v1)].concat()[35..41], [2, 0, 0, 0, 0, 9]);
+}
+
+#[test]
+fn fields_of_details_are_where_vpp_writes_them() {
+    let details = SwInterfaceDetails {
+        sw_if_index: 1,
+        flags: IfStatusFlags::ADMIN_UP | IfStatusFlags::LINK_UP,
+        link_mtu: 9000,
+        vtr_op: VtrOp::Pop1,
+        interface_name: FixedText::new("memif1/0").expect("fits"),
+        tag: FixedText::new("mine").expect("fits"),
+        ..SwInterfaceDetails::default()
+    };
+    let bytes = [vec![0; 6], fields(&details)].concat();
+    assert_eq!((bytes[9], bytes[23], &bytes[36..38], bytes[70]), (1, 3, &9000_u16.to_be_bytes()[..], 3));
+    assert_eq!((&bytes[103..111], &bytes[231..235]), (&b"memif1/0"[..], &b"mine"[..]));
+    assert_eq!(SwInterfaceDetails::decode(&mut Reader::new(&bytes[6..])), Ok(details));
+}
+
+#[test]
+fn event_has_no_context() {
+    let bytes = [0, 9, 0, 0, 0, 1, 0, 0, 0, 77, 0, 0, 0, 5, 0, 0, 0, 2, 1];
+    let mut reader = Reader::new(&bytes);
+    let (id, envelope) = crate::wire::read_envelope(SwInterfaceEvent::HEADER, &mut reader).expect("an envelope");
+    assert_eq!((id, envelope.client_index), (9, 1));
+    let event = SwInterfaceEvent { pid: 77, sw_if_index: 5, flags: IfStatusFlags::LINK_UP, deleted: true };
+    assert_eq!(SwInterfaceEvent::decode(&mut reader), Ok(event));
+    assert_eq!(reader.left(), 0);
+}

@@ -1,0 +1,23 @@
+//! The binary API as it goes over the socket, without IO: bytes in, messages out, and the other way round.
+//!
+//! A stream is a row of frames: a header of 16 bytes (8 unused, the length of the message as u32, 4 unused) and the
+//! message. A message is its id (u16), an [`Envelope`] and its fields. All integers are big-endian and nothing is aligned.
+
+mod envelope;
+mod field;
+mod frame;
+mod macros;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod text;
+mod writer;
+
+pub use envelope::{Envelope, Header, message_id, read_envelope, write_frame, write_message};
+pub use field::Field;
+pub(crate) use field::decode_elements;
+pub use frame::{FrameDecoder, FrameError, MAX_MESSAGE};
+pub(crate) use macros::{flags, open_enum, structure};
+pub use reader::{DecodeError, Reader};
+pub use text::{FixedText, Secret, Text, TextError};
+pub use writer::Writer;

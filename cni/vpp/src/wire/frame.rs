@@ -1,0 +1,58 @@
+//! Cuts the stream into messages.
+
+/// The longest message that is read, in bytes. The longest that VPP sends at all is its table of messages, 91 kB.
+pub const MAX_MESSAGE: usize = 16 << 20;
+
+/// Bytes of the header of a frame.
+pub(super) const FRAME_HEADER: usize = 16;
+
+/// The stream is not one of VPP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// A length that no message of VPP has.
+    #[error("a message of {length} bytes was announced, more than any of VPP has; does something else listen there?")]
+    TooLong {
+        /// The announced length, in bytes.
+        length: u32,
+    },
+}
+
+/// Collects bytes as they come and gives out messages. It holds no more than was received.
+#[derive(Default)]
+#[expect(missing_debug_implementations, reason = "a message may hold a secret")]
+pub struct FrameDecoder {
+    buffer: Vec<u8>,
+    /// How much of the buffer was given out.
+    taken: usize,
+}
+
+impl FrameDecoder {
+    /// Adds bytes that were read.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        self.buffer.drain(..self.taken);
+        self.taken = 0;
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next message without its frame header, if it is here as a whole. Empty ones are left out, as VPP does.
+    ///
+    /// # Errors
+    /// The stream is not one of VPP. It stays so.
+    pub fn next_message(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
+        while let Some((header, rest)) = self.buffer.get(self.taken..).and_then(<[u8]>::split_first_chunk) {
+            let length = announced_length(header)?;
+            let Some(message) = rest.get(..length) else { return Ok(None) };
+            self.taken += FRAME_HEADER + length;
+            if length > 0 {
+                return Ok(Some(message.to_vec()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn announced_length(header: &[u8; FRAME_HEADER]) -> Result<usize, FrameError> {
+    let [_, _, _, _, _, _, _, _, length @ .., _, _, _, _] = *header;
+    let length = u32::from_be_bytes(length);
+    usize::try_from(length).ok().filter(|length| *length <= MAX_MESSAGE).ok_or(FrameError::TooLong { length })
+}

@@ -1,0 +1,144 @@
+//! A VPP that does what a test tells it: for faults that a real one does not show on demand.
+
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use tempfile::TempDir;
+use usnet_vpp::messages::{
+    ControlPing, ControlPingReply, MessageTable, MessageTableEntry, SOCKCLNT_CREATE_ID, SOCKCLNT_CREATE_REPLY_ID,
+    ShowVersion, ShowVersionReply, SockclntCreateReply, SockclntDelete, SockclntDeleteReply, WantInterfaceEvents,
+    WantInterfaceEventsReply, all,
+};
+use usnet_vpp::wire::{Envelope, FixedText, FrameDecoder, Header, Reader, read_envelope, write_message};
+use usnet_vpp::{Descriptor, Message};
+
+pub const PID: u32 = 42;
+const FIRST_ID: u16 = 100;
+const CLIENT: u32 = 0x8000_0001;
+
+/// A folder with a socket in it.
+pub struct Socket {
+    folder: TempDir,
+}
+
+impl Socket {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("folder") }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("api.sock")
+    }
+
+    pub fn listen(&self) -> UnixListener {
+        let _stale = std::fs::remove_file(self.path());
+        UnixListener::bind(self.path()).expect("bind")
+    }
+
+    /// Runs a script beside the test.
+    pub fn serve(&self, script: impl FnOnce(&UnixListener) + Send + 'static) -> JoinHandle<()> {
+        let listener = self.listen();
+        std::thread::spawn(move || script(&listener))
+    }
+}
+
+impl AsRef<Path> for Socket {
+    fn as_ref(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// A connection from VPP's side.
+pub struct Peer {
+    pub stream: UnixStream,
+    decoder: FrameDecoder,
+}
+
+impl Peer {
+    pub fn accept(listener: &UnixListener) -> Self {
+        Self { stream: listener.accept().expect("accept").0, decoder: FrameDecoder::default() }
+    }
+
+    /// Accepts and sends the table.
+    pub fn greet(listener: &UnixListener) -> Self {
+        let mut peer = Self::accept(listener);
+        assert_eq!(peer.next().expect("a client").0, SOCKCLNT_CREATE_ID);
+        peer.send(SOCKCLNT_CREATE_REPLY_ID, 0, &table());
+        peer
+    }
+
+    /// Greets, and answers what a session asks first.
+    pub fn greet_session(listener: &UnixListener) -> Self {
+        let mut peer = Self::greet(listener);
+        let ping = peer.expect::<ControlPing>();
+        peer.reply(ping, &ControlPingReply { vpe_pid: PID, ..ControlPingReply::default() });
+        let version = peer.expect::<ShowVersion>();
+        let release = FixedText::new("26.06-scripted").expect("fits");
+        peer.reply(version, &ShowVersionReply { version: release, ..ShowVersionReply::default() });
+        let events = peer.expect::<WantInterfaceEvents>();
+        peer.reply(events, &WantInterfaceEventsReply::default());
+        peer
+    }
+
+    /// The id and the context of the next message; nothing when the client is gone.
+    pub fn next(&mut self) -> Option<(u16, u32)> {
+        loop {
+            if let Some(message) = self.decoder.next_message().expect("frames") {
+                let header = if self.is_create(&message) { Header::Context } else { Header::ClientAndContext };
+                let (id, envelope) = read_envelope(header, &mut Reader::new(&message)).expect("an envelope");
+                return Some((id, envelope.context));
+            }
+            let mut buffer = [0; 4096];
+            let bytes = self.stream.read(&mut buffer).unwrap_or(0);
+            if bytes == 0 {
+                return None;
+            }
+            self.decoder.receive(buffer.get(..bytes).expect("read"));
+        }
+    }
+
+    fn is_create(&self, message: &[u8]) -> bool {
+        message.starts_with(&SOCKCLNT_CREATE_ID.to_be_bytes())
+    }
+
+    /// The client has to go in the way that a real VPP needs.
+    pub fn expect_goodbye(mut self) {
+        let context = self.expect::<SockclntDelete>();
+        self.reply(context, &SockclntDeleteReply { response: 1 });
+    }
+
+    /// The context of the next message, which has to be this one.
+    pub fn expect<M: Message>(&mut self) -> u32 {
+        let (found, context) = self.next().expect("a message");
+        assert_eq!(found, id::<M>(), "not {}", M::NAME);
+        context
+    }
+
+    pub fn reply<M: Message>(&mut self, context: u32, message: &M) {
+        self.send(id::<M>(), context, message);
+    }
+
+    fn send<M: Message>(&mut self, id: u16, context: u32, message: &M) {
+        let mut bytes = Vec::new();
+        write_message(&mut bytes, id, Envelope { client_index: CLIENT, context }, message);
+        // The client may have given up.
+        let _gone = self.stream.write_all(&bytes);
+    }
+}
+
+/// The table of a VPP that knows what we know.
+pub fn table() -> SockclntCreateReply {
+    let entry = |(index, descriptor): (u16, &Descriptor)| MessageTableEntry {
+        index,
+        name: FixedText::new(descriptor.name_crc).expect("at most 63 bytes"),
+    };
+    let entries = (FIRST_ID..).zip(all()).map(entry).collect();
+    SockclntCreateReply { response: 0, index: CLIENT, message_table: MessageTable(entries) }
+}
+
+/// The id that this VPP gives to a message: its place in our table.
+pub fn id<M: Message>() -> u16 {
+    let position = all().position(|descriptor| descriptor.name_crc == M::NAME_CRC).expect("in the table");
+    FIRST_ID + u16::try_from(position).expect("few")
+}

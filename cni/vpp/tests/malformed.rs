@@ -1,0 +1,160 @@
+//! A million malformed inputs for the decoders: no panic, and no more memory than the input allows.
+//!
+//! One test in this program, because the allocator counts for the whole process.
+#![expect(clippy::expect_used, clippy::print_stderr, reason = "a test fails by panicking, and shows the input")]
+
+use peak_alloc::PeakAlloc;
+use usnet_vpp::wire::{DecodeError, Envelope, FrameDecoder, Header, Reader, read_envelope, write_frame};
+use usnet_vpp::{Descriptor, messages};
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+const INPUTS: usize = 1_000_000;
+/// What a decoder may hold for each byte of input: a text with bad bytes grows threefold, and the frame, its copy and
+/// what is encoded again are there at once.
+const BYTES_PER_BYTE: usize = 8;
+/// What it may hold for any input.
+const BYTES_AT_LEAST: usize = 1024;
+
+/// Pseudo-random numbers, the same in each run (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.number() % u64::try_from(limit.max(1)).expect("64 bits")).expect("below a usize")
+    }
+
+    fn byte(&mut self) -> u8 {
+        self.number().to_le_bytes()[0]
+    }
+}
+
+/// A frame with a message whose id is its place in the table.
+struct Seed {
+    bytes: Vec<u8>,
+    descriptor: &'static Descriptor,
+}
+
+/// A valid frame of each message, once empty and once with texts and array elements.
+fn seeds() -> Vec<Seed> {
+    let mut seeds = Vec::new();
+    for descriptor in messages::all() {
+        let shortest = (0..1024).map(|size| vec![0; size]).find(|fields| (descriptor.recode)(fields).is_ok());
+        let shortest = shortest.expect("no message of ours has more than 1024 bytes");
+        // A length or a count is the last thing in the shortest form of a message that has one.
+        let mut longer = shortest.clone();
+        if let Some(last) = longer.last_mut() {
+            *last = 3;
+        }
+        longer.extend(b"abc".iter().cycle().take(300));
+        for fields in [shortest, longer] {
+            let mut bytes = Vec::new();
+            write_frame(&mut bytes, 1, descriptor.header, Envelope { client_index: 1, context: 2 }, &fields);
+            (descriptor.recode)(&fields).expect("a seed is well formed");
+            seeds.push(Seed { bytes, descriptor });
+        }
+    }
+    seeds
+}
+
+fn malform(random: &mut Random, seed: &Seed) -> Vec<u8> {
+    let mut bytes = seed.bytes.clone();
+    for _ in 0..=random.below(4) {
+        let at = random.below(bytes.len());
+        match random.below(6) {
+            0 => bytes.truncate(at),
+            1 => bytes.insert(at.min(bytes.len()), random.byte()),
+            2 => bytes.extend((0..random.below(64)).map(|_| random.byte())),
+            // The numbers that break arithmetic, where a length or a count may be.
+            3 => {
+                let extremes = [u32::MAX, u32::MAX - 1, 1 << 31, (1 << 31) - 1, 1 << 24, 1 << 16, 0, 1];
+                let number = extremes.get(random.below(extremes.len())).expect("in range").to_be_bytes();
+                bytes.iter_mut().skip(at).zip(number).for_each(|(byte, new)| *byte = new);
+            }
+            _ => {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = random.byte();
+                }
+            }
+        }
+    }
+    bytes
+}
+
+/// Mostly seeds that were changed, the frame's header included or not; some noise.
+fn input(random: &mut Random, seeds: &[Seed]) -> (Vec<u8>, &'static Descriptor) {
+    let seed = seeds.get(random.below(seeds.len())).expect("in range");
+    let bytes = match random.below(10) {
+        0 => (0..random.below(256)).map(|_| random.byte()).collect(),
+        1..=5 => {
+            // A good frame around a bad message, so that it reaches the message's decoder.
+            let message = malform(random, seed);
+            let fields = message.get(26..).unwrap_or_default();
+            let mut frame = Vec::new();
+            write_frame(&mut frame, 1, seed.descriptor.header, Envelope::default(), fields);
+            frame
+        }
+        _ => malform(random, seed),
+    };
+    (bytes, seed.descriptor)
+}
+
+/// Does what a client does with bytes that it read. Counts what was well formed all the same.
+fn decode(bytes: &[u8], pieces: usize, descriptor: &Descriptor) -> usize {
+    let mut decoder = FrameDecoder::default();
+    let mut well_formed = 0;
+    for piece in bytes.chunks(pieces) {
+        decoder.receive(piece);
+        while let Ok(Some(message)) = decoder.next_message() {
+            well_formed += usize::from(decode_message(descriptor.header, &message, descriptor).is_ok());
+        }
+    }
+    well_formed
+}
+
+fn decode_message(header: Header, message: &[u8], descriptor: &Descriptor) -> Result<(), DecodeError> {
+    let mut reader = Reader::new(message);
+    read_envelope(header, &mut reader)?;
+    let fields = reader.take(reader.left())?;
+    (descriptor.recode)(fields).map(drop)
+}
+
+/// Shows the input if its decoder panics.
+struct Shown<'input>(&'input [u8], &'static str);
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("as {}: {:02x?}", self.1, self.0);
+        }
+    }
+}
+
+#[test]
+fn a_million_malformed_inputs() {
+    let seeds = seeds();
+    let mut random = Random(7);
+    let mut well_formed = 0;
+    for _ in 0..INPUTS {
+        let (bytes, descriptor) = input(&mut random, &seeds);
+        let pieces = 1 + random.below(bytes.len());
+        let shown = Shown(&bytes, descriptor.name);
+        let before = MEMORY.current_usage();
+        MEMORY.reset_peak_usage();
+        well_formed += decode(&bytes, pieces, descriptor);
+        let used = MEMORY.peak_usage() - before;
+        assert!(used <= BYTES_AT_LEAST + BYTES_PER_BYTE * bytes.len(), "{used} bytes for {} of input", bytes.len());
+        drop(shown);
+    }
+    // Otherwise the inputs would be turned away at the door and prove nothing about the decoders behind it.
+    assert!(well_formed > INPUTS / 10, "only {well_formed} of {INPUTS} were decoded to their end");
+    assert!(well_formed < INPUTS * 9 / 10, "{well_formed} of {INPUTS} were not malformed");
+}

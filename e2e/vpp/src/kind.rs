@@ -1,0 +1,79 @@
+//! Which VPP a test runs on.
+
+use std::fmt;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Names the program of a real VPP.
+const PROGRAM_VARIABLE: &str = "USNET_VPP";
+
+/// Which VPP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The program itself.
+    Real,
+    /// The simulator in this crate.
+    Simulator,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self, program()) {
+            (Self::Real, Some(program)) => write!(formatter, "real, {}", program.display()),
+            (Self::Real, None) => formatter.write_str("real"),
+            (Self::Simulator, _) => formatter.write_str("simulator"),
+        }
+    }
+}
+
+impl Kind {
+    /// What a test can run on: the simulator, and a real VPP if `USNET_VPP` or `PATH` has one. The first call writes to
+    /// standard error which these are, so that a report of tests shows it.
+    #[must_use]
+    pub fn available() -> Vec<Self> {
+        static SHOWN: OnceLock<()> = OnceLock::new();
+        let program = program();
+        SHOWN.get_or_init(|| {
+            let shown = match &program {
+                Some(program) => format!("VPP tests run on the simulator and on {}\n", program.display()),
+                None => {
+                    format!("VPP tests run on the simulator alone: {PROGRAM_VARIABLE} is not set and PATH has no vpp\n")
+                }
+            };
+            // Not with eprintln!, whose text the test harness shows only for a test that fails.
+            let _shown = std::io::stderr().write_all(shown.as_bytes());
+        });
+        let real = program.map(|_| Self::Real);
+        [Self::Simulator].into_iter().chain(real).collect()
+    }
+
+    /// This kind if there is one. If not, a line on standard error says that a test is skipped, why, and how many were before.
+    #[must_use]
+    pub fn or_skip(self) -> Option<Self> {
+        static SKIPPED: AtomicUsize = AtomicUsize::new(0);
+        if Self::available().contains(&self) {
+            return Some(self);
+        }
+        let number = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
+        let text = format!("SKIPPED, number {number} of these tests: it needs a real VPP\n");
+        let _shown = std::io::stderr().write_all(text.as_bytes());
+        None
+    }
+
+    /// The real VPP if there is one.
+    #[must_use]
+    pub fn best() -> Self {
+        Self::available().pop().unwrap_or(Self::Simulator)
+    }
+}
+
+/// The program of the real VPP.
+pub(crate) fn program() -> Option<PathBuf> {
+    if let Some(program) = std::env::var_os(PROGRAM_VARIABLE) {
+        return Some(program.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join("vpp")).find(|program| program.is_file())
+}

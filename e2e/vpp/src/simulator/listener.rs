@@ -1,0 +1,75 @@
+//! The sockets at which VPP listens for peers. Nobody accepts: a peer's connection waits in the queue.
+
+use super::address::MemifAddress;
+use nix::sched::{CloneFlags, setns};
+use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, listen, socket};
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+
+/// How many connections wait, as in VPP.
+const QUEUE: i32 = 5;
+/// What VPP's file modes are with the usual umask: the group may connect to a memif.
+const MEMIF_MODE: u32 = 0o775;
+const VHOST_MODE: u32 = 0o755;
+/// `sun_path` without its closing zero.
+const PATH_MAX: usize = 107;
+
+/// Listens for the peers of memifs.
+pub(super) fn for_memif(address: &MemifAddress) -> io::Result<OwnedFd> {
+    match address {
+        MemifAddress::File(path) => {
+            remove_stale(path)?;
+            let listener = listen_at(&UnixAddr::new(path)?)?;
+            fs::set_permissions(path, Permissions::from_mode(MEMIF_MODE))?;
+            Ok(listener)
+        }
+        MemifAddress::Abstract { name, namespace: None } => listen_at(&UnixAddr::new_abstract(name.as_bytes())?),
+        MemifAddress::Abstract { name, namespace: Some(namespace) } => listen_in(namespace, name),
+    }
+}
+
+/// A socket file is removed if nobody listens there. Anything else is left, and in the way.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(file) if file.file_type().is_socket() => match UnixStream::connect(path) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
+            Err(error) => Err(error),
+            Ok(_) => Err(ErrorKind::AddrInUse.into()),
+        },
+        Ok(_) => Err(ErrorKind::AlreadyExists.into()),
+        // What cannot be looked at shows when it is bound.
+        Err(_) => Ok(()),
+    }
+}
+
+fn listen_at(address: &UnixAddr) -> io::Result<OwnedFd> {
+    let socket = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None)?;
+    bind(socket.as_raw_fd(), address)?;
+    listen(&socket, Backlog::new(QUEUE)?)?;
+    Ok(socket)
+}
+
+/// Listens in another network namespace. Only a thread of its own can go there and be forgotten.
+fn listen_in(namespace: &Path, name: &str) -> io::Result<OwnedFd> {
+    let namespace = File::open(namespace)?;
+    let address = UnixAddr::new_abstract(name.as_bytes())?;
+    let enter_and_listen = move || {
+        setns(namespace, CloneFlags::CLONE_NEWNET)?;
+        listen_at(&address)
+    };
+    std::thread::spawn(enter_and_listen).join().unwrap_or_else(|_| Err(ErrorKind::Other.into()))
+}
+
+/// Listens for the peer of a vhost-user interface. VPP removes whatever is at the path, and cuts the path afterwards.
+pub(super) fn for_vhost(path: &str) -> io::Result<UnixListener> {
+    let _may_be_none = fs::remove_file(path);
+    let end = path.floor_char_boundary(PATH_MAX);
+    let cut = path.get(..end).unwrap_or(path);
+    let listener = UnixListener::bind(cut)?;
+    fs::set_permissions(cut, Permissions::from_mode(VHOST_MODE))?;
+    Ok(listener)
+}

@@ -1,0 +1,69 @@
+//! Waiting for, accepting, reading and writing of all sockets. None of them blocks.
+
+use super::Server;
+use crate::simulator::client::Client;
+use crate::simulator::control::Controller;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+pub(super) const READ_SIZE: usize = 64 * 1024;
+
+/// Listens at a path. What is there is of one that ended.
+pub(super) fn listen(path: &Path) -> io::Result<UnixListener> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+impl Server {
+    /// Waits until a socket has something, unless messages are left from before.
+    pub(super) fn wait(&mut self) {
+        let is_left = !self.shared.faults().hang && self.clients.values().any(|client| client.has_messages());
+        let timeout = if is_left { PollTimeout::ZERO } else { PollTimeout::NONE };
+        let input = |socket| PollFd::new(socket, PollFlags::POLLIN);
+        let mut sockets = vec![input(self.woken.as_fd()), input(self.control.as_fd()), input(self.listener.as_fd())];
+        sockets.extend(self.controllers.iter().map(|controller| input(controller.stream.as_fd())));
+        sockets.extend(self.clients.values().filter_map(|client| {
+            let output = if client.has_to_write() { PollFlags::POLLOUT } else { PollFlags::empty() };
+            let input = if client.leaves { PollFlags::empty() } else { PollFlags::POLLIN };
+            // One that waits for nothing would be reported for ever because its peer is gone.
+            let wanted = input | output;
+            (!wanted.is_empty()).then(|| PollFd::new(client.stream.as_fd(), wanted))
+        }));
+        // An interrupted wait is one that ended early.
+        let _ready = poll(&mut sockets, timeout);
+        drop(sockets);
+        let _drained = self.woken.read(&mut self.buffer);
+    }
+
+    pub(super) fn accept(&mut self) {
+        while let Ok((stream, _)) = self.control.accept() {
+            self.controllers.extend(Controller::new(stream));
+        }
+        while let Ok((stream, _)) = self.listener.accept() {
+            if let Ok(client) = Client::new(stream) {
+                self.clients.insert(self.next_client, client);
+                self.next_client = self.next_client.wrapping_add(1);
+            }
+        }
+    }
+
+    pub(super) fn read(&mut self) {
+        self.controllers.retain_mut(Controller::read);
+        let buffer = &mut self.buffer;
+        self.clients.values_mut().for_each(|client| client.read(buffer));
+    }
+
+    pub(super) fn write(&mut self) {
+        let gone: Vec<u32> =
+            self.clients.iter_mut().filter_map(|(index, client)| (!client.write()).then_some(*index)).collect();
+        gone.into_iter().for_each(|client| self.disconnect(client));
+    }
+}

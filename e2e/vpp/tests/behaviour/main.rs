@@ -1,0 +1,129 @@
+//! How VPP behaves, on the simulator and, when there is one, on a real VPP: the same checks on both. What is not checked
+//! here the simulator may do otherwise.
+//!
+//! Where a check makes a real VPP crash, it says so: that is what VPP 26.06 does.
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod bridges;
+mod connection;
+mod events;
+mod faults;
+mod interfaces;
+mod memif;
+mod memif_sockets;
+mod miscount;
+mod program;
+mod raw;
+mod vhost;
+
+use std::path::PathBuf;
+use usnet_test_vpp::{Kind, Vpp};
+use usnet_vpp::blocking::Client;
+use usnet_vpp::messages::{
+    CreateLoopbackInstance, MemifCreateV2, MemifDelete, MemifDetails, MemifDump, MemifSocketFilenameAddDelV2,
+    NO_INTERFACE, SwInterfaceDetails, SwInterfaceDump,
+};
+use usnet_vpp::{Batch, Dump, Error, ReplyError, Request, ReturnCode};
+
+/// Runs a check on the simulator and, if there is one, on a real VPP, each new.
+fn on_each(check: impl Fn(&mut Fixture)) {
+    for kind in Kind::available() {
+        check(&mut Fixture::start(kind));
+    }
+}
+
+/// A VPP with a client of it.
+struct Fixture {
+    vpp: Vpp,
+    client: Client,
+}
+
+impl Fixture {
+    fn start(kind: Kind) -> Self {
+        Self::of(Vpp::start(kind).expect("start"))
+    }
+
+    fn of(vpp: Vpp) -> Self {
+        let client = vpp.client().expect("client");
+        Self { vpp, client }
+    }
+
+    /// A path in VPP's folder.
+    fn path(&self, name: &str) -> String {
+        self.vpp.folder().join(name).to_str().expect("UTF-8").to_owned()
+    }
+
+    fn exists(&self, name: &str) -> bool {
+        PathBuf::from(self.path(name)).exists()
+    }
+
+    /// Asks one thing.
+    fn ask<R: Request>(&mut self, request: R) -> Result<R::Reply, ReturnCode> {
+        self.try_ask(request).expect("an answer")
+    }
+
+    /// Asks one thing; an error when VPP does not answer.
+    fn try_ask<R: Request>(&mut self, request: R) -> Result<Result<R::Reply, ReturnCode>, Error> {
+        let mut batch = Batch::new();
+        let ticket = batch.request(request);
+        Ok(match self.client.send(&batch)?.reply(ticket) {
+            Ok(reply) => Ok(reply),
+            Err(ReplyError::Refused { code, .. }) => Err(code),
+            Err(other) => panic!("{other}"),
+        })
+    }
+
+    /// Asks what ends VPP.
+    fn ask_fatal(&mut self, request: impl Request) {
+        assert!(self.try_ask(request).is_err(), "it was answered");
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while self.vpp.is_running() {
+            assert!(std::time::Instant::now() < end, "it still runs");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
+    fn dump<D: Dump>(&mut self, dump: D) -> Vec<D::Details> {
+        let mut batch = Batch::new();
+        let ticket = batch.dump(dump);
+        self.client.send(&batch).expect("answers").details(ticket).expect("details")
+    }
+
+    fn interfaces(&mut self) -> Vec<SwInterfaceDetails> {
+        self.dump(SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() })
+    }
+
+    fn interface(&mut self, sw_if_index: u32) -> SwInterfaceDetails {
+        self.interfaces().into_iter().find(|found| found.sw_if_index == sw_if_index).expect("the interface")
+    }
+
+    fn memifs(&mut self) -> Vec<MemifDetails> {
+        self.dump(MemifDump {})
+    }
+
+    fn loopback(&mut self) -> u32 {
+        self.ask(CreateLoopbackInstance::default()).expect("loopback").sw_if_index
+    }
+
+    fn add_socket(&mut self, socket_id: u32, name: &str) -> Result<(), ReturnCode> {
+        let add = MemifSocketFilenameAddDelV2 { is_add: true, socket_id, socket_filename: name.into() };
+        self.ask(add).map(drop)
+    }
+
+    fn delete_socket(&mut self, socket_id: u32) -> Result<(), ReturnCode> {
+        self.ask(MemifSocketFilenameAddDelV2 { socket_id, ..MemifSocketFilenameAddDelV2::default() }).map(drop)
+    }
+
+    fn create_memif(&mut self, socket_id: u32, id: u32) -> Result<u32, ReturnCode> {
+        self.ask(memif(socket_id, id)).map(|reply| reply.sw_if_index)
+    }
+
+    fn delete_memif(&mut self, sw_if_index: u32) -> Result<(), ReturnCode> {
+        self.ask(MemifDelete { sw_if_index }).map(drop)
+    }
+}
+
+/// A memif as it is asked for.
+fn memif(socket_id: u32, id: u32) -> MemifCreateV2 {
+    MemifCreateV2 { socket_id, id, ..MemifCreateV2::default() }
+}
