@@ -21,7 +21,7 @@ lint:
 	if command -v cargo-deny >/dev/null; then cargo deny check; fi
 
 bench: setup
-	USNET_BINARIES=$$(e2e/build-static) cargo bench -p usnet-e2e --bench speed
+	e2e/bench $(PART)
 
 shell: setup
 	@cat e2e/shell.txt

@@ -1,6 +1,7 @@
 //! The conditions of all objects: their types, their reasons, and how a new set replaces an old one.
 //! Conventions: Kubernetes API conventions, and kstatus, by which GitOps tools judge health.
 
+use crate::Engine;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use std::fmt;
 
@@ -20,6 +21,16 @@ pub const STALLED: &str = "Stalled";
 pub const DELETION_BLOCKED: &str = "DeletionBlocked";
 /// Node: the agent is connected to Open vSwitch.
 pub const OVS_CONNECTED: &str = "OVSConnected";
+/// Node: the agent is connected to VPP.
+pub const VPP_CONNECTED: &str = "VPPConnected";
+
+/// The condition of a node that tells whether its agent is connected to this engine.
+pub const fn engine_connected(engine: Engine) -> &'static str {
+    match engine {
+        Engine::OpenVswitch => OVS_CONNECTED,
+        Engine::Vpp => VPP_CONNECTED,
+    }
+}
 
 /// Reasons, in CamelCase as Kubernetes asks.
 pub mod reason {
@@ -49,13 +60,13 @@ pub mod reason {
     pub const TERMINATING: &str = "Terminating";
     /// DeletionBlocked: pods still use the network.
     pub const IN_USE: &str = "InUse";
-    /// OVSConnected: the agent is connected.
+    /// OVSConnected, VPPConnected: the agent is connected.
     pub const CONNECTED: &str = "Connected";
-    /// OVSConnected: no Open vSwitch was ever reached on this node.
+    /// OVSConnected, VPPConnected: the engine was never reached on this node.
     pub const NEVER_SEEN: &str = "NeverSeen";
-    /// OVSConnected: the connection was lost.
+    /// OVSConnected, VPPConnected: the connection was lost.
     pub const DISCONNECTED: &str = "Disconnected";
-    /// A network on a node: somebody else made a bridge of that name.
+    /// A network on a node: somebody else made a bridge of that name, or a bridge domain of that id.
     pub const BRIDGE_EXISTS: &str = "BridgeExists";
     /// DeletionBlocked, and a network on a node: its bridge should go, and has ports that somebody else made.
     pub const FOREIGN_PORTS: &str = "ForeignPorts";

@@ -3,6 +3,7 @@
 //! Without the feature `api` only the words remain that all programs share (names, limits, engines, one network as a node should have it):
 //! the CNI plugin uses those and links nothing of Kubernetes.
 
+pub mod bridge_domain;
 pub mod limits;
 pub mod names;
 pub mod node_network;
@@ -26,9 +27,13 @@ mod schema;
 #[cfg(feature = "api")]
 pub mod validate;
 
-pub use limits::{Mtu, OutOfRange, Queues, VlanTag};
+pub use bridge_domain::{BridgeDomainId, InvalidBridgeDomainId};
+pub use limits::{InvalidRingSize, MacAge, Mtu, OutOfRange, Queues, RingSize, VlanTag};
 pub use names::{BridgeName, InvalidName, NetworkName};
-pub use node_network::{Bridge, Engine, NodeNetwork, Phase, Port, PortType, Vlan};
+pub use node_network::{
+    Bridge, Engine, MacLearning, Memif, MemifSecretKind, MemifSocketKind, NodeNetwork, Phase, Port, PortType,
+    SocketRole, VhostUser, Vlan,
+};
 
 #[cfg(feature = "api")]
 pub use definition::NetworkAttachmentDefinition;

@@ -1,7 +1,9 @@
 //! Numbers that cannot be wrong, and the limits that the CRD and Rust share.
 
+use crate::Engine;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// Why a number was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +71,91 @@ number!(
     Queues, "number of queues", 1, 128
 );
 
+number!(
+    /// How long a bridge remembers where a MAC address is, in seconds. Open vSwitch takes 15 to 3600; VPP counts whole minutes, up to 255.
+    MacAge, "age of MAC addresses", 15, 15_300
+);
+/// What Open vSwitch takes as the age of MAC addresses, in seconds.
+pub const MAC_AGE_OVS: RangeInclusive<u16> = 15..=3600;
+/// What VPP takes as the age of MAC addresses, in seconds: a minute to 255 of them. With 0 it would forget none.
+pub const MAC_AGE_VPP: RangeInclusive<u16> = 60..=15_300;
+
+impl MacAge {
+    /// Whether this engine takes it. VPP counts whole minutes.
+    pub fn fits(self, engine: Engine) -> bool {
+        let seconds = self.get();
+        match engine {
+            Engine::OpenVswitch => MAC_AGE_OVS.contains(&seconds),
+            Engine::Vpp => MAC_AGE_VPP.contains(&seconds) && seconds.is_multiple_of(*MAC_AGE_VPP.start()),
+        }
+    }
+}
+
+number!(
+    /// The limits of [`RingSize`]. VPP's API takes larger ones without a word; its command line does not.
+    RingSizeRange, "ring size", 2, 32_768
+);
+
+/// Why a ring size was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidRingSize {
+    /// Too small or too large.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
+    /// Not a power of two.
+    #[error("ring size {0} is not a power of two: use 2, 4, 8 and so on up to {max}", max = RingSize::MAXIMUM)]
+    NotPowerOfTwo(i64),
+}
+
+/// Descriptors of one ring of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub struct RingSize(RingSizeRange);
+
+impl RingSize {
+    /// The smallest value.
+    pub const MINIMUM: u16 = RingSizeRange::MINIMUM;
+    /// The largest value.
+    pub const MAXIMUM: u16 = RingSizeRange::MAXIMUM;
+
+    /// The number itself.
+    pub const fn get(self) -> u16 {
+        self.0.get()
+    }
+
+    /// Every one, from the smallest to the largest.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let sizes = std::iter::successors(Some(Self::MINIMUM), |size| size.checked_mul(2));
+        sizes.filter_map(|size| Self::try_from(i64::from(size)).ok())
+    }
+}
+
+impl TryFrom<i64> for RingSize {
+    type Error = InvalidRingSize;
+    fn try_from(value: i64) -> Result<Self, InvalidRingSize> {
+        let range = RingSizeRange::try_from(value)?;
+        if range.get().is_power_of_two() { Ok(Self(range)) } else { Err(InvalidRingSize::NotPowerOfTwo(value)) }
+    }
+}
+
+impl From<RingSize> for i64 {
+    fn from(size: RingSize) -> Self {
+        size.0.into()
+    }
+}
+
+impl Default for RingSize {
+    fn default() -> Self {
+        Self(RingSizeRange(1024))
+    }
+}
+
+impl Default for MacAge {
+    fn default() -> Self {
+        Self(300)
+    }
+}
+
 impl Default for Mtu {
     fn default() -> Self {
         Self(1500)
@@ -91,6 +178,14 @@ mod tests {
         assert_eq!(Mtu::try_from(9702).map(Mtu::get), Ok(9702));
         assert!(Mtu::try_from(575).is_err() && Mtu::try_from(9703).is_err());
         assert!(VlanTag::try_from(0).is_err() && VlanTag::try_from(4095).is_err() && VlanTag::try_from(4094).is_ok());
+    }
+
+    #[test]
+    fn ring_sizes_are_powers_of_two() {
+        assert!([2, 1024, 32_768].into_iter().all(|size| RingSize::try_from(size).is_ok()));
+        for bad in [0, 1, 3, 1000, 32_767, 65_536, -2] {
+            assert!(RingSize::try_from(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Names that cannot be wrong: each is checked once, where it enters.
 
+use crate::BridgeDomainId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -12,6 +13,9 @@ pub const BRIDGE_NAME_MAX: usize = 15;
 pub const BRIDGE_NAME_PATTERN: &str = "^[a-zA-Z0-9_][a-zA-Z0-9_.-]*$";
 /// Names that Open vSwitch or Linux keep for themselves.
 pub const RESERVED_BRIDGE_NAMES: [&str; 4] = ["all", "default", "lo", "ovs-netdev"];
+
+/// Longest name of a network with VPP, in bytes: VPP keeps 63 for the tag of a bridge domain, and our mark is in front of the name.
+pub const VPP_NETWORK_NAME_MAX: usize = 57;
 
 /// Why a name was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +30,11 @@ pub enum InvalidName {
         "bridge name {0:?} cannot be used: use 1 to {BRIDGE_NAME_MAX} letters, digits, '_', '.' and '-', starting with a letter, a digit or '_'"
     )]
     Bridge(String),
+    /// The name of a network does not fit into the tag of a bridge domain.
+    #[error(
+        "network name {0:?} is too long for VPP, which keeps it in the tag of a bridge domain: use at most {VPP_NETWORK_NAME_MAX} characters"
+    )]
+    VppNetwork(String),
     /// The name of a bridge belongs to somebody else.
     #[error("bridge name {0:?} is reserved by Open vSwitch or Linux: choose another")]
     ReservedBridge(String),
@@ -62,6 +71,12 @@ impl BridgeName {
         }
         let start: String = network.as_str().chars().take(5).collect();
         Self(format!("br-{start}-{:06x}", fnv1a(network.as_str().as_bytes()) & 0xff_ffff))
+    }
+}
+
+impl From<BridgeDomainId> for BridgeName {
+    fn from(id: BridgeDomainId) -> Self {
+        Self(id.to_string())
     }
 }
 

@@ -1,8 +1,14 @@
 //! `UserspaceNetwork`: the object that people write. One network is one layer-2 segment: a bridge on each of its nodes, and who may use it.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
+mod bridge;
+mod port;
+
+pub use bridge::BridgeSpec;
+pub use port::{PortSpec, VlanMode, VlanSpec};
+
 use crate::ipam::IpamSpec;
-use crate::{Engine, Mtu, PortType, Queues, rules, schema};
+use crate::{Engine, rules, schema};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -26,17 +32,29 @@ pub const FAILURES_MAX: usize = 10;
     derive = "PartialEq",
     doc = "A network for DPDK programs: a bridge of a userspace switch on each node, and who may attach to it.",
     validation = rules::network_name(),
+    validation = rules::engines::vpp_network_name(),
     printcolumn(name = "Engine", type_ = "string", json_path = ".spec.engine"),
     printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status"),
     printcolumn(name = "Nodes", type_ = "string", json_path = ".status.nodes.summary", description = "programmed/selected"),
     printcolumn(name = "Pods", type_ = "integer", json_path = ".status.attachments", description = "attached interfaces of pods"),
+    printcolumn(name = "Connected", type_ = "integer", json_path = ".status.connected", description = "attached interfaces whose program is connected to the engine", priority = 1),
     printcolumn(name = "Reason", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].reason"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(name = "Message", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].message", priority = 1)
 )]
 #[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = rules::engines::bridge_name_with_vpp(),
+    validation = rules::engines::bridge_id_with_ovs(),
+    validation = rules::engines::mac_age_with_ovs(),
+    validation = rules::engines::mac_age_with_vpp(),
+    validation = rules::engines::memif_with_ovs(),
+    validation = rules::engines::memif_with_its_type(),
+    validation = rules::engines::vhost_user_with_its_type(),
+    validation = rules::engines::engine_role_with_ovs()
+)]
 pub struct UserspaceNetworkSpec {
-    /// The software switch that carries the network. It cannot change.
+    /// The software switch that carries the network: OVS (Open vSwitch with its userspace datapath) or VPP (fd.io). It cannot change.
     #[x_kube(validation = rules::engine_immutable())]
     pub engine: Engine,
     /// Namespaces whose pods may attach, and that get a NetworkAttachmentDefinition of the network's name; {} means all.
@@ -59,76 +77,6 @@ pub struct UserspaceNetworkSpec {
     pub ipam: Option<IpamSpec>,
 }
 
-/// The bridge of a network on each node.
-#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
-#[serde(rename_all = "camelCase")]
-#[x_kube(validation = rules::bridge_name_immutable())]
-pub struct BridgeSpec {
-    /// Its name in the engine; default br- and the network's name. It cannot change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 63))]
-    #[x_kube(validation = rules::bridge_name(), validation = rules::bridge_name_not_reserved())]
-    pub name: Option<String>,
-    /// Its MTU in bytes, and that of every port on it.
-    #[serde(default = "default_mtu")]
-    #[x_kube(validation = rules::mtu())]
-    pub mtu: i64,
-}
-
-/// What every port of a network starts from.
-#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
-#[serde(rename_all = "camelCase")]
-pub struct PortSpec {
-    /// How a pod's interface meets the engine.
-    #[serde(rename = "type", default)]
-    pub port_type: PortType,
-    /// Queue pairs, told to the pod's program.
-    #[serde(default = "default_queues")]
-    #[x_kube(validation = rules::queues())]
-    pub queues: i64,
-    /// The VLAN of the ports; default untagged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vlan: Option<VlanSpec>,
-}
-
-/// The VLAN of a port.
-#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
-#[serde(rename_all = "camelCase")]
-pub struct VlanSpec {
-    /// How frames are tagged. Access: untagged at the pod, in one VLAN on the bridge.
-    pub mode: VlanMode,
-    /// The VLAN.
-    #[x_kube(validation = rules::vlan_tag())]
-    pub tag: i64,
-}
-
-/// How the frames of a port are tagged.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VlanMode {
-    /// Untagged at the pod, in one VLAN on the bridge.
-    Access,
-}
-
-fn default_mtu() -> i64 {
-    Mtu::default().into()
-}
-
-fn default_queues() -> i64 {
-    Queues::default().into()
-}
-
-impl Default for BridgeSpec {
-    fn default() -> Self {
-        Self { name: None, mtu: default_mtu() }
-    }
-}
-
-impl Default for PortSpec {
-    fn default() -> Self {
-        Self { port_type: PortType::default(), queues: default_queues(), vlan: None }
-    }
-}
-
 /// What the controller found.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -146,6 +94,9 @@ pub struct UserspaceNetworkStatus {
     /// Attached interfaces of pods, on all nodes.
     #[serde(default)]
     pub attachments: i64,
+    /// Those of them whose program in the pod is connected to the engine.
+    #[serde(default)]
+    pub connected: i64,
     /// Nodes that failed, at most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["node".into()]))]

@@ -1,6 +1,6 @@
 //! One network as one node should have it: what the controller compiles, the agent programs and the plugin attaches to.
 
-use crate::{BridgeName, Mtu, NetworkName, Queues, VlanTag};
+use crate::{BridgeDomainId, BridgeName, MacAge, Mtu, NetworkName, Queues, RingSize, VlanTag};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,12 +12,37 @@ pub enum Engine {
     /// Open vSwitch with its userspace (netdev) datapath.
     #[serde(rename = "OVS")]
     OpenVswitch,
+    /// VPP (fd.io).
+    #[serde(rename = "VPP")]
+    Vpp,
+}
+
+impl Engine {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::OpenVswitch, Self::Vpp];
+
+    /// The bridge of a network that names none.
+    pub fn default_bridge(self, network: &NetworkName) -> BridgeName {
+        match self {
+            Self::OpenVswitch => BridgeName::default_for(network),
+            Self::Vpp => BridgeDomainId::default_for(network).into(),
+        }
+    }
+
+    /// The type of the ports of a network that names none: what most programs for this engine speak.
+    pub const fn default_port_type(self) -> PortType {
+        match self {
+            Self::OpenVswitch => PortType::VhostUser,
+            Self::Vpp => PortType::Memif,
+        }
+    }
 }
 
 impl fmt::Display for Engine {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OpenVswitch => formatter.write_str("Open vSwitch"),
+            Self::Vpp => formatter.write_str("VPP"),
         }
     }
 }
@@ -26,9 +51,77 @@ impl fmt::Display for Engine {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 pub enum PortType {
-    /// A vhost-user socket that the pod's program listens on and the engine connects to.
+    /// A vhost-user socket; who listens on it is [`VhostUser::engine_role`].
     #[default]
     VhostUser,
+    /// A memif socket that VPP listens on and the pod's program connects to.
+    Memif,
+}
+
+/// Which end of a socket listens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum SocketRole {
+    /// It connects, and connects again when the other end comes back.
+    #[default]
+    Client,
+    /// It makes the socket and listens.
+    Server,
+}
+
+/// Ports of the type vhost-user.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct VhostUser {
+    /// Client (the default): the pod's program listens and the engine connects. Server: the other way round, with VPP only.
+    pub engine_role: SocketRole,
+}
+
+/// Where a pod finds the socket of its memif.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum MemifSocketKind {
+    /// A file in the pod's `usnet` volume.
+    #[default]
+    Volume,
+    /// An abstract socket in the pod's network namespace, named like the interface. It needs no volume.
+    Abstract,
+}
+
+/// Whether a memif asks its peer for a secret.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum MemifSecretKind {
+    /// No secret: the socket is the pod's own, and most programs bring none.
+    #[default]
+    None,
+    /// A new one for each attachment, in the description that the pod finds in its volume.
+    Generated,
+}
+
+/// Ports of the type memif.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Memif {
+    /// Where the socket is. Volume (the default): a file in the pod's `usnet` volume. Abstract: in the pod's network namespace, named like the
+    /// interface, which needs no volume.
+    pub socket: MemifSocketKind,
+    /// Whether the pod's program has to know a secret. None (the default): the socket is the pod's own, and most programs bring none. Generated: a
+    /// new one for each attachment, in the description that the pod finds in its volume; only with the socket Volume.
+    pub secret: MemifSecretKind,
+}
+
+/// Whether a bridge learns where MAC addresses are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum MacLearning {
+    /// It does.
+    #[default]
+    Enabled,
+    /// It does not: each frame goes to every port.
+    Disabled,
 }
 
 /// The bridge of a network on a node.
@@ -36,10 +129,23 @@ pub enum PortType {
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Bridge {
-    /// Its name in the engine.
+    /// Its name in the engine; with VPP the digits of the bridge domain's id.
     pub name: BridgeName,
     /// Its MTU in bytes, and that of every port on it.
     pub mtu: Mtu,
+    /// Whether it learns where MAC addresses are.
+    #[serde(default)]
+    pub mac_learning: MacLearning,
+    /// How long it remembers them, in seconds.
+    #[serde(default)]
+    pub mac_age_seconds: MacAge,
+}
+
+impl Bridge {
+    /// A bridge with the usual settings.
+    pub fn named(name: BridgeName) -> Self {
+        Self { name, mtu: Mtu::default(), mac_learning: MacLearning::default(), mac_age_seconds: MacAge::default() }
+    }
 }
 
 /// How the frames of a port are tagged.
@@ -63,9 +169,18 @@ pub struct Port {
     pub port_type: PortType,
     /// Queue pairs, told to the pod's program.
     pub queues: Queues,
+    /// Descriptors of each ring, told to the pod's program.
+    #[serde(default)]
+    pub ring_size: RingSize,
     /// The VLAN; none means untagged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<Vlan>,
+    /// With the type memif.
+    #[serde(default)]
+    pub memif: Memif,
+    /// With the type vhost-user.
+    #[serde(default)]
+    pub vhost_user: VhostUser,
 }
 
 /// Whether pods may still join a network.

@@ -32,6 +32,7 @@ pub const PODS_MAX: usize = 10;
         description = "programmed/desired"
     ),
     printcolumn(name = "OVS", type_ = "string", json_path = ".status.conditions[?(@.type==\"OVSConnected\")].status"),
+    printcolumn(name = "VPP", type_ = "string", json_path = ".status.conditions[?(@.type==\"VPPConnected\")].status"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
         name = "Message",
@@ -55,7 +56,7 @@ pub struct UserspaceNodeStateStatus {
     /// The generation of the spec that this status speaks of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Ready and OVSConnected.
+    /// Ready, OVSConnected, VPPConnected.
     #[serde(default)]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
@@ -91,6 +92,9 @@ pub struct NetworkReport {
     /// Attached interfaces of pods.
     #[serde(default)]
     pub attachments: i64,
+    /// Those of them whose program in the pod is connected to the engine.
+    #[serde(default)]
+    pub connected: i64,
     /// Who they are, as namespace/name; at most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pods: Vec<String>,

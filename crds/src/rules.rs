@@ -1,15 +1,18 @@
 //! The rules of `UserspaceNetwork` in CEL, the language that the API server runs. `validate` holds the same rules in Rust;
 //! both take their limits from `limits` and `names`, and one table of cases tests both.
 
+pub(crate) mod engines;
+
 use crate::names::{BRIDGE_NAME_MAX, BRIDGE_NAME_PATTERN, NETWORK_NAME_MAX, RESERVED_BRIDGE_NAMES};
-use crate::{Mtu, Queues, VlanTag};
+use crate::{BridgeDomainId, Mtu, Queues, RingSize, VlanTag};
 use kube::core::{Message, Rule};
+use std::fmt::Display;
 
 fn rule(expression: impl Into<String>, message: impl Into<String>) -> Rule {
     Rule::new(expression).message(Message::Message(message.into()))
 }
 
-fn range(what: &str, minimum: u16, maximum: u16) -> Rule {
+fn range(what: &str, minimum: impl Display, maximum: impl Display) -> Rule {
     rule(
         format!("self >= {minimum} && self <= {maximum}"),
         format!("{what} is out of range: use {minimum} to {maximum}"),
@@ -29,10 +32,11 @@ pub(crate) fn engine_immutable() -> Rule {
     rule("self == oldSelf", "engine cannot change: make a new network and move the pods to it")
 }
 
-pub(crate) fn bridge_name_immutable() -> Rule {
+/// `field` of `object`, once chosen, is chosen for ever; so is to leave it out.
+pub(crate) fn immutable(object: &str, field: &str) -> Rule {
     rule(
-        "has(self.name) == has(oldSelf.name) && (!has(self.name) || self.name == oldSelf.name)",
-        "bridge.name cannot be changed, added or removed: make a new network and move the pods to it",
+        format!("has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})"),
+        format!("{object}.{field} cannot be changed, added or removed: make a new network and move the pods to it"),
     )
 }
 
@@ -54,6 +58,20 @@ pub(crate) fn mtu() -> Rule {
 
 pub(crate) fn queues() -> Rule {
     range("number of queues", Queues::MINIMUM, Queues::MAXIMUM)
+}
+
+pub(crate) fn bridge_domain_id() -> Rule {
+    range("bridge domain id", BridgeDomainId::MINIMUM, BridgeDomainId::MAXIMUM)
+}
+
+/// CEL has no operators for bits; there are few enough powers of two to name them all.
+pub(crate) fn ring_size() -> Rule {
+    let sizes: Vec<String> = RingSize::all().map(|size| i64::from(size).to_string()).collect();
+    let (minimum, maximum) = (RingSize::MINIMUM, RingSize::MAXIMUM);
+    rule(
+        format!("self in [{}]", sizes.join(", ")),
+        format!("not a ring size: use a power of two from {minimum} to {maximum}"),
+    )
 }
 
 pub(crate) fn vlan_tag() -> Rule {

@@ -1,6 +1,6 @@
 //! JSON schemas of the types that are written by hand, so that the API server keeps and checks every field of them.
 
-use crate::{BridgeName, Mtu, NetworkName, Queues, Vlan, VlanTag};
+use crate::{BridgeName, MacAge, Mtu, NetworkName, Queues, RingSize, Vlan, VlanTag};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ macro_rules! number_schema {
         }
     )*};
 }
-number_schema!(Mtu, Queues, VlanTag);
+number_schema!(MacAge, Mtu, Queues, RingSize, VlanTag);
 
 macro_rules! text_schema {
     ($($name:ident: $maximum:expr),*) => {$(

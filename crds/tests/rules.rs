@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
-use kube::core::cel::Validator;
+mod support;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
+use support::refused_by_cel;
 use usnet_crds::UserspaceNetwork;
-use usnet_crds::manifests::definitions;
 use usnet_crds::validate::validate;
 
 #[derive(Deserialize)]
@@ -32,10 +33,26 @@ fn any_name() -> String {
 }
 
 impl Case {
-    fn network(&self, spec: &Value) -> Result<UserspaceNetwork, serde_json::Error> {
-        serde_json::from_value(json!({
+    fn object(&self, spec: &Value) -> Value {
+        json!({
             "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "metadata": {"name": self.name}, "spec": spec,
-        }))
+        })
+    }
+
+    fn network(&self) -> Result<UserspaceNetwork, serde_json::Error> {
+        serde_json::from_value(self.object(&self.spec))
+    }
+
+    fn refused_by_cel(&self) -> Vec<String> {
+        let old = self.old.as_ref().map(|old| self.object(old));
+        refused_by_cel(&self.object(&self.spec), old.as_ref())
+    }
+
+    fn refused_by_rust(&self) -> Vec<String> {
+        match validate(&self.network().unwrap()) {
+            Ok(_) => Vec::new(),
+            Err(invalid) => invalid.problems.into_iter().map(|problem| problem.field).collect(),
+        }
     }
 }
 
@@ -44,31 +61,11 @@ fn cases(by: Option<&By>) -> Vec<Case> {
     all.into_iter().filter(|case| case.by.as_ref() == by).collect()
 }
 
-/// The fields that the rules in CEL refuse.
-fn refused_by_cel(case: &Case) -> Vec<String> {
-    let definition = definitions().unwrap().remove(0);
-    let schema = definition.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap().clone();
-    // Through the Rust type and back: as the API server does, that fills in the defaults.
-    let filled = |spec: &Value| serde_json::to_value(case.network(spec).unwrap()).unwrap();
-    let old = case.old.as_ref().map(filled);
-    match Validator::new().validate(&schema, &filled(&case.spec), old.as_ref()) {
-        Ok(()) => Vec::new(),
-        Err(errors) => errors.into_iter().map(|error| error.field_path.trim_start_matches('.').to_owned()).collect(),
-    }
-}
-
-fn refused_by_rust(case: &Case) -> Vec<String> {
-    match validate(&case.network(&case.spec).unwrap()) {
-        Ok(_) => Vec::new(),
-        Err(invalid) => invalid.problems.into_iter().map(|problem| problem.field).collect(),
-    }
-}
-
 #[test]
 fn what_is_right_is_accepted_by_both() {
     for case in cases(None) {
-        assert_eq!(refused_by_cel(&case), Vec::<String>::new(), "{}", case.case);
-        assert_eq!(refused_by_rust(&case), Vec::<String>::new(), "{}", case.case);
+        assert_eq!(case.refused_by_cel(), Vec::<String>::new(), "{}", case.case);
+        assert_eq!(case.refused_by_rust(), Vec::<String>::new(), "{}", case.case);
     }
 }
 
@@ -76,12 +73,12 @@ fn what_is_right_is_accepted_by_both() {
 fn what_breaks_a_rule_is_refused_by_both_with_the_field() {
     for case in cases(Some(&By::Rule)) {
         let field = case.refused.clone().unwrap();
-        let by_cel = refused_by_cel(&case);
+        let by_cel = case.refused_by_cel();
         // A rule about metadata can only stand at the root of the object, and so has no path.
         let expected = if field == "metadata.name" { "" } else { &field };
         assert_eq!(by_cel, [expected], "{}", case.case);
         if case.old.is_none() {
-            let by_rust = refused_by_rust(&case);
+            let by_rust = case.refused_by_rust();
             assert!(by_rust.len() == 1 && by_rust[0].starts_with(&field), "{}: {by_rust:?}", case.case);
         }
     }
@@ -90,7 +87,7 @@ fn what_breaks_a_rule_is_refused_by_both_with_the_field() {
 #[test]
 fn what_has_a_wrong_shape_cannot_be_read() {
     for case in cases(Some(&By::Schema)) {
-        assert!(case.network(&case.spec).is_err(), "{}", case.case);
+        assert!(case.network().is_err(), "{}", case.case);
     }
 }
 

@@ -4,10 +4,13 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
+use crate::engines::Engines;
+
 /// Runs a command in a Kubernetes cluster of its own, in namespaces of this machine, and ends the cluster with it.
 ///
 /// COMMAND finds kubectl, `on-node NODE COMMAND...` and `component stop|start NAME [NODE]` on its PATH, and KUBECONFIG and
-/// USNET_WORLD (the world's folder) in its environment. The exit status is that of COMMAND, or 125 when the world did not
+/// USNET_WORLD (the world's folder) in its environment; with a VPP, USNET_WORLD_VPP says whether it is `real` or the
+/// `simulator`. The exit status is that of COMMAND, or 125 when the world did not
 /// start. On failure the logs are kept in e2e/world.failed/.
 #[derive(Debug, Parser)]
 #[command(name = "world")]
@@ -15,6 +18,10 @@ pub struct Arguments {
     /// Number of nodes: node-a, node-b and so on.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=26))]
     pub nodes: u8,
+
+    /// What forwards packets on each node.
+    #[arg(long, value_enum, default_value_t = Engines::Both)]
+    pub engine: Engines,
 
     /// Leave out usnet: the cluster alone.
     #[arg(long)]

@@ -27,6 +27,7 @@ use crate::pod_network::{self, PodNetworkError};
 use crate::progress;
 use crate::settings::{Settings, SettingsError};
 use crate::user_command::{self, UserCommandError};
+use crate::vpp::VppError;
 
 /// The hidden subcommand that [`run`] is for.
 pub const ROLE: &str = "internal-director";
@@ -58,6 +59,8 @@ pub enum DirectorError {
     Kubelet(#[from] KubeletError),
     #[error("cannot set up Open vSwitch")]
     OpenVSwitch(#[from] OpenVSwitchError),
+    #[error("cannot set up VPP")]
+    Vpp(#[from] VppError),
     #[error("cannot set up the network of pods")]
     PodNetwork(#[from] PodNetworkError),
     #[error(transparent)]
@@ -116,7 +119,7 @@ fn start_all(start: &Start, control_plane: &ControlPlane) -> Result<Vec<Node>, D
     thread::scope(|scope| {
         let api = scope.spawn(|| start_api(start, control_plane));
         let (nodes, archives) = start_nodes(start)?;
-        progress::say(&start.settings, "the nodes have containerd and Open vSwitch");
+        say_engines(&start.settings, &nodes)?;
         thread::scope(|scope| {
             let imports: Vec<_> = nodes
                 .iter()
@@ -134,6 +137,14 @@ fn start_all(start: &Start, control_plane: &ControlPlane) -> Result<Vec<Node>, D
         wait_for_pods(start)?;
         Ok(nodes)
     })
+}
+
+fn say_engines(settings: &Settings, nodes: &[Node]) -> Result<(), DirectorError> {
+    progress::say(settings, &format!("the nodes have containerd, {}", settings.engines.names()));
+    if let (Some(vpp), Some(node)) = (&settings.vpp, nodes.first()) {
+        progress::say(settings, &vpp.describe(node)?);
+    }
+    Ok(())
 }
 
 /// The nodes with what they need before the API server, and the archives of the images that they need after it.

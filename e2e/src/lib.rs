@@ -1,4 +1,4 @@
-//! A world: a whole Kubernetes cluster with Open vSwitch in one process tree, in namespaces of its own.
+//! A world: a whole Kubernetes cluster with Open vSwitch and VPP in one process tree, in namespaces of its own.
 //!
 //! ```text
 //! outer       what the caller started; outside of the namespaces          outer.rs
@@ -7,7 +7,7 @@
 //!    └─ director  starts everything, then the user's command              director.rs
 //!       ├─ etcd, kube-apiserver, ...                                      control_plane.rs
 //!       └─ a holder for each node's namespaces                            node.rs
-//!          └─ containerd, kubelet, Open vSwitch                           node_programs.rs
+//!          └─ containerd, kubelet, Open vSwitch, VPP                      node_programs.rs
 //! ```
 
 pub mod addresses;
@@ -21,6 +21,7 @@ pub mod containerd;
 pub mod control;
 pub mod control_plane;
 pub mod director;
+pub mod engines;
 pub mod fabric;
 pub mod failure;
 pub mod folder;
@@ -43,4 +44,5 @@ pub mod requirements;
 pub mod roles;
 pub mod settings;
 pub mod user_command;
+pub mod vpp;
 pub mod wait;

@@ -80,6 +80,8 @@ pub fn enter_node(folder: &WorldFolder, name: &str) -> Result<(), NamespaceError
     nix::unistd::sethostname(name).map_err(|source| NamespaceError::HostName(name.to_owned(), source))?;
     propagate(MsFlags::MS_PRIVATE)?;
     mount_new("tmpfs", Path::new("/run"), Some("mode=755"))?;
+    // VPP keeps files here under the same names on each node.
+    mount_new("tmpfs", Path::new("/dev/shm"), Some("mode=1777"))?;
     let node = folder.node(name);
     for top in NODE_COPIES {
         mount_copy(Path::new(top), &node.join(top.trim_start_matches('/')))?;

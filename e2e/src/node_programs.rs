@@ -11,16 +11,19 @@ use crate::kubelet;
 use crate::node::Node;
 use crate::openvswitch;
 use crate::pod_network;
+use crate::vpp;
 
-/// Makes a node and starts what does not need the API server: containerd and Open vSwitch.
+/// Makes a node and starts what does not need the API server: containerd and the engines.
 pub(crate) fn start(start: &Start, name: &str, index: u8) -> Result<Node, DirectorError> {
     cgroups::create(&start.folder.id(), name)?;
     let node = Node::create(&start.folder, &start.settings, name, index)?;
     fabric::connect(&node, start.settings.nodes)?;
     thread::scope(|scope| {
         let openvswitch = scope.spawn(|| start_openvswitch(start, &node));
+        let vpp = scope.spawn(|| start_vpp(start, &node));
         pod_network::install(&node, &start.authority, &start.settings.tools)?;
         start.components.start(&Arc::new(containerd::prepare(&start.folder, &node)?))?;
+        vpp.join().map_err(|_| DirectorError::Panic)??;
         openvswitch.join().map_err(|_| DirectorError::Panic)?
     })?;
     Ok(node)
@@ -33,8 +36,18 @@ pub(crate) fn start_kubelet(start: &Start, node: &Node) -> Result<(), DirectorEr
 }
 
 fn start_openvswitch(start: &Start, node: &Node) -> Result<(), DirectorError> {
+    if !start.settings.engines.have_open_vswitch() {
+        return Ok(());
+    }
     let openvswitch = openvswitch::prepare(&start.folder, node)?;
     start.components.start(&openvswitch.server)?;
     openvswitch::configure(node)?;
     Ok(start.components.start(&openvswitch.switch)?)
+}
+
+fn start_vpp(start: &Start, node: &Node) -> Result<(), DirectorError> {
+    match &start.settings.vpp {
+        Some(program) => Ok(start.components.start(&vpp::prepare(&start.folder, node, program)?)?),
+        None => Ok(()),
+    }
 }

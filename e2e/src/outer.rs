@@ -16,6 +16,7 @@ use crate::janitor::Janitor;
 use crate::progress;
 use crate::requirements::{self, RequirementError};
 use crate::settings::{self, Settings, SettingsError};
+use crate::vpp::VppProgram;
 
 /// Why no world could be started.
 #[derive(Debug, thiserror::Error)]
@@ -45,10 +46,11 @@ pub enum OuterError {
 /// # Errors
 /// When the world's first process cannot be started. What fails later is printed, and shows in the status.
 pub fn run(arguments: Arguments) -> Result<u8, OuterError> {
-    requirements::check(&arguments.tools)?;
+    let vpp = arguments.engine.have_vpp().then(VppProgram::find);
+    requirements::check(&arguments.tools, arguments.engine, vpp.as_ref())?;
     let folder = create_folder()?;
     let janitor = Janitor::start(&folder).map_err(OuterError::Janitor)?;
-    let settings = settings_of(arguments);
+    let settings = settings_of(arguments, vpp);
     let status = run_inner(&folder, &settings);
     if !matches!(status, Ok(0)) {
         failure::keep_logs(&folder, &settings);
@@ -68,13 +70,15 @@ fn create_folder() -> Result<WorldFolder, OuterError> {
     Ok(WorldFolder::new(folder.keep()))
 }
 
-fn settings_of(arguments: Arguments) -> Settings {
+fn settings_of(arguments: Arguments, vpp: Option<VppProgram>) -> Settings {
     let cache = std::env::var_os("USNET_CACHE").map(PathBuf::from).unwrap_or_else(|| {
         let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
         base.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache")).join("usnet")
     });
     Settings {
         nodes: arguments.nodes,
+        engines: arguments.engine,
+        vpp,
         install: !arguments.no_install,
         tools: arguments.tools,
         checkout: arguments.checkout,

@@ -5,18 +5,23 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::Uid;
 
+use crate::engines::Engines;
+use crate::vpp::{self, VppProgram};
+
 /// Programs of the machine, each with the Debian package that has it.
-const MACHINE_PROGRAMS: [(&str, &str); 9] = [
+const MACHINE_PROGRAMS: [(&str, &str); 7] = [
     ("busybox", "busybox-static"),
     ("dpdk-testpmd", "dpdk-dev"),
     ("ip", "iproute2"),
     ("ldd", "libc-bin"),
     ("nsenter", "util-linux"),
-    ("ovs-vsctl", "openvswitch-switch-dpdk"),
-    ("ovsdb-server", "openvswitch-switch-dpdk"),
     ("runc", "runc"),
     ("sha256sum", "coreutils"),
 ];
+
+/// Programs of Open vSwitch, and the Debian package that has them.
+const OPEN_VSWITCH_PROGRAMS: [&str; 2] = ["ovs-vsctl", "ovsdb-server"];
+const OPEN_VSWITCH_PACKAGE: &str = "openvswitch-switch-dpdk";
 
 /// Open vSwitch with DPDK, where Debian puts it: the plain `ovs-vswitchd` on the PATH may be the one without.
 pub const VSWITCHD: &str = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
@@ -53,6 +58,9 @@ pub enum RequirementError {
         /// The Debian package that has it.
         package: &'static str,
     },
+    /// The VPP that was asked for is not there.
+    #[error("there is no program {0}, which {PROGRAM_VARIABLE} names; unset it for the simulator", PROGRAM_VARIABLE = vpp::PROGRAM_VARIABLE)]
+    MissingVpp(PathBuf),
     /// A Go-built program is not there.
     #[error("{0} is in none of the folders of USNET_TOOLS; start the world as e2e/world, which builds them")]
     MissingTool(&'static str),
@@ -72,18 +80,21 @@ pub enum RequirementError {
 ///
 /// # Errors
 /// The first thing that is missing.
-pub fn check(tools: &[PathBuf]) -> Result<(), RequirementError> {
+pub fn check(tools: &[PathBuf], engines: Engines, vpp: Option<&VppProgram>) -> Result<(), RequirementError> {
     if !Uid::effective().is_root() {
         return Err(RequirementError::NotRoot);
     }
-    for (program, package) in MACHINE_PROGRAMS {
+    let open_vswitch = OPEN_VSWITCH_PROGRAMS.iter().chain([&VSWITCHD]).map(|program| (*program, OPEN_VSWITCH_PACKAGE));
+    let open_vswitch = open_vswitch.filter(|_| engines.have_open_vswitch());
+    for (program, package) in MACHINE_PROGRAMS.into_iter().chain(open_vswitch) {
         if find_program(program).is_none() {
             return Err(RequirementError::MissingProgram { program: program.to_owned(), package });
         }
     }
-    if !Path::new(VSWITCHD).exists() {
-        let package = "openvswitch-switch-dpdk";
-        return Err(RequirementError::MissingProgram { program: VSWITCHD.to_owned(), package });
+    if let Some(VppProgram::Real(program)) = vpp
+        && !program.is_file()
+    {
+        return Err(RequirementError::MissingVpp(program.clone()));
     }
     for program in BUILT_PROGRAMS {
         if find_in(tools, program).is_none() {

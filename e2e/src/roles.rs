@@ -14,6 +14,7 @@ use crate::janitor;
 use crate::node;
 use crate::outer;
 use crate::progress;
+use crate::vpp;
 
 /// Does what the command line says and gives the exit status.
 #[must_use]
@@ -29,6 +30,7 @@ pub fn run() -> u8 {
             janitor::work(&folder);
             0
         }
+        vpp::SIMULATOR_ROLE => status(vpp::simulate(folder.root())),
         control::ROLE => {
             let question = words.iter().skip(3).map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
             component(&folder, &question)

@@ -7,13 +7,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use crate::engines::Engines;
 use crate::folder::WorldFolder;
+use crate::vpp::VppProgram;
 
 /// What the caller of `e2e/world` wants, and where its parts are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Settings {
     /// Number of nodes, 1 to 26.
     pub nodes: u8,
+    /// What forwards packets on each node.
+    pub engines: Engines,
+    /// Which VPP the nodes run, if they run one.
+    pub vpp: Option<VppProgram>,
     /// Whether usnet is installed from `config/default` before the command runs.
     pub install: bool,
     /// Folders of the programs that `e2e/tools/build` made.

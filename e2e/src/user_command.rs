@@ -12,6 +12,7 @@ use crate::folder::WorldFolder;
 use crate::kubectl;
 use crate::requirements;
 use crate::settings::Settings;
+use crate::vpp::VppProgram;
 
 /// Why the command could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +34,9 @@ pub fn prepare(folder: &WorldFolder, settings: &Settings) -> Result<(), UserComm
     fs::create_dir_all(&programs).map_err(|source| UserCommandError::Program(programs.clone(), source))?;
     let kubectl = requirements::find_in(&settings.tools, "kubectl").unwrap_or_default();
     // As Debian's alternatives do: Open vSwitch's own tools find the process by this name.
-    for (name, program) in [("kubectl", kubectl), ("ovs-vswitchd", PathBuf::from(requirements::VSWITCHD))] {
+    let vppctl = settings.vpp.as_ref().and_then(VppProgram::vppctl).map(|vppctl| ("vppctl", vppctl));
+    let always = [("kubectl", kubectl), ("ovs-vswitchd", PathBuf::from(requirements::VSWITCHD))];
+    for (name, program) in always.into_iter().chain(vppctl) {
         let link = programs.join(name);
         symlink(program, &link).map_err(|source| UserCommandError::Program(link, source))?;
     }
@@ -54,6 +57,7 @@ pub fn run(folder: &WorldFolder, settings: &Settings) -> Result<u8, UserCommandE
         .env("KUBECONFIG", folder.kubeconfig())
         .env("KUBECACHEDIR", kubectl::cache_folder(folder))
         .env("USNET_WORLD", folder.root())
+        .envs(settings.vpp.as_ref().map(|vpp| ("USNET_WORLD_VPP", vpp.word())))
         .status()
         .map_err(|source| UserCommandError::Start(program, source))?;
     Ok(exit_code(status))

@@ -1,5 +1,6 @@
 //! One interface of one pod, joined to a network: who it is and how far it got.
 
+use crate::memif::MemifSocketIds;
 use crate::port::AttachedPort;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -160,6 +161,9 @@ pub struct Record {
     pub engine: Engine,
     /// The engine's control socket on the node.
     pub engine_socket: PathBuf,
+    /// The memif socket ids that are ours, where the engine is VPP.
+    #[serde(default)]
+    pub memif_socket_ids: MemifSocketIds,
     /// Its port in the engine.
     pub port: AttachedPort,
     /// Its pod.

@@ -1,7 +1,7 @@
 //! What an engine of this node should have.
 
 use crate::attachment::{AttachmentId, Progress, Record};
-use crate::port::{AttachedPort, PortSettings};
+use crate::port::{AttachedPort, Connection, PortSettings};
 use std::collections::BTreeMap;
 use usnet_crds::{NetworkName, NodeNetwork, Vlan};
 
@@ -12,6 +12,17 @@ pub struct Desired {
     pub networks: BTreeMap<NetworkName, NodeNetwork>,
     /// The attachments that have, or may have, a port.
     pub attachments: BTreeMap<AttachmentId, DesiredAttachment>,
+    /// The attachments that must have none any more. A port that was never marked is known by its socket alone.
+    pub ended: BTreeMap<AttachmentId, EndedAttachment>,
+}
+
+/// An attachment whose DEL has begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedAttachment {
+    /// The network that it had joined.
+    pub network: NetworkName,
+    /// How its port met its pod.
+    pub connection: Connection,
 }
 
 /// One attachment that has, or may have, a port.
@@ -40,21 +51,26 @@ impl Desired {
         networks: impl IntoIterator<Item = NodeNetwork>,
         records: impl IntoIterator<Item = &'a Record>,
     ) -> Self {
-        let networks: BTreeMap<_, _> = networks.into_iter().map(|network| (network.name.clone(), network)).collect();
-        let attachments = records
-            .into_iter()
-            .filter_map(|record| {
-                let presence = match record.progress {
-                    Progress::Attached => Presence::Required,
-                    Progress::Attaching => Presence::Tolerated,
-                    Progress::Detaching | Progress::Detached => return None,
-                };
-                let settings = networks.get(&record.network).map_or(record.port.settings, port_settings);
-                let port = AttachedPort { settings, ..record.port.clone() };
-                Some((record.id.clone(), DesiredAttachment { network: record.network.clone(), port, presence }))
-            })
-            .collect();
-        Self { networks, attachments }
+        let networks = networks.into_iter().map(|network| (network.name.clone(), network)).collect();
+        let mut desired = Self { networks, ..Self::default() };
+        records.into_iter().for_each(|record| desired.take_in(record));
+        desired
+    }
+
+    fn take_in(&mut self, record: &Record) {
+        let network = record.network.clone();
+        let presence = match record.progress {
+            Progress::Attached => Presence::Required,
+            Progress::Attaching => Presence::Tolerated,
+            Progress::Detaching | Progress::Detached => {
+                let connection = record.port.connection.clone();
+                self.ended.insert(record.id.clone(), EndedAttachment { network, connection });
+                return;
+            }
+        };
+        let settings = self.networks.get(&network).map_or(record.port.settings, port_settings);
+        let port = AttachedPort { settings, ..record.port.clone() };
+        self.attachments.insert(record.id.clone(), DesiredAttachment { network, port, presence });
     }
 }
 

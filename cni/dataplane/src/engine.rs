@@ -35,6 +35,12 @@ pub enum EngineError {
         "the database of Open vSwitch on this node has no row in the table Open_vSwitch: start Open vSwitch's own service, which makes it"
     )]
     OpenVswitchEmpty,
+    /// VPP's API socket did not answer.
+    #[error("VPP on this node cannot be used")]
+    Vpp(#[from] usnet_vpp::Error),
+    /// VPP answered something that we cannot use.
+    #[error("VPP on this node does not answer as it should")]
+    VppAnswer(#[from] usnet_vpp::ReplyError),
     /// The database took the request, but the switch did not act on it in time.
     #[error("{engine} took the request but did not act on it within {seconds} s: is its switch process running?")]
     NotActing {
@@ -81,6 +87,15 @@ pub enum OpError {
     SocketInUse {
         /// The socket.
         socket: PathBuf,
+    },
+    /// It cannot carry our mark, by which it would be found again.
+    #[error(transparent)]
+    Unmarkable(#[from] crate::vpp::Unmarkable),
+    /// The engine has no id left for the port's socket.
+    #[error("all {count} memif socket ids of usnet are in use: give the agent a larger range with --memif-socket-ids")]
+    NoSocketId {
+        /// How many there are.
+        count: usize,
     },
     /// A bridge that should go still has ports.
     #[error("bridge {bridge} still has ports, or is not this network's, and was left alone")]

@@ -3,11 +3,15 @@
 //! The plugin and the agent both write here. They take turns on an attachment by its lock; whoever is killed frees its own, and leaves the
 //! record as it was before or after a write.
 
-use crate::attachment::{AttachmentId, Record};
+use crate::attachment::{AttachmentId, PodUid, Record};
 use crate::document::{self, Durability};
 use crate::lock::Lock;
 use crate::roots::Roots;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::str;
+use std::sync::Arc;
 use std::time::Duration;
 use usnet_crds::names::fnv1a;
 
@@ -40,12 +44,21 @@ pub struct Journal {
     folder: PathBuf,
 }
 
-/// An attachment that nobody else changes now. Dropping it lets the next one in.
+/// An attachment that nobody else changes now. Dropping it lets the next one in; one of several that were locked together goes with the last of them.
 #[derive(Debug)]
 pub struct Locked {
     id: AttachmentId,
     path: PathBuf,
-    _lock: Lock,
+    _lock: Arc<Lock>,
+}
+
+/// Which of several attachments could be locked.
+#[derive(Debug, Default)]
+pub struct LockedTogether {
+    /// Those that nobody else changes now.
+    pub locked: Vec<Locked>,
+    /// Those that somebody works on.
+    pub busy: Vec<AttachmentId>,
 }
 
 /// All records of a node.
@@ -76,20 +89,35 @@ impl Journal {
         self.lock_within(id, LOCK_PATIENCE)
     }
 
-    /// Locks this attachment if nobody works on it now.
+    /// Locks those of these attachments that nobody works on now. However many they are, they need one open file.
     ///
     /// # Errors
-    /// [`Error::Busy`] when somebody does.
-    pub fn try_lock(&self, id: &AttachmentId) -> Result<Locked, Error> {
-        self.lock_within(id, Duration::ZERO)
+    /// When a lock cannot be tried.
+    pub fn try_lock_all<'a>(&self, ids: impl IntoIterator<Item = &'a AttachmentId>) -> Result<LockedTogether, Error> {
+        let lock = Arc::new(Lock::open(&self.lock_file())?);
+        let mut all = LockedTogether::default();
+        for id in ids {
+            if lock.try_add(lock_offset(id))? {
+                all.locked.push(self.locked(id, Arc::clone(&lock)));
+            } else {
+                all.busy.push(id.clone());
+            }
+        }
+        Ok(all)
     }
 
     fn lock_within(&self, id: &AttachmentId, patience: Duration) -> Result<Locked, Error> {
-        // Two attachments with one hash would take turns, which does no harm.
-        let offset = fnv1a(id.to_string().as_bytes());
-        let lock =
-            Lock::take(&self.folder.join(LOCK_FILE), offset, patience)?.ok_or_else(|| Error::Busy(id.clone()))?;
-        Ok(Locked { id: id.clone(), path: self.folder.join(file_name(id)), _lock: lock })
+        let lock = Lock::take(&self.lock_file(), lock_offset(id), patience)?;
+        let lock = lock.ok_or_else(|| Error::Busy(id.clone()))?;
+        Ok(self.locked(id, Arc::new(lock)))
+    }
+
+    fn locked(&self, id: &AttachmentId, lock: Arc<Lock>) -> Locked {
+        Locked { id: id.clone(), path: self.folder.join(file_name(id)), _lock: lock }
+    }
+
+    fn lock_file(&self) -> PathBuf {
+        self.folder.join(LOCK_FILE)
     }
 
     /// All records, each as it was at some moment of this call. They are read without locks: take the lock and read again before you act on one.
@@ -97,11 +125,27 @@ impl Journal {
     /// # Errors
     /// When the folder cannot be listed.
     pub fn records(&self) -> Result<Records, Error> {
+        self.records_where(|_| Ok(true))
+    }
+
+    /// The records of one pod, like [`Journal::records`], for who cannot take the time to understand all of them. What cannot be read and may
+    /// be of that pod is among the unreadable ones.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn records_of_pod(&self, pod: &PodUid) -> Result<Records, Error> {
+        let mut all = self.records_where(|path| may_be_of_pod(path, pod))?;
+        all.records.retain(|record| record.pod.uid == *pod);
+        Ok(all)
+    }
+
+    fn records_where(&self, wanted: impl Fn(&Path) -> Result<bool, document::Error>) -> Result<Records, Error> {
         let mut all = Records::default();
         for name in document::names(&self.folder)? {
-            match read(&self.folder.join(&name)) {
+            let path = self.folder.join(&name);
+            match wanted(&path).and_then(|wanted| if wanted { read(&path) } else { Ok(None) }) {
                 Ok(Some(record)) => all.records.push(record),
-                // It went while we read the others.
+                // Not wanted, or it went while we read the others.
                 Ok(None) => {}
                 Err(error) => all.unreadable.push(error),
             }
@@ -142,6 +186,11 @@ impl Locked {
     }
 }
 
+/// Two attachments with one hash take turns, which does no harm.
+fn lock_offset(id: &AttachmentId) -> u64 {
+    fnv1a(id.to_string().as_bytes())
+}
+
 fn file_name(id: &AttachmentId) -> String {
     format!("{id}{EXTENSION}")
 }
@@ -149,6 +198,18 @@ fn file_name(id: &AttachmentId) -> String {
 fn read(path: &Path) -> Result<Option<Record>, document::Error> {
     let record = document::read::<Record>(path, Record::VERSION)?;
     record.map(|record| expect_id(path, &record).map(|()| record)).transpose()
+}
+
+/// Whether a record could be of this pod, by its text alone. One that names the uid of some pod, and not this one's, is another's, whatever
+/// else is in it. Uids have no characters that JSON writes in two ways.
+fn may_be_of_pod(path: &Path, pod: &PodUid) -> Result<bool, document::Error> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(document::Error::file("read", path, error)),
+    };
+    let is_anothers = |text: &str| text.contains("\"uid\"") && !text.contains(pod.as_str());
+    Ok(!str::from_utf8(&text).is_ok_and(is_anothers))
 }
 
 fn expect_id(path: &Path, record: &Record) -> Result<(), document::Error> {

@@ -9,12 +9,15 @@ pub mod document;
 pub mod engine;
 pub mod journal;
 mod lock;
+pub mod memif;
 pub mod network_file;
 pub mod node_file;
 pub mod observed;
 pub mod ovs;
 pub mod plan;
 pub mod port;
+pub mod ready;
 pub mod roots;
 #[cfg(test)]
 mod testing;
+pub mod vpp;

@@ -6,7 +6,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -15,22 +15,41 @@ const RETRY: Duration = Duration::from_millis(5);
 /// Offsets in a file are positive and have 63 bits.
 const OFFSET_MASK: u64 = i64::MAX.unsigned_abs();
 
-/// One locked byte of a file. Dropping it frees the byte.
+/// Locked bytes of a file, as many as the holder wants. Dropping it frees all of them.
 ///
 /// A byte for each thing that is locked, in one file that is never removed: there is no lock file to tidy up, and none whose name
 /// could already stand for another file. The file has no content, bytes beyond its end can be locked. The locks are those of the open
-/// file, not of the process, so that threads exclude each other too.
+/// file, not of the process, so that threads exclude each other too, and any number of them needs one open file.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
+    path: PathBuf,
 }
 
 impl Lock {
-    /// Takes the byte at `offset`, or gives `None` when somebody else held it all through `patience`.
-    pub(crate) fn take(path: &Path, offset: u64, patience: Duration) -> Result<Option<Self>, Error> {
+    /// A holder of no byte yet.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = options.open(path).map_err(|error| Error::file("open", path, error))?;
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    /// Takes the byte at `offset`, or gives `None` when somebody else held it all through `patience`.
+    pub(crate) fn take(path: &Path, offset: u64, patience: Duration) -> Result<Option<Self>, Error> {
+        let lock = Self::open(path)?;
+        let deadline = Instant::now() + patience;
+        while !lock.try_add(offset)? {
+            if Instant::now() >= deadline {
+                return Ok(None);
+            }
+            sleep(RETRY);
+        }
+        Ok(Some(lock))
+    }
+
+    /// Takes one more byte, and says whether it was free. A byte that this holder has already is free.
+    pub(crate) fn try_add(&self, offset: u64) -> Result<bool, Error> {
         let byte = libc::flock {
             l_type: libc::F_WRLCK as libc::c_short,
             l_whence: libc::SEEK_SET as libc::c_short,
@@ -38,13 +57,12 @@ impl Lock {
             l_len: 1,
             l_pid: 0,
         };
-        let deadline = Instant::now() + patience;
         loop {
-            match fcntl(&file, FcntlArg::F_OFD_SETLK(&byte)) {
-                Ok(_) => return Ok(Some(Self { _file: file })),
-                Err(Errno::EAGAIN | Errno::EACCES | Errno::EINTR) if Instant::now() < deadline => sleep(RETRY),
-                Err(Errno::EAGAIN | Errno::EACCES) => return Ok(None),
-                Err(error) => return Err(Error::file("lock", path, error.into())),
+            match fcntl(&self.file, FcntlArg::F_OFD_SETLK(&byte)) {
+                Ok(_) => return Ok(true),
+                Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN | Errno::EACCES) => return Ok(false),
+                Err(error) => return Err(Error::file("lock", &self.path, error.into())),
             }
         }
     }

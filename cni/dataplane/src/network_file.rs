@@ -5,6 +5,7 @@
 
 use crate::document::{self, Durability};
 use crate::lock::Lock;
+use crate::memif::MemifSocketIds;
 use crate::roots::Roots;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -53,6 +54,9 @@ pub struct ProgrammedNetwork {
     pub engine_socket: PathBuf,
     /// Counts the engine's lives: another number means that it restarted since.
     pub epoch: u64,
+    /// The memif socket ids that are ours, where the engine is VPP.
+    #[serde(default)]
+    pub memif_socket_ids: MemifSocketIds,
 }
 
 impl ProgrammedNetwork {

@@ -2,8 +2,8 @@
 
 use crate::document::{self, Durability};
 use crate::roots::Roots;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{Engine, NodeNetwork};
 
 pub use crate::document::Error;
@@ -21,9 +21,23 @@ pub struct NodeFile {
     /// The engines that this node ever had. One that is gone is waited for, one that never was is not missed.
     #[serde(default)]
     pub engines_seen: BTreeSet<Engine>,
-    /// How often the agent saw an engine come back. It goes on counting over restarts of the agent.
-    #[serde(default)]
-    pub epoch: u64,
+    /// How often the agent saw each engine come back. It goes on counting over restarts of the agent.
+    #[serde(default, alias = "epoch", deserialize_with = "epochs")]
+    pub epochs: BTreeMap<Engine, u64>,
+}
+
+/// Before there was a second engine, the one number was that of Open vSwitch.
+fn epochs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Engine, u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Epochs {
+        OfOpenVswitch(u64),
+        OfEach(BTreeMap<Engine, u64>),
+    }
+    Ok(match Epochs::deserialize(deserializer)? {
+        Epochs::OfOpenVswitch(epoch) => BTreeMap::from([(Engine::OpenVswitch, epoch)]),
+        Epochs::OfEach(epochs) => epochs,
+    })
 }
 
 impl NodeFile {
@@ -60,7 +74,7 @@ mod tests {
             generation: 7,
             networks: vec![network("blue")],
             engines_seen: BTreeSet::from([Engine::OpenVswitch]),
-            epoch: 2,
+            epochs: BTreeMap::from([(Engine::OpenVswitch, 2), (Engine::Vpp, 5)]),
         }
     }
 
@@ -78,6 +92,15 @@ mod tests {
         node_file().write(&roots).unwrap();
         assert!(!node_file().write(&roots).unwrap());
         assert!(NodeFile { generation: 8, ..node_file() }.write(&roots).unwrap());
+    }
+
+    #[test]
+    fn the_one_number_of_an_earlier_release_is_that_of_open_vswitch() {
+        let (_folder, roots) = roots();
+        node_file().write(&roots).unwrap();
+        fs::write(roots.node_file(), "{\"version\":1,\"generation\":3,\"networks\":[],\"epoch\":4}").unwrap();
+        let read = NodeFile::read(&roots).unwrap().unwrap();
+        assert_eq!(read.epochs, BTreeMap::from([(Engine::OpenVswitch, 4)]));
     }
 
     #[test]

@@ -2,13 +2,15 @@
 
 use crate::port::{Connection, PortMark, PortName};
 use std::collections::BTreeMap;
-use usnet_crds::NetworkName;
+use usnet_crds::{MacLearning, NetworkName};
 
 /// Every bridge of an engine. Names are as the engine has them, because not every bridge is ours.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// By name.
+    /// By name; a bridge domain of VPP by its id in digits.
     pub bridges: BTreeMap<String, ObservedBridge>,
+    /// Ports of ours that are on no bridge: half-made ones, and those that somebody took off. Open vSwitch has none.
+    pub loose: BTreeMap<PortName, ObservedPort>,
 }
 
 /// One bridge.
@@ -16,14 +18,29 @@ pub struct Observed {
 pub struct ObservedBridge {
     /// The network that it belongs to; none means that it is not ours.
     pub mark: Option<NetworkName>,
-    /// Whether it is of the kind that we make (Open vSwitch: `datapath_type=netdev`).
-    pub userspace: bool,
-    /// The MTU that was asked for, in bytes; none means the engine's default.
-    pub mtu: Option<i64>,
+    /// Whether it is of the kind that we make (Open vSwitch: `datapath_type=netdev`; VPP: it forwards, floods and answers no ARP itself).
+    pub is_our_kind: bool,
+    /// Its MTU.
+    pub mtu: BridgeMtu,
+    /// Whether it learns where MAC addresses are.
+    pub mac_learning: MacLearning,
+    /// How long it remembers them, in seconds; none means the engine's default.
+    pub mac_age_seconds: Option<i64>,
     /// Whether the engine runs it, or why not.
     pub state: ElementState,
     /// Its ports, without the bridge's own.
     pub ports: BTreeMap<PortName, ObservedPort>,
+}
+
+/// The MTU of a bridge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BridgeMtu {
+    /// The engine's bridges have none, only their ports do (VPP).
+    OfPortsOnly,
+    /// Nobody asked for one.
+    Unset,
+    /// The MTU that was asked for, in bytes.
+    Set(i64),
 }
 
 /// One port.
@@ -37,8 +54,21 @@ pub struct ObservedPort {
     pub mtu: Option<i64>,
     /// How its frames are tagged.
     pub tagging: Tagging,
+    /// Whether it may forward: the admin state of VPP. Open vSwitch has none, there it always may.
+    pub is_enabled: bool,
+    /// Whether the pod's program is there.
+    pub peer: Peer,
     /// Whether the engine runs it, or why not.
     pub state: ElementState,
+}
+
+/// Whether the other end of a port's socket is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// It is.
+    Connected,
+    /// It is not, or the engine does not say.
+    Absent,
 }
 
 /// How a port tags, as far as we use it.

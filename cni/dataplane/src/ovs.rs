@@ -13,6 +13,7 @@ mod decide;
 mod marks;
 mod observe;
 mod rows;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod verify;

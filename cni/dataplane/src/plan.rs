@@ -3,6 +3,8 @@
 //! A plan does not look at whether the engine runs what it was asked for ([`ElementState`](crate::observed::ElementState)): asking again
 //! does not help there, and making a port anew would cut its traffic. That is for the one who reports.
 //!
+//! A port that is on no bridge and that its attachment needs is not removed: making it is what puts it back where it belongs.
+//!
 //! Observe first and read the journal afterwards, never the other way round: a record is written before its port is made, so that
 //! each port that was seen has its record in a journal that was read later, unless its pod is gone.
 
@@ -14,13 +16,13 @@ mod tests;
 
 use crate::attachment::AttachmentId;
 use crate::desired::{Desired, DesiredAttachment, Presence};
-use crate::observed::{Observed, Tagging};
+use crate::observed::{BridgeMtu, Observed, ObservedBridge, Tagging};
 use crate::port::{PortMark, PortSettings};
 pub use obstacle::{Obstacle, obstacles};
 pub use operation::Op;
 use removal::{Remaining, is_desired_bridge, removals};
 use std::collections::BTreeSet;
-use usnet_crds::{NetworkName, NodeNetwork};
+use usnet_crds::{Bridge, NetworkName, NodeNetwork};
 
 /// What has to be done so that `observed` becomes `desired`: removals first, then bridges, then ports. Empty when nothing is missing.
 pub fn plan(desired: &Desired, observed: &Observed) -> Vec<Op> {
@@ -47,9 +49,7 @@ impl<'a> Additions<'a> {
         let name = wanted.bridge.name.as_str();
         match self.left.bridges.get(name) {
             Some(shown) if shown.mark.as_ref() != Some(&network) => None,
-            Some(shown) if shown.mtu != Some(bridge.mtu.into()) || !shown.userspace => {
-                Some(Op::UpdateBridge { network, bridge })
-            }
+            Some(shown) if !bridge_is_as_wanted(shown, &bridge) => Some(Op::UpdateBridge { network, bridge }),
             Some(_) => None,
             None if !self.take_name(name) => None,
             None => {
@@ -62,12 +62,11 @@ impl<'a> Additions<'a> {
     fn port(&mut self, id: &AttachmentId, attachment: &'a DesiredAttachment) -> Option<Op> {
         let DesiredAttachment { network, port, presence } = attachment;
         if let Some(shown) = self.left.ports.get(&(port.bridge.as_str(), &port.name)) {
-            let mark = PortMark { network: network.clone(), attachment: id.to_string() };
-            let ours = shown.mark.as_ref() == Some(&mark);
-            let changed = (shown.mtu, shown.tagging) != wanted_settings(port.settings);
+            let ours = shown.mark.as_ref().is_some_and(|mark| mark.is_of(network, id));
+            let changed = (shown.mtu, shown.tagging) != wanted_settings(port.settings) || !shown.is_enabled;
             return (ours && changed).then(|| Op::UpdatePort {
                 port: port.name.clone(),
-                mark,
+                mark: PortMark::new(network, id),
                 settings: port.settings,
             });
         }
@@ -80,9 +79,9 @@ impl<'a> Additions<'a> {
         let name = attachment.port.bridge.as_str();
         match self.left.bridges.get(name) {
             Some(shown) => {
-                // A bridge that a network wants gets its datapath back in this plan.
-                let will_be_userspace = shown.userspace || is_desired_bridge(self.desired, name, &attachment.network);
-                shown.mark.as_ref() == Some(&attachment.network) && will_be_userspace
+                // A bridge that a network wants becomes of our kind again in this plan.
+                let will_be_our_kind = shown.is_our_kind || is_desired_bridge(self.desired, name, &attachment.network);
+                shown.mark.as_ref() == Some(&attachment.network) && will_be_our_kind
             }
             None => self.bridges.contains(&(name, &attachment.network)),
         }
@@ -92,6 +91,17 @@ impl<'a> Additions<'a> {
     fn take_name(&mut self, name: &'a str) -> bool {
         !self.left.names.contains(name) && self.names.insert(name)
     }
+}
+
+/// Whether nothing of a bridge has to be changed.
+pub(crate) fn bridge_is_as_wanted(shown: &ObservedBridge, bridge: &Bridge) -> bool {
+    let mtu = match shown.mtu {
+        BridgeMtu::OfPortsOnly => true,
+        BridgeMtu::Unset => false,
+        BridgeMtu::Set(mtu) => mtu == i64::from(bridge.mtu),
+    };
+    let age = shown.mac_age_seconds == Some(bridge.mac_age_seconds.into());
+    mtu && age && shown.mac_learning == bridge.mac_learning && shown.is_our_kind
 }
 
 fn wanted_settings(settings: PortSettings) -> (Option<i64>, Tagging) {

@@ -1,11 +1,12 @@
 //! One end in the engine.
 
 use crate::attachment::AttachmentId;
+use crate::memif::{MemifSecret, MemifSocket};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use usnet_crds::names::fnv1a;
-use usnet_crds::{BridgeName, Mtu, NetworkName, Queues, VlanTag};
+use usnet_crds::{BridgeName, Mtu, NetworkName, Queues, RingSize, SocketRole, VlanTag};
 
 /// Longest path of a unix socket, in bytes (`sun_path` without its NUL). Engines accept longer ones and never connect.
 pub const SOCKET_PATH_MAX: usize = 107;
@@ -53,8 +54,13 @@ pub struct PortName(String);
 impl PortName {
     /// The name of an attachment's port: the same each time, so that a repeated ADD finds its own earlier work.
     pub fn of(attachment: &AttachmentId) -> Self {
+        Self::of_mark(&attachment.to_string())
+    }
+
+    /// The same, for an attachment as a mark names it.
+    pub fn of_mark(attachment: &str) -> Self {
         // `vhu` and 11 characters is what OpenStack names such ports, and fits a network device's name.
-        Self(format!("vhu{:011x}", fnv1a(attachment.to_string().as_bytes()) & 0xfff_ffff_ffff))
+        Self(format!("vhu{:011x}", fnv1a(attachment.as_bytes()) & 0xfff_ffff_ffff))
     }
 
     /// A name that an engine showed.
@@ -78,11 +84,38 @@ impl fmt::Display for PortName {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum Connection {
-    /// The pod's program listens on a vhost-user socket and the engine connects to it.
+    /// A vhost-user socket.
+    #[serde(rename_all = "camelCase")]
     VhostUser {
         /// The socket where the engine sees it.
         socket: SocketPath,
+        /// Whether the engine connects to it or listens on it.
+        #[serde(default)]
+        engine_role: SocketRole,
     },
+    /// A memif socket, which the engine listens on.
+    Memif {
+        /// The socket as the engine sees it.
+        socket: MemifSocket,
+    },
+}
+
+impl Connection {
+    /// The socket's name, as VPP shows it.
+    pub(crate) fn socket_name(&self) -> String {
+        match self {
+            Self::VhostUser { socket, .. } => socket.as_path().to_string_lossy().into_owned(),
+            Self::Memif { socket } => socket.to_string(),
+        }
+    }
+
+    /// The socket's file; none when it has none.
+    pub fn socket_file(&self) -> Option<&Path> {
+        match self {
+            Self::VhostUser { socket, .. } => Some(socket.as_path()),
+            Self::Memif { socket } => socket.path(),
+        }
+    }
 }
 
 /// What can be changed on a port while packets flow.
@@ -106,6 +139,12 @@ pub struct AttachedPort {
     pub connection: Connection,
     /// Queue pairs that the pod's program is told to use.
     pub queues: Queues,
+    /// Descriptors of each ring that the pod's program is told to use.
+    #[serde(default)]
+    pub ring_size: RingSize,
+    /// What a memif asks the pod's program for; none when it asks for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<MemifSecret>,
     /// What can be changed in place.
     pub settings: PortSettings,
 }
@@ -113,8 +152,20 @@ pub struct AttachedPort {
 /// Our mark on a port: without it we neither change nor delete.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PortMark {
-    /// The network of the attachment.
-    pub network: NetworkName,
+    /// The network of the attachment, where the mark or the bridge that the port is on says so.
+    pub network: Option<NetworkName>,
     /// The attachment, as [`AttachmentId`] prints it.
     pub attachment: String,
+}
+
+impl PortMark {
+    /// The whole mark of an attachment.
+    pub fn new(network: &NetworkName, attachment: &AttachmentId) -> Self {
+        Self { network: Some(network.clone()), attachment: attachment.to_string() }
+    }
+
+    /// Whether this is the mark of that attachment, as far as it says.
+    pub fn is_of(&self, network: &NetworkName, attachment: &AttachmentId) -> bool {
+        self.attachment == attachment.to_string() && self.network.as_ref().is_none_or(|known| known == network)
+    }
 }

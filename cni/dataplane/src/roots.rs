@@ -14,10 +14,13 @@ pub struct Roots {
     pub kubelet: PathBuf,
     /// Where Open vSwitch's database listens, `/run/openvswitch/db.sock`.
     pub open_vswitch_socket: PathBuf,
+    /// Where VPP's binary API listens, `/run/vpp/api.sock`.
+    pub vpp_socket: PathBuf,
 }
 
 impl Roots {
-    /// The standard paths, or those that `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR` and `USNET_OVS_SOCKET` name.
+    /// The standard paths, or those that `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR`, `USNET_OVS_SOCKET` and
+    /// `USNET_VPP_SOCKET` name.
     pub fn from_environment() -> Self {
         let path =
             |variable: &str, standard: &str| env::var_os(variable).map_or_else(|| standard.into(), PathBuf::from);
@@ -26,6 +29,7 @@ impl Roots {
             state: path("USNET_STATE_DIR", "/var/lib/usnet"),
             kubelet: path("USNET_KUBELET_DIR", "/var/lib/kubelet"),
             open_vswitch_socket: path("USNET_OVS_SOCKET", "/run/openvswitch/db.sock"),
+            vpp_socket: path("USNET_VPP_SOCKET", "/run/vpp/api.sock"),
         }
     }
 

@@ -2,12 +2,13 @@
 
 use crate::attachment::{Address, AttachmentId, Pod, Progress, Record};
 use crate::desired::port_settings;
+use crate::memif::MemifSocketIds;
 use crate::port::{AttachedPort, Connection, PortName, SocketPath};
 use crate::roots::Roots;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use tempfile::TempDir;
-use usnet_crds::{Bridge, BridgeName, Engine, Mtu, NetworkName, NodeNetwork, Phase, Port, Queues};
+use usnet_crds::{Bridge, BridgeName, Engine, NetworkName, NodeNetwork, Phase, Port, SocketRole};
 
 /// Roots in a folder that goes with the first value.
 pub(crate) fn roots() -> (TempDir, Roots) {
@@ -18,6 +19,7 @@ pub(crate) fn roots() -> (TempDir, Roots) {
         state: path("state"),
         kubelet: path("kubelet"),
         open_vswitch_socket: path("db.sock"),
+        vpp_socket: path("api.sock"),
     };
     (folder, roots)
 }
@@ -28,7 +30,7 @@ pub(crate) fn network(name: &str) -> NodeNetwork {
         generation: 1,
         phase: Phase::Active,
         engine: Engine::OpenVswitch,
-        bridge: Bridge { name: BridgeName::default_for(&name), mtu: Mtu::default() },
+        bridge: Bridge::named(BridgeName::default_for(&name)),
         port: Port::default(),
         allowed_namespaces: BTreeSet::from(["default".to_owned()]),
         ipam: None,
@@ -40,21 +42,29 @@ pub(crate) fn attachment(container: &str) -> AttachmentId {
     AttachmentId { container: container.parse().unwrap(), interface: "net1".parse().unwrap() }
 }
 
+/// The socket of a pod, which its program listens on.
+pub(crate) fn connection(container: &str) -> Connection {
+    let path = PathBuf::from(format!("/run/usnet/ports/{container}/net1.sock"));
+    Connection::VhostUser { socket: SocketPath::try_from(path).unwrap(), engine_role: SocketRole::Client }
+}
+
 /// An attached pod of a network.
 pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
     let id = attachment(container);
-    let socket = SocketPath::try_from(PathBuf::from(format!("/run/usnet/ports/{container}/net1.sock"))).unwrap();
     Record {
         version: Record::VERSION,
         progress: Progress::Attached,
         network: network.name.clone(),
         engine: network.engine,
         engine_socket: "/run/openvswitch/db.sock".into(),
+        memif_socket_ids: MemifSocketIds::default(),
         port: AttachedPort {
             name: PortName::of(&id),
             bridge: network.bridge.name.clone(),
-            connection: Connection::VhostUser { socket },
-            queues: Queues::default(),
+            connection: connection(container),
+            queues: network.port.queues,
+            ring_size: network.port.ring_size,
+            secret: None,
             settings: port_settings(network),
         },
         pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },

@@ -8,8 +8,6 @@ use crate::reply;
 use crate::{Database, Error, Reply, Transaction};
 use connection::Connection;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// A connection to the database. It is made anew by the next request after it was lost.
@@ -68,21 +66,5 @@ impl Client {
 impl Database for Client {
     async fn transact(&mut self, transaction: &Transaction) -> Result<Reply, Error> {
         Self::transact(self, transaction)
-    }
-}
-
-/// A future was expected to be ready at once and was not: it waits for something else than a blocking client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the future waits for something else than a blocking database client; it needs an async runtime")]
-pub struct NotReady;
-
-/// Runs a future that never has to wait, such as code on a [`Database`] that is a [`Client`], without a runtime.
-///
-/// # Errors
-/// [`NotReady`] when it does have to wait.
-pub fn ready<F: Future>(future: F) -> Result<F::Output, NotReady> {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => Ok(output),
-        Poll::Pending => Err(NotReady),
     }
 }

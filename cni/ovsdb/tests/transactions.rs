@@ -6,7 +6,7 @@ mod common;
 use common::{AMPLE, database, insert_bridge, insert_port, make_bridge, named, select};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use usnet_ovsdb::blocking::{Client, ready};
+use usnet_ovsdb::blocking::Client;
 use usnet_ovsdb::{
     Bridge, Condition, DATABASE, Database, Error, ErrorCode, Mutation, Operation, Port, Reply, ReplyError, Row,
     Transaction, TransactionError, Uuid, Value,
@@ -249,5 +249,6 @@ fn blocking_client_is_a_database_without_runtime() {
     let (openvswitch, mut client) = database();
     make_bridge(&mut client, "br0");
     let mut other = Client::connect(openvswitch.socket(), AMPLE).expect("connect");
-    assert_eq!(ready(bridge_names(&mut other)).expect("ready").expect("names"), ["br0"]);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    assert_eq!(runtime.block_on(bridge_names(&mut other)).expect("names"), ["br0"]);
 }

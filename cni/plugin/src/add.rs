@@ -6,7 +6,6 @@ use crate::cni::configuration::Configuration;
 use crate::cni::environment::{Environment, EnvironmentError};
 use crate::cni::result::{Interface, result};
 use crate::cni::version::SpecVersion;
-use crate::description::Description;
 use crate::detach::{Detachment, Outcome};
 use crate::engine::Switch;
 use crate::error::Error;
@@ -14,14 +13,13 @@ use crate::ipam::Ipam;
 use crate::mac::MacAddress;
 use crate::node::Node;
 use crate::pod_directory::PodDirectory;
+use crate::port::{Places, needs_volume, port};
 use serde_json::Value;
 use std::path::PathBuf;
 use usnet_crds::NetworkName;
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
-use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::journal::Locked;
 use usnet_dataplane::network_file::ProgrammedNetwork;
-use usnet_dataplane::port::{AttachedPort, Connection, PortName, SocketPath};
 
 /// What ADD is asked for. Everything that can be wrong with it is known before anything is touched.
 #[derive(Debug)]
@@ -73,13 +71,12 @@ impl<'a> Request<'a> {
         let locked = node.journal.lock(&self.id)?;
         self.clear_unfinished(node, &locked)?;
         let (record, assignment) = prepared.attachment(self, node, &locked).run()?;
-        let Connection::VhostUser { socket } = &record.port.connection;
         let interface = Interface {
             name: self.id.interface.as_str(),
             mac: &record.mac,
             mtu: record.port.settings.mtu.get(),
             sandbox: &self.network_namespace,
-            socket: socket.as_path(),
+            socket: record.port.connection.socket_file(),
         };
         Ok(result(self.version, interface, &assignment, self.previous))
     }
@@ -91,18 +88,22 @@ impl<'a> Request<'a> {
     pub fn prepare(&self, node: &Node) -> Result<Prepared, Error> {
         let network = admission::admit(&node.networks, &self.network, &self.pod, admission::PATIENCE)?;
         let directory = PodDirectory::new(&node.roots, &self.pod.uid);
-        directory.check(&self.pod)?;
         let record = self.record(&network, &directory)?;
+        if needs_volume(&record.port) {
+            directory.check(&self.pod)?;
+        }
         if let Some(ipam) = &record.ipam {
             Ipam::find(ipam, self.environment)?;
         }
-        let switch = Switch::connect(record.engine, &record.engine_socket)?;
+        let switch = Switch::connect(&record)?;
         Ok(Prepared { record, switch })
     }
 
     fn record(&self, programmed: &ProgrammedNetwork, directory: &PodDirectory) -> Result<Record, Error> {
-        let ProgrammedNetwork { network, engine_socket, .. } = programmed;
-        let socket = directory.path().join(Description::socket_name(&self.id.interface));
+        let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
+        let pod_directory = directory.path();
+        let places = Places { directory: &pod_directory, network_namespace: &self.network_namespace };
+        let port = port(network, &self.id, places)?;
         Ok(Record {
             version: Record::VERSION,
             id: self.id.clone(),
@@ -110,16 +111,11 @@ impl<'a> Request<'a> {
             network: network.name.clone(),
             engine: network.engine,
             engine_socket: engine_socket.clone(),
-            port: AttachedPort {
-                name: PortName::of(&self.id),
-                bridge: network.bridge.name.clone(),
-                connection: Connection::VhostUser { socket: SocketPath::try_from(socket)? },
-                queues: network.port.queues,
-                settings: port_settings(network),
-            },
+            memif_socket_ids: *memif_socket_ids,
+            port,
             pod: self.pod.clone(),
             network_namespace: self.network_namespace.clone(),
-            pod_directory: directory.path(),
+            pod_directory,
             mac: self.mac.to_string(),
             addresses: Vec::new(),
             ipam: self.ipam(programmed)?,

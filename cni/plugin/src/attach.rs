@@ -3,7 +3,7 @@
 
 use crate::cni::environment::Environment;
 use crate::cni::result::Assignment;
-use crate::description::{Description, InterfaceType, Role};
+use crate::description::Description;
 use crate::detach::{Detachment, Outcome};
 use crate::engine::{Switch, SwitchError};
 use crate::error::Error;
@@ -11,6 +11,7 @@ use crate::ipam::{Ipam, IpamError};
 use crate::mac::MacAddress;
 use crate::node::Node;
 use crate::pod_directory::{PodDirectory, PodDirectoryError};
+use crate::port::needs_volume;
 use usnet_dataplane::attachment::{Address, Progress, Record};
 use usnet_dataplane::journal::Locked;
 
@@ -21,11 +22,11 @@ pub enum Step {
     Record,
     /// IPAM gave addresses.
     Addresses,
-    /// The engine sees the pod's directory.
+    /// The engine sees the pod's directory, if the port needs it.
     Directory,
     /// The engine has the port.
     Port,
-    /// The pod's directory has the description.
+    /// The pod may use the engine's socket and has the description, if the port needs its directory.
     Description,
     /// The record says `attached`.
     Confirmation,
@@ -120,34 +121,30 @@ impl<'a> Attachment<'a> {
     }
 
     fn mount_directory(&self) -> Result<(), PodDirectoryError> {
+        if !needs_volume(&self.record.port) {
+            return Ok(());
+        }
         self.directory.mount()?;
-        // Left by an earlier sandbox of the pod. Its program is gone.
+        // An earlier sandbox of the pod left its own, or the pod put something there that an engine which listens would stumble over.
         self.directory.remove(&Description::socket_name(&self.record.id.interface))
     }
 
     fn create_port(&mut self) -> Result<(), SwitchError> {
         let switch = match self.switch.take() {
             Some(switch) => switch,
-            None => Switch::connect(self.record.engine, &self.record.engine_socket)?,
+            None => Switch::connect(&self.record)?,
         };
         switch.create_port(&self.record)
     }
 
     fn describe(&self) -> Result<(), PodDirectoryError> {
-        let interface = &self.record.id.interface;
-        let description = Description {
-            version: Description::VERSION,
-            network: self.record.network.clone(),
-            interface: interface.clone(),
-            interface_type: InterfaceType::VhostUser,
-            role: Role::Server,
-            socket: Description::socket_name(interface),
-            mac: self.mac,
-            mtu: self.record.port.settings.mtu,
-            queues: self.record.port.queues,
-            ips: self.assignment.ips.clone(),
-            routes: self.assignment.routes.clone(),
-        };
-        self.directory.write(&Description::file_name(interface), &description.to_json())
+        if !needs_volume(&self.record.port) {
+            return Ok(());
+        }
+        let description = Description::new(&self.record, self.mac, &self.assignment);
+        if description.socket_is_engines() {
+            self.directory.share_socket(&Description::socket_name(&description.interface))?;
+        }
+        self.directory.write(&Description::file_name(&description.interface), &description.to_json())
     }
 }

@@ -1,19 +1,38 @@
 //! What a pod's program is told of its interface: the file `<interface>.json` in the pod's `usnet` volume.
 //!
-//! The program listens on the socket of the same folder; the engine connects to it, and connects again when one of them restarts.
+//! It is written last, so that a program that finds it also finds an engine which serves the socket. One end of the socket listens and the
+//! other connects, and connects again when one of them restarts; `role` says which end the program is. The memif driver of DPDK takes
+//! `role`, `id`, `secret`, the socket and the binary logarithm of `ringSize` (`rsize`) as they are here; its virtio driver takes `ringSize`
+//! itself (`queue_size`).
+//!
+//! A memif with an abstract socket and no secret needs no volume, and its program gets no description: the socket has the interface's name,
+//! in the network namespace of the pod, and its id is 0.
 
-use crate::cni::result::{AssignedAddress, Route};
+use crate::cni::result::{AssignedAddress, Assignment, Route};
 use crate::mac::MacAddress;
 use serde::{Deserialize, Serialize};
-use usnet_crds::{Mtu, NetworkName, Queues};
-use usnet_dataplane::attachment::InterfaceName;
+use usnet_crds::{Mtu, NetworkName, Queues, RingSize, SocketRole};
+use usnet_dataplane::attachment::{InterfaceName, Record};
+use usnet_dataplane::memif::MemifSecret;
+use usnet_dataplane::port::Connection;
+
+/// The engine makes one memif on each socket.
+const MEMIF_ID: u32 = 0;
 
 /// What kind of interface it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum InterfaceType {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Kind {
     /// vhost-user, as virtio devices in userspace speak it.
     VhostUser,
+    /// A memif that carries Ethernet frames.
+    Memif {
+        /// The memif's number on its socket.
+        id: u32,
+        /// What the engine asks the program for; none when it asks for nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secret: Option<MemifSecret>,
+    },
 }
 
 /// What the pod's program does with the socket.
@@ -22,10 +41,24 @@ pub enum InterfaceType {
 pub enum Role {
     /// It makes the socket and listens; the engine connects.
     Server,
+    /// It connects to the socket, which the engine made.
+    Client,
+}
+
+/// Where the socket is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Socket {
+    /// The name of a file in the folder that holds this description, wherever the pod mounted it.
+    #[serde(rename = "socket")]
+    File(String),
+    /// A name among the abstract sockets of the pod's network namespace.
+    #[serde(rename = "abstractSocket")]
+    Abstract(String),
 }
 
 /// What a pod's program is told of its interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Description {
     /// The layout of this file; [`Description::VERSION`] when written by this release.
     pub version: u32,
@@ -34,18 +67,21 @@ pub struct Description {
     /// The interface's name.
     pub interface: InterfaceName,
     /// What kind of interface it is.
-    #[serde(rename = "type")]
-    pub interface_type: InterfaceType,
+    #[serde(flatten)]
+    pub kind: Kind,
     /// What the program does with the socket.
     pub role: Role,
-    /// The socket: the name of a file in the folder that holds this description, wherever the pod mounted it.
-    pub socket: String,
+    /// Where the socket is.
+    #[serde(flatten)]
+    pub socket: Socket,
     /// The address that the program should give its interface.
     pub mac: MacAddress,
     /// Largest payload, in bytes.
     pub mtu: Mtu,
     /// Queue pairs that the engine serves.
     pub queues: Queues,
+    /// Descriptors that each ring should have.
+    pub ring_size: RingSize,
     /// Addresses with prefix lengths, and their gateways.
     pub ips: Vec<AssignedAddress>,
     /// Routes.
@@ -56,6 +92,38 @@ pub struct Description {
 impl Description {
     /// The layout that this release writes.
     pub const VERSION: u32 = 1;
+
+    /// The description of an attachment.
+    pub fn new(record: &Record, mac: MacAddress, assignment: &Assignment) -> Self {
+        let (interface, port) = (&record.id.interface, &record.port);
+        let (kind, role) = match &port.connection {
+            Connection::VhostUser { engine_role: SocketRole::Client, .. } => (Kind::VhostUser, Role::Server),
+            Connection::VhostUser { engine_role: SocketRole::Server, .. } => (Kind::VhostUser, Role::Client),
+            Connection::Memif { .. } => (Kind::Memif { id: MEMIF_ID, secret: port.secret.clone() }, Role::Client),
+        };
+        Self {
+            version: Self::VERSION,
+            network: record.network.clone(),
+            interface: interface.clone(),
+            kind,
+            role,
+            socket: match port.connection.socket_file() {
+                Some(_) => Socket::File(Self::socket_name(interface)),
+                None => Socket::Abstract(interface.to_string()),
+            },
+            mac,
+            mtu: port.settings.mtu,
+            queues: port.queues,
+            ring_size: port.ring_size,
+            ips: assignment.ips.clone(),
+            routes: assignment.routes.clone(),
+        }
+    }
+
+    /// Whether the engine makes the socket's file.
+    pub fn socket_is_engines(&self) -> bool {
+        self.role == Role::Client && matches!(self.socket, Socket::File(_))
+    }
 
     /// The name of an interface's description.
     pub fn file_name(interface: &InterfaceName) -> String {

@@ -106,7 +106,7 @@ impl<'a> Detachment<'a> {
         if !self.port_may_exist {
             return Ok(());
         }
-        Switch::connect(self.record.engine, &self.record.engine_socket)?.remove_port(&self.record)
+        Switch::connect(&self.record)?.remove_port(&self.record)
     }
 
     fn release_addresses(&mut self) -> Result<(), IpamError> {

@@ -1,21 +1,27 @@
-//! The engine of this node, asked for one port at a time and without an async runtime.
+//! The engine of an attachment, asked for one port at a time and without an async runtime.
 
-use std::path::Path;
 use std::time::Duration;
 use usnet_crds::Engine;
 use usnet_dataplane::attachment::Record;
-use usnet_dataplane::engine::{Engine as _, EngineError, OpError};
+use usnet_dataplane::engine::{Engine as Driver, EngineError, OpError};
 use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::plan::Op;
 use usnet_dataplane::port::PortMark;
-use usnet_ovsdb::blocking::{Client, NotReady, ready};
+use usnet_dataplane::ready::{NotReady, ready};
+use usnet_dataplane::vpp::Vpp;
+use usnet_ovsdb::blocking::Client as OvsdbClient;
+use usnet_vpp::blocking::Client as VppClient;
 
-/// How long the engine's database may take to answer one request.
+/// How long the database of Open vSwitch may take to answer one request.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(1);
-/// How long the switch may take to make a port, and to take one away. With what is undone after a failure ADD then answers within 5 s; a
+/// How long Open vSwitch may take to make a port, and to take one away. With what is undone after a failure ADD then answers within 5 s; a
 /// removal that was recorded is done by the switch whenever it gets to it, and the agent sees to that.
 const CREATE_PATIENCE: Duration = Duration::from_secs(3);
 const REMOVE_PATIENCE: Duration = Duration::from_secs(1);
+/// How long VPP may take to answer what was asked in one go: a second or two on a busy node where many pods start or stop at once. One that
+/// hangs is told within 5 s. One that stops to answer in the middle of an ADD is waited for twice: once for the port, and once more to take
+/// it away again.
+const VPP_PATIENCE: Duration = Duration::from_secs(4);
 
 /// Why the engine did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -33,18 +39,28 @@ pub enum SwitchError {
 
 /// A connection to an engine, for one request.
 #[derive(Debug)]
-pub struct Switch(Client);
+pub enum Switch {
+    /// Open vSwitch.
+    OpenVswitch(OvsdbClient),
+    /// VPP.
+    Vpp(Vpp<VppClient>),
+}
 
 impl Switch {
-    /// Connects to the engine whose control socket this is.
+    /// Connects to the engine of an attachment.
     ///
     /// # Errors
     /// When it does not answer. Nothing was asked of it then.
-    pub fn connect(engine: Engine, socket: &Path) -> Result<Self, SwitchError> {
-        match engine {
+    pub fn connect(record: &Record) -> Result<Self, SwitchError> {
+        let socket = &record.engine_socket;
+        match record.engine {
             Engine::OpenVswitch => {
-                let client = Client::connect(socket, DATABASE_PATIENCE).map_err(EngineError::from)?;
-                Ok(Self(client))
+                let client = OvsdbClient::connect(socket, DATABASE_PATIENCE).map_err(EngineError::from)?;
+                Ok(Self::OpenVswitch(client))
+            }
+            Engine::Vpp => {
+                let client = VppClient::connect(socket, VPP_PATIENCE).map_err(EngineError::from)?;
+                Ok(Self::Vpp(Vpp::new(client, record.memif_socket_ids)))
             }
         }
     }
@@ -63,10 +79,14 @@ impl Switch {
     /// # Errors
     /// When it cannot be said that it is gone.
     pub fn remove_port(self, record: &Record) -> Result<(), SwitchError> {
-        let (bridge, port) = (record.port.bridge.to_string(), record.port.name.clone());
-        let mark = PortMark { network: record.network.clone(), attachment: record.id.to_string() };
-        match self.apply(Op::RemovePort { bridge, port, mark }, REMOVE_PATIENCE) {
-            // Without the bridge there is no port, and one that is not marked with the attachment is not its port.
+        let operation = Op::RemovePort {
+            bridge: Some(record.port.bridge.to_string()),
+            port: record.port.name.clone(),
+            mark: PortMark::new(&record.network, &record.id),
+            connection: Some(record.port.connection.clone()),
+        };
+        match self.apply(operation, REMOVE_PATIENCE) {
+            // Open vSwitch has no port without its bridge, and one that is not marked with the attachment is not its port.
             Err(SwitchError::Operation(
                 OpError::BridgeMissing { .. } | OpError::PortMissing { .. } | OpError::Foreign { .. },
             )) => Ok(()),
@@ -75,8 +95,14 @@ impl Switch {
     }
 
     fn apply(self, operation: Op, patience: Duration) -> Result<(), SwitchError> {
-        let mut driver = OpenVswitch::new(self.0).with_patience(patience);
-        let answers = ready(driver.apply(&[operation])).map_err(|error| SwitchError::NoAnswer(Some(error)))??;
-        answers.into_iter().next().ok_or(SwitchError::NoAnswer(None))?.map_err(SwitchError::from)
+        match self {
+            Self::OpenVswitch(client) => apply(OpenVswitch::new(client).with_patience(patience), operation),
+            Self::Vpp(driver) => apply(driver, operation),
+        }
     }
+}
+
+fn apply(mut driver: impl Driver, operation: Op) -> Result<(), SwitchError> {
+    let answers = ready(driver.apply(&[operation])).map_err(|error| SwitchError::NoAnswer(Some(error)))??;
+    answers.into_iter().next().ok_or(SwitchError::NoAnswer(None))?.map_err(SwitchError::from)
 }

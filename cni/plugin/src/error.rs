@@ -10,10 +10,11 @@ use crate::input::InputError;
 use crate::ipam::IpamError;
 use crate::mac::InvalidMac;
 use crate::pod_directory::PodDirectoryError;
+use crate::port::PortError;
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::journal;
-use usnet_dataplane::port::SocketPathTooLong;
+use usnet_dataplane::memif::InvalidSocket;
 
 /// Why a verb failed.
 #[derive(Debug, thiserror::Error)]
@@ -42,9 +43,9 @@ pub enum Error {
     /// The pod's directory.
     #[error(transparent)]
     PodDirectory(#[from] PodDirectoryError),
-    /// The socket's path.
+    /// The port.
     #[error(transparent)]
-    SocketPath(#[from] SocketPathTooLong),
+    Port(#[from] PortError),
     /// IPAM.
     #[error(transparent)]
     Ipam(#[from] IpamError),
@@ -77,10 +78,11 @@ impl Error {
             Self::Admission(error) => admission_code(error),
             Self::AlreadyAttached(_) => ErrorCode::AlreadyAttached,
             Self::PodDirectory(error) => pod_directory_code(error),
+            Self::Port(error) => port_code(error),
             Self::Ipam(error) => ipam_code(error),
             Self::Switch(error) => switch_code(error),
             Self::Journal(journal::Error::Busy(_)) => ErrorCode::TryAgainLater,
-            Self::SocketPath(_) | Self::Journal(_) => ErrorCode::IoFailure,
+            Self::Journal(_) => ErrorCode::IoFailure,
         };
         code.number()
     }
@@ -140,6 +142,17 @@ fn pod_directory_code(error: &PodDirectoryError) -> ErrorCode {
     }
 }
 
+fn port_code(error: &PortError) -> ErrorCode {
+    match error {
+        PortError::NetworkNamespace { .. }
+        | PortError::Mark(_)
+        | PortError::MemifSocket(InvalidSocket::Character { .. }) => ErrorCode::InvalidEnvironment,
+        PortError::NotOfEngine { .. } => ErrorCode::InvalidConfiguration,
+        PortError::SocketPath(_) | PortError::MemifSocket(_) | PortError::NoRandomBytes(_) => ErrorCode::IoFailure,
+        PortError::Secret(_) => ErrorCode::Internal,
+    }
+}
+
 fn ipam_code(error: &IpamError) -> ErrorCode {
     match error {
         IpamError::NoType => ErrorCode::InvalidConfiguration,
@@ -162,6 +175,10 @@ fn switch_code(error: &SwitchError) -> ErrorCode {
         | OpError::PortMissing { .. }
         | OpError::PortDiffers { .. }
         | OpError::SocketInUse { .. } => ErrorCode::TryAgainLater,
-        OpError::Foreign { .. } | OpError::BridgeInUse { .. } | OpError::Refused { .. } => ErrorCode::PortRefused,
+        OpError::Foreign { .. }
+        | OpError::BridgeInUse { .. }
+        | OpError::NoSocketId { .. }
+        | OpError::Unmarkable(_)
+        | OpError::Refused { .. } => ErrorCode::PortRefused,
     }
 }

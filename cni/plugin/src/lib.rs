@@ -19,3 +19,4 @@ pub mod ipam;
 pub mod mac;
 pub mod node;
 pub mod pod_directory;
+pub mod port;

@@ -1,5 +1,6 @@
 //! The node's files that the verbs share.
 
+use crate::port::needs_volume;
 use usnet_dataplane::attachment::{AttachmentId, InterfaceName, PodUid, Progress, Record};
 use usnet_dataplane::journal::{self, Journal};
 use usnet_dataplane::network_file::NetworkFiles;
@@ -32,9 +33,9 @@ impl Node {
     /// # Errors
     /// When the journal cannot be listed.
     pub fn other_attachments(&self, pod: &PodUid, id: &AttachmentId) -> Result<OtherAttachments, journal::Error> {
-        let all = self.journal.records()?;
+        let all = self.journal.records_of_pod(pod)?;
         let is_complete = all.unreadable.is_empty();
-        let known = all.records.into_iter().filter(|record| record.pod.uid == *pod && record.id != *id).collect();
+        let known = all.records.into_iter().filter(|record| record.id != *id).collect();
         Ok(OtherAttachments { known, is_complete })
     }
 }
@@ -61,5 +62,5 @@ impl OtherAttachments {
 }
 
 fn needs_directory(record: &Record) -> bool {
-    !matches!(record.progress, Progress::Detaching | Progress::Detached)
+    !matches!(record.progress, Progress::Detaching | Progress::Detached) && needs_volume(&record.port)
 }

@@ -10,7 +10,8 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -185,6 +186,26 @@ impl PodDirectory {
         opened.set_permissions(Permissions::from_mode(0o644)).map_err(failed("give access to"))?;
         opened.write_all(content).map_err(failed("write"))?;
         fs::rename(&temporary, self.path().join(file)).map_err(failed("replace"))
+    }
+
+    /// Lets the pod's users connect to a socket that the engine made: they need not be root, and the engine gives no access to others. What
+    /// the pod put in its place stays as it is.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn share_socket(&self, file: &str) -> Result<(), PodDirectoryError> {
+        let failed = |source| PodDirectoryError::InTheWay { action: "give access to", file: file.to_owned(), source };
+        let flags = libc::O_PATH | libc::O_NOFOLLOW;
+        let opened = match OpenOptions::new().read(true).custom_flags(flags).open(self.path().join(file)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            opened => opened.map_err(failed)?,
+        };
+        if !opened.metadata().map_err(failed)?.file_type().is_socket() {
+            return Ok(());
+        }
+        // By its descriptor: what was looked at is what is changed.
+        let descriptor = format!("/proc/self/fd/{}", opened.as_raw_fd());
+        fs::set_permissions(descriptor, Permissions::from_mode(0o777)).map_err(failed)
     }
 
     /// Removes a file, or a link, under that name. It may be absent.

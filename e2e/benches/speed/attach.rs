@@ -1,13 +1,11 @@
 //! One pod's interface: the plugin against the bare transaction on an open connection, and against `ovs-vsctl`.
 
+use crate::pod::{self, timed_plugin};
 use crate::programs::{Programs, median, milliseconds, ratio, report, timed};
-use serde_json::json;
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use usnet_crds::{Bridge, BridgeName, Engine, NetworkName, NodeNetwork, Phase, Port};
-use usnet_dataplane::network_file::{NetworkFile, NetworkFiles, ProgrammedNetwork};
+use usnet_crds::Engine;
 use usnet_dataplane::roots::Roots;
 use usnet_ovsdb::blocking::Client;
 use usnet_ovsdb::{Condition, Interface, Mutation, Row, Transaction, Value};
@@ -15,7 +13,6 @@ use usnet_test_openvswitch::OpenVswitch;
 
 const RUNS: usize = 30;
 const PORTS_BEFORE: usize = 10;
-const POD: &str = "0b3c1f6e-0000-4000-8000-000000000001";
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(programs: &Programs) {
@@ -69,50 +66,12 @@ fn prepare(switch: &OpenVswitch, folder: &Path) -> Roots {
         state: folder.join("state"),
         kubelet: folder.join("kubelet"),
         open_vswitch_socket: switch.socket().to_owned(),
+        vpp_socket: folder.join("api.sock"),
     };
     let bridge = ["add-br", "br-bench", "--", "set", "Bridge", "br-bench", "datapath_type=netdev"];
     switch.vsctl(&[&bridge[..], &["external_ids:usnet.dev/network=bench"]].concat()).expect("the bridge");
-    let name: NetworkName = "bench".parse().expect("a valid name");
-    let network = NodeNetwork {
-        generation: 1,
-        phase: Phase::Active,
-        engine: Engine::OpenVswitch,
-        bridge: Bridge { name: BridgeName::default_for(&name), mtu: usnet_crds::Mtu::default() },
-        port: Port::default(),
-        allowed_namespaces: ["default".to_owned()].into(),
-        ipam: None,
-        name,
-    };
-    let programmed = ProgrammedNetwork {
-        version: ProgrammedNetwork::VERSION,
-        network,
-        engine_socket: switch.socket().to_owned(),
-        epoch: 1,
-    };
-    NetworkFiles::new(&roots).write(&NetworkFile::Programmed(programmed)).expect("the network file");
-    let volume = roots.kubelet.join(format!("pods/{POD}/volumes/kubernetes.io~empty-dir/usnet"));
-    fs::create_dir_all(volume).expect("the pod's volume");
+    pod::prepare(&roots, pod::network(Engine::OpenVswitch, "bench"), switch.socket());
     roots
-}
-
-fn timed_plugin(programs: &Programs, roots: &Roots, verb: &str, run: usize) -> Duration {
-    let config = json!({"cniVersion": "1.1.0", "name": "bench", "type": "userspace", "network": "bench"});
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    fs::write(file.path(), config.to_string()).expect("the configuration");
-    let mut command = Command::new(&programs.userspace);
-    command
-        .env("CNI_COMMAND", verb)
-        .env("CNI_CONTAINERID", format!("bench{run}"))
-        .env("CNI_NETNS", "/proc/self/ns/net")
-        .env("CNI_IFNAME", "net1")
-        .env("CNI_ARGS", format!("K8S_POD_NAMESPACE=default;K8S_POD_NAME=bench;K8S_POD_UID={POD}"))
-        .env("CNI_PATH", "/nonexistent")
-        .env("USNET_RUN_DIR", &roots.run)
-        .env("USNET_STATE_DIR", &roots.state)
-        .env("USNET_KUBELET_DIR", &roots.kubelet)
-        .env("USNET_OVS_SOCKET", &roots.open_vswitch_socket)
-        .stdin(file.reopen().expect("the configuration"));
-    timed(&mut command).0
 }
 
 /// The least that any program must do: insert the rows, wait for the switch, read what became of them.

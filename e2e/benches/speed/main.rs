@@ -1,4 +1,5 @@
-//! How fast usnet is, as ratios within one run, against what cannot be beaten and against `ovs-vsctl`: `make bench`.
+//! How fast usnet is, as ratios within one run, against what cannot be beaten and against `ovs-vsctl`: `make bench`. `make bench PART=vpp` runs
+//! the part with VPP alone, `PART=ovs` the other.
 //!
 //! Absolute times depend on the machine; each iteration therefore runs all contestants in turn, and only medians and their ratios say something.
 #![expect(
@@ -10,14 +11,23 @@
 
 mod attach;
 mod many;
+mod pod;
 mod programs;
 mod start;
+mod vpp;
 
 fn main() {
-    // Cargo passes `--bench`; anything else would be a filter, which this does not have.
+    // Cargo passes `--bench` as well.
+    let parts: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
     let programs = programs::Programs::from_environment();
     programs::private_mounts();
     start::run(&programs);
-    attach::run(&programs);
-    many::run(&programs);
+    if is_wanted("ovs") {
+        attach::run(&programs);
+        many::run(&programs);
+    }
+    if is_wanted("vpp") {
+        vpp::run(&programs);
+    }
 }

@@ -1,11 +1,12 @@
 //! A thousand networks onto an empty node: the agent, from its start to the last network file, against one raw transaction and `ovs-vsctl`.
 
+use crate::pod;
 use crate::programs::{Programs, median, ratio, report, timed};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
-use usnet_crds::{Bridge, BridgeName, Engine, NetworkName, NodeNetwork, Phase, Port};
+use usnet_crds::{Engine, NodeNetwork};
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles};
 use usnet_dataplane::node_file::NodeFile;
 use usnet_dataplane::roots::Roots;
@@ -36,17 +37,7 @@ pub(crate) fn run(programs: &Programs) {
 }
 
 fn network(index: usize) -> NodeNetwork {
-    let name: NetworkName = format!("net-{index}").parse().expect("a valid name");
-    NodeNetwork {
-        generation: 1,
-        phase: Phase::Active,
-        engine: Engine::OpenVswitch,
-        bridge: Bridge { name: BridgeName::default_for(&name), mtu: usnet_crds::Mtu::default() },
-        port: Port::default(),
-        allowed_namespaces: ["default".to_owned()].into(),
-        ipam: None,
-        name,
-    }
+    pod::network(Engine::OpenVswitch, &format!("net-{index}"))
 }
 
 /// The real agent, as it comes up on a node whose last networks it has on disk, with no API server to be seen.
@@ -58,13 +49,14 @@ fn agent(programs: &Programs) -> Duration {
         state: folder.path().join("state"),
         kubelet: folder.path().join("kubelet"),
         open_vswitch_socket: switch.socket().to_owned(),
+        vpp_socket: folder.path().join("api.sock"),
     };
     let node = NodeFile {
         version: NodeFile::VERSION,
         generation: 1,
         networks: (0..NETWORKS).map(network).collect(),
         engines_seen: [Engine::OpenVswitch].into(),
-        epoch: 0,
+        ..NodeFile::default()
     };
     node.write(&roots).expect("the node file");
     let start = Instant::now();

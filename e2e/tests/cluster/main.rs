@@ -7,12 +7,15 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stderr,
-    reason = "all of this program is test code, and a test fails by panicking"
+    clippy::print_stdout,
+    reason = "all of this program is test code: a test fails by panicking, and prints what it measured"
 )]
 
 mod bad_input;
 mod cluster;
+mod crowd;
 mod deletion;
+mod direct;
 mod drift;
 mod footprint;
 mod networks;
@@ -20,4 +23,8 @@ mod outages;
 mod pods;
 mod privileges;
 mod scene;
+mod testpmd;
 mod traffic;
+mod vpp;
+mod vpp_outages;
+mod vpp_traffic;

@@ -2,6 +2,7 @@
 
 use crate::cluster::{apply, check, eventually, get, kubectl, on_node};
 use crate::scene::Scene;
+use crate::testpmd::{Driver, Program, last_counters};
 use serde_json::{Value, json};
 
 /// The node that pods of these tests run on: a network has no uplink, so pods that talk share a node.
@@ -12,16 +13,20 @@ pub(crate) fn sleeping_pod(scene: &Scene, name: &str, networks: &str) -> Value {
     pod(scene, name, networks, "busybox:e2e", &["busybox".into(), "sleep".into(), "3600".into()])
 }
 
-/// A pod whose DPDK program drives the interfaces `net1`… in a forwarding mode of testpmd.
+/// A pod whose DPDK program drives the interfaces `net1`… over vhost-user in a forwarding mode of testpmd.
 pub(crate) fn testpmd_pod(scene: &Scene, name: &str, networks: &str, mode: &str) -> Value {
-    let mut command: Vec<String> =
-        ["dpdk-testpmd", "--no-pci", "--no-huge", "--no-telemetry", "-l", "0,1", "-m", "64"].map(Into::into).into();
-    for index in 0..networks.split(',').count() {
-        command.push(format!("--vdev=net_virtio_user{index},path=/run/usnet/net{}.sock,server=1", index + 1));
+    dpdk_pod(scene, name, networks, Program::new(Driver::VhostServer, mode))
+}
+
+/// A pod whose DPDK program drives the interfaces `net1`….
+pub(crate) fn dpdk_pod(scene: &Scene, name: &str, networks: &str, program: Program<'_>) -> Value {
+    let command = program.command(networks.split(',').count());
+    let mut pod = pod(scene, name, networks, "testpmd:e2e", &command);
+    if !program.driver.needs_volume() {
+        pod["spec"]["volumes"] = json!([]);
+        pod["spec"]["containers"][0]["volumeMounts"] = json!([]);
     }
-    command.extend(["--".into(), format!("--forward-mode={mode}")]);
-    command.extend(["--auto-start", "--stats-period=1", "--total-num-mbufs=2048", "--no-mlockall"].map(Into::into));
-    pod(scene, name, networks, "testpmd:e2e", &command)
+    pod
 }
 
 fn pod(scene: &Scene, name: &str, networks: &str, image: &str, command: &[String]) -> Value {
@@ -59,38 +64,12 @@ pub(crate) fn wait_running(scene: &Scene, name: &str) {
 }
 
 /// The packets that each port of a testpmd pod has received, as its program last printed them.
-pub(crate) fn received(scene: &Scene, pod: &str) -> Vec<u64> {
-    let log = kubectl(&["logs", pod, "-n", &scene.name, "--tail=60"]);
-    counters(&log).into_iter().map(|(_, packets)| packets).collect()
-}
-
-/// Every count of received packets in a program's output, with the port's number, in order; of each port the last when asked for one.
-fn counters(log: &str) -> Vec<(u64, u64)> {
-    let mut last = std::collections::BTreeMap::new();
-    for (port, packets) in every_counter(log) {
-        last.insert(port, packets);
-    }
-    last.into_iter().collect()
-}
-
-/// Every count of received packets in a program's output, with the port's number.
-pub(crate) fn every_counter(log: &str) -> Vec<(u64, u64)> {
-    let mut port = None;
-    let mut found = Vec::new();
-    for line in log.lines() {
-        if let Some(rest) = line.split("NIC statistics for port ").nth(1) {
-            port = rest.split_whitespace().next().and_then(|number| number.parse().ok());
-        }
-        let packets = line.trim().strip_prefix("RX-packets:").and_then(|rest| rest.split_whitespace().next());
-        if let (Some(port), Some(packets)) = (port, packets) {
-            found.push((port, packets.parse().unwrap()));
-        }
-    }
-    found
+pub(crate) fn received(scene: &Scene, pod: &str) -> Vec<i64> {
+    last_counters(&kubectl(&["logs", pod, "-n", &scene.name, "--tail=60"]))
 }
 
 /// Waits until every port of a testpmd pod has received something.
-pub(crate) fn await_packets(scene: &Scene, pod: &str, ports: usize) -> Vec<u64> {
+pub(crate) fn await_packets(scene: &Scene, pod: &str, ports: usize) -> Vec<i64> {
     eventually("packets", || {
         let packets = received(scene, pod);
         check(packets.len() == ports && packets.iter().all(|count| *count > 0), format!("{packets:?}"))?;

@@ -15,9 +15,20 @@ pub(super) struct Occasion<'a> {
     pub since: Instant,
     /// Networks that were programmed before and that nobody has changed: what is done to them is a repair.
     pub intact: &'a BTreeSet<NetworkName>,
+    /// Whether the engine was just connected to: then its lost ports are told of together.
+    pub is_replay: bool,
 }
 
-/// Carries out operations and gives back those that failed.
+/// What became of operations.
+#[derive(Debug, Default)]
+pub(super) struct Applied {
+    /// Those that failed, and why.
+    pub failures: Vec<(Op, OpError)>,
+    /// How many ports were made.
+    pub ports_made: usize,
+}
+
+/// Carries out operations.
 ///
 /// # Errors
 /// When the engine as a whole did not answer: nothing is known then of any of them.
@@ -25,29 +36,36 @@ pub(super) async fn apply(
     engine: &mut impl Engine,
     operations: Vec<Op>,
     occasion: Occasion<'_>,
-) -> Result<Vec<(Op, OpError)>, EngineError> {
+) -> Result<Applied, EngineError> {
+    let mut applied = Applied::default();
     if operations.is_empty() {
-        return Ok(Vec::new());
+        return Ok(applied);
     }
     let results = engine.apply(&operations).await?;
     let milliseconds = u64::try_from(occasion.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let mut failures = Vec::new();
     for (operation, result) in operations.into_iter().zip(results) {
         match result {
-            Ok(()) => log_success(&operation, occasion, milliseconds),
-            Err(error) => failures.push((operation, error)),
+            Ok(()) => {
+                applied.ports_made += usize::from(matches!(operation, Op::CreatePort { .. }));
+                log_success(&operation, occasion, milliseconds);
+            }
+            Err(error) => applied.failures.push((operation, error)),
         }
     }
-    Ok(failures)
+    Ok(applied)
 }
 
 fn log_success(operation: &Op, occasion: Occasion<'_>, milliseconds: u64) {
     let network = network_of(operation);
+    let is_intact = network.is_some_and(|network| occasion.intact.contains(network));
+    let network = network.map(NetworkName::as_str);
     let attachment = attachment_of(operation);
     let adds = !matches!(operation, Op::RemovePort { .. } | Op::RemoveBridge { .. });
-    if adds && occasion.intact.contains(network) {
-        tracing::info!(%network, attachment, op = %operation, milliseconds, "repaired");
+    if occasion.is_replay && matches!(operation, Op::CreatePort { .. }) {
+        tracing::debug!(network, attachment, op = %operation, milliseconds, "made anew");
+    } else if adds && is_intact {
+        tracing::info!(network, attachment, op = %operation, milliseconds, "repaired");
     } else {
-        tracing::info!(%network, attachment, op = %operation, milliseconds, "done");
+        tracing::info!(network, attachment, op = %operation, milliseconds, "done");
     }
 }

@@ -6,25 +6,37 @@ use super::verify::{Verdict, network_of};
 use crate::error_chain::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
-use usnet_crds::NetworkName;
 use usnet_crds::node_state::NetworkState;
-use usnet_dataplane::document as journal_file;
+use usnet_crds::{Engine, NetworkName};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::Op;
 
-/// What was told last.
-#[derive(Debug, Default)]
+/// What was told last of one engine.
+#[derive(Debug)]
 pub(super) struct Chronicle {
+    engine: Engine,
     verdicts: BTreeMap<NetworkName, Verdict>,
     outage: Option<Outage>,
     was_up: bool,
     has_begun: bool,
     problems: BTreeMap<&'static str, String>,
-    unreadable: BTreeSet<String>,
     failures: BTreeSet<String>,
 }
 
 impl Chronicle {
+    /// Nothing was told yet.
+    pub(super) fn new(engine: Engine) -> Self {
+        Self {
+            engine,
+            verdicts: BTreeMap::new(),
+            outage: None,
+            was_up: false,
+            has_begun: false,
+            problems: BTreeMap::new(),
+            failures: BTreeSet::new(),
+        }
+    }
+
     /// The networks that were programmed when they were last looked at.
     pub(super) fn programmed(&self) -> BTreeSet<NetworkName> {
         let programmed = self.verdicts.iter().filter(|(_, verdict)| verdict.state == NetworkState::Programmed);
@@ -36,7 +48,7 @@ impl Chronicle {
         match view {
             EngineView::Up(engine) => {
                 if !std::mem::replace(&mut self.was_up, true) {
-                    tracing::info!(version = engine.version, "connected to Open vSwitch");
+                    tracing::info!(version = engine.version, "connected to {}", self.engine);
                 }
                 self.outage = None;
             }
@@ -95,23 +107,12 @@ impl Chronicle {
         for (operation, error) in failures {
             let text = format!("{operation}: {error}");
             if !self.failures.contains(&text) {
-                let (network, attachment) = (network_of(operation), attachment_of(operation));
-                tracing::warn!(%network, attachment, op = %operation, %error, "failed; trying again until it works");
+                let network = network_of(operation).map(NetworkName::as_str);
+                let attachment = attachment_of(operation);
+                tracing::warn!(network, attachment, op = %operation, %error, "failed; trying again until it works");
             }
             told.insert(text);
         }
         self.failures = told;
-    }
-
-    /// Tells of records that cannot be read: until a person looks at them, nothing of which they could speak is removed.
-    pub(super) fn unreadable_records(&mut self, errors: &[journal_file::Error]) {
-        let texts: BTreeSet<String> = errors.iter().map(|error| ErrorChain(error).to_string()).collect();
-        for text in texts.difference(&self.unreadable) {
-            tracing::warn!(
-                error = text,
-                "a record of the journal cannot be read; no port is removed that it could be about"
-            );
-        }
-        self.unreadable = texts;
     }
 }

@@ -6,8 +6,9 @@ use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::journal::{Error, Journal, Locked};
 use usnet_dataplane::plan::Op;
 
-/// Most attachments of one pass, because each lock is an open file; the others wait for the next pass.
-const ATTACHMENTS_MAX: usize = 256;
+/// Most attachments of one pass; the others wait for the next one. The kernel compares each new lock with those of the same file, so that 1,000 take
+/// it 5 ms, but 4,096 take it 150 ms.
+const ATTACHMENTS_MAX: usize = 4096;
 
 /// The locks of one pass.
 #[derive(Debug, Default)]
@@ -22,19 +23,12 @@ impl Guard {
     /// # Errors
     /// When a lock cannot be tried.
     pub(super) fn take(journal: &Journal, attachments: &BTreeMap<String, AttachmentId>) -> Result<Self, Error> {
-        let mut guard = Self::default();
-        for (text, id) in attachments {
-            if guard.locked.len() == ATTACHMENTS_MAX {
-                guard.busy.insert(text.clone());
-                continue;
-            }
-            match journal.try_lock(id) {
-                Ok(locked) => drop(guard.locked.insert(text.clone(), locked)),
-                Err(Error::Busy(_)) => drop(guard.busy.insert(text.clone())),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(guard)
+        let together = journal.try_lock_all(attachments.values().take(ATTACHMENTS_MAX))?;
+        let left_over = attachments.keys().skip(ATTACHMENTS_MAX).cloned();
+        Ok(Self {
+            locked: together.locked.into_iter().map(|locked| (locked.id().to_string(), locked)).collect(),
+            busy: together.busy.iter().map(ToString::to_string).chain(left_over).collect(),
+        })
     }
 
     /// The attachments that somebody else works on, as marks name them.

@@ -31,9 +31,9 @@ impl Memory {
         known.then(|| NodeSpec { generation: self.file.generation, networks: self.file.networks.clone() })
     }
 
-    /// Restarts of the engine that were seen on this node.
-    pub(super) fn epoch(&self) -> u64 {
-        self.file.epoch
+    /// Restarts of an engine that were seen on this node.
+    pub(super) fn epoch(&self, engine: Engine) -> u64 {
+        self.file.epochs.get(&engine).copied().unwrap_or_default()
     }
 
     /// Whether the engine was ever reached on this node.
@@ -51,14 +51,14 @@ impl Memory {
         self.save()
     }
 
-    /// Keeps that the engine was reached, and whether it had been away.
+    /// Keeps that an engine was reached, and whether it has another life since.
     ///
     /// # Errors
     /// As [`keep_spec`](Self::keep_spec).
     pub(super) fn keep_connection(&mut self, engine: Engine, came_back: bool) -> Result<(), Error> {
         let is_new = self.file.engines_seen.insert(engine);
         if came_back {
-            self.file.epoch += 1;
+            *self.file.epochs.entry(engine).or_default() += 1;
         }
         if is_new || came_back { self.save() } else { Ok(()) }
     }
@@ -85,14 +85,15 @@ mod tests {
     }
 
     #[test]
-    fn spec_and_epoch_outlive_the_agent() {
+    fn spec_and_epochs_outlive_the_agent() {
         let (_folder, roots) = roots();
         let mut memory = Memory::load(&roots);
         let spec = NodeSpec { generation: 3, networks: vec![network("blue")] };
         memory.keep_spec(&spec).unwrap();
-        memory.keep_connection(Engine::OpenVswitch, true).unwrap();
+        memory.keep_connection(Engine::Vpp, true).unwrap();
+        memory.keep_connection(Engine::Vpp, false).unwrap();
         memory.keep_connection(Engine::OpenVswitch, false).unwrap();
         let again = Memory::load(&roots);
-        assert_eq!((again.spec(), again.epoch()), (Some(spec), 1));
+        assert_eq!((again.spec(), again.epoch(Engine::Vpp), again.epoch(Engine::OpenVswitch)), (Some(spec), 1, 0));
     }
 }

@@ -1,14 +1,17 @@
 //! The agent: makes one node have what its `UserspaceNodeState` says, and keeps it so.
 //!
-//! [`watch`] and [`status`] are the two sides towards the API server, [`link`] and [`folder_watch`] those towards the node; [`wake`] waits for any of them,
-//! and [`pass`] does the work: [`observe`], [`plan`], [`apply`], [`verify`], [`report`]. The loop itself needs no API server: it takes specs from one channel
-//! and puts reports into another.
+//! [`watch`] and [`status`] are the two sides towards the API server. Between them there is a [`lane`] for each engine: its [`link`] is the side towards the engine,
+//! [`wake`] waits for changes, and [`pass`] does the work: [`observe`], [`plan`], [`apply`], [`verify`], [`report`]. What the lanes found meets on the [`board`].
+//! None of that needs an API server: it takes specs from one channel and puts reports into another.
 
 mod acting;
 mod apply;
+mod board;
 mod chronicle;
 mod folder_watch;
 mod guard;
+mod journaled;
+mod lane;
 mod link;
 mod memory;
 mod observe;
@@ -16,9 +19,12 @@ mod pass;
 mod plan;
 mod publish;
 mod reason;
+mod replay;
 mod report;
 mod retry;
+mod shared;
 pub mod spec;
+mod spec_keeper;
 mod status;
 #[cfg(test)]
 mod testing;
@@ -27,27 +33,30 @@ mod wake;
 mod watch;
 
 use crate::api_server;
-use crate::error_chain::ErrorChain;
-use chronicle::Chronicle;
-use link::Link;
+use board::Board;
+use journaled::Reader;
+use lane::Lane;
+use link::{FolderGone, OpenVswitchLink, VppLink};
 use memory::Memory;
-use pass::{Node, Outcome};
 use publish::Publisher;
-use retry::Backoff;
+use shared::Shared;
 use spec::{NodeSpec, Report};
+use spec_keeper::SpecKeeper;
+use std::cell::RefCell;
 use std::convert::Infallible;
-use std::time::{Duration, Instant};
+use std::rc::Rc;
+use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
 use tracing::Instrument;
 use usnet_dataplane::journal::{self, Journal};
+use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{self, NetworkFiles};
 use usnet_dataplane::roots::Roots;
-use wake::{Sources, Wake};
 
-/// What failed is tried again after this, and then less and less often.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LONGEST_RETRY: Duration = Duration::from_secs(30);
+/// How long the first report waits for all engines to be known.
+const FIRST_REPORT: Duration = Duration::from_secs(1);
 
 /// Options of `usnet agent`.
 #[derive(Debug, Clone, clap::Args)]
@@ -55,9 +64,12 @@ pub struct Options {
     /// The name of this node in the cluster.
     #[arg(long, env = "NODE_NAME")]
     pub node_name: String,
+    /// The memif socket ids of VPP that are usnet's, where others use some too.
+    #[arg(long, env = "USNET_MEMIF_SOCKET_IDS", value_name = "FIRST-LAST", default_value_t)]
+    pub memif_socket_ids: MemifSocketIds,
 }
 
-/// Why the agent cannot start. Once it runs, nothing ends it but a signal.
+/// Why the agent cannot start or cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no way to the API server.
@@ -69,12 +81,15 @@ pub enum Error {
     /// The network files cannot be used.
     #[error("the folder of network files cannot be used: is the node's run folder mounted, and writable?")]
     NetworkFiles(#[from] network_file::Error),
+    /// An engine can come back only for a new agent.
+    #[error(transparent)]
+    FolderGone(#[from] FolderGone),
 }
 
 /// Runs the agent until it is dropped.
 ///
 /// # Errors
-/// When it cannot start.
+/// When it cannot start, or only a new start helps.
 pub async fn run(options: Options) -> Result<(), Error> {
     let span = tracing::info_span!("agent", node = options.node_name);
     let work = async {
@@ -82,27 +97,28 @@ pub async fn run(options: Options) -> Result<(), Error> {
         let (specs, specs_in_agent) = channel(None);
         let (statuses, statuses_in_writer) = channel(None);
         let (reports, reports_in_writer) = channel(None);
-        let agent = Agent::new(&Roots::from_environment(), specs_in_agent, reports)?;
+        let agent = Agent::new(&Roots::from_environment(), options.memif_socket_ids, specs_in_agent, reports)?;
         let node = options.node_name;
-        tokio::join!(
-            watch::follow(client.clone(), node.clone(), watch::Subscribers { specs, statuses }),
-            status::write(client, node, reports_in_writer, statuses_in_writer),
-            agent.run(),
-        );
-        Ok(())
+        let talk = async {
+            tokio::join!(
+                watch::follow(client.clone(), node.clone(), watch::Subscribers { specs, statuses }),
+                status::write(client, node, reports_in_writer, statuses_in_writer),
+            );
+            Ok(())
+        };
+        tokio::try_join!(agent.run(), talk).map(drop)
     };
     work.instrument(span).await
 }
 
-/// The loop of the agent, between a channel of specs and a channel of reports.
+/// The work on the node, between a channel of specs and a channel of reports.
 #[derive(Debug)]
 pub struct Agent {
-    node: Node,
-    sources: Sources<Option<NodeSpec>, link::State>,
-    reports: Sender<Option<Report>>,
-    watches: [JoinHandle<()>; 2],
-    backoff: Backoff,
-    retry_at: Option<Instant>,
+    shared: Rc<Shared>,
+    specs: SpecKeeper,
+    open_vswitch: Lane<OpenVswitchLink>,
+    vpp: Lane<VppLink>,
+    folder_watches: JoinSet<()>,
 }
 
 impl Agent {
@@ -112,70 +128,50 @@ impl Agent {
     /// When a folder of ours cannot be used.
     pub fn new(
         roots: &Roots,
+        memif_socket_ids: MemifSocketIds,
         specs: Receiver<Option<NodeSpec>>,
         reports: Sender<Option<Report>>,
     ) -> Result<Self, Error> {
         let memory = Memory::load(roots);
-        let link = Link::connect(&roots.open_vswitch_socket);
+        let vpp = VppLink::connect(&roots.vpp_socket, memif_socket_ids);
+        let open_vswitch = OpenVswitchLink::connect(&roots.open_vswitch_socket);
+        let specs = SpecKeeper::new(specs, memory.spec());
+        let journal = Journal::open(roots)?;
+        let shared = Rc::new(Shared {
+            reader: RefCell::new(Reader::new(journal.clone())),
+            journal,
+            publisher: RefCell::new(Publisher::take_over(NetworkFiles::new(roots))?),
+            memory: RefCell::new(memory),
+            board: RefCell::new(Board::new(reports)),
+            memif_socket_ids,
+        });
         let (changes, folders) = channel(());
-        let sources = Sources { specs, engine: link.states(), folders };
-        let node = Node {
-            spec: memory.spec(),
-            memory,
-            journal: Journal::open(roots)?,
-            publisher: Publisher::take_over(NetworkFiles::new(roots))?,
-            link,
-            engine_socket: roots.open_vswitch_socket.clone(),
-            chronicle: Chronicle::default(),
-            failures: Vec::new(),
-            spec_is_known: false,
-        };
-        let folders = [roots.attachments(), roots.networks()];
-        let watches = folders.map(|folder| tokio::spawn(folder_watch::follow(folder, changes.clone())));
-        let backoff = Backoff::new(FIRST_RETRY, LONGEST_RETRY);
-        Ok(Self { node, sources, reports, watches, backoff, retry_at: None })
+        let mut folder_watches = JoinSet::new();
+        for folder in [roots.attachments(), roots.networks()] {
+            folder_watches.spawn(folder_watch::follow(folder, changes.clone()));
+        }
+        Ok(Self {
+            open_vswitch: Lane::new(open_vswitch, Rc::clone(&shared), specs.kept(), folders.clone()),
+            vpp: Lane::new(vpp, Rc::clone(&shared), specs.kept(), folders),
+            shared,
+            specs,
+            folder_watches,
+        })
     }
 
     /// Works for ever.
-    pub async fn run(mut self) -> Infallible {
-        loop {
-            let wake = self.sources.next(self.retry_at, self.node.link.look_again()).await;
-            self.work(wake).await;
-        }
-    }
-
-    async fn work(&mut self, wake: Wake) {
-        let is_new = |spec: &&NodeSpec| self.node.spec.as_ref() != Some(*spec);
-        let news = self.sources.specs.borrow().as_ref().filter(is_new).cloned();
-        if let Some(spec) = news {
-            self.node.take_spec(spec);
-        }
-        let result = self.node.pass(wake).await;
-        self.node.chronicle.problem("pass", result.as_ref().err());
-        let (report, retry) = match result {
-            Ok(None) => return,
-            Ok(Some(Outcome { report, retry })) => (Some(report), retry),
-            Err(error) => {
-                let last = self.reports.borrow().clone();
-                (last.map(|report| report.spoiled(ErrorChain(&error).to_string())), true)
-            }
+    ///
+    /// # Errors
+    /// When only a new start helps.
+    pub async fn run(self) -> Result<Infallible, Error> {
+        let Self { shared, specs, open_vswitch, vpp, folder_watches: _folder_watches } = self;
+        let first_report = async {
+            sleep(FIRST_REPORT).await;
+            shared.board.borrow_mut().stop_waiting();
+            Ok(())
         };
-        self.reports.send_if_modified(|known| {
-            let changed = *known != report;
-            *known = report;
-            changed
-        });
-        if !retry {
-            self.backoff.reset();
-            self.retry_at = None;
-        } else if wake.retry || self.retry_at.is_none() {
-            self.retry_at = Some(Instant::now() + self.backoff.wait());
-        }
-    }
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        self.watches.iter().for_each(JoinHandle::abort);
+        let specs = async { Ok(specs.keep(&shared).await) };
+        let (never, ..) = tokio::try_join!(open_vswitch.run(), vpp.run(), specs, first_report)?;
+        Ok(never)
     }
 }

@@ -1,6 +1,7 @@
 //! Step one of a pass: what the engine shows. The journal is read after the engine, because a record comes before its port: a port that
 //! was seen without a record has none.
 
+use usnet_crds::Engine;
 use usnet_crds::conditions::reason::DISCONNECTED;
 use usnet_dataplane::observed::Observed;
 
@@ -18,7 +19,7 @@ pub(super) enum EngineView {
 pub(super) struct EngineUp {
     /// What it has.
     pub observed: Observed,
-    /// Its version, as its database says. Only Open vSwitch's own service script writes it there.
+    /// Its version, as it says itself. With Open vSwitch only its own service script writes it into the database.
     pub version: Option<String>,
 }
 
@@ -33,7 +34,7 @@ pub(super) struct Outage {
 
 impl Outage {
     /// Nobody knows how the engine is.
-    pub(super) fn unknown() -> Self {
-        Self { reason: DISCONNECTED, message: "the connection to Open vSwitch is being made again".to_owned() }
+    pub(super) fn unknown(engine: Engine) -> Self {
+        Self { reason: DISCONNECTED, message: format!("the connection to {engine} is being made again") }
     }
 }

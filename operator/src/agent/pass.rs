@@ -1,45 +1,26 @@
-//! One pass: observe, plan, apply, verify, report, in this order, from what the node should have to what it has.
+//! One pass of a lane: observe, plan, apply, verify, report, in this order, from what the engine should have to what it has.
 
 use super::apply::{self, Occasion};
-use super::chronicle::Chronicle;
-use super::guard::Guard;
+use super::guard::{Guard, attachment_of};
+use super::journaled::Journaled;
+use super::lane::Lane;
 use super::link::Link;
-use super::memory::Memory;
 use super::observe::{EngineUp, EngineView, Outage};
-use super::plan::{self, Known};
-use super::publish::{self, Files, Publisher};
-use super::report::{self, Facts};
-use super::spec::{NodeSpec, Report};
+use super::plan;
+use super::publish::{self, Access, Files};
+use super::report::{self, EngineFacts, Facts};
+use super::spec::EngineSpec;
 use super::verify::{self, Evidence, Verdict};
 use super::wake::Wake;
 use crate::error_chain::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::time::Instant;
-use usnet_crds::{Engine, NetworkName};
+use usnet_crds::NetworkName;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::desired::Desired;
-use usnet_dataplane::engine::OpError;
-use usnet_dataplane::journal::{self, Journal};
-use usnet_dataplane::network_file;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::plan::{Obstacle, Op, obstacles};
-
-/// Everything on the node that a pass works with.
-#[derive(Debug)]
-pub(super) struct Node {
-    pub(super) spec: Option<NodeSpec>,
-    pub(super) memory: Memory,
-    pub(super) journal: Journal,
-    pub(super) publisher: Publisher,
-    pub(super) link: Link,
-    pub(super) engine_socket: PathBuf,
-    pub(super) chronicle: Chronicle,
-    /// What failed when it was last tried. It is not tried again by every event, because a try is an event itself.
-    pub(super) failures: Vec<(Op, OpError)>,
-    /// Whether the last pass had the same spec, so that what is missing now is drift.
-    pub(super) spec_is_known: bool,
-}
+use usnet_dataplane::{journal, network_file};
 
 /// Why a pass ended before its end. It is tried again.
 #[derive(Debug, thiserror::Error)]
@@ -56,22 +37,9 @@ pub(super) enum Error {
 #[derive(Debug)]
 pub(super) struct Outcome {
     /// What the API server is told.
-    pub report: Report,
+    pub facts: EngineFacts,
     /// Whether something is left that only time or somebody else can mend.
     pub retry: bool,
-}
-
-/// The journal as it was read.
-struct Journaled {
-    records: Vec<Record>,
-    /// Whether all records could be read. If not, a port without a record may well belong to a pod.
-    complete: bool,
-}
-
-impl Journaled {
-    fn known(&self) -> Known<'_> {
-        Known { records: &self.records, complete: self.complete }
-    }
 }
 
 /// What the steps from plan to verify found out.
@@ -79,111 +47,97 @@ struct Achieved {
     verdicts: BTreeMap<NetworkName, Verdict>,
     obstacles: BTreeMap<NetworkName, Obstacle>,
     records: Vec<Record>,
-    engine: EngineView,
+    view: EngineView,
     retry: bool,
 }
 
-impl Node {
-    /// Takes over what the node should have from now on, and keeps it for the next start before anything is done about it.
-    pub(super) fn take_spec(&mut self, spec: NodeSpec) {
-        tracing::info!(generation = spec.generation, networks = spec.networks.len(), "new spec");
-        self.chronicle.problem("spec", self.memory.keep_spec(&spec).err().as_ref());
-        self.spec = Some(spec);
-        self.spec_is_known = false;
-    }
+/// What a plan was made of, and what it holds locked.
+struct Planned {
+    desired: Desired,
+    operations: Vec<Op>,
+    guard: Guard,
+}
 
-    /// One pass. None while it is not known yet whether the engine answers.
+impl<L: Link> Lane<L> {
+    /// One pass with the engine as it was just seen.
     ///
     /// # Errors
     /// When a file of ours cannot be used.
-    pub(super) async fn pass(&mut self, wake: Wake) -> Result<Option<Outcome>, Error> {
-        let Some(engine) = self.look() else { return Ok(None) };
-        let journal::Records { records, unreadable } = self.journal.records()?;
-        self.chronicle.unreadable_records(&unreadable);
-        let journal = Journaled { records, complete: unreadable.is_empty() };
-        let achieved = match (self.spec.clone(), engine) {
+    pub(super) async fn pass(&mut self, view: EngineView, wake: Wake) -> Result<Outcome, Error> {
+        let journal = self.shared.reader.borrow_mut().read(L::ENGINE)?;
+        let achieved = match (self.spec.clone(), view) {
             (Some(spec), EngineView::Up(engine)) => self.bring_about(&spec, engine, journal, wake).await?,
-            (spec, engine) => self.wait_for_better_times(spec.as_ref(), engine, journal)?,
+            (spec, view) => self.wait_for_better_times(spec.as_ref(), view, journal)?,
         };
         self.spec_is_known = true;
-        let report = report::report(Facts {
+        let facts = report::report(Facts {
+            engine: L::ENGINE,
             spec: self.spec.as_ref(),
             verdicts: &achieved.verdicts,
             obstacles: &achieved.obstacles,
             records: &achieved.records,
-            engine: &achieved.engine,
-            epoch: self.memory.epoch(),
+            view: &achieved.view,
+            epoch: self.shared.memory.borrow().epoch(L::ENGINE),
         });
-        Ok(Some(Outcome { report, retry: achieved.retry }))
-    }
-
-    /// The engine as it is now; none while the first connection is being tried.
-    fn look(&mut self) -> Option<EngineView> {
-        let has_been_seen = self.memory.has_seen(Engine::OpenVswitch);
-        let view = self.link.view(Instant::now(), has_been_seen)?;
-        if let EngineView::Up(_) = view {
-            let kept = self.memory.keep_connection(Engine::OpenVswitch, self.link.take_came_back());
-            self.chronicle.problem("engines", kept.err().as_ref());
-        }
-        self.chronicle.engine(&view);
-        Some(view)
+        self.settled = (!achieved.retry).then_some(achieved.view);
+        Ok(Outcome { facts, retry: achieved.retry })
     }
 
     /// Without an engine or without a spec nothing can be done, but the plugin is told why.
     fn wait_for_better_times(
         &mut self,
-        spec: Option<&NodeSpec>,
-        engine: EngineView,
+        spec: Option<&EngineSpec>,
+        view: EngineView,
         journal: Journaled,
     ) -> Result<Achieved, Error> {
         let mut verdicts = BTreeMap::new();
-        if let (Some(spec), EngineView::Down(outage)) = (spec, &engine) {
+        if let (Some(spec), EngineView::Down(outage)) = (spec, &view) {
             verdicts = report::verdicts_of_outage(spec, outage);
-            self.publisher.publish(&self.files(spec, &verdicts))?;
+            self.publish(spec, &self.files(spec, &verdicts))?;
         }
-        Ok(Achieved { verdicts, obstacles: BTreeMap::new(), records: journal.records, engine, retry: false })
+        Ok(Achieved { verdicts, obstacles: BTreeMap::new(), records: journal.records, view, retry: false })
     }
 
     /// Plan, apply, verify.
     async fn bring_about(
         &mut self,
-        spec: &NodeSpec,
+        spec: &EngineSpec,
         engine: EngineUp,
         mut journal: Journaled,
         wake: Wake,
     ) -> Result<Achieved, Error> {
-        let (desired, operations, guard) = self.plan(spec, &engine.observed, &mut journal)?;
-        let operations = self.hold_back(operations, wake.retry);
-        let working = publish::while_working(self.publisher.shown(), &desired.networks, &operations);
-        self.publisher.publish(&working)?;
+        let mut planned = self.plan(spec, &engine.observed, &mut journal)?;
+        let operations = self.hold_back(std::mem::take(&mut planned.operations), wake.retry);
+        let working =
+            publish::while_working(self.shared.publisher.borrow().shown(), &planned.desired.networks, &operations);
+        self.publish(spec, &working)?;
 
         let is_idle = operations.is_empty();
         let trouble = self.apply(operations, wake.since).await;
-        let engine = if is_idle { Some(EngineView::Up(engine)) } else { self.look() };
-        match engine {
-            Some(EngineView::Up(engine)) => self.verify(spec, &desired, engine, journal, (&guard, trouble)),
-            Some(down) => self.wait_for_better_times(Some(spec), down, journal),
-            None => self.wait_for_better_times(Some(spec), EngineView::Down(Outage::unknown()), journal),
+        // A folder that is gone for ever is found by the next look as well.
+        let view = if is_idle { Some(EngineView::Up(engine)) } else { self.look().await.unwrap_or_default() };
+        match view.unwrap_or_else(|| EngineView::Down(Outage::unknown(L::ENGINE))) {
+            EngineView::Up(engine) => self.verify(spec, &planned, engine, journal, trouble.as_deref()),
+            down @ EngineView::Down(_) => self.wait_for_better_times(Some(spec), down, journal),
         }
     }
 
     /// Plans twice: once to know which attachments to lock, and again with their records as they are under the locks.
-    fn plan(
-        &self,
-        spec: &NodeSpec,
-        observed: &Observed,
-        journal: &mut Journaled,
-    ) -> Result<(Desired, Vec<Op>, Guard), Error> {
+    fn plan(&self, spec: &EngineSpec, observed: &Observed, journal: &mut Journaled) -> Result<Planned, Error> {
         let plan = |journal: &Journaled| {
             let desired = Desired::new(spec.networks.clone(), &journal.records);
             let operations = plan::operations(&desired, observed, journal.known());
             (desired, operations)
         };
-        let (_, draft) = plan(journal);
-        let guard = Guard::take(&self.journal, &plan::attachments_to_lock(&draft, &journal.records))?;
+        let (desired, draft) = plan(journal);
+        let to_lock = plan::attachments_to_lock(&draft, &journal.records);
+        if to_lock.is_empty() {
+            return Ok(Planned { desired, operations: draft, guard: Guard::default() });
+        }
+        let guard = Guard::take(&self.shared.journal, &to_lock)?;
         guard.read_again(&mut journal.records)?;
         let (desired, operations) = plan(journal);
-        Ok((desired, plan::leave_alone(operations, guard.busy()), guard))
+        Ok(Planned { desired, operations: plan::leave_alone(operations, guard.busy()), guard })
     }
 
     /// Leaves out what failed before, unless it is time to try it again. Forgets failures of what is not to be done any more.
@@ -196,10 +150,11 @@ impl Node {
     /// Carries out the operations. What comes back is trouble with the engine as a whole.
     async fn apply(&mut self, operations: Vec<Op>, since: Instant) -> Option<String> {
         let intact = if self.spec_is_known { self.chronicle.programmed() } else { BTreeSet::new() };
-        let applied = apply::apply(&mut self.link.engine(), operations, Occasion { since, intact: &intact }).await;
-        let trouble = match applied {
-            Ok(failures) => {
-                self.failures.extend(failures);
+        let occasion = Occasion { since, intact: &intact, is_replay: self.replay.is_running() };
+        let trouble = match apply::apply(&mut self.link.driver(), operations, occasion).await {
+            Ok(applied) => {
+                self.replay.made(applied.ports_made);
+                self.failures.extend(applied.failures);
                 None
             }
             Err(error) => {
@@ -213,54 +168,78 @@ impl Node {
 
     fn verify(
         &mut self,
-        spec: &NodeSpec,
-        desired: &Desired,
+        spec: &EngineSpec,
+        planned: &Planned,
         engine: EngineUp,
         mut journal: Journaled,
-        (guard, trouble): (&Guard, Option<String>),
+        trouble: Option<&str>,
     ) -> Result<Achieved, Error> {
-        self.finish_detached(&engine.observed, &mut journal, guard)?;
+        let Planned { desired, guard, .. } = planned;
         let left = plan::operations(desired, &engine.observed, journal.known());
+        finish_detached(&engine.observed, &left, &mut journal, guard)?;
         let obstacles = obstacles(desired, &engine.observed);
         // What is recorded but does not run is not left to be done: the engine itself says why, now and later.
         self.failures.retain(|(failed, _)| left.contains(failed));
         self.chronicle.failures(&self.failures);
         let verdicts = verify::judge(Evidence {
+            engine: L::ENGINE,
             desired,
             observed: &engine.observed,
             left: &left,
             obstacles: &obstacles,
             failures: &self.failures,
-            trouble: trouble.as_deref(),
+            trouble,
         });
-        self.publisher.publish(&self.files(spec, &verdicts))?;
+        self.publish(spec, &self.files(spec, &verdicts))?;
         self.chronicle.networks(&verdicts);
         let retry = !left.is_empty() || trouble.is_some() || guard.is_incomplete() || !journal.complete;
-        Ok(Achieved { verdicts, obstacles, records: journal.records, engine: EngineView::Up(engine), retry })
-    }
-
-    /// A DEL that had to leave its port: the record goes once the engine has no port of it. A DEL that was stopped earlier keeps its record, because
-    /// only the next one can give back addresses and mount.
-    fn finish_detached(&self, observed: &Observed, journal: &mut Journaled, guard: &Guard) -> Result<(), Error> {
-        let ports: BTreeSet<&str> = observed
-            .bridges
-            .values()
-            .flat_map(|bridge| bridge.ports.values())
-            .filter_map(|port| Some(port.mark.as_ref()?.attachment.as_str()))
-            .collect();
-        let mut finished = BTreeSet::new();
-        for record in journal.records.iter().filter(|record| record.progress == Progress::Detached) {
-            let attachment = record.id.to_string();
-            if !ports.contains(attachment.as_str()) && guard.remove_record(&attachment)? {
-                tracing::info!(network = %record.network, attachment, pod = %record.pod, "detached");
-                finished.insert(record.id.clone());
-            }
+        if left.is_empty() && trouble.is_none() {
+            self.tell_replay();
         }
-        journal.records.retain(|record| !finished.contains(&record.id));
-        Ok(())
+        Ok(Achieved { verdicts, obstacles, records: journal.records, view: EngineView::Up(engine), retry })
     }
 
-    fn files(&self, spec: &NodeSpec, verdicts: &BTreeMap<NetworkName, Verdict>) -> Files {
-        publish::after_reading(&spec.networks, verdicts, &self.engine_socket, self.memory.epoch())
+    fn tell_replay(&mut self) {
+        if let Some((ports, took)) = self.replay.end(Instant::now()) {
+            let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            tracing::info!(ports, milliseconds, "lost ports are back since {} was connected to", L::ENGINE);
+        }
     }
+
+    fn files(&self, spec: &EngineSpec, verdicts: &BTreeMap<NetworkName, Verdict>) -> Files {
+        let access = Access {
+            engine_socket: self.link.socket(),
+            epoch: self.shared.memory.borrow().epoch(L::ENGINE),
+            memif_socket_ids: self.shared.memif_socket_ids,
+        };
+        publish::after_reading(&spec.networks, verdicts, access)
+    }
+
+    fn publish(&self, spec: &EngineSpec, files: &Files) -> Result<(), network_file::Error> {
+        self.shared.publisher.borrow_mut().publish(files, &spec.elsewhere)
+    }
+}
+
+/// A DEL that had to leave its port: the record goes once the engine has no port of it. A DEL that was stopped earlier keeps its record, because
+/// only the next one can give back addresses and mount.
+fn finish_detached(
+    observed: &Observed,
+    left: &[Op],
+    journal: &mut Journaled,
+    guard: &Guard,
+) -> Result<(), journal::Error> {
+    let ports = observed.bridges.values().flat_map(|bridge| bridge.ports.values()).chain(observed.loose.values());
+    let mut kept: BTreeSet<String> = ports.filter_map(|port| Some(port.mark.as_ref()?.attachment.clone())).collect();
+    // A port that was never marked is known only to the plan.
+    kept.extend(left.iter().filter_map(attachment_of));
+    let mut finished = BTreeSet::new();
+    for record in journal.records.iter().filter(|record| record.progress == Progress::Detached) {
+        let attachment = record.id.to_string();
+        if !kept.contains(&attachment) && guard.remove_record(&attachment)? {
+            tracing::info!(network = %record.network, attachment, pod = %record.pod, "detached");
+            finished.insert(record.id.clone());
+        }
+    }
+    journal.records.retain(|record| !finished.contains(&record.id));
+    Ok(())
 }

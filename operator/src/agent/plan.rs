@@ -47,7 +47,7 @@ pub(super) fn leave_alone(mut operations: Vec<Op>, busy: &BTreeSet<String>) -> V
         .iter()
         .filter(|operation| is_busy(operation))
         .filter_map(|operation| match operation {
-            Op::RemovePort { bridge, .. } => Some(bridge.clone()),
+            Op::RemovePort { bridge, .. } => bridge.clone(),
             _ => None,
         })
         .collect();

@@ -7,35 +7,58 @@ use crate::error_chain::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use usnet_crds::{NetworkName, NodeNetwork, Phase};
+use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{Error, NetworkFile, NetworkFiles, ProgrammedNetwork};
 use usnet_dataplane::plan::Op;
 
 /// Network files by their network.
 pub(super) type Files = BTreeMap<NetworkName, NetworkFile>;
 
-/// What the files may still say while `operations` are carried out: less than `shown`, never more.
+/// How pods meet an engine.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Access<'a> {
+    /// Its control socket.
+    pub engine_socket: &'a Path,
+    /// Its restarts that were seen on this node.
+    pub epoch: u64,
+    /// The memif socket ids that are ours, where it is VPP.
+    pub memif_socket_ids: MemifSocketIds,
+}
+
+/// What the files of these networks may still say while `operations` are carried out: less than `shown`, never more.
 pub(super) fn while_working(shown: &Files, networks: &BTreeMap<NetworkName, NodeNetwork>, operations: &[Op]) -> Files {
-    let is_remade = |name: &NetworkName| {
-        operations.iter().any(|operation| matches!(operation, Op::CreateBridge { network, .. } if network == name))
-    };
-    let still = |name: &NetworkName, file: &NetworkFile| match networks.get(name)?.phase {
-        Phase::Draining => Some(NetworkFile::Draining { name: name.clone() }),
-        Phase::Active if is_remade(name) => Some(NetworkFile::Unavailable {
-            name: name.clone(),
-            reason: reason::WAITING.to_owned(),
-            message: "its bridge is being made again".to_owned(),
-        }),
-        Phase::Active => Some(file.clone()),
+    let remade: BTreeSet<&NetworkName> = operations
+        .iter()
+        .filter_map(|operation| match operation {
+            Op::CreateBridge { network, .. } => Some(network),
+            _ => None,
+        })
+        .collect();
+    let still = |name: &NetworkName, file: &NetworkFile| {
+        let network = networks.get(name)?;
+        Some(match network.phase {
+            Phase::Draining => NetworkFile::Draining { name: name.clone() },
+            Phase::Active if remade.contains(name) || is_of_another_engine(file, network) => NetworkFile::Unavailable {
+                name: name.clone(),
+                reason: reason::WAITING.to_owned(),
+                message: "its bridge is being made again".to_owned(),
+            },
+            Phase::Active => file.clone(),
+        })
     };
     shown.iter().filter_map(|(name, file)| Some((name.clone(), still(name, file)?))).collect()
 }
 
-/// What the files should say now that the engine was read.
+/// A network may have been deleted and made anew with another engine.
+fn is_of_another_engine(file: &NetworkFile, network: &NodeNetwork) -> bool {
+    matches!(file, NetworkFile::Programmed(programmed) if programmed.network.engine != network.engine)
+}
+
+/// What the files of these networks should say now that their engine was read.
 pub(super) fn after_reading<'a>(
     networks: impl IntoIterator<Item = &'a NodeNetwork>,
     verdicts: &BTreeMap<NetworkName, Verdict>,
-    engine_socket: &Path,
-    epoch: u64,
+    access: Access<'_>,
 ) -> Files {
     let file = |network: &NodeNetwork| {
         let name = network.name.clone();
@@ -48,8 +71,9 @@ pub(super) fn after_reading<'a>(
             (Phase::Active, _) => NetworkFile::Programmed(ProgrammedNetwork {
                 version: ProgrammedNetwork::VERSION,
                 network: network.clone(),
-                engine_socket: engine_socket.to_owned(),
-                epoch,
+                engine_socket: access.engine_socket.to_owned(),
+                epoch: access.epoch,
+                memif_socket_ids: access.memif_socket_ids,
             }),
         })
     };
@@ -88,15 +112,16 @@ impl Publisher {
         &self.shown
     }
 
-    /// Makes the files say `wanted` and nothing else; what failed is tried again with the next call.
+    /// Makes the files say `wanted` and, but for the networks `elsewhere`, nothing else; what failed is tried again with the next call.
     ///
     /// # Errors
     /// The first of those that could not be written or removed; the others are done all the same.
-    pub(super) fn publish(&mut self, wanted: &Files) -> Result<(), Error> {
+    pub(super) fn publish(&mut self, wanted: &Files, elsewhere: &BTreeSet<NetworkName>) -> Result<(), Error> {
         // Somebody may have tidied up.
         let present: BTreeSet<NetworkName> = self.files.list()?.into_iter().collect();
         self.shown.retain(|name, _| present.contains(name));
-        let surplus: Vec<_> = self.shown.keys().filter(|name| !wanted.contains_key(name)).cloned().collect();
+        let is_surplus = |name: &&NetworkName| !wanted.contains_key(*name) && !elsewhere.contains(*name);
+        let surplus: Vec<_> = self.shown.keys().filter(is_surplus).cloned().collect();
         let removed = surplus.into_iter().map(|name| {
             self.files.remove(&name)?;
             self.shown.remove(&name);

@@ -1,59 +1,102 @@
-//! Step five of a pass: what the API server is told. Pure; [`super::status`] sends it.
+//! Step five of a pass: what one engine of the node has, in the words of the `UserspaceNodeState`. Pure; [`super::board`] puts the engines together.
 
 use super::observe::{EngineView, Outage};
 use super::reason;
-use super::spec::{NodeSpec, Report};
+use super::spec::EngineSpec;
 use super::verify::{Verdict, Why};
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::conditions::reason::{ALL_PROGRAMMED, CONNECTED, FOREIGN_PORTS, NOT_PROGRAMMED};
-use usnet_crds::conditions::{Finding, OVS_CONNECTED, READY, Status};
+use usnet_crds::conditions::reason::{CONNECTED, FOREIGN_PORTS};
+use usnet_crds::conditions::{Finding, OVS_CONNECTED, Status, VPP_CONNECTED};
 use usnet_crds::node_state::{EngineReport, NetworkReport, NetworkState, PODS_MAX};
 use usnet_crds::{Engine, NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::attachment::Record;
+use usnet_dataplane::observed::{ObservedPort, Peer};
 use usnet_dataplane::plan::Obstacle;
 
 /// What a report is made of.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts<'a> {
-    /// What the node should have; none before the first spec.
-    pub spec: Option<&'a NodeSpec>,
+    /// Which engine.
+    pub engine: Engine,
+    /// What it should have; none before the first spec.
+    pub spec: Option<&'a EngineSpec>,
     /// A verdict for each network of the spec.
     pub verdicts: &'a BTreeMap<NetworkName, Verdict>,
     /// What stands in the way of networks that should go.
     pub obstacles: &'a BTreeMap<NetworkName, Obstacle>,
-    /// The journal.
+    /// Its part of the journal.
     pub records: &'a [Record],
-    /// The engine.
-    pub engine: &'a EngineView,
-    /// Restarts of the engine that were seen on this node.
+    /// How it was last seen.
+    pub view: &'a EngineView,
+    /// Its restarts that were seen on this node.
     pub epoch: u64,
 }
 
+/// What one engine of the node has.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct EngineFacts {
+    /// The generation of the spec that this speaks of; none before the first spec.
+    pub observed_generation: Option<i64>,
+    /// One entry for each of its networks.
+    pub networks: Vec<NetworkReport>,
+    /// The engine itself, while it is up.
+    pub engine: Option<EngineReport>,
+    /// Whether the agent is connected to it.
+    pub connected: Finding,
+}
+
 /// Networks without a verdict (their engine is gone) fail with the outage.
-pub(super) fn verdicts_of_outage(spec: &NodeSpec, outage: &Outage) -> BTreeMap<NetworkName, Verdict> {
+pub(super) fn verdicts_of_outage(spec: &EngineSpec, outage: &Outage) -> BTreeMap<NetworkName, Verdict> {
     let verdict = Verdict::failed(reason::ENGINE_UNREACHABLE, outage.message.clone());
     spec.networks.iter().map(|network| (network.name.clone(), verdict.clone())).collect()
 }
 
-/// What the node has, in the words of its `UserspaceNodeState`.
-pub(super) fn report(facts: Facts<'_>) -> Report {
+/// The part of the status that speaks of one engine.
+pub(super) fn report(facts: Facts<'_>) -> EngineFacts {
+    let users = Users::of(facts);
     let spec_networks = facts.spec.map(|spec| spec.networks.as_slice()).unwrap_or_default();
-    let mut networks: Vec<_> = spec_networks.iter().map(|network| network_report(facts, network)).collect();
-    networks.extend(leftovers(facts, spec_networks));
-    networks.sort_by(|one, other| one.name.cmp(&other.name));
-    let findings = vec![ready(&networks), connected(facts.engine)];
-    let engines = match facts.engine {
-        EngineView::Up(engine) => vec![EngineReport {
-            engine: Engine::OpenVswitch,
+    let mut networks: Vec<_> = spec_networks.iter().map(|network| network_report(facts, &users, network)).collect();
+    networks.extend(leftovers(facts, &users, spec_networks));
+    let engine = match facts.view {
+        EngineView::Up(engine) => Some(EngineReport {
+            engine: facts.engine,
             version: engine.version.clone().unwrap_or_else(|| "unknown".to_owned()),
             epoch: i64::try_from(facts.epoch).unwrap_or(i64::MAX),
-        }],
-        EngineView::Down(_) => Vec::new(),
+        }),
+        EngineView::Down(_) => None,
     };
-    Report { observed_generation: facts.spec.map(|spec| spec.generation), networks, engines, findings }
+    let observed_generation = facts.spec.map(|spec| spec.generation);
+    EngineFacts { observed_generation, networks, engine, connected: connected(facts) }
 }
 
-fn network_report(facts: Facts<'_>, network: &NodeNetwork) -> NetworkReport {
+/// Who uses the networks.
+struct Users<'a> {
+    records: BTreeMap<&'a NetworkName, Vec<&'a Record>>,
+    /// Ports whose pod's program is there.
+    connected: BTreeMap<&'a NetworkName, i64>,
+}
+
+impl<'a> Users<'a> {
+    fn of(facts: Facts<'a>) -> Self {
+        let mut users = Self { records: BTreeMap::new(), connected: BTreeMap::new() };
+        for record in facts.records {
+            users.records.entry(&record.network).or_default().push(record);
+        }
+        if let EngineView::Up(engine) = facts.view {
+            let ports = engine.observed.bridges.values().flat_map(|bridge| bridge.ports.values());
+            for network in ports.filter(|port| port.peer == Peer::Connected).filter_map(network_of) {
+                *users.connected.entry(network).or_default() += 1;
+            }
+        }
+        users
+    }
+}
+
+fn network_of(port: &ObservedPort) -> Option<&NetworkName> {
+    port.mark.as_ref()?.network.as_ref()
+}
+
+fn network_report(facts: Facts<'_>, users: &Users<'_>, network: &NodeNetwork) -> NetworkReport {
     let verdict = facts.verdicts.get(&network.name);
     let state = match (network.phase, verdict) {
         (Phase::Draining, _) => NetworkState::Draining,
@@ -61,13 +104,13 @@ fn network_report(facts: Facts<'_>, network: &NodeNetwork) -> NetworkReport {
         (Phase::Active, None) => NetworkState::Pending,
     };
     let why = verdict.and_then(|verdict| verdict.why.clone());
-    entry(facts, &network.name, network.generation, state, why)
+    NetworkReport { generation: network.generation, ..entry(users, &network.name, state, why) }
 }
 
 /// Networks that are no longer asked for but still have pods, or a bridge that cannot go.
-fn leftovers(facts: Facts<'_>, spec_networks: &[NodeNetwork]) -> Vec<NetworkReport> {
+fn leftovers(facts: Facts<'_>, users: &Users<'_>, spec_networks: &[NodeNetwork]) -> Vec<NetworkReport> {
     let asked: BTreeSet<&NetworkName> = spec_networks.iter().map(|network| &network.name).collect();
-    let attached = facts.records.iter().map(|record| &record.network);
+    let attached = users.records.keys().copied();
     let left: BTreeSet<&NetworkName> =
         attached.chain(facts.obstacles.keys()).filter(|name| !asked.contains(name)).collect();
     left.into_iter()
@@ -76,57 +119,40 @@ fn leftovers(facts: Facts<'_>, spec_networks: &[NodeNetwork]) -> Vec<NetworkRepo
                 Some(obstacle) => Why { reason: FOREIGN_PORTS, message: obstacle.to_string() },
                 None => Why { reason: reason::IN_USE, message: "pods are still attached to it".to_owned() },
             };
-            entry(facts, name, 0, NetworkState::Draining, Some(why))
+            entry(users, name, NetworkState::Draining, Some(why))
         })
         .collect()
 }
 
-fn entry(
-    facts: Facts<'_>,
-    name: &NetworkName,
-    generation: i64,
-    state: NetworkState,
-    why: Option<Why>,
-) -> NetworkReport {
-    let records = || facts.records.iter().filter(|record| record.network == *name);
-    let pods: BTreeSet<String> = records().map(|record| record.pod.to_string()).collect();
+/// An entry of no generation.
+fn entry(users: &Users<'_>, name: &NetworkName, state: NetworkState, why: Option<Why>) -> NetworkReport {
+    let records = users.records.get(name).map(Vec::as_slice).unwrap_or_default();
+    let pods: BTreeSet<String> = records.iter().map(|record| record.pod.to_string()).collect();
     let (reason, message) = why.map(|why| (why.reason.to_owned(), why.message)).unwrap_or_default();
     NetworkReport {
         name: name.to_string(),
-        generation,
+        generation: 0,
         state,
         reason,
         message,
-        attachments: i64::try_from(records().count()).unwrap_or(i64::MAX),
+        attachments: i64::try_from(records.len()).unwrap_or(i64::MAX),
+        connected: users.connected.get(name).copied().unwrap_or_default(),
         pods: pods.into_iter().take(PODS_MAX).collect(),
     }
 }
 
-/// A node without networks is ready, with or without an engine: nothing is asked of it.
-fn ready(networks: &[NetworkReport]) -> Finding {
-    let is_done = |network: &&NetworkReport| matches!(network.state, NetworkState::Programmed | NetworkState::Draining);
-    let total = networks.len();
-    match networks.iter().find(|network| !is_done(network)) {
-        None => {
-            Finding::new(READY, Status::True, ALL_PROGRAMMED, format!("{total} of {total} networks are programmed"))
+fn connected(facts: Facts<'_>) -> Finding {
+    let kind = match facts.engine {
+        Engine::OpenVswitch => OVS_CONNECTED,
+        Engine::Vpp => VPP_CONNECTED,
+    };
+    match facts.view {
+        EngineView::Up(up) => {
+            let version = up.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+            let message = format!("connected to {}{version}", facts.engine);
+            Finding::new(kind, Status::True, CONNECTED, message)
         }
-        Some(first) => {
-            let done = networks.iter().filter(is_done).count();
-            let message =
-                format!("{done} of {total} networks are programmed; network {}: {}", first.name, first.message);
-            Finding::new(READY, Status::False, NOT_PROGRAMMED, message)
-        }
-    }
-}
-
-fn connected(engine: &EngineView) -> Finding {
-    match engine {
-        EngineView::Up(engine) => {
-            let version = engine.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-            let message = format!("connected to Open vSwitch{version}");
-            Finding::new(OVS_CONNECTED, Status::True, CONNECTED, message)
-        }
-        EngineView::Down(outage) => Finding::new(OVS_CONNECTED, Status::False, outage.reason, outage.message.clone()),
+        EngineView::Down(outage) => Finding::new(kind, Status::False, outage.reason, outage.message.clone()),
     }
 }
 

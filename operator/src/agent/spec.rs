@@ -1,11 +1,11 @@
 //! What the agent is asked for and what it answers, without anything of the API server: the loop takes the one and gives the other, and tests
 //! stand where the API server is.
 
-use super::reason::AGENT_FAILED;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
-use usnet_crds::NodeNetwork;
-use usnet_crds::conditions::{self, Finding, READY, Status};
+use std::collections::BTreeSet;
+use usnet_crds::conditions::{self, Finding};
 use usnet_crds::node_state::{EngineReport, NetworkReport, UserspaceNodeStateStatus, summary};
+use usnet_crds::{Engine, NetworkName, NodeNetwork};
 
 /// What the node should have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,6 +14,29 @@ pub struct NodeSpec {
     pub generation: i64,
     /// The networks of the node.
     pub networks: Vec<NodeNetwork>,
+}
+
+/// What one engine of the node should have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EngineSpec {
+    /// The generation of the whole.
+    pub generation: i64,
+    /// The networks of this engine.
+    pub networks: Vec<NodeNetwork>,
+    /// The node's other networks.
+    pub elsewhere: BTreeSet<NetworkName>,
+}
+
+impl NodeSpec {
+    /// The part of one engine.
+    pub(super) fn of(&self, engine: Engine) -> EngineSpec {
+        let (own, other): (Vec<_>, Vec<_>) = self.networks.iter().partition(|network| network.engine == engine);
+        EngineSpec {
+            generation: self.generation,
+            networks: own.into_iter().cloned().collect(),
+            elsewhere: other.into_iter().map(|network| network.name.clone()).collect(),
+        }
+    }
 }
 
 /// What the node has.
@@ -30,13 +53,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// The same, but the agent could not finish its work: what is said of networks may be old.
-    pub fn spoiled(mut self, problem: String) -> Self {
-        self.findings.retain(|finding| finding.kind != READY);
-        self.findings.push(Finding::new(READY, Status::False, AGENT_FAILED, problem));
-        self
-    }
-
     /// The status that replaces one with conditions `old`.
     pub fn into_status(self, old: &[Condition], now: &Time) -> UserspaceNodeStateStatus {
         UserspaceNodeStateStatus {

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use tempfile::TempDir;
-use usnet_crds::{Bridge, BridgeName, Engine, Mtu, NetworkName, NodeNetwork, Phase, Port, Queues};
+use usnet_crds::{Bridge, Engine, NetworkName, NodeNetwork, Phase, Port, Queues, RingSize, SocketRole};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::desired::port_settings;
-use usnet_dataplane::observed::{ElementState, ObservedBridge};
-use usnet_dataplane::port::{AttachedPort, Connection, PortName, SocketPath};
+use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::observed::{BridgeMtu, ElementState, ObservedBridge, ObservedPort, Peer, Tagging};
+use usnet_dataplane::port::{AttachedPort, Connection, PortMark, PortName, SocketPath};
 use usnet_dataplane::roots::Roots;
 
 /// Roots in a folder that goes with the first value.
@@ -19,6 +20,7 @@ pub(crate) fn roots() -> (TempDir, Roots) {
         state: path("state"),
         kubelet: path("kubelet"),
         open_vswitch_socket: path("db.sock"),
+        vpp_socket: path("api.sock"),
     };
     (folder, roots)
 }
@@ -28,12 +30,16 @@ pub(crate) fn name(name: &str) -> NetworkName {
 }
 
 pub(crate) fn network(network: &str) -> NodeNetwork {
+    network_with(Engine::OpenVswitch, network)
+}
+
+pub(crate) fn network_with(engine: Engine, network: &str) -> NodeNetwork {
     let name = name(network);
     NodeNetwork {
         generation: 1,
         phase: Phase::Active,
-        engine: Engine::OpenVswitch,
-        bridge: Bridge { name: BridgeName::default_for(&name), mtu: Mtu::default() },
+        engine,
+        bridge: Bridge::named(engine.default_bridge(&name)),
         port: Port::default(),
         allowed_namespaces: BTreeSet::from(["default".to_owned()]),
         ipam: None,
@@ -45,12 +51,27 @@ pub(crate) fn network(network: &str) -> NodeNetwork {
 pub(crate) fn bridge_of(network: &NodeNetwork) -> (String, ObservedBridge) {
     let bridge = ObservedBridge {
         mark: Some(network.name.clone()),
-        userspace: true,
-        mtu: Some(network.bridge.mtu.into()),
+        is_our_kind: true,
+        mtu: BridgeMtu::Set(network.bridge.mtu.into()),
+        mac_learning: network.bridge.mac_learning,
+        mac_age_seconds: Some(network.bridge.mac_age_seconds.into()),
         state: ElementState::Running,
         ports: [].into(),
     };
     (network.bridge.name.to_string(), bridge)
+}
+
+/// The port of an attachment as a healthy engine shows it, with nobody at the other end.
+pub(crate) fn port_of(record: &Record) -> ObservedPort {
+    ObservedPort {
+        mark: Some(PortMark::new(&record.network, &record.id)),
+        connection: Some(record.port.connection.clone()),
+        mtu: Some(record.port.settings.mtu.into()),
+        tagging: Tagging::Untagged,
+        is_enabled: true,
+        peer: Peer::Absent,
+        state: ElementState::Running,
+    }
 }
 
 /// An attached pod of a network.
@@ -63,11 +84,14 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
         network: network.name.clone(),
         engine: network.engine,
         engine_socket: "/run/openvswitch/db.sock".into(),
+        memif_socket_ids: MemifSocketIds::default(),
         port: AttachedPort {
             name: PortName::of(&id),
             bridge: network.bridge.name.clone(),
-            connection: Connection::VhostUser { socket },
+            connection: Connection::VhostUser { socket, engine_role: SocketRole::Client },
             queues: Queues::default(),
+            ring_size: RingSize::default(),
+            secret: None,
             settings: port_settings(network),
         },
         pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },

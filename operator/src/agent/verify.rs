@@ -3,13 +3,15 @@
 use super::guard::attachment_of;
 use super::reason;
 use std::collections::BTreeMap;
-use usnet_crds::NetworkName;
 use usnet_crds::conditions::reason::BRIDGE_EXISTS;
 use usnet_crds::node_state::NetworkState;
+use usnet_crds::{Engine, NetworkName, NodeNetwork};
+use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::{Desired, Presence};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::{ElementState, Observed};
 use usnet_dataplane::plan::{Obstacle, Op};
+use usnet_dataplane::port::AttachedPort;
 
 /// What can be said of one network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +57,8 @@ impl Verdict {
 /// What the verdicts are drawn from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Evidence<'a> {
+    /// Which engine.
+    pub engine: Engine,
     /// What the engine should have.
     pub desired: &'a Desired,
     /// What it showed after the last change.
@@ -71,71 +75,112 @@ pub(super) struct Evidence<'a> {
 
 /// A verdict for each desired network.
 pub(super) fn judge(evidence: Evidence<'_>) -> BTreeMap<NetworkName, Verdict> {
-    let verdict = |network: &NetworkName| {
-        bridge_verdict(evidence, network).or_else(|| port_verdict(evidence, network)).unwrap_or(Verdict::PROGRAMMED)
+    let index = Index::of(evidence);
+    let verdict = |network: &NodeNetwork| {
+        bridge_verdict(evidence, &index, network)
+            .or_else(|| port_verdict(evidence, &index, &network.name))
+            .unwrap_or(Verdict::PROGRAMMED)
     };
-    evidence.desired.networks.keys().map(|network| (network.clone(), verdict(network))).collect()
+    let networks = &evidence.desired.networks;
+    networks.iter().map(|(name, network)| (name.clone(), verdict(network))).collect()
 }
 
-/// The network that an operation is for.
-pub(super) fn network_of(operation: &Op) -> &NetworkName {
+/// The evidence by what it is about: a node may have a thousand networks, each with pods.
+#[derive(Default)]
+struct Index<'a> {
+    failed_bridges: BTreeMap<&'a NetworkName, &'a OpError>,
+    bridges_left: BTreeMap<&'a NetworkName, &'a Op>,
+    failed_ports: BTreeMap<String, (&'a Op, &'a OpError)>,
+    ports_left: BTreeMap<String, &'a Op>,
+    attached: BTreeMap<&'a NetworkName, Vec<(&'a AttachmentId, &'a AttachedPort)>>,
+}
+
+impl<'a> Index<'a> {
+    fn of(evidence: Evidence<'a>) -> Self {
+        let mut index = Self::default();
+        for (operation, error) in evidence.failures {
+            match (bridge_of(operation), attachment_of(operation)) {
+                (Some(network), _) => drop(index.failed_bridges.insert(network, error)),
+                (None, Some(attachment)) => drop(index.failed_ports.insert(attachment, (operation, error))),
+                (None, None) => {}
+            }
+        }
+        for operation in evidence.left {
+            match (bridge_of(operation), attachment_of(operation)) {
+                (Some(network), _) => drop(index.bridges_left.insert(network, operation)),
+                (None, Some(attachment)) => drop(index.ports_left.insert(attachment, operation)),
+                (None, None) => {}
+            }
+        }
+        // Ports that the plugin is making at this moment do not count.
+        let attached = evidence.desired.attachments.iter();
+        for (id, attachment) in attached.filter(|(_, attachment)| attachment.presence == Presence::Required) {
+            index.attached.entry(&attachment.network).or_default().push((id, &attachment.port));
+        }
+        index
+    }
+}
+
+/// The network that an operation is for, as far as it is known.
+pub(super) fn network_of(operation: &Op) -> Option<&NetworkName> {
     match operation {
-        Op::RemovePort { mark, .. } | Op::UpdatePort { mark, .. } => &mark.network,
+        Op::RemovePort { mark, .. } | Op::UpdatePort { mark, .. } => mark.network.as_ref(),
         Op::RemoveBridge { network, .. }
         | Op::CreateBridge { network, .. }
         | Op::UpdateBridge { network, .. }
-        | Op::CreatePort { network, .. } => network,
+        | Op::CreatePort { network, .. } => Some(network),
     }
 }
 
-fn is_for_bridge(operation: &Op) -> bool {
-    matches!(operation, Op::CreateBridge { .. } | Op::UpdateBridge { .. })
+/// The network whose bridge an operation makes or changes.
+fn bridge_of(operation: &Op) -> Option<&NetworkName> {
+    match operation {
+        Op::CreateBridge { network, .. } | Op::UpdateBridge { network, .. } => Some(network),
+        _ => None,
+    }
 }
 
 /// None when the bridge runs as it should.
-fn bridge_verdict(evidence: Evidence<'_>, network: &NetworkName) -> Option<Verdict> {
-    if let Some(obstacle @ Obstacle::BridgeExists { .. }) = evidence.obstacles.get(network) {
+fn bridge_verdict(evidence: Evidence<'_>, index: &Index<'_>, network: &NodeNetwork) -> Option<Verdict> {
+    if let Some(obstacle @ Obstacle::BridgeExists { .. }) = evidence.obstacles.get(&network.name) {
         return Some(Verdict::failed(BRIDGE_EXISTS, obstacle.to_string()));
     }
-    let concerns = |operation: &Op| is_for_bridge(operation) && network_of(operation) == network;
-    if let Some((_, error)) = evidence.failures.iter().find(|(operation, _)| concerns(operation)) {
+    if let Some(error) = index.failed_bridges.get(&network.name) {
         return Some(Verdict::failed(reason::of(error), error.to_string()));
     }
-    if let Some(operation) = evidence.left.iter().find(|operation| concerns(operation)) {
+    if let Some(operation) = index.bridges_left.get(&network.name) {
         let trouble = evidence.trouble.map(|trouble| format!(" (last try: {trouble})")).unwrap_or_default();
         return Some(Verdict::pending(format!("still to do: {operation}{trouble}")));
     }
-    let bridge = &evidence.desired.networks.get(network)?.bridge.name;
+    let (engine, bridge) = (evidence.engine, &network.bridge.name);
     match evidence.observed.bridges.get(bridge.as_str()).map(|bridge| &bridge.state) {
         Some(ElementState::Running) => None,
         Some(ElementState::Pending) | None => {
-            Some(Verdict::pending(format!("Open vSwitch has not brought up bridge {bridge} yet")))
+            Some(Verdict::pending(format!("{engine} has not brought up bridge {bridge} yet")))
         }
         Some(ElementState::Failed(error)) => Some(Verdict::failed(
             reason::ENGINE_REFUSED,
-            format!("Open vSwitch could not bring up bridge {bridge}: {error}"),
+            format!("{engine} could not bring up bridge {bridge}: {error}"),
         )),
     }
 }
 
-/// None when the ports of all attached pods run. Ports that the plugin is making at this moment do not count.
-fn port_verdict(evidence: Evidence<'_>, network: &NetworkName) -> Option<Verdict> {
-    let attached = evidence
-        .desired
-        .attachments
-        .iter()
-        .filter(|(_, attachment)| attachment.network == *network && attachment.presence == Presence::Required);
-    attached.into_iter().find_map(|(id, attachment)| {
+/// None when the ports of all attached pods run.
+fn port_verdict(evidence: Evidence<'_>, index: &Index<'_>, network: &NetworkName) -> Option<Verdict> {
+    let attached = index.attached.get(network)?;
+    attached.iter().find_map(|(id, port)| {
         let mark = id.to_string();
-        let concerns = |operation: &Op| attachment_of(operation).as_ref() == Some(&mark);
-        if let Some((operation, error)) = evidence.failures.iter().find(|(operation, _)| concerns(operation)) {
+        if let Some((operation, error)) = index.failed_ports.get(&mark) {
             return Some(Verdict::port_failed(format!("cannot {operation}: {error}")));
         }
-        let bridge = evidence.observed.bridges.get(attachment.port.bridge.as_str())?;
-        match &bridge.ports.get(&attachment.port.name)?.state {
+        if let (Some(operation), Some(trouble)) = (index.ports_left.get(&mark), evidence.trouble) {
+            return Some(Verdict::port_failed(format!("cannot {operation}: {trouble}")));
+        }
+        let bridge = evidence.observed.bridges.get(port.bridge.as_str())?;
+        match &bridge.ports.get(&port.name)?.state {
             ElementState::Failed(error) => Some(Verdict::port_failed(format!(
-                "Open vSwitch could not bring up port {} of attachment {id}: {error}",
-                attachment.port.name
+                "{} could not bring up port {} of attachment {id}: {error}",
+                evidence.engine, port.name
             ))),
             ElementState::Running | ElementState::Pending => None,
         }

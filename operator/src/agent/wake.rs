@@ -1,4 +1,4 @@
-//! What wakes the loop: a new spec, a change in the engine, in the journal or among the network files, or the time to try again.
+//! What wakes a lane: a new spec, a change in its engine, in the journal or among the network files, or the time to look or try again.
 
 use std::future::pending;
 use std::time::{Duration, Instant};
@@ -8,13 +8,26 @@ use tokio::time::{sleep, sleep_until};
 /// Changes come in bursts; this is how long the first waits for the others.
 const GATHER: Duration = Duration::from_millis(3);
 
-/// Why the loop woke.
+/// Why the lane woke.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wake {
     /// When the first of the events was seen.
     pub since: Instant,
     /// Whether it is time to try again what failed.
     pub retry: bool,
+    /// Whether something else than the engine may have changed.
+    pub beside_engine: bool,
+}
+
+/// When to wake although nothing happened, and when not to although something did.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Alarms {
+    /// To try again what failed.
+    pub retry_at: Option<Instant>,
+    /// To look at the engine.
+    pub look_at: Option<Instant>,
+    /// Not before.
+    pub not_before: Option<Instant>,
 }
 
 /// The sources of change, each of which may fall silent for ever.
@@ -22,30 +35,40 @@ pub(super) struct Wake {
 pub(super) struct Sources<S, E> {
     /// What the node should have.
     pub specs: watch::Receiver<S>,
-    /// The engine's rows, or that it is gone.
+    /// The engine's rows or events, or that it is gone.
     pub engine: watch::Receiver<E>,
     /// The journal and the network files.
     pub folders: watch::Receiver<()>,
 }
 
 impl<S, E> Sources<S, E> {
-    /// Waits for a change, for `retry_at` or for `look_at`, whichever is first, and takes in all changes of the same burst.
-    pub(super) async fn next(&mut self, retry_at: Option<Instant>, look_at: Option<Instant>) -> Wake {
+    /// Waits for a change or an alarm, whichever is first, and takes in all changes of the same burst.
+    pub(super) async fn next(&mut self, alarms: Alarms) -> Wake {
         // Each branch only waits; nothing is lost when another is quicker.
-        let retry = tokio::select! {
-            () = changed(&mut self.specs) => false,
+        let beside_engine = tokio::select! {
+            () = changed(&mut self.specs) => true,
             () = changed(&mut self.engine) => false,
-            () = changed(&mut self.folders) => false,
-            () = until(retry_at) => true,
-            () = until(look_at) => false,
+            () = changed(&mut self.folders) => true,
+            () = until(alarms.retry_at) => false,
+            () = until(alarms.look_at) => false,
         };
         let since = Instant::now();
         sleep(GATHER).await;
-        self.specs.mark_unchanged();
-        self.engine.mark_unchanged();
-        self.folders.mark_unchanged();
-        Wake { since, retry: retry || retry_at.is_some_and(|at| at <= Instant::now()) }
+        if let Some(moment) = alarms.not_before {
+            sleep_until(moment.into()).await;
+        }
+        let beside_engine = beside_engine | take(&mut self.specs) | take(&mut self.folders);
+        take(&mut self.engine);
+        let retry = alarms.retry_at.is_some_and(|at| at <= Instant::now());
+        Wake { since, retry, beside_engine }
     }
+}
+
+/// Whether there was a change; then there is none any more.
+fn take<T>(source: &mut watch::Receiver<T>) -> bool {
+    let has_changed = source.has_changed().unwrap_or(false);
+    source.mark_unchanged();
+    has_changed
 }
 
 async fn changed<T>(source: &mut watch::Receiver<T>) {

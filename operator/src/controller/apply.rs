@@ -3,6 +3,7 @@
 mod objects;
 
 use super::diff::Write;
+use super::refusal::reason;
 use futures::{StreamExt, stream};
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::core::DeserializeGuard;
@@ -22,12 +23,12 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The API server refused, or could not be reached.
-    #[error("cannot {write}")]
+    #[error("cannot {write}: {}", reason(error))]
     Request {
         /// What was to be written.
         write: String,
         /// Why it was not.
-        source: Box<kube::Error>,
+        error: Box<kube::Error>,
     },
     /// The API server did not answer.
     #[error("cannot {write}: no answer within {} s", REQUEST_TIMEOUT.as_secs())]
@@ -49,7 +50,7 @@ async fn send(client: &Client, write: Write) -> Result<(), Error> {
             log(&write);
             Ok(())
         }
-        Ok(Err(source)) => Err(Error::Request { write: write.to_string(), source: Box::new(source) }),
+        Ok(Err(error)) => Err(Error::Request { write: write.to_string(), error: Box::new(error) }),
         Err(_) => Err(Error::Timeout { write: write.to_string() }),
     }
 }

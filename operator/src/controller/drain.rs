@@ -14,9 +14,10 @@ pub(super) fn is_drained(state: &NodeState, network: &str) -> bool {
         return held.phase == Phase::Draining;
     };
     let has_seen_draining = held.phase == Phase::Draining && status.observed_generation >= Some(state.generation);
+    let lacks_engine = status.lacks(held.engine);
     let is_free = match status.reports.get(network) {
-        Some(report) => report.attachments == 0 && (report.state == NetworkState::Draining || status.has_no_engine),
-        None => status.has_no_engine,
+        Some(report) => report.attachments == 0 && (report.state == NetworkState::Draining || lacks_engine),
+        None => lacks_engine,
     };
     has_seen_draining && is_free
 }
@@ -26,6 +27,8 @@ pub(super) fn is_drained(state: &NodeState, network: &str) -> bool {
 pub struct Remains {
     /// Attached interfaces of pods.
     pub attachments: i64,
+    /// Those of them whose program is connected to the engine.
+    pub connected: i64,
     /// Those who have them, as namespace/name; each node names only some.
     pub pods: BTreeSet<String>,
     /// Nodes that have pods on the network.
@@ -44,6 +47,7 @@ impl Remains {
             let report = state.report(network);
             if let Some(report) = report.filter(|report| report.attachments > 0) {
                 remains.attachments = remains.attachments.saturating_add(report.attachments);
+                remains.connected = remains.connected.saturating_add(report.connected);
                 remains.pods.extend(report.pods.iter().cloned());
                 remains.nodes_in_use.insert(node.clone());
             }

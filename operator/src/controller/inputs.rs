@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use usnet_crds::node_state::NetworkReport;
 use usnet_crds::validate::ValidNetwork;
-use usnet_crds::{NodeNetwork, UserspaceNetworkStatus};
+use usnet_crds::{Engine, NodeNetwork, UserspaceNetworkStatus};
 
 /// Labels of an object.
 pub type Labels = BTreeMap<String, String>;
@@ -83,10 +83,17 @@ pub struct NodeState {
 pub struct NodeStatus {
     /// The generation of the node state that it speaks of.
     pub observed_generation: Option<i64>,
-    /// No Open vSwitch was ever reached on the node.
-    pub has_no_engine: bool,
+    /// Engines that were never reached on the node.
+    pub missing_engines: BTreeSet<Engine>,
     /// Each network as the node has it.
     pub reports: BTreeMap<String, NetworkReport>,
+}
+
+impl NodeStatus {
+    /// Whether the node was looked at and does not have this engine.
+    pub fn lacks(&self, engine: Engine) -> bool {
+        self.missing_engines.contains(&engine)
+    }
 }
 
 /// Where a NetworkAttachmentDefinition is.

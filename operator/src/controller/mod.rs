@@ -9,18 +9,18 @@ mod drain;
 pub mod inputs;
 mod observe;
 mod parse;
+mod refusal;
 pub mod report;
 mod tally;
 
 use crate::api_server;
-use crate::error_chain::ErrorChain;
 use futures::StreamExt;
 use inputs::Inputs;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use observe::Observer;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
@@ -100,15 +100,14 @@ fn now() -> Time {
 
 /// What went wrong in the last pass, so that a trouble is logged when it begins and not every time it is met again.
 #[derive(Default)]
-struct Troubles(BTreeMap<String, String>);
+struct Troubles(BTreeSet<String>);
 
 impl Troubles {
     /// Logs what is new; true when there is none.
     fn replace(&mut self, errors: &[apply::Error]) -> bool {
-        let found: BTreeMap<String, String> =
-            errors.iter().map(|error| (error.to_string(), ErrorChain(error).to_string())).collect();
-        for (what, text) in found.iter().filter(|(what, text)| self.0.get(*what) != Some(*text)) {
-            tracing::warn!(error = text, "{what}; trying again until it works");
+        let found: BTreeSet<String> = errors.iter().map(ToString::to_string).collect();
+        for trouble in found.difference(&self.0) {
+            tracing::warn!("{trouble}; trying again until it works");
         }
         self.0 = found;
         self.0.is_empty()

@@ -2,18 +2,24 @@
 
 use super::inputs::{Definition, DefinitionKey, Feed, Inputs, Namespace, Network, Node, NodeState};
 use super::parse;
-use crate::error_chain::ErrorChain;
+use super::refusal::reason;
+use backon::ExponentialBuilder;
 use futures::StreamExt;
 use futures::stream::{BoxStream, SelectAll, select_all};
 use k8s_openapi::api::core::v1;
 use kube::core::{DeserializeGuard, PartialObjectMeta};
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::watcher::{self, Event, ExponentialBackoff, watcher};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::time::Duration;
 use usnet_crds::{NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeState};
+
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// kube's own longest wait is a minute: so long after the API server is back, networks would still be waiting for their nodes.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// What is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,7 +72,9 @@ fn watch<K>(api: Api<K>, kind: Kind, seen: fn(Event<K>) -> Seen) -> BoxStream<'s
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let events = watcher(api, watcher::Config::default()).default_backoff();
+    let waits = ExponentialBuilder::default().with_min_delay(FIRST_WAIT).with_max_delay(LONGEST_WAIT).with_factor(2.0);
+    let backoff = ExponentialBackoff::from(waits.without_max_times());
+    let events = watcher(api, watcher::Config::default()).backoff(backoff);
     let change = move |result: Result<Event<K>, watcher::Error>| {
         let is_begin = matches!(result, Ok(Event::Init));
         Change { kind, is_begin, result: result.map(seen).map_err(Box::new) }
@@ -146,16 +154,18 @@ impl Observer {
 }
 
 fn log_failure(kind: Kind, error: &watcher::Error) {
+    use watcher::Error::{InitialListFailed, NoResourceVersion, WatchError, WatchFailed, WatchStartFailed};
     let is_unknown = |error: &kube::Error| matches!(error, kube::Error::Api(status) if status.code == 404);
-    match error {
-        watcher::Error::InitialListFailed(error) if kind == Kind::Definitions && is_unknown(error) => {
+    let reason = match error {
+        InitialListFailed(error) if kind == Kind::Definitions && is_unknown(error) => {
             tracing::warn!(
                 "the cluster has no NetworkAttachmentDefinitions: install Multus; looking again until it is there"
             );
+            return;
         }
-        error => {
-            let error = ErrorChain(error).to_string();
-            tracing::warn!(objects = ?kind, error, "a watch failed; trying again until it works");
-        }
-    }
+        InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => reason(error),
+        WatchError(status) => status.message.clone(),
+        NoResourceVersion => error.to_string(),
+    };
+    tracing::warn!(objects = ?kind, reason, "a watch failed; trying again until it works");
 }

@@ -5,12 +5,12 @@ use k8s_openapi::api::core::v1;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::core::{DeserializeGuard, PartialObjectMeta};
 use kube::{Resource, ResourceExt};
-use usnet_crds::conditions::{OVS_CONNECTED, find, reason};
+use usnet_crds::conditions::{engine_connected, find, reason};
 use usnet_crds::definition::NETWORK_LABEL;
 use usnet_crds::network::FINALIZER;
 use usnet_crds::node_state::UserspaceNodeStateStatus;
 use usnet_crds::validate::validate;
-use usnet_crds::{NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeState};
+use usnet_crds::{Engine, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeState};
 
 pub(super) fn network(object: &DeserializeGuard<UserspaceNetwork>) -> (String, Network) {
     let metadata = object.meta();
@@ -71,10 +71,13 @@ pub(super) fn node_state(object: &DeserializeGuard<UserspaceNodeState>) -> (Stri
 }
 
 fn node_status(status: &UserspaceNodeStateStatus) -> NodeStatus {
-    let connected = find(&status.conditions, OVS_CONNECTED);
+    let is_missing = |engine: &Engine| {
+        let connected = find(&status.conditions, engine_connected(*engine));
+        connected.is_some_and(|condition| condition.reason == reason::NEVER_SEEN)
+    };
     NodeStatus {
         observed_generation: status.observed_generation,
-        has_no_engine: connected.is_some_and(|condition| condition.reason == reason::NEVER_SEEN),
+        missing_engines: Engine::ALL.into_iter().filter(is_missing).collect(),
         reports: status.networks.iter().map(|report| (report.name.clone(), report.clone())).collect(),
     }
 }

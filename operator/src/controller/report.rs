@@ -31,11 +31,13 @@ pub fn report(inputs: &Inputs, compiled: &Compiled, now: &Time) -> BTreeMap<Stri
             }
         };
         let old = network.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+        let in_use = Remains::of(name, inputs);
         let status = UserspaceNetworkStatus {
             observed_generation: Some(network.generation),
             conditions: merge(old, findings, Some(network.generation), now),
             nodes,
-            attachments: Remains::of(name, inputs).attachments,
+            attachments: in_use.attachments,
+            connected: in_use.connected,
             failures,
         };
         statuses.insert(name.clone(), status);

@@ -1,43 +1,20 @@
 //! Ports of attached pods are kept, those of pods that left are taken away, and what the plugin works on is left to it.
 
-use crate::world::{RunningAgent, World, network, until};
+use crate::node::{network, until};
+use crate::running_agent::RunningAgent;
+use crate::world::World;
 use std::path::PathBuf;
-use usnet_crds::{NodeNetwork, Queues};
-use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
-use usnet_dataplane::desired::port_settings;
+use usnet_crds::SocketRole;
+use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::journal::Journal;
-use usnet_dataplane::port::{AttachedPort, Connection, PortName, SocketPath};
+use usnet_dataplane::port::{Connection, SocketPath};
 use usnet_test_openvswitch::OpenVswitch;
 
-/// What the plugin would write for a pod of this network.
-fn record(world: &World, container: &str, network: &NodeNetwork, progress: Progress) -> Record {
-    let id = AttachmentId { container: container.parse().unwrap(), interface: "net1".parse().unwrap() };
+/// An attached pod of network blue.
+fn record(world: &World, container: &str) -> Record {
     let socket: PathBuf = world.ovs.folder().join(format!("{container}.sock"));
-    Record {
-        version: Record::VERSION,
-        progress,
-        network: network.name.clone(),
-        engine: network.engine,
-        engine_socket: world.roots.open_vswitch_socket.clone(),
-        port: AttachedPort {
-            name: PortName::of(&id),
-            bridge: network.bridge.name.clone(),
-            connection: Connection::VhostUser { socket: SocketPath::try_from(socket).unwrap() },
-            queues: Queues::default(),
-            settings: port_settings(network),
-        },
-        pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
-        network_namespace: "/run/netns/pod".into(),
-        pod_directory: world.ovs.folder().to_owned(),
-        mac: "02:00:00:00:00:01".into(),
-        addresses: Vec::new(),
-        ipam: None,
-        id,
-    }
-}
-
-fn write(world: &World, record: &Record) {
-    Journal::open(&world.roots).unwrap().lock(&record.id).unwrap().write(record).unwrap();
+    let socket = SocketPath::try_from(socket).unwrap();
+    world.record(container, &network("blue"), Connection::VhostUser { socket, engine_role: SocketRole::Client })
 }
 
 fn has_port(world: &World, record: &Record) -> bool {
@@ -49,11 +26,10 @@ fn has_port(world: &World, record: &Record) -> bool {
 fn world_with_pod() -> (World, RunningAgent, Record) {
     let world = World::with(OpenVswitch::builder().dpdk(true).start().unwrap());
     let agent = RunningAgent::start(&world.roots);
-    let blue = network("blue");
-    agent.tell(1, std::slice::from_ref(&blue));
+    agent.tell(1, &[network("blue")]);
     world.wait_until_programmed("blue");
-    let pod = record(&world, "c1", &blue, Progress::Attached);
-    write(&world, &pod);
+    let pod = record(&world, "c1");
+    world.write(&pod);
     until("the pod has a port", || has_port(&world, &pod).then_some(()));
     (world, agent, pod)
 }
@@ -82,10 +58,9 @@ fn a_detach_that_met_no_open_vswitch_is_finished_when_it_returns() {
     let (mut world, agent, pod) = world_with_pod();
     world.ovs.kill_ovsdb_server().unwrap();
     agent.wait_for_connection("Disconnected");
-    write(&world, &Record { progress: Progress::Detached, ..pod.clone() });
+    world.write(&Record { progress: Progress::Detached, ..pod.clone() });
     world.ovs.start_ovsdb_server().unwrap();
-    let journal = Journal::open(&world.roots).unwrap();
-    until("the record is gone", || journal.records().unwrap().records.is_empty().then_some(()));
+    until("the record is gone", || world.records().is_empty().then_some(()));
     assert!(!has_port(&world, &pod));
     agent.wait_for_network("blue", "has no pod", |entry| entry.attachments == 0);
 }
@@ -97,27 +72,27 @@ fn what_the_plugin_works_on_is_left_to_it() {
     let busy = journal.lock(&pod.id).unwrap();
     busy.write(&Record { progress: Progress::Detaching, ..pod.clone() }).unwrap();
     // Another pod's port comes after the agent has seen the first one's record.
-    let other = record(&world, "c2", &network("blue"), Progress::Attached);
-    write(&world, &other);
+    let other = record(&world, "c2");
+    world.write(&other);
     until("the other pod has its port", || has_port(&world, &other).then_some(()));
     assert!(has_port(&world, &pod), "the agent took the port from under the plugin");
     assert!(busy.read().unwrap().is_some());
     busy.write(&Record { progress: Progress::Detached, ..pod.clone() }).unwrap();
     drop(busy);
     until("the agent finishes what was left", || (!has_port(&world, &pod)).then_some(()));
-    until("the record is gone", || (journal.records().unwrap().records.len() == 1).then_some(()));
+    until("the record is gone", || (world.records().len() == 1).then_some(()));
 }
 
 #[test]
 fn a_detach_that_was_stopped_loses_its_port_but_not_its_record() {
     let (world, _agent, pod) = world_with_pod();
-    write(&world, &Record { progress: Progress::Detaching, ..pod.clone() });
+    world.write(&Record { progress: Progress::Detaching, ..pod.clone() });
     until("the port is gone", || (!has_port(&world, &pod)).then_some(()));
     // A second attachment shows that the agent has been through a whole pass since.
-    let other = record(&world, "c2", &network("blue"), Progress::Attached);
-    write(&world, &other);
+    let other = record(&world, "c2");
+    world.write(&other);
     until("the other pod has its port", || has_port(&world, &other).then_some(()));
-    let left = Journal::open(&world.roots).unwrap().records().unwrap().records;
+    let left = world.records();
     assert!(left.iter().any(|record| record.id == pod.id), "nobody could give back its addresses: {left:?}");
 }
 
@@ -126,8 +101,8 @@ fn an_unreadable_record_protects_ports_without_a_record() {
     let (world, _agent, pod) = world_with_pod();
     let path = world.roots.attachments().join(format!("{}.json", pod.id));
     std::fs::write(&path, "{").unwrap();
-    let other = record(&world, "c2", &network("blue"), Progress::Attached);
-    write(&world, &other);
+    let other = record(&world, "c2");
+    world.write(&other);
     until("the other pod has its port", || has_port(&world, &other).then_some(()));
     assert!(has_port(&world, &pod));
     std::fs::remove_file(&path).unwrap();

@@ -1,6 +1,8 @@
 //! Bridges come, stay, are mended and go; those of others are left alone.
 
-use crate::world::{RunningAgent, World, network, until};
+use crate::node::{network, until};
+use crate::running_agent::RunningAgent;
+use crate::world::World;
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{Mtu, NodeNetwork, Phase};
 use usnet_dataplane::network_file::NetworkFile;

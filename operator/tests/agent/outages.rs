@@ -1,7 +1,13 @@
-//! Open vSwitch that is absent, dies or hangs, and comes back.
+//! Open vSwitch that is absent, dies or hangs, and comes back; and what the agent cannot mend without a new start.
 
-use crate::world::{RunningAgent, World, network, roots_in};
+use crate::node::{Node, network};
+use crate::running_agent::RunningAgent;
+use crate::world::World;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use usnet_crds::Engine;
 use usnet_crds::conditions::READY;
 use usnet_crds::node_state::NetworkState;
 use usnet_test_openvswitch::OpenVswitch;
@@ -12,7 +18,7 @@ fn a_database_that_dies_withdraws_all_promises_and_all_comes_back() {
     let agent = RunningAgent::start(&world.roots);
     agent.tell(1, &[network("blue")]);
     world.wait_until_programmed("blue");
-    let epoch = agent.epoch();
+    let epoch = agent.epoch(Engine::OpenVswitch);
 
     world.ovs.kill_ovsdb_server().unwrap();
     assert_eq!(world.wait_until_unavailable("blue"), "EngineUnreachable");
@@ -25,20 +31,19 @@ fn a_database_that_dies_withdraws_all_promises_and_all_comes_back() {
     world.ovs.start_ovsdb_server().unwrap();
     world.wait_until_programmed("blue");
     agent.wait_for_connection("Connected");
-    assert_eq!(agent.epoch(), epoch + 1);
+    assert_eq!(agent.epoch(Engine::OpenVswitch), epoch + 1);
     drop(agent);
-    assert_eq!(RunningAgent::start(&world.roots).epoch(), epoch + 1, "the count outlives the agent");
+    assert_eq!(RunningAgent::start(&world.roots).epoch(Engine::OpenVswitch), epoch + 1, "the count outlives the agent");
 }
 
 #[test]
 fn a_node_without_open_vswitch_is_not_missed_until_it_is_there() {
-    let folder = tempfile::tempdir().unwrap();
-    let socket = folder.path().join("db.sock");
-    let agent = RunningAgent::start(&roots_in(&folder, socket.clone()));
+    let node = Node::new(None, None);
+    let agent = RunningAgent::start(&node.roots);
     agent.tell(1, &[network("blue")]);
     agent.wait_for_connection("NeverSeen");
     let ovs = OpenVswitch::start().unwrap();
-    symlink(ovs.socket(), &socket).unwrap();
+    symlink(ovs.socket(), &node.roots.open_vswitch_socket).unwrap();
     agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
     agent.wait_for_connection("Connected");
 }
@@ -67,7 +72,7 @@ fn an_agent_that_cannot_use_its_files_says_so_and_recovers() {
     agent.tell(1, &[network("blue")]);
     world.wait_until_programmed("blue");
     let in_the_way = world.roots.networks().join("green.json");
-    std::fs::create_dir(&in_the_way).unwrap();
+    fs::create_dir(&in_the_way).unwrap();
     agent.tell(2, &[network("blue"), network("green")]);
     let ready = |reason: &str| {
         agent.wait_for_report(reason, |report| {
@@ -76,7 +81,26 @@ fn an_agent_that_cannot_use_its_files_says_so_and_recovers() {
     };
     let finding = ready("AgentFailed");
     assert!(finding.message.contains("green.json"), "{}", finding.message);
-    std::fs::remove_dir(&in_the_way).unwrap();
+    fs::remove_dir(&in_the_way).unwrap();
     world.wait_until_programmed("green");
     ready("AllProgrammed");
+}
+
+#[test]
+fn an_engine_that_can_come_back_only_in_another_mount_ends_the_agent() {
+    for is_vpp in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let run_folder = folder.path().join("engine");
+        fs::create_dir(&run_folder).unwrap();
+        // As a mount does, this shows the folder that was there first.
+        let mounted = File::open(&run_folder).unwrap();
+        let socket = PathBuf::from(format!("/proc/self/fd/{}/engine.sock", mounted.as_raw_fd()));
+        let node = if is_vpp { Node::new(None, Some(socket)) } else { Node::new(Some(socket), None) };
+        let agent = RunningAgent::start(&node.roots);
+        agent.wait_for_connection("NeverSeen");
+        fs::remove_dir(&run_folder).unwrap();
+        let error = agent.wait_for_end();
+        let engine = if is_vpp { Engine::Vpp } else { Engine::OpenVswitch };
+        assert!(error.contains(&format!("{engine} was deleted")), "{error}");
+    }
 }

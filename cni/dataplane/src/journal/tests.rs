@@ -9,6 +9,10 @@ use std::thread;
 
 const STATE_VARIABLE: &str = "USNET_TEST_STATE";
 
+fn try_lock(journal: &Journal, container: &str) -> Option<Locked> {
+    journal.try_lock_all([&attachment(container)]).unwrap().locked.pop()
+}
+
 fn sample(container: &str) -> Record {
     record(container, &network("blue"))
 }
@@ -53,6 +57,54 @@ fn what_cannot_be_read_is_named_and_does_not_hide_the_rest() {
 }
 
 #[test]
+fn the_records_of_a_pod_are_found_among_others_and_doubtful_ones_are_named() {
+    let (_folder, roots) = roots();
+    let journal = Journal::open(&roots).unwrap();
+    let of_pod = |container: &str, uid: &str| {
+        let mut record = sample(container);
+        record.pod.uid = uid.parse().unwrap();
+        journal.lock(&record.id).unwrap().write(&record).unwrap();
+        record
+    };
+    let (one, other) = (of_pod("c1", "0b6e-1"), of_pod("c2", "0b6e-1"));
+    of_pod("c3", "0b6e-2");
+    // The uid is in the text, but it is not the pod's.
+    let mut mentions = of_pod("c4", "0b6e-3");
+    mentions.ipam = Some(serde_json::json!({"comment": "0b6e-1"}));
+    journal.lock(&mentions.id).unwrap().write(&mentions).unwrap();
+    let uid = one.pod.uid.clone();
+    let found = journal.records_of_pod(&uid).unwrap();
+    assert_eq!((found.records, found.unreadable.len()), (vec![one, other], 0));
+
+    let path = |name: &str| roots.attachments().join(name);
+    fs::write(path("other.json"), r#"{"version":999,"pod":{"uid":"0b6e-2"}}"#).unwrap();
+    for doubtful in [r#"{"version":999,"pod":{"uid":"0b6e-1"}}"#, r#"{"version":999}"#, "{", ""] {
+        fs::write(path("doubtful.json"), doubtful).unwrap();
+        let found = journal.records_of_pod(&uid).unwrap();
+        assert_eq!((found.records.len(), found.unreadable.len()), (2, 1), "{doubtful}");
+    }
+    fs::write(path("doubtful.json"), [0xff, 0xfe]).unwrap();
+    assert_eq!(journal.records_of_pod(&uid).unwrap().unreadable.len(), 1);
+}
+
+#[test]
+fn a_record_is_for_root_alone_while_it_is_written_and_after() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_folder, roots) = roots();
+    let journal = Journal::open(&roots).unwrap();
+    let locked = journal.lock(&attachment("c1")).unwrap();
+    let mode = |path: PathBuf| fs::metadata(path).map(|metadata| metadata.permissions().mode() & 0o777);
+    let folder = roots.attachments();
+    // What a killed writer left is written over, with the permissions that it has.
+    locked.write(&sample("c1")).unwrap();
+    fs::rename(folder.join("c1.net1.json"), folder.join(".c1.net1.json.new")).unwrap();
+    assert_eq!(mode(folder.join(".c1.net1.json.new")).unwrap(), 0o600);
+    locked.write(&sample("c1")).unwrap();
+    assert_eq!(mode(folder.join("c1.net1.json")).unwrap(), 0o600);
+    assert_eq!(mode(folder).unwrap(), 0o700);
+}
+
+#[test]
 fn a_record_cannot_be_written_under_the_lock_of_another() {
     let (_folder, roots) = roots();
     let journal = Journal::open(&roots).unwrap();
@@ -67,10 +119,32 @@ fn a_lock_holds_for_its_attachment_alone_and_through_removal_of_the_record() {
     let locked = journal.lock(&attachment("c1")).unwrap();
     locked.write(&sample("c1")).unwrap();
     locked.remove().unwrap();
-    assert!(matches!(journal.try_lock(&attachment("c1")), Err(Error::Busy(id)) if id == attachment("c1")));
-    assert!(journal.try_lock(&attachment("c2")).is_ok());
+    assert!(try_lock(&journal, "c1").is_none());
+    assert!(try_lock(&journal, "c2").is_some());
     drop(locked);
-    assert!(journal.try_lock(&attachment("c1")).is_ok());
+    drop(journal.lock(&attachment("c1")).unwrap());
+}
+
+#[test]
+fn a_thousand_attachments_are_locked_by_one_open_file_and_freed_together() {
+    let (_folder, roots) = roots();
+    let journal = Journal::open(&roots).unwrap();
+    let busy = journal.lock(&attachment("c7")).unwrap();
+    let ids: Vec<_> = (0..1000).map(|number| attachment(&format!("c{number}"))).collect();
+    let open_files = || fs::read_dir("/proc/self/fd").unwrap().count();
+    let before = open_files();
+    let mut together = journal.try_lock_all(&ids).unwrap();
+    assert!(open_files() < before + 100, "each lock takes an open file");
+    assert_eq!((together.locked.len(), together.busy.as_slice()), (999, &[attachment("c7")][..]));
+    assert!(try_lock(&journal, "c8").is_none());
+    drop(busy);
+    // A child that another test is about to start may have the file open for a moment more.
+    drop(journal.lock(&attachment("c7")).unwrap());
+    let last = together.locked.pop();
+    drop(together);
+    assert!(try_lock(&journal, "c8").is_none(), "the last one holds them all");
+    drop(last);
+    drop(journal.lock(&attachment("c8")).unwrap());
 }
 
 /// Each thread reads a number, adds one and writes it back; without the lock some additions get lost.
@@ -126,10 +200,10 @@ fn a_killed_process_frees_its_lock() {
     let (_folder, roots) = roots();
     let journal = Journal::open(&roots).unwrap();
     let mut child = child("child_holds_a_lock", &roots);
-    assert!(matches!(journal.try_lock(&attachment("c1")), Err(Error::Busy(_))));
+    assert!(try_lock(&journal, "c1").is_none());
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(journal.try_lock(&attachment("c1")).is_ok());
+    assert!(try_lock(&journal, "c1").is_some());
 }
 
 #[test]
@@ -158,7 +232,7 @@ fn a_writer_killed_at_any_moment_leaves_a_whole_record() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(journal.try_lock(&attachment("c1")).unwrap().read().unwrap().is_some());
+        assert!(try_lock(&journal, "c1").unwrap().read().unwrap().is_some());
     }
     let locked = journal.lock(&attachment("c1")).unwrap();
     locked.remove().unwrap();

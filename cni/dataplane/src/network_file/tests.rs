@@ -8,6 +8,7 @@ fn programmed(name: &str) -> NetworkFile {
         network: network(name),
         engine_socket: "/run/openvswitch/db.sock".into(),
         epoch: 1,
+        memif_socket_ids: "7-9".parse().unwrap(),
     })
 }
 

@@ -7,7 +7,7 @@ use super::OpenVswitch;
 use super::batch::Batch;
 use super::decide::{Decision, decide, decide_blindly};
 use super::rows::Rows;
-use super::verify::{Questions, what};
+use super::verify::Questions;
 use crate::engine::{EngineError, OpError};
 use crate::plan::Op;
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,7 +105,7 @@ impl<'a> Phase<'a> {
             return;
         };
         let reason = error.database().map_or_else(|| error.to_string(), ToString::to_string);
-        let what = self.operations.get(place).map(what).unwrap_or_default();
+        let what = self.operations.get(place).map(Op::subject).unwrap_or_default();
         self.failures.insert(place, meaning.unwrap_or(OpError::Refused { what, reason }));
         places.retain(|other| *other != place);
         self.groups.push(places);

@@ -3,11 +3,12 @@
 //! Each action begins with guards: the transaction fails when the rows are not as expected at that moment, and then nothing of it is done.
 //! A change of a row that is guarded cannot miss it, so the numbers of changed rows need no look.
 
-use super::decide::Action;
+use super::decide::{Action, NewPort};
 use super::marks;
 use super::observe::{NETDEV, VHOST_SERVER_PATH, VHOST_USER_CLIENT};
+use super::settings;
 use crate::engine::OpError;
-use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings};
+use crate::port::{PortMark, PortName, PortSettings};
 use std::collections::BTreeSet;
 use usnet_crds::{Bridge, NetworkName};
 use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, NextCfgIndex, Row, Transaction, Uuid, Value};
@@ -55,7 +56,7 @@ impl Batch {
             Action::UpdateBridge { bridge, network, own_port } => {
                 self.update_bridge(operation, bridge, network, *own_port);
             }
-            Action::InsertPort { port, mark } => self.insert_port(operation, port, mark),
+            Action::InsertPort(new) => self.insert_port(operation, new),
             Action::UpdatePort { port, settings, mark } => self.update_port(operation, port, *settings, mark),
         }
         self.owners.resize(self.transaction.operations().len(), Owner { operation, meaning: None });
@@ -99,6 +100,8 @@ impl Batch {
             .with("name", bridge.name.as_str())
             .with("datapath_type", NETDEV)
             .with("external_ids", marks::network_value(network))
+            .with("flood_vlans", settings::flood_vlans(bridge.mac_learning))
+            .with("other_config", settings::other_config(bridge))
             .with("ports", port);
         let row = self.transaction.insert("Bridge", row);
         let _ = self.transaction.mutate(DATABASE, vec![], vec![Mutation::insert("bridges", row)]);
@@ -118,7 +121,11 @@ impl Batch {
         let missing = OpError::BridgeMissing { bridge: name.to_owned() };
         let ours = vec![Condition::equal("name", name), marks::carries(marks::network_value(network))];
         self.guard(operation, missing.clone(), "Bridge", ours.clone());
-        let _ = self.transaction.update("Bridge", ours.clone(), Row::new().with("datapath_type", NETDEV));
+        let row =
+            Row::new().with("datapath_type", NETDEV).with("flood_vlans", settings::flood_vlans(bridge.mac_learning));
+        let _ = self.transaction.update("Bridge", ours.clone(), row);
+        let other_config = settings::other_config(bridge);
+        let _ = self.transaction.set_map_keys("Bridge", ours.clone(), "other_config", &other_config);
         if own_port {
             let interface = vec![Condition::equal("name", name)];
             self.guard(operation, missing, "Interface", interface.clone());
@@ -130,13 +137,13 @@ impl Batch {
         }
     }
 
-    fn insert_port(&mut self, operation: usize, port: &AttachedPort, mark: &PortMark) {
-        let Connection::VhostUser { socket } = &port.connection;
+    fn insert_port(&mut self, operation: usize, new: &NewPort<'_>) {
+        let NewPort { port, socket, network, .. } = new;
         let path = socket.as_path().to_string_lossy();
         let bridge = vec![
             Condition::equal("name", port.bridge.as_str()),
             Condition::equal("datapath_type", NETDEV),
-            marks::carries(marks::network_value(&mark.network)),
+            marks::carries(marks::network_value(network)),
         ];
         let missing = OpError::BridgeMissing { bridge: port.bridge.to_string() };
         self.guard(operation, missing, "Bridge", bridge.clone());
@@ -154,7 +161,7 @@ impl Batch {
         let row = tagged(port.settings)
             .with("name", port.name.as_str())
             .with("interfaces", interface)
-            .with("external_ids", marks::port_value(mark));
+            .with("external_ids", marks::port_value(&new.mark()));
         let row = self.transaction.insert("Port", row);
         let _ = self.transaction.mutate("Bridge", bridge, vec![Mutation::insert("ports", row)]);
     }

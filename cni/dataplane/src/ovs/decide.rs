@@ -3,12 +3,13 @@
 use super::marks;
 use super::observe::{VHOST_SERVER_PATH, observe_bridge, observe_port};
 use super::rows::Rows;
+use crate::attachment::AttachmentId;
 use crate::engine::OpError;
 use crate::observed::{ObservedPort, Tagging};
-use crate::plan::Op;
-use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings};
+use crate::plan::{Op, bridge_is_as_wanted};
+use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings, SocketPath};
 use std::collections::BTreeSet;
-use usnet_crds::{Bridge, NetworkName};
+use usnet_crds::{Bridge, NetworkName, SocketRole};
 use usnet_ovsdb::Uuid;
 
 /// What an operation comes to.
@@ -47,10 +48,7 @@ pub(super) enum Action<'a> {
         network: &'a NetworkName,
         own_port: bool,
     },
-    InsertPort {
-        port: &'a AttachedPort,
-        mark: PortMark,
-    },
+    InsertPort(NewPort<'a>),
     UpdatePort {
         port: &'a PortName,
         settings: PortSettings,
@@ -58,14 +56,40 @@ pub(super) enum Action<'a> {
     },
 }
 
+/// A port to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NewPort<'a> {
+    pub(super) network: &'a NetworkName,
+    pub(super) attachment: &'a AttachmentId,
+    pub(super) port: &'a AttachedPort,
+    /// The socket that the switch connects to.
+    pub(super) socket: &'a SocketPath,
+}
+
+impl<'a> NewPort<'a> {
+    /// The port that an operation asks for; none when Open vSwitch has no such ports.
+    fn of(operation: &'a Op) -> Option<Self> {
+        match operation {
+            Op::CreatePort { network, attachment, port } => match &port.connection {
+                Connection::VhostUser { socket, engine_role: SocketRole::Client } => {
+                    Some(Self { network, attachment, port, socket })
+                }
+                Connection::VhostUser { engine_role: SocketRole::Server, .. } | Connection::Memif { .. } => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub(super) fn mark(&self) -> PortMark {
+        PortMark::new(self.network, self.attachment)
+    }
+}
+
 /// What to do when it is expected that nothing is in the way, which saves reading; `None` when the rows are needed.
 pub(super) fn decide_blindly(operation: &Op) -> Option<Action<'_>> {
     match operation {
         Op::CreateBridge { network, bridge } => Some(Action::InsertBridge { bridge, network }),
-        Op::CreatePort { network, attachment, port } => {
-            let mark = PortMark { network: network.clone(), attachment: attachment.to_string() };
-            Some(Action::InsertPort { port, mark })
-        }
+        Op::CreatePort { .. } => NewPort::of(operation).map(Action::InsertPort),
         Op::UpdatePort { port, mark, settings } => {
             Some(Action::UpdatePort { port, settings: *settings, mark: mark.clone() })
         }
@@ -76,18 +100,21 @@ pub(super) fn decide_blindly(operation: &Op) -> Option<Action<'_>> {
 /// What to do now that the rows are known. They may have changed by the time that it is done: the actions have guards for that.
 pub(super) fn decide<'a>(operation: &'a Op, rows: &Rows) -> Decision<'a> {
     match operation {
-        Op::RemovePort { bridge, port, mark } => remove_port(rows, bridge, port, mark),
+        Op::RemovePort { bridge: Some(bridge), port, mark, .. } => remove_port(rows, bridge, port, mark),
+        // A port that is on no bridge is not in the database either.
+        Op::RemovePort { bridge: None, .. } => Decision::Nothing,
         Op::RemoveBridge { bridge, network } => remove_bridge(rows, bridge, network),
         Op::CreateBridge { network, bridge } => make_bridge(rows, bridge, network),
         Op::UpdateBridge { network, bridge } if rows.bridges.contains_key(bridge.name.as_str()) => {
             make_bridge(rows, bridge, network)
         }
         Op::UpdateBridge { bridge, .. } => Decision::Refuse(OpError::BridgeMissing { bridge: bridge.name.to_string() }),
-        Op::CreatePort { network, attachment, port } => {
-            create_port(rows, port, PortMark { network: network.clone(), attachment: attachment.to_string() })
-        }
+        Op::CreatePort { port, .. } => match NewPort::of(operation) {
+            Some(new) => create_port(rows, new),
+            None => Decision::Refuse(no_such_ports(operation, &port.connection)),
+        },
         Op::UpdatePort { port, mark, settings } => match rows.port(port.as_str()) {
-            Some(row) if marks::port(&row.external_ids).as_ref() == Some(mark) => {
+            Some(row) if marks::is_port_of(&row.external_ids, mark) => {
                 settle_port(port, &observe_port(rows, row), *settings, mark.clone())
             }
             _ => Decision::Refuse(OpError::PortMissing { port: port.clone() }),
@@ -103,7 +130,7 @@ fn remove_port<'a>(rows: &Rows, bridge: &'a str, port: &'a PortName, mark: &'a P
     let on_bridge = rows.bridges.get(bridge).into_iter().flat_map(|shown| rows.ports_of(shown));
     match on_bridge.into_iter().find(|row| row.name == port.as_str()) {
         None => Decision::Nothing,
-        Some(row) if marks::port(&row.external_ids).as_ref() == Some(mark) => {
+        Some(row) if marks::is_port_of(&row.external_ids, mark) => {
             Decision::Act(Action::DetachPort { bridge, port, row: row.uuid, mark })
         }
         Some(_) => foreign(format!("port {port}")),
@@ -135,24 +162,35 @@ fn make_bridge<'a>(rows: &Rows, bridge: &'a Bridge, network: &'a NetworkName) ->
     if shown.mark.as_ref() != Some(network) {
         return foreign(format!("bridge {name}"));
     }
-    if shown.userspace && shown.mtu == Some(bridge.mtu.into()) {
+    if bridge_is_as_wanted(&shown, bridge) {
         return Decision::Nothing;
     }
     let own_port = rows.ports_of(row).any(|port| port.name == name);
     Decision::Act(Action::UpdateBridge { bridge, network, own_port })
 }
 
-fn create_port<'a>(rows: &Rows, port: &'a AttachedPort, mark: PortMark) -> Decision<'a> {
-    let name = port.name.as_str();
+/// Why Open vSwitch cannot make a port that meets its pod in this way.
+fn no_such_ports(operation: &Op, connection: &Connection) -> OpError {
+    let reason = match connection {
+        Connection::Memif { .. } => "Open vSwitch has no memif: give the network port type VhostUser, or engine VPP",
+        Connection::VhostUser { .. } => {
+            "Open vSwitch only connects to vhost-user sockets: give the network vhostUser.engineRole Client, or engine VPP"
+        }
+    };
+    OpError::Refused { what: operation.subject(), reason: reason.to_owned() }
+}
+
+fn create_port<'a>(rows: &Rows, new: NewPort<'a>) -> Decision<'a> {
+    let NewPort { port, socket, .. } = new;
+    let (name, mark) = (port.name.as_str(), new.mark());
     let Some(row) = rows.port(name) else {
-        let Connection::VhostUser { socket } = &port.connection;
         let serves = |path: &String| socket.as_path().as_os_str() == path.as_str();
         let is_taken =
             rows.interfaces.values().any(|interface| interface.options.get(VHOST_SERVER_PATH).is_some_and(serves));
         return match (rows.interface(name), is_taken) {
             (Some(_), _) => foreign(format!("interface {name}")),
             (None, true) => Decision::Refuse(OpError::SocketInUse { socket: socket.as_path().to_owned() }),
-            (None, false) => Decision::Act(Action::InsertPort { port, mark }),
+            (None, false) => Decision::Act(Action::InsertPort(new)),
         };
     };
     let shown = observe_port(rows, row);

@@ -20,7 +20,14 @@ pub(super) fn network(external_ids: &ExternalIds) -> Option<NetworkName> {
 /// The attachment that a port is marked with.
 pub(super) fn port(external_ids: &ExternalIds) -> Option<PortMark> {
     let attachment = external_ids.get(ATTACHMENT_KEY)?.clone();
-    Some(PortMark { network: network(external_ids)?, attachment })
+    Some(PortMark { network: Some(network(external_ids)?), attachment })
+}
+
+/// Whether a port carries this mark, as far as that says.
+pub(super) fn is_port_of(external_ids: &ExternalIds, mark: &PortMark) -> bool {
+    port(external_ids).is_some_and(|found| {
+        found.attachment == mark.attachment && (mark.network.is_none() || mark.network == found.network)
+    })
 }
 
 pub(super) fn network_value(network: &NetworkName) -> Value {
@@ -28,7 +35,8 @@ pub(super) fn network_value(network: &NetworkName) -> Value {
 }
 
 pub(super) fn port_value(mark: &PortMark) -> Value {
-    Value::map([(NETWORK_KEY, mark.network.as_str()), (ATTACHMENT_KEY, mark.attachment.as_str())])
+    let network = mark.network.as_ref().map(|network| (NETWORK_KEY, network.as_str()));
+    Value::map(network.into_iter().chain([(ATTACHMENT_KEY, mark.attachment.as_str())]))
 }
 
 /// Rows that carry the mark, whatever other marks they have.

@@ -2,9 +2,12 @@
 
 use super::marks;
 use super::rows::Rows;
-use crate::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Tagging};
+use super::settings::{MAC_AGE_KEY, mac_learning};
+use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::port::{Connection, PortName, SocketPath};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use usnet_crds::{MacLearning, SocketRole};
 use usnet_ovsdb::{Bridge, Interface, Port};
 
 /// The type of interface that connects to the socket of a pod's program.
@@ -17,16 +20,21 @@ pub(super) const NETDEV: &str = "netdev";
 pub(super) fn observe(rows: &Rows) -> Observed {
     Observed {
         bridges: rows.bridges.iter().map(|(name, bridge)| (name.clone(), observe_bridge(rows, bridge))).collect(),
+        // A port leaves the database with the last bridge that it was on.
+        loose: BTreeMap::new(),
     }
 }
 
 pub(super) fn observe_bridge(rows: &Rows, bridge: &Bridge) -> ObservedBridge {
     let own_interface = rows.interface(&bridge.name);
     let others = rows.ports_of(bridge).filter(|port| port.name != bridge.name);
+    let mac_learning = mac_learning(bridge);
     ObservedBridge {
         mark: marks::network(&bridge.external_ids),
-        userspace: bridge.datapath_type == NETDEV,
-        mtu: own_interface.and_then(|interface| interface.mtu_request),
+        is_our_kind: bridge.datapath_type == NETDEV && mac_learning.is_some(),
+        mtu: own_interface.and_then(|interface| interface.mtu_request).map_or(BridgeMtu::Unset, BridgeMtu::Set),
+        mac_learning: mac_learning.unwrap_or(MacLearning::Enabled),
+        mac_age_seconds: bridge.other_config.get(MAC_AGE_KEY).and_then(|seconds| seconds.parse().ok()),
         state: bridge_state(bridge, own_interface),
         ports: others.map(|port| (PortName::observed(&port.name), observe_port(rows, port))).collect(),
     }
@@ -39,6 +47,8 @@ pub(super) fn observe_port(rows: &Rows, port: &Port) -> ObservedPort {
         connection: interface.and_then(connection),
         mtu: interface.and_then(|interface| interface.mtu_request),
         tagging: tagging(port),
+        is_enabled: true,
+        peer: if interface.is_some_and(is_connected) { Peer::Connected } else { Peer::Absent },
         state: interface.map_or(ElementState::Pending, port_state),
     }
 }
@@ -46,7 +56,13 @@ pub(super) fn observe_port(rows: &Rows, port: &Port) -> ObservedPort {
 fn connection(interface: &Interface) -> Option<Connection> {
     let path = interface.options.get(VHOST_SERVER_PATH)?;
     let socket = SocketPath::try_from(PathBuf::from(path)).ok()?;
-    (interface.interface_type == VHOST_USER_CLIENT).then_some(Connection::VhostUser { socket })
+    (interface.interface_type == VHOST_USER_CLIENT)
+        .then_some(Connection::VhostUser { socket, engine_role: SocketRole::Client })
+}
+
+/// Whether the pod's program is there.
+fn is_connected(interface: &Interface) -> bool {
+    interface.status.get("status").is_some_and(|status| status == "connected")
 }
 
 fn tagging(port: &Port) -> Tagging {
@@ -79,9 +95,8 @@ pub(super) fn interface_state(interface: &Interface) -> ElementState {
 
 /// The same for a port that may have a peer: Open vSwitch reports neither as an error nor otherwise that it has no memory for packets.
 fn port_state(interface: &Interface) -> ElementState {
-    let connected = interface.status.get("status").is_some_and(|status| status == "connected");
     match interface_state(interface) {
-        ElementState::Running if connected && interface.mtu == Some(0) => {
+        ElementState::Running if is_connected(interface) && interface.mtu == Some(0) => {
             ElementState::Failed("connected, but DPDK has no memory left for its packets".to_owned())
         }
         state => state,

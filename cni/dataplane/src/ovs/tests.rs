@@ -1,8 +1,9 @@
 //! What rows mean. That Open vSwitch really shows such rows is the business of the contract tests.
 
 use super::*;
-use crate::observed::{ElementState, ObservedPort, Tagging};
+use crate::observed::{ElementState, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::port::PortName;
+use usnet_crds::MacLearning;
 use usnet_ovsdb::monitor::{Change, RowUpdate};
 use usnet_ovsdb::schema::TABLES;
 use usnet_ovsdb::{Row, Uuid, Value};
@@ -23,6 +24,14 @@ fn vhost_user_interface() -> Row {
         .with("type", "dpdkvhostuserclient")
         .with("options", Value::map([("vhost-server-path", SOCKET)]))
         .with("ofport", 1)
+}
+
+/// How a bridge with this row shows.
+fn observed_bridge(row: Row) -> ObservedBridge {
+    let mut cache = Cache::new(&TABLES);
+    let bridge = row.with("name", "br0").with("datapath_type", "netdev");
+    cache.apply([insert("Open_vSwitch", 1, Row::new().with("bridges", uuid(2))), insert("Bridge", 2, bridge)]).unwrap();
+    observed_from(&cache).unwrap().bridges.remove("br0").unwrap()
 }
 
 /// How a port with this row and this interface shows.
@@ -56,6 +65,37 @@ fn half_a_mark_is_none() {
     assert_eq!(marked(&[(ATTACHMENT_KEY, "c1.net1")]), None);
     assert_eq!(marked(&[(NETWORK_KEY, "blue")]), None);
     assert_eq!(marked(&[(NETWORK_KEY, "Not A Network"), (ATTACHMENT_KEY, "c1.net1")]), None);
+}
+
+#[test]
+fn a_bridge_learns_in_all_vlans_or_in_none_or_is_none_of_our_kind() {
+    let shown = |vlans: Vec<i64>| {
+        let bridge = observed_bridge(Row::new().with("flood_vlans", Value::set(vlans)));
+        (bridge.is_our_kind, bridge.mac_learning)
+    };
+    assert_eq!(shown(vec![]), (true, MacLearning::Enabled));
+    assert_eq!(shown((0..=4095).collect()), (true, MacLearning::Disabled));
+    assert!(!shown((1..=4095).collect()).0 && !shown(vec![0]).0);
+}
+
+#[test]
+fn an_age_of_mac_addresses_that_is_no_number_is_none() {
+    let age = |text: &str| {
+        let other_config = Value::map([("mac-aging-time", text), ("forward-bpdu", "true")]);
+        observed_bridge(Row::new().with("other_config", other_config)).mac_age_seconds
+    };
+    assert_eq!((age("600"), age("ten minutes")), (Some(600), None));
+    assert_eq!(observed_bridge(Row::new()).mac_age_seconds, None);
+}
+
+#[test]
+fn a_peer_is_there_when_the_switch_says_so() {
+    let peer = |status: &'static str| {
+        let interface = vhost_user_interface().with("status", Value::map([("status", status)]));
+        observed(Row::new(), interface).peer
+    };
+    assert_eq!((peer("connected"), peer("disconnected")), (Peer::Connected, Peer::Absent));
+    assert_eq!(observed(Row::new(), vhost_user_interface()).peer, Peer::Absent);
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn by_name<T: TableRow>(
 impl Answers {
     /// Whether the switch runs what an operation makes, or why not.
     pub(super) fn verify(&self, operation: &Op) -> Result<(), OpError> {
-        let refused = |reason: &str| Err(OpError::Refused { what: what(operation), reason: reason.to_owned() });
+        let refused = |reason: &str| Err(OpError::Refused { what: operation.subject(), reason: reason.to_owned() });
         let (bridge, interface) = makes(operation);
         let interface_row = interface.and_then(|name| self.interfaces.get(name));
         let state = match (bridge, interface) {
@@ -105,15 +105,5 @@ impl Answers {
             Some(ElementState::Pending) => refused("nothing, and it does not run it"),
             None => refused("nothing, and somebody else removed it"),
         }
-    }
-}
-
-/// What an operation is about, for an error.
-pub(super) fn what(operation: &Op) -> String {
-    match operation {
-        Op::RemoveBridge { bridge, .. } => format!("bridge {bridge}"),
-        Op::CreateBridge { bridge, .. } | Op::UpdateBridge { bridge, .. } => format!("bridge {}", bridge.name),
-        Op::RemovePort { port, .. } | Op::UpdatePort { port, .. } => format!("port {port}"),
-        Op::CreatePort { port, .. } => format!("port {}", port.name),
     }
 }

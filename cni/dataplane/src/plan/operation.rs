@@ -1,21 +1,23 @@
 //! The changes that a plan is made of.
 
 use crate::attachment::AttachmentId;
-use crate::port::{AttachedPort, PortMark, PortName, PortSettings};
+use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings};
 use std::fmt;
 use usnet_crds::{Bridge, NetworkName};
 
 /// One change of an engine. Removals name what they expect to find, so that a driver can refuse when it finds something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {
-    /// Takes one of our ports off a bridge.
+    /// Takes one of our ports away.
     RemovePort {
-        /// The bridge that it is on, ours or not.
-        bridge: String,
+        /// The bridge that it is on, ours or not; none when it is on none.
+        bridge: Option<String>,
         /// The port.
         port: PortName,
         /// The mark that it carries.
         mark: PortMark,
+        /// How it meets its pod, where that is known. A port that was not marked yet is found by its socket, if that is the engine's own.
+        connection: Option<Connection>,
     },
     /// Takes away one of our bridges, which has no ports.
     RemoveBridge {
@@ -31,7 +33,7 @@ pub enum Op {
         /// The bridge.
         bridge: Bridge,
     },
-    /// Sets the MTU of one of our bridges while packets flow, and its datapath in case somebody changed that.
+    /// Sets what can be changed on one of our bridges while packets flow, and its kind in case somebody changed that.
     UpdateBridge {
         /// The network that it is marked with.
         network: NetworkName,
@@ -58,21 +60,36 @@ pub enum Op {
     },
 }
 
+impl Op {
+    /// What it is about, for an error.
+    pub(crate) fn subject(&self) -> String {
+        match self {
+            Self::RemoveBridge { bridge, .. } => format!("bridge {bridge}"),
+            Self::CreateBridge { bridge, .. } | Self::UpdateBridge { bridge, .. } => format!("bridge {}", bridge.name),
+            Self::RemovePort { port, .. } | Self::UpdatePort { port, .. } => format!("port {port}"),
+            Self::CreatePort { port, .. } => format!("port {}", port.name),
+        }
+    }
+}
+
 impl fmt::Display for Op {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::RemovePort { bridge, port, mark } => {
+            Self::RemovePort { bridge: Some(bridge), port, mark, .. } => {
                 write!(formatter, "remove port {port} of {} from bridge {bridge}", mark.attachment)
+            }
+            Self::RemovePort { bridge: None, port, mark, .. } => {
+                write!(formatter, "remove port {port} of {}, which is on no bridge", mark.attachment)
             }
             Self::RemoveBridge { bridge, network } => write!(formatter, "remove bridge {bridge} of network {network}"),
             Self::CreateBridge { network, bridge } => {
                 write!(formatter, "create bridge {} for network {network}", bridge.name)
             }
             Self::UpdateBridge { network, bridge } => {
+                let Bridge { name, mtu, mac_learning, mac_age_seconds } = bridge;
                 write!(
                     formatter,
-                    "set MTU {} and the userspace datapath on bridge {} of network {network}",
-                    bridge.mtu, bridge.name
+                    "set MTU {mtu}, MAC learning {mac_learning:?} for {mac_age_seconds} s and the kind of bridge {name} of network {network}"
                 )
             }
             Self::CreatePort { attachment, port, .. } => {

@@ -3,7 +3,7 @@
 use super::Op;
 use crate::desired::{Desired, DesiredAttachment};
 use crate::observed::{Observed, ObservedBridge, ObservedPort};
-use crate::port::PortName;
+use crate::port::{PortMark, PortName};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::NetworkName;
 
@@ -19,24 +19,16 @@ pub(super) struct Remaining<'a> {
 
 /// Ports go first, so that bridges are empty.
 pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op>, Remaining<'a>) {
-    let wanted: BTreeMap<String, &DesiredAttachment> =
-        desired.attachments.iter().map(|(id, attachment)| (id.to_string(), attachment)).collect();
-    let in_use: BTreeSet<(&str, &NetworkName)> =
-        desired.attachments.values().map(|attachment| (attachment.port.bridge.as_str(), &attachment.network)).collect();
-    let on_two_bridges = on_two_bridges(observed);
+    let expected = Expected::new(desired, observed);
     let mut left = Remaining { bridges: BTreeMap::new(), ports: BTreeMap::new(), names: BTreeSet::new() };
     let (mut ports, mut bridges) = (Vec::new(), Vec::new());
+    ports.extend(observed.loose.iter().filter_map(|(name, port)| expected.removal_of_loose(name, port)));
     for (bridge, shown) in &observed.bridges {
         let mut has_ports = false;
         for (name, port) in &shown.ports {
-            match &port.mark {
-                Some(mark)
-                    if on_two_bridges.contains(name)
-                        || !port_stays(wanted.get(&mark.attachment).copied(), bridge, name, port) =>
-                {
-                    ports.push(Op::RemovePort { bridge: bridge.clone(), port: name.clone(), mark: mark.clone() });
-                }
-                _ => {
+            match expected.removal((bridge, shown), name, port) {
+                Some(removal) => ports.push(removal),
+                None => {
                     has_ports = true;
                     left.ports.insert((bridge, name), port);
                     left.names.insert(name.as_str());
@@ -47,7 +39,7 @@ pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op
             // One of our bridges goes when no network wants it, nobody is or will be attached to it, and no foreign port is on it.
             Some(network)
                 if !has_ports
-                    && !in_use.contains(&(bridge.as_str(), network))
+                    && !expected.bridges.contains(&(bridge.as_str(), network))
                     && !is_desired_bridge(desired, bridge, network) =>
             {
                 bridges.push(Op::RemoveBridge { bridge: bridge.clone(), network: network.clone() });
@@ -62,6 +54,67 @@ pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op
     (ports, left)
 }
 
+/// What the attachments need, by what an engine shows of it.
+struct Expected<'a> {
+    /// The attachments that may have a port, as marks name them.
+    wanted: BTreeMap<String, &'a DesiredAttachment>,
+    /// The bridges that they are on, and whose those must be.
+    bridges: BTreeSet<(&'a str, &'a NetworkName)>,
+    desired: &'a Desired,
+    on_two_bridges: BTreeSet<&'a PortName>,
+}
+
+impl<'a> Expected<'a> {
+    fn new(desired: &'a Desired, observed: &'a Observed) -> Self {
+        let bridge = |attachment: &'a DesiredAttachment| (attachment.port.bridge.as_str(), &attachment.network);
+        Self {
+            wanted: desired.attachments.iter().map(|(id, attachment)| (id.to_string(), attachment)).collect(),
+            bridges: desired.attachments.values().map(bridge).collect(),
+            desired,
+            on_two_bridges: on_two_bridges(observed),
+        }
+    }
+
+    /// None when a port on a bridge stays: it is wanted there, or is not ours. It does not stay on a bridge that carries another network's mark and
+    /// has to be made anew for its own.
+    fn removal(&self, (bridge, shown): (&str, &ObservedBridge), name: &PortName, port: &ObservedPort) -> Option<Op> {
+        let mark = port.mark.as_ref()?;
+        let is_its_bridge = |attachment: &&&DesiredAttachment| {
+            let is_of_another = shown.mark.as_ref().is_some_and(|network| *network != attachment.network);
+            let is_replaced = is_of_another && is_desired_bridge(self.desired, bridge, &attachment.network);
+            attachment.port.bridge.as_str() == bridge && !is_replaced
+        };
+        let wanted = self.wanted.get(&mark.attachment).filter(is_its_bridge);
+        let is_in_place = wanted.is_some_and(|attachment| is_port_of(attachment, name, port));
+        let stays = is_in_place && !self.on_two_bridges.contains(name);
+        (!stays).then(|| remove(Some(bridge), name, port, mark.clone()))
+    }
+
+    /// None when a port that is on no bridge stays: it can be put where its attachment wants it, or is not ours.
+    fn removal_of_loose(&self, name: &PortName, port: &ObservedPort) -> Option<Op> {
+        let Some(mark) = &port.mark else {
+            return self.mark_of_ended(port).map(|mark| remove(None, name, port, mark));
+        };
+        let is_usable = self.wanted.get(&mark.attachment).is_some_and(|attachment| is_port_of(attachment, name, port));
+        (!is_usable).then(|| remove(None, name, port, mark.clone()))
+    }
+
+    /// The mark that a port would have got if whoever made it had not been stopped in between, and its attachment has ended since. A newer
+    /// sandbox of the same pod has the same socket; then the port may be its own.
+    fn mark_of_ended(&self, port: &ObservedPort) -> Option<PortMark> {
+        let shown = port.connection.as_ref()?;
+        if self.desired.attachments.values().any(|attachment| attachment.port.connection == *shown) {
+            return None;
+        }
+        let (id, ended) = self.desired.ended.iter().find(|(_, ended)| ended.connection == *shown)?;
+        Some(PortMark::new(&ended.network, id))
+    }
+}
+
+fn remove(bridge: Option<&str>, name: &PortName, port: &ObservedPort, mark: PortMark) -> Op {
+    Op::RemovePort { bridge: bridge.map(str::to_owned), port: name.clone(), mark, connection: port.connection.clone() }
+}
+
 /// Open vSwitch's database lets one port be on two bridges. The switch takes one of them, and may lose the port when it leaves the
 /// other, without a word: only a port that is made anew is sure to work.
 fn on_two_bridges(observed: &Observed) -> BTreeSet<&PortName> {
@@ -69,14 +122,11 @@ fn on_two_bridges(observed: &Observed) -> BTreeSet<&PortName> {
     observed.bridges.values().flat_map(|bridge| bridge.ports.keys()).filter(|name| !seen.insert(*name)).collect()
 }
 
-/// Whether one of our ports may stay where it was seen. One that serves another socket is of no use to its pod and is made anew.
-fn port_stays(wanted: Option<&DesiredAttachment>, bridge: &str, name: &PortName, port: &ObservedPort) -> bool {
-    wanted.is_some_and(|attachment| {
-        port.mark.as_ref().is_some_and(|mark| mark.network == attachment.network)
-            && attachment.port.bridge.as_str() == bridge
-            && attachment.port.name == *name
-            && port.connection.as_ref() == Some(&attachment.port.connection)
-    })
+/// Whether a port with an attachment's mark is of use to its pod. One that serves another socket is not and is made anew.
+fn is_port_of(attachment: &DesiredAttachment, name: &PortName, port: &ObservedPort) -> bool {
+    port.mark.as_ref().is_some_and(|mark| mark.network.as_ref().is_none_or(|known| *known == attachment.network))
+        && attachment.port.name == *name
+        && port.connection.as_ref() == Some(&attachment.port.connection)
 }
 
 pub(super) fn is_desired_bridge(desired: &Desired, bridge: &str, network: &NetworkName) -> bool {

@@ -1,6 +1,8 @@
 //! What holds for every plan, and a few plans to look at.
 
+mod drift;
 mod examples;
+mod loose;
 mod model;
 mod properties;
 mod strategies;

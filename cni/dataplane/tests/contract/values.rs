@@ -1,29 +1,77 @@
 //! Networks and attachments to ask for, and short forms of what the cases do again and again.
 
+use crate::switch::Switch;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
-use usnet_crds::{Bridge, BridgeName, Mtu, NetworkName, NodeNetwork, Phase, Port, Queues, Vlan, VlanTag};
+use usnet_crds::{Bridge, Engine as Kind, Mtu, NetworkName, NodeNetwork, Phase, Port, Vlan, VlanTag};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::{Desired, DesiredAttachment, Presence, port_settings};
 use usnet_dataplane::engine::{Engine, EngineError, OpError};
-use usnet_dataplane::observed::Observed;
+use usnet_dataplane::observed::{BridgeMtu, Observed};
 use usnet_dataplane::plan::{Op, plan};
-use usnet_dataplane::port::{AttachedPort, Connection, PortName, SocketPath};
-use usnet_ovsdb::blocking::ready;
+use usnet_dataplane::port::{AttachedPort, PortMark, PortName};
+use usnet_dataplane::ready::ready;
 
-pub(crate) fn network(name: &str) -> NodeNetwork {
-    let name: NetworkName = name.parse().expect("a network's name");
-    NodeNetwork {
-        generation: 1,
-        phase: Phase::Active,
-        engine: usnet_crds::Engine::OpenVswitch,
-        bridge: Bridge { name: BridgeName::default_for(&name), mtu: Mtu::default() },
-        port: Port::default(),
-        allowed_namespaces: BTreeSet::new(),
-        ipam: None,
-        name,
+/// Values that fit a switch.
+pub(crate) trait Values: Switch {
+    fn network(&self, name: &str) -> NodeNetwork {
+        let name: NetworkName = name.parse().expect("a network's name");
+        NodeNetwork {
+            generation: 1,
+            phase: Phase::Active,
+            engine: Self::KIND,
+            bridge: Bridge::named(Self::KIND.default_bridge(&name)),
+            port: Port::default(),
+            allowed_namespaces: BTreeSet::new(),
+            ipam: None,
+            name,
+        }
+    }
+
+    fn port(&self, container: &str, network: &NodeNetwork) -> AttachedPort {
+        AttachedPort {
+            name: port_name(container),
+            bridge: network.bridge.name.clone(),
+            connection: self.connection(container),
+            queues: network.port.queues,
+            ring_size: network.port.ring_size,
+            secret: None,
+            settings: port_settings(network),
+        }
+    }
+
+    /// These networks, and these containers attached to the first of them.
+    fn desired(&self, networks: &[NodeNetwork], containers: &[&str]) -> Desired {
+        let attached = |container: &&str| {
+            let port = self.port(container, &networks[0]);
+            let network = networks[0].name.clone();
+            (attachment(container), DesiredAttachment { network, port, presence: Presence::Required })
+        };
+        Desired { attachments: containers.iter().map(attached).collect(), ..Desired::new(networks.to_vec(), []) }
+    }
+
+    fn create_port(&self, container: &str, network: &NodeNetwork) -> Op {
+        let port = self.port(container, network);
+        Op::CreatePort { network: network.name.clone(), attachment: attachment(container), port }
+    }
+
+    fn remove_port_op(&self, container: &str, network: &NodeNetwork) -> Op {
+        Op::RemovePort {
+            bridge: Some(network.bridge.name.to_string()),
+            port: port_name(container),
+            mark: PortMark::new(&network.name, &attachment(container)),
+            connection: Some(self.connection(container)),
+        }
+    }
+
+    fn bridge_mtu(&self, network: &NodeNetwork) -> BridgeMtu {
+        match Self::KIND {
+            Kind::OpenVswitch => BridgeMtu::Set(network.bridge.mtu.into()),
+            Kind::Vpp => BridgeMtu::OfPortsOnly,
+        }
     }
 }
+
+impl<S: Switch> Values for S {}
 
 /// A network with another MTU and VLAN than the usual ones.
 pub(crate) fn changed(network: &NodeNetwork, mtu: i64, tag: i64) -> NodeNetwork {
@@ -41,33 +89,30 @@ pub(crate) fn port_name(container: &str) -> PortName {
     PortName::of(&attachment(container))
 }
 
-pub(crate) fn port(container: &str, network: &NodeNetwork) -> AttachedPort {
-    let socket = SocketPath::try_from(PathBuf::from(format!("/run/usnet-contract/{container}/net1.sock")));
-    AttachedPort {
-        name: port_name(container),
-        bridge: network.bridge.name.clone(),
-        connection: Connection::VhostUser { socket: socket.expect("a short path") },
-        queues: Queues::default(),
-        settings: port_settings(network),
-    }
-}
-
-/// These networks, and these containers attached to the first of them.
-pub(crate) fn desired(networks: &[NodeNetwork], containers: &[&str]) -> Desired {
-    let attached = |container: &&str| {
-        let port = port(container, &networks[0]);
-        let network = networks[0].name.clone();
-        (attachment(container), DesiredAttachment { network, port, presence: Presence::Required })
-    };
-    Desired { attachments: containers.iter().map(attached).collect(), ..Desired::new(networks.to_vec(), []) }
+/// The name of a network's bridge.
+pub(crate) fn bridge(network: &NodeNetwork) -> &str {
+    network.bridge.name.as_str()
 }
 
 pub(crate) fn create_bridge(network: &NodeNetwork) -> Op {
     Op::CreateBridge { network: network.name.clone(), bridge: network.bridge.clone() }
 }
 
-pub(crate) fn create_port(container: &str, network: &NodeNetwork) -> Op {
-    Op::CreatePort { network: network.name.clone(), attachment: attachment(container), port: port(container, network) }
+pub(crate) fn update_bridge(network: &NodeNetwork) -> Op {
+    Op::UpdateBridge { network: network.name.clone(), bridge: network.bridge.clone() }
+}
+
+pub(crate) fn remove_bridge(network: &NodeNetwork) -> Op {
+    Op::RemoveBridge { bridge: network.bridge.name.to_string(), network: network.name.clone() }
+}
+
+pub(crate) fn bridge_missing(network: &NodeNetwork) -> Result<(), OpError> {
+    Err(OpError::BridgeMissing { bridge: network.bridge.name.to_string() })
+}
+
+/// Whether an operation was refused because the network's bridge is somebody else's.
+pub(crate) fn is_foreign(result: &Result<(), OpError>, network: &NodeNetwork) -> bool {
+    matches!(result, Err(OpError::Foreign { what }) if what.split(' ').next_back() == Some(bridge(network)))
 }
 
 pub(crate) fn try_apply(engine: &mut impl Engine, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
@@ -80,8 +125,12 @@ pub(crate) fn apply(engine: &mut impl Engine, operations: &[Op]) -> Vec<Result<(
     results
 }
 
+pub(crate) fn try_observe(engine: &mut impl Engine) -> Result<Observed, EngineError> {
+    ready(engine.observe()).expect("a blocking engine")
+}
+
 pub(crate) fn observe(engine: &mut impl Engine) -> Observed {
-    ready(engine.observe()).expect("a blocking engine").expect("an engine that answers")
+    try_observe(engine).expect("an engine that answers")
 }
 
 /// Plans and applies, and expects that everything works and that nothing is left to do.

@@ -1,4 +1,4 @@
-use super::{Client, NotReady, ready};
+use super::Client;
 use crate::{Error, Transaction};
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -99,10 +99,4 @@ fn other_program_at_the_socket_is_named_as_the_problem() {
     let error = client.transact(&Transaction::new()).expect_err("not a database");
     assert!(matches!(error, Error::Wire { .. }), "{error}");
     server.join().expect("server");
-}
-
-#[test]
-fn future_that_waits_is_no_panic() {
-    assert_eq!(ready(async { 7 }), Ok(7));
-    assert_eq!(ready(std::future::pending::<()>()), Err(NotReady));
 }

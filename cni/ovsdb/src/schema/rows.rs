@@ -66,7 +66,9 @@ table_row! {
         ports: BTreeSet<Uuid> = "ports",
         /// Marks and notes of its makers.
         external_ids: BTreeMap<String, String> = "external_ids",
-        /// Settings.
+        /// The VLANs in which it does not learn MAC addresses, so that their frames go to every port.
+        flood_vlans: BTreeSet<u16> = "flood_vlans",
+        /// Settings, for example `mac-aging-time`.
         other_config: BTreeMap<String, String> = "other_config",
     }
 }

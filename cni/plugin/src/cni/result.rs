@@ -58,8 +58,8 @@ pub struct Interface<'a> {
     pub mtu: u16,
     /// The pod's network namespace, as the caller named it.
     pub sandbox: &'a Path,
-    /// The socket where the node sees it.
-    pub socket: &'a Path,
+    /// The socket's file where the node sees it; none when it has none.
+    pub socket: Option<&'a Path>,
 }
 
 /// The result, after `previous`, the result of the plugins before this one.
@@ -96,11 +96,16 @@ fn extend(result: &mut Map<String, Value>, list: &str, entries: impl IntoIterato
 
 fn interface_entry(version: SpecVersion, interface: Interface<'_>) -> Value {
     let Interface { name, mac, mtu, sandbox, socket } = interface;
-    if version < SpecVersion::V1_1_0 {
-        json!({"name": name, "mac": mac, "sandbox": sandbox})
-    } else {
-        json!({"name": name, "mac": mac, "mtu": mtu, "sandbox": sandbox, "socketPath": socket})
+    let mut entry = json!({"name": name, "mac": mac, "sandbox": sandbox});
+    if version >= SpecVersion::V1_1_0
+        && let Some(parts) = entry.as_object_mut()
+    {
+        parts.insert("mtu".to_owned(), mtu.into());
+        if let Some(socket) = socket {
+            parts.insert("socketPath".to_owned(), json!(socket));
+        }
     }
+    entry
 }
 
 fn address_entry(version: SpecVersion, assigned: &AssignedAddress, interface: usize) -> Value {

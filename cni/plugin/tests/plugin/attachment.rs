@@ -1,12 +1,28 @@
-//! ADD and DEL on the real Open vSwitch, with the real host-local.
+//! ADD and DEL on real engines, with the real host-local.
 
-use crate::support::{BRIDGE, NETWORK, TestNode, configuration, on_a_node, tools};
+use crate::support::engine::on_each_engine;
+use crate::support::{NETWORK, TestNode, configuration, on_a_node, on_a_vpp_node, tools};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::net::UnixListener;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use usnet_test_vpp::Kind;
+
+on_each_engine! {
+    add_makes_a_port_a_mount_a_description_and_del_takes_all_away,
+    addresses_come_from_ipam_and_go_back,
+    definitions_of_any_name_share_the_networks_addresses,
+    a_definitions_own_ipam_serves_a_network_that_has_none,
+    an_ipam_plugin_that_refuses_leaves_nothing_and_its_error_is_passed_on,
+    two_interfaces_of_a_pod_share_its_directory,
+    the_result_is_in_the_configurations_version,
+    in_a_chain_the_earlier_result_is_passed_on,
+    a_mac_address_that_multus_was_asked_for_is_given,
+    an_attached_interface_is_not_attached_again,
+    a_new_sandbox_takes_the_interface_over_from_the_old_one,
+}
 
 /// A network with addresses of its own. Nothing without host-local.
 fn with_addresses(node: &TestNode) -> Option<Value> {
@@ -29,35 +45,28 @@ fn held(network: &str) -> Vec<String> {
     names.filter(|name| name.starts_with("10.")).collect()
 }
 
-#[test]
-fn add_makes_a_port_a_mount_a_description_and_del_takes_all_away() {
-    on_a_node(|node| {
-        let pod = node.pod("p");
-        let result = node.add(&pod, "net1").result();
-        let [port] = node.ports(BRIDGE).try_into().unwrap();
-        let shown = node.switch.vsctl(&["get", "Interface", &port, "ofport", "options:vhost-server-path"]).unwrap();
-        let socket = pod.directory.join("net1.sock");
-        let (ofport, path) = shown.trim().split_once('\n').unwrap();
-        assert!(ofport.parse::<i32>().unwrap() > 0, "{shown}");
-        assert_eq!(path.trim_matches('"'), socket.to_str().unwrap());
+fn add_makes_a_port_a_mount_a_description_and_del_takes_all_away(node: &mut TestNode) {
+    let pod = node.pod("p");
+    let result = node.add(&pod, "net1").result();
+    let socket = pod.directory.join("net1.sock");
+    assert_eq!(node.engine.sockets(&node.bridge()), [socket.to_str().unwrap()]);
 
-        let mac = result["interfaces"][0]["mac"].as_str().unwrap();
-        let interface = json!({
-            "name": "net1", "mac": mac, "mtu": 1500,
-            "sandbox": node.switch.network_namespace(), "socketPath": socket
-        });
-        assert_eq!(result, json!({"cniVersion": "1.1.0", "interfaces": [interface]}));
-        let described = json!({
-            "version": 1, "network": NETWORK, "interface": "net1", "type": "vhost-user", "role": "server",
-            "socket": "net1.sock", "mac": mac, "mtu": 1500, "queues": 1, "ips": []
-        });
-        assert_eq!(pod.description("net1"), described);
-
-        node.del(&pod, "net1").assert_done();
-        node.assert_clean();
-        assert_eq!(fs::read_dir(&pod.volume).unwrap().count(), 0);
-        node.del(&pod, "net1").assert_done();
+    let mac = result["interfaces"][0]["mac"].as_str().unwrap();
+    let interface = json!({
+        "name": "net1", "mac": mac, "mtu": 1500,
+        "sandbox": node.network_namespace(), "socketPath": socket
     });
+    assert_eq!(result, json!({"cniVersion": "1.1.0", "interfaces": [interface]}));
+    let described = json!({
+        "version": 1, "network": NETWORK, "interface": "net1", "type": "vhost-user", "role": "server",
+        "socket": "net1.sock", "mac": mac, "mtu": 1500, "queues": 1, "ringSize": 1024, "ips": []
+    });
+    assert_eq!(pod.description("net1"), described);
+
+    node.del(&pod, "net1").assert_done();
+    node.assert_clean();
+    assert_eq!(fs::read_dir(&pod.volume).unwrap().count(), 0);
+    node.del(&pod, "net1").assert_done();
 }
 
 #[test]
@@ -77,183 +86,160 @@ fn no_link_is_followed_where_any_engine_looks() {
 }
 
 #[test]
-fn the_engine_connects_to_the_socket_that_the_pods_program_makes() {
-    on_a_node(|node| {
-        let pod = node.pod("p");
-        node.add(&pod, "net1").result();
-        let socket = UnixListener::bind(pod.volume.join("net1.sock")).unwrap();
-        socket.set_nonblocking(true).unwrap();
-        // DPDK tries once a second.
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while socket.accept().is_err() {
-            assert!(Instant::now() < deadline, "Open vSwitch did not connect");
-            sleep(Duration::from_millis(20));
-        }
-    });
+fn open_vswitch_connects_to_the_socket_that_the_pods_program_makes() {
+    on_a_node(connects_to_the_socket_that_the_pods_program_makes);
 }
 
+/// The simulator connects to nobody.
 #[test]
-fn addresses_come_from_ipam_and_go_back() {
-    on_a_node(|node| {
-        let Some(configuration) = with_addresses(node) else { return };
-        let pod = node.pod("p");
-        let result = node.call("ADD", &pod, "net1", &configuration).result();
-        assert_eq!(result["ips"], json!([{"address": "10.56.0.2/24", "gateway": "10.56.0.1", "interface": 0}]));
-        assert_eq!(result["routes"], json!([{"dst": "10.0.0.0/8"}]));
-        let described = pod.description("net1");
-        assert_eq!(described["ips"], json!([{"address": "10.56.0.2/24", "gateway": "10.56.0.1"}]));
-        assert_eq!(described["routes"], result["routes"]);
-        assert_eq!(held("green"), ["10.56.0.2"]);
-        // Of another name, and of a time when the network is gone: the record knows what was taken.
-        fs::remove_file(node.roots.networks().join("green.json")).unwrap();
-        let other = json!({"cniVersion": "1.1.0", "name": "other", "type": "userspace", "network": "green"});
-        node.call("DEL", &pod, "net1", &other).assert_done();
-        assert_eq!(held("green"), [""; 0]);
-        assert_eq!(node.ports("br-green"), [""; 0]);
-        node.assert_clean();
-    });
+fn a_real_vpp_connects_to_the_socket_that_the_pods_program_makes() {
+    on_a_vpp_node(Kind::Real, connects_to_the_socket_that_the_pods_program_makes);
 }
 
-#[test]
-fn definitions_of_any_name_share_the_networks_addresses() {
-    on_a_node(|node| {
-        let Some(green) = with_addresses(node) else { return };
-        let mut named = green.clone();
-        named["name"] = json!("my-own-name");
-        let one = node.call("ADD", &node.pod("one"), "net1", &green).result();
-        let other = node.call("ADD", &node.pod("other"), "net1", &named).result();
-        assert_ne!(one["ips"][0]["address"], other["ips"][0]["address"]);
-    });
+fn connects_to_the_socket_that_the_pods_program_makes(node: &mut TestNode) {
+    let pod = node.pod("p");
+    node.add(&pod, "net1").result();
+    let socket = UnixListener::bind(pod.volume.join("net1.sock")).unwrap();
+    socket.set_nonblocking(true).unwrap();
+    // DPDK tries once a second.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while socket.accept().is_err() {
+        assert!(Instant::now() < deadline, "the engine did not connect");
+        sleep(Duration::from_millis(20));
+    }
 }
 
-#[test]
-fn a_definitions_own_ipam_serves_a_network_that_has_none() {
-    on_a_node(|node| {
-        if with_addresses(node).is_none() {
-            return;
-        }
-        let mut own = configuration(NETWORK);
-        own["ipam"] =
-            json!({"type": "host-local", "dataDir": "/run/addresses", "ranges": [[{"subnet": "10.57.0.0/24"}]]});
-        let pod = node.pod("p");
-        let result = node.call("ADD", &pod, "net1", &own).result();
-        assert_eq!(result["ips"][0]["address"], "10.57.0.2/24");
-        node.call("DEL", &pod, "net1", &own).assert_done();
-        assert_eq!(held(NETWORK), [""; 0]);
-    });
+fn addresses_come_from_ipam_and_go_back(node: &mut TestNode) {
+    let Some(configuration) = with_addresses(node) else { return };
+    let pod = node.pod("p");
+    let result = node.call("ADD", &pod, "net1", &configuration).result();
+    assert_eq!(result["ips"], json!([{"address": "10.56.0.2/24", "gateway": "10.56.0.1", "interface": 0}]));
+    assert_eq!(result["routes"], json!([{"dst": "10.0.0.0/8"}]));
+    let described = pod.description("net1");
+    assert_eq!(described["ips"], json!([{"address": "10.56.0.2/24", "gateway": "10.56.0.1"}]));
+    assert_eq!(described["routes"], result["routes"]);
+    assert_eq!(held("green"), ["10.56.0.2"]);
+    // Of another name, and of a time when the network is gone: the record knows what was taken.
+    fs::remove_file(node.roots.networks().join("green.json")).unwrap();
+    let other = json!({"cniVersion": "1.1.0", "name": "other", "type": "userspace", "network": "green"});
+    node.call("DEL", &pod, "net1", &other).assert_done();
+    assert_eq!(held("green"), [""; 0]);
+    assert_eq!(node.ports("green"), [""; 0]);
+    node.assert_clean();
 }
 
-#[test]
-fn an_ipam_plugin_that_refuses_leaves_nothing_and_its_error_is_passed_on() {
-    on_a_node(|node| {
-        if with_addresses(node).is_none() {
-            return;
-        }
-        let range = json!([[{"subnet": "10.58.0.0/29", "rangeStart": "10.58.0.2", "rangeEnd": "10.58.0.2"}]]);
-        let ipam = json!({"type": "host-local", "dataDir": "/run/addresses", "ranges": range});
-        node.program_network("tiny", Some(ipam));
-        let (one, other) = (node.pod("one"), node.pod("other"));
-        node.call("ADD", &one, "net1", &configuration("tiny")).result();
-        let message = node.call("ADD", &other, "net1", &configuration("tiny")).error()["msg"].clone();
-        assert!(message.as_str().unwrap().contains("IPAM plugin host-local"), "{message}");
-        assert_eq!(node.ports("br-tiny").len(), 1);
-        node.call("DEL", &one, "net1", &configuration("tiny")).assert_done();
-        assert_eq!(held("tiny"), [""; 0]);
-        node.assert_clean();
-    });
+fn definitions_of_any_name_share_the_networks_addresses(node: &mut TestNode) {
+    let Some(green) = with_addresses(node) else { return };
+    let mut named = green.clone();
+    named["name"] = json!("my-own-name");
+    let one = node.call("ADD", &node.pod("one"), "net1", &green).result();
+    let other = node.call("ADD", &node.pod("other"), "net1", &named).result();
+    assert_ne!(one["ips"][0]["address"], other["ips"][0]["address"]);
 }
 
-#[test]
-fn two_interfaces_of_a_pod_share_its_directory() {
-    on_a_node(|node| {
-        let pod = node.pod("p");
-        let one = node.add(&pod, "net1").result();
-        let other = node.add(&pod, "net2").result();
-        assert_ne!(one["interfaces"][0]["mac"], other["interfaces"][0]["mac"]);
-        assert_eq!((node.ports(BRIDGE).len(), node.mounts().len()), (2, 1));
-        node.del(&pod, "net1").assert_done();
-        assert_eq!((node.ports(BRIDGE).len(), node.mounts().len()), (1, 1));
-        assert_eq!(pod.description("net2")["interface"], "net2");
-        assert!(!pod.volume.join("net1.json").exists());
-        node.del(&pod, "net2").assert_done();
-        node.assert_clean();
-    });
+fn a_definitions_own_ipam_serves_a_network_that_has_none(node: &mut TestNode) {
+    if with_addresses(node).is_none() {
+        return;
+    }
+    let mut own = configuration(NETWORK);
+    own["ipam"] = json!({"type": "host-local", "dataDir": "/run/addresses", "ranges": [[{"subnet": "10.57.0.0/24"}]]});
+    let pod = node.pod("p");
+    let result = node.call("ADD", &pod, "net1", &own).result();
+    assert_eq!(result["ips"][0]["address"], "10.57.0.2/24");
+    node.call("DEL", &pod, "net1", &own).assert_done();
+    assert_eq!(held(NETWORK), [""; 0]);
 }
 
-#[test]
-fn the_result_is_in_the_configurations_version() {
-    on_a_node(|node| {
-        let pod = node.pod("p");
-        for version in ["0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
-            let mut configuration = configuration(NETWORK);
-            configuration["cniVersion"] = json!(version);
-            let result = node.call("ADD", &pod, "net1", &configuration).result();
-            assert_eq!(result["cniVersion"], version);
-            assert_eq!(result["interfaces"][0].get("socketPath").is_some(), version == "1.1.0", "{version}");
-            node.call("DEL", &pod, "net1", &configuration).assert_done();
-        }
-    });
+fn an_ipam_plugin_that_refuses_leaves_nothing_and_its_error_is_passed_on(node: &mut TestNode) {
+    if with_addresses(node).is_none() {
+        return;
+    }
+    let range = json!([[{"subnet": "10.58.0.0/29", "rangeStart": "10.58.0.2", "rangeEnd": "10.58.0.2"}]]);
+    let ipam = json!({"type": "host-local", "dataDir": "/run/addresses", "ranges": range});
+    node.program_network("tiny", Some(ipam));
+    let (one, other) = (node.pod("one"), node.pod("other"));
+    node.call("ADD", &one, "net1", &configuration("tiny")).result();
+    let message = node.call("ADD", &other, "net1", &configuration("tiny")).error()["msg"].clone();
+    assert!(message.as_str().unwrap().contains("IPAM plugin host-local"), "{message}");
+    assert_eq!(node.ports("tiny").len(), 1);
+    node.call("DEL", &one, "net1", &configuration("tiny")).assert_done();
+    assert_eq!(held("tiny"), [""; 0]);
+    node.assert_clean();
 }
 
-#[test]
-fn in_a_chain_the_earlier_result_is_passed_on() {
-    on_a_node(|node| {
+fn two_interfaces_of_a_pod_share_its_directory(node: &mut TestNode) {
+    let pod = node.pod("p");
+    let one = node.add(&pod, "net1").result();
+    let other = node.add(&pod, "net2").result();
+    assert_ne!(one["interfaces"][0]["mac"], other["interfaces"][0]["mac"]);
+    assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (2, 1));
+    node.del(&pod, "net1").assert_done();
+    assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (1, 1));
+    assert_eq!(pod.description("net2")["interface"], "net2");
+    assert!(!pod.volume.join("net1.json").exists());
+    node.del(&pod, "net2").assert_done();
+    node.assert_clean();
+}
+
+fn the_result_is_in_the_configurations_version(node: &mut TestNode) {
+    let pod = node.pod("p");
+    for version in ["0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
         let mut configuration = configuration(NETWORK);
-        let earlier = json!({"name": "eth0", "mac": "02:00:00:00:00:09", "sandbox": "/run/netns/p"});
-        configuration["prevResult"] = json!({
-            "cniVersion": "1.1.0", "interfaces": [earlier], "ips": [{"address": "10.9.0.2/24", "interface": 0}]
-        });
-        let result = node.call("ADD", &node.pod("p"), "net1", &configuration).result();
-        assert_eq!(result["interfaces"][0], earlier);
-        assert_eq!(result["interfaces"][1]["name"], "net1");
-        assert_eq!(result["ips"], configuration["prevResult"]["ips"]);
-    });
+        configuration["cniVersion"] = json!(version);
+        let result = node.call("ADD", &pod, "net1", &configuration).result();
+        assert_eq!(result["cniVersion"], version);
+        assert_eq!(result["interfaces"][0].get("socketPath").is_some(), version == "1.1.0", "{version}");
+        node.call("DEL", &pod, "net1", &configuration).assert_done();
+    }
 }
 
-#[test]
-fn a_mac_address_that_multus_was_asked_for_is_given() {
-    on_a_node(|node| {
-        let mut pod = node.pod("p");
-        let plain = node.add(&pod, "net1").result()["interfaces"][0]["mac"].clone();
-        assert!(plain.as_str().unwrap().starts_with("02:"), "{plain}");
-        node.del(&pod, "net1").assert_done();
-        // Multus puts it behind the name of the last key's value.
-        pod.uid.push_str(";MAC=02:23:45:67:89:01");
-        let asked = node.add(&pod, "net1").result()["interfaces"][0]["mac"].clone();
-        assert_eq!(asked, "02:23:45:67:89:01");
-        assert_eq!(pod.description("net1")["mac"], asked);
+fn in_a_chain_the_earlier_result_is_passed_on(node: &mut TestNode) {
+    let mut configuration = configuration(NETWORK);
+    let earlier = json!({"name": "eth0", "mac": "02:00:00:00:00:09", "sandbox": "/run/netns/p"});
+    configuration["prevResult"] = json!({
+        "cniVersion": "1.1.0", "interfaces": [earlier], "ips": [{"address": "10.9.0.2/24", "interface": 0}]
     });
+    let result = node.call("ADD", &node.pod("p"), "net1", &configuration).result();
+    assert_eq!(result["interfaces"][0], earlier);
+    assert_eq!(result["interfaces"][1]["name"], "net1");
+    assert_eq!(result["ips"], configuration["prevResult"]["ips"]);
 }
 
-#[test]
-fn an_attached_interface_is_not_attached_again() {
-    on_a_node(|node| {
-        let pod = node.pod("p");
-        node.add(&pod, "net1").result();
-        let message = node.add(&pod, "net1").message(103);
-        assert!(message.contains("net1") && message.contains("DEL"), "{message}");
-        assert_eq!(node.ports(BRIDGE).len(), 1);
-    });
+fn a_mac_address_that_multus_was_asked_for_is_given(node: &mut TestNode) {
+    let mut pod = node.pod("p");
+    let plain = node.add(&pod, "net1").result()["interfaces"][0]["mac"].clone();
+    assert!(plain.as_str().unwrap().starts_with("02:"), "{plain}");
+    node.del(&pod, "net1").assert_done();
+    // Multus puts it behind the name of the last key's value.
+    pod.uid.push_str(";MAC=02:23:45:67:89:01");
+    let asked = node.add(&pod, "net1").result()["interfaces"][0]["mac"].clone();
+    assert_eq!(asked, "02:23:45:67:89:01");
+    assert_eq!(pod.description("net1")["mac"], asked);
 }
 
-#[test]
-fn a_new_sandbox_takes_the_interface_over_from_the_old_one() {
-    on_a_node(|node| {
-        let Some(configuration) = with_addresses(node) else { return };
-        let old = node.pod("p");
-        node.call("ADD", &old, "net1", &configuration).result();
-        let ports = node.ports("br-green");
-        let new = old.restarted();
-        let result = node.call("ADD", &new, "net1", &configuration).result();
-        assert_eq!(node.ports("br-green").len(), 1);
-        assert_ne!(node.ports("br-green"), ports);
-        assert_eq!(held("green").len(), 1);
-        // The old one's DEL comes late and must not hurt the new one.
-        node.call("DEL", &old, "net1", &configuration).assert_done();
-        assert_eq!((node.ports("br-green").len(), node.mounts().len(), held("green").len()), (1, 1, 1));
-        assert_eq!(new.description("net1")["mac"], result["interfaces"][0]["mac"]);
-        node.call("DEL", &new, "net1", &configuration).assert_done();
-        node.assert_clean();
-        assert_eq!(held("green"), [""; 0]);
-    });
+fn an_attached_interface_is_not_attached_again(node: &mut TestNode) {
+    let pod = node.pod("p");
+    node.add(&pod, "net1").result();
+    let message = node.add(&pod, "net1").message(103);
+    assert!(message.contains("net1") && message.contains("DEL"), "{message}");
+    assert_eq!(node.ports(NETWORK).len(), 1);
+}
+
+fn a_new_sandbox_takes_the_interface_over_from_the_old_one(node: &mut TestNode) {
+    let Some(configuration) = with_addresses(node) else { return };
+    let old = node.pod("p");
+    node.call("ADD", &old, "net1", &configuration).result();
+    let ports = node.ports("green");
+    let new = old.restarted();
+    let result = node.call("ADD", &new, "net1", &configuration).result();
+    assert_eq!(node.ports("green").len(), 1);
+    assert_ne!(node.ports("green"), ports);
+    assert_eq!(held("green").len(), 1);
+    // The old one's DEL comes late and must not hurt the new one.
+    node.call("DEL", &old, "net1", &configuration).assert_done();
+    assert_eq!((node.ports("green").len(), node.mounts().len(), held("green").len()), (1, 1, 1));
+    assert_eq!(new.description("net1")["mac"], result["interfaces"][0]["mac"]);
+    node.call("DEL", &new, "net1", &configuration).assert_done();
+    node.assert_clean();
+    assert_eq!(held("green"), [""; 0]);
 }

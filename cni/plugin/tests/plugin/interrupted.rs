@@ -1,20 +1,34 @@
 //! The plugin is killed between any two steps of ADD or DEL: the next DEL, or the next ADD, brings all to a clean end.
 
+use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{BRIDGE, NETWORK, TestNode, configuration, on_a_node, tools};
+use crate::support::{NETWORK, TestNode, configuration, kinds, tools};
 use nix::mount::{MsFlags, mount};
 use serde_json::json;
 use std::fs;
+use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind};
 use usnet_plugin::add::Request;
 use usnet_plugin::cni::configuration::Configuration;
 use usnet_plugin::detach::Detachment;
 use usnet_plugin::node::Node;
 use usnet_plugin::{attach, detach};
 
+on_each_engine! {
+    del_cleans_up_after_an_interrupted_add,
+    add_begins_anew_after_an_interrupted_add,
+    del_goes_on_after_an_interrupted_del,
+    add_works_after_an_interrupted_del,
+    a_mount_that_was_left_in_the_middle_is_cleaned_up,
+}
+
 /// The network with addresses, where host-local is there.
 fn program(node: &TestNode) {
     let ipam = json!({"type": "host-local", "dataDir": "/run/addresses", "ranges": [[{"subnet": "10.56.0.0/24"}]]});
-    node.program_network(NETWORK, tools().is_some().then_some(ipam));
+    let port = match node.engine.kind() {
+        Engine::OpenVswitch => kinds::vhost_user(),
+        Engine::Vpp => kinds::memif(MemifSocketKind::Volume, MemifSecretKind::Generated),
+    };
+    node.program_network_with(NETWORK, &port, tools().is_some().then_some(ipam));
 }
 
 fn held() -> usize {
@@ -53,85 +67,70 @@ fn assert_all_gone(node: &TestNode) {
     assert_eq!(held(), 0);
 }
 
-#[test]
-fn del_cleans_up_after_an_interrupted_add() {
-    on_a_node(|node| {
-        program(node);
-        for steps in 0..=attach::Step::ALL.len() {
-            let pod = node.pod(&format!("p{steps}"));
-            begin_add(node, &pod, steps);
-            node.del(&pod, "net1").assert_done();
-            assert_all_gone(node);
-        }
-    });
+fn del_cleans_up_after_an_interrupted_add(node: &mut TestNode) {
+    program(node);
+    for steps in 0..=attach::Step::ALL.len() {
+        let pod = node.pod(&format!("p{steps}"));
+        begin_add(node, &pod, steps);
+        node.del(&pod, "net1").assert_done();
+        assert_all_gone(node);
+    }
 }
 
-#[test]
-fn add_begins_anew_after_an_interrupted_add() {
-    on_a_node(|node| {
-        program(node);
-        // After the last step it is attached, and not interrupted.
-        for steps in 0..attach::Step::ALL.len() {
-            let pod = node.pod(&format!("p{steps}"));
-            begin_add(node, &pod, steps);
-            node.add(&pod, "net1").result();
-            assert_eq!((node.ports(BRIDGE).len(), node.mounts().len()), (1, 1), "after {steps} steps");
-            node.del(&pod, "net1").assert_done();
-            assert_all_gone(node);
-        }
-    });
+fn add_begins_anew_after_an_interrupted_add(node: &mut TestNode) {
+    program(node);
+    // After the last step it is attached, and not interrupted.
+    for steps in 0..attach::Step::ALL.len() {
+        let pod = node.pod(&format!("p{steps}"));
+        begin_add(node, &pod, steps);
+        node.add(&pod, "net1").result();
+        assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (1, 1), "after {steps} steps");
+        node.del(&pod, "net1").assert_done();
+        assert_all_gone(node);
+    }
 }
 
-#[test]
-fn del_goes_on_after_an_interrupted_del() {
-    on_a_node(|node| {
-        program(node);
-        for steps in 0..=detach::Step::ALL.len() {
-            let pod = node.pod(&format!("p{steps}"));
-            node.add(&pod, "net1").result();
-            begin_del(node, &pod, steps);
-            node.del(&pod, "net1").assert_done();
-            assert_all_gone(node);
-        }
-    });
+fn del_goes_on_after_an_interrupted_del(node: &mut TestNode) {
+    program(node);
+    for steps in 0..=detach::Step::ALL.len() {
+        let pod = node.pod(&format!("p{steps}"));
+        node.add(&pod, "net1").result();
+        begin_del(node, &pod, steps);
+        node.del(&pod, "net1").assert_done();
+        assert_all_gone(node);
+    }
 }
 
-#[test]
-fn add_works_after_an_interrupted_del() {
-    on_a_node(|node| {
-        program(node);
-        for steps in 1..=detach::Step::ALL.len() {
-            let pod = node.pod(&format!("p{steps}"));
-            node.add(&pod, "net1").result();
-            begin_del(node, &pod, steps);
-            node.add(&pod, "net1").result();
-            node.del(&pod, "net1").assert_done();
-            assert_all_gone(node);
-        }
-    });
+fn add_works_after_an_interrupted_del(node: &mut TestNode) {
+    program(node);
+    for steps in 1..=detach::Step::ALL.len() {
+        let pod = node.pod(&format!("p{steps}"));
+        node.add(&pod, "net1").result();
+        begin_del(node, &pod, steps);
+        node.add(&pod, "net1").result();
+        node.del(&pod, "net1").assert_done();
+        assert_all_gone(node);
+    }
 }
 
-#[test]
-fn a_mount_that_was_left_in_the_middle_is_cleaned_up() {
-    on_a_node(|node| {
-        program(node);
-        for finish in ["DEL", "ADD"] {
-            let pod = node.pod(finish);
-            begin_add(node, &pod, 1);
-            // As between the mount on the staging folder and its flags.
-            let staging = node.roots.ports().join(format!(".{}.new", pod.uid));
-            for folder in [&staging, &pod.directory] {
-                fs::create_dir_all(folder).unwrap();
-            }
-            let nothing: Option<&str> = None;
-            mount(Some(&pod.volume), &staging, nothing, MsFlags::MS_BIND, nothing).unwrap();
-            if finish == "ADD" {
-                node.add(&pod, "net1").result();
-                let [(path, options)] = node.mounts().try_into().unwrap();
-                assert!(path == pod.directory && options.contains("nosymfollow"), "{path:?} {options:?}");
-            }
-            node.del(&pod, "net1").assert_done();
-            assert_all_gone(node);
+fn a_mount_that_was_left_in_the_middle_is_cleaned_up(node: &mut TestNode) {
+    program(node);
+    for finish in ["DEL", "ADD"] {
+        let pod = node.pod(finish);
+        begin_add(node, &pod, 1);
+        // As between the mount on the staging folder and its flags.
+        let staging = node.roots.ports().join(format!(".{}.new", pod.uid));
+        for folder in [&staging, &pod.directory] {
+            fs::create_dir_all(folder).unwrap();
         }
-    });
+        let nothing: Option<&str> = None;
+        mount(Some(&pod.volume), &staging, nothing, MsFlags::MS_BIND, nothing).unwrap();
+        if finish == "ADD" {
+            node.add(&pod, "net1").result();
+            let [(path, options)] = node.mounts().try_into().unwrap();
+            assert!(path == pod.directory && options.contains("nosymfollow"), "{path:?} {options:?}");
+        }
+        node.del(&pod, "net1").assert_done();
+        assert_all_gone(node);
+    }
 }

@@ -1,10 +1,12 @@
-//! The plugin as a program, on real parts: Open vSwitch with DPDK, host-local, bind mounts. Needs root.
+//! The plugin as a program, on real parts: Open vSwitch with DPDK, VPP, host-local, bind mounts. Needs root.
 
 #![cfg(test)]
 
+mod at_once;
 mod attachment;
 mod hostile_pod;
 mod interrupted;
 mod protocol;
 mod refusals;
 mod support;
+mod vpp;

@@ -1,165 +1,152 @@
 //! ADD that must fail: with a reason that says what to change, and with nothing left behind. DEL that must not fail.
 
-use crate::support::{BRIDGE, NETWORK, configuration, on_a_node, on_a_node_with};
+use crate::support::engine::on_each_engine;
+use crate::support::{NETWORK, TestNode, configuration, on_a_node, on_a_node_with};
 use std::fs;
 use std::os::unix::fs::symlink;
 use usnet_crds::Phase;
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_test_openvswitch::OpenVswitch;
 
-#[test]
-fn a_pod_of_another_namespace_is_refused() {
-    on_a_node(|node| {
-        let mut pod = node.pod("p");
-        pod.namespace = "web".to_owned();
-        let message = node.add(&pod, "net1").message(100);
-        for part in ["web/p", NETWORK, "namespaceSelector"] {
-            assert!(message.contains(part), "{part}: {message}");
-        }
-        node.assert_clean();
+on_each_engine! {
+    a_pod_of_another_namespace_is_refused,
+    a_pod_without_the_volume_is_told_what_to_add,
+    a_network_that_is_being_deleted_takes_no_pod_and_lets_pods_go,
+    what_the_agent_says_is_passed_on_and_the_network_is_waited_for,
+    without_its_engine_add_fails_soon_and_leaves_nothing,
+    without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent,
+    del_succeeds_when_pod_network_bridge_and_everything_is_gone,
+    an_ipam_plugin_that_is_not_there_is_named_before_anything_is_done,
+    a_bridge_that_is_not_there_or_not_ours_takes_no_port,
+}
+
+fn a_pod_of_another_namespace_is_refused(node: &mut TestNode) {
+    let mut pod = node.pod("p");
+    pod.namespace = "web".to_owned();
+    let message = node.add(&pod, "net1").message(100);
+    for part in ["web/p", NETWORK, "namespaceSelector"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    node.assert_clean();
+}
+
+fn a_pod_without_the_volume_is_told_what_to_add(node: &mut TestNode) {
+    let pod = node.pod("p");
+    fs::remove_dir(&pod.volume).unwrap();
+    let message = node.add(&pod, "net1").message(102);
+    assert!(message.contains("volumes: [{name: usnet, emptyDir: {}}]") && message.contains("db/p"), "{message}");
+    node.assert_clean();
+    // A link in its place is not followed.
+    symlink("/etc", &pod.volume).unwrap();
+    node.add(&pod, "net1").message(102);
+    node.assert_clean();
+}
+
+fn a_network_that_is_being_deleted_takes_no_pod_and_lets_pods_go(node: &mut TestNode) {
+    let (one, other) = (node.pod("one"), node.pod("other"));
+    let mut network = node.program_network(NETWORK, None);
+    node.add(&one, "net1").result();
+    network.phase = Phase::Draining;
+    node.publish(network);
+    assert!(node.add(&other, "net1").message(101).contains("being deleted"));
+    node.say(&NetworkFile::Draining { name: NETWORK.parse().unwrap() });
+    node.add(&other, "net1").message(101);
+    assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (1, 1));
+    node.del(&one, "net1").assert_done();
+    node.assert_clean();
+}
+
+fn what_the_agent_says_is_passed_on_and_the_network_is_waited_for(node: &mut TestNode) {
+    let pod = node.pod("p");
+    let name = NETWORK.parse().unwrap();
+    let (reason, message) = ("EngineUnreachable".to_owned(), "Open vSwitch is not there".to_owned());
+    node.say(&NetworkFile::Unavailable { name, reason, message });
+    let output = node.add(&pod, "net1");
+    let said = output.message(11);
+    assert!(said.contains("EngineUnreachable") && said.contains("Open vSwitch is not there"), "{said}");
+    output.assert_soon();
+    node.assert_clean();
+
+    std::thread::scope(|scope| {
+        let waiting = std::thread::Builder::new();
+        // The thread starts in this one's mount namespace.
+        let waiting = waiting.spawn_scoped(scope, || node.add(&pod, "net1")).unwrap();
+        node.program_network(NETWORK, None);
+        waiting.join().unwrap().result();
     });
 }
 
-#[test]
-fn a_pod_without_the_volume_is_told_what_to_add() {
-    on_a_node(|node| {
-        let pod = node.pod("p");
-        fs::remove_dir(&pod.volume).unwrap();
-        let message = node.add(&pod, "net1").message(102);
-        assert!(message.contains("volumes: [{name: usnet, emptyDir: {}}]") && message.contains("db/p"), "{message}");
-        node.assert_clean();
-        // A link in its place is not followed.
-        symlink("/etc", &pod.volume).unwrap();
-        node.add(&pod, "net1").message(102);
-        node.assert_clean();
-    });
-}
-
-#[test]
-fn a_network_that_is_being_deleted_takes_no_pod_and_lets_pods_go() {
-    on_a_node(|node| {
-        let (one, other) = (node.pod("one"), node.pod("other"));
-        let mut network = node.program_network(NETWORK, None);
-        node.add(&one, "net1").result();
-        network.phase = Phase::Draining;
-        node.publish(network);
-        assert!(node.add(&other, "net1").message(101).contains("being deleted"));
-        node.say(&NetworkFile::Draining { name: NETWORK.parse().unwrap() });
-        node.add(&other, "net1").message(101);
-        assert_eq!((node.ports(BRIDGE).len(), node.mounts().len()), (1, 1));
-        node.del(&one, "net1").assert_done();
-        node.assert_clean();
-    });
-}
-
-#[test]
-fn what_the_agent_says_is_passed_on_and_the_network_is_waited_for() {
-    on_a_node(|node| {
-        let pod = node.pod("p");
-        let name = NETWORK.parse().unwrap();
-        let (reason, message) = ("EngineUnreachable".to_owned(), "Open vSwitch is not there".to_owned());
-        node.say(&NetworkFile::Unavailable { name, reason, message });
-        let output = node.add(&pod, "net1");
-        let said = output.message(11);
-        assert!(said.contains("EngineUnreachable") && said.contains("Open vSwitch is not there"), "{said}");
-        output.assert_soon();
-        node.assert_clean();
-
-        std::thread::scope(|scope| {
-            let waiting = std::thread::Builder::new();
-            // The thread starts in this one's mount namespace.
-            let waiting = waiting.spawn_scoped(scope, || node.add(&pod, "net1")).unwrap();
-            node.program_network(NETWORK, None);
-            waiting.join().unwrap().result();
-        });
-    });
-}
-
-#[test]
-fn without_open_vswitch_add_fails_soon_and_leaves_nothing() {
-    on_a_node(|node| {
-        let pod = node.pod("p");
-        node.switch.kill_ovsdb_server().unwrap();
-        let output = node.add(&pod, "net1");
-        assert!(output.message(11).contains("Open vSwitch"), "{output:?}");
-        output.assert_soon();
-        node.assert_no_files();
-        node.switch.start_ovsdb_server().unwrap();
-        node.assert_clean();
-    });
+fn without_its_engine_add_fails_soon_and_leaves_nothing(node: &mut TestNode) {
+    let pod = node.pod("p");
+    node.engine.kill();
+    let output = node.add(&pod, "net1");
+    assert!(output.message(11).contains(&node.engine.kind().to_string()), "{output:?}");
+    output.assert_soon();
+    node.assert_no_files();
+    node.engine.start_again();
+    node.assert_clean();
 }
 
 #[test]
 fn with_a_dead_switch_process_add_fails_soon() {
     on_a_node(|node| {
         let pod = node.pod("p");
-        node.switch.kill_vswitchd().unwrap();
+        node.open_vswitch().kill_vswitchd().unwrap();
         let output = node.add(&pod, "net1");
         output.message(11);
         output.assert_soon();
-        assert_eq!((node.ports(BRIDGE).len(), node.mounts().len()), (0, 0));
-        node.switch.start_vswitchd().unwrap();
+        assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (0, 0));
+        node.open_vswitch().start_vswitchd().unwrap();
         node.add(&pod, "net1").result();
         node.del(&pod, "net1").assert_done();
         node.assert_clean();
     });
 }
 
-#[test]
-fn without_open_vswitch_del_succeeds_and_leaves_the_port_to_the_agent() {
-    on_a_node(|node| {
-        let pod = node.pod("p");
-        node.add(&pod, "net1").result();
-        node.switch.kill_ovsdb_server().unwrap();
-        let output = node.del(&pod, "net1");
-        output.assert_done();
-        output.assert_soon();
-        assert!(output.stderr().contains("agent"), "{output:?}");
-        assert_eq!(node.mounts(), []);
-        let record = fs::read_to_string(&node.leftovers()[0]).unwrap();
-        assert!(record.contains("\"detached\""), "{record}");
-        node.switch.start_ovsdb_server().unwrap();
-        node.del(&pod, "net1").assert_done();
-        node.assert_clean();
-    });
+fn without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent(node: &mut TestNode) {
+    let pod = node.pod("p");
+    node.add(&pod, "net1").result();
+    node.engine.kill();
+    let output = node.del(&pod, "net1");
+    output.assert_done();
+    output.assert_soon();
+    assert!(output.stderr().contains("agent"), "{output:?}");
+    assert_eq!(node.mounts(), []);
+    let record = fs::read_to_string(&node.leftovers()[0]).unwrap();
+    assert!(record.contains("\"detached\""), "{record}");
+    node.engine.start_again();
+    node.del(&pod, "net1").assert_done();
+    node.assert_clean();
 }
 
-#[test]
-fn del_succeeds_when_pod_network_bridge_and_everything_is_gone() {
-    on_a_node(|node| {
-        let pod = node.pod("p");
-        node.add(&pod, "net1").result();
-        fs::remove_dir_all(node.roots.kubelet.join("pods")).unwrap();
-        fs::remove_dir_all(node.roots.networks()).unwrap();
-        node.switch.vsctl(&["del-br", BRIDGE]).unwrap();
-        node.del(&pod, "net1").assert_done();
-        node.assert_no_files();
-        node.del(&pod, "net1").assert_done();
-    });
+fn del_succeeds_when_pod_network_bridge_and_everything_is_gone(node: &mut TestNode) {
+    let pod = node.pod("p");
+    node.add(&pod, "net1").result();
+    fs::remove_dir_all(node.roots.kubelet.join("pods")).unwrap();
+    fs::remove_dir_all(node.roots.networks()).unwrap();
+    node.engine.remove_bridge(&node.bridge());
+    node.del(&pod, "net1").assert_done();
+    node.assert_no_files();
+    node.engine.assert_nothing_loose();
+    node.del(&pod, "net1").assert_done();
 }
 
-#[test]
-fn an_ipam_plugin_that_is_not_there_is_named_before_anything_is_done() {
-    on_a_node(|node| {
-        let mut configuration = configuration(NETWORK);
-        configuration["ipam"] = serde_json::json!({"type": "not-installed"});
-        let message = node.call("ADD", &node.pod("p"), "net1", &configuration).message(105);
-        assert!(message.contains("not-installed"), "{message}");
-        node.assert_clean();
-    });
+fn an_ipam_plugin_that_is_not_there_is_named_before_anything_is_done(node: &mut TestNode) {
+    let mut configuration = configuration(NETWORK);
+    configuration["ipam"] = serde_json::json!({"type": "not-installed"});
+    let message = node.call("ADD", &node.pod("p"), "net1", &configuration).message(105);
+    assert!(message.contains("not-installed"), "{message}");
+    node.assert_clean();
 }
 
-#[test]
-fn a_bridge_that_is_not_there_or_not_ours_takes_no_port() {
-    on_a_node(|node| {
-        let pod = node.pod("p");
-        node.switch.vsctl(&["del-br", BRIDGE]).unwrap();
-        assert!(node.add(&pod, "net1").message(11).contains(BRIDGE));
-        node.assert_no_files();
-        node.switch.vsctl(&["add-br", BRIDGE, "--", "set", "Bridge", BRIDGE, "datapath_type=netdev"]).unwrap();
-        assert!(node.add(&pod, "net1").message(11).contains(BRIDGE));
-        node.assert_clean();
-    });
+fn a_bridge_that_is_not_there_or_not_ours_takes_no_port(node: &mut TestNode) {
+    let (pod, bridge) = (node.pod("p"), node.bridge());
+    node.engine.remove_bridge(&bridge);
+    assert!(node.add(&pod, "net1").message(11).contains(&bridge));
+    node.assert_no_files();
+    node.engine.add_foreign_bridge(&bridge);
+    assert!(node.add(&pod, "net1").message(11).contains(&bridge));
+    node.assert_clean();
 }
 
 #[test]

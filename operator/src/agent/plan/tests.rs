@@ -1,20 +1,11 @@
 use super::*;
-use crate::agent::testing::{bridge_of, name, network, record};
-use usnet_dataplane::observed::{ElementState, ObservedPort, Tagging};
-use usnet_dataplane::port::PortMark;
+use crate::agent::testing::{bridge_of, network, port_of, record};
 
 /// The bridge of network blue with the port of this record, and nobody wants either.
 fn unwanted(record: &Record) -> Observed {
     let (bridge, mut shown) = bridge_of(&network("blue"));
-    let port = ObservedPort {
-        mark: Some(PortMark { network: name("blue"), attachment: record.id.to_string() }),
-        connection: Some(record.port.connection.clone()),
-        mtu: None,
-        tagging: Tagging::Untagged,
-        state: ElementState::Running,
-    };
-    shown.ports.insert(record.port.name.clone(), port);
-    Observed { bridges: [(bridge, shown)].into() }
+    shown.ports.insert(record.port.name.clone(), port_of(record));
+    Observed { bridges: [(bridge, shown)].into(), ..Observed::default() }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use super::*;
-use crate::agent::testing::{name, network, roots};
+use crate::agent::testing::{name, network, network_with, roots};
 use std::fs;
+use usnet_crds::Engine;
 
 fn draining(network_name: &str) -> NodeNetwork {
     NodeNetwork { phase: Phase::Draining, ..network(network_name) }
@@ -8,7 +9,9 @@ fn draining(network_name: &str) -> NodeNetwork {
 
 fn files(networks: &[NodeNetwork], verdict: &Verdict) -> Files {
     let verdicts = networks.iter().map(|network| (network.name.clone(), verdict.clone())).collect();
-    after_reading(networks, &verdicts, Path::new("/run/db.sock"), 3)
+    let memif_socket_ids = MemifSocketIds::default();
+    let access = Access { engine_socket: Path::new("/run/db.sock"), epoch: 3, memif_socket_ids };
+    after_reading(networks, &verdicts, access)
 }
 
 fn by_name(networks: &[NodeNetwork]) -> BTreeMap<NetworkName, NodeNetwork> {
@@ -23,6 +26,7 @@ fn a_programmed_network_says_all_that_the_plugin_needs() {
         network: network("blue"),
         engine_socket: "/run/db.sock".into(),
         epoch: 3,
+        memif_socket_ids: MemifSocketIds::default(),
     };
     assert_eq!(files, [(name("blue"), NetworkFile::Programmed(expected))].into());
 }
@@ -65,15 +69,22 @@ fn nothing_is_promised_while_working() {
 }
 
 #[test]
+fn a_promise_of_another_engine_is_withdrawn() {
+    let shown = files(&[network("blue")], &Verdict::PROGRAMMED);
+    let during = while_working(&shown, &by_name(&[network_with(Engine::Vpp, "blue")]), &[]);
+    assert!(matches!(during.get(&name("blue")), Some(NetworkFile::Unavailable { .. })), "{during:?}");
+}
+
+#[test]
 fn files_of_an_earlier_agent_are_taken_over_and_the_stale_go() {
     let (_folder, roots) = roots();
-    let earlier = files(&[network("blue"), network("stale")], &Verdict::PROGRAMMED);
-    Publisher::take_over(NetworkFiles::new(&roots)).unwrap().publish(&earlier).unwrap();
+    let earlier = files(&["blue", "stale", "other"].map(network), &Verdict::PROGRAMMED);
+    Publisher::take_over(NetworkFiles::new(&roots)).unwrap().publish(&earlier, &BTreeSet::new()).unwrap();
     fs::write(roots.networks().join("broken.json"), "{").unwrap();
 
     let mut publisher = Publisher::take_over(NetworkFiles::new(&roots)).unwrap();
     assert_eq!(*publisher.shown(), earlier);
     let wanted = files(&[network("blue")], &Verdict::PROGRAMMED);
-    publisher.publish(&wanted).unwrap();
-    assert_eq!(NetworkFiles::new(&roots).list().unwrap(), [name("blue")]);
+    publisher.publish(&wanted, &BTreeSet::from([name("other")])).unwrap();
+    assert_eq!(NetworkFiles::new(&roots).list().unwrap(), [name("blue"), name("other")]);
 }

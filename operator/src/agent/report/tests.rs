@@ -1,79 +1,87 @@
 use super::*;
 use crate::agent::observe::EngineUp;
-use crate::agent::testing::{name, network, record};
+use crate::agent::spec::NodeSpec;
+use crate::agent::testing::{bridge_of, name, network, port_of, record};
 use usnet_crds::conditions::reason::NEVER_SEEN;
 use usnet_dataplane::observed::Observed;
+use usnet_dataplane::port::PortName;
+
+fn up_with(observed: Observed) -> EngineView {
+    EngineView::Up(EngineUp { observed, version: Some("3.1.0".into()) })
+}
 
 fn up() -> EngineView {
-    EngineView::Up(EngineUp { observed: Observed::default(), version: Some("3.1.0".into()) })
+    up_with(Observed::default())
 }
 
 fn outage() -> Outage {
     Outage { reason: NEVER_SEEN, message: "no socket at /run/db.sock".into() }
 }
 
-fn spec(networks: &[NodeNetwork]) -> NodeSpec {
-    NodeSpec { generation: 4, networks: networks.to_vec() }
+fn spec(networks: &[NodeNetwork]) -> EngineSpec {
+    NodeSpec { generation: 4, networks: networks.to_vec() }.of(Engine::OpenVswitch)
 }
 
 fn report_of(
-    spec: &NodeSpec,
+    spec: &EngineSpec,
     verdicts: &BTreeMap<NetworkName, Verdict>,
     records: &[Record],
-    engine: &EngineView,
-) -> Report {
-    report(Facts { spec: Some(spec), verdicts, obstacles: &BTreeMap::new(), records, engine, epoch: 2 })
+    view: &EngineView,
+) -> EngineFacts {
+    let engine = Engine::OpenVswitch;
+    report(Facts { engine, spec: Some(spec), verdicts, obstacles: &BTreeMap::new(), records, view, epoch: 2 })
 }
 
 fn programmed(names: &[&str]) -> BTreeMap<NetworkName, Verdict> {
     names.iter().map(|network| (name(network), Verdict::PROGRAMMED)).collect()
 }
 
-fn finding<'a>(report: &'a Report, kind: &str) -> &'a Finding {
-    report.findings.iter().find(|finding| finding.kind == kind).expect("the condition")
-}
-
 #[test]
 fn pods_are_counted_and_named_up_to_a_limit() {
     let blue = network("blue");
     let records: Vec<_> = (10..25).map(|number| record(&format!("c{number}"), &blue)).collect();
-    let report = report_of(&spec(&[blue]), &programmed(&["blue"]), &records, &up());
-    let [entry] = report.networks.as_slice() else { panic!("{report:?}") };
+    let facts = report_of(&spec(&[blue]), &programmed(&["blue"]), &records, &up());
+    let [entry] = facts.networks.as_slice() else { panic!("{facts:?}") };
     assert_eq!((entry.attachments, entry.pods.len(), entry.pods[0].as_str()), (15, PODS_MAX, "default/c10"));
     assert_eq!((entry.state, entry.generation), (NetworkState::Programmed, 1));
-    assert_eq!(report.observed_generation, Some(4));
-    assert_eq!(report.engines[0].epoch, 2);
+    assert_eq!(facts.observed_generation, Some(4));
+    assert_eq!(facts.engine.map(|engine| engine.epoch), Some(2));
+    assert_eq!((facts.connected.kind, facts.connected.status), (OVS_CONNECTED, Status::True));
 }
 
 #[test]
-fn one_network_that_is_not_programmed_makes_the_node_unready_and_is_named() {
-    let mut verdicts = programmed(&["blue"]);
-    verdicts.insert(name("red"), Verdict::failed(reason::ENGINE_REFUSED, "no tap"));
-    let report = report_of(&spec(&[network("blue"), network("red")]), &verdicts, &[], &up());
-    let ready = finding(&report, READY);
-    assert_eq!((ready.status, ready.reason.as_str()), (Status::False, NOT_PROGRAMMED));
-    assert!(ready.message.contains("1 of 2") && ready.message.contains("red: no tap"), "{}", ready.message);
+fn ports_with_a_program_at_the_other_end_are_counted() {
+    let networks = [network("blue"), network("red")];
+    let records = [record("c1", &networks[0]), record("c2", &networks[0]), record("c3", &networks[1])];
+    let mut observed = Observed { bridges: networks.iter().map(bridge_of).collect(), ..Observed::default() };
+    for (record, peer) in records.iter().zip([Peer::Connected, Peer::Absent, Peer::Connected]) {
+        let bridge = observed.bridges.get_mut(record.port.bridge.as_str()).unwrap();
+        bridge.ports.insert(record.port.name.clone(), ObservedPort { peer, ..port_of(record) });
+    }
+    let foreign = ObservedPort { mark: None, peer: Peer::Connected, ..port_of(&records[1]) };
+    let blue = observed.bridges.get_mut(networks[0].bridge.name.as_str()).unwrap();
+    blue.ports.insert(PortName::observed("foreign0"), foreign);
+    let facts = report_of(&spec(&networks), &programmed(&["blue", "red"]), &records, &up_with(observed));
+    let counts: Vec<_> = facts.networks.iter().map(|entry| (entry.attachments, entry.connected)).collect();
+    assert_eq!(counts, [(2, 1), (1, 1)]);
 }
 
 #[test]
 fn an_absent_engine_fails_its_networks_and_only_them() {
-    let spec_of_two = spec(&[network("blue"), NodeNetwork { phase: Phase::Draining, ..network("old") }]);
-    let verdicts = verdicts_of_outage(&spec_of_two, &outage());
-    let report = report_of(&spec_of_two, &verdicts, &[], &EngineView::Down(outage()));
-    let states: Vec<_> = report.networks.iter().map(|entry| (entry.state, entry.reason.as_str())).collect();
+    let spec = spec(&[network("blue"), NodeNetwork { phase: Phase::Draining, ..network("old") }]);
+    let verdicts = verdicts_of_outage(&spec, &outage());
+    let facts = report_of(&spec, &verdicts, &[], &EngineView::Down(outage()));
+    let states: Vec<_> = facts.networks.iter().map(|entry| (entry.state, entry.reason.as_str())).collect();
     let unreachable = reason::ENGINE_UNREACHABLE;
     assert_eq!(states, [(NetworkState::Failed, unreachable), (NetworkState::Draining, unreachable)]);
-    assert_eq!(finding(&report, OVS_CONNECTED).reason, NEVER_SEEN);
-    assert!(report.engines.is_empty());
-
-    let empty = report_of(&spec(&[]), &BTreeMap::new(), &[], &EngineView::Down(outage()));
-    assert_eq!(finding(&empty, READY).status, Status::True, "nothing is asked of this node");
+    assert_eq!(facts.connected.reason, NEVER_SEEN);
+    assert_eq!(facts.engine, None);
 }
 
 #[test]
 fn a_network_that_is_no_longer_asked_for_shows_until_its_pods_are_gone() {
     let records = [record("c1", &network("old"))];
-    let report = report_of(&spec(&[]), &BTreeMap::new(), &records, &up());
-    let [entry] = report.networks.as_slice() else { panic!("{report:?}") };
+    let facts = report_of(&spec(&[]), &BTreeMap::new(), &records, &up());
+    let [entry] = facts.networks.as_slice() else { panic!("{facts:?}") };
     assert_eq!((entry.name.as_str(), entry.state, entry.attachments), ("old", NetworkState::Draining, 1));
 }

@@ -1,41 +1,36 @@
 use super::*;
-use crate::agent::testing::{bridge_of, name, network, record};
+use crate::agent::testing::{bridge_of, name, network, port_of, record};
 use usnet_dataplane::attachment::Record;
-use usnet_dataplane::observed::{ObservedPort, Tagging};
+use usnet_dataplane::observed::ObservedPort;
 use usnet_dataplane::plan::{obstacles, plan};
-use usnet_dataplane::port::PortMark;
 
 fn judge_one(observed: &Observed, records: &[Record], failures: &[(Op, OpError)]) -> Verdict {
+    judge_in(observed, records, failures, None)
+}
+
+fn judge_in(observed: &Observed, records: &[Record], failures: &[(Op, OpError)], trouble: Option<&str>) -> Verdict {
     let desired = Desired::new([network("blue")], records);
     let evidence = Evidence {
+        engine: Engine::Vpp,
         desired: &desired,
         observed,
         left: &plan(&desired, observed),
         obstacles: &obstacles(&desired, observed),
         failures,
-        trouble: None,
+        trouble,
     };
     judge(evidence).remove(&name("blue")).expect("a verdict for each network")
 }
 
 fn healthy() -> Observed {
-    Observed { bridges: [bridge_of(&network("blue"))].into() }
-}
-
-fn port(record: &Record, state: ElementState) -> ObservedPort {
-    ObservedPort {
-        mark: Some(PortMark { network: record.network.clone(), attachment: record.id.to_string() }),
-        connection: Some(record.port.connection.clone()),
-        mtu: Some(record.port.settings.mtu.into()),
-        tagging: Tagging::Untagged,
-        state,
-    }
+    Observed { bridges: [bridge_of(&network("blue"))].into(), ..Observed::default() }
 }
 
 fn with_port(record: &Record, state: &ElementState) -> Observed {
     let mut observed = healthy();
     for bridge in observed.bridges.values_mut() {
-        bridge.ports.insert(record.port.name.clone(), port(record, state.clone()));
+        let port = ObservedPort { state: state.clone(), ..port_of(record) };
+        bridge.ports.insert(record.port.name.clone(), port);
     }
     observed
 }
@@ -55,7 +50,7 @@ fn a_running_bridge_is_programmed_and_nothing_less_is() {
     let failed = judge_one(&observed, &[], &[]);
     let why = failed.why.expect("a reason");
     assert_eq!((failed.state, why.reason, failed.attachable), (NetworkState::Failed, reason::ENGINE_REFUSED, false));
-    assert!(why.message.contains("no such device"), "{}", why.message);
+    assert!(why.message.contains("VPP could not") && why.message.contains("no such device"), "{}", why.message);
 }
 
 #[test]
@@ -97,4 +92,14 @@ fn a_port_that_is_just_being_made_does_not_disturb_its_network() {
     let attached = record("c1", &network("blue"));
     let observed = with_port(&attached, &ElementState::Pending);
     assert_eq!(judge_one(&observed, &[attached], &[]), Verdict::PROGRAMMED);
+}
+
+#[test]
+fn a_port_that_an_engine_in_trouble_did_not_make_is_told_with_the_trouble() {
+    let record = record("c1", &network("blue"));
+    let verdict = judge_in(&healthy(), std::slice::from_ref(&record), &[], Some("VPP does not know memif_create_v2"));
+    assert_eq!((verdict.state, verdict.attachable), (NetworkState::Failed, true));
+    let message = verdict.why.expect("a reason").message;
+    assert!(message.contains("c1.net1") && message.contains("memif_create_v2"), "{message}");
+    assert_eq!(judge_one(&healthy(), &[record], &[]), Verdict::PROGRAMMED, "the plugin works on it");
 }

@@ -25,37 +25,41 @@ impl<'a> Placer<'a> {
             selects(valid, facts, state)
         };
         let wanted: Vec<&str> = self.inputs.nodes.iter().filter(selects).map(|(node, _)| node.as_str()).collect();
-        self.claims.claim(name, &valid.bridge.name, &wanted)?;
+        self.claims.claim(valid, &wanted)?;
         let entry = compiled(self.inputs, network, valid);
         for node in &wanted {
             self.put(node, entry.clone());
         }
         for (node, held) in self.held(name) {
-            let drained = self.inputs.states.get(node).is_none_or(|state| is_drained(state, name));
-            if !drained && !wanted.contains(&node) {
+            if !self.is_free(node, name) && !wanted.contains(&node) {
                 self.put(node, NodeNetwork { phase: Phase::Draining, ..held });
             }
         }
         Ok(())
     }
 
-    /// Leaves the network as the nodes have it.
+    /// Leaves the network as the nodes have it, but for those that have just been drained: their bridges are free for others.
     pub(super) fn keep(&mut self, name: &str) {
         for (node, held) in self.held(name) {
-            self.put(node, held);
+            if !self.is_free(node, name) {
+                self.put(node, held);
+            }
         }
     }
 
     /// Takes the network from all nodes, once none of them has a pod on it.
     pub(super) fn drain_everywhere(&mut self, name: &str) {
-        let is_free = |node: &str| self.inputs.states.get(node).is_none_or(|state| is_drained(state, name));
         let held = self.held(name);
-        if held.iter().all(|(node, _)| is_free(node)) {
+        if held.iter().all(|(node, _)| self.is_free(node, name)) {
             return;
         }
         for (node, held) in held {
             self.put(node, NodeNetwork { phase: Phase::Draining, ..held });
         }
+    }
+
+    fn is_free(&self, node: &str, name: &str) -> bool {
+        self.inputs.states.get(node).is_none_or(|state| is_drained(state, name))
     }
 
     /// The nodes that have the network now.
@@ -76,7 +80,7 @@ impl<'a> Placer<'a> {
 fn selects(network: &ValidNetwork, node: &Node, state: Option<&NodeState>) -> bool {
     match &network.nodes {
         Some(selector) => selector.matches(&node.labels),
-        None => !state.and_then(|state| state.status.as_ref()).is_some_and(|status| status.has_no_engine),
+        None => !state.and_then(|state| state.status.as_ref()).is_some_and(|status| status.lacks(network.engine)),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::model::{Cluster, key};
 use serde_json::json;
-use usnet_crds::Phase::Active;
+use usnet_crds::BridgeDomainId;
+use usnet_crds::Phase::{Active, Draining};
 
 fn on_bridge(bridge: &str) -> serde_json::Value {
     json!({"engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}}, "bridge": {"name": bridge}})
@@ -22,7 +23,10 @@ fn a_bad_edit_leaves_nodes_and_definitions_as_they_are() {
         assert_eq!(cluster.condition("blue", "Stalled"), "True Invalid");
         assert_eq!(cluster.status("blue").observed_generation, Some(cluster.inputs.networks["blue"].generation));
     }
-    assert_eq!(cluster.message("blue", "Ready"), "the object cannot be read: Unknown variant ?. Expected one of OVS");
+    assert_eq!(
+        cluster.message("blue", "Ready"),
+        "the object cannot be read: Unknown variant ?. Expected one of OVS, VPP"
+    );
     cluster.simple_network("blue");
     cluster.settle();
     assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
@@ -51,6 +55,49 @@ fn of_two_networks_with_one_bridge_the_older_has_it() {
     cluster.delete_network("older");
     cluster.settle();
     assert_eq!(cluster.held("node-a"), [("a-younger".to_owned(), Active)]);
+}
+
+#[test]
+fn of_two_networks_with_one_bridge_domain_the_younger_is_told_to_choose_another_id() {
+    let mut cluster = Cluster::new();
+    cluster.simple_vpp_network("older");
+    let id = BridgeDomainId::default_for(&"older".parse().unwrap()).get();
+    cluster.network("a-younger", &json!({"engine": "VPP", "namespaceSelector": {}, "bridge": {"id": id}}));
+    cluster.settle();
+    assert_eq!(cluster.condition("older", "Ready"), "True AllNodes");
+    assert_eq!(cluster.condition("a-younger", "Stalled"), "True BridgeConflict");
+    let message = cluster.message("a-younger", "Accepted");
+    let expected = format!("spec.bridge.id: bridge domain {id} on node node-a already belongs to network older: ");
+    assert!(message.starts_with(&expected) && message.contains("a spec.bridge.id that no other has"), "{message}");
+}
+
+#[test]
+fn a_bridge_and_a_bridge_domain_of_one_name_are_two() {
+    let mut cluster = Cluster::new();
+    cluster.network("with-ovs", &on_bridge("4"));
+    cluster.network("with-vpp", &json!({"engine": "VPP", "namespaceSelector": {}, "bridge": {"id": 4}}));
+    cluster.settle();
+    assert_eq!(cluster.held("node-a"), [("with-ovs".to_owned(), Active), ("with-vpp".to_owned(), Active)]);
+}
+
+#[test]
+fn what_fits_the_engine_is_asked_without_cel_too() {
+    let mut cluster = Cluster::new();
+    for (spec, field) in [
+        (json!({"engine": "OVS", "namespaceSelector": {}, "port": {"type": "Memif"}}), "spec.port.type: "),
+        (json!({"engine": "VPP", "namespaceSelector": {}, "bridge": {"name": "br0"}}), "spec.bridge.name: "),
+        (
+            json!({"engine": "VPP", "namespaceSelector": {}, "bridge": {"macAgeSeconds": 90}}),
+            "spec.bridge.macAgeSeconds: ",
+        ),
+    ] {
+        cluster.network("blue", &spec);
+        cluster.settle();
+        assert_eq!(cluster.condition("blue", "Accepted"), "False Invalid");
+        let message = cluster.message("blue", "Accepted");
+        assert!(message.starts_with(field), "{message}");
+    }
+    assert!(cluster.held("node-a").is_empty());
 }
 
 #[test]
@@ -87,6 +134,50 @@ fn a_bridge_changes_hands_only_after_the_node_has_let_go_of_it() {
     assert!(cluster.held("node-a").is_empty());
     cluster.settle();
     assert_eq!(cluster.held("node-a"), [("second".to_owned(), Active)]);
+}
+
+#[test]
+fn a_bridge_stays_with_a_deleted_network_on_all_nodes_until_its_last_pod_is_gone() {
+    let mut cluster = Cluster::new();
+    cluster.network("first", &on_bridge("br0"));
+    cluster.settle();
+    cluster.attach("node-a", "first", 1);
+    cluster.agents();
+    cluster.delete_network("first");
+    cluster.settle();
+    let mut elsewhere = on_bridge("br0");
+    elsewhere["nodeSelector"] = json!({"matchLabels": {"host": "node-b"}});
+    cluster.network("second", &elsewhere);
+    cluster.settle();
+    assert_eq!(cluster.held("node-b"), [("first".to_owned(), Draining)]);
+    cluster.attach("node-a", "first", 0);
+    cluster.agents();
+    cluster.settle();
+    assert_eq!(cluster.held("node-b"), [("second".to_owned(), Active)]);
+}
+
+#[test]
+fn a_refused_network_goes_from_a_node_that_was_drained_of_it() {
+    let mut cluster = Cluster::new();
+    let only = |host: &str| {
+        let mut spec = on_bridge("br0");
+        spec["nodeSelector"] = json!({"matchLabels": {"host": host}});
+        spec
+    };
+    cluster.network("first", &only("node-a"));
+    cluster.settle();
+    cluster.attach("node-a", "first", 1);
+    cluster.agents();
+    cluster.network("first", &only("node-b"));
+    cluster.settle();
+    cluster.network("first", &json!({"engine": "?"}));
+    cluster.settle();
+    assert_eq!(cluster.held("node-a"), [("first".to_owned(), Draining)]);
+    cluster.attach("node-a", "first", 0);
+    cluster.agents();
+    cluster.settle();
+    assert!(cluster.held("node-a").is_empty());
+    assert_eq!(cluster.held("node-b"), [("first".to_owned(), Active)]);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! A network goes only after the last pod that uses it.
 
 use super::super::diff::Write;
+use super::super::drain::is_drained;
 use super::model::Cluster;
+use usnet_crds::Engine;
 use usnet_crds::Phase::Draining;
 
 fn deleted_in_use(attachments: i64) -> Cluster {
@@ -103,6 +105,24 @@ fn a_node_that_never_had_an_agent_does_not_hold_deletion() {
     cluster.delete_network("blue");
     cluster.settle();
     assert!(cluster.inputs.networks.is_empty());
+}
+
+#[test]
+fn an_agent_may_be_silent_about_a_network_only_where_its_engine_is_missing() {
+    let mut cluster = Cluster::new();
+    cluster.simple_vpp_network("blue");
+    cluster.settle();
+    cluster.delete_network("blue");
+    cluster.pass();
+    cluster.agents();
+    let mut state = cluster.inputs.states["node-a"].clone();
+    assert_eq!(state.held("blue").unwrap().phase, Draining);
+    for (missing, drained) in [(Engine::OpenVswitch, false), (Engine::Vpp, true)] {
+        let status = state.status.as_mut().unwrap();
+        status.reports.clear();
+        status.missing_engines = [missing].into();
+        assert_eq!(is_drained(&state, "blue"), drained, "without {missing}");
+    }
 }
 
 #[test]

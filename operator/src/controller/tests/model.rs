@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::conditions::reason::FOREIGN_PORTS;
 use usnet_crds::node_state::{NetworkReport, NetworkState};
-use usnet_crds::{NodeNetwork, Phase, UserspaceNetworkStatus};
+use usnet_crds::{Engine, NodeNetwork, Phase, UserspaceNetworkStatus};
 
 /// More passes than any change needs.
 const PASSES_MAX: usize = 12;
@@ -20,10 +20,10 @@ const PASSES_MAX: usize = 12;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cluster {
     pub(super) inputs: Inputs,
-    /// Attached interfaces by node and network.
+    /// Attached interfaces by node and network. Of those on one node all but one are connected.
     pub(super) attachments: BTreeMap<(String, String), i64>,
-    /// Nodes without Open vSwitch.
-    pub(super) without_engine: BTreeSet<String>,
+    /// Engines that nodes do not have.
+    pub(super) without_engine: BTreeSet<(String, Engine)>,
     /// Nodes on which no agent runs.
     pub(super) without_agent: BTreeSet<String>,
     /// What networks fail with, by node and network.
@@ -81,6 +81,11 @@ impl Cluster {
     /// A network on all nodes and in the namespaces of team a.
     pub(super) fn simple_network(&mut self, name: &str) {
         self.network(name, &json!({"engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}}}));
+    }
+
+    /// The same with VPP.
+    pub(super) fn simple_vpp_network(&mut self, name: &str) {
+        self.network(name, &json!({"engine": "VPP", "namespaceSelector": {"matchLabels": {"team": "a"}}}));
     }
 
     pub(super) fn delete_network(&mut self, name: &str) {
@@ -159,14 +164,18 @@ impl Cluster {
     pub(super) fn agents(&mut self) {
         let nodes: Vec<String> = self.inputs.states.keys().cloned().collect();
         for node in nodes.into_iter().filter(|node| !self.without_agent.contains(node)) {
-            let has_no_engine = self.without_engine.contains(&node);
+            let missing_engines = Engine::ALL.into_iter().filter(|engine| self.lacks(&node, *engine)).collect();
             let state = &self.inputs.states[&node];
             let reports = state.networks.iter().flatten();
             let reports = reports.map(|(name, network)| (name.clone(), self.answer(&node, network)));
             let reports = self.blocked(&node).chain(reports).collect();
-            let status = NodeStatus { observed_generation: Some(state.generation), has_no_engine, reports };
+            let status = NodeStatus { observed_generation: Some(state.generation), missing_engines, reports };
             self.inputs.states.get_mut(&node).unwrap().status = Some(status);
         }
+    }
+
+    fn lacks(&self, node: &str, engine: Engine) -> bool {
+        self.without_engine.contains(&(node.to_owned(), engine))
     }
 
     /// What an agent says of bridges that it may not remove.
@@ -180,6 +189,7 @@ impl Cluster {
                 reason: FOREIGN_PORTS.to_owned(),
                 message: "port guest0".to_owned(),
                 attachments: 0,
+                connected: 0,
                 pods: Vec::new(),
             };
             (network.clone(), report)
@@ -192,7 +202,7 @@ impl Cluster {
         let state = match (network.phase, failure) {
             (Phase::Draining, _) => NetworkState::Draining,
             (Phase::Active, Some(_)) => NetworkState::Failed,
-            (Phase::Active, None) if self.without_engine.contains(node) => NetworkState::Failed,
+            (Phase::Active, None) if self.lacks(node, network.engine) => NetworkState::Failed,
             (Phase::Active, None) => NetworkState::Programmed,
         };
         let attachments = self.attachments.get(&place).copied().unwrap_or_default();
@@ -203,6 +213,7 @@ impl Cluster {
             reason: failure.copied().unwrap_or_default().to_owned(),
             message: String::new(),
             attachments,
+            connected: (attachments - 1).max(0),
             pods: (0..attachments).map(|pod| format!("team-a/{node}-{pod}")).collect(),
         }
     }

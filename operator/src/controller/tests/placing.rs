@@ -3,6 +3,8 @@
 use super::super::diff::Write;
 use super::model::{Cluster, key};
 use serde_json::json;
+use std::collections::BTreeSet;
+use usnet_crds::Engine;
 use usnet_crds::Phase::{Active, Draining};
 
 #[test]
@@ -33,11 +35,55 @@ fn a_network_is_compiled_whole() {
     cluster.settle();
     let compiled = serde_json::to_value(&cluster.compiled().nodes["node-b"]["blue"]).unwrap();
     let expected = json!({
-        "name": "blue", "generation": 1, "phase": "Active", "engine": "OVS", "bridge": {"name": "br-blue", "mtu": 9000},
-        "port": {"type": "VhostUser", "queues": 2, "vlan": {"mode": "Access", "tag": 7}},
+        "name": "blue", "generation": 1, "phase": "Active", "engine": "OVS",
+        "bridge": {"name": "br-blue", "mtu": 9000, "macLearning": "Enabled", "macAgeSeconds": 300},
+        "port": {
+            "type": "VhostUser", "queues": 2, "ringSize": 1024, "vlan": {"mode": "Access", "tag": 7},
+            "memif": {"socket": "Volume", "secret": "None"}, "vhostUser": {"engineRole": "Client"},
+        },
         "allowedNamespaces": ["team-a"], "ipam": ipam,
     });
     assert_eq!(compiled, expected);
+}
+
+#[test]
+fn a_network_of_vpp_is_compiled_whole() {
+    let mut cluster = Cluster::new();
+    let spec = json!({
+        "engine": "VPP", "namespaceSelector": {"matchLabels": {"team": "a"}},
+        "bridge": {"id": 4, "macLearning": "Disabled", "macAgeSeconds": 120},
+        "port": {"queues": 4, "ringSize": 256, "memif": {"secret": "Generated"}},
+    });
+    cluster.network("blue", &spec);
+    cluster.settle();
+    let compiled = serde_json::to_value(&cluster.compiled().nodes["node-b"]["blue"]).unwrap();
+    let expected = json!({
+        "name": "blue", "generation": 1, "phase": "Active", "engine": "VPP",
+        "bridge": {"name": "4", "mtu": 1500, "macLearning": "Disabled", "macAgeSeconds": 120},
+        "port": {
+            "type": "Memif", "queues": 4, "ringSize": 256,
+            "memif": {"socket": "Volume", "secret": "Generated"}, "vhostUser": {"engineRole": "Client"},
+        },
+        "allowedNamespaces": ["team-a"],
+    });
+    assert_eq!(compiled, expected);
+}
+
+#[test]
+fn a_bridge_domain_that_nobody_chose_has_one_id_on_all_nodes_and_keeps_it() {
+    let mut cluster = Cluster::new();
+    cluster.simple_vpp_network("blue");
+    cluster.settle();
+    let ids = |cluster: &Cluster| -> BTreeSet<String> {
+        cluster.compiled().nodes.values().map(|networks| networks["blue"].bridge.name.to_string()).collect()
+    };
+    let chosen = ids(&cluster);
+    assert_eq!(chosen.len(), 1);
+    let mut reborn = Cluster::new();
+    reborn.simple_vpp_network("red");
+    reborn.simple_vpp_network("blue");
+    reborn.settle();
+    assert_eq!(ids(&reborn), chosen);
 }
 
 #[test]
@@ -85,7 +131,7 @@ fn what_somebody_edits_is_mended() {
 #[test]
 fn nodes_without_the_engine_are_left_out_unless_they_are_named() {
     let mut cluster = Cluster::new();
-    cluster.without_engine.insert("node-b".to_owned());
+    cluster.without_engine.insert(("node-b".to_owned(), Engine::OpenVswitch));
     cluster.simple_network("blue");
     let everything = json!({"engine": "OVS", "namespaceSelector": {}, "nodeSelector": {}});
     cluster.network("named", &everything);
@@ -94,6 +140,22 @@ fn nodes_without_the_engine_are_left_out_unless_they_are_named() {
     assert_eq!(cluster.held("node-b"), [("named".to_owned(), Active)]);
     assert_eq!(cluster.status("blue").nodes.summary, "1/1");
     assert_eq!(cluster.status("named").nodes.summary, "1/2");
+}
+
+#[test]
+fn a_network_goes_where_its_own_engine_is() {
+    let mut cluster = Cluster::new();
+    cluster.without_engine.insert(("node-a".to_owned(), Engine::Vpp));
+    cluster.without_engine.insert(("node-b".to_owned(), Engine::OpenVswitch));
+    cluster.simple_network("with-ovs");
+    cluster.simple_vpp_network("with-vpp");
+    cluster.settle();
+    assert_eq!(cluster.held("node-a"), [("with-ovs".to_owned(), Active)]);
+    assert_eq!(cluster.held("node-b"), [("with-vpp".to_owned(), Active)]);
+    cluster.without_engine.clear();
+    cluster.settle();
+    assert_eq!(cluster.held("node-a").len(), 2);
+    assert_eq!(cluster.condition("with-vpp", "Ready"), "True AllNodes");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use kube::runtime::watcher::Event;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::Engine;
 
 const NODES: [&str; 3] = ["node-a", "node-b", "node-c"];
 const NAMES: [&str; 4] = ["amber", "blue", "cyan", "red"];
@@ -20,7 +21,7 @@ enum Happening {
     Attach(usize, usize, i64),
     Node(usize, bool),
     NodeLeaves(usize),
-    Engine(usize, bool),
+    Engine(usize, Engine, bool),
     Agent(usize, bool),
     Label(bool),
     Foreign(usize),
@@ -31,9 +32,14 @@ fn spec() -> impl Strategy<Value = Value> {
     let selector = prop_oneof![Just(json!({})), Just(json!({"matchLabels": {"team": "a"}}))];
     let nodes =
         prop_oneof![Just(None), (0..NODES.len()).prop_map(|node| Some(json!({"matchLabels": {"host": NODES[node]}})))];
-    let bridge = prop_oneof![Just(json!({})), Just(json!({"name": "shared"})), Just(json!({"mtu": 1}))];
-    (selector, nodes, bridge).prop_map(|(selector, nodes, bridge)| {
-        let mut spec = json!({"engine": "OVS", "namespaceSelector": selector, "bridge": bridge});
+    // `7` is a name with one engine and an id with the other: two bridges.
+    let shared = |engine| if engine == "OVS" { json!({"name": "7"}) } else { json!({"id": 7}) };
+    let bridge = prop_oneof![Just("OVS"), Just("VPP")].prop_flat_map(move |engine| {
+        let bridge = prop_oneof![Just(json!({})), Just(shared(engine)), Just(json!({"mtu": 1}))];
+        (Just(engine), bridge)
+    });
+    (selector, nodes, bridge).prop_map(|(selector, nodes, (engine, bridge))| {
+        let mut spec = json!({"engine": engine, "namespaceSelector": selector, "bridge": bridge});
         if let Some(nodes) = nodes {
             spec["nodeSelector"] = nodes;
         }
@@ -49,7 +55,8 @@ fn event() -> impl Strategy<Value = Happening> {
         2 => (node.clone(), name.clone(), 0..2i64).prop_map(|(node, name, count)| Happening::Attach(node, name, count)),
         1 => (node.clone(), any::<bool>()).prop_map(|(node, is_ready)| Happening::Node(node, is_ready)),
         1 => node.clone().prop_map(Happening::NodeLeaves),
-        1 => (node.clone(), any::<bool>()).prop_map(|(node, has)| Happening::Engine(node, has)),
+        1 => (node.clone(), prop::sample::select(Engine::ALL.as_slice()), any::<bool>())
+            .prop_map(|(node, engine, has)| Happening::Engine(node, engine, has)),
         1 => (node, any::<bool>()).prop_map(|(node, runs)| Happening::Agent(node, runs)),
         1 => any::<bool>().prop_map(Happening::Label),
         1 => name.prop_map(Happening::Foreign),
@@ -57,11 +64,14 @@ fn event() -> impl Strategy<Value = Happening> {
     ]
 }
 
+fn set<T: Ord>(set: &mut BTreeSet<T>, item: T, is_in: bool) {
+    match is_in {
+        true => drop(set.insert(item)),
+        false => drop(set.remove(&item)),
+    }
+}
+
 fn happen(cluster: &mut Cluster, event: Happening) {
-    let set = |set: &mut BTreeSet<String>, node: usize, is_in: bool| match is_in {
-        true => drop(set.insert(NODES[node].to_owned())),
-        false => drop(set.remove(NODES[node])),
-    };
     match event {
         Happening::Network(name, spec) => {
             if !cluster.inputs.networks.get(NAMES[name]).is_some_and(|network| network.is_deleting) {
@@ -76,8 +86,10 @@ fn happen(cluster: &mut Cluster, event: Happening) {
         Happening::Attach(node, name, count) => cluster.attach(NODES[node], NAMES[name], count),
         Happening::Node(node, is_ready) => cluster.node(NODES[node], is_ready),
         Happening::NodeLeaves(node) => drop(cluster.inputs.nodes.remove(NODES[node])),
-        Happening::Engine(node, has) => set(&mut cluster.without_engine, node, !has),
-        Happening::Agent(node, runs) => set(&mut cluster.without_agent, node, !runs),
+        Happening::Engine(node, engine, has) => {
+            set(&mut cluster.without_engine, (NODES[node].to_owned(), engine), !has);
+        }
+        Happening::Agent(node, runs) => set(&mut cluster.without_agent, NODES[node].to_owned(), !runs),
         Happening::Label(has) => cluster.namespace("team-a", if has { &[("team", "a")] } else { &[] }),
         Happening::Foreign(name) => {
             let key = super::model::key("other", NAMES[name]);
@@ -99,7 +111,7 @@ fn watched_pass(cluster: &mut Cluster) {
     let before = cluster.inputs.clone();
     let compiled = cluster.compiled();
     for (node, networks) in &compiled.nodes {
-        let mut bridges: Vec<_> = networks.values().map(|network| &network.bridge.name).collect();
+        let mut bridges: Vec<_> = networks.values().map(|network| (network.engine, &network.bridge.name)).collect();
         bridges.sort();
         bridges.dedup();
         assert_eq!(bridges.len(), networks.len(), "two networks share a bridge on {node}");

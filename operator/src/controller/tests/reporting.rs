@@ -13,6 +13,7 @@ fn a_network_on_all_nodes_is_ready() {
     cluster.settle();
     let status = cluster.status("blue");
     assert_eq!((status.nodes.summary.as_str(), status.attachments, status.observed_generation), ("2/2", 3, Some(1)));
+    assert_eq!(status.connected, 2);
     let types: Vec<&str> = status.conditions.iter().map(|condition| condition.type_.as_str()).collect();
     assert_eq!(types, ["Ready", "Accepted", "DefinitionsReady", "Programmed"]);
     assert!(
@@ -21,6 +22,19 @@ fn a_network_on_all_nodes_is_ready() {
             .iter()
             .all(|condition| condition.status == "True" && condition.observed_generation == Some(1))
     );
+}
+
+#[test]
+fn attached_and_connected_interfaces_are_counted_on_all_nodes_and_engines() {
+    let mut cluster = Cluster::new();
+    cluster.simple_vpp_network("blue");
+    cluster.simple_network("red");
+    cluster.attach("node-a", "blue", 3);
+    cluster.attach("node-b", "blue", 5);
+    cluster.attach("node-b", "red", 1);
+    cluster.settle();
+    let counts = |network: &str| (cluster.status(network).attachments, cluster.status(network).connected);
+    assert_eq!((counts("blue"), counts("red")), ((8, 6), (1, 0)));
 }
 
 #[test]

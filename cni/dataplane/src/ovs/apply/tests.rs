@@ -5,8 +5,12 @@ use crate::testing::{attachment, network, record};
 
 fn remove_port(container: &str) -> Op {
     let record = record(container, &network("blue"));
-    let mark = PortMark { network: record.network, attachment: record.id.to_string() };
-    Op::RemovePort { bridge: "br-blue".into(), port: record.port.name, mark }
+    Op::RemovePort {
+        bridge: Some("br-blue".into()),
+        port: record.port.name,
+        mark: PortMark::new(&record.network, &record.id),
+        connection: None,
+    }
 }
 
 fn create_port(container: &str) -> Op {

@@ -1,17 +1,20 @@
-use super::model::apply_all;
+use super::model::Model;
 use crate::attachment::{Progress, Record};
 use crate::desired::Desired;
-use crate::observed::{Observed, Tagging};
+use crate::observed::{BridgeMtu, Observed, Tagging};
 use crate::plan::{obstacles, plan};
 use crate::port::PortName;
 use crate::testing::{attachment, network, record};
-use usnet_crds::{Mtu, NodeNetwork, Vlan, VlanTag};
+use usnet_crds::{Engine, MacAge, MacLearning, Mtu, NodeNetwork, Vlan, VlanTag};
 
 fn engine_with(desired: &Desired) -> Observed {
-    let mut engine = Observed::default();
-    let operations = plan(desired, &engine);
-    apply_all(&mut engine, &operations).unwrap();
-    engine
+    engine_of_kind(Engine::OpenVswitch, desired)
+}
+
+fn engine_of_kind(kind: Engine, desired: &Desired) -> Observed {
+    let mut engine = Model::empty(kind);
+    engine.apply_all(&plan(desired, &engine.shown)).unwrap();
+    engine.shown
 }
 
 fn text(desired: &Desired, engine: &Observed) -> Vec<String> {
@@ -64,10 +67,42 @@ fn mtu_and_vlan_change_in_place() {
     assert_eq!(
         text(&Desired::new([changed], &records), &engine),
         [
-            "set MTU 9000 and the userspace datapath on bridge br-blue of network blue",
+            "set MTU 9000, MAC learning Enabled for 300 s and the kind of bridge br-blue of network blue",
             "set MTU 9000 and VLAN 7 on port vhu3c7bbaa36bb of c1.net1",
         ]
     );
+}
+
+#[test]
+fn a_bridge_whose_mac_addresses_should_age_otherwise_changes_in_place() {
+    let mut blue = network("blue");
+    let mut engine = engine_with(&Desired::new([blue.clone()], []));
+    blue.bridge.mac_age_seconds = MacAge::try_from(600).unwrap();
+    blue.bridge.mac_learning = MacLearning::Disabled;
+    let changed = ["set MTU 1500, MAC learning Disabled for 600 s and the kind of bridge br-blue of network blue"];
+    assert_eq!(text(&Desired::new([blue], []), &engine), changed);
+    // A release of ours that knew no age made no entry about it.
+    engine.bridges.get_mut("br-blue").unwrap().mac_age_seconds = None;
+    assert_eq!(plan(&Desired::new([network("blue")], []), &engine).len(), 1);
+}
+
+#[test]
+fn an_engine_whose_bridges_have_no_mtu_is_not_asked_for_one() {
+    let mut blue = network("blue");
+    let engine = engine_of_kind(Engine::Vpp, &Desired::new([blue.clone()], &[record("c1", &blue)]));
+    assert_eq!(engine.bridges["br-blue"].mtu, BridgeMtu::OfPortsOnly);
+    blue.bridge.mtu = Mtu::try_from(9000).unwrap();
+    let desired = Desired::new([blue.clone()], &[record("c1", &blue)]);
+    assert_eq!(text(&desired, &engine), ["set MTU 9000 and no VLAN on port vhu3c7bbaa36bb of c1.net1"]);
+}
+
+#[test]
+fn a_port_that_somebody_switched_off_is_switched_on() {
+    let desired = Desired::new([network("blue")], &[record("c1", &network("blue"))]);
+    let mut engine = engine_of_kind(Engine::Vpp, &desired);
+    let ports = &mut engine.bridges.get_mut("br-blue").unwrap().ports;
+    ports.get_mut(&PortName::of(&attachment("c1"))).unwrap().is_enabled = false;
+    assert_eq!(text(&desired, &engine), ["set MTU 1500 and no VLAN on port vhu3c7bbaa36bb of c1.net1"]);
 }
 
 #[test]

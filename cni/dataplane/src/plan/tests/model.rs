@@ -1,100 +1,160 @@
 //! An engine in memory. It refuses what a real one refuses.
 
-use crate::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Tagging};
+use crate::attachment::AttachmentId;
+use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::plan::Op;
-use crate::port::{PortMark, PortSettings};
+use crate::port::{AttachedPort, PortMark, PortName, PortSettings};
 use std::collections::BTreeMap;
+use usnet_crds::{Bridge, Engine, NetworkName};
+
+/// What an engine has, and which one it is like.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Model {
+    pub(super) kind: Engine,
+    pub(super) shown: Observed,
+}
+
+impl Model {
+    /// An engine without anything.
+    pub(super) fn empty(kind: Engine) -> Self {
+        Self { kind, shown: Observed::default() }
+    }
+
+    /// Carries out all operations, or says which one no engine would take.
+    pub(super) fn apply_all(&mut self, operations: &[Op]) -> Result<(), String> {
+        operations
+            .iter()
+            .try_for_each(|operation| self.apply(operation).map_err(|problem| format!("{operation}: {problem}")))
+    }
+
+    fn apply(&mut self, operation: &Op) -> Result<(), String> {
+        match operation {
+            Op::RemovePort { bridge: Some(bridge), port, mark, .. } => {
+                let removed = self.bridge(bridge)?.ports.remove(port).ok_or("no such port")?;
+                check(carries(&removed, mark), "the mark is another one")
+            }
+            Op::RemovePort { bridge: None, port, mark, connection } => {
+                let removed = self.shown.loose.remove(port).ok_or("no such port")?;
+                let is_known_by_socket =
+                    removed.mark.is_none() && connection.is_some() && removed.connection == *connection;
+                check(is_known_by_socket || carries(&removed, mark), "it is not that attachment's")
+            }
+            Op::RemoveBridge { bridge, network } => {
+                let removed = self.shown.bridges.remove(bridge).ok_or("no such bridge")?;
+                check(removed.ports.is_empty(), "it has ports")?;
+                check(removed.mark.as_ref() == Some(network), "the mark is another one")
+            }
+            Op::CreateBridge { network, bridge } => self.create_bridge(network, bridge),
+            Op::UpdateBridge { network, bridge } => self.update_bridge(network, bridge),
+            Op::CreatePort { network, attachment, port } => self.create_port(network, attachment, port),
+            Op::UpdatePort { port, mark, settings } => self.update_port(port, mark, *settings),
+        }
+    }
+
+    fn bridge(&mut self, name: &str) -> Result<&mut ObservedBridge, &'static str> {
+        self.shown.bridges.get_mut(name).ok_or("no such bridge")
+    }
+
+    fn name_is_taken(&self, name: &str) -> bool {
+        let bridges = &self.shown.bridges;
+        let mut ports = bridges.values().flat_map(|bridge| bridge.ports.keys());
+        bridges.contains_key(name) || ports.any(|port| port.as_str() == name)
+    }
+
+    fn mtu(&self, bridge: &Bridge) -> BridgeMtu {
+        match self.kind {
+            Engine::OpenVswitch => BridgeMtu::Set(bridge.mtu.into()),
+            Engine::Vpp => BridgeMtu::OfPortsOnly,
+        }
+    }
+
+    fn create_bridge(&mut self, network: &NetworkName, bridge: &Bridge) -> Result<(), String> {
+        check(!self.name_is_taken(bridge.name.as_str()), "the name is taken")?;
+        let made = ObservedBridge {
+            mark: Some(network.clone()),
+            is_our_kind: true,
+            mtu: self.mtu(bridge),
+            mac_learning: bridge.mac_learning,
+            mac_age_seconds: Some(bridge.mac_age_seconds.into()),
+            state: ElementState::Running,
+            ports: BTreeMap::new(),
+        };
+        self.shown.bridges.insert(bridge.name.to_string(), made);
+        Ok(())
+    }
+
+    fn update_bridge(&mut self, network: &NetworkName, bridge: &Bridge) -> Result<(), String> {
+        let mtu = self.mtu(bridge);
+        let shown = self.bridge(bridge.name.as_str())?;
+        check(shown.mark.as_ref() == Some(network), "the mark is another one")?;
+        let before = shown.clone();
+        (shown.is_our_kind, shown.mtu) = (true, mtu);
+        (shown.mac_learning, shown.mac_age_seconds) = (bridge.mac_learning, Some(bridge.mac_age_seconds.into()));
+        check(*shown != before, "it is so already")
+    }
+
+    fn create_port(
+        &mut self,
+        network: &NetworkName,
+        attachment: &AttachmentId,
+        port: &AttachedPort,
+    ) -> Result<(), String> {
+        check(!self.name_is_taken(port.name.as_str()), "the name is taken")?;
+        self.take_loose(attachment, port)?;
+        let bridge = self.bridge(port.bridge.as_str())?;
+        check(bridge.mark.as_ref() == Some(network) && bridge.is_our_kind, "the bridge takes no ports")?;
+        let made = ObservedPort {
+            mark: Some(PortMark::new(network, attachment)),
+            connection: Some(port.connection.clone()),
+            mtu: Some(port.settings.mtu.into()),
+            tagging: tagging(port.settings),
+            is_enabled: true,
+            peer: Peer::Absent,
+            state: ElementState::Running,
+        };
+        bridge.ports.insert(port.name.clone(), made);
+        Ok(())
+    }
+
+    /// A port that is on no bridge is the attachment's when it is marked so, or when it has its socket and nobody's mark.
+    fn take_loose(&mut self, attachment: &AttachmentId, port: &AttachedPort) -> Result<(), String> {
+        let attachment = attachment.to_string();
+        let is_its = |shown: &ObservedPort| match &shown.mark {
+            Some(mark) => mark.attachment == attachment,
+            None => shown.connection.as_ref() == Some(&port.connection),
+        };
+        let taken: Vec<_> = self.shown.loose.extract_if(.., |_, shown| is_its(shown)).collect();
+        let fit = taken.iter().all(|(_, shown)| shown.connection.as_ref() == Some(&port.connection));
+        check(fit, "it is there with another socket")
+    }
+
+    /// A port can be on two bridges at once; it is one port all the same.
+    fn update_port(&mut self, name: &PortName, mark: &PortMark, settings: PortSettings) -> Result<(), String> {
+        let bridges = self.shown.bridges.values_mut();
+        let shown: Vec<_> = bridges.filter_map(|bridge| bridge.ports.get_mut(name)).collect();
+        check(!shown.is_empty(), "no such port")?;
+        for port in shown {
+            check(carries(port, mark), "the mark is another one")?;
+            let before = port.clone();
+            (port.mtu, port.tagging, port.is_enabled) = (Some(settings.mtu.into()), tagging(settings), true);
+            check(*port != before, "it is so already")?;
+        }
+        Ok(())
+    }
+}
 
 fn tagging(settings: PortSettings) -> Tagging {
     settings.vlan.map_or(Tagging::Untagged, |tag| Tagging::Access(tag.into()))
 }
 
-fn name_is_taken(engine: &Observed, name: &str) -> bool {
-    engine.bridges.contains_key(name)
-        || engine.bridges.values().flat_map(|bridge| bridge.ports.keys()).any(|port| port.as_str() == name)
+/// Whether a port has this mark, as far as both say.
+fn carries(port: &ObservedPort, mark: &PortMark) -> bool {
+    port.mark.as_ref().is_some_and(|shown| {
+        let networks = shown.network.as_ref().zip(mark.network.as_ref());
+        shown.attachment == mark.attachment && networks.is_none_or(|(shown, wanted)| shown == wanted)
+    })
 }
 
-fn check(condition: bool, operation: &Op, problem: &str) -> Result<(), String> {
-    if condition { Ok(()) } else { Err(format!("{operation}: {problem}")) }
-}
-
-/// Carries out all operations, or says which one no engine would take.
-pub(super) fn apply_all(engine: &mut Observed, operations: &[Op]) -> Result<(), String> {
-    operations.iter().try_for_each(|operation| apply(engine, operation))
-}
-
-fn apply(engine: &mut Observed, operation: &Op) -> Result<(), String> {
-    match operation {
-        Op::RemovePort { bridge, port, mark } => {
-            let ports = &mut engine.bridges.get_mut(bridge).ok_or("no such bridge")?.ports;
-            let removed = ports.remove(port).ok_or("no such port")?;
-            check(removed.mark.as_ref() == Some(mark), operation, "the mark is another one")
-        }
-        Op::RemoveBridge { bridge, network } => {
-            let removed = engine.bridges.remove(bridge).ok_or("no such bridge")?;
-            check(removed.ports.is_empty(), operation, "it has ports")?;
-            check(removed.mark.as_ref() == Some(network), operation, "the mark is another one")
-        }
-        Op::CreateBridge { network, bridge } => {
-            check(!name_is_taken(engine, bridge.name.as_str()), operation, "the name is taken")?;
-            engine.bridges.insert(
-                bridge.name.to_string(),
-                ObservedBridge {
-                    mark: Some(network.clone()),
-                    userspace: true,
-                    mtu: Some(bridge.mtu.into()),
-                    state: ElementState::Running,
-                    ports: BTreeMap::new(),
-                },
-            );
-            Ok(())
-        }
-        Op::UpdateBridge { network, bridge } => {
-            let shown = engine.bridges.get_mut(bridge.name.as_str()).ok_or("no such bridge")?;
-            check(shown.mark.as_ref() == Some(network), operation, "the mark is another one")?;
-            let already = shown.userspace && shown.mtu == Some(bridge.mtu.into());
-            (shown.userspace, shown.mtu) = (true, Some(bridge.mtu.into()));
-            check(!already, operation, "it is so already")
-        }
-        Op::CreatePort { .. } => create_port(engine, operation),
-        Op::UpdatePort { port, mark, settings } => update_port(engine, operation, (port.as_str(), mark, *settings)),
-    }
-}
-
-fn create_port(engine: &mut Observed, operation: &Op) -> Result<(), String> {
-    let Op::CreatePort { network, attachment, port } = operation else { return Ok(()) };
-    check(!name_is_taken(engine, port.name.as_str()), operation, "the name is taken")?;
-    let bridge = engine.bridges.get_mut(port.bridge.as_str()).ok_or("no such bridge")?;
-    check(bridge.mark.as_ref() == Some(network) && bridge.userspace, operation, "the bridge takes no ports")?;
-    let mark = PortMark { network: network.clone(), attachment: attachment.to_string() };
-    bridge.ports.insert(
-        port.name.clone(),
-        ObservedPort {
-            mark: Some(mark),
-            connection: Some(port.connection.clone()),
-            mtu: Some(port.settings.mtu.into()),
-            tagging: tagging(port.settings),
-            state: ElementState::Running,
-        },
-    );
-    Ok(())
-}
-
-/// A port can be on two bridges at once; it is one port all the same.
-fn update_port(
-    engine: &mut Observed,
-    operation: &Op,
-    (name, mark, settings): (&str, &PortMark, PortSettings),
-) -> Result<(), String> {
-    let bridges = engine.bridges.values_mut();
-    let shown: Vec<_> =
-        bridges.flat_map(|bridge| &mut bridge.ports).filter(|(port, _)| port.as_str() == name).collect();
-    check(!shown.is_empty(), operation, "no such port")?;
-    for (_, port) in shown {
-        check(port.mark.as_ref() == Some(mark), operation, "the mark is another one")?;
-        let wanted = (Some(i64::from(settings.mtu)), tagging(settings));
-        check((port.mtu, port.tagging) != wanted, operation, "it is so already")?;
-        (port.mtu, port.tagging) = wanted;
-    }
-    Ok(())
+fn check(condition: bool, problem: &str) -> Result<(), String> {
+    if condition { Ok(()) } else { Err(problem.to_owned()) }
 }

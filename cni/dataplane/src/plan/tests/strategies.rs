@@ -1,17 +1,20 @@
 //! Nodes as they can be: few names, so that everything meets everything.
 
+use super::model::Model;
 use crate::attachment::AttachmentId;
-use crate::desired::{Desired, DesiredAttachment, Presence};
-use crate::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Tagging};
-use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings, SocketPath};
-use crate::testing::{attachment, network};
+use crate::desired::{Desired, DesiredAttachment, EndedAttachment, Presence};
+use crate::memif::MemifSocket;
+use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings};
+use crate::testing::{attachment, connection, network};
 use proptest::collection::{btree_map, btree_set};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use usnet_crds::{BridgeName, Mtu, NetworkName, NodeNetwork, Queues, Vlan, VlanTag};
+use usnet_crds::{
+    BridgeName, Engine, MacAge, MacLearning, Mtu, NetworkName, NodeNetwork, Queues, RingSize, Vlan, VlanTag,
+};
 
 const NETWORKS: [&str; 3] = ["blue", "green", "red"];
 const BRIDGES: [&str; 5] = ["br-blue", "br-green", "br-red", "br-other", "br0"];
@@ -33,13 +36,18 @@ fn mtu_strategy() -> impl Strategy<Value = Mtu> {
     select(&[1500, 9000][..]).prop_map(|mtu| Mtu::try_from(mtu).unwrap())
 }
 
+fn mac_strategy() -> impl Strategy<Value = (MacLearning, MacAge)> {
+    let learning = select(&[MacLearning::Enabled, MacLearning::Enabled, MacLearning::Disabled][..]);
+    (learning, select(&[300, 600][..]).prop_map(|age| MacAge::try_from(age).unwrap()))
+}
+
 fn vlan_strategy() -> impl Strategy<Value = Option<VlanTag>> {
     option::of(select(&[7, 8][..]).prop_map(|tag| VlanTag::try_from(tag).unwrap()))
 }
 
 fn connection_strategy() -> impl Strategy<Value = Connection> {
-    select(&["/run/usnet/ports/1/net1.sock", "/run/usnet/ports/2/net1.sock"][..])
-        .prop_map(|path| Connection::VhostUser { socket: SocketPath::try_from(PathBuf::from(path)).unwrap() })
+    let memif = MemifSocket::file("/run/usnet/ports/3/memif-net1.sock".into()).unwrap();
+    select(vec![connection("c1"), connection("c2"), Connection::Memif { socket: memif }])
 }
 
 /// Most attachments have a name of their own; one may have the name of another, or of a bridge.
@@ -59,9 +67,10 @@ fn network_strategy(name: &NetworkName) -> impl Strategy<Value = NodeNetwork> + 
     let usual = BridgeName::default_for(name);
     let bridge = prop_oneof![4 => Just(usual), 1 => bridge_name_strategy()];
     let base = network(name.as_str());
-    (bridge, mtu_strategy(), vlan_strategy()).prop_map(move |(name, mtu, vlan)| {
+    (bridge, mtu_strategy(), mac_strategy(), vlan_strategy()).prop_map(move |(name, mtu, mac, vlan)| {
         let mut network = base.clone();
         (network.bridge.name, network.bridge.mtu) = (name, mtu);
+        (network.bridge.mac_learning, network.bridge.mac_age_seconds) = mac;
         network.port.vlan = vlan.map(|tag| Vlan::Access { tag });
         network
     })
@@ -80,7 +89,8 @@ fn desired_attachment_strategy(id: &AttachmentId) -> impl Strategy<Value = Desir
     (network_name_strategy(), bridge, port_name_strategy(id), connection_strategy(), settings, presence).prop_map(
         |(network, bridge, name, connection, settings, presence)| {
             let bridge = bridge.unwrap_or_else(|| BridgeName::default_for(&network));
-            let port = AttachedPort { name, bridge, connection, queues: Queues::default(), settings };
+            let (queues, ring_size) = (Queues::default(), RingSize::default());
+            let port = AttachedPort { name, bridge, connection, queues, ring_size, secret: None, settings };
             DesiredAttachment { network, port, presence }
         },
     )
@@ -92,8 +102,18 @@ pub(super) fn desired_strategy() -> impl Strategy<Value = Desired> {
     let attachments = ids.prop_flat_map(|ids| {
         ids.into_iter().map(|id| (Just(id.clone()), desired_attachment_strategy(&id))).collect::<Vec<_>>()
     });
-    (networks_strategy(), attachments)
-        .prop_map(|(networks, attachments)| Desired { networks, attachments: attachments.into_iter().collect() })
+    (networks_strategy(), attachments, btree_map(attachment_strategy(), ended_strategy(), 0..=2)).prop_map(
+        |(networks, attachments, mut ended)| {
+            let attachments: BTreeMap<_, _> = attachments.into_iter().collect();
+            ended.retain(|id, _| !attachments.contains_key(id));
+            Desired { networks, attachments, ended }
+        },
+    )
+}
+
+fn ended_strategy() -> impl Strategy<Value = EndedAttachment> {
+    let parts = (network_name_strategy(), connection_strategy());
+    parts.prop_map(|(network, connection)| EndedAttachment { network, connection })
 }
 
 fn state_strategy() -> impl Strategy<Value = ElementState> {
@@ -107,32 +127,75 @@ fn state_strategy() -> impl Strategy<Value = ElementState> {
 fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
     let mark = option::weighted(0.8, network_name_strategy());
     let mtu = option::weighted(0.8, mtu_strategy().prop_map(i64::from));
-    (mark, prop::bool::weighted(0.9), mtu, state_strategy()).prop_map(|(mark, userspace, mtu, state)| ObservedBridge {
-        mark,
-        userspace,
-        mtu,
-        state,
-        ports: BTreeMap::new(),
-    })
+    let mac = (mac_strategy(), prop::bool::weighted(0.9));
+    (mark, prop::bool::weighted(0.9), mtu, mac, state_strategy()).prop_map(
+        |(mark, is_our_kind, mtu, ((mac_learning, age), has_age), state)| ObservedBridge {
+            mark,
+            is_our_kind,
+            mtu: mtu.map_or(BridgeMtu::Unset, BridgeMtu::Set),
+            mac_learning,
+            mac_age_seconds: has_age.then(|| age.into()),
+            state,
+            ports: BTreeMap::new(),
+        },
+    )
 }
 
 fn observed_port_strategy() -> impl Strategy<Value = ObservedPort> {
-    let mark = (network_name_strategy(), attachment_strategy())
-        .prop_map(|(network, id)| PortMark { network, attachment: id.to_string() });
+    let mark = (network_name_strategy(), attachment_strategy()).prop_map(|(network, id)| PortMark::new(&network, &id));
     let tagging = select(&[Tagging::Untagged, Tagging::Access(7), Tagging::Access(8), Tagging::Other][..]);
     let mtu = option::weighted(0.8, mtu_strategy().prop_map(i64::from));
     let connection = option::weighted(0.9, connection_strategy());
-    (option::weighted(0.7, mark), connection, mtu, tagging, state_strategy())
-        .prop_map(|(mark, connection, mtu, tagging, state)| ObservedPort { mark, connection, mtu, tagging, state })
+    let peer = select(&[Peer::Connected, Peer::Absent][..]);
+    let parts = (option::weighted(0.7, mark), connection, mtu, tagging, peer, state_strategy());
+    parts.prop_map(|(mark, connection, mtu, tagging, peer, state)| ObservedPort {
+        mark,
+        connection,
+        mtu,
+        tagging,
+        is_enabled: true,
+        peer,
+        state,
+    })
 }
 
-/// Anything that an engine may show: foreign bridges and ports, wrong marks, drift, moved ports, one port on two bridges.
-pub(super) fn observed_strategy() -> impl Strategy<Value = Observed> {
+/// Anything that an engine may show.
+pub(super) fn engine_strategy() -> impl Strategy<Value = Model> {
+    let open_vswitch = observed_strategy().prop_map(|shown| Model { kind: Engine::OpenVswitch, shown });
+    prop_oneof![open_vswitch, vpp_strategy().prop_map(|shown| Model { kind: Engine::Vpp, shown })]
+}
+
+/// Foreign bridges and ports, wrong marks, drift, moved ports, one port on two bridges.
+fn observed_strategy() -> impl Strategy<Value = Observed> {
     let bridges =
         btree_map(select(&BRIDGES[..]).prop_map(str::to_owned), observed_bridge_strategy(), 0..=BRIDGES.len());
     let on = prop_oneof![8 => btree_set(select(&BRIDGES[..]), 1), 1 => btree_set(select(&BRIDGES[..]), 2)];
     let ports = btree_map(any_port_name_strategy(), (on, observed_port_strategy()), 0..=CONTAINERS.len() + 1);
-    (bridges, ports).prop_map(|(bridges, ports)| with_ports(Observed { bridges }, &ports))
+    (bridges, ports).prop_map(|(bridges, ports)| with_ports(Observed { bridges, ..Observed::default() }, &ports))
+}
+
+/// What is otherwise with VPP: ports on no bridge, ports that are switched off, marks that do not name a network by themselves, and no port
+/// on two bridges.
+fn vpp_strategy() -> impl Strategy<Value = Observed> {
+    let loose = btree_map(any_port_name_strategy(), observed_port_strategy(), 0..=CONTAINERS.len());
+    (observed_strategy(), loose, btree_set(any_port_name_strategy(), 0..3)).prop_map(|(mut engine, loose, disabled)| {
+        let mut names = BTreeSet::new();
+        for bridge in engine.bridges.values_mut() {
+            bridge.mtu = BridgeMtu::OfPortsOnly;
+            bridge.ports.retain(|name, _| names.insert(name.clone()));
+            bridge.ports.values_mut().for_each(|port| see_network(port, bridge.mark.as_ref()));
+        }
+        engine.loose = loose;
+        engine.loose.retain(|name, _| names.insert(name.clone()));
+        engine.loose.values_mut().for_each(|port| see_network(port, None));
+        let ports = engine.bridges.values_mut().flat_map(|bridge| &mut bridge.ports).chain(&mut engine.loose);
+        ports.for_each(|(name, port)| port.is_enabled = !disabled.contains(name));
+        engine
+    })
+}
+
+fn see_network(port: &mut ObservedPort, network: Option<&NetworkName>) {
+    port.mark.iter_mut().for_each(|mark| mark.network = network.cloned());
 }
 
 /// Names are unique in an engine, so a port with a bridge's name is left out.
@@ -150,10 +213,12 @@ fn with_ports(mut engine: Observed, ports: &BTreeMap<PortName, (BTreeSet<&'stati
 }
 
 /// The same without anything that is not ours.
-pub(super) fn own_observed_strategy() -> impl Strategy<Value = Observed> {
-    observed_strategy().prop_map(|mut engine| {
-        engine.bridges.retain(|_, bridge| bridge.mark.is_some());
-        engine.bridges.values_mut().for_each(|bridge| bridge.ports.retain(|_, port| port.mark.is_some()));
+pub(super) fn own_engine_strategy() -> impl Strategy<Value = Model> {
+    engine_strategy().prop_map(|mut engine| {
+        let Observed { bridges, loose } = &mut engine.shown;
+        bridges.retain(|_, bridge| bridge.mark.is_some());
+        bridges.values_mut().for_each(|bridge| bridge.ports.retain(|_, port| port.mark.is_some()));
+        loose.retain(|_, port| port.mark.is_some());
         engine
     })
 }

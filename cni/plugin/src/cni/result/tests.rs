@@ -6,7 +6,7 @@ fn shown(version: SpecVersion, assignment: &Assignment, previous: Option<&Value>
         mac: "02:00:00:00:00:01",
         mtu: 1500,
         sandbox: Path::new("/run/netns/p"),
-        socket: Path::new("/run/usnet/ports/u/net1.sock"),
+        socket: Some(Path::new("/run/usnet/ports/u/net1.sock")),
     };
     result(version, interface, assignment, previous)
 }
@@ -37,6 +37,20 @@ fn version_1_1_0_has_everything() {
         "dns": {"nameservers": ["10.1.0.2"]}
     });
     assert_eq!(shown(SpecVersion::V1_1_0, &assignment(), None), expected);
+}
+
+#[test]
+fn an_interface_without_a_socket_file_has_no_socket_path() {
+    let interface = Interface {
+        name: "net1",
+        mac: "02:00:00:00:00:01",
+        mtu: 1500,
+        sandbox: Path::new("/run/netns/p"),
+        socket: None,
+    };
+    let shown = result(SpecVersion::V1_1_0, interface, &Assignment::default(), None);
+    let expected = json!([{"name": "net1", "mac": "02:00:00:00:00:01", "mtu": 1500, "sandbox": "/run/netns/p"}]);
+    assert_eq!(shown["interfaces"], expected);
 }
 
 #[test]

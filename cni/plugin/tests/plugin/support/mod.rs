@@ -1,57 +1,77 @@
-//! A node for one test: a real Open vSwitch with DPDK, kubelet's folders, and the plugin as a program.
+//! A node for one test: an engine, kubelet's folders, and the plugin as a program.
 //!
 //! The test runs in a thread with a mount namespace of its own and with a fresh file system on `/run`, where all of the node's files are:
 //! whatever is mounted or written goes with the thread, also when the test is killed.
 
+pub(crate) mod breakdown;
+pub(crate) mod engine;
+pub(crate) mod kinds;
 pub(crate) mod output;
 pub(crate) mod pod;
+mod proxy;
+pub(crate) mod vpp;
 
+use engine::TestEngine;
 use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, setns, unshare};
 use output::Output;
 use pod::Pod;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-use usnet_crds::{Bridge, BridgeName, Engine, Mtu, NetworkName, NodeNetwork, Phase, Port};
-use usnet_dataplane::engine::Engine as _;
+use std::time::Instant;
+use usnet_crds::{Bridge, NetworkName, NodeNetwork, Phase, Port};
+use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles, ProgrammedNetwork};
-use usnet_dataplane::ovs;
 use usnet_dataplane::plan::Op;
 use usnet_dataplane::roots::Roots;
-use usnet_ovsdb::blocking::{Client, ready};
 use usnet_plugin::cni::environment::Environment;
 use usnet_test_openvswitch::{Builder, OpenVswitch};
+use usnet_test_vpp::{Kind, Vpp};
 
 /// The network that every node has, without IPAM.
 pub(crate) const NETWORK: &str = "blue";
-/// Its bridge.
-pub(crate) const BRIDGE: &str = "br-blue";
 /// The namespace whose pods may attach to it.
 pub(crate) const NAMESPACE: &str = "db";
 
+/// The network namespace of its pods, as a runtime would name it in a call.
+const NETWORK_NAMESPACE: &str = "/run/netns/p";
+
 pub(crate) struct TestNode {
-    pub(crate) switch: OpenVswitch,
+    pub(crate) engine: TestEngine,
     pub(crate) roots: Roots,
 }
 
-/// Runs a test on a node of its own.
+/// Runs a test on a node with an Open vSwitch of its own.
 pub(crate) fn on_a_node(test: impl FnOnce(&mut TestNode) + Send + 'static) {
     on_a_node_with(OpenVswitch::builder().dpdk(true), test);
 }
 
 /// The same, with another kind of Open vSwitch.
 pub(crate) fn on_a_node_with(switch: Builder, test: impl FnOnce(&mut TestNode) + Send + 'static) {
+    on_a_node_of(|| TestEngine::open_vswitch(switch), test);
+}
+
+/// Runs a test on a node with a VPP of its own; on none when there is no such VPP.
+pub(crate) fn on_a_vpp_node(kind: Kind, test: impl FnOnce(&mut TestNode) + Send + 'static) {
+    if Kind::available().contains(&kind) {
+        on_a_node_of(move || TestEngine::Vpp(Vpp::start(kind).expect("VPP")), test);
+    }
+}
+
+fn on_a_node_of(
+    start: impl FnOnce() -> TestEngine + Send + 'static,
+    test: impl FnOnce(&mut TestNode) + Send + 'static,
+) {
     let thread = std::thread::spawn(|| {
         separate_mounts();
-        test(&mut TestNode::start(switch));
+        test(&mut TestNode::new(start()));
     });
     if let Err(panic) = thread.join() {
         resume_unwind(panic);
@@ -67,36 +87,61 @@ fn separate_mounts() {
     mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_SHARED, NONE).unwrap();
 }
 
+/// Makes the network namespace of the node's pods. It is held by its mount.
+fn make_network_namespace() {
+    const OWN: &str = "/proc/thread-self/ns/net";
+    const NONE: Option<&str> = None;
+    let before = File::open(OWN).unwrap();
+    unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
+    fs::create_dir_all("/run/netns").unwrap();
+    File::create(NETWORK_NAMESPACE).unwrap();
+    mount(Some(OWN), NETWORK_NAMESPACE, NONE, MsFlags::MS_BIND, NONE).unwrap();
+    setns(before, CloneFlags::CLONE_NEWNET).unwrap();
+}
+
 impl TestNode {
-    fn start(switch: Builder) -> Self {
-        let switch = switch.start().expect("Open vSwitch");
+    fn new(engine: TestEngine) -> Self {
         let roots = Roots {
             run: "/run/usnet".into(),
             state: "/run/state".into(),
             kubelet: "/run/kubelet".into(),
-            open_vswitch_socket: switch.socket().to_owned(),
+            open_vswitch_socket: "/run/nowhere".into(),
+            vpp_socket: "/run/nowhere".into(),
         };
-        let node = Self { switch, roots };
+        let node = Self { engine, roots };
+        make_network_namespace();
         node.program_network(NETWORK, None);
         node
     }
 
+    /// The bridge of the network that every node has.
+    pub(crate) fn bridge(&self) -> String {
+        self.bridge_of(NETWORK)
+    }
+
+    /// The bridge of a network.
+    pub(crate) fn bridge_of(&self, network: &str) -> String {
+        self.engine.kind().default_bridge(&network.parse().unwrap()).to_string()
+    }
+
     /// Does what the agent does for a network.
     pub(crate) fn program_network(&self, name: &str, ipam: Option<Value>) -> NodeNetwork {
+        self.program_network_with(name, &Port::default(), ipam)
+    }
+
+    /// The same, for a network with other ports.
+    pub(crate) fn program_network_with(&self, name: &str, port: &Port, ipam: Option<Value>) -> NodeNetwork {
         let name: NetworkName = name.parse().unwrap();
-        let bridge = Bridge { name: BridgeName::default_for(&name), mtu: Mtu::default() };
-        let create = Op::CreateBridge { network: name.clone(), bridge: bridge.clone() };
-        let client = Client::connect(self.switch.socket(), Duration::from_secs(5)).unwrap();
-        for answer in ready(ovs::OpenVswitch::new(client).apply(&[create])).unwrap().unwrap() {
-            answer.unwrap();
-        }
+        let engine = self.engine.kind();
+        let bridge = Bridge::named(engine.default_bridge(&name));
+        self.engine.apply(Op::CreateBridge { network: name.clone(), bridge: bridge.clone() });
         let network = NodeNetwork {
             name,
             generation: 1,
             phase: Phase::Active,
-            engine: Engine::OpenVswitch,
+            engine,
             bridge,
-            port: Port::default(),
+            port: port.clone(),
             allowed_namespaces: BTreeSet::from([NAMESPACE.to_owned()]),
             ipam,
         };
@@ -106,9 +151,18 @@ impl TestNode {
 
     /// Writes the network's file.
     pub(crate) fn publish(&self, network: NodeNetwork) {
-        let engine_socket = self.roots.open_vswitch_socket.clone();
-        let version = ProgrammedNetwork::VERSION;
-        self.say(&NetworkFile::Programmed(ProgrammedNetwork { version, network, engine_socket, epoch: 1 }));
+        self.publish_with(network, MemifSocketIds::default());
+    }
+
+    /// The same, with other ids of memif sockets.
+    pub(crate) fn publish_with(&self, network: NodeNetwork, memif_socket_ids: MemifSocketIds) {
+        self.say(&NetworkFile::Programmed(ProgrammedNetwork {
+            version: ProgrammedNetwork::VERSION,
+            network,
+            engine_socket: self.engine.socket(),
+            epoch: 1,
+            memif_socket_ids,
+        }));
     }
 
     /// Writes what the agent says of a network.
@@ -131,7 +185,7 @@ impl TestNode {
             ("CNI_COMMAND", verb.into()),
             ("CNI_CONTAINERID", pod.container.clone().into()),
             ("CNI_IFNAME", interface.into()),
-            ("CNI_NETNS", self.switch.network_namespace().into()),
+            ("CNI_NETNS", self.network_namespace().into()),
             ("CNI_ARGS", pod.arguments().into()),
             ("CNI_PATH", plugin_path()),
         ]
@@ -145,8 +199,24 @@ impl TestNode {
 
     /// Calls the plugin.
     pub(crate) fn call(&self, verb: &'static str, pod: &Pod, interface: &str, configuration: &Value) -> Output {
+        self.call_in(verb, pod, interface, configuration, &[])
+    }
+
+    /// Calls the plugin about the network that every node has, with other variables.
+    pub(crate) fn call_with(&self, verb: &'static str, pod: &Pod, interface: &str, changed: &[(&str, &str)]) -> Output {
+        self.call_in(verb, pod, interface, &configuration(NETWORK), changed)
+    }
+
+    fn call_in(
+        &self,
+        verb: &'static str,
+        pod: &Pod,
+        interface: &str,
+        configuration: &Value,
+        changed: &[(&str, &str)],
+    ) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_userspace"));
-        command.env_clear().envs(self.variables(verb, pod, interface));
+        command.env_clear().envs(self.variables(verb, pod, interface)).envs(changed.iter().copied());
         command.env("USNET_RUN_DIR", &self.roots.run);
         command.env("USNET_STATE_DIR", &self.roots.state);
         command.env("USNET_KUBELET_DIR", &self.roots.kubelet);
@@ -161,9 +231,32 @@ impl TestNode {
         self.call("DEL", pod, interface, &configuration(NETWORK))
     }
 
-    /// The names of the ports on a bridge.
-    pub(crate) fn ports(&self, bridge: &str) -> Vec<String> {
-        self.switch.vsctl(&["list-ports", bridge]).unwrap().lines().map(str::to_owned).collect()
+    /// The network namespace that a runtime would name in a call.
+    pub(crate) fn network_namespace(&self) -> &Path {
+        Path::new(NETWORK_NAMESPACE)
+    }
+
+    /// The Open vSwitch of a node that has one.
+    pub(crate) fn open_vswitch(&mut self) -> &mut OpenVswitch {
+        let TestEngine::OpenVswitch(switch) = &mut self.engine else { panic!("a test of Open vSwitch alone") };
+        switch
+    }
+
+    /// The VPP of a node that has one.
+    pub(crate) fn vpp(&self) -> &Vpp {
+        let TestEngine::Vpp(vpp) = &self.engine else { panic!("a test of VPP alone") };
+        vpp
+    }
+
+    /// Starts another VPP of the same kind in its place, without a plugin.
+    pub(crate) fn replace_vpp_without(&mut self, plugin: &str) {
+        let vpp = Vpp::builder(self.vpp().kind()).without_plugin(plugin).start().expect("VPP");
+        self.engine = TestEngine::Vpp(vpp);
+    }
+
+    /// The names of the ports of a network.
+    pub(crate) fn ports(&self, network: &str) -> Vec<String> {
+        self.engine.ports(&self.bridge_of(network))
     }
 
     /// The mounts below the run folder, as this namespace sees them: path and options.
@@ -172,9 +265,14 @@ impl TestNode {
     }
 
     /// The same, as Open vSwitch's namespace sees them.
-    pub(crate) fn mounts_of_switch(&self) -> Vec<(PathBuf, BTreeSet<String>)> {
-        let shown = self.switch.command("cat").arg("/proc/self/mountinfo").output().unwrap();
+    pub(crate) fn mounts_of_switch(&mut self) -> Vec<(PathBuf, BTreeSet<String>)> {
+        let shown = self.open_vswitch().command("cat").arg("/proc/self/mountinfo").output().unwrap();
         mounts_below(&self.roots.run, &String::from_utf8(shown.stdout).unwrap())
+    }
+
+    /// The files of the journal.
+    pub(crate) fn records(&self) -> Vec<PathBuf> {
+        list(&self.roots.attachments()).into_iter().filter(|path| path.extension().is_some()).collect()
     }
 
     /// The files of the journal and the folders of pods: empty when nothing is attached.
@@ -186,11 +284,12 @@ impl TestNode {
     /// That nothing of any attachment is left: no port, no mount, no file.
     #[track_caller]
     pub(crate) fn assert_clean(&self) {
-        assert_eq!(self.ports(BRIDGE), Vec::<String>::new());
+        assert_eq!(self.ports(NETWORK), Vec::<String>::new());
+        self.engine.assert_nothing_loose();
         self.assert_no_files();
     }
 
-    /// The same, without asking Open vSwitch.
+    /// The same, without asking the engine.
     #[track_caller]
     pub(crate) fn assert_no_files(&self) {
         assert_eq!(self.mounts(), []);

@@ -1,0 +1,111 @@
+//! Single changes of VPP, each of them one request, and batches of them.
+
+mod requests;
+
+use super::marks::Tag;
+use crate::engine::EngineError;
+use usnet_crds::{Mtu, RingSize, VlanTag};
+use usnet_vpp::messages::{
+    BdFlags, BridgeDomainAddDelV2, BridgeDomainSetMacAge, BridgeFlags, CreateVhostUserIfV2, DeleteVhostUserIf,
+    IfStatusFlags, MemifDelete, SwInterfaceSetFlags, SwInterfaceSetMtu, SwInterfaceTagAddDel,
+};
+use usnet_vpp::wire::{FixedText, Secret};
+use usnet_vpp::{Answers, Api, Batch, ReplyError};
+
+/// The name of a memif socket, as all releases take it.
+pub(super) type SocketName = FixedText<108>;
+/// The path of a vhost-user socket.
+pub(super) type VhostUserPath = FixedText<256>;
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    CreateDomain { id: u32, tag: Tag, learns: bool, mac_age_minutes: u8 },
+    DeleteDomain { id: u32 },
+    SetDomainFlags { id: u32, flags: BdFlags, is_set: bool },
+    SetMacAge { id: u32, minutes: u8 },
+    AddSocket { id: u32, name: SocketName },
+    ForgetSocket { id: u32 },
+    CreateMemif { socket_id: u32, ring_size: RingSize, secret: Option<Secret> },
+    DeleteMemif { index: u32 },
+    CreateVhostUser { path: VhostUserPath, is_server: bool, tag: Tag },
+    DeleteVhostUser { index: u32 },
+    Mark { index: u32, tag: Tag },
+    SetMtu { index: u32, mtu: Mtu },
+    SetVlan { index: u32, vlan: Option<VlanTag> },
+    SwitchOn { index: u32 },
+    JoinDomain { index: u32, id: u32 },
+    LeaveDomain { index: u32, id: u32 },
+}
+
+/// What became of a change: the index of the interface that it made, or 0.
+pub(super) type Outcome = Result<u32, ReplyError>;
+
+/// Finds an outcome in the answers.
+type Find = Box<dyn Fn(&Answers) -> Outcome + Send>;
+
+/// Does changes in this order, in one go, and gives an outcome for each.
+pub(super) async fn send<'a>(
+    api: &mut impl Api,
+    changes: impl IntoIterator<Item = &'a Change>,
+) -> Result<Vec<Outcome>, EngineError> {
+    let mut batch = Batch::new();
+    let outcomes: Vec<Find> = changes.into_iter().map(|change| change.add_to(&mut batch, api)).collect();
+    if batch.is_empty() {
+        return Ok(Vec::new());
+    }
+    let answers = api.send(&batch).await?;
+    Ok(outcomes.iter().map(|find| find(&answers)).collect())
+}
+
+impl Change {
+    /// Whether the outcome is the index of a new interface.
+    pub(super) fn makes_interface(&self) -> bool {
+        matches!(self, Self::CreateMemif { .. } | Self::CreateVhostUser { .. })
+    }
+
+    fn add_to(&self, batch: &mut Batch, api: &impl Api) -> Find {
+        match self {
+            Self::CreateDomain { id, tag, learns, mac_age_minutes } => {
+                let request = requests::bridge_domain(*id, tag, *learns, *mac_age_minutes);
+                requests::add_bridge_domain(batch, api, request)
+            }
+            Self::DeleteDomain { id } => {
+                let request = BridgeDomainAddDelV2 { bd_id: *id, is_add: false, ..BridgeDomainAddDelV2::default() };
+                requests::add_bridge_domain(batch, api, request)
+            }
+            Self::SetDomainFlags { id, flags, is_set } => {
+                requests::add(batch, BridgeFlags { bd_id: *id, is_set: *is_set, flags: *flags })
+            }
+            Self::SetMacAge { id, minutes } => {
+                requests::add(batch, BridgeDomainSetMacAge { bd_id: *id, mac_age: *minutes })
+            }
+            Self::AddSocket { id, name } => requests::add_socket(batch, api, *id, Some(name)),
+            Self::ForgetSocket { id } => requests::add_socket(batch, api, *id, None),
+            Self::CreateMemif { socket_id, ring_size, secret } => {
+                requests::add_memif(batch, api, *socket_id, *ring_size, secret.as_ref())
+            }
+            Self::DeleteMemif { index } => requests::add(batch, MemifDelete { sw_if_index: *index }),
+            Self::CreateVhostUser { path, is_server, tag } => {
+                let (sock_filename, tag) = (path.clone(), tag.clone());
+                let request = CreateVhostUserIfV2 { is_server: *is_server, sock_filename, tag, ..Default::default() };
+                requests::add_with(batch, request, |reply| reply.sw_if_index)
+            }
+            Self::DeleteVhostUser { index } => requests::add(batch, DeleteVhostUserIf { sw_if_index: *index }),
+            Self::Mark { index, tag } => {
+                requests::add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })
+            }
+            Self::SetMtu { index, mtu } => {
+                // The only MTU that both kinds of port take. It does not limit bridged frames, only those that VPP routes.
+                let mtu = [mtu.get().into(), 0, 0, 0];
+                requests::add(batch, SwInterfaceSetMtu { sw_if_index: *index, mtu })
+            }
+            Self::SetVlan { index, vlan } => requests::add(batch, requests::vlan_tag_rewrite(*index, *vlan)),
+            Self::SwitchOn { index } => {
+                requests::add(batch, SwInterfaceSetFlags { sw_if_index: *index, flags: IfStatusFlags::ADMIN_UP })
+            }
+            Self::JoinDomain { index, id } => requests::add(batch, requests::membership(*index, *id, true)),
+            Self::LeaveDomain { index, id } => requests::add(batch, requests::membership(*index, *id, false)),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The requests themselves, in the newest form that this VPP knows.
+
+use super::{Find, SocketName};
+use crate::vpp::marks::Tag;
+use usnet_crds::{RingSize, VlanTag};
+use usnet_vpp::messages::{
+    BridgeDomainAddDel, BridgeDomainAddDelV2, L2InterfaceVlanTagRewrite, L2PortType, MemifCreate, MemifCreateV2,
+    MemifMode, MemifRole, MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2, SwInterfaceSetL2Bridge, VtrOp,
+};
+use usnet_vpp::wire::{Secret, Text};
+use usnet_vpp::{Api, Batch, Request};
+
+/// A request that makes no interface.
+pub(super) fn add<R: Request + 'static>(batch: &mut Batch, request: R) -> Find {
+    add_with(batch, request, |_| 0)
+}
+
+pub(super) fn add_with<R: Request + 'static>(batch: &mut Batch, request: R, made: fn(&R::Reply) -> u32) -> Find {
+    let ticket = batch.request(request);
+    Box::new(move |answers| answers.reply(ticket).map(|reply| made(&reply)))
+}
+
+/// A bridge domain that forwards and floods and leaves ARP alone.
+pub(super) fn bridge_domain(id: u32, tag: &Tag, learns: bool, mac_age_minutes: u8) -> BridgeDomainAddDelV2 {
+    BridgeDomainAddDelV2 {
+        bd_id: id,
+        flood: true,
+        uu_flood: true,
+        forward: true,
+        learn: learns,
+        mac_age: mac_age_minutes,
+        bd_tag: tag.clone(),
+        is_add: true,
+        ..BridgeDomainAddDelV2::default()
+    }
+}
+
+pub(super) fn add_bridge_domain(batch: &mut Batch, api: &impl Api, newest: BridgeDomainAddDelV2) -> Find {
+    if api.supports::<BridgeDomainAddDelV2>() {
+        return add(batch, newest);
+    }
+    let BridgeDomainAddDelV2 { bd_id, flood, uu_flood, forward, learn, arp_term, arp_ufwd, mac_age, bd_tag, is_add } =
+        newest;
+    add(
+        batch,
+        BridgeDomainAddDel { bd_id, flood, uu_flood, forward, learn, arp_term, arp_ufwd, mac_age, bd_tag, is_add },
+    )
+}
+
+/// Gives a socket an id, or takes the id back when there is no name: VPP does not look at the name then.
+pub(super) fn add_socket(batch: &mut Batch, api: &impl Api, socket_id: u32, name: Option<&SocketName>) -> Find {
+    let (is_add, name) = (name.is_some(), name.cloned().unwrap_or_default());
+    if api.supports::<MemifSocketFilenameAddDelV2>() {
+        let socket_filename = Text::from(name.as_str());
+        return add(batch, MemifSocketFilenameAddDelV2 { is_add, socket_id, socket_filename });
+    }
+    add(batch, MemifSocketFilenameAddDel { is_add, socket_id, socket_filename: name })
+}
+
+/// The memif of a socket, which has no other one. The pod's program decides how many queues there are.
+pub(super) fn add_memif(
+    batch: &mut Batch,
+    api: &impl Api,
+    socket_id: u32,
+    ring_size: RingSize,
+    secret: Option<&Secret>,
+) -> Find {
+    let newest = MemifCreateV2 {
+        role: MemifRole::Master,
+        mode: MemifMode::Ethernet,
+        socket_id,
+        ring_size: ring_size.get().into(),
+        secret: secret.cloned().unwrap_or_default(),
+        ..MemifCreateV2::default()
+    };
+    if api.supports::<MemifCreateV2>() {
+        return add_with(batch, newest, |reply| reply.sw_if_index);
+    }
+    let MemifCreateV2 { role, mode, ring_size, secret, .. } = newest;
+    let request = MemifCreate { role, mode, socket_id, ring_size, secret, ..MemifCreate::default() };
+    add_with(batch, request, |reply| reply.sw_if_index)
+}
+
+/// What comes from the pod gets the tag of its VLAN, and what goes to the pod loses it.
+pub(super) fn vlan_tag_rewrite(index: u32, vlan: Option<VlanTag>) -> L2InterfaceVlanTagRewrite {
+    let rewrite = L2InterfaceVlanTagRewrite { sw_if_index: index, ..L2InterfaceVlanTagRewrite::default() };
+    match vlan {
+        Some(tag) => {
+            L2InterfaceVlanTagRewrite { vtr_op: VtrOp::Push1, push_dot1q: 1, tag1: tag.get().into(), ..rewrite }
+        }
+        None => rewrite,
+    }
+}
+
+pub(super) fn membership(index: u32, domain: u32, enable: bool) -> SwInterfaceSetL2Bridge {
+    SwInterfaceSetL2Bridge { rx_sw_if_index: index, bd_id: domain, port_type: L2PortType::Normal, shg: 0, enable }
+}

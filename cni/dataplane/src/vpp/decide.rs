@@ -1,0 +1,79 @@
+//! From an operation and what VPP shows to what has to be changed. Pure.
+
+mod bridges;
+mod names;
+mod ports;
+
+use super::change::{Change, SocketName, VhostUserPath};
+use super::marks::Tag;
+use super::shown::Shown;
+use crate::engine::OpError;
+use crate::memif::MemifSocketIds;
+use crate::plan::Op;
+use crate::port::PortSettings;
+pub(super) use names::Claims;
+use usnet_crds::{NetworkName, RingSize};
+use usnet_vpp::wire::Secret;
+
+/// What an operation comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Decision<'a> {
+    /// It is so already.
+    Nothing,
+    /// It must not be done.
+    Refuse(OpError),
+    /// This has to be changed, in this order.
+    Change(Vec<Change>),
+    /// A port has to be made, or finished.
+    Make(NewPort<'a>),
+}
+
+/// A port to make or to finish.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NewPort<'a> {
+    /// The network that the bridge domain must be marked with.
+    pub(super) network: &'a NetworkName,
+    pub(super) domain: u32,
+    pub(super) tag: Tag,
+    pub(super) settings: PortSettings,
+    pub(super) origin: Origin,
+}
+
+/// Where the interface of a port comes from.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It is there.
+    Found { index: u32 },
+    /// A memif on a socket that gets this id. What VPP knows of the socket under other ids is of no use to anybody.
+    Memif { socket_id: u32, name: SocketName, unused: Vec<u32>, ring_size: RingSize, secret: Option<Secret> },
+    /// A vhost-user interface, which VPP marks as it makes it.
+    VhostUser { path: VhostUserPath, is_server: bool },
+}
+
+/// What a decision depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Situation<'a> {
+    pub(super) shown: &'a Shown,
+    /// The memif socket ids that are ours.
+    pub(super) ours: MemifSocketIds,
+}
+
+/// What an operation comes to, in view of the earlier ones of the same list.
+pub(super) fn decide<'a>(operation: &'a Op, situation: Situation<'_>, claims: &mut Claims<'a>) -> Decision<'a> {
+    let decision = match operation {
+        Op::RemovePort { port, mark, connection, .. } => {
+            ports::remove(situation, port, &mark.attachment, connection.as_ref())
+        }
+        Op::RemoveBridge { bridge, network } => bridges::remove(situation.shown, bridge, network),
+        Op::CreateBridge { network, bridge } => bridges::create(situation.shown, bridge, network),
+        Op::UpdateBridge { network, bridge } => bridges::update(situation.shown, bridge, network),
+        Op::CreatePort { network, attachment, port } => ports::create(situation, claims, (network, attachment, port)),
+        Op::UpdatePort { port, mark, settings } => ports::update(situation.shown, port, &mark.attachment, *settings),
+    };
+    decision.unwrap_or_else(Decision::Refuse)
+}
+
+/// Nothing, or what has to be changed.
+fn changes<'a>(changes: Vec<Change>) -> Decision<'a> {
+    if changes.is_empty() { Decision::Nothing } else { Decision::Change(changes) }
+}

@@ -1,0 +1,84 @@
+//! Bridge domains.
+
+use super::{Decision, changes};
+use crate::engine::OpError;
+use crate::plan::bridge_is_as_wanted;
+use crate::vpp::change::Change;
+use crate::vpp::marks;
+use crate::vpp::observe::{SECONDS_PER_MINUTE, observe_domain};
+use crate::vpp::shown::{Domain, Shown};
+use usnet_crds::{Bridge, BridgeDomainId, MacLearning, NetworkName};
+use usnet_vpp::messages::BdFlags;
+
+pub(super) fn remove<'a>(shown: &Shown, bridge: &str, network: &NetworkName) -> Result<Decision<'a>, OpError> {
+    let domain = bridge.parse().ok().and_then(|id: u32| Some((id, shown.domains.get(&id)?)));
+    match domain {
+        None => Ok(Decision::Nothing),
+        Some((_, domain)) if domain.mark.as_ref() != Some(network) => Err(foreign(bridge)),
+        Some((_, domain)) if !domain.members.is_empty() => Err(OpError::BridgeInUse { bridge: bridge.to_owned() }),
+        Some((id, _)) => Ok(Decision::Change(vec![Change::DeleteDomain { id }])),
+    }
+}
+
+pub(super) fn create<'a>(shown: &Shown, bridge: &Bridge, network: &NetworkName) -> Result<Decision<'a>, OpError> {
+    let id = domain_id(bridge)?;
+    let create = Change::CreateDomain {
+        id,
+        tag: marks::network_tag(network)?,
+        learns: bridge.mac_learning == MacLearning::Enabled,
+        mac_age_minutes: mac_age_minutes(bridge),
+    };
+    match shown.domains.get(&id) {
+        None => Ok(Decision::Change(vec![create])),
+        Some(domain) if domain.mark.as_ref() == Some(network) => Ok(settle(id, domain, bridge)),
+        // VPP cannot give it our mark later. Its ports are ours, and whoever makes ports puts them back.
+        Some(domain) if shown.is_stray(domain) => {
+            let leave = domain.members.iter().map(|index| Change::LeaveDomain { index: *index, id });
+            Ok(Decision::Change(leave.chain([Change::DeleteDomain { id }, create]).collect()))
+        }
+        Some(_) => Err(foreign(bridge.name.as_str())),
+    }
+}
+
+pub(super) fn update<'a>(shown: &Shown, bridge: &Bridge, network: &NetworkName) -> Result<Decision<'a>, OpError> {
+    let id = domain_id(bridge)?;
+    match shown.domains.get(&id) {
+        None => Err(OpError::BridgeMissing { bridge: bridge.name.to_string() }),
+        Some(domain) if domain.mark.as_ref() == Some(network) => Ok(settle(id, domain, bridge)),
+        Some(_) => Err(foreign(bridge.name.as_str())),
+    }
+}
+
+/// A bridge domain of the network: its settings may differ.
+fn settle<'a>(id: u32, domain: &Domain, bridge: &Bridge) -> Decision<'a> {
+    if bridge_is_as_wanted(&observe_domain(domain), bridge) {
+        return Decision::Nothing;
+    }
+    let forwards = BdFlags::FWD | BdFlags::FLOOD | BdFlags::UU_FLOOD;
+    let answers_arp = BdFlags::ARP_TERM | BdFlags::ARP_UFWD;
+    let (set, cleared) = match bridge.mac_learning {
+        MacLearning::Enabled => (forwards | BdFlags::LEARN, answers_arp),
+        MacLearning::Disabled => (forwards, answers_arp | BdFlags::LEARN),
+    };
+    changes(vec![
+        Change::SetDomainFlags { id, flags: set, is_set: true },
+        Change::SetDomainFlags { id, flags: cleared, is_set: false },
+        Change::SetMacAge { id, minutes: mac_age_minutes(bridge) },
+    ])
+}
+
+/// VPP's bridge domains have numbers; a bridge of another name is none of VPP's.
+fn domain_id(bridge: &Bridge) -> Result<u32, OpError> {
+    let id = BridgeDomainId::try_from(&bridge.name);
+    id.map(BridgeDomainId::get)
+        .map_err(|error| OpError::Refused { what: format!("bridge {}", bridge.name), reason: error.to_string() })
+}
+
+/// What VPP takes: whole minutes.
+fn mac_age_minutes(bridge: &Bridge) -> u8 {
+    u8::try_from(i64::from(bridge.mac_age_seconds) / SECONDS_PER_MINUTE).unwrap_or(u8::MAX)
+}
+
+fn foreign(bridge: &str) -> OpError {
+    OpError::Foreign { what: format!("bridge domain {bridge}") }
+}

@@ -1,0 +1,48 @@
+//! What the operations of one list take, so that no other one of it gets it.
+
+use crate::engine::OpError;
+use crate::memif::MemifSocketIds;
+use crate::port::PortName;
+use crate::vpp::shown::Shown;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use usnet_crds::names::fnv1a;
+
+/// Names, sockets and socket ids that are given away.
+#[derive(Debug, Default)]
+pub(in crate::vpp) struct Claims<'a> {
+    ports: BTreeMap<&'a PortName, String>,
+    sockets: BTreeSet<String>,
+    socket_ids: BTreeSet<u32>,
+}
+
+impl<'a> Claims<'a> {
+    /// Takes a port's name for an attachment.
+    pub(super) fn name(&mut self, port: &'a PortName, attachment: &str) -> Result<(), OpError> {
+        let owner = self.ports.entry(port).or_insert_with(|| attachment.to_owned());
+        if owner == attachment {
+            return Ok(());
+        }
+        Err(OpError::PortDiffers { port: port.clone(), found: format!("it belongs to {owner}") })
+    }
+
+    /// Takes a socket.
+    pub(super) fn socket(&mut self, socket: &str) -> Result<(), OpError> {
+        if self.sockets.insert(socket.to_owned()) {
+            return Ok(());
+        }
+        Err(OpError::SocketInUse { socket: Path::new(socket).to_owned() })
+    }
+
+    /// Takes an id for a memif socket. It is the same for the same socket as long as nobody else has it, so that two who make the same port at the same
+    /// moment make it once.
+    pub(super) fn socket_id(&mut self, socket: &str, shown: &Shown, ours: MemifSocketIds) -> Result<u32, OpError> {
+        let unused: BTreeSet<u32> = shown.unused_ids(socket, ours).collect();
+        let is_free =
+            |id: &u32| !self.socket_ids.contains(id) && (unused.contains(id) || !shown.sockets.contains_key(id));
+        let id = ours.starting_at(fnv1a(socket.as_bytes())).find(is_free);
+        let id = id.ok_or_else(|| OpError::NoSocketId { count: ours.count() })?;
+        self.socket_ids.insert(id);
+        Ok(id)
+    }
+}

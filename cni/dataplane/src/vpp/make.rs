@@ -1,0 +1,183 @@
+//! Making ports: sockets, then interfaces, then everything that interfaces need, and a look at what came of it. What fails is undone.
+
+use super::apply::Failures;
+use super::change::{self, Change};
+use super::decide::{NewPort, Origin};
+use super::failure::{Failure, failure};
+use super::shown::read_domains;
+use crate::engine::{EngineError, OpError};
+use crate::plan::Op;
+use std::collections::BTreeSet;
+use usnet_vpp::messages::{CreateVhostUserIfV2, MemifCreate, MemifCreateV2, MemifDump, SwInterfaceVhostUserDump};
+use usnet_vpp::{Api, Message, Remedy};
+
+/// A port under way.
+#[derive(Debug)]
+struct Making<'a> {
+    place: usize,
+    operation: &'a Op,
+    port: NewPort<'a>,
+    /// Whether its socket has its id.
+    has_socket_id: bool,
+    /// Its interface, once there is one.
+    index: Option<u32>,
+    /// Whether the bridge domain that it was put into turned out to have no mark.
+    is_astray: bool,
+    failure: Option<Failure>,
+}
+
+/// Makes or finishes ports, and says which failed.
+pub(super) async fn make_ports(
+    api: &mut impl Api,
+    part: &[Op],
+    ports: Vec<(usize, NewPort<'_>)>,
+) -> Result<Failures, EngineError> {
+    let begin = |(place, port)| Some(Making::new(place, part.get(place)?, port));
+    let mut list: Vec<_> = ports.into_iter().filter_map(begin).collect();
+    for making in &mut list {
+        making.failure = missing_message(api, &making.port.origin).map(|reason| making.refusal(reason));
+    }
+    stage(api, &mut list, Making::socket_changes).await?;
+    stage(api, &mut list, Making::interface_changes).await?;
+    stage(api, &mut list, Making::settling_changes).await?;
+    verify(api, &mut list).await?;
+    undo(api, &list).await?;
+    Ok(list.into_iter().filter_map(|making| Some((making.place, making.failure?))).collect())
+}
+
+/// One batch for all that have not failed.
+async fn stage<'a>(
+    api: &mut impl Api,
+    list: &mut [Making<'a>],
+    changes: fn(&Making<'a>) -> Vec<Change>,
+) -> Result<(), EngineError> {
+    let of = |making: &Making<'a>| if making.failure.is_none() { changes(making) } else { Vec::new() };
+    let planned: Vec<_> = list.iter().map(of).collect();
+    let mut outcomes = change::send(api, planned.iter().flatten()).await?.into_iter();
+    for (making, changes) in list.iter_mut().zip(&planned) {
+        for (change, outcome) in changes.iter().zip(outcomes.by_ref()) {
+            match outcome {
+                Ok(index) if change.makes_interface() => making.index = Some(index),
+                Ok(_) => making.has_socket_id |= matches!(change, Change::AddSocket { .. }),
+                Err(error) => making.failure = making.failure.take().or(failure(making.operation, change, error)),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads the bridge domains again: VPP makes one that is not there, and somebody else may have taken the interface away.
+async fn verify(api: &mut impl Api, list: &mut [Making<'_>]) -> Result<(), EngineError> {
+    let done = |making: &&mut Making<'_>| making.failure.is_none();
+    let domains: BTreeSet<u32> = list.iter_mut().filter(done).map(|making| making.port.domain).collect();
+    if domains.is_empty() {
+        return Ok(());
+    }
+    let domains = read_domains(api, &domains).await?;
+    for making in list.iter_mut().filter(done) {
+        let domain = domains.get(&making.port.domain);
+        if domain.is_none_or(|domain| domain.mark.as_ref() != Some(making.port.network)) {
+            making.is_astray = domain.is_some_and(|domain| !domain.is_tagged);
+            making.failure = Some(OpError::BridgeMissing { bridge: making.port.domain.to_string() }.into());
+        } else if !domain.is_some_and(|domain| making.index.is_some_and(|index| domain.members.contains(&index))) {
+            let reason = "somebody else took its interface away".to_owned();
+            making.failure = Some(Failure { is_conflict: true, ..making.refusal(reason) });
+        }
+    }
+    Ok(())
+}
+
+/// Takes away what was made for ports that failed. What VPP refuses here is gone already, or in use by somebody else.
+async fn undo(api: &mut impl Api, list: &[Making<'_>]) -> Result<(), EngineError> {
+    let failed = list.iter().filter(|making| making.failure.is_some());
+    let changes: Vec<_> = failed.flat_map(Making::undoing_changes).collect();
+    change::send(api, &changes).await.map(drop)
+}
+
+impl<'a> Making<'a> {
+    fn new(place: usize, operation: &'a Op, port: NewPort<'a>) -> Self {
+        let index = match port.origin {
+            Origin::Found { index } => Some(index),
+            Origin::Memif { .. } | Origin::VhostUser { .. } => None,
+        };
+        Self { place, operation, port, has_socket_id: false, index, is_astray: false, failure: None }
+    }
+
+    fn refusal(&self, reason: String) -> Failure {
+        OpError::Refused { what: self.operation.subject(), reason }.into()
+    }
+
+    fn socket_changes(&self) -> Vec<Change> {
+        match &self.port.origin {
+            Origin::Memif { socket_id, name, unused, .. } => {
+                let forget = unused.iter().map(|id| Change::ForgetSocket { id: *id });
+                forget.chain([Change::AddSocket { id: *socket_id, name: name.clone() }]).collect()
+            }
+            Origin::Found { .. } | Origin::VhostUser { .. } => Vec::new(),
+        }
+    }
+
+    fn interface_changes(&self) -> Vec<Change> {
+        match &self.port.origin {
+            Origin::Found { .. } => Vec::new(),
+            Origin::Memif { socket_id, ring_size, secret, .. } => {
+                vec![Change::CreateMemif { socket_id: *socket_id, ring_size: *ring_size, secret: secret.clone() }]
+            }
+            Origin::VhostUser { path, is_server } => {
+                let (path, tag) = (path.clone(), self.port.tag.clone());
+                vec![Change::CreateVhostUser { path, is_server: *is_server, tag }]
+            }
+        }
+    }
+
+    /// The mark first, so that whoever finds the port knows whose it is; switched on last, when it is whole.
+    fn settling_changes(&self) -> Vec<Change> {
+        let Some(index) = self.index else { return Vec::new() };
+        let NewPort { domain, tag, settings, origin, .. } = &self.port;
+        let mark = (!matches!(origin, Origin::VhostUser { .. })).then(|| Change::Mark { index, tag: tag.clone() });
+        let rest = [
+            Change::SetMtu { index, mtu: settings.mtu },
+            Change::JoinDomain { index, id: *domain },
+            // Also when there is none: a new interface inherits the rewrite of one that had its index and was in no bridge domain.
+            Change::SetVlan { index, vlan: settings.vlan },
+            Change::SwitchOn { index },
+        ];
+        mark.into_iter().chain(rest).collect()
+    }
+
+    fn undoing_changes(&self) -> Vec<Change> {
+        let stray = self.is_astray.then_some(Change::DeleteDomain { id: self.port.domain });
+        let delete = self.index.and_then(|index| match &self.port.origin {
+            Origin::Found { .. } => None,
+            Origin::Memif { .. } => Some(Change::DeleteMemif { index }),
+            Origin::VhostUser { .. } => Some(Change::DeleteVhostUser { index }),
+        });
+        let forget = match &self.port.origin {
+            Origin::Memif { socket_id, .. } if self.has_socket_id => Some(Change::ForgetSocket { id: *socket_id }),
+            _ => None,
+        };
+        [delete, forget, stray].into_iter().flatten().collect()
+    }
+}
+
+/// Why a port of this kind cannot be made by this VPP at all.
+fn missing_message(api: &impl Api, origin: &Origin) -> Option<String> {
+    match origin {
+        Origin::Memif { .. } if !api.supports::<MemifCreateV2>() && !api.supports::<MemifCreate>() => {
+            Some(missing::<MemifCreateV2>(api.supports::<MemifDump>()))
+        }
+        Origin::VhostUser { .. } if !api.supports::<CreateVhostUserIfV2>() => {
+            Some(missing::<CreateVhostUserIfV2>(api.supports::<SwInterfaceVhostUserDump>()))
+        }
+        _ => None,
+    }
+}
+
+/// An older message of the same plugin tells a VPP that is too old from one without the plugin.
+fn missing<M: Message>(has_plugin: bool) -> String {
+    let remedy = match M::PLUGIN {
+        Some(plugin) if !has_plugin => Remedy::LoadPlugin(plugin),
+        _ => Remedy::UseRelease,
+    };
+    format!("it does not know the message {}; {remedy}", M::NAME)
+}

@@ -1,0 +1,152 @@
+//! What VPP shows, all of one moment: bridge domains, interfaces and memif sockets.
+
+mod read;
+
+use crate::memif::{MemifSocket, MemifSocketIds};
+use crate::observed::Tagging;
+use crate::port::{Connection, PortName, SocketPath};
+pub(super) use read::read_domains;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use usnet_crds::{NetworkName, SocketRole};
+
+/// What VPP shows. Interfaces are known by their index here and nowhere else, because VPP gives an index away again at once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shown {
+    pub(super) domains: BTreeMap<u32, Domain>,
+    pub(super) interfaces: BTreeMap<u32, Interface>,
+    /// The names of memif sockets by their ids.
+    pub(super) sockets: BTreeMap<u32, String>,
+    /// The marked interfaces, by the names that their marks give them. Each should be one.
+    marked: BTreeMap<PortName, Vec<u32>>,
+    /// The interface that serves a socket, by the socket's name.
+    serving: BTreeMap<String, u32>,
+    /// The ids of memif sockets that no interface uses, by the socket's name.
+    unused: BTreeMap<String, Vec<u32>>,
+}
+
+/// A bridge domain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Domain {
+    pub(super) mark: Option<NetworkName>,
+    pub(super) is_tagged: bool,
+    pub(super) learns: bool,
+    /// Whether it forwards and floods and leaves ARP alone, as those do that we make.
+    pub(super) is_our_kind: bool,
+    pub(super) mac_age_minutes: u8,
+    pub(super) members: BTreeSet<u32>,
+}
+
+/// An interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Interface {
+    /// VPP's name of it.
+    pub(super) name: String,
+    /// The attachment that it is marked with.
+    pub(super) mark: Option<String>,
+    pub(super) is_tagged: bool,
+    pub(super) kind: Kind,
+    /// The bridge domain that it is in.
+    pub(super) domain: Option<u32>,
+    pub(super) mtu: u32,
+    pub(super) tagging: Tagging,
+    pub(super) is_enabled: bool,
+    pub(super) has_peer: bool,
+}
+
+/// What an interface is, as far as we make such.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    Memif { socket_id: u32, socket: String, is_server: bool },
+    VhostUser { socket: String, is_server: bool },
+    Other,
+}
+
+impl Kind {
+    /// The name of its socket.
+    pub(super) fn socket(&self) -> Option<&str> {
+        match self {
+            Self::Memif { socket, .. } | Self::VhostUser { socket, .. } => Some(socket),
+            Self::Other => None,
+        }
+    }
+
+    /// The id of its memif socket.
+    pub(super) fn socket_id(&self) -> Option<u32> {
+        match self {
+            Self::Memif { socket_id, .. } => Some(*socket_id),
+            Self::VhostUser { .. } | Self::Other => None,
+        }
+    }
+}
+
+impl Interface {
+    /// How it meets its pod; none when it is nothing that we make.
+    pub(super) fn connection(&self) -> Option<Connection> {
+        match &self.kind {
+            Kind::Memif { socket, is_server: true, .. } => {
+                Some(Connection::Memif { socket: MemifSocket::parse(socket)? })
+            }
+            Kind::VhostUser { socket, is_server } => {
+                let engine_role = if *is_server { SocketRole::Server } else { SocketRole::Client };
+                Some(Connection::VhostUser { socket: SocketPath::try_from(PathBuf::from(socket)).ok()?, engine_role })
+            }
+            Kind::Memif { is_server: false, .. } | Kind::Other => None,
+        }
+    }
+
+    /// Whether it is one that we began to make and did not get to mark: a memif without a tag on a socket id of ours.
+    pub(super) fn is_begun(&self, ours: MemifSocketIds) -> bool {
+        !self.is_tagged && matches!(self.kind, Kind::Memif { socket_id, .. } if ours.contains(socket_id))
+    }
+}
+
+impl Shown {
+    fn new(
+        domains: BTreeMap<u32, Domain>,
+        interfaces: BTreeMap<u32, Interface>,
+        sockets: BTreeMap<u32, String>,
+    ) -> Self {
+        let (mut marked, mut serving, mut unused) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut used = BTreeSet::new();
+        for (index, interface) in &interfaces {
+            if let Some(mark) = &interface.mark {
+                marked.entry(PortName::of_mark(mark)).or_insert_with(Vec::new).push(*index);
+            }
+            if let Some(socket) = interface.kind.socket() {
+                serving.entry(socket.to_owned()).or_insert(*index);
+            }
+            used.extend(interface.kind.socket_id());
+        }
+        for (id, name) in sockets.iter().filter(|(id, _)| !used.contains(*id)) {
+            unused.entry(name.clone()).or_insert_with(Vec::new).push(*id);
+        }
+        Self { domains, interfaces, sockets, marked, serving, unused }
+    }
+
+    /// The interfaces whose marks give them this name.
+    pub(super) fn marked(&self, name: &PortName) -> impl Iterator<Item = (u32, &Interface)> {
+        self.marked.get(name).into_iter().flatten().filter_map(|index| self.find(*index))
+    }
+
+    /// The interface that serves a socket, whoever's it is.
+    pub(super) fn serving(&self, socket: &str) -> Option<(u32, &Interface)> {
+        self.find(*self.serving.get(socket)?)
+    }
+
+    fn find(&self, index: u32) -> Option<(u32, &Interface)> {
+        Some((index, self.interfaces.get(&index)?))
+    }
+
+    /// The ids of ours under which VPP knows a memif socket that no interface uses. VPP may count one of them wrong: it has to be deleted before it is used.
+    pub(super) fn unused_ids(&self, socket: &str, ours: MemifSocketIds) -> impl Iterator<Item = u32> {
+        self.unused.get(socket).into_iter().flatten().copied().filter(move |id| ours.contains(*id))
+    }
+
+    /// Whether VPP made a bridge domain by itself, as it does without a word when an interface is put into one that is not there, and only our ports are
+    /// in it.
+    pub(super) fn is_stray(&self, domain: &Domain) -> bool {
+        let is_ours = |index| self.interfaces.get(index).is_some_and(|interface| interface.mark.is_some());
+        !domain.is_tagged && !domain.members.is_empty() && domain.members.iter().all(is_ours)
+    }
+}

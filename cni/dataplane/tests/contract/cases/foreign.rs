@@ -1,0 +1,61 @@
+//! What is not ours is neither changed nor taken away.
+
+use crate::switch::Switch;
+use crate::values::{
+    Values, achieve, apply, bridge, bridge_missing, changed, create_bridge, is_foreign, observe, remove_bridge,
+    update_bridge,
+};
+use usnet_dataplane::desired::Desired;
+use usnet_dataplane::engine::OpError;
+use usnet_dataplane::plan::{Obstacle, obstacles, plan};
+
+pub(crate) fn a_foreign_bridge_of_the_same_name_is_left_alone(switch: &mut impl Switch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    switch.add_foreign_bridge(bridge(&blue));
+    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    let shown = observe(&mut engine);
+    assert_eq!(plan(&wanted, &shown), []);
+    let obstacle = Obstacle::BridgeExists { bridge: blue.bridge.name.clone() };
+    assert_eq!(obstacles(&wanted, &shown).into_values().collect::<Vec<_>>(), [obstacle]);
+
+    let before = switch.dump();
+    for operation in [create_bridge(&blue), update_bridge(&blue), remove_bridge(&blue)] {
+        let results = apply(&mut engine, std::slice::from_ref(&operation));
+        assert!(is_foreign(&results[0], &blue), "{operation}: {results:?}");
+    }
+    assert_eq!(apply(&mut engine, &[switch.create_port("c1", &blue)]), [bridge_missing(&blue)]);
+    assert_eq!(switch.dump(), before);
+}
+
+pub(crate) fn a_foreign_port_survives_in_our_bridge(switch: &mut impl Switch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+    let foreign = switch.add_foreign_port(bridge(&blue));
+    achieve(&mut engine, &switch.desired(&[changed(&blue, 1600, 7)], &["c2"]));
+    assert!(achieve(&mut engine, &Desired::default()).len() == 1, "only our own port goes");
+
+    let before = switch.dump();
+    let in_use = OpError::BridgeInUse { bridge: bridge(&blue).to_owned() };
+    assert_eq!(apply(&mut engine, &[remove_bridge(&blue)]), [Err(in_use)]);
+    assert_eq!(switch.dump(), before);
+    let ports = &observe(&mut engine).bridges[bridge(&blue)].ports;
+    assert_eq!(ports.keys().collect::<Vec<_>>(), [&foreign]);
+
+    switch.remove_port(bridge(&blue), &foreign);
+    assert_eq!(achieve(&mut engine, &Desired::default()), [remove_bridge(&blue)]);
+}
+
+pub(crate) fn a_bridge_without_our_mark_is_no_longer_ours(switch: &mut impl Switch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+    switch.remove_mark(bridge(&blue), &blue.name);
+    assert_eq!(plan(&Desired::default(), &observe(&mut engine)), []);
+    let before = switch.dump();
+    let results = apply(&mut engine, &[remove_bridge(&blue)]);
+    assert!(is_foreign(&results[0], &blue), "{results:?}");
+    assert_eq!(apply(&mut engine, &[switch.create_port("c1", &blue)]), [bridge_missing(&blue)]);
+    assert_eq!(switch.dump(), before);
+}

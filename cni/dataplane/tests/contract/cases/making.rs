@@ -1,0 +1,129 @@
+//! What is asked for is made, and goes when it is not asked for any more.
+
+use crate::switch::Switch;
+use crate::values::{
+    Values, achieve, apply, attachment, bridge, bridge_missing, changed, observe, port_name, remove_bridge,
+    update_bridge,
+};
+use usnet_crds::{MacAge, MacLearning};
+use usnet_dataplane::desired::Desired;
+use usnet_dataplane::engine::OpError;
+use usnet_dataplane::observed::{ElementState, Peer, Tagging};
+use usnet_dataplane::plan::{Op, plan};
+use usnet_dataplane::port::PortMark;
+
+pub(crate) fn what_is_asked_for_is_made_and_taken_away(switch: &mut impl Switch) {
+    let mut engine = switch.engine();
+    let (blue, red) = (switch.network("blue"), changed(&switch.network("red"), 9000, 7));
+    let wanted = switch.desired(&[red.clone(), blue.clone()], &["c1", "c2"]);
+    assert_eq!(achieve(&mut engine, &wanted).len(), 4);
+
+    let shown = observe(&mut engine);
+    let made = &shown.bridges[bridge(&red)];
+    assert_eq!((made.mark.as_ref(), made.mtu), (Some(&red.name), switch.bridge_mtu(&red)));
+    assert_eq!((made.is_our_kind, &made.state), (true, &ElementState::Running));
+    let port = &made.ports[&port_name("c1")];
+    assert_eq!((port.mtu, port.tagging, &port.state), (Some(9000), Tagging::Access(7), &ElementState::Running));
+    assert_eq!((port.is_enabled, port.peer), (true, Peer::Absent));
+    assert_eq!(port.connection.as_ref(), Some(&switch.connection("c1")));
+    assert_eq!((shown.bridges[bridge(&blue)].ports.len(), shown.loose.len()), (0, 0));
+    assert!(switch.forwards(bridge(&red), &port_name("c1")) && !switch.forwards(bridge(&blue), &port_name("c1")));
+
+    achieve(&mut engine, &switch.desired(std::slice::from_ref(&red), &["c2"]));
+    let shown = observe(&mut engine);
+    assert_eq!(shown.bridges.keys().collect::<Vec<_>>(), [bridge(&red)]);
+    assert_eq!(shown.bridges[bridge(&red)].ports.keys().collect::<Vec<_>>(), [&port_name("c2")]);
+    achieve(&mut engine, &Desired::default());
+    let shown = observe(&mut engine);
+    assert!(shown.bridges.is_empty() && shown.loose.is_empty(), "{shown:?}");
+}
+
+pub(crate) fn the_second_time_nothing_changes(switch: &mut impl Switch) {
+    let mut engine = switch.engine();
+    let blue = changed(&switch.network("blue"), 1600, 7);
+    let made = achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+    let mark = PortMark::new(&blue.name, &attachment("c1"));
+    let settings = switch.port("c1", &blue).settings;
+    let in_place = [update_bridge(&blue), Op::UpdatePort { port: port_name("c1"), mark, settings }];
+    let before = switch.dump();
+    assert_eq!(apply(&mut engine, &made), [Ok(()), Ok(())]);
+    assert_eq!(apply(&mut engine, &in_place[..1]), [Ok(())]);
+    assert_eq!(switch.dump(), before);
+
+    let removals = [switch.remove_port_op("c1", &blue), remove_bridge(&blue)];
+    assert_eq!(apply(&mut engine, &removals), [Ok(()), Ok(())]);
+    let before = switch.dump();
+    assert_eq!(apply(&mut engine, &removals), [Ok(()), Ok(())]);
+    assert_eq!(switch.dump(), before);
+    let missing = Err(OpError::PortMissing { port: port_name("c1") });
+    assert_eq!(apply(&mut engine, &in_place), [bridge_missing(&blue), missing]);
+    assert_eq!(switch.dump(), before);
+}
+
+pub(crate) fn settings_change_in_place(switch: &mut impl Switch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
+    let name = port_name("c1");
+    let identity = switch.port_identity(&name);
+    for network in [changed(&blue, 9000, 7), changed(&blue, 1600, 8), blue] {
+        achieve(&mut engine, &switch.desired(std::slice::from_ref(&network), &["c1", "c2"]));
+        let shown = &observe(&mut engine).bridges[bridge(&network)];
+        let tagging =
+            network.port.vlan.map_or(Tagging::Untagged, |usnet_crds::Vlan::Access { tag }| Tagging::Access(tag.into()));
+        assert_eq!(shown.mtu, switch.bridge_mtu(&network));
+        assert_eq!((shown.ports[&name].tagging, shown.ports[&name].mtu), (tagging, Some(network.bridge.mtu.into())));
+        assert_eq!(switch.port_identity(&name), identity);
+    }
+}
+
+pub(crate) fn learning_and_age_of_mac_addresses_change_in_place(switch: &mut impl Switch) {
+    let mut engine = switch.engine();
+    let mut blue = switch.network("blue");
+    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+    let identity = switch.port_identity(&port_name("c1"));
+    for (learning, age) in [(MacLearning::Disabled, 600), (MacLearning::Disabled, 60), (MacLearning::Enabled, 3600)] {
+        blue.bridge.mac_learning = learning;
+        blue.bridge.mac_age_seconds = MacAge::try_from(age).expect("an age");
+        let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+        assert_eq!(achieve(&mut engine, &wanted), [update_bridge(&blue)]);
+        let shown = &observe(&mut engine).bridges[bridge(&blue)];
+        assert_eq!((shown.mac_learning, shown.mac_age_seconds), (learning, Some(age)));
+        switch.change_mac_settings(bridge(&blue));
+        assert_eq!(achieve(&mut engine, &wanted), [update_bridge(&blue)], "others changed it");
+    }
+    assert_eq!(switch.port_identity(&port_name("c1")), identity);
+    // It has them from the first moment on as well.
+    blue.bridge.mac_learning = MacLearning::Disabled;
+    achieve(&mut engine, &Desired::default());
+    assert_eq!(achieve(&mut engine, &switch.desired(&[blue], &[])).len(), 1);
+}
+
+pub(crate) fn two_hundred_networks_in_one_go(switch: &mut impl Switch) {
+    let mut engine = switch.engine();
+    let networks: Vec<_> = (0..200).map(|number| switch.network(&format!("n{number}"))).collect();
+    assert_eq!(achieve(&mut engine, &switch.desired(&networks, &["c1", "c2"])).len(), 202);
+    let shown = observe(&mut engine);
+    assert!(shown.bridges.values().all(|bridge| bridge.state == ElementState::Running));
+    assert_eq!(achieve(&mut engine, &Desired::default()).len(), 202);
+}
+
+/// As the plugin does it: several pods at once, each with a connection of its own.
+pub(crate) fn several_attach_at_once<S: Switch + Sync>(switch: &mut S) {
+    let switch = &*switch;
+    let blue = switch.network("blue");
+    achieve(&mut switch.engine(), &switch.desired(std::slice::from_ref(&blue), &[]));
+    let containers = ["c1", "c2", "c3", "c4", "c5", "c6"];
+    std::thread::scope(|scope| {
+        for container in containers {
+            let blue = &blue;
+            scope.spawn(move || {
+                let create = [switch.create_port(container, blue)];
+                assert_eq!(apply(&mut switch.engine(), &create), [Ok(())], "{container}");
+            });
+        }
+    });
+    let shown = observe(&mut switch.engine());
+    assert_eq!(plan(&switch.desired(std::slice::from_ref(&blue), &containers), &shown), []);
+    assert_eq!(shown.bridges[bridge(&blue)].ports.len(), containers.len());
+}

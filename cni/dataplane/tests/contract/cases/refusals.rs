@@ -1,0 +1,66 @@
+//! What cannot be done is refused by itself.
+
+use crate::switch::Switch;
+use crate::values::{
+    Values, achieve, apply, attachment, bridge, bridge_missing, create_bridge, is_foreign, observe, port_name,
+};
+use usnet_dataplane::engine::OpError;
+use usnet_dataplane::plan::Op;
+
+pub(crate) fn a_failing_operation_does_not_hold_up_the_others(switch: &mut impl Switch) {
+    let mut engine = switch.engine();
+    let [blue, green, red] = ["blue", "green", "red"].map(|name| switch.network(name));
+    let nowhere = switch.network("nowhere");
+    switch.add_foreign_bridge(bridge(&green));
+    let operations = [
+        create_bridge(&blue),
+        create_bridge(&green),
+        create_bridge(&red),
+        switch.create_port("c1", &blue),
+        switch.create_port("c2", &green),
+        switch.create_port("c3", &nowhere),
+        switch.create_port("c4", &red),
+    ];
+    let results = apply(&mut engine, &operations);
+    assert!(is_foreign(&results[1], &green), "{results:?}");
+    assert_eq!((&results[4], &results[5]), (&bridge_missing(&green), &bridge_missing(&nowhere)));
+    for place in [0, 2, 3, 6] {
+        assert_eq!(results[place], Ok(()), "{}", operations[place]);
+    }
+    let shown = observe(&mut engine);
+    assert_eq!((shown.bridges[bridge(&blue)].ports.len(), shown.bridges[bridge(&red)].ports.len()), (1, 1));
+    assert!(shown.bridges[bridge(&green)].ports.is_empty() && !shown.bridges.contains_key(bridge(&nowhere)));
+    assert!(shown.loose.is_empty(), "{:?}", shown.loose);
+}
+
+pub(crate) fn one_socket_serves_one_port(switch: &mut impl Switch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+    let mut thief = switch.port("c2", &blue);
+    thief.connection = switch.connection("c1");
+    let before = switch.dump();
+    let create = [Op::CreatePort { network: blue.name, attachment: attachment("c2"), port: thief }];
+    let results = apply(&mut engine, &create);
+    assert!(matches!(&results[0], Err(OpError::SocketInUse { .. })), "{results:?}");
+    assert_eq!(switch.dump(), before);
+}
+
+/// Two attachments with one port name, which only the engine as a whole can find out.
+pub(crate) fn a_name_that_is_asked_for_twice_is_given_once(switch: &mut impl Switch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    let mut second = switch.port("c2", &blue);
+    second.name = port_name("c1");
+    let operations = [
+        create_bridge(&blue),
+        switch.create_port("c1", &blue),
+        switch.create_port("c3", &blue),
+        Op::CreatePort { network: blue.name.clone(), attachment: attachment("c2"), port: second },
+        switch.create_port("c4", &blue),
+    ];
+    let results = apply(&mut engine, &operations);
+    let failed: Vec<_> = results.iter().map(Result::is_err).collect();
+    assert_eq!(failed, [false, false, false, true, false], "{results:?}");
+    assert!(matches!(&results[3], Err(OpError::PortDiffers { found, .. }) if found.contains("c1.net1")), "{results:?}");
+}

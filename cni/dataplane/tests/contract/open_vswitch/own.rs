@@ -1,0 +1,142 @@
+//! What only Open vSwitch does, or suffers.
+
+use super::{client, row_of_port, start, vsctl};
+use crate::switch::Switch;
+use crate::values::{Values, achieve, apply, create_bridge, observe, port_name};
+use std::fs;
+use usnet_crds::SocketRole;
+use usnet_dataplane::engine::OpError;
+use usnet_dataplane::memif::MemifSocket;
+use usnet_dataplane::observed::{ElementState, Tagging};
+use usnet_dataplane::ovs::OpenVswitch;
+use usnet_dataplane::plan::Op;
+use usnet_dataplane::port::Connection;
+use usnet_ovsdb::blocking::Client;
+use usnet_ovsdb::{Database, Error, Reply, Transaction};
+use usnet_test_openvswitch::OpenVswitch as Daemons;
+
+/// A client that counts its round trips.
+struct Counting {
+    client: Client,
+    round_trips: usize,
+}
+
+impl Database for &mut Counting {
+    async fn transact(&mut self, transaction: &Transaction) -> Result<Reply, Error> {
+        self.round_trips += 1;
+        self.client.transact(transaction)
+    }
+}
+
+#[test]
+fn attaching_takes_two_round_trips_and_so_do_many_networks() {
+    let daemons = start().expect("Open vSwitch");
+    let mut counting = Counting { client: client(&daemons), round_trips: 0 };
+    let networks: Vec<_> = (0..50).map(|number| daemons.network(&format!("n{number}"))).collect();
+    let bridges: Vec<_> = networks.iter().map(create_bridge).collect();
+    for operations in [bridges, vec![daemons.create_port("c1", &networks[0])]] {
+        counting.round_trips = 0;
+        assert!(apply(&mut OpenVswitch::new(&mut counting), &operations).iter().all(Result::is_ok));
+        assert_eq!(counting.round_trips, 2);
+    }
+}
+
+#[test]
+fn a_port_that_the_switch_cannot_make_is_refused_in_its_own_words() {
+    let daemons = Daemons::start().expect("Open vSwitch without DPDK");
+    let mut engine = daemons.engine();
+    let blue = daemons.network("blue");
+    let results = apply(&mut engine, &[create_bridge(&blue), daemons.create_port("c1", &blue)]);
+    assert_eq!(results[0], Ok(()));
+    let Err(OpError::Refused { what, reason }) = &results[1] else { panic!("{results:?}") };
+    assert_eq!(*what, format!("port {}", port_name("c1")));
+    assert!(reason.contains("Address family not supported"), "{reason}");
+    let shown = observe(&mut engine);
+    assert!(matches!(shown.bridges["br-blue"].ports[&port_name("c1")].state, ElementState::Failed(_)));
+    // Again: it is recorded already and still does not run.
+    assert!(apply(&mut engine, &[daemons.create_port("c1", &blue)])[0].is_err());
+    achieve(&mut engine, &daemons.desired(&[blue], &[]));
+}
+
+#[test]
+fn what_others_changed_on_ours_is_put_right() {
+    let daemons = start().expect("Open vSwitch");
+    let mut engine = daemons.engine();
+    let wanted = daemons.desired(&[daemons.network("blue")], &["c1"]);
+    achieve(&mut engine, &wanted);
+    let port = port_name("c1");
+    let identity = daemons.port_identity(&port);
+    for change in [
+        format!("set Port {port} trunks=10,20"),
+        format!("set Port {port} vlan_mode=native-untagged tag=5"),
+        format!("set Interface {port} mtu_request=2000"),
+        "set Interface br-blue mtu_request=2000".to_owned(),
+        "clear Interface br-blue mtu_request".to_owned(),
+    ] {
+        vsctl(&daemons, &change);
+        assert_eq!(achieve(&mut engine, &wanted).len(), 1, "{change}");
+        assert_eq!(daemons.port_identity(&port), identity, "{change}");
+    }
+    assert_eq!(observe(&mut engine).bridges["br-blue"].ports[&port].tagging, Tagging::Untagged);
+    // The bridge's own port, and its datapath (there is none in the kernel, so that the bridge goes for a moment).
+    let remove_own_port = format!("remove Bridge br-blue ports {}", row_of_port(&daemons, "br-blue"));
+    for change in [remove_own_port.as_str(), "set Bridge br-blue datapath_type=system"] {
+        vsctl(&daemons, change);
+        assert_eq!(achieve(&mut engine, &wanted).len(), 1, "{change}");
+        assert_eq!(observe(&mut engine).bridges["br-blue"].state, ElementState::Running);
+    }
+}
+
+#[test]
+fn a_port_that_is_on_two_bridges_is_made_anew() {
+    let daemons = start().expect("Open vSwitch");
+    let mut engine = daemons.engine();
+    let wanted = daemons.desired(&[daemons.network("blue"), daemons.network("red")], &["c1", "c2"]);
+    achieve(&mut engine, &wanted);
+    vsctl(&daemons, &format!("add Bridge br-red ports {}", row_of_port(&daemons, port_name("c1").as_str())));
+    assert_eq!(achieve(&mut engine, &wanted).len(), 3);
+    for container in ["c1", "c2"] {
+        assert!(daemons.forwards("br-blue", &port_name(container)), "{container}");
+    }
+}
+
+/// Changing the socket of a port that exists has no effect: the switch has to see that the port goes, before it comes again.
+#[test]
+fn a_port_with_another_socket_is_made_anew_and_serves_its_own() {
+    let daemons = start().expect("Open vSwitch");
+    let mut engine = daemons.engine();
+    let wanted = daemons.desired(&[daemons.network("blue")], &["c1"]);
+    achieve(&mut engine, &wanted);
+    let log = || fs::read_to_string(daemons.folder().join("ovs-vswitchd-dpdk.log")).expect("its log");
+    let made = |log: &str| log.matches("using client socket '/run/usnet-contract/c1/net1.sock'").count();
+    assert_eq!(made(&log()), 1, "{}", log());
+    vsctl(&daemons, &format!("set Interface {} options:vhost-server-path=/run/elsewhere", port_name("c1")));
+    assert_eq!(achieve(&mut engine, &wanted).len(), 2);
+    assert_eq!(made(&log()), 2);
+}
+
+#[test]
+fn a_connection_that_open_vswitch_does_not_have_is_refused_and_nothing_is_made() {
+    let daemons = start().expect("Open vSwitch");
+    let mut engine = daemons.engine();
+    let blue = daemons.network("blue");
+    achieve(&mut engine, &daemons.desired(std::slice::from_ref(&blue), &[]));
+    let Connection::VhostUser { socket, .. } = daemons.connection("c1") else { panic!("its connection") };
+    let memif = MemifSocket::file("/run/usnet-contract/c1/memif.sock".into()).expect("a short path");
+    let mut before = daemons.dump();
+    for (connection, advice) in [
+        (Connection::Memif { socket: memif }, "no memif: give the network port type VhostUser"),
+        (Connection::VhostUser { socket, engine_role: SocketRole::Server }, "vhostUser.engineRole Client"),
+    ] {
+        let mut operation = daemons.create_port("c1", &blue);
+        let Op::CreatePort { port, .. } = &mut operation else { panic!("{operation}") };
+        port.connection = connection;
+        assert!(apply(&mut engine, std::slice::from_ref(&operation))[0].is_err());
+        assert_eq!(daemons.dump(), before);
+        let results = apply(&mut engine, &[operation, daemons.create_port("c2", &blue)]);
+        let Err(OpError::Refused { what, reason }) = &results[0] else { panic!("{results:?}") };
+        assert!(what.contains(port_name("c1").as_str()) && reason.contains(advice), "{what}: {reason}");
+        assert_eq!(results[1], Ok(()));
+        before = daemons.dump();
+    }
+}

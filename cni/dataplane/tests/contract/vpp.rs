@@ -1,0 +1,123 @@
+//! The cases on VPP, with each of its ways to meet a pod, and those that are about it alone.
+
+mod cases;
+mod namespace;
+mod others;
+mod recording;
+mod switch;
+
+use switch::{PortKind, VppSwitch};
+use usnet_test_vpp::{Kind, Vpp};
+
+/// A VPP of this kind, where there is one.
+fn start(kind: Kind, port_kind: PortKind) -> Option<VppSwitch> {
+    start_with(kind, port_kind, &[])
+}
+
+/// One without some of its plugins.
+fn start_with(kind: Kind, port_kind: PortKind, missing: &[&str]) -> Option<VppSwitch> {
+    let builder = missing.iter().fold(Vpp::builder(kind.or_skip()?), |builder, plugin| builder.without_plugin(plugin));
+    Some(VppSwitch::new(builder.start().expect("VPP starts"), port_kind))
+}
+
+/// One test for each of these cases.
+macro_rules! vpp_cases {
+    ($start:expr; $($group:ident::$case:ident),* $(,)?) => {$(
+        #[test]
+        fn $case() {
+            if let Some(mut switch) = $start {
+                cases::$group::$case(&mut switch);
+            }
+        }
+    )*};
+}
+
+/// Everything about ports.
+macro_rules! ports {
+    ($($name:ident: $start:expr;)*) => {$(
+        mod $name {
+            use super::*;
+            crate::switch::contract!($start;
+                making::what_is_asked_for_is_made_and_taken_away,
+                making::the_second_time_nothing_changes,
+                making::settings_change_in_place,
+                making::several_attach_at_once,
+                foreign::a_foreign_port_survives_in_our_bridge,
+                drift::what_others_took_away_comes_back,
+                drift::a_port_that_others_moved_is_brought_back,
+                refusals::one_socket_serves_one_port,
+                outages::a_switch_that_does_not_answer_never_looks_empty,
+            );
+            vpp_cases!($start;
+                twins::the_same_ports_are_made_once,
+                twins::a_port_is_made_while_its_bridge_goes,
+                twins::a_port_is_made_while_it_goes,
+            );
+        }
+    )*};
+}
+
+/// What has nothing to do with the kind of ports, or is about memifs alone.
+macro_rules! the_rest {
+    ($($name:ident: $kind:expr;)*) => {$(
+        mod $name {
+            use super::*;
+            crate::switch::contract!(start($kind, PortKind::MemifVolume);
+                making::learning_and_age_of_mac_addresses_change_in_place,
+                making::two_hundred_networks_in_one_go,
+                foreign::a_foreign_bridge_of_the_same_name_is_left_alone,
+                foreign::a_bridge_without_our_mark_is_no_longer_ours,
+                refusals::a_failing_operation_does_not_hold_up_the_others,
+            );
+            vpp_cases!(start($kind, PortKind::MemifVolume);
+                half_made::each_is_finished_by_the_next_add,
+                half_made::each_is_taken_away_by_a_del,
+                half_made::the_agent_takes_away_what_an_ended_attachment_left,
+                half_made::the_agent_finishes_what_is_attached,
+                half_made::a_new_port_inherits_no_vlan,
+                half_made::a_port_that_was_switched_off_is_switched_on,
+                half_made::a_bridge_domain_that_vpp_made_by_itself_becomes_ours,
+                half_made::a_bridge_domain_that_vpp_made_by_itself_goes_with_its_port,
+                marks::our_tag_on_something_that_we_do_not_make_does_not_make_it_ours,
+                marks::a_bridge_domain_with_a_tag_that_we_could_not_have_made_is_not_ours,
+                marks::the_longest_usual_attachment_and_network_are_found_again,
+                marks::what_does_not_fit_into_a_tag_is_refused_and_nothing_is_made,
+                outages::a_hanging_vpp_is_an_error_that_says_so_and_gets_everything_once,
+                outages::a_vpp_that_dies_while_it_is_filled_is_filled_again,
+                sockets::the_longest_paths_are_served_under_their_whole_name,
+                sockets::a_volume_that_is_gone_is_an_error_and_leaves_nothing,
+                sockets::ids_of_others_are_left_to_them,
+                sockets::another_range_of_ids_changes_nothing_that_is_there,
+                twins::the_same_bridges_are_made_once,
+            );
+            vpp_cases!(start_with($kind, PortKind::MemifVolume, &["memif_plugin.so"]);
+                outages::a_missing_plugin_is_named_and_bridges_work_without_it,
+            );
+        }
+    )*};
+}
+
+ports! {
+    simulated_memif_volume: start(Kind::Simulator, PortKind::MemifVolume);
+    simulated_memif_abstract: start(Kind::Simulator, PortKind::MemifAbstract);
+    simulated_vhost_user_client: start(Kind::Simulator, PortKind::VhostUserClient);
+    simulated_vhost_user_server: start(Kind::Simulator, PortKind::VhostUserServer);
+    real_memif_volume: start(Kind::Real, PortKind::MemifVolume);
+    real_memif_abstract: start(Kind::Real, PortKind::MemifAbstract);
+    real_vhost_user_client: start(Kind::Real, PortKind::VhostUserClient);
+    real_vhost_user_server: start(Kind::Real, PortKind::VhostUserServer);
+}
+
+the_rest! {
+    simulated: Kind::Simulator;
+    real: Kind::Real;
+}
+
+/// The simulator moves no packets and has no peers.
+mod real_peers {
+    use super::*;
+    vpp_cases!(start(Kind::Real, PortKind::MemifVolume);
+        peers::whether_the_pods_program_is_there_is_seen,
+        peers::a_program_without_the_secret_is_kept_out,
+    );
+}

@@ -1,0 +1,175 @@
+//! What somebody leaves who is killed between any two messages of an ADD: the next one finishes it, and a DEL takes it away.
+
+use crate::switch::Switch;
+use crate::values::{Values, achieve, apply, attachment, bridge, observe, port_name, remove_bridge};
+use crate::vpp::switch::{SOCKET_IDS, VppSwitch, domain_id};
+use std::collections::BTreeMap;
+use usnet_dataplane::desired::{Desired, EndedAttachment};
+use usnet_dataplane::observed::Tagging;
+use usnet_dataplane::port::Connection;
+use usnet_vpp::messages::{IfStatusFlags, L2InterfaceVlanTagRewrite, SwInterfaceSetFlags, VtrOp};
+
+const TAG: &str = "usn=c1.net1";
+
+fn socket_name(switch: &VppSwitch) -> String {
+    let Connection::Memif { socket } = switch.connection("c1") else { panic!("these are cases of memif") };
+    socket.to_string()
+}
+
+/// The messages of an ADD, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    SocketId,
+    Memif,
+    Mark,
+    Domain,
+}
+
+const STEPS: [Step; 4] = [Step::SocketId, Step::Memif, Step::Mark, Step::Domain];
+
+/// Leaves the port of `c1` as it is after a message. Its network's bridge domain may be there or not.
+fn leave_after(switch: &VppSwitch, step: Step, bridge: &str) {
+    let (mut others, [first, _]) = (switch.others(), SOCKET_IDS);
+    let name = socket_name(switch);
+    others.add_socket(first + 3, &name);
+    if step >= Step::Memif {
+        let index = others.add_memif(first + 3);
+        if step >= Step::Mark {
+            others.set_tag(index, TAG);
+        }
+        if step >= Step::Domain {
+            others.put_into(index, domain_id(bridge));
+        }
+    }
+}
+
+/// The MAC addresses of all memifs: none of them is a second one for `c1`.
+fn memifs(switch: &VppSwitch) -> Vec<[u8; 6]> {
+    switch.others().memifs().iter().map(|memif| memif.hw_addr).collect()
+}
+
+/// VPP's own has the id 0.
+fn socket_ids(switch: &VppSwitch) -> BTreeMap<u32, String> {
+    let mut sockets = switch.others().sockets();
+    sockets.remove(&0);
+    sockets
+}
+
+fn assert_whole(switch: &VppSwitch, bridge: &str) {
+    assert!(switch.forwards(bridge, &port_name("c1")));
+    assert_eq!(socket_ids(switch).into_values().collect::<Vec<_>>(), [socket_name(switch)]);
+    assert_eq!(memifs(switch).len(), 1);
+}
+
+fn assert_gone(switch: &VppSwitch) {
+    assert_eq!((memifs(switch), socket_ids(switch)), (vec![], BTreeMap::new()));
+}
+
+pub(crate) fn each_is_finished_by_the_next_add(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    for step in STEPS {
+        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+        leave_after(switch, step, bridge(&blue));
+        let before = memifs(switch);
+        assert_eq!(apply(&mut engine, &[switch.create_port("c1", &blue)]), [Ok(())], "{step:?}");
+        assert_whole(switch, bridge(&blue));
+        assert!(before.is_empty() || memifs(switch) == before, "{step:?}: it was made anew");
+        achieve(&mut engine, &Desired::default());
+        assert_gone(switch);
+    }
+}
+
+pub(crate) fn each_is_taken_away_by_a_del(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    for step in STEPS {
+        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+        leave_after(switch, step, bridge(&blue));
+        // As the plugin asks: it does not look before.
+        assert_eq!(apply(&mut engine, &[switch.remove_port_op("c1", &blue)]), [Ok(())], "{step:?}");
+        assert_gone(switch);
+        assert_eq!(achieve(&mut engine, &Desired::default()), [remove_bridge(&blue)]);
+    }
+}
+
+pub(crate) fn the_agent_takes_away_what_an_ended_attachment_left(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    let ended = EndedAttachment { network: blue.name.clone(), connection: switch.connection("c1") };
+    let mut wanted = switch.desired(std::slice::from_ref(&blue), &["c2"]);
+    wanted.ended.insert(attachment("c1"), ended);
+    for step in [Step::Memif, Step::Mark, Step::Domain] {
+        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
+        let identity = switch.port_identity(&port_name("c2"));
+        leave_after(switch, step, bridge(&blue));
+        achieve(&mut engine, &wanted);
+        assert_eq!(memifs(switch).len(), 1, "{step:?}");
+        assert_eq!(switch.port_identity(&port_name("c2")), identity);
+        assert_eq!(socket_ids(switch).len(), 1, "{step:?}");
+    }
+}
+
+pub(crate) fn the_agent_finishes_what_is_attached(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    for step in STEPS {
+        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+        leave_after(switch, step, bridge(&blue));
+        achieve(&mut engine, &wanted);
+        assert_whole(switch, bridge(&blue));
+        achieve(&mut engine, &Desired::default());
+        assert_gone(switch);
+    }
+}
+
+pub(crate) fn a_port_that_was_switched_off_is_switched_on(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    achieve(&mut engine, &wanted);
+    let sw_if_index = switch.others().interface(&port_name("c1")).sw_if_index;
+    switch.others().request(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::default() });
+    assert!(!switch.forwards(bridge(&blue), &port_name("c1")));
+    assert_eq!(achieve(&mut engine, &wanted).len(), 1);
+    assert!(switch.forwards(bridge(&blue), &port_name("c1")));
+}
+
+/// VPP makes a bridge domain without a word when an interface is put into one that is not there, or not any more: ours, without our mark.
+pub(crate) fn a_bridge_domain_that_vpp_made_by_itself_becomes_ours(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    leave_after(switch, Step::Domain, bridge(&blue));
+    assert_eq!(switch.others().domains()[&domain_id(bridge(&blue))].bd_tag.as_str(), "");
+    let identity = memifs(switch);
+    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+    assert_eq!(observe(&mut engine).bridges[bridge(&blue)].mark.as_ref(), Some(&blue.name));
+    assert_whole(switch, bridge(&blue));
+    assert_eq!(memifs(switch), identity);
+}
+
+/// The same, and the attachment has ended.
+pub(crate) fn a_bridge_domain_that_vpp_made_by_itself_goes_with_its_port(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    leave_after(switch, Step::Domain, bridge(&blue));
+    assert_eq!(apply(&mut engine, &[switch.remove_port_op("c1", &blue)]), [Ok(())]);
+    assert_gone(switch);
+    assert!(!switch.others().domains().contains_key(&domain_id(bridge(&blue))));
+}
+
+/// VPP gives the VLAN of an interface that was deleted outside of any bridge domain to the next one with its index.
+pub(crate) fn a_new_port_inherits_no_vlan(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+    let sw_if_index = switch.others().add_loopback();
+    let (vtr_op, push_dot1q, tag1, tag2) = (VtrOp::Push1, 1, 9, 0);
+    switch.others().request(L2InterfaceVlanTagRewrite { sw_if_index, vtr_op, push_dot1q, tag1, tag2 });
+    switch.others().remove_interface(sw_if_index);
+
+    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+    assert_eq!(switch.others().interface(&port_name("c1")).sw_if_index, sw_if_index);
+    assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports[&port_name("c1")].tagging, Tagging::Untagged);
+}

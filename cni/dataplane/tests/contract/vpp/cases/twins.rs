@@ -1,0 +1,87 @@
+//! The plugin and the agent do the same thing at the same moment.
+
+use crate::switch::Switch;
+use crate::values::{Values, achieve, apply, bridge, create_bridge, observe, port_name, remove_bridge};
+use crate::vpp::switch::VppSwitch;
+use std::thread;
+use usnet_dataplane::desired::Desired;
+use usnet_dataplane::engine::OpError;
+use usnet_dataplane::plan::{Op, plan};
+
+const ROUNDS: usize = 20;
+
+/// Two processes with the same operations, each with a connection of its own.
+fn at_once(switch: &VppSwitch, operations: [&[Op]; 2]) -> [Vec<Result<(), OpError>>; 2] {
+    let mut engines = [switch.engine(), switch.engine()];
+    thread::scope(|scope| {
+        let [first, second] = &mut engines;
+        let first = scope.spawn(|| apply(first, operations[0]));
+        let second = apply(second, operations[1]);
+        [first.join().expect("no panic"), second]
+    })
+}
+
+pub(crate) fn the_same_ports_are_made_once(switch: &mut VppSwitch) {
+    let blue = switch.network("blue");
+    let containers = ["c1", "c2", "c3"];
+    let wanted = switch.desired(std::slice::from_ref(&blue), &containers);
+    let mut engine = switch.engine();
+    let ports: Vec<_> = containers.iter().map(|container| switch.create_port(container, &blue)).collect();
+    for round in 0..ROUNDS {
+        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+        for results in at_once(switch, [&ports, &ports]) {
+            assert!(results.iter().all(Result::is_ok), "round {round}: {results:?}");
+        }
+        assert_eq!(plan(&wanted, &observe(&mut engine)), [], "round {round}");
+        let mut others = switch.others();
+        // VPP has a socket id of its own.
+        let memifs = others.memifs().len();
+        assert_eq!((memifs + others.vhost_users().len(), others.sockets().len()), (3, memifs + 1), "round {round}");
+    }
+}
+
+pub(crate) fn the_same_bridges_are_made_once(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let networks = ["blue", "green", "red"].map(|name| switch.network(name));
+    let bridges = networks.each_ref().map(create_bridge);
+    for round in 0..ROUNDS {
+        for results in at_once(switch, [&bridges, &bridges]) {
+            assert!(results.iter().all(Result::is_ok), "round {round}: {results:?}");
+        }
+        assert_eq!(plan(&switch.desired(&networks, &[]), &observe(&mut engine)), []);
+        achieve(&mut engine, &Desired::default());
+    }
+}
+
+/// One attaches while the other ends the attachment beside it, or takes the bridge away: whatever comes of it, the next plan puts it right and
+/// nothing is left in between.
+pub(crate) fn a_port_is_made_while_its_bridge_goes(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    let (create, remove) = ([switch.create_port("c1", &blue)], [remove_bridge(&blue)]);
+    for round in 0..ROUNDS {
+        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+        let [made, _removed] = at_once(switch, [&create, &remove]);
+        assert_eq!(made[0].is_ok(), switch.forwards(bridge(&blue), &port_name("c1")), "round {round}: {made:?}");
+        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+        achieve(&mut engine, &Desired::default());
+        assert!(switch.others().ports() == 0 && observe(&mut engine).bridges.is_empty(), "round {round}");
+    }
+}
+
+/// The one who removes it and the one who makes it disagree; what is left is whole or gone.
+pub(crate) fn a_port_is_made_while_it_goes(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    let (create, remove) = ([switch.create_port("c1", &blue)], [switch.remove_port_op("c1", &blue)]);
+    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
+    let identity = switch.port_identity(&port_name("c2"));
+    for round in 0..ROUNDS {
+        let _any = at_once(switch, [&create, &remove]);
+        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
+        assert_eq!(switch.others().ports(), 2, "round {round}");
+        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
+        assert_eq!(switch.others().ports(), 1, "round {round}");
+    }
+    assert_eq!(switch.port_identity(&port_name("c2")), identity, "a port beside it was touched");
+}

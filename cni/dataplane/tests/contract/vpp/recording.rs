@@ -1,0 +1,40 @@
+//! A client that writes down what it is told to change.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use usnet_vpp::blocking::Client;
+use usnet_vpp::{Answers, Api, Batch, Error, Message};
+
+/// The names of the requests that change something, of all clients of one switch.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Changes(Arc<Mutex<Vec<String>>>);
+
+impl Changes {
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Only a batch's names can be seen from outside, in its debug form.
+    fn add(&self, batch: &Batch) {
+        let names = format!("{batch:?}");
+        let changing = names.split('"').filter(|name| name.contains('_') && !name.ends_with("_dump"));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(changing.map(str::to_owned));
+    }
+}
+
+/// See [`Changes`].
+#[derive(Debug)]
+pub(crate) struct Recording {
+    pub(crate) client: Client,
+    pub(crate) changes: Changes,
+}
+
+impl Api for Recording {
+    async fn send(&mut self, batch: &Batch) -> Result<Answers, Error> {
+        self.changes.add(batch);
+        self.client.send(batch)
+    }
+
+    fn supports<M: Message>(&self) -> bool {
+        self.client.supports::<M>()
+    }
+}

@@ -1,0 +1,182 @@
+//! VPP as the cases need it.
+
+use super::namespace::Namespace;
+use super::others::Others;
+use super::recording::{Changes, Recording};
+use crate::switch::Switch;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
+use usnet_crds::{NetworkName, SocketRole};
+use usnet_dataplane::memif::{MemifSocket, MemifSocketIds};
+use usnet_dataplane::port::{Connection, PortName, SocketPath};
+use usnet_dataplane::vpp::Vpp as Driver;
+use usnet_test_vpp::Vpp;
+use usnet_vpp::blocking::Client;
+use usnet_vpp::messages::{BdFlags, BridgeDomainSetMacAge, BridgeFlags, IfStatusFlags};
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The memif socket ids that are ours in these tests.
+pub(crate) const SOCKET_IDS: [u32; 2] = [5000, 5999];
+/// What [`Switch::change_mac_settings`] leaves, in minutes.
+const FOREIGN_MAC_AGE: u8 = 77;
+
+/// How ports meet their pods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PortKind {
+    MemifVolume,
+    MemifAbstract,
+    VhostUserClient,
+    VhostUserServer,
+}
+
+/// A VPP of its own for one test.
+#[derive(Debug)]
+pub(crate) struct VppSwitch {
+    vpp: Vpp,
+    port_kind: PortKind,
+    namespace: Namespace,
+    others: Mutex<Others>,
+    changes: Changes,
+}
+
+impl VppSwitch {
+    pub(crate) fn new(vpp: Vpp, port_kind: PortKind) -> Self {
+        let others = Mutex::new(Others::new(vpp.socket().to_owned()));
+        Self { vpp, port_kind, namespace: Namespace::new(), others, changes: Changes::default() }
+    }
+
+    /// Whoever else uses this VPP.
+    pub(crate) fn others(&self) -> MutexGuard<'_, Others> {
+        self.others.lock().expect("no failed test goes on")
+    }
+
+    pub(crate) fn client(&self, timeout: Duration) -> Recording {
+        let client = Client::connect(self.vpp.socket(), timeout).expect("VPP answers");
+        Recording { client, changes: self.changes.clone() }
+    }
+
+    pub(crate) fn socket_ids() -> MemifSocketIds {
+        let [first, last] = SOCKET_IDS;
+        format!("{first}-{last}").parse().expect("a range")
+    }
+
+    /// The folder of a container, as its volume. It is there.
+    pub(crate) fn volume(&self, container: &str) -> PathBuf {
+        let folder = self.vpp.folder().join(container);
+        fs::create_dir_all(&folder).expect("a folder");
+        folder
+    }
+
+    /// The names of what a driver asked VPP to change.
+    pub(crate) fn changes(&self) -> Vec<String> {
+        self.changes.all()
+    }
+
+    pub(crate) fn vpp(&self) -> &Vpp {
+        &self.vpp
+    }
+}
+
+pub(crate) fn domain_id(bridge: &str) -> u32 {
+    bridge.parse().expect("the id of a bridge domain")
+}
+
+impl Switch for VppSwitch {
+    type Engine = Driver<Recording>;
+    const KIND: usnet_crds::Engine = usnet_crds::Engine::Vpp;
+    const REMEMBERS: bool = false;
+
+    fn engine(&self) -> Driver<Recording> {
+        Driver::new(self.client(TIMEOUT), Self::socket_ids())
+    }
+
+    fn connection(&self, container: &str) -> Connection {
+        let socket = |name: &str| self.volume(container).join(name);
+        let vhost_user = |engine_role| {
+            let socket = SocketPath::try_from(socket("net1.sock")).expect("a short path");
+            Connection::VhostUser { socket, engine_role }
+        };
+        match self.port_kind {
+            PortKind::MemifVolume => {
+                Connection::Memif { socket: MemifSocket::file(socket("memif-net1.sock")).expect("a short path") }
+            }
+            PortKind::MemifAbstract => {
+                let socket = MemifSocket::in_namespace(container, &self.namespace.path());
+                Connection::Memif { socket: socket.expect("a short name") }
+            }
+            PortKind::VhostUserClient => vhost_user(SocketRole::Client),
+            PortKind::VhostUserServer => vhost_user(SocketRole::Server),
+        }
+    }
+
+    fn add_foreign_bridge(&self, bridge: &str) {
+        self.others().add_domain(domain_id(bridge), "somebody's");
+    }
+
+    fn add_foreign_port(&self, bridge: &str) -> PortName {
+        let mut others = self.others();
+        let index = others.add_loopback();
+        others.put_into(index, domain_id(bridge));
+        let interfaces = others.interfaces();
+        let made = interfaces.iter().find(|interface| interface.sw_if_index == index).expect("the interface");
+        PortName::observed(made.interface_name.as_str())
+    }
+
+    fn remove_bridge(&self, bridge: &str) {
+        self.others().remove_domain(domain_id(bridge));
+    }
+
+    fn remove_port(&self, _bridge: &str, port: &PortName) {
+        let mut others = self.others();
+        let index = others.interface(port).sw_if_index;
+        others.remove_interface(index);
+    }
+
+    fn move_port(&self, port: &PortName, _from: &str, to: &str) {
+        let mut others = self.others();
+        let index = others.interface(port).sw_if_index;
+        others.put_into(index, domain_id(to));
+    }
+
+    /// VPP cannot change the tag of a bridge domain.
+    fn remove_mark(&self, bridge: &str, _network: &NetworkName) {
+        let mut others = self.others();
+        others.remove_domain(domain_id(bridge));
+        others.add_domain(domain_id(bridge), "");
+    }
+
+    fn change_mac_settings(&self, bridge: &str) {
+        let (mut others, bd_id) = (self.others(), domain_id(bridge));
+        let learns = others.domains()[&bd_id].learn;
+        others.request(BridgeFlags { bd_id, is_set: !learns, flags: BdFlags::LEARN });
+        others.request(BridgeDomainSetMacAge { bd_id, mac_age: FOREIGN_MAC_AGE });
+    }
+
+    fn dump(&self) -> String {
+        format!("{}\n{:#?}", self.others().dump_all(), self.changes())
+    }
+
+    /// VPP gives each interface a MAC address by chance, and its index to the next one.
+    fn port_identity(&self, port: &PortName) -> String {
+        format!("{:02x?}", self.others().interface(port).l2_address)
+    }
+
+    fn forwards(&self, bridge: &str, port: &PortName) -> bool {
+        let mut others = self.others();
+        let Some(interface) = others.find(port) else { return false };
+        let members = others.domains().remove(&domain_id(bridge)).map_or_else(Vec::new, |domain| domain.sw_if_details);
+        interface.flags.contains(IfStatusFlags::ADMIN_UP)
+            && members.iter().any(|member| member.sw_if_index == interface.sw_if_index)
+    }
+
+    fn kill(&mut self) {
+        self.others().forget_connection();
+        self.vpp.kill().expect("kill");
+    }
+
+    fn start_again(&mut self) {
+        self.vpp.start_again().expect("VPP starts again");
+    }
+}

@@ -1,0 +1,199 @@
+//! A million malformed inputs for the decoders: no panic, and no more memory than the input allows.
+//!
+//! One test in this program, because the allocator counts for the whole process.
+#![expect(clippy::expect_used, clippy::print_stderr, reason = "a test fails by panicking, and shows the input")]
+
+use peak_alloc::PeakAlloc;
+use serde_json::json;
+use usnet_ovsdb::wire::{Endpoint, Event};
+use usnet_ovsdb::{Cache, monitor, schema};
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+const INPUTS: usize = 1_000_000;
+/// What the decoders may hold for each byte of input. JSON is a tree in memory: `{"":0}` takes a node of a map, which has
+/// room for eleven members.
+const BYTES_PER_BYTE: usize = 256;
+/// What they may hold for any input.
+const BYTES_AT_LEAST: usize = 8 << 10;
+
+const UUID: &str = "550e8400-e29b-41d4-a716-446655440000";
+
+/// Pseudo-random numbers, the same in each run (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.number() % u64::try_from(limit.max(1)).expect("64 bits")).expect("below a usize")
+    }
+
+    fn byte(&mut self) -> u8 {
+        self.number().to_le_bytes()[0]
+    }
+
+    fn pick<'all, T>(&mut self, all: &'all [T]) -> &'all T {
+        all.get(self.below(all.len())).expect("in range")
+    }
+}
+
+/// What a database sends: answers to request 0, updates, an error, a question.
+fn seeds() -> Vec<Vec<u8>> {
+    let bridge = json!({"name": "br0", "ports": ["set", [["uuid", UUID]]], "external_ids": ["map", [["k", "v"]]]});
+    let port = json!({"name": "p0", "tag": 7, "trunks": ["set", [1, 2]], "interfaces": ["uuid", UUID]});
+    let interface = json!({"name": "p0", "ofport": -1, "mtu": ["set", []], "error": "no \"such\" \u{e9}\\device"});
+    // One row in each message, and short: the time goes into the bytes, and more of them show no more.
+    let messages = [
+        json!({"id": 0, "result": [false, "", {"Bridge": {UUID: {"initial": bridge}}}], "error": null}),
+        json!({"id": 0, "result": [false, "", {"Interface": {UUID: {"initial": interface}}}], "error": null}),
+        json!({"method": "update3", "params": ["", "", {"Port": {UUID: {"insert": port}}}], "id": null}),
+        json!({"method": "update3", "params": ["", "", {"Port": {UUID: {"modify": port}}}], "id": null}),
+        json!({"method": "update3", "params": ["", "", {"Port": {UUID: {"delete": null}}}], "id": null}),
+        json!({"id": 0, "result": [{"uuid": ["uuid", UUID]}, {"count": 1}], "error": null}),
+        json!({"id": 0, "result": null, "error": {"error": "unknown database", "details": "d", "syntax": "s"}}),
+        json!({"id": "echo", "method": "echo", "params": [1.5, -3e10, true, null]}),
+        json!({"id": null, "method": "monitor_canceled", "params": ["usnet"]}),
+    ];
+    messages.iter().map(|message| message.to_string().into_bytes()).collect()
+}
+
+/// Parts of JSON and of OVSDB's notation, to be put where they do not belong.
+const PARTS: &[&str] = &[
+    "[",
+    "]",
+    "{",
+    "}",
+    "\"",
+    "\\",
+    ",",
+    ":",
+    "[[[[[[[[",
+    "{\"a\":{\"b\":",
+    "\\ud800",
+    "\\u0000",
+    "null",
+    "true",
+    "-",
+    "1e999",
+    "-1",
+    "18446744073709551616",
+    "9223372036854775808",
+    "0.1",
+    "[\"set\",[",
+    "[\"map\",[[",
+    "[\"uuid\",",
+    "\"set\"",
+    "\"named-uuid\"",
+    "\"modify\"",
+    "\"initial\"",
+    "\"Bridge\"",
+    "{}",
+    "[]",
+    "\"\"",
+    "\u{fffd}",
+];
+
+fn malform(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = random.pick(seeds).clone();
+    for _ in 0..=random.below(4) {
+        let at = random.below(bytes.len());
+        match random.below(7) {
+            0 => bytes.truncate(at),
+            1 => {
+                let byte = random.byte();
+                bytes.iter_mut().skip(at).take(1).for_each(|old| *old = byte);
+            }
+            2..=4 => {
+                // In place of a few bytes, or between two.
+                let end = bytes.len().min(at + random.below(4));
+                drop(bytes.splice(at.min(end)..end, random.pick(PARTS).bytes()));
+            }
+            5 => {
+                // A part of the message once more: whole values get to other places.
+                let end = bytes.len().min(at + random.below(40));
+                let part: Vec<u8> = bytes.get(at..end).unwrap_or_default().to_vec();
+                let to = random.below(bytes.len());
+                drop(bytes.splice(to..to, part));
+            }
+            _ => bytes.extend(random.pick(seeds)),
+        }
+    }
+    bytes
+}
+
+fn input(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
+    match random.below(100) {
+        0 => (0..random.below(256)).map(|_| random.byte()).collect(),
+        // Deeper than any value of a database; the stack has to hold it.
+        1 => {
+            let depth = random.below(300);
+            let (open, close) = *random.pick(&[("[", "]"), ("{\"a\":", "}"), ("{\"a\":[", "]}")]);
+            format!("{{\"id\":0,\"result\":{}0{}}}", open.repeat(depth), close.repeat(depth)).into_bytes()
+        }
+        _ => malform(random, seeds),
+    }
+}
+
+/// Does what a session does with bytes that it read. Counts the events that came out.
+fn decode(bytes: &[u8], pieces: usize, waiting: &mut Endpoint) -> usize {
+    let mut cache = Cache::new(&schema::TABLES);
+    let mut events = 0;
+    for piece in bytes.chunks(pieces) {
+        waiting.receive(piece);
+        while let Ok(Some(event)) = waiting.next_event() {
+            events += 1;
+            let updates = match event {
+                Event::Response { result: Ok(result), .. } => monitor::parse_reply(&result),
+                Event::Notification { params, .. } => monitor::parse_update(&params),
+                Event::Response { result: Err(_), .. } => continue,
+            };
+            // What an update that fails in its middle leaves in the cache is read all the same.
+            if let Ok(updates) = updates {
+                let _refused = cache.apply(updates);
+                let _malformed = (cache.bridges(), cache.ports(), cache.interfaces(), cache.open_vswitch());
+            }
+        }
+    }
+    events
+}
+
+/// Shows the input if its decoder panics.
+struct Shown<'input>(&'input [u8]);
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", String::from_utf8_lossy(self.0));
+        }
+    }
+}
+
+#[test]
+fn a_million_malformed_inputs() {
+    let seeds = seeds();
+    let mut random = Random(7);
+    let mut events = 0;
+    for _ in 0..INPUTS {
+        let bytes = input(&mut random, &seeds);
+        let pieces = 1 + random.below(bytes.len());
+        let shown = Shown(&bytes);
+        let before = MEMORY.current_usage();
+        MEMORY.reset_peak_usage();
+        let mut waiting = Endpoint::default();
+        waiting.request("transact", &()).expect("JSON");
+        events += decode(&bytes, pieces, &mut waiting);
+        drop(waiting);
+        let used = MEMORY.peak_usage() - before;
+        assert!(used <= BYTES_AT_LEAST + BYTES_PER_BYTE * bytes.len(), "{used} bytes for {} of input", bytes.len());
+        drop(shown);
+    }
+    // Otherwise the inputs would be turned away at the door and prove nothing about the decoders behind it.
+    assert!(events > INPUTS / 10, "only {events} messages in {INPUTS} inputs were JSON-RPC");
+}

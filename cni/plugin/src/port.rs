@@ -1,0 +1,133 @@
+//! The port that an interface gets: what its network asks for, in a form that the engine takes. All that can be wrong with it shows here,
+//! before anything is touched.
+
+use crate::description::Description;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use std::path::{Component, Path, PathBuf};
+use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind, NetworkName, NodeNetwork, PortType, SocketRole};
+use usnet_dataplane::attachment::AttachmentId;
+use usnet_dataplane::desired::port_settings;
+use usnet_dataplane::memif::{InvalidSecret, InvalidSocket, MemifSecret, MemifSocket};
+use usnet_dataplane::port::{AttachedPort, Connection, PortName, SocketPath, SocketPathTooLong};
+use usnet_dataplane::vpp::{Unmarkable, check_attachment};
+
+/// Bytes of chance in a secret. In base64 they are 23 characters, which is the most that a memif takes.
+const SECRET_BYTES: usize = 17;
+
+/// Why an interface cannot have the port that its network asks for.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// The socket's path.
+    #[error(transparent)]
+    SocketPath(#[from] SocketPathTooLong),
+    /// The memif's socket.
+    #[error(transparent)]
+    MemifSocket(#[from] InvalidSocket),
+    /// VPP is told the path and looks at it from a folder of its own.
+    #[error(
+        "CNI_NETNS is {path:?}, and a memif with an abstract socket needs an absolute path without \".\" and \"..\" there: the container runtime has to give one, or set spec.port.memif.socket to Volume"
+    )]
+    NetworkNamespace {
+        /// The path.
+        path: PathBuf,
+    },
+    /// VPP cannot keep the attachment's name.
+    #[error("CNI_CONTAINERID or CNI_IFNAME cannot be used with VPP")]
+    Mark(#[from] Unmarkable),
+    /// The network is at odds with itself. The API refuses such a network.
+    #[error(
+        "network \"{network}\" has ports of a kind that {engine} does not have ({port}): change spec.port of UserspaceNetwork {network}"
+    )]
+    NotOfEngine {
+        /// The network.
+        network: NetworkName,
+        /// Its engine.
+        engine: Engine,
+        /// What it asks for.
+        port: &'static str,
+    },
+    /// The kernel gave no random bytes.
+    #[error("cannot make a secret for the memif")]
+    NoRandomBytes(#[source] getrandom::Error),
+    /// A secret of the wrong length: a defect of ours.
+    #[error("cannot make a secret for the memif; this is a defect of usnet, please report it")]
+    Secret(#[from] InvalidSecret),
+}
+
+/// Where an interface's socket can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Places<'a> {
+    /// The pod's directory as the engine sees it.
+    pub directory: &'a Path,
+    /// The pod's network namespace.
+    pub network_namespace: &'a Path,
+}
+
+/// The port of an attachment to a network.
+///
+/// # Errors
+/// When the engine could not make or mark it.
+pub fn port(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'_>) -> Result<AttachedPort, PortError> {
+    if network.engine == Engine::Vpp {
+        check_attachment(attachment)?;
+    }
+    let connection = connection(network, attachment, places)?;
+    let with_secret =
+        network.port.port_type == PortType::Memif && network.port.memif.secret == MemifSecretKind::Generated;
+    Ok(AttachedPort {
+        name: PortName::of(attachment),
+        bridge: network.bridge.name.clone(),
+        connection,
+        queues: network.port.queues,
+        ring_size: network.port.ring_size,
+        secret: if with_secret { Some(generate_secret()?) } else { None },
+        settings: port_settings(network),
+    })
+}
+
+/// Whether the pod needs its volume for this port: for the socket's file, or to be told the secret.
+pub fn needs_volume(port: &AttachedPort) -> bool {
+    port.connection.socket_file().is_some() || port.secret.is_some()
+}
+
+fn connection(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'_>) -> Result<Connection, PortError> {
+    let file = || places.directory.join(Description::socket_name(&attachment.interface));
+    let not_of_engine =
+        |port| Err(PortError::NotOfEngine { network: network.name.clone(), engine: network.engine, port });
+    match (network.port.port_type, network.engine) {
+        (PortType::VhostUser, engine) => {
+            let engine_role = network.port.vhost_user.engine_role;
+            if engine == Engine::OpenVswitch && engine_role == SocketRole::Server {
+                return not_of_engine("VhostUser with engineRole Server");
+            }
+            Ok(Connection::VhostUser { socket: SocketPath::try_from(file())?, engine_role })
+        }
+        (PortType::Memif, Engine::OpenVswitch) => not_of_engine("Memif"),
+        (PortType::Memif, Engine::Vpp) => Ok(Connection::Memif {
+            socket: match network.port.memif.socket {
+                MemifSocketKind::Volume => MemifSocket::file(file())?,
+                MemifSocketKind::Abstract => abstract_socket(attachment, places.network_namespace)?,
+            },
+        }),
+    }
+}
+
+fn abstract_socket(attachment: &AttachmentId, network_namespace: &Path) -> Result<MemifSocket, PortError> {
+    // As it is written: `components` leaves out a "." in the middle.
+    let mut parts = network_namespace.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/');
+    let is_plain = parts.all(|part| part != b"." && part != b"..");
+    if !is_plain || network_namespace.components().next() != Some(Component::RootDir) {
+        return Err(PortError::NetworkNamespace { path: network_namespace.to_owned() });
+    }
+    Ok(MemifSocket::in_namespace(attachment.interface.as_str(), network_namespace)?)
+}
+
+fn generate_secret() -> Result<MemifSecret, PortError> {
+    let mut bytes = [0; SECRET_BYTES];
+    getrandom::fill(&mut bytes).map_err(PortError::NoRandomBytes)?;
+    Ok(MemifSecret::try_from(URL_SAFE_NO_PAD.encode(bytes))?)
+}
+
+#[cfg(test)]
+mod tests;

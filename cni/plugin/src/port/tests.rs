@@ -1,0 +1,123 @@
+use super::*;
+use std::collections::BTreeSet;
+use usnet_crds::{Bridge, Memif, Phase, Port, VhostUser};
+
+fn network(engine: Engine, port: Port) -> NodeNetwork {
+    let name: NetworkName = "blue".parse().unwrap();
+    NodeNetwork {
+        bridge: Bridge::named(engine.default_bridge(&name)),
+        name,
+        generation: 1,
+        phase: Phase::Active,
+        engine,
+        port,
+        allowed_namespaces: BTreeSet::new(),
+        ipam: None,
+    }
+}
+
+fn attachment(container: &str, interface: &str) -> AttachmentId {
+    AttachmentId { container: container.parse().unwrap(), interface: interface.parse().unwrap() }
+}
+
+fn memif(socket: MemifSocketKind, secret: MemifSecretKind) -> Port {
+    Port { port_type: PortType::Memif, memif: Memif { socket, secret }, ..Port::default() }
+}
+
+fn made(network: &NodeNetwork, interface: &str, network_namespace: &str) -> Result<AttachedPort, PortError> {
+    let directory = Path::new("/run/usnet/ports/0b6e");
+    port(network, &attachment("c1", interface), Places { directory, network_namespace: Path::new(network_namespace) })
+}
+
+const NAMESPACE: &str = "/run/netns/p";
+
+#[test]
+fn a_memif_is_in_the_volume_or_in_the_network_namespace() {
+    let volume = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
+    let port = made(&volume, "net1", NAMESPACE).unwrap();
+    assert_eq!(port.connection.socket_file(), Some(Path::new("/run/usnet/ports/0b6e/net1.sock")));
+    assert!(needs_volume(&port) && port.secret.is_none());
+
+    let inside = network(Engine::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::None));
+    let port = made(&inside, "net1", NAMESPACE).unwrap();
+    let Connection::Memif { socket } = &port.connection else { panic!("{port:?}") };
+    assert_eq!(socket.to_string(), "abstract:net1,netns_name=/run/netns/p");
+    assert!(!needs_volume(&port));
+
+    let secret = network(Engine::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::Generated));
+    assert!(needs_volume(&made(&secret, "net1", NAMESPACE).unwrap()), "it is told in the volume");
+}
+
+#[test]
+fn a_secret_is_long_visible_and_never_the_same() {
+    let network = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::Generated));
+    let ports: Vec<_> = (0..100).map(|_| made(&network, "net1", NAMESPACE).unwrap()).collect();
+    let secrets: BTreeSet<_> = ports.iter().map(|port| port.secret.as_ref().unwrap().reveal()).collect();
+    assert_eq!(secrets.len(), 100);
+    // Nothing in them that devargs of DPDK would take apart.
+    let allowed = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
+    assert!(secrets.iter().all(|secret| secret.len() == 23 && secret.chars().all(allowed)), "{secrets:?}");
+    assert!(
+        ports
+            .iter()
+            .zip(&secrets)
+            .all(|(port, _)| !format!("{port:?}").contains(port.secret.as_ref().unwrap().reveal()))
+    );
+}
+
+#[test]
+fn a_network_namespace_that_vpp_would_look_for_elsewhere_is_refused() {
+    let network = network(Engine::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::None));
+    for bad in ["", "netns/p", "p", "/run/netns/../p", "/run/./p", "/proc/self/.."] {
+        let refused = made(&network, "net1", bad);
+        assert!(matches!(refused, Err(PortError::NetworkNamespace { .. })), "{bad}: {refused:?}");
+    }
+    for bad in ["/run/netns/a,netns_pid=1", "/run/net ns"] {
+        assert!(matches!(made(&network, "net1", bad), Err(PortError::MemifSocket(_))), "{bad}");
+    }
+    assert!(made(&network, "net1", "/proc/71/task/71/ns/net").is_ok());
+}
+
+#[test]
+fn names_that_vpp_would_not_take_are_refused() {
+    let memif_network = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
+    assert!(matches!(made(&memif_network, "net@1", NAMESPACE), Err(PortError::MemifSocket(_))));
+    let places = Places { directory: Path::new("/run/usnet/ports/0b6e"), network_namespace: Path::new(NAMESPACE) };
+    let long = attachment(&"X".repeat(60), "net1");
+    assert!(matches!(port(&memif_network, &long, places), Err(PortError::Mark(_))));
+    let usual = attachment(&"0123456789abcdef".repeat(4), "fifteen-letters");
+    assert!(port(&memif_network, &usual, places).is_ok());
+    // Open vSwitch has no such limits.
+    let open_vswitch = network(Engine::OpenVswitch, Port::default());
+    assert!(port(&open_vswitch, &long, places).is_ok());
+}
+
+#[test]
+fn a_socket_path_ends_where_the_engine_ends_it() {
+    let at = |network: &NodeNetwork, length: usize| {
+        let directory = PathBuf::from(format!("/{}", "d".repeat(length - 2 - "net1.sock".len())));
+        port(
+            network,
+            &attachment("c1", "net1"),
+            Places { directory: &directory, network_namespace: Path::new(NAMESPACE) },
+        )
+    };
+    let memif_network = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
+    assert!(at(&memif_network, 106).is_ok());
+    assert!(matches!(at(&memif_network, 107), Err(PortError::MemifSocket(_))));
+    for engine in Engine::ALL {
+        let vhost = network(engine, Port::default());
+        assert!(at(&vhost, 107).is_ok());
+        assert!(matches!(at(&vhost, 108), Err(PortError::SocketPath(_))));
+    }
+}
+
+#[test]
+fn what_an_engine_does_not_have_is_not_asked_of_it() {
+    let server = Port { vhost_user: VhostUser { engine_role: SocketRole::Server }, ..Port::default() };
+    for port in [memif(MemifSocketKind::Volume, MemifSecretKind::None), server] {
+        let refused = made(&network(Engine::OpenVswitch, port.clone()), "net1", NAMESPACE).unwrap_err();
+        assert!(refused.to_string().contains("spec.port of UserspaceNetwork blue"), "{refused}");
+        assert!(made(&network(Engine::Vpp, port), "net1", NAMESPACE).is_ok());
+    }
+}

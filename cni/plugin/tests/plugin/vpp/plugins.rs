@@ -1,0 +1,38 @@
+//! A VPP without one of its plugins: the kind of port that needs it is refused and the plugin named; the other kind works.
+
+use crate::support::engine::on_each_vpp;
+use crate::support::{NETWORK, TestNode, kinds};
+use usnet_crds::Port;
+
+on_each_vpp! {
+    without_the_memif_plugin_it_is_named_and_vhost_user_works,
+    without_the_vhost_plugin_it_is_named_and_memif_works,
+}
+
+fn without(node: &mut TestNode, plugin: &str, needing: [Port; 2], other: &Port) {
+    node.replace_vpp_without(plugin);
+    let pod = node.pod("p");
+    for port in needing {
+        node.program_network_with(NETWORK, &port, None);
+        let output = node.add(&pod, "net1");
+        assert!(output.error().to_string().contains(plugin), "{output:?}");
+        output.assert_soon();
+        node.assert_clean();
+        node.del(&pod, "net1").assert_done();
+    }
+    node.program_network_with(NETWORK, other, None);
+    node.add(&pod, "net1").result();
+    assert_eq!(node.ports(NETWORK).len(), 1);
+    node.del(&pod, "net1").assert_done();
+    node.assert_clean();
+}
+
+fn without_the_memif_plugin_it_is_named_and_vhost_user_works(node: &mut TestNode) {
+    let memifs = [kinds::memif_in_volume(), kinds::memif_in_namespace()];
+    without(node, "memif_plugin.so", memifs, &kinds::vhost_user_of_vpp());
+}
+
+fn without_the_vhost_plugin_it_is_named_and_memif_works(node: &mut TestNode) {
+    let vhosts = [kinds::vhost_user(), kinds::vhost_user_of_vpp()];
+    without(node, "vhost_plugin.so", vhosts, &kinds::memif_in_volume());
+}

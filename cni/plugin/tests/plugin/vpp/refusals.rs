@@ -1,0 +1,131 @@
+//! A VPP that cannot be used, and names that it would not take: an error that says what to do, and nothing left half made.
+
+use crate::support::engine::on_each_vpp;
+use crate::support::vpp::Shown;
+use crate::support::{NETWORK, TestNode, kinds};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::process::Command;
+
+on_each_vpp! {
+    a_vpp_that_hangs_is_told_soon,
+    a_vpp_that_hangs_lets_the_pod_go,
+    an_interface_name_that_vpp_would_not_take_is_refused_before_anything_is_done,
+    a_network_namespace_that_is_gone_leaves_nothing,
+    socket_ids_that_are_all_taken_are_told,
+    what_a_pod_leaves_where_vpp_listens_is_replaced_or_fails_the_pod_alone,
+    a_listener_of_the_pod_is_put_aside,
+}
+
+fn a_vpp_that_hangs_is_told_soon(node: &mut TestNode) {
+    node.program_network_with(NETWORK, &kinds::memif_in_volume(), None);
+    let pod = node.pod("p");
+    node.vpp().pause().unwrap();
+    let output = node.add(&pod, "net1");
+    output.assert_soon();
+    let error = output.error();
+    assert!(output.message(11).contains("VPP"), "{error}");
+    assert!(error["details"].as_str().unwrap().contains("does it hang?"), "{error}");
+    node.assert_no_files();
+    node.vpp().resume().unwrap();
+    node.add(&pod, "net1").result();
+    node.del(&pod, "net1").assert_done();
+    node.assert_clean();
+}
+
+fn a_vpp_that_hangs_lets_the_pod_go(node: &mut TestNode) {
+    node.program_network_with(NETWORK, &kinds::memif_in_volume(), None);
+    let pod = node.pod("p");
+    node.add(&pod, "net1").result();
+    node.vpp().pause().unwrap();
+    let output = node.del(&pod, "net1");
+    output.assert_done();
+    output.assert_soon();
+    assert!(output.stderr().contains("the agent removes the port later"), "{output:?}");
+    assert_eq!(node.mounts(), []);
+    assert_eq!(node.records().len(), 1);
+    node.vpp().resume().unwrap();
+    node.del(&pod, "net1").assert_done();
+    node.assert_clean();
+}
+
+fn an_interface_name_that_vpp_would_not_take_is_refused_before_anything_is_done(node: &mut TestNode) {
+    for port in [kinds::memif_in_volume(), kinds::memif_in_namespace()] {
+        node.program_network_with(NETWORK, &port, None);
+        let pod = node.pod("p");
+        for bad in ["net@1", "a,b", "a=b"] {
+            let message = node.add(&pod, bad).message(4);
+            assert!(message.contains(bad) && message.contains("letters, digits"), "{message}");
+            node.assert_clean();
+            node.del(&pod, bad).assert_done();
+        }
+    }
+}
+
+fn a_network_namespace_that_is_gone_leaves_nothing(node: &mut TestNode) {
+    node.program_network_with(NETWORK, &kinds::memif_in_namespace(), None);
+    let pod = node.pod("p");
+    for (namespace, code, said) in
+        [("/run/netns/gone", 104, "VPP"), ("netns/p", 4, "CNI_NETNS"), ("/run/netns/../netns/p", 4, "CNI_NETNS")]
+    {
+        let output = node.call_with("ADD", &pod, "net1", &[("CNI_NETNS", namespace)]);
+        assert!(output.error().to_string().contains(said), "{output:?}");
+        output.message(code);
+        node.assert_clean();
+    }
+}
+
+fn socket_ids_that_are_all_taken_are_told(node: &mut TestNode) {
+    let network = node.program_network_with(NETWORK, &kinds::memif_in_volume(), None);
+    node.publish_with(network, "7-8".parse().unwrap());
+    let pod = node.pod("p");
+    node.add(&pod, "net1").result();
+    node.add(&pod, "net2").result();
+    assert_eq!(Shown::of(node.vpp()).socket_ids.keys().collect::<Vec<_>>(), [&7, &8]);
+    let message = node.add(&pod, "net3").message(104);
+    assert!(message.contains("--memif-socket-ids"), "{message}");
+    node.del(&pod, "net1").assert_done();
+    node.add(&pod, "net3").result();
+    for interface in ["net2", "net3"] {
+        node.del(&pod, interface).assert_done();
+    }
+    node.assert_clean();
+}
+
+fn what_a_pod_leaves_where_vpp_listens_is_replaced_or_fails_the_pod_alone(node: &mut TestNode) {
+    fs::write("/run/bystander", "untouched").unwrap();
+    for port in [kinds::memif_in_volume(), kinds::vhost_user_of_vpp()] {
+        node.program_network_with(NETWORK, &port, None);
+        let pod = node.pod("p");
+        let socket = pod.volume.join("net1.sock");
+        let leave: [&dyn Fn(); 3] =
+            [&|| fs::write(&socket, "a file").unwrap(), &|| symlink("/run/bystander", &socket).unwrap(), &|| {
+                assert!(Command::new("mkfifo").arg(&socket).status().unwrap().success());
+            }];
+        for leave in leave {
+            leave();
+            node.add(&pod, "net1").result();
+            node.del(&pod, "net1").assert_done();
+            node.assert_clean();
+        }
+        fs::create_dir(&socket).unwrap();
+        assert!(node.add(&pod, "net1").message(102).contains("in the way"));
+        node.assert_clean();
+        fs::remove_dir(&socket).unwrap();
+        assert_eq!(fs::read_to_string("/run/bystander").unwrap(), "untouched");
+    }
+}
+
+fn a_listener_of_the_pod_is_put_aside(node: &mut TestNode) {
+    for port in [kinds::memif_in_volume(), kinds::vhost_user_of_vpp()] {
+        node.program_network_with(NETWORK, &port, None);
+        let pod = node.pod("p");
+        let listener = UnixListener::bind(pod.volume.join("net1.sock")).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        node.add(&pod, "net1").result();
+        assert!(listener.accept().is_err(), "VPP connected to the pod's program");
+        node.del(&pod, "net1").assert_done();
+        node.assert_clean();
+    }
+}

@@ -1,0 +1,139 @@
+//! A VPP that refuses what it is asked for, that is too old for it, or that comes back in the middle. Only the simulator does so on demand.
+
+use crate::support::engine::on_the_simulator;
+use crate::support::{NETWORK, TestNode, kinds};
+use std::collections::BTreeSet;
+use usnet_test_vpp::{Breakage, Fault, LogEntry, Moment, Simulator};
+
+on_the_simulator! {
+    a_message_that_vpp_refuses_fails_the_add_and_leaves_nothing,
+    what_cannot_be_undone_because_vpp_refuses_is_undone_by_del,
+    a_vpp_without_one_of_the_messages_is_told_or_needs_it_not,
+    a_vpp_that_comes_back_empty_in_an_add_is_told_and_nothing_is_left,
+    a_vpp_that_is_slow_gets_everything_once,
+}
+
+/// VPP's "unspecified error".
+const REFUSED: i32 = -1;
+
+fn simulator(node: &TestNode) -> &Simulator {
+    node.vpp().simulator().expect("a simulator that runs")
+}
+
+/// What the simulator gets in an ADD and a DEL of the pod.
+fn messages(node: &TestNode) -> [Vec<LogEntry>; 2] {
+    let pod = node.pod("p");
+    let before = simulator(node).log().len();
+    node.add(&pod, "net1").result();
+    let between = simulator(node).log().len();
+    node.del(&pod, "net1").assert_done();
+    let mut all = simulator(node).log();
+    let of_del = all.split_off(between);
+    [all.split_off(before), of_del]
+}
+
+fn changes(messages: &[LogEntry]) -> u64 {
+    messages.iter().filter(|entry| entry.changes).count().try_into().unwrap()
+}
+
+fn a_message_that_vpp_refuses_fails_the_add_and_leaves_nothing(node: &mut TestNode) {
+    for port in kinds::all() {
+        node.program_network_with(NETWORK, &port, None);
+        let changes = changes(&messages(node)[0]);
+        assert!(changes > 3, "{changes} changes are no ADD");
+        for nth in 1..=changes {
+            simulator(node).fault(Fault::Fail { nth, retval: REFUSED });
+            let error = node.add(&node.pod("p"), "net1").error();
+            assert!(error.to_string().contains("VPP refused"), "{port:?}, change {nth}: {error}");
+            node.assert_clean();
+        }
+    }
+}
+
+/// One change is refused, and so is one of those that undo the others.
+fn what_cannot_be_undone_because_vpp_refuses_is_undone_by_del(node: &mut TestNode) {
+    let pod = node.pod("p");
+    for port in kinds::all() {
+        node.program_network_with(NETWORK, &port, None);
+        let [of_add, of_del] = messages(node);
+        for nth in 1..=changes(&of_add) {
+            for more in 1..=changes(&of_del) {
+                simulator(node).fault(Fault::Fail { nth, retval: REFUSED });
+                simulator(node).fault(Fault::Fail { nth: nth + more, retval: REFUSED });
+                node.add(&pod, "net1").error();
+                simulator(node).well();
+                node.del(&pod, "net1").assert_done();
+                node.assert_clean();
+            }
+        }
+    }
+}
+
+/// Each message that an ADD or DEL uses with this VPP. For some there is an older one. Every VPP has the ping that ends a dump.
+fn a_vpp_without_one_of_the_messages_is_told_or_needs_it_not(node: &mut TestNode) {
+    let pod = node.pod("p");
+    for port in kinds::all() {
+        node.program_network_with(NETWORK, &port, None);
+        let used = messages(node).concat();
+        let used: BTreeSet<&str> =
+            used.iter().map(|entry| entry.message).filter(|name| *name != "control_ping").collect();
+        let mut told = 0;
+        for missing in &used {
+            simulator(node).fault(Fault::Missing((*missing).to_owned()));
+            let output = node.add(&pod, "net1");
+            simulator(node).well();
+            output.assert_soon();
+            if !output.output.status.success() {
+                told += 1;
+                let error = output.error().to_string();
+                let says = |remedy| error.contains(missing) && error.contains(remedy);
+                assert!(
+                    says("the releases from 23.06 to 26.06 have it") || says("_plugin.so"),
+                    "without {missing}: {error}"
+                );
+                // What ADD could not look for it leaves to DEL.
+                assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (0, 0));
+                node.engine.assert_nothing_loose();
+            }
+            node.del(&pod, "net1").assert_done();
+            node.assert_clean();
+        }
+        assert!(told > 3, "only {told} of {used:?} are needed");
+    }
+}
+
+fn a_vpp_that_comes_back_empty_in_an_add_is_told_and_nothing_is_left(node: &mut TestNode) {
+    let pod = node.pod("p");
+    for port in kinds::all() {
+        node.program_network_with(NETWORK, &port, None);
+        let count = messages(node)[0].len().try_into().unwrap();
+        for nth in 1..=count {
+            for when in [Moment::Before, Moment::After] {
+                simulator(node).fault(Fault::Break { how: Breakage::Restart, when, nth });
+                let message = node.add(&pod, "net1").message(11);
+                assert!(message.contains("VPP"), "{port:?}, {when:?} message {nth}: {message}");
+                node.assert_clean();
+                node.program_network_with(NETWORK, &port, None);
+            }
+        }
+        node.add(&pod, "net1").result();
+        node.del(&pod, "net1").assert_done();
+        node.assert_clean();
+    }
+}
+
+fn a_vpp_that_is_slow_gets_everything_once(node: &mut TestNode) {
+    let pod = node.pod("p");
+    for port in kinds::all() {
+        node.program_network_with(NETWORK, &port, None);
+        let expected = messages(node);
+        simulator(node).fault("slow 20".parse().unwrap());
+        let shown = messages(node);
+        simulator(node).well();
+        let names =
+            |messages: [Vec<LogEntry>; 2]| messages.map(|all| all.iter().map(|it| it.message).collect::<Vec<_>>());
+        assert_eq!(names(shown), names(expected));
+        node.del(&pod, "net1").assert_done();
+        node.assert_clean();
+    }
+}

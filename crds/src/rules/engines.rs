@@ -1,0 +1,71 @@
+//! What fits which engine and which type of port. The message of each rule is that of the problem which `validate` finds.
+
+use super::rule;
+use crate::limits::{MAC_AGE_OVS, MAC_AGE_VPP};
+use crate::names::VPP_NETWORK_NAME_MAX;
+use crate::validate::Problem;
+use kube::core::Rule;
+
+/// The type of the ports, with the default that depends on the engine.
+const PORT_TYPE: &str = "(has(self.port.type) ? self.port.type : self.engine == 'VPP' ? 'Memif' : 'VhostUser')";
+
+fn at(field: &str, expression: impl Into<String>, problem: &Problem) -> Rule {
+    rule(expression, problem.to_string()).field_path(field)
+}
+
+/// VPP would cut the tag off in which the name is kept.
+pub(crate) fn vpp_network_name() -> Rule {
+    rule(
+        format!("self.spec.engine != 'VPP' || size(self.metadata.name) <= {VPP_NETWORK_NAME_MAX}"),
+        format!(
+            "metadata.name is too long for VPP, which keeps it in the tag of a bridge domain: use at most {VPP_NETWORK_NAME_MAX} characters"
+        ),
+    )
+}
+
+pub(crate) fn bridge_name_with_vpp() -> Rule {
+    at(".bridge.name", "self.engine != 'VPP' || !has(self.bridge.name)", &Problem::BridgeNameWithVpp)
+}
+
+pub(crate) fn bridge_id_with_ovs() -> Rule {
+    at(".bridge.id", "self.engine != 'OVS' || !has(self.bridge.id)", &Problem::BridgeIdWithOvs)
+}
+
+pub(crate) fn mac_age_with_ovs() -> Rule {
+    let (minimum, maximum) = MAC_AGE_OVS.into_inner();
+    let fits = format!("self.bridge.macAgeSeconds >= {minimum} && self.bridge.macAgeSeconds <= {maximum}");
+    at(".bridge.macAgeSeconds", format!("self.engine != 'OVS' || ({fits})"), &Problem::MacAgeWithOvs)
+}
+
+pub(crate) fn mac_age_with_vpp() -> Rule {
+    let (minimum, maximum) = MAC_AGE_VPP.into_inner();
+    let in_range = format!("self.bridge.macAgeSeconds >= {minimum} && self.bridge.macAgeSeconds <= {maximum}");
+    let fits = format!("{in_range} && self.bridge.macAgeSeconds % {minimum} == 0");
+    at(".bridge.macAgeSeconds", format!("self.engine != 'VPP' || ({fits})"), &Problem::MacAgeWithVpp)
+}
+
+pub(crate) fn memif_with_ovs() -> Rule {
+    at(".port.type", format!("self.engine != 'OVS' || {PORT_TYPE} != 'Memif'"), &Problem::MemifWithOvs)
+}
+
+pub(crate) fn memif_with_its_type() -> Rule {
+    at(".port.memif", format!("!has(self.port.memif) || {PORT_TYPE} == 'Memif'"), &Problem::OnlyForMemif)
+}
+
+pub(crate) fn vhost_user_with_its_type() -> Rule {
+    at(
+        ".port.vhostUser",
+        format!("!has(self.port.vhostUser) || {PORT_TYPE} == 'VhostUser'"),
+        &Problem::OnlyForVhostUser,
+    )
+}
+
+pub(crate) fn engine_role_with_ovs() -> Rule {
+    let is_server = "has(self.port.vhostUser) && self.port.vhostUser.engineRole == 'Server'";
+    at(".port.vhostUser.engineRole", format!("self.engine != 'OVS' || !({is_server})"), &Problem::ServerWithOvs)
+}
+
+/// For the field `memif`.
+pub(crate) fn memif_secret() -> Rule {
+    at(".secret", "self.socket != 'Abstract' || self.secret != 'Generated'", &Problem::SecretWithoutVolume)
+}

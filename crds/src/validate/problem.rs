@@ -1,0 +1,136 @@
+//! What can be wrong with a spec. The rules in CEL say it in the same words.
+
+use crate::limits::{MAC_AGE_OVS, MAC_AGE_VPP};
+use crate::{InvalidBridgeDomainId, InvalidName, InvalidRingSize, OutOfRange};
+use ipnet::IpNet;
+use std::fmt;
+use std::net::IpAddr;
+
+/// All that is wrong with a spec; at least one problem.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct InvalidSpec {
+    /// What is wrong, in the order of the fields.
+    pub problems: Vec<InvalidField>,
+}
+
+impl fmt::Display for InvalidSpec {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts: Vec<String> = self.problems.iter().map(ToString::to_string).collect();
+        formatter.write_str(&texts.join("; "))
+    }
+}
+
+/// A field that breaks a rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {problem}")]
+pub struct InvalidField {
+    /// Where, as `spec.bridge.mtu`.
+    pub field: String,
+    /// What is wrong and what to do.
+    pub problem: Problem,
+}
+
+/// What is wrong with a field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// A name.
+    #[error(transparent)]
+    Name(#[from] InvalidName),
+    /// A number.
+    #[error(transparent)]
+    Number(#[from] OutOfRange),
+    /// The id of a bridge domain.
+    #[error(transparent)]
+    BridgeDomainId(#[from] InvalidBridgeDomainId),
+    /// The size of a ring.
+    #[error(transparent)]
+    RingSize(#[from] InvalidRingSize),
+    /// VPP numbers its bridge domains.
+    #[error("bridge domains of VPP have no name: use bridge.id")]
+    BridgeNameWithVpp,
+    /// Open vSwitch names its bridges.
+    #[error("bridges of Open vSwitch have no id: use bridge.name")]
+    BridgeIdWithOvs,
+    /// Not an age of MAC addresses that Open vSwitch takes.
+    #[error("Open vSwitch takes {} to {} seconds", MAC_AGE_OVS.start(), MAC_AGE_OVS.end())]
+    MacAgeWithOvs,
+    /// Not an age of MAC addresses that VPP takes.
+    #[error(
+        "VPP counts minutes: use a multiple of {minute} from {minute} to {}",
+        MAC_AGE_VPP.end(),
+        minute = MAC_AGE_VPP.start()
+    )]
+    MacAgeWithVpp,
+    /// Open vSwitch does not speak memif.
+    #[error("Open vSwitch has no ports of the type Memif: use VhostUser, or a network with the engine VPP")]
+    MemifWithOvs,
+    /// Settings of memif for ports of another type.
+    #[error("only ports of the type Memif have these settings: remove them, or set port.type to Memif")]
+    OnlyForMemif,
+    /// Settings of vhost-user for ports of another type.
+    #[error("only ports of the type VhostUser have these settings: remove them, or set port.type to VhostUser")]
+    OnlyForVhostUser,
+    /// Ports of Open vSwitch only connect.
+    #[error("ports of Open vSwitch connect to the pod's program: use Client, or a network with the engine VPP")]
+    ServerWithOvs,
+    /// A pod without the volume would never learn the secret.
+    #[error("a generated secret is told in the pod's volume: use it with the socket Volume")]
+    SecretWithoutVolume,
+    /// A label selector has an unknown operator.
+    #[error("unknown operator {0:?}: use In, NotIn, Exists or DoesNotExist")]
+    SelectorOperator(String),
+    /// A label selector has values where none belong, or none where some do.
+    #[error("In and NotIn need values; Exists and DoesNotExist take none")]
+    SelectorValues,
+    /// Not the file name of a plugin.
+    #[error("{0:?} cannot be the file name of an IPAM plugin: use letters, digits, '.', '_' and '-'")]
+    Plugin(String),
+    /// Not a subnet.
+    #[error("{0:?} is not a subnet: use CIDR notation without host bits, such as 10.56.217.0/24")]
+    Subnet(String),
+    /// Not an address with its prefix length.
+    #[error("{0:?} is not an address with its prefix length: use CIDR notation, such as 10.56.217.5/24")]
+    Cidr(String),
+    /// Not an address.
+    #[error("{0:?} is not an IP address")]
+    Ip(String),
+    /// An address outside of its subnet.
+    #[error("{address} is outside of {subnet}")]
+    Outside {
+        /// The address.
+        address: IpAddr,
+        /// The subnet.
+        subnet: IpNet,
+    },
+    /// The configuration has no JSON form.
+    #[error("cannot be written as JSON: {0}")]
+    Json(String),
+}
+
+/// Gathers what is wrong, so that all of it can be told at once.
+#[derive(Default)]
+pub(super) struct Problems(Vec<InvalidField>);
+
+impl Problems {
+    pub(super) fn add(&mut self, field: impl Into<String>, problem: Problem) {
+        self.0.push(InvalidField { field: field.into(), problem });
+    }
+
+    pub(super) fn add_if(&mut self, is_wrong: bool, field: &str, problem: Problem) {
+        if is_wrong {
+            self.add(field, problem);
+        }
+    }
+
+    pub(super) fn check<T, E: Into<Problem>>(&mut self, field: &str, result: Result<T, E>) -> Option<T> {
+        result.map_err(|problem| self.add(field, problem.into())).ok()
+    }
+
+    pub(super) const fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn into_invalid(self) -> InvalidSpec {
+        InvalidSpec { problems: self.0 }
+    }
+}

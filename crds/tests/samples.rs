@@ -1,0 +1,98 @@
+//! What `config/samples` shows is accepted, and works as it stands.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
+
+mod support;
+
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use support::{refused_by_cel, with_defaults};
+use usnet_crds::validate::{ValidNetwork, validate};
+use usnet_crds::{Engine, MemifSocketKind, PortType};
+
+struct Sample {
+    file: String,
+    object: Value,
+}
+
+/// The objects of this kind in all files.
+fn samples(kind: &str) -> Vec<Sample> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/samples");
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let (file, text) = (path.file_name().unwrap().display().to_string(), std::fs::read_to_string(&path).unwrap());
+        for document in serde_yaml::Deserializer::from_str(&text) {
+            let object = Value::deserialize(document).unwrap();
+            assert!(["UserspaceNetwork", "Pod"].contains(&object["kind"].as_str().unwrap()), "{file}: {object}");
+            found.push(Sample { file: file.clone(), object });
+        }
+    }
+    found.retain(|sample| sample.object["kind"] == kind);
+    assert!(!found.is_empty(), "no samples of {kind}");
+    found
+}
+
+fn networks() -> BTreeMap<String, ValidNetwork> {
+    let network = |sample: Sample| validate(&serde_json::from_value(sample.object).unwrap()).unwrap();
+    samples("UserspaceNetwork").into_iter().map(network).map(|network| (network.name.to_string(), network)).collect()
+}
+
+/// Whether all of `sample` is still in `read`: a field that the API does not know would be gone.
+fn is_kept(sample: &Value, read: &Value) -> bool {
+    match (sample, read) {
+        (Value::Object(sample), Value::Object(read)) => {
+            sample.iter().all(|(key, value)| read.get(key).is_some_and(|read| is_kept(value, read)))
+        }
+        (sample, read) => sample == read,
+    }
+}
+
+#[test]
+fn every_network_is_accepted_by_cel_and_rust_and_has_no_unknown_field() {
+    for Sample { file, object } in samples("UserspaceNetwork") {
+        assert_eq!(refused_by_cel(&object, None), Vec::<String>::new(), "{file}");
+        let valid = validate(&serde_json::from_value(object.clone()).unwrap());
+        assert!(valid.is_ok(), "{file}: {valid:?}");
+        assert!(is_kept(&object, &with_defaults(&object).unwrap()), "{file}");
+    }
+}
+
+#[test]
+fn each_way_from_a_pod_to_an_engine_is_shown() {
+    let shown: BTreeSet<_> = networks()
+        .into_values()
+        .map(|network| (network.engine, network.port.port_type, network.port.memif.socket))
+        .collect();
+    let expected = [
+        (Engine::OpenVswitch, PortType::VhostUser, MemifSocketKind::Volume),
+        (Engine::Vpp, PortType::VhostUser, MemifSocketKind::Volume),
+        (Engine::Vpp, PortType::Memif, MemifSocketKind::Volume),
+        (Engine::Vpp, PortType::Memif, MemifSocketKind::Abstract),
+    ];
+    assert_eq!(shown, expected.into());
+}
+
+#[test]
+fn every_pod_joins_a_network_of_the_samples_and_finds_its_socket() {
+    let networks = networks();
+    for Sample { file, object } in samples("Pod") {
+        let network = object["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"].as_str().unwrap();
+        let port = &networks.get(network).unwrap_or_else(|| panic!("{file}: no network {network}")).port;
+        let container = &object["spec"]["containers"][0];
+        let is_abstract = (port.port_type, port.memif.socket) == (PortType::Memif, MemifSocketKind::Abstract);
+        let mounts = container["volumeMounts"].as_array().into_iter().flatten();
+        let mounted: Vec<&str> = mounts.filter_map(|mount| mount["name"].as_str()).collect();
+        assert_eq!(mounted, if is_abstract { vec![] } else { vec!["usnet"] }, "{file}");
+        let device = match (port.port_type, port.memif.socket) {
+            (PortType::VhostUser, _) => "net_virtio_user0,path=/run/usnet/net1.sock",
+            (PortType::Memif, MemifSocketKind::Volume) => "net_memif0,role=client,id=0,socket=/run/usnet/net1.sock",
+            (PortType::Memif, MemifSocketKind::Abstract) => "net_memif0,role=client,id=0,socket=net1",
+        };
+        let has_device =
+            |word: &Value| word.as_str().is_some_and(|word| word.starts_with(&format!("--vdev={device},")));
+        assert!(container["command"].as_array().unwrap().iter().any(has_device), "{file}: no {device}");
+    }
+}

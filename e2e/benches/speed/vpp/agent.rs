@@ -1,0 +1,71 @@
+//! The agent, told by us what the API server would tell it.
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tokio::sync::watch;
+use usnet_crds::NodeNetwork;
+use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::network_file::{NetworkFile, NetworkFiles};
+use usnet_dataplane::roots::Roots;
+use usnet_operator::agent::Agent;
+use usnet_operator::agent::spec::NodeSpec;
+use usnet_test_vpp::Vpp;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// An agent on a thread of its own. It ends with this program.
+pub(crate) struct RunningAgent {
+    pub(crate) roots: Roots,
+    specs: watch::Sender<Option<NodeSpec>>,
+    generation: i64,
+    _folder: TempDir,
+}
+
+/// The folders of a node with this VPP.
+pub(crate) fn roots(vpp: &Vpp) -> (TempDir, Roots) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let roots = Roots {
+        run: path("run"),
+        state: path("state"),
+        kubelet: path("kubelet"),
+        open_vswitch_socket: path("db.sock"),
+        vpp_socket: vpp.socket().to_owned(),
+    };
+    (folder, roots)
+}
+
+impl RunningAgent {
+    pub(crate) fn start((folder, roots): (TempDir, Roots)) -> Self {
+        let (specs, specs_of_agent) = watch::channel(None);
+        let (reports, _) = watch::channel(None);
+        let roots_of_agent = roots.clone();
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            let ids = MemifSocketIds::default();
+            let agent = Agent::new(&roots_of_agent, ids, specs_of_agent, reports).expect("an agent");
+            runtime.block_on(agent.run())
+        });
+        Self { roots, specs, generation: 0, _folder: folder }
+    }
+
+    pub(crate) fn tell(&mut self, networks: Vec<NodeNetwork>) {
+        self.generation += 1;
+        self.specs.send_replace(Some(NodeSpec { generation: self.generation, networks }));
+    }
+
+    /// Waits until pods may attach to all of these, or may not.
+    pub(crate) fn wait(&self, networks: &[NodeNetwork], are_programmed: bool) {
+        let (files, end) = (NetworkFiles::new(&self.roots), Instant::now() + PATIENCE);
+        let is_programmed =
+            |network: &&NodeNetwork| matches!(files.read(&network.name), Ok(Some(NetworkFile::Programmed(_))));
+        let mut left: BTreeSet<usize> = (0..networks.len()).collect();
+        while !left.is_empty() {
+            left.retain(|index| is_programmed(&&networks[*index]) != are_programmed);
+            assert!(Instant::now() < end, "{} networks are not as they should be", left.len());
+            thread::sleep(Duration::from_micros(200));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! VPP dies and comes back empty: until all ports of a thousand pods are back and their network files say so, against the same messages raw and
+//! pipelined.
+
+use super::agent::{RunningAgent, roots};
+use super::floor;
+use crate::pod;
+use crate::programs::{median, ratio, report};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use usnet_crds::{Engine, NodeNetwork};
+use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
+use usnet_dataplane::desired::port_settings;
+use usnet_dataplane::journal::Journal;
+use usnet_dataplane::memif::{MemifSocket, MemifSocketIds};
+use usnet_dataplane::port::{AttachedPort, Connection, PortName};
+use usnet_dataplane::roots::Roots;
+use usnet_test_vpp::{Kind, Vpp};
+use usnet_vpp::Batch;
+use usnet_vpp::blocking::Client;
+use usnet_vpp::messages::{MemifDump, NO_BRIDGE_DOMAIN};
+
+const ATTACHMENTS: usize = 1000;
+const NETWORKS: usize = 10;
+const TURNS: usize = 5;
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+pub(crate) fn run(kind: Kind) {
+    let mut vpp = Vpp::start(kind).expect("VPP starts");
+    let networks: Vec<_> = (0..NETWORKS).map(|index| pod::network(Engine::Vpp, &format!("net-{index}"))).collect();
+    let (folder, roots) = roots(&vpp);
+    fill_journal(&roots, &vpp, &networks);
+    let mut agent = RunningAgent::start((folder, roots));
+    agent.tell(networks.clone());
+    agent.wait(&networks, true);
+
+    let (mut ours, mut raw) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        vpp.kill().expect("VPP ends");
+        agent.wait(&networks, false);
+        vpp.start_again().expect("VPP starts");
+        let start = Instant::now();
+        agent.wait(&networks, true);
+        ours.push(start.elapsed());
+        assert_eq!(memifs(&vpp), ATTACHMENTS);
+        raw.push(raw_messages(kind));
+    }
+    let (ours, raw) = (median(&ours), median(&raw));
+    println!("\n{ATTACHMENTS} attachments after kill -9 of VPP, median of {TURNS}, in turn");
+    report("agent: from VPP's first answer until all are back and files say so", ours);
+    report("the same messages, raw and pipelined, over sockets of a killed VPP", raw);
+    ratio("agent / raw messages", ours, raw, "at most 1.5");
+}
+
+fn socket(vpp: &Vpp, index: usize) -> PathBuf {
+    vpp.folder().join(format!("{index}.sock"))
+}
+
+fn fill_journal(roots: &Roots, vpp: &Vpp, networks: &[NodeNetwork]) {
+    let journal = Journal::open(roots).expect("a journal");
+    for index in 0..ATTACHMENTS {
+        let container = format!("{index:064x}").parse().expect("a container id");
+        let id = AttachmentId { container, interface: "net1".parse().expect("a name") };
+        let record = record(id, roots, &networks[index % NETWORKS], socket(vpp, index));
+        journal.lock(&record.id).and_then(|locked| locked.write(&record)).expect("a record");
+    }
+}
+
+fn record(id: AttachmentId, roots: &Roots, network: &NodeNetwork, socket: PathBuf) -> Record {
+    let socket = MemifSocket::file(socket).expect("a short path");
+    Record {
+        version: Record::VERSION,
+        progress: Progress::Attached,
+        network: network.name.clone(),
+        engine: Engine::Vpp,
+        engine_socket: roots.vpp_socket.clone(),
+        memif_socket_ids: MemifSocketIds::default(),
+        port: AttachedPort {
+            name: PortName::of(&id),
+            bridge: network.bridge.name.clone(),
+            connection: Connection::Memif { socket },
+            queues: network.port.queues,
+            ring_size: network.port.ring_size,
+            secret: None,
+            settings: port_settings(network),
+        },
+        pod: Pod {
+            namespace: "default".to_owned(),
+            name: id.container.to_string(),
+            uid: "0-1".parse().expect("a uid"),
+        },
+        network_namespace: "/run/netns/pod".into(),
+        pod_directory: "/nonexistent".into(),
+        mac: "02:00:00:00:00:01".to_owned(),
+        addresses: Vec::new(),
+        ipam: None,
+        id,
+    }
+}
+
+fn memifs(vpp: &Vpp) -> usize {
+    let mut client = vpp.client().expect("VPP answers");
+    let mut batch = Batch::new();
+    let ticket = batch.dump(MemifDump {});
+    floor::send(&mut client, &batch).details(ticket).expect("memifs").len()
+}
+
+/// Also over the socket files of a VPP that was killed: it has to look whether somebody listens on them.
+fn raw_messages(kind: Kind) -> Duration {
+    let mut vpp = Vpp::start(kind).expect("VPP starts");
+    add_all(&vpp);
+    vpp.kill().expect("VPP ends");
+    vpp.start_again().expect("VPP starts");
+    add_all(&vpp)
+}
+
+fn add_all(vpp: &Vpp) -> Duration {
+    let paths: Vec<_> = (0..ATTACHMENTS).map(|index| socket(vpp, index)).collect();
+    let start = Instant::now();
+    let mut client = Client::connect(vpp.socket(), TIMEOUT).expect("VPP answers");
+    let mut batch = Batch::new();
+    for id in (1..).take(NETWORKS) {
+        batch.request(floor::bridge_domain(id, &format!("usnet:net-{id}")));
+    }
+    floor::send(&mut client, &batch);
+    let ports: Vec<_> = (1000..).zip(paths.iter().map(PathBuf::as_path)).collect();
+    floor::add_ports(&mut client, 1, &ports);
+    assert_eq!(floor::count_domains(&mut client, NO_BRIDGE_DOMAIN), Ok(NETWORKS));
+    start.elapsed()
+}

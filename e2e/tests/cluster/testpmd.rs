@@ -1,0 +1,143 @@
+//! dpdk-testpmd in a pod: how it reaches the interfaces that the pod was given, and what it prints.
+
+/// How testpmd reaches an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Driver {
+    /// vhost-user: testpmd listens, and the engine connects.
+    VhostServer,
+    /// vhost-user: the engine listens.
+    VhostClient,
+    /// memif with its socket in the pod's volume.
+    Memif,
+    /// memif with an abstract socket in the pod's network namespace, which needs no volume.
+    MemifAbstract,
+}
+
+impl Driver {
+    /// Whether the pod has to have the volume `usnet`.
+    pub(crate) fn needs_volume(self) -> bool {
+        self != Self::MemifAbstract
+    }
+
+    /// The functions `connected` and `back` for [`RECONNECTING`], for a pod whose socket is in its volume.
+    fn back(self) -> &'static str {
+        match self {
+            Self::VhostServer | Self::VhostClient => VHOST_BACK,
+            Self::Memif | Self::MemifAbstract => MEMIF_BACK,
+        }
+    }
+
+    /// EAL's argument for the interface `net<number>`.
+    fn device(self, number: usize) -> String {
+        let socket = format!("/run/usnet/net{number}.sock");
+        match self {
+            Self::VhostServer => format!("--vdev=net_virtio_user{number},path={socket},server=1"),
+            Self::VhostClient => format!("--vdev=net_virtio_user{number},path={socket}"),
+            Self::Memif => format!("--vdev=net_memif{number},role=client,id=0,socket={socket},socket-abstract=no"),
+            Self::MemifAbstract => {
+                format!("--vdev=net_memif{number},role=client,id=0,socket=net{number},socket-abstract=yes")
+            }
+        }
+    }
+}
+
+/// What testpmd does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Program<'a> {
+    /// How it reaches each interface.
+    pub(crate) driver: Driver,
+    /// A forwarding mode, such as `flowgen`, which sends and counts what it receives.
+    pub(crate) mode: &'a str,
+    /// Whether it starts its port again after the engine was gone. DPDK's drivers for memif and vhost-user need that with VPP.
+    pub(crate) reconnects: bool,
+}
+
+impl<'a> Program<'a> {
+    /// A program that is not prepared for an engine that goes.
+    pub(crate) fn new(driver: Driver, mode: &'a str) -> Self {
+        Self { driver, mode, reconnects: false }
+    }
+
+    /// The command of a pod with that many interfaces.
+    pub(crate) fn command(&self, interfaces: usize) -> Vec<String> {
+        let mut command: Vec<String> = match self.reconnects {
+            true => vec!["sh".into(), "-c".into(), format!("{}{RECONNECTING}", self.driver.back()), "sh".into()],
+            false => Vec::new(),
+        };
+        let start = ["dpdk-testpmd", "--no-pci", "--no-huge", "--no-telemetry", "-l", "0,1", "-m", "64"];
+        command.extend(start.map(Into::into));
+        command.extend((1..=interfaces).map(|number| self.driver.device(number)));
+        command.extend(["--".into(), format!("--forward-mode={}", self.mode)]);
+        command.push(if self.reconnects { "--interactive" } else { "--stats-period=1" }.into());
+        command.extend(["--auto-start", "--total-num-mbufs=2048", "--no-mlockall"].map(Into::into));
+        command
+    }
+}
+
+/// Runs an interactive testpmd, and types what a program with a link handler would do when the engine comes back. Each driver tells by
+/// `back` when that is.
+const RECONNECTING: &str = r#"
+mkfifo /tmp/typed
+(
+    exec >/tmp/typed
+    until connected; do sleep 0.1; done
+    turn=0
+    while sleep 0.05; do
+        turn=$((turn + 1))
+        ! back || printf 'stop\nport stop all\nport start all\nstart\n'
+        [ $((turn % 4)) != 0 ] || echo show port stats all
+    done
+) &
+exec "$@" </tmp/typed
+"#;
+
+/// DPDK's memif connects when its port is started. The engine is back when the socket's file is a new one; in `/proc/net/unix` a connected
+/// socket has the state 03.
+const MEMIF_BACK: &str = r#"
+connected() { grep -q ' 0005 03 ' /proc/net/unix; }
+file() { stat -c '%i %Z' /run/usnet/net1.sock; }
+tried=$(file)
+back() {
+    ! connected || return 1
+    [ "$(file)" != "$tried" ] || [ $((turn % 20)) = 0 ] || return 1
+    tried=$(file)
+}
+"#;
+
+/// DPDK's virtio accepts the engine again by itself. But VPP waits for a kick of each ring, and DPDK kicks the one that it receives from only
+/// when its port is started. DPDK has a socket of its own, one that listens, and one more while the engine is connected, which belongs to
+/// the engine's network namespace.
+const VHOST_BACK: &str = r#"
+connected() { [ "$(ls -l /proc/1/fd | grep -c socket:)" -ge 3 ]; }
+lost=no
+back() {
+    if ! connected; then
+        lost=yes
+        return 1
+    fi
+    [ $lost = yes ] || return 1
+    lost=no
+}
+"#;
+
+/// Every count of received packets in a program's output, with the port's number. Behind a restart of its port, DPDK's memif counts from
+/// below zero, and testpmd prints that without a sign.
+pub(crate) fn every_counter(log: &str) -> Vec<(u64, i64)> {
+    let mut port = None;
+    let mut found = Vec::new();
+    for line in log.lines() {
+        if let Some(rest) = line.split("NIC statistics for port ").nth(1) {
+            port = rest.split_whitespace().next().and_then(|number| number.parse().ok());
+        }
+        let packets = line.trim().strip_prefix("RX-packets:").and_then(|rest| rest.split_whitespace().next());
+        if let (Some(port), Some(packets)) = (port, packets) {
+            found.push((port, packets.parse::<u64>().unwrap().cast_signed()));
+        }
+    }
+    found
+}
+
+/// The last count of each port in a program's output, in the order of the ports.
+pub(crate) fn last_counters(log: &str) -> Vec<i64> {
+    every_counter(log).into_iter().collect::<std::collections::BTreeMap<_, _>>().into_values().collect()
+}

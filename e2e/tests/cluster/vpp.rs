@@ -1,0 +1,167 @@
+//! VPP of a node, asked over its API as anybody may: which ports a network has, what they counted, and what VPP was asked.
+
+use crate::cluster::{check, eventually, on_node};
+use std::collections::BTreeSet;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use usnet_vpp::blocking::Client;
+use usnet_vpp::messages::{BridgeDomainDump, CliInband, NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceDump};
+use usnet_vpp::wire::Text;
+use usnet_vpp::{Batch, Error};
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// How long something awaited at short intervals may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whether the world's VPP moves packets. If not, this prints what is left out, and how much was so far.
+pub(crate) fn moves_packets(what: &str) -> bool {
+    static LEFT_OUT: AtomicU32 = AtomicU32::new(0);
+    let real = is_real();
+    if !real {
+        let count = LEFT_OUT.fetch_add(1, Ordering::Relaxed) + 1;
+        println!("left out ({count} so far): {what}: the simulator of VPP moves no packets");
+    }
+    real
+}
+
+/// Whether the world's VPP is a real one.
+pub(crate) fn is_real() -> bool {
+    match std::env::var("USNET_WORLD_VPP").as_deref() {
+        Ok("real") => true,
+        Ok(_) => false,
+        Err(_) => panic!("this world has no VPP: start it with --engine both"),
+    }
+}
+
+/// A port of a network.
+#[derive(Debug)]
+pub(crate) struct Port {
+    /// VPP's name of the interface.
+    pub(crate) name: String,
+    /// Our mark on it.
+    pub(crate) tag: String,
+}
+
+/// The ports of a network's bridge domain; none when there is no such domain.
+pub(crate) fn ports(node: &str, network: &str) -> Option<Vec<Port>> {
+    try_ports(node, network).unwrap_or_else(|error| panic!("VPP on {node}: {error}"))
+}
+
+/// The same for a VPP that may be about to come or go.
+pub(crate) fn try_ports(node: &str, network: &str) -> Result<Option<Vec<Port>>, Error> {
+    let mut batch = Batch::new();
+    let domains = batch.dump(BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE });
+    let interfaces = batch.dump(SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() });
+    let answers = Client::connect(socket(node), LIMIT)?.send(&batch)?;
+    let mark = format!("usnet:{network}");
+    let domains = answers.details(domains).unwrap();
+    let Some(domain) = domains.into_iter().find(|domain| domain.bd_tag.as_str() == mark) else { return Ok(None) };
+    let members: BTreeSet<u32> = domain.sw_if_details.iter().map(|member| member.sw_if_index).collect();
+    let interfaces = answers.details(interfaces).unwrap().into_iter();
+    let ports = interfaces.filter(|interface| members.contains(&interface.sw_if_index));
+    Ok(Some(ports.map(|port| Port { name: port.interface_name.into_string(), tag: port.tag.into_string() }).collect()))
+}
+
+/// Waits until a network has that many ports.
+pub(crate) fn await_ports(node: &str, network: &str, count: usize) -> Vec<Port> {
+    eventually(&format!("{count} ports of {network} on {node}"), || {
+        let found = try_ports(node, network).map_err(|error| error.to_string())?.ok_or("no bridge domain")?;
+        check(found.len() == count, format!("{found:?}"))?;
+        Ok(found)
+    })
+}
+
+/// Waits until VPP serves connections, looking all the time, and says when that was.
+pub(crate) fn await_socket(node: &str) -> Instant {
+    closely("VPP's socket", || UnixStream::connect(socket(node)).is_ok())
+}
+
+/// Waits until a condition holds, looking each millisecond, and says when that was.
+pub(crate) fn closely(what: &str, mut condition: impl FnMut() -> bool) -> Instant {
+    let end = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < end, "{what}: not within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Instant::now()
+}
+
+/// The packets that VPP sent to each of these interfaces since it started. Only a real VPP counts.
+pub(crate) fn sent(node: &str, interfaces: &[Port]) -> Result<Vec<u64>, Error> {
+    let mut batch = Batch::new();
+    let commands: Vec<_> = interfaces
+        .iter()
+        .map(|port| batch.request(CliInband { cmd: Text::from(format!("show interface {}", port.name)) }))
+        .collect();
+    let answers = Client::connect(socket(node), LIMIT)?.send(&batch)?;
+    Ok(commands.into_iter().map(|command| sent_in(answers.reply(command).unwrap().reply.as_str())).collect())
+}
+
+/// The count in what `show interface` prints; a count of 0 is left out there.
+fn sent_in(shown: &str) -> u64 {
+    let line = shown.lines().find_map(|line| line.split_once("tx packets"));
+    line.map_or(0, |(_, count)| count.trim().parse().unwrap())
+}
+
+/// From here on [`Requests::changing`] can say what VPP was asked.
+pub(crate) struct Requests {
+    node: &'static str,
+    /// Lines that the simulator's log had.
+    before: usize,
+}
+
+/// Messages of the API that change nothing.
+const READING: [&str; 6] =
+    ["cli_inband", "control_ping", "show_version", "sockclnt_create", "sockclnt_delete", "want_interface_events"];
+
+impl Requests {
+    /// Begins to watch.
+    pub(crate) fn watch(node: &'static str) -> Self {
+        if is_real() {
+            on_node(node, &["vppctl", "api", "trace", "on"]);
+        }
+        Self { node, before: if is_real() { 0 } else { simulator_log(node).lines().count() } }
+    }
+
+    /// All that VPP was asked, by name, and those of it that change something.
+    pub(crate) fn all_and_changing(&self) -> (Vec<String>, Vec<String>) {
+        if is_real() {
+            let shown = on_node(self.node, &["vppctl", "api", "trace", "dump"]);
+            let names = shown.lines().filter_map(|line| line.trim().strip_prefix("vl_api_")?.split_once("_t:"));
+            let names: Vec<String> = names.map(|(name, _)| name.to_owned()).collect();
+            let changing = names.iter().filter(|name| !READING.contains(&name.as_str()) && !name.ends_with("_dump"));
+            let changing = changing.cloned().collect();
+            return (names, changing);
+        }
+        let log = simulator_log(self.node);
+        let lines: Vec<String> = log.lines().skip(self.before).map(ToOwned::to_owned).collect();
+        let changing = lines.iter().filter(|line| line.starts_with("changes ")).cloned().collect();
+        (lines, changing)
+    }
+}
+
+impl Drop for Requests {
+    fn drop(&mut self) {
+        if is_real() {
+            let _failed = crate::cluster::try_run("on-node", &[self.node, "vppctl", "api", "trace", "off"], "");
+        }
+    }
+}
+
+fn simulator_log(node: &str) -> String {
+    on_node(node, &["cat", "/run/vpp/messages.log"])
+}
+
+/// VPP's socket on a node, as the world's other processes reach it.
+fn socket(node: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/root/run/vpp/api.sock", process(node)))
+}
+
+/// The process that holds a node's namespaces.
+pub(crate) fn process(node: &str) -> String {
+    let world = std::env::var("USNET_WORLD").expect("these tests run in a world: e2e/world -- cargo test …");
+    std::fs::read_to_string(format!("{world}/nodes/{node}/pid")).unwrap().trim().to_owned()
+}

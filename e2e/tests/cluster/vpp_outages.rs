@@ -1,0 +1,99 @@
+//! VPP that is killed, and an agent that is, while pods send.
+
+use crate::cluster::{check, eventually, kubectl, run};
+use crate::outages::replace_agent;
+use crate::pods::{NODE, await_packets, dpdk_pod, received, start};
+use crate::scene::{Scene, agent_log, await_condition, wait_ready};
+use crate::testpmd::{Driver, Program, every_counter};
+use crate::vpp::{self, Requests};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::thread;
+
+/// Two pods that send to each other, on a network of their own.
+fn sending_pods(name: &str, port: &Value, program: Program<'_>) -> Scene {
+    let scene = Scene::new(name);
+    scene.network(name, &json!({"engine": "VPP", "port": port}));
+    for pod in ["left", "right"] {
+        start(&scene, &dpdk_pod(&scene, pod, name, program));
+    }
+    vpp::await_ports(NODE, name, 2);
+    if vpp::is_real() {
+        for pod in ["left", "right"] {
+            await_packets(&scene, pod, 1);
+        }
+    }
+    scene
+}
+
+/// Kills VPP, starts it again, and waits until both ports are back and both pods receive.
+fn back_after_kill(name: &str, port: &Value, driver: Driver) {
+    let scene = sending_pods(name, port, Program { driver, mode: "flowgen", reconnects: true });
+    let marks = |ports: &[vpp::Port]| ports.iter().map(|port| port.tag.clone()).collect::<BTreeSet<_>>();
+    let before = marks(&vpp::await_ports(NODE, name, 2));
+
+    run("component", &["stop", "vpp", NODE]);
+    await_condition(name, "Ready", "False", "EngineUnreachable");
+    let starter = thread::spawn(|| run("component", &["start", "vpp", NODE]));
+    let there = vpp::await_socket(NODE);
+    let ports_back =
+        vpp::closely("the ports", || matches!(vpp::try_ports(NODE, name), Ok(Some(ports)) if ports.len() == 2));
+    let ports = vpp::await_ports(NODE, name, 2);
+    println!("{name}: {:?} from VPP's socket to both ports", ports_back - there);
+    assert_eq!(marks(&ports), before, "the same attachments have ports again");
+
+    if vpp::moves_packets(&format!("packets over {name} after VPP was killed")) {
+        let flowing =
+            |ports: &[vpp::Port]| matches!(vpp::sent(NODE, ports), Ok(counts) if counts.iter().all(|count| *count > 0));
+        let flowing = vpp::closely("packets to both pods", || flowing(&ports));
+        println!("{name}: {:?} from VPP's socket to packets in both directions", flowing - there);
+        let first = ["left", "right"].map(|pod| received(&scene, pod));
+        eventually("both pods count on", || {
+            let now = ["left", "right"].map(|pod| received(&scene, pod));
+            check(now[0] > first[0] && now[1] > first[1], format!("{first:?} {now:?}"))
+        });
+    }
+    starter.join().unwrap();
+    wait_ready(name);
+}
+
+#[test]
+fn killed_vpp_has_its_memifs_back_and_packets_flow() {
+    back_after_kill("kill-memif", &json!({"type": "Memif"}), Driver::Memif);
+}
+
+#[test]
+fn killed_vpp_has_its_vhost_user_ports_back_and_packets_flow() {
+    back_after_kill("kill-vhost", &json!({"type": "VhostUser"}), Driver::VhostServer);
+}
+
+#[test]
+fn restarted_agent_asks_vpp_for_no_change_and_no_packet_waits() {
+    let scene = sending_pods("reread", &json!({"type": "Memif"}), Program::new(Driver::Memif, "flowgen"));
+    let requests = Requests::watch(NODE);
+    replace_agent(NODE);
+    eventually("the agent has looked at everything", || {
+        let log = agent_log(NODE);
+        check(log.contains("programmed=1"), log)
+    });
+    let asked = eventually("the agent has read VPP", || {
+        let (all, changing) = requests.all_and_changing();
+        check(all.iter().any(|request| request.contains("bridge_domain_dump")), format!("{all:?}"))?;
+        Ok((all, changing))
+    });
+    assert_eq!(asked.1, Vec::<String>::new(), "what changes VPP, of {:?}", asked.0);
+    println!("a restarted agent asked VPP {} things, none of them a change", asked.0.len());
+
+    if vpp::moves_packets("packets while the agent restarts") {
+        let first = await_packets(&scene, "right", 1);
+        eventually("more packets", || {
+            let now = await_packets(&scene, "right", 1);
+            check(now > first, format!("{now:?}"))
+        });
+        let log = kubectl(&["logs", "right", "-n", &scene.name]);
+        let counts = every_counter(&log).into_iter().map(|(_, count)| count);
+        let flowing: Vec<i64> = counts.skip_while(|count| *count == 0).collect();
+        assert!(flowing.is_sorted_by(|earlier, later| earlier < later), "the counter stood still: {flowing:?}");
+        println!("the receiver counted on each second: {flowing:?}");
+    }
+}

@@ -1,0 +1,121 @@
+use super::*;
+use crate::agent::reason::IN_USE;
+use std::slice::from_ref;
+use tokio::sync::watch;
+use usnet_crds::conditions::{OVS_CONNECTED, VPP_CONNECTED};
+
+const ENGINES: [Engine; 2] = Engine::ALL;
+
+fn entry(name: &str, generation: i64, state: NetworkState, pods: &[&str]) -> NetworkReport {
+    let is_done = matches!(state, NetworkState::Programmed);
+    NetworkReport {
+        name: name.to_owned(),
+        generation,
+        state,
+        reason: if is_done { String::new() } else { IN_USE.to_owned() },
+        message: if is_done { String::new() } else { "no tap".to_owned() },
+        attachments: i64::try_from(pods.len()).unwrap(),
+        connected: 1,
+        pods: pods.iter().map(|pod| (*pod).to_owned()).collect(),
+    }
+}
+
+fn facts(engine: Engine, generation: i64, networks: &[NetworkReport]) -> EngineFacts {
+    let kind = if engine == Engine::Vpp { VPP_CONNECTED } else { OVS_CONNECTED };
+    EngineFacts {
+        observed_generation: Some(generation),
+        networks: networks.to_vec(),
+        engine: None,
+        connected: Finding::new(kind, Status::True, "Connected", ""),
+    }
+}
+
+/// What is told when both engines have posted this.
+fn merged(generations: [i64; 2], networks: [&[NetworkReport]; 2]) -> Report {
+    let (sender, reports) = watch::channel(None);
+    let mut board = Board::new(sender);
+    for ((engine, generation), networks) in ENGINES.into_iter().zip(generations).zip(networks) {
+        board.post(engine, facts(engine, generation, networks));
+    }
+    reports.borrow().clone().expect("both are known")
+}
+
+fn ready_of(report: &Report) -> &Finding {
+    report.findings.iter().find(|finding| finding.kind == READY).expect("each report says it")
+}
+
+#[test]
+fn both_engines_are_told_of_in_one_report() {
+    let programmed = |name| entry(name, 1, NetworkState::Programmed, &[]);
+    let report = merged([4, 4], [&[programmed("b"), programmed("d")], &[programmed("a"), programmed("c")]]);
+    let names: Vec<_> = report.networks.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c", "d"]);
+    let kinds: Vec<_> = report.findings.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [READY, OVS_CONNECTED, VPP_CONNECTED]);
+    assert_eq!((ready_of(&report).status, ready_of(&report).reason.as_str()), (Status::True, ALL_PROGRAMMED));
+    assert_eq!(ready_of(&merged([1, 1], [&[], &[]])).status, Status::True, "nothing is asked of this node");
+}
+
+#[test]
+fn one_network_that_is_not_programmed_makes_the_node_unready_and_is_named() {
+    let blue = entry("blue", 1, NetworkState::Programmed, &[]);
+    let red = entry("red", 1, NetworkState::Failed, &[]);
+    let report = merged([1, 1], [&[blue], &[red]]);
+    let ready = ready_of(&report);
+    assert_eq!((ready.status, ready.reason.as_str()), (Status::False, NOT_PROGRAMMED));
+    assert!(ready.message.contains("1 of 2") && ready.message.contains("red: no tap"), "{}", ready.message);
+}
+
+#[test]
+fn a_generation_is_observed_once_both_engines_have_worked_on_it() {
+    assert_eq!(merged([4, 3], [&[], &[]]).observed_generation, Some(3));
+    assert_eq!(merged([4, 4], [&[], &[]]).observed_generation, Some(4));
+}
+
+#[test]
+fn a_network_with_pods_on_both_engines_is_one_entry() {
+    let leftover = entry("blue", 0, NetworkState::Draining, &["default/old", "default/both"]);
+    let wanted = entry("blue", 2, NetworkState::Programmed, &["default/both", "default/new"]);
+    for (first, second) in [(&leftover, &wanted), (&wanted, &leftover)] {
+        let report = merged([1, 1], [from_ref(first), from_ref(second)]);
+        let [entry] = report.networks.as_slice() else { panic!("{report:?}") };
+        assert_eq!((entry.state, entry.generation), (NetworkState::Programmed, 2));
+        assert_eq!((entry.attachments, entry.connected, entry.pods.len()), (4, 2, 3));
+    }
+}
+
+#[test]
+fn nobody_is_told_before_both_engines_are_known_or_one_takes_too_long() {
+    let (sender, reports) = watch::channel(None);
+    let mut board = Board::new(sender);
+    board.stop_waiting();
+    assert_eq!(*reports.borrow(), None, "nothing is known");
+    board.waits_for_all = true;
+    board.post(Engine::OpenVswitch, facts(Engine::OpenVswitch, 1, &[]));
+    assert_eq!(*reports.borrow(), None);
+    board.stop_waiting();
+    let partial = reports.borrow().clone().expect("Open vSwitch does not wait for VPP");
+    assert_eq!((ready_of(&partial).status, partial.observed_generation), (Status::Unknown, None));
+    assert!(ready_of(&partial).message.contains("VPP"), "{partial:?}");
+}
+
+#[test]
+fn the_same_report_is_told_once_and_a_problem_until_it_is_over() {
+    let (sender, mut reports) = watch::channel(None);
+    let mut board = Board::new(sender);
+    let post_both = |board: &mut Board| ENGINES.map(|engine| board.post(engine, facts(engine, 1, &[])));
+    post_both(&mut board);
+    reports.mark_unchanged();
+    post_both(&mut board);
+    assert!(!reports.has_changed().unwrap());
+    board.spoil(Engine::Vpp, "no space left".to_owned());
+    let spoiled = reports.borrow().clone().unwrap();
+    assert_eq!(
+        (ready_of(&spoiled).reason.as_str(), ready_of(&spoiled).message.as_str()),
+        (AGENT_FAILED, "no space left")
+    );
+    board.post(Engine::OpenVswitch, facts(Engine::OpenVswitch, 1, &[]));
+    assert_eq!(ready_of(&reports.borrow().clone().unwrap()).reason, AGENT_FAILED);
+    board.post(Engine::Vpp, facts(Engine::Vpp, 1, &[]));
+    assert_eq!(ready_of(&reports.borrow().clone().unwrap()).status, Status::True);
+}

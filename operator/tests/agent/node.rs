@@ -1,0 +1,133 @@
+//! The files of one node, as the plugin reads and writes them.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use usnet_crds::{Bridge, Engine, NetworkName, NodeNetwork, Phase, Port, PortType, Queues, RingSize};
+use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
+use usnet_dataplane::desired::port_settings;
+use usnet_dataplane::journal::Journal;
+use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::network_file::{NetworkFile, NetworkFiles};
+use usnet_dataplane::port::{AttachedPort, Connection, PortName};
+use usnet_dataplane::roots::Roots;
+
+pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
+
+/// Waits until `condition` gives something.
+pub(crate) fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = condition() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "still not: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A network with Open vSwitch.
+pub(crate) fn network(name: &str) -> NodeNetwork {
+    network_with(Engine::OpenVswitch, name)
+}
+
+pub(crate) fn network_with(engine: Engine, name: &str) -> NodeNetwork {
+    let name: NetworkName = name.parse().unwrap();
+    let port_type = match engine {
+        Engine::OpenVswitch => PortType::VhostUser,
+        Engine::Vpp => PortType::Memif,
+    };
+    NodeNetwork {
+        generation: 1,
+        phase: Phase::Active,
+        engine,
+        bridge: Bridge::named(engine.default_bridge(&name)),
+        port: Port { port_type, ..Port::default() },
+        allowed_namespaces: BTreeSet::from(["default".to_owned()]),
+        ipam: None,
+        name,
+    }
+}
+
+/// The folders of a node.
+pub(crate) struct Node {
+    pub(crate) roots: Roots,
+    folder: TempDir,
+}
+
+impl Node {
+    /// A node whose engines listen at these sockets, or nowhere.
+    pub(crate) fn new(open_vswitch: Option<PathBuf>, vpp: Option<PathBuf>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let roots = Roots {
+            run: path("run"),
+            state: path("state"),
+            kubelet: path("kubelet"),
+            open_vswitch_socket: open_vswitch.unwrap_or_else(|| path("db.sock")),
+            vpp_socket: vpp.unwrap_or_else(|| path("api.sock")),
+        };
+        Self { roots, folder }
+    }
+
+    /// What the plugin would write for a pod of this network.
+    pub(crate) fn record(&self, container: &str, network: &NodeNetwork, connection: Connection) -> Record {
+        let id = AttachmentId { container: container.parse().unwrap(), interface: "net1".parse().unwrap() };
+        Record {
+            version: Record::VERSION,
+            progress: Progress::Attached,
+            network: network.name.clone(),
+            engine: network.engine,
+            engine_socket: match network.engine {
+                Engine::OpenVswitch => self.roots.open_vswitch_socket.clone(),
+                Engine::Vpp => self.roots.vpp_socket.clone(),
+            },
+            memif_socket_ids: MemifSocketIds::default(),
+            port: AttachedPort {
+                name: PortName::of(&id),
+                bridge: network.bridge.name.clone(),
+                connection,
+                queues: Queues::default(),
+                ring_size: RingSize::default(),
+                secret: None,
+                settings: port_settings(network),
+            },
+            pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
+            network_namespace: "/run/netns/pod".into(),
+            pod_directory: self.folder.path().to_owned(),
+            mac: "02:00:00:00:00:01".into(),
+            addresses: Vec::new(),
+            ipam: None,
+            id,
+        }
+    }
+
+    pub(crate) fn write(&self, record: &Record) {
+        Journal::open(&self.roots).unwrap().lock(&record.id).unwrap().write(record).unwrap();
+    }
+
+    pub(crate) fn records(&self) -> Vec<Record> {
+        Journal::open(&self.roots).unwrap().records().unwrap().records
+    }
+
+    pub(crate) fn file(&self, network: &str) -> Option<NetworkFile> {
+        NetworkFiles::new(&self.roots).read(&network.parse().unwrap()).unwrap()
+    }
+
+    pub(crate) fn is_programmed(&self, network: &str) -> bool {
+        matches!(self.file(network), Some(NetworkFile::Programmed(_)))
+    }
+
+    pub(crate) fn wait_until_programmed(&self, network: &str) {
+        until(&format!("network {network} is programmed"), || self.is_programmed(network).then_some(()));
+    }
+
+    /// The reason of the network file, which must come to be `Unavailable`.
+    pub(crate) fn wait_until_unavailable(&self, network: &str) -> String {
+        until(&format!("network {network} is unavailable"), || match self.file(network) {
+            Some(NetworkFile::Unavailable { reason, .. }) => Some(reason),
+            _ => None,
+        })
+    }
+}

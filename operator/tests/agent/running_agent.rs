@@ -1,0 +1,107 @@
+//! An agent that can be stopped and started, with the test where the API server is.
+
+use crate::node::{PATIENCE, until};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::{oneshot, watch};
+use usnet_crds::conditions::{Finding, OVS_CONNECTED};
+use usnet_crds::node_state::NetworkReport;
+use usnet_crds::{Engine, NodeNetwork};
+use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::roots::Roots;
+use usnet_operator::agent::Agent;
+use usnet_operator::agent::spec::{NodeSpec, Report};
+
+/// A running agent, on a thread of its own as in its own process. Drop it to stop it.
+pub(crate) struct RunningAgent {
+    specs: watch::Sender<Option<NodeSpec>>,
+    reports: watch::Receiver<Option<Report>>,
+    stop: Option<oneshot::Sender<()>>,
+    /// Gives the error that ended the agent, if one did.
+    thread: Option<JoinHandle<Option<String>>>,
+}
+
+impl RunningAgent {
+    pub(crate) fn start(roots: &Roots) -> Self {
+        let (specs, specs_in_agent) = watch::channel(None);
+        let (reports_of_agent, reports) = watch::channel(None);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let roots = roots.clone();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let agent = Agent::new(&roots, MemifSocketIds::default(), specs_in_agent, reports_of_agent).unwrap();
+                tokio::select! {
+                    ended = agent.run() => ended.err().map(|error| error.to_string()),
+                    _ = stopped => None,
+                }
+            })
+        });
+        Self { specs, reports, stop: Some(stop), thread: Some(thread) }
+    }
+
+    pub(crate) fn tell(&self, generation: i64, networks: &[NodeNetwork]) {
+        self.specs.send_replace(Some(NodeSpec { generation, networks: networks.to_vec() }));
+    }
+
+    /// Waits for a report of which this can be said.
+    pub(crate) fn wait_for_report<T>(&self, what: &str, condition: impl Fn(&Report) -> Option<T>) -> T {
+        let mut last = None;
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            last.clone_from(&self.reports.borrow());
+            if let Some(found) = last.as_ref().and_then(&condition) {
+                return found;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("no report says: {what}; the last one is {last:#?}");
+    }
+
+    pub(crate) fn wait_for_network(
+        &self,
+        name: &str,
+        what: &str,
+        condition: impl Fn(&NetworkReport) -> bool,
+    ) -> NetworkReport {
+        self.wait_for_report(&format!("{name} {what}"), |report| {
+            report.networks.iter().find(|entry| entry.name == name && condition(entry)).cloned()
+        })
+    }
+
+    /// Waits for a connection to Open vSwitch, or for the reason why there is none.
+    pub(crate) fn wait_for_connection(&self, reason: &str) -> Finding {
+        self.wait_for_condition(OVS_CONNECTED, reason)
+    }
+
+    pub(crate) fn wait_for_condition(&self, kind: &str, reason: &str) -> Finding {
+        self.wait_for_report(&format!("{kind} {reason}"), |report| {
+            report.findings.iter().find(|finding| finding.kind == kind && finding.reason == reason).cloned()
+        })
+    }
+
+    pub(crate) fn epoch(&self, engine: Engine) -> i64 {
+        self.wait_for_report(&format!("{engine} is up"), |report| {
+            report.engines.iter().find(|up| up.engine == engine).map(|up| up.epoch)
+        })
+    }
+
+    /// The error that ends the agent by itself.
+    pub(crate) fn wait_for_end(mut self) -> String {
+        let thread = self.thread.take().unwrap();
+        until("the agent ends", || thread.is_finished().then_some(()));
+        thread.join().unwrap().expect("it ended by an error")
+    }
+}
+
+impl Drop for RunningAgent {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let ended = self.thread.take().map(JoinHandle::join);
+        if let Some(Err(panic)) = ended
+            && !std::thread::panicking()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}

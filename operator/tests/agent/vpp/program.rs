@@ -1,0 +1,21 @@
+//! A program at the other end of a memif: another VPP.
+
+use usnet_dataplane::port::Connection;
+use usnet_test_vpp::{Kind, Vpp};
+use usnet_vpp::Batch;
+use usnet_vpp::messages::{IfStatusFlags, MemifCreateV2, MemifRole, MemifSocketFilenameAddDelV2, SwInterfaceSetFlags};
+
+/// Connects to a socket and stays until it is dropped.
+pub(crate) fn connect_to(connection: &Connection) -> Vpp {
+    let socket_filename = connection.socket_file().unwrap().display().to_string().into();
+    let program = Vpp::start(Kind::Real).unwrap();
+    let mut client = program.client().unwrap();
+    let mut batch = Batch::new();
+    batch.request(MemifSocketFilenameAddDelV2 { is_add: true, socket_id: 1, socket_filename });
+    let made = batch.request(MemifCreateV2 { role: MemifRole::Slave, socket_id: 1, ..MemifCreateV2::default() });
+    let sw_if_index = client.send(&batch).unwrap().reply(made).unwrap().sw_if_index;
+    let mut batch = Batch::new();
+    batch.request(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::ADMIN_UP });
+    client.send(&batch).unwrap();
+    program
+}

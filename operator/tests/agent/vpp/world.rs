@@ -1,0 +1,159 @@
+//! A node with a VPP of its own, and what that VPP shows.
+
+use crate::node::{Node, network_with, until};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::time::Duration;
+use usnet_crds::{Engine, NodeNetwork};
+use usnet_dataplane::attachment::Record;
+use usnet_dataplane::memif::MemifSocket;
+use usnet_dataplane::port::Connection;
+use usnet_test_vpp::{Kind, Vpp};
+use usnet_vpp::blocking::Client;
+use usnet_vpp::messages::{
+    BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, MemifDump, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN,
+    NO_INTERFACE, Request, SwInterfaceDetails, SwInterfaceDump,
+};
+use usnet_vpp::{Answers, Batch};
+
+const AMPLE: Duration = Duration::from_secs(30);
+
+/// A node whose VPP runs.
+pub(crate) struct VppWorld {
+    pub(crate) vpp: Vpp,
+    node: Node,
+    /// One for all questions, of which there are many.
+    client: RefCell<Option<Client>>,
+}
+
+impl Deref for VppWorld {
+    type Target = Node;
+    fn deref(&self) -> &Node {
+        &self.node
+    }
+}
+
+/// A port as VPP shows it, if it is whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ShownPort {
+    pub(crate) sw_if_index: u32,
+    pub(crate) tag: String,
+    pub(crate) mtu: u32,
+    pub(crate) bridge_domain: u32,
+}
+
+/// A network with VPP.
+pub(crate) fn network(name: &str) -> NodeNetwork {
+    network_with(Engine::Vpp, name)
+}
+
+/// The id of a network's bridge domain.
+pub(crate) fn domain_id(network: &NodeNetwork) -> u32 {
+    network.bridge.name.as_str().parse().unwrap()
+}
+
+impl VppWorld {
+    /// A node whose VPP lacks some plugins; none where there is no such VPP on this machine.
+    pub(crate) fn start(kind: Kind, missing: &[&str]) -> Option<Self> {
+        let builder =
+            missing.iter().fold(Vpp::builder(kind.or_skip()?), |builder, plugin| builder.without_plugin(plugin));
+        let vpp = builder.start().unwrap();
+        let node = Node::new(None, Some(vpp.socket().to_owned()));
+        Some(Self { vpp, node, client: RefCell::default() })
+    }
+
+    /// Asks the VPP that runs now, which may be another one than before.
+    fn send(&self, batch: &Batch) -> Answers {
+        let mut client = self.client.borrow_mut();
+        until("VPP answers", || {
+            let mut connected = match client.take() {
+                Some(connected) => connected,
+                None => Client::connect(self.vpp.socket(), AMPLE).ok()?,
+            };
+            let answers = connected.send(batch).ok()?;
+            *client = Some(connected);
+            Some(answers)
+        })
+    }
+
+    /// Does what somebody else with access to VPP could do.
+    pub(crate) fn request<R: Request>(&self, request: R) -> R::Reply {
+        let mut batch = Batch::new();
+        let ticket = batch.request(request);
+        self.send(&batch).reply(ticket).unwrap()
+    }
+
+    /// An attached pod with a memif.
+    pub(crate) fn pod(&self, container: &str, network: &NodeNetwork) -> Record {
+        let socket = MemifSocket::file(self.vpp.folder().join(format!("{container}.sock"))).unwrap();
+        self.record(container, network, Connection::Memif { socket })
+    }
+
+    pub(crate) fn domains(&self) -> BTreeMap<u32, BridgeDomainDetails> {
+        let mut batch = Batch::new();
+        let ticket = batch.dump(BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE });
+        let details = self.send(&batch).details(ticket).unwrap();
+        details.into_iter().map(|domain| (domain.bd_id, domain)).collect()
+    }
+
+    pub(crate) fn interfaces(&self) -> Vec<SwInterfaceDetails> {
+        let mut batch = Batch::new();
+        let dump = SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() };
+        let ticket = batch.dump(dump);
+        self.send(&batch).details(ticket).unwrap()
+    }
+
+    /// The memifs that are up and tagged, by their socket.
+    pub(crate) fn ports(&self) -> BTreeMap<String, ShownPort> {
+        let mut batch = Batch::new();
+        let (memifs, sockets) = (batch.dump(MemifDump {}), batch.dump(MemifSocketFilenameDump {}));
+        let answers = self.send(&batch);
+        let sockets: BTreeMap<u32, String> = answers
+            .details(sockets)
+            .unwrap()
+            .into_iter()
+            .map(|socket| (socket.socket_id, socket.socket_filename.to_string()))
+            .collect();
+        let memifs: BTreeMap<u32, String> = answers
+            .details(memifs)
+            .unwrap()
+            .into_iter()
+            .filter_map(|memif| Some((memif.sw_if_index, sockets.get(&memif.socket_id)?.clone())))
+            .collect();
+        let members: BTreeMap<u32, u32> = self
+            .domains()
+            .values()
+            .flat_map(|domain| domain.sw_if_details.iter().map(|member| (member.sw_if_index, domain.bd_id)))
+            .collect();
+        let whole = self.interfaces().into_iter().filter(|shown| shown.flags.contains(IfStatusFlags::ADMIN_UP));
+        whole
+            .filter_map(|shown| {
+                let sw_if_index = shown.sw_if_index;
+                let port = ShownPort {
+                    sw_if_index,
+                    tag: Some(shown.tag.to_string()).filter(|tag| !tag.is_empty())?,
+                    mtu: shown.mtu[0],
+                    bridge_domain: *members.get(&sw_if_index)?,
+                };
+                Some((memifs.get(&sw_if_index)?.clone(), port))
+            })
+            .collect()
+    }
+
+    /// The messages by which anybody changed something, which only the simulator writes down.
+    pub(crate) fn changes(&self) -> Vec<String> {
+        let log = self.vpp.simulator().map(usnet_test_vpp::Simulator::log).unwrap_or_default();
+        log.iter().filter(|entry| entry.changes).map(|entry| format!("{entry:?}")).collect()
+    }
+
+    /// The whole port of a pod; none while there is none.
+    pub(crate) fn port(&self, pod: &Record) -> Option<ShownPort> {
+        let socket = pod.port.connection.socket_file().unwrap().display().to_string();
+        self.ports().remove(&socket).filter(|port| port.bridge_domain.to_string() == pod.port.bridge.as_str())
+    }
+
+    pub(crate) fn wait_for_port(&self, pod: &Record) -> ShownPort {
+        until(&format!("{} has a port", pod.id), || self.port(pod))
+    }
+}
