@@ -21,8 +21,9 @@ use usnet_dataplane::roots::Roots;
 
 /// The name of the volume in the pod.
 pub const VOLUME: &str = "usnet";
-/// How long one waits for another process that mounts or unmounts; each takes microseconds.
-const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+/// How long one waits for other processes that mount or unmount. Each takes milliseconds; on a busy node where many pods start or stop at once
+/// it is some seconds until all had their turn.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 const LOCK_RETRY: Duration = Duration::from_millis(2);
 
 /// Why a pod's directory cannot be used.

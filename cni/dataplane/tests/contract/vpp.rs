@@ -7,7 +7,7 @@ mod recording;
 mod switch;
 
 use switch::{PortKind, VppSwitch};
-use usnet_test_vpp::{Kind, Vpp};
+use usnet_test_vpp::{Fault, Kind, Vpp};
 
 /// A VPP of this kind, where there is one.
 fn start(kind: Kind, port_kind: PortKind) -> Option<VppSwitch> {
@@ -111,6 +111,29 @@ ports! {
 the_rest! {
     simulated: Kind::Simulator;
     real: Kind::Real;
+}
+
+/// A simulator that does not know some messages.
+fn without_messages(names: &[&str]) -> Option<VppSwitch> {
+    let missing = |name: &&str| Fault::Missing((*name).to_owned());
+    let builder = names.iter().map(missing).fold(Vpp::builder(Kind::Simulator), usnet_test_vpp::Builder::fault);
+    Some(VppSwitch::new(builder.start().expect("the simulator starts"), PortKind::MemifVolume))
+}
+
+const NEWEST: [&str; 3] = ["memif_create_v2", "memif_socket_filename_add_del_v2", "bridge_domain_add_del_v2"];
+
+mod simulated_faults {
+    use super::*;
+    vpp_cases!(start(Kind::Simulator, PortKind::MemifVolume);
+        faults::whatever_is_refused_leaves_nothing_half_made,
+        faults::whenever_it_breaks_the_next_look_puts_it_right,
+    );
+    vpp_cases!(without_messages(&NEWEST);
+        faults::older_messages_do,
+    );
+    vpp_cases!(without_messages(&["memif_create_v2", "memif_create"]);
+        faults::a_vpp_that_is_too_old_is_told_from_one_without_the_plugin,
+    );
 }
 
 /// The simulator moves no packets and has no peers.

@@ -44,9 +44,11 @@ impl RunningAgent {
         let roots_of_agent = roots.clone();
         thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            let ids = MemifSocketIds::default();
-            let agent = Agent::new(&roots_of_agent, ids, specs_of_agent, reports).expect("an agent");
-            runtime.block_on(agent.run())
+            runtime.block_on(async {
+                let ids = MemifSocketIds::default();
+                let agent = Agent::new(&roots_of_agent, ids, specs_of_agent, reports).expect("an agent");
+                agent.run().await.expect("the agent runs")
+            })
         });
         Self { roots, specs, generation: 0, _folder: folder }
     }

@@ -1,5 +1,6 @@
 //! What VPP does, or suffers, and Open vSwitch does not.
 
+pub(super) mod faults;
 pub(super) mod half_made;
 pub(super) mod marks;
 pub(super) mod outages;

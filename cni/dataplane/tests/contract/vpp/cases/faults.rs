@@ -1,0 +1,112 @@
+//! What only the simulator does on demand: an older VPP, one that refuses any message of an ADD, and one that dies around any of them.
+
+use crate::switch::Switch;
+use crate::values::{Values, achieve, apply, bridge, observe, port_name, try_apply};
+use crate::vpp::switch::VppSwitch;
+use std::time::Duration;
+use usnet_dataplane::desired::Desired;
+use usnet_dataplane::plan::plan;
+use usnet_dataplane::vpp::Vpp as Driver;
+use usnet_test_vpp::{Breakage, Fault, Moment, Simulator};
+
+/// More messages than an ADD has. Each loop below says that it got beyond the last one.
+const MANY: u64 = 40;
+/// For an ADD through a connection that breaks, of which VPP says nothing.
+const SHORT: Duration = Duration::from_millis(500);
+/// VPP's `UNSPECIFIED`.
+const UNSPECIFIED: i32 = -1;
+
+fn simulator(switch: &VppSwitch) -> &Simulator {
+    switch.vpp().simulator().expect("these are cases of the simulator")
+}
+
+/// To be run on one that has the older of each two messages.
+pub(crate) fn older_messages_do(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]);
+    assert_eq!(achieve(&mut engine, &wanted).len(), 3);
+    assert!(switch.forwards(bridge(&blue), &port_name("c1")));
+    let changes = switch.changes();
+    for name in ["memif_create", "memif_socket_filename_add_del", "bridge_domain_add_del"] {
+        assert!(changes.iter().any(|change| change == name), "{name}: {changes:?}");
+    }
+    achieve(&mut engine, &Desired::default());
+    assert!(switch.others().memifs().is_empty());
+}
+
+/// To be run on one that has neither.
+pub(crate) fn a_vpp_that_is_too_old_is_told_from_one_without_the_plugin(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+    let results = apply(&mut engine, &[switch.create_port("c1", &blue)]);
+    let text = results[0].as_ref().expect_err("it cannot").to_string();
+    assert!(text.contains("memif_create_v2") && text.contains("23.06"), "{text}");
+    assert!(!text.contains("plugin"), "{text}");
+}
+
+/// Whichever message VPP refuses, the ADD either works all the same or fails and leaves nothing.
+pub(crate) fn whatever_is_refused_leaves_nothing_half_made(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    let alone = switch.desired(std::slice::from_ref(&blue), &[]);
+    achieve(&mut engine, &alone);
+    let (sockets, create) = (switch.others().sockets(), switch.create_port("c1", &blue));
+    let mut refused = 0;
+    for nth in 1..MANY {
+        simulator(switch).fault(Fault::Fail { nth, retval: UNSPECIFIED });
+        let results = apply(&mut engine, std::slice::from_ref(&create));
+        simulator(switch).well();
+        match &results[0] {
+            Ok(()) => {
+                assert!(switch.forwards(bridge(&blue), &port_name("c1")), "message {nth}");
+                achieve(&mut engine, &alone);
+            }
+            Err(error) => {
+                refused += 1;
+                assert!(error.to_string().contains("UNSPECIFIED"), "message {nth}: {error}");
+            }
+        }
+        let mut others = switch.others();
+        assert_eq!((others.ports(), others.sockets()), (0, sockets.clone()), "message {nth}");
+        drop(others);
+        assert_eq!(plan(&alone, &observe(&mut engine)), [], "message {nth}");
+    }
+    // Socket id, memif, mark, MTU, bridge domain, VLAN, on.
+    assert_eq!(refused, 7);
+}
+
+/// Whenever VPP dies or drops us, before or after it did a message: the next look finds all that is missing, and nothing is there twice.
+pub(crate) fn whenever_it_breaks_the_next_look_puts_it_right(switch: &mut VppSwitch) {
+    let blue = switch.network("blue");
+    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    let mut broken = 0;
+    for how in [Breakage::Drop, Breakage::Restart, Breakage::Die] {
+        for when in [Moment::Before, Moment::After] {
+            for nth in 1..MANY {
+                achieve(&mut switch.engine(), &switch.desired(std::slice::from_ref(&blue), &[]));
+                let mut engine = Driver::new(switch.client(SHORT), VppSwitch::socket_ids());
+                simulator(switch).fault(Fault::Break { how, when, nth });
+                let failed = try_apply(&mut engine, &[switch.create_port("c1", &blue)]).is_err();
+                simulator(switch).well();
+                switch.others().forget_connection();
+                if !switch.vpp().is_running() {
+                    switch.kill();
+                    switch.start_again();
+                }
+                achieve(&mut switch.engine(), &wanted);
+                assert!(switch.forwards(bridge(&blue), &port_name("c1")), "{how:?} {when:?} {nth}");
+                let mut others = switch.others();
+                assert_eq!((others.ports(), others.sockets().len()), (1, 2), "{how:?} {when:?} {nth}");
+                drop(others);
+                achieve(&mut switch.engine(), &Desired::default());
+                if !failed {
+                    break;
+                }
+                broken += 1;
+            }
+        }
+    }
+    assert!(broken >= 60, "{broken}");
+}
