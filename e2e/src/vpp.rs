@@ -69,11 +69,14 @@ pub enum VppError {
 }
 
 impl VppProgram {
-    /// The VPP that `USNET_VPP` names or that is on PATH, else the simulator.
+    /// The VPP that `USNET_VPP` names or that is on PATH, else the simulator, also when `USNET_VPP` is set to nothing.
     #[must_use]
     pub fn find() -> Self {
-        let named = env::var_os(PROGRAM_VARIABLE).map(PathBuf::from);
-        named.or_else(|| requirements::find_program("vpp")).map_or(Self::Simulator, Self::Real)
+        match env::var_os(PROGRAM_VARIABLE) {
+            Some(program) if program.is_empty() => Self::Simulator,
+            Some(program) => Self::Real(program.into()),
+            None => requirements::find_program("vpp").map_or(Self::Simulator, Self::Real),
+        }
     }
 
     /// `real` or `simulator`, for the command that runs in the world.

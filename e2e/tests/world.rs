@@ -38,11 +38,15 @@ fn checkout() -> PathBuf {
 
 /// A world of one node without usnet that runs `script`.
 fn world(script: &str) -> Command {
+    world_with("both", script)
+}
+
+fn world_with(engine: &str, script: &str) -> Command {
     let tools = Command::new(checkout().join("e2e/tools/build")).stderr(Stdio::inherit()).output().unwrap();
     assert!(tools.status.success(), "e2e/tools/build failed");
     let mut command = Command::new(env!("CARGO_BIN_EXE_world"));
     command
-        .args(["--no-install", "--nodes", "1", "--", "sh", "-c", script])
+        .args(["--no-install", "--nodes", "1", "--engine", engine, "--", "sh", "-c", script])
         .env("USNET_TOOLS", String::from_utf8(tools.stdout).unwrap().trim())
         .env("USNET_CHECKOUT", checkout());
     command
@@ -111,6 +115,24 @@ END
     assert!(found.contains("inet 10.9.0."), "{found}");
     // A TLS server that is spoken to in plain text says so.
     assert!(found.contains("400 Bad Request"), "{found}");
+}
+
+#[test]
+fn a_world_of_vpp_alone_has_the_simulator_when_asked_to_and_says_so() {
+    let _turn = turn();
+    let script = "
+        echo $USNET_WORLD_VPP
+        component stop vpp node-a && component start vpp node-a && on-node node-a ls /run/vpp
+        component stop ovs-vswitchd node-a 2>&1";
+    let output = world_with("vpp", script).env("USNET_VPP", "").stdin(Stdio::null()).output().unwrap();
+    assert!(text(&output.stderr).contains("VPP: simulator"), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(shown.starts_with("simulator\n") && shown.contains("\napi.sock\n"), "{shown}");
+    assert!(shown.contains("there is no ovs-vswitchd on node-a"), "{shown}");
+    assert_eq!(output.status.code(), Some(1));
+    let kept = text(&output.stderr);
+    let kept = kept.lines().find_map(|line| line.split_once("the logs of all programs are in ")).unwrap().1;
+    fs::remove_dir_all(kept).unwrap();
 }
 
 #[test]

@@ -62,6 +62,8 @@ impl Error {
 pub(crate) enum Durability {
     /// The end of its writer. Enough for what does not outlive a reboot anyway.
     Process,
+    /// A loss of power, after which it may be missing if it was new, but never cut.
+    Content,
     /// A loss of power.
     Machine,
 }
@@ -78,6 +80,10 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path, known: u32) -> Result<Optio
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::file("read", path, error)),
     };
+    // What was written for [`Durability::Process`] and cut by a loss of power.
+    if text.is_empty() {
+        return Ok(None);
+    }
     let invalid = |source| Error::Invalid { path: path.to_owned(), source };
     // The version comes first: a later layout may hold anything.
     let Version { version } = serde_json::from_slice(&text).map_err(invalid)?;
@@ -100,7 +106,7 @@ pub(crate) fn write<T: Serialize>(path: &Path, document: &T, durability: Durabil
     options.write(true).create(true).truncate(true).mode(0o600);
     let mut file = options.open(&temporary).map_err(failed("create"))?;
     file.write_all(&text).map_err(failed("write"))?;
-    if durability == Durability::Machine {
+    if durability != Durability::Process {
         file.sync_data().map_err(failed("sync"))?;
     }
     fs::rename(&temporary, path).map_err(failed("rename"))?;

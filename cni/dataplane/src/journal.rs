@@ -3,7 +3,7 @@
 //! The plugin and the agent both write here. They take turns on an attachment by its lock; whoever is killed frees its own, and leaves the
 //! record as it was before or after a write.
 
-use crate::attachment::{AttachmentId, PodUid, Record};
+use crate::attachment::{AttachmentId, PodUid, Progress, Record};
 use crate::document::{self, Durability};
 use crate::lock::Lock;
 use crate::roots::Roots;
@@ -168,13 +168,18 @@ impl Locked {
         Ok(read(&self.path)?)
     }
 
-    /// Makes or replaces the record. It outlives a loss of power once this returns.
+    /// Makes or replaces the record. What says that something is about to change is on the disk once this returns. That an attachment stands need
+    /// not be: a loss of power takes its pod along.
     ///
     /// # Errors
     /// When the disk refuses, or `record` is of another attachment than the locked one.
     pub fn write(&self, record: &Record) -> Result<(), Error> {
         expect_id(&self.path, record)?;
-        Ok(document::write(&self.path, record, Durability::Machine)?)
+        let durability = match record.progress {
+            Progress::Attaching | Progress::Detaching | Progress::Detached => Durability::Content,
+            Progress::Attached => Durability::Process,
+        };
+        Ok(document::write(&self.path, record, durability)?)
     }
 
     /// Removes the record, if there is one. After a loss of power it may be back, and is removed again by whoever finds it.

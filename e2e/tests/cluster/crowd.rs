@@ -48,6 +48,7 @@ fn fifty_pods_come_and_go_at_once() {
     let marks: BTreeSet<&str> = ports.iter().map(|port| port.tag.as_str()).collect();
     assert_eq!((ports.len(), marks.len()), (PODS, PODS), "{ports:?}");
     assert!(!marks.contains(""), "{ports:?}");
+    assert_ne!(pods.remains(), "");
 
     all_at_once(&pods, "DEL", "crowd");
     assert_eq!(vpp::ports(NODE, "crowd").unwrap().len(), 0);

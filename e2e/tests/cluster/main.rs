@@ -27,4 +27,5 @@ mod testpmd;
 mod traffic;
 mod vpp;
 mod vpp_outages;
+mod vpp_requests;
 mod vpp_traffic;

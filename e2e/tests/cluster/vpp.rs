@@ -1,13 +1,16 @@
-//! VPP of a node, asked over its API as anybody may: which ports a network has, what they counted, and what VPP was asked.
+//! VPP of a node, asked over its API as anybody may: which ports a network has, and what they counted.
 
-use crate::cluster::{check, eventually, on_node};
+use crate::cluster::{check, eventually};
 use std::collections::BTreeSet;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use usnet_vpp::blocking::Client;
-use usnet_vpp::messages::{BridgeDomainDump, CliInband, NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceDump};
+use usnet_vpp::messages::{
+    BridgeDomainAddDelV2, BridgeDomainDump, CliInband, MemifDelete, NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceDump,
+    SwInterfaceSetL2Bridge,
+};
 use usnet_vpp::wire::Text;
 use usnet_vpp::{Batch, Error};
 
@@ -39,6 +42,8 @@ pub(crate) fn is_real() -> bool {
 /// A port of a network.
 #[derive(Debug)]
 pub(crate) struct Port {
+    /// VPP's number of the interface.
+    sw_if_index: u32,
     /// VPP's name of the interface.
     pub(crate) name: String,
     /// Our mark on it.
@@ -52,6 +57,11 @@ pub(crate) fn ports(node: &str, network: &str) -> Option<Vec<Port>> {
 
 /// The same for a VPP that may be about to come or go.
 pub(crate) fn try_ports(node: &str, network: &str) -> Result<Option<Vec<Port>>, Error> {
+    Ok(domain(node, network)?.map(|(_, ports)| ports))
+}
+
+/// The id and the ports of a network's bridge domain.
+fn domain(node: &str, network: &str) -> Result<Option<(u32, Vec<Port>)>, Error> {
     let mut batch = Batch::new();
     let domains = batch.dump(BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE });
     let interfaces = batch.dump(SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() });
@@ -61,8 +71,36 @@ pub(crate) fn try_ports(node: &str, network: &str) -> Result<Option<Vec<Port>>, 
     let Some(domain) = domains.into_iter().find(|domain| domain.bd_tag.as_str() == mark) else { return Ok(None) };
     let members: BTreeSet<u32> = domain.sw_if_details.iter().map(|member| member.sw_if_index).collect();
     let interfaces = answers.details(interfaces).unwrap().into_iter();
-    let ports = interfaces.filter(|interface| members.contains(&interface.sw_if_index));
-    Ok(Some(ports.map(|port| Port { name: port.interface_name.into_string(), tag: port.tag.into_string() }).collect()))
+    let ports = interfaces.filter(|interface| members.contains(&interface.sw_if_index)).map(|interface| Port {
+        sw_if_index: interface.sw_if_index,
+        name: interface.interface_name.into_string(),
+        tag: interface.tag.into_string(),
+    });
+    Ok(Some((domain.bd_id, ports.collect())))
+}
+
+/// Removes the memif of a port, as somebody at VPP's command line might.
+pub(crate) fn delete_memif(node: &str, port: &Port) {
+    let mut batch = Batch::new();
+    let deleted = batch.request(MemifDelete { sw_if_index: port.sw_if_index });
+    let answers = Client::connect(socket(node), LIMIT).unwrap().send(&batch).unwrap();
+    answers.reply(deleted).unwrap();
+}
+
+/// Removes the bridge domain of a network, which VPP allows when the ports are out of it.
+pub(crate) fn delete_bridge_domain(node: &str, network: &str, ports: &[Port]) {
+    let (bd_id, _) = domain(node, network).unwrap().unwrap();
+    let mut batch = Batch::new();
+    for port in ports {
+        batch.request(SwInterfaceSetL2Bridge {
+            rx_sw_if_index: port.sw_if_index,
+            bd_id,
+            ..SwInterfaceSetL2Bridge::default()
+        });
+    }
+    let deleted = batch.request(BridgeDomainAddDelV2 { bd_id, is_add: false, ..BridgeDomainAddDelV2::default() });
+    let answers = Client::connect(socket(node), LIMIT).unwrap().send(&batch).unwrap();
+    answers.reply(deleted).unwrap();
 }
 
 /// Waits until a network has that many ports.
@@ -104,55 +142,6 @@ pub(crate) fn sent(node: &str, interfaces: &[Port]) -> Result<Vec<u64>, Error> {
 fn sent_in(shown: &str) -> u64 {
     let line = shown.lines().find_map(|line| line.split_once("tx packets"));
     line.map_or(0, |(_, count)| count.trim().parse().unwrap())
-}
-
-/// From here on [`Requests::changing`] can say what VPP was asked.
-pub(crate) struct Requests {
-    node: &'static str,
-    /// Lines that the simulator's log had.
-    before: usize,
-}
-
-/// Messages of the API that change nothing.
-const READING: [&str; 6] =
-    ["cli_inband", "control_ping", "show_version", "sockclnt_create", "sockclnt_delete", "want_interface_events"];
-
-impl Requests {
-    /// Begins to watch.
-    pub(crate) fn watch(node: &'static str) -> Self {
-        if is_real() {
-            on_node(node, &["vppctl", "api", "trace", "on"]);
-        }
-        Self { node, before: if is_real() { 0 } else { simulator_log(node).lines().count() } }
-    }
-
-    /// All that VPP was asked, by name, and those of it that change something.
-    pub(crate) fn all_and_changing(&self) -> (Vec<String>, Vec<String>) {
-        if is_real() {
-            let shown = on_node(self.node, &["vppctl", "api", "trace", "dump"]);
-            let names = shown.lines().filter_map(|line| line.trim().strip_prefix("vl_api_")?.split_once("_t:"));
-            let names: Vec<String> = names.map(|(name, _)| name.to_owned()).collect();
-            let changing = names.iter().filter(|name| !READING.contains(&name.as_str()) && !name.ends_with("_dump"));
-            let changing = changing.cloned().collect();
-            return (names, changing);
-        }
-        let log = simulator_log(self.node);
-        let lines: Vec<String> = log.lines().skip(self.before).map(ToOwned::to_owned).collect();
-        let changing = lines.iter().filter(|line| line.starts_with("changes ")).cloned().collect();
-        (lines, changing)
-    }
-}
-
-impl Drop for Requests {
-    fn drop(&mut self) {
-        if is_real() {
-            let _failed = crate::cluster::try_run("on-node", &[self.node, "vppctl", "api", "trace", "off"], "");
-        }
-    }
-}
-
-fn simulator_log(node: &str) -> String {
-    on_node(node, &["cat", "/run/vpp/messages.log"])
 }
 
 /// VPP's socket on a node, as the world's other processes reach it.

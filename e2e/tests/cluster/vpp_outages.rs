@@ -1,11 +1,12 @@
-//! VPP that is killed, and an agent that is, while pods send.
+//! VPP that is killed, changed behind our back, or asked by an agent that was killed, some of it while pods send.
 
-use crate::cluster::{check, eventually, kubectl, run};
+use crate::cluster::{apply, check, condition, eventually, get, kubectl, run};
 use crate::outages::replace_agent;
-use crate::pods::{NODE, await_packets, dpdk_pod, received, start};
+use crate::pods::{NODE, await_packets, dpdk_pod, received, remains, sleeping_pod, start, uid, wait_running};
 use crate::scene::{Scene, agent_log, await_condition, wait_ready};
 use crate::testpmd::{Driver, Program, every_counter};
-use crate::vpp::{self, Requests};
+use crate::vpp;
+use crate::vpp_requests::Requests;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::thread;
@@ -26,10 +27,14 @@ fn sending_pods(name: &str, port: &Value, program: Program<'_>) -> Scene {
     scene
 }
 
+/// Whose ports they are.
+fn marks(ports: &[vpp::Port]) -> BTreeSet<String> {
+    ports.iter().map(|port| port.tag.clone()).collect()
+}
+
 /// Kills VPP, starts it again, and waits until both ports are back and both pods receive.
 fn back_after_kill(name: &str, port: &Value, driver: Driver) {
     let scene = sending_pods(name, port, Program { driver, mode: "flowgen", reconnects: true });
-    let marks = |ports: &[vpp::Port]| ports.iter().map(|port| port.tag.clone()).collect::<BTreeSet<_>>();
     let before = marks(&vpp::await_ports(NODE, name, 2));
 
     run("component", &["stop", "vpp", NODE]);
@@ -96,4 +101,50 @@ fn restarted_agent_asks_vpp_for_no_change_and_no_packet_waits() {
         assert!(flowing.is_sorted_by(|earlier, later| earlier < later), "the counter stood still: {flowing:?}");
         println!("the receiver counted on each second: {flowing:?}");
     }
+}
+
+#[test]
+fn vpp_gone_is_said_and_mended_by_itself() {
+    let scene = Scene::new("vppgone");
+    scene.network("vppgone", &json!({"engine": "VPP"}));
+    start(&scene, &sleeping_pod(&scene, "goes", "vppgone"));
+    start(&scene, &sleeping_pod(&scene, "stays", "vppgone"));
+    let before = marks(&vpp::await_ports(NODE, "vppgone", 2));
+
+    run("component", &["stop", "vpp", NODE]);
+    eventually("the node says so", || {
+        let state = get(&["usns", NODE]).unwrap();
+        let shown = condition(&state, "VPPConnected").cloned().unwrap_or_default();
+        check(shown["status"] == "False" && shown["reason"] == "Disconnected", state["status"].to_string())
+    });
+    await_condition("vppgone", "Ready", "False", "EngineUnreachable");
+    apply(&sleeping_pod(&scene, "waits", "vppgone"));
+    scene.await_refusal("waits", &["vppgone", "VPP"]);
+    // A pod can go meanwhile. The agent cleans up what it could not, and does not bring its port back.
+    let gone = uid(&scene, "goes");
+    scene.delete_pod("goes");
+
+    run("component", &["start", "vpp", NODE]);
+    wait_ready("vppgone");
+    wait_running(&scene, "waits");
+    let after = marks(&vpp::await_ports(NODE, "vppgone", 2));
+    assert_eq!(
+        before.intersection(&after).count(),
+        1,
+        "the port of the pod that stays, and a new one: {before:?} {after:?}"
+    );
+    eventually("the record of the pod that went is gone", || check(remains(&gone).is_empty(), remains(&gone)));
+}
+
+#[test]
+fn removed_port_and_removed_bridge_domain_come_back() {
+    let scene = Scene::new("vppdrift");
+    scene.network("vppdrift", &json!({"engine": "VPP"}));
+    start(&scene, &sleeping_pod(&scene, "member", "vppdrift"));
+    let ports = vpp::await_ports(NODE, "vppdrift", 1);
+    vpp::delete_memif(NODE, &ports[0]);
+    let again = vpp::await_ports(NODE, "vppdrift", 1);
+    assert_eq!(marks(&again), marks(&ports));
+    vpp::delete_bridge_domain(NODE, "vppdrift", &again);
+    assert_eq!(marks(&vpp::await_ports(NODE, "vppdrift", 1)), marks(&ports));
 }

@@ -26,7 +26,7 @@ pub(super) struct Alarms {
     pub retry_at: Option<Instant>,
     /// To look at the engine.
     pub look_at: Option<Instant>,
-    /// Not before.
+    /// When the engine may wake it again.
     pub not_before: Option<Instant>,
 }
 
@@ -42,6 +42,16 @@ pub(super) struct Sources<S, E> {
 }
 
 impl<S, E> Sources<S, E> {
+    /// Waits until the engine may be asked again, and says whether something else has changed before: people and pods do not wait for that.
+    async fn pause(&mut self, not_before: Option<Instant>) -> bool {
+        let Some(moment) = not_before else { return false };
+        tokio::select! {
+            () = sleep_until(moment.into()) => false,
+            () = changed(&mut self.specs) => true,
+            () = changed(&mut self.folders) => true,
+        }
+    }
+
     /// Waits for a change or an alarm, whichever is first, and takes in all changes of the same burst.
     pub(super) async fn next(&mut self, alarms: Alarms) -> Wake {
         // Each branch only waits; nothing is lost when another is quicker.
@@ -54,9 +64,7 @@ impl<S, E> Sources<S, E> {
         };
         let since = Instant::now();
         sleep(GATHER).await;
-        if let Some(moment) = alarms.not_before {
-            sleep_until(moment.into()).await;
-        }
+        let beside_engine = beside_engine || self.pause(alarms.not_before).await;
         let beside_engine = beside_engine | take(&mut self.specs) | take(&mut self.folders);
         take(&mut self.engine);
         let retry = alarms.retry_at.is_some_and(|at| at <= Instant::now());

@@ -78,13 +78,24 @@ fn the_records_of_a_pod_are_found_among_others_and_doubtful_ones_are_named() {
 
     let path = |name: &str| roots.attachments().join(name);
     fs::write(path("other.json"), r#"{"version":999,"pod":{"uid":"0b6e-2"}}"#).unwrap();
-    for doubtful in [r#"{"version":999,"pod":{"uid":"0b6e-1"}}"#, r#"{"version":999}"#, "{", ""] {
+    for doubtful in [r#"{"version":999,"pod":{"uid":"0b6e-1"}}"#, r#"{"version":999}"#, "{"] {
         fs::write(path("doubtful.json"), doubtful).unwrap();
         let found = journal.records_of_pod(&uid).unwrap();
         assert_eq!((found.records.len(), found.unreadable.len()), (2, 1), "{doubtful}");
     }
     fs::write(path("doubtful.json"), [0xff, 0xfe]).unwrap();
     assert_eq!(journal.records_of_pod(&uid).unwrap().unreadable.len(), 1);
+}
+
+#[test]
+fn a_record_that_a_loss_of_power_left_empty_is_none() {
+    let (_folder, roots) = roots();
+    let journal = Journal::open(&roots).unwrap();
+    fs::write(roots.attachments().join("c1.net1.json"), "").unwrap();
+    let locked = journal.lock(&attachment("c1")).unwrap();
+    assert_eq!((locked.read().unwrap(), journal.records().unwrap().unreadable.len()), (None, 0));
+    locked.write(&sample("c1")).unwrap();
+    assert_eq!(locked.read().unwrap(), Some(sample("c1")));
 }
 
 #[test]

@@ -20,25 +20,26 @@ pub(crate) struct RunningAgent {
     pub(crate) roots: Roots,
     specs: watch::Sender<Option<NodeSpec>>,
     generation: i64,
-    _folder: TempDir,
+    _folders: [TempDir; 2],
 }
 
-/// The folders of a node with this VPP.
-pub(crate) fn roots(vpp: &Vpp) -> (TempDir, Roots) {
+/// The folders of a node with this VPP. As on a node, only what has to outlive a reboot is on a disk.
+pub(crate) fn roots(vpp: &Vpp) -> ([TempDir; 2], Roots) {
     let folder = tempfile::tempdir().expect("a folder");
+    let memory = tempfile::tempdir_in("/dev/shm").expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let roots = Roots {
-        run: path("run"),
+        run: memory.path().join("run"),
         state: path("state"),
         kubelet: path("kubelet"),
         open_vswitch_socket: path("db.sock"),
         vpp_socket: vpp.socket().to_owned(),
     };
-    (folder, roots)
+    ([folder, memory], roots)
 }
 
 impl RunningAgent {
-    pub(crate) fn start((folder, roots): (TempDir, Roots)) -> Self {
+    pub(crate) fn start((folders, roots): ([TempDir; 2], Roots)) -> Self {
         let (specs, specs_of_agent) = watch::channel(None);
         let (reports, _) = watch::channel(None);
         let roots_of_agent = roots.clone();
@@ -50,7 +51,7 @@ impl RunningAgent {
                 agent.run().await.expect("the agent runs")
             })
         });
-        Self { roots, specs, generation: 0, _folder: folder }
+        Self { roots, specs, generation: 0, _folders: folders }
     }
 
     pub(crate) fn tell(&mut self, networks: Vec<NodeNetwork>) {

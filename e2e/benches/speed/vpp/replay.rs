@@ -27,9 +27,9 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) fn run(kind: Kind) {
     let mut vpp = Vpp::start(kind).expect("VPP starts");
     let networks: Vec<_> = (0..NETWORKS).map(|index| pod::network(Engine::Vpp, &format!("net-{index}"))).collect();
-    let (folder, roots) = roots(&vpp);
+    let (folders, roots) = roots(&vpp);
     fill_journal(&roots, &vpp, &networks);
-    let mut agent = RunningAgent::start((folder, roots));
+    let mut agent = RunningAgent::start((folders, roots));
     agent.tell(networks.clone());
     agent.wait(&networks, true);
 
