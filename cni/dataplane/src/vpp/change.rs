@@ -42,7 +42,22 @@ pub(super) enum Change {
 pub(super) type Outcome = Result<u32, ReplyError>;
 
 /// Finds an outcome in the answers.
-type Find = Box<dyn Fn(&Answers) -> Outcome + Send>;
+type Find = Box<dyn Fn(&Answers) -> Outcome + Send + Sync>;
+
+/// Changes in a batch.
+pub(super) struct Changes(Vec<Find>);
+
+impl Changes {
+    /// Adds changes to a batch, in this order.
+    pub(super) fn ask<'a>(batch: &mut Batch, api: &impl Api, changes: impl IntoIterator<Item = &'a Change>) -> Self {
+        Self(changes.into_iter().map(|change| change.add_to(batch, api)).collect())
+    }
+
+    /// An outcome for each.
+    pub(super) fn outcomes(&self, answers: &Answers) -> Vec<Outcome> {
+        self.0.iter().map(|find| find(answers)).collect()
+    }
+}
 
 /// Does changes in this order, in one go, and gives an outcome for each.
 pub(super) async fn send<'a>(
@@ -50,12 +65,11 @@ pub(super) async fn send<'a>(
     changes: impl IntoIterator<Item = &'a Change>,
 ) -> Result<Vec<Outcome>, EngineError> {
     let mut batch = Batch::new();
-    let outcomes: Vec<Find> = changes.into_iter().map(|change| change.add_to(&mut batch, api)).collect();
+    let changes = Changes::ask(&mut batch, api, changes);
     if batch.is_empty() {
         return Ok(Vec::new());
     }
-    let answers = api.send(&batch).await?;
-    Ok(outcomes.iter().map(|find| find(&answers)).collect())
+    Ok(changes.outcomes(&api.send(&batch).await?))
 }
 
 impl Change {

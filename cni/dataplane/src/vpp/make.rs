@@ -1,15 +1,14 @@
 //! Making ports: sockets, then interfaces, then everything that interfaces need, and a look at what came of it. What fails is undone.
 
 use super::apply::Failures;
-use super::change::{self, Change};
+use super::change::{self, Change, Changes, Outcome};
 use super::decide::{NewPort, Origin};
 use super::failure::{Failure, failure};
-use super::shown::read_domains;
+use super::shown::{Domain, Domains};
 use crate::engine::{EngineError, OpError};
 use crate::plan::Op;
-use std::collections::BTreeSet;
 use usnet_vpp::messages::{CreateVhostUserIfV2, MemifCreate, MemifCreateV2, MemifDump, SwInterfaceVhostUserDump};
-use usnet_vpp::{Api, Message, Remedy};
+use usnet_vpp::{Api, Batch, Message, Remedy};
 
 /// A port under way.
 #[derive(Debug)]
@@ -37,24 +36,25 @@ pub(super) async fn make_ports(
     for making in &mut list {
         making.failure = missing_message(api, &making.port.origin).map(|reason| making.refusal(reason));
     }
-    stage(api, &mut list, Making::socket_changes).await?;
-    stage(api, &mut list, Making::interface_changes).await?;
-    stage(api, &mut list, Making::settling_changes).await?;
-    verify(api, &mut list).await?;
+    for changes in [Making::socket_changes, Making::interface_changes] {
+        let planned = plan(&list, changes);
+        let outcomes = change::send(api, planned.iter().flatten()).await?;
+        take_in(&mut list, &planned, outcomes);
+    }
+    settle(api, &mut list).await?;
     undo(api, &list).await?;
     Ok(list.into_iter().filter_map(|making| Some((making.place, making.failure?))).collect())
 }
 
-/// One batch for all that have not failed.
-async fn stage<'a>(
-    api: &mut impl Api,
-    list: &mut [Making<'a>],
-    changes: fn(&Making<'a>) -> Vec<Change>,
-) -> Result<(), EngineError> {
+/// The next changes of all that have not failed.
+fn plan<'a>(list: &[Making<'a>], changes: fn(&Making<'a>) -> Vec<Change>) -> Vec<Vec<Change>> {
     let of = |making: &Making<'a>| if making.failure.is_none() { changes(making) } else { Vec::new() };
-    let planned: Vec<_> = list.iter().map(of).collect();
-    let mut outcomes = change::send(api, planned.iter().flatten()).await?.into_iter();
-    for (making, changes) in list.iter_mut().zip(&planned) {
+    list.iter().map(of).collect()
+}
+
+fn take_in(list: &mut [Making<'_>], planned: &[Vec<Change>], outcomes: Vec<Outcome>) {
+    let mut outcomes = outcomes.into_iter();
+    for (making, changes) in list.iter_mut().zip(planned) {
         for (change, outcome) in changes.iter().zip(outcomes.by_ref()) {
             match outcome {
                 Ok(index) if change.makes_interface() => making.index = Some(index),
@@ -63,26 +63,24 @@ async fn stage<'a>(
             }
         }
     }
-    Ok(())
 }
 
-/// Reads the bridge domains again: VPP makes one that is not there, and somebody else may have taken the interface away.
-async fn verify(api: &mut impl Api, list: &mut [Making<'_>]) -> Result<(), EngineError> {
-    let done = |making: &&mut Making<'_>| making.failure.is_none();
-    let domains: BTreeSet<u32> = list.iter_mut().filter(done).map(|making| making.port.domain).collect();
-    if domains.is_empty() {
+/// Gives interfaces all that they need, and reads their bridge domains behind it: VPP makes one that is not there, and somebody else may have taken an
+/// interface away.
+async fn settle(api: &mut impl Api, list: &mut [Making<'_>]) -> Result<(), EngineError> {
+    let planned = plan(list, Making::settling_changes);
+    let domains = list.iter().filter(|making| making.failure.is_none()).map(|making| making.port.domain).collect();
+    let mut batch = Batch::new();
+    let changes = Changes::ask(&mut batch, api, planned.iter().flatten());
+    let domains = Domains::ask(&mut batch, &domains);
+    if batch.is_empty() {
         return Ok(());
     }
-    let domains = read_domains(api, &domains).await?;
-    for making in list.iter_mut().filter(done) {
-        let domain = domains.get(&making.port.domain);
-        if domain.is_none_or(|domain| domain.mark.as_ref() != Some(making.port.network)) {
-            making.is_astray = domain.is_some_and(|domain| !domain.is_tagged);
-            making.failure = Some(OpError::BridgeMissing { bridge: making.port.domain.to_string() }.into());
-        } else if !domain.is_some_and(|domain| making.index.is_some_and(|index| domain.members.contains(&index))) {
-            let reason = "somebody else took its interface away".to_owned();
-            making.failure = Some(Failure { is_conflict: true, ..making.refusal(reason) });
-        }
+    let answers = api.send(&batch).await?;
+    take_in(list, &planned, changes.outcomes(&answers));
+    let domains = domains.read(&answers)?;
+    for making in list.iter_mut().filter(|making| making.failure.is_none()) {
+        making.verify(domains.get(&making.port.domain));
     }
     Ok(())
 }
@@ -101,6 +99,17 @@ impl<'a> Making<'a> {
             Origin::Memif { .. } | Origin::VhostUser { .. } => None,
         };
         Self { place, operation, port, has_socket_id: false, index, is_astray: false, failure: None }
+    }
+
+    /// Whether it is a member of its network's bridge domain now.
+    fn verify(&mut self, domain: Option<&Domain>) {
+        if domain.is_none_or(|domain| domain.mark.as_ref() != Some(self.port.network)) {
+            self.is_astray = domain.is_some_and(|domain| !domain.is_tagged);
+            self.failure = Some(OpError::BridgeMissing { bridge: self.port.domain.to_string() }.into());
+        } else if !domain.is_some_and(|domain| self.index.is_some_and(|index| domain.members.contains(&index))) {
+            let reason = "somebody else took its interface away".to_owned();
+            self.failure = Some(Failure { is_conflict: true, ..self.refusal(reason) });
+        }
     }
 
     fn refusal(&self, reason: String) -> Failure {

@@ -5,7 +5,7 @@ mod read;
 use crate::memif::{MemifSocket, MemifSocketIds};
 use crate::observed::Tagging;
 use crate::port::{Connection, PortName, SocketPath};
-pub(super) use read::read_domains;
+pub(super) use read::Domains;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use usnet_crds::{NetworkName, SocketRole};

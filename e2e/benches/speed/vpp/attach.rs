@@ -50,7 +50,7 @@ pub(crate) fn run(programs: &Programs, kind: Kind) {
     let [plugin, bare, start] = [plugin, bare, start].map(|list| median(&list));
     println!("\nOne memif on a bridge domain with {PORTS_BEFORE} others, median of {RUNS}, in turn");
     report("plugin ADD, exec to exit, no IPAM", plugin);
-    report("floor: connect, table of messages, the same messages", bare);
+    report("floor: connect, table of messages, the same messages, goodbye", bare);
     report("start of a process (userspace VERSION)", start);
     ratio("plugin ADD / (floor + start)", plugin, bare + start, "at most 1.5");
     println!("  plugin ADD above floor and start: {:.2} ms", milliseconds(plugin.saturating_sub(bare + start)));
@@ -77,8 +77,9 @@ fn floor(vpp: &Vpp, domain: u32, run: usize) -> Duration {
     assert_eq!(floor::count_domains(&mut client, domain), Ok(1), "run {run}");
     floor::add_ports(&mut client, domain, &[(1000, Path::new(&path))]);
     assert_eq!(floor::count_domains(&mut client, domain), Ok(1));
+    drop(client);
     let took = start.elapsed();
-    remove(&mut client, &path);
+    remove(&mut vpp.client().expect("VPP answers"), &path);
     took
 }
 

@@ -90,22 +90,26 @@ impl Shown {
     }
 }
 
-/// Reads some bridge domains and nothing else.
-pub(in crate::vpp) async fn read_domains(
-    api: &mut impl Api,
-    ids: &BTreeSet<u32>,
-) -> Result<BTreeMap<u32, Domain>, EngineError> {
-    let mut batch = Batch::new();
-    let all = BTreeSet::from([NO_BRIDGE_DOMAIN]);
-    let ids = if ids.len() > MANY_DOMAINS { &all } else { ids };
-    let of = |bd_id: &u32| BridgeDomainDump { bd_id: *bd_id, sw_if_index: NO_INTERFACE };
-    let tickets: Vec<_> = ids.iter().map(|id| batch.dump(of(id))).collect();
-    let answers = api.send(&batch).await?;
-    let mut domains = BTreeMap::new();
-    for ticket in tickets {
-        domains.extend(answers.details(ticket)?.iter().map(|shown| (shown.bd_id, domain(shown))));
+/// Where the answers about some bridge domains are.
+#[derive(Debug)]
+pub(in crate::vpp) struct Domains(Vec<DumpTicket<BridgeDomainDump>>);
+
+impl Domains {
+    /// Asks for these bridge domains, behind what the batch has already.
+    pub(in crate::vpp) fn ask(batch: &mut Batch, ids: &BTreeSet<u32>) -> Self {
+        let all = BTreeSet::from([NO_BRIDGE_DOMAIN]);
+        let ids = if ids.len() > MANY_DOMAINS { &all } else { ids };
+        let of = |bd_id: &u32| BridgeDomainDump { bd_id: *bd_id, sw_if_index: NO_INTERFACE };
+        Self(ids.iter().map(|id| batch.dump(of(id))).collect())
     }
-    Ok(domains)
+
+    pub(in crate::vpp) fn read(self, answers: &Answers) -> Result<BTreeMap<u32, Domain>, EngineError> {
+        let mut domains = BTreeMap::new();
+        for ticket in self.0 {
+            domains.extend(answers.details(ticket)?.iter().map(|shown| (shown.bd_id, domain(shown))));
+        }
+        Ok(domains)
+    }
 }
 
 fn domain(shown: &BridgeDomainDetails) -> Domain {
