@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::Uid;
 
 use crate::engines::Engines;
-use crate::vpp::{self, VppProgram};
+use crate::vpp::VppProgram;
 
 /// Programs of the machine, each with the Debian package that has it.
 const MACHINE_PROGRAMS: [(&str, &str); 7] = [
@@ -59,7 +59,7 @@ pub enum RequirementError {
         package: &'static str,
     },
     /// The VPP that was asked for is not there.
-    #[error("there is no program {0}, which {PROGRAM_VARIABLE} names; unset it for the simulator", PROGRAM_VARIABLE = vpp::PROGRAM_VARIABLE)]
+    #[error("there is no program {0}, which {PROGRAM_VARIABLE} names; unset it for the simulator", PROGRAM_VARIABLE = usnet_test_vpp::PROGRAM_VARIABLE)]
     MissingVpp(PathBuf),
     /// A Go-built program is not there.
     #[error("{0} is in none of the folders of USNET_TOOLS; start the world as e2e/world, which builds them")]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use usnet_test_vpp::Simulator;
+use usnet_test_vpp::{PROGRAM_VARIABLE, Simulator, plugin_folder};
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::ShowVersion;
 use usnet_vpp::{Batch, ReplyError};
@@ -15,10 +15,6 @@ use usnet_vpp::{Batch, ReplyError};
 use crate::component::{Component, ComponentName};
 use crate::folder::WorldFolder;
 use crate::node::{Node, NodeError};
-use crate::requirements;
-
-/// Names the program of a real VPP.
-pub const PROGRAM_VARIABLE: &str = "USNET_VPP";
 
 /// The hidden subcommand that [`simulate`] is for.
 pub const SIMULATOR_ROLE: &str = "internal-vpp-simulator";
@@ -72,11 +68,7 @@ impl VppProgram {
     /// The VPP that `USNET_VPP` names or that is on PATH, else the simulator, also when `USNET_VPP` is set to nothing.
     #[must_use]
     pub fn find() -> Self {
-        match env::var_os(PROGRAM_VARIABLE) {
-            Some(program) if program.is_empty() => Self::Simulator,
-            Some(program) => Self::Real(program.into()),
-            None => requirements::find_program("vpp").map_or(Self::Simulator, Self::Real),
-        }
+        usnet_test_vpp::program().map_or(Self::Simulator, Self::Real)
     }
 
     /// `real` or `simulator`, for the command that runs in the world.
@@ -162,11 +154,4 @@ fn configuration(program: &Path) -> String {
          plugins {{ {plugins}plugin default {{ disable }} plugin memif_plugin.so {{ enable }} \
          plugin vhost_plugin.so {{ enable }} }}\n"
     )
-}
-
-/// The plugins of a VPP that is not installed where it was built for: `<prefix>/lib/<architecture>/vpp_plugins`.
-fn plugin_folder(program: &Path) -> Option<PathBuf> {
-    let libraries = program.parent()?.parent()?.join("lib");
-    let folders = libraries.read_dir().ok()?;
-    folders.filter_map(Result::ok).map(|folder| folder.path().join("vpp_plugins")).find(|path| path.is_dir())
 }

@@ -52,7 +52,7 @@ pub struct ProgrammedNetwork {
     pub network: NodeNetwork,
     /// The engine's control socket.
     pub engine_socket: PathBuf,
-    /// Counts the engine's lives: another number means that it restarted since.
+    /// Counts the restarts of the engine that the agent has seen: another number means that there was one.
     pub epoch: u64,
     /// The memif socket ids that are ours, where the engine is VPP.
     #[serde(default)]

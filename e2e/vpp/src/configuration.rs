@@ -41,7 +41,8 @@ impl Configuration<'_> {
 }
 
 /// The plugins of a VPP that is not installed where it was built for: `<prefix>/lib/<architecture>/vpp_plugins`.
-fn plugin_folder(program: &Path) -> Option<PathBuf> {
+#[must_use]
+pub fn plugin_folder(program: &Path) -> Option<PathBuf> {
     let libraries = program.parent()?.parent()?.join("lib");
     let folders = libraries.read_dir().ok()?;
     folders.filter_map(Result::ok).map(|folder| folder.path().join("vpp_plugins")).find(|path| path.is_dir())

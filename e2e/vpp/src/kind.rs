@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Names the program of a real VPP.
-const PROGRAM_VARIABLE: &str = "USNET_VPP";
+pub const PROGRAM_VARIABLE: &str = "USNET_VPP";
 
 /// Which VPP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Kind {
             let shown = match &program {
                 Some(program) => format!("VPP tests run on the simulator and on {}\n", program.display()),
                 None => {
-                    format!("VPP tests run on the simulator alone: {PROGRAM_VARIABLE} is not set and PATH has no vpp\n")
+                    format!("VPP tests run on the simulator alone: no vpp by {PROGRAM_VARIABLE} or on PATH\n")
                 }
             };
             // Not with eprintln!, whose text the test harness shows only for a test that fails.
@@ -69,10 +69,14 @@ impl Kind {
     }
 }
 
-/// The program of the real VPP.
-pub(crate) fn program() -> Option<PathBuf> {
-    if let Some(program) = std::env::var_os(PROGRAM_VARIABLE) {
-        return Some(program.into());
+/// The program of the real VPP: the one that `USNET_VPP` names, else `vpp` on `PATH`. None as well when the variable is set to nothing.
+#[must_use]
+pub fn program() -> Option<PathBuf> {
+    match std::env::var_os(PROGRAM_VARIABLE) {
+        // Set to nothing: none is wanted, whatever is on PATH.
+        Some(program) if program.is_empty() => return None,
+        Some(program) => return Some(program.into()),
+        None => {}
     }
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join("vpp")).find(|program| program.is_file())

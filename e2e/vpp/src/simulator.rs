@@ -1,7 +1,7 @@
 //! A simulator of VPP's binary API: real sockets, real messages, the state behind them, and no packets.
 //!
 //! It has the messages of [`usnet_vpp::messages`] and behaves as VPP 26.06 was seen to behave, the bad parts included,
-//! because those are what a client has to cope with. It is trusted only as far as `tests/behaviour.rs` passes on a real VPP.
+//! because those are what a client has to cope with. It is trusted only as far as `tests/behaviour` passes on a real VPP.
 //!
 //! The bad parts, by the topic under which each was found on VPP 26.06:
 //!

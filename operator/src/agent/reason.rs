@@ -15,8 +15,6 @@ pub(super) const WAITING: &str = "Waiting";
 pub(super) const IN_USE: &str = "InUse";
 /// Ready of a node: the agent cannot use a file of its own.
 pub(super) const AGENT_FAILED: &str = "AgentFailed";
-/// A network: all socket ids that are ours are taken.
-pub(super) const NO_SOCKET_ID: &str = "NoSocketId";
 /// OVSConnected, VPPConnected: there is a connection, but the engine does not do what it is there for.
 pub(super) const NOT_ACTING: &str = "NotActing";
 
@@ -28,7 +26,8 @@ pub(super) fn of(error: &OpError) -> &'static str {
         | OpError::BridgeInUse { .. }
         | OpError::PortMissing { .. }
         | OpError::PortDiffers { .. } => WAITING,
-        OpError::NoSocketId { .. } => NO_SOCKET_ID,
-        OpError::SocketInUse { .. } | OpError::Refused { .. } | OpError::Unmarkable(_) => ENGINE_REFUSED,
+        OpError::NoSocketId { .. } | OpError::SocketInUse { .. } | OpError::Refused { .. } | OpError::Unmarkable(_) => {
+            ENGINE_REFUSED
+        }
     }
 }

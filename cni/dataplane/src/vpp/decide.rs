@@ -1,7 +1,7 @@
 //! From an operation and what VPP shows to what has to be changed. Pure.
 
 mod bridges;
-mod names;
+mod claims;
 mod ports;
 
 use super::change::{Change, SocketName, VhostUserPath};
@@ -11,7 +11,7 @@ use crate::engine::OpError;
 use crate::memif::MemifSocketIds;
 use crate::plan::Op;
 use crate::port::PortSettings;
-pub(super) use names::Claims;
+pub(super) use claims::Claims;
 use usnet_crds::{NetworkName, RingSize};
 use usnet_vpp::wire::Secret;
 
