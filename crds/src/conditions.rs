@@ -68,6 +68,8 @@ pub mod reason {
     pub const DISCONNECTED: &str = "Disconnected";
     /// A network on a node: somebody else made a bridge of that name, or a bridge domain of that id.
     pub const BRIDGE_EXISTS: &str = "BridgeExists";
+    /// A network on a node: the API server does not take the node state that should have it, for example because it would be too large.
+    pub const NODE_STATE_REFUSED: &str = "NodeStateRefused";
     /// DeletionBlocked, and a network on a node: its bridge should go, and has ports that somebody else made.
     pub const FOREIGN_PORTS: &str = "ForeignPorts";
     /// Ready of a node: every network is as the spec asks.

@@ -5,6 +5,7 @@ mod objects;
 use super::diff::Write;
 use super::refusal::reason;
 use futures::{StreamExt, stream};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::core::DeserializeGuard;
 use kube::{Api, Client};
@@ -38,29 +39,116 @@ pub enum Error {
     },
 }
 
-/// Tries all writes and gives back what failed.
-pub async fn apply(client: &Client, writes: Vec<Write>) -> Vec<Error> {
-    let results = stream::iter(writes).map(|write| send(client, write)).buffer_unordered(CONCURRENT);
-    results.filter_map(|result| async { result.err() }).collect().await
-}
-
-async fn send(client: &Client, write: Write) -> Result<(), Error> {
-    match timeout(REQUEST_TIMEOUT, request(client.clone(), &write)).await {
-        Ok(Ok(())) => {
-            log(&write);
-            Ok(())
+impl Error {
+    /// What the API server said.
+    fn words(&self) -> String {
+        match self {
+            Self::Request { error, .. } => reason(error),
+            Self::Timeout { .. } => self.to_string(),
         }
-        Ok(Err(error)) => Err(Error::Request { write: write.to_string(), error: Box::new(error) }),
-        Err(_) => Err(Error::Timeout { write: write.to_string() }),
     }
 }
 
-async fn request(client: Client, write: &Write) -> Result<(), kube::Error> {
+/// What became of the writes.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Why writes failed.
+    pub errors: Vec<Error>,
+    /// The node states that were written.
+    pub written: Vec<Written>,
+    /// Nodes whose state was no longer as the edits took it to be.
+    pub stale: Vec<String>,
+    /// Nodes whose state the API server does not take, with its words.
+    pub refused: Vec<(String, String)>,
+}
+
+/// A node state as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The node.
+    pub node: String,
+    /// The uid of its state.
+    pub uid: String,
+    /// The generation since the write.
+    pub generation: i64,
+}
+
+/// Tries all writes.
+pub async fn apply(client: &Client, writes: Vec<Write>) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut results = stream::iter(writes).map(|write| send(client, write)).buffer_unordered(CONCURRENT);
+    while let Some(result) = results.next().await {
+        match result {
+            Ok(written) => outcome.written.extend(written),
+            Err(Failure::Stale(node)) => outcome.stale.push(node),
+            Err(Failure::Refused(node, error)) => {
+                outcome
+                    .refused
+                    .push((node, format!("the API server does not take its UserspaceNodeState: {}", error.words())));
+                outcome.errors.push(error);
+            }
+            Err(Failure::Error(error)) => outcome.errors.push(error),
+        }
+    }
+    outcome
+}
+
+enum Failure {
+    Stale(String),
+    Refused(String, Error),
+    Error(Error),
+}
+
+async fn send(client: &Client, write: Write) -> Result<Option<Written>, Failure> {
+    match timeout(REQUEST_TIMEOUT, request(client.clone(), &write)).await {
+        Ok(Ok(written)) => {
+            log(&write);
+            Ok(written)
+        }
+        Ok(Err(error)) => Err(failure(&write, error)),
+        Err(_) => Err(Failure::Error(Error::Timeout { write: write.to_string() })),
+    }
+}
+
+fn failure(write: &Write, error: kube::Error) -> Failure {
+    let request = |error| Error::Request { write: write.to_string(), error: Box::new(error) };
+    match write {
+        Write::EditNodeState { node, .. } if is_refused_edit(&error) => {
+            tracing::debug!(node, "the node state is not as it was seen: it is written whole");
+            Failure::Stale(node.clone())
+        }
+        Write::EditNodeState { node, .. } | Write::NodeState { node, .. } if is_refusal(&error) => {
+            Failure::Refused(node.clone(), request(error))
+        }
+        _ => Failure::Error(request(error)),
+    }
+}
+
+/// The API server understood and does not want it. What etcd finds too large comes back as an internal error.
+fn is_refusal(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else { return false };
+    matches!(status.code, 400 | 403 | 413 | 422) || status.message.contains("too large")
+}
+
+/// A test in the patch failed, or it speaks of something that is not there.
+fn is_refused_edit(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if matches!(status.code, 404 | 409 | 422))
+}
+
+async fn request(client: Client, write: &Write) -> Result<Option<Written>, kube::Error> {
     let parameters = PatchParams::apply(FIELD_MANAGER).force();
     match write {
+        // The answers are asked for without the specs, which may be large.
         Write::NodeState { node, owner, networks } => {
             let object = objects::node_state(node, owner, networks);
-            node_states(client).patch(node, &parameters, &Patch::Apply(&object)).await.map(drop)
+            let answer = node_states(client).patch_metadata(node, &parameters, &Patch::Apply(&object)).await?;
+            return Ok(Some(written(node, &answer.metadata)));
+        }
+        Write::EditNodeState { node, uid, generation, edits } => {
+            let patch = Patch::<()>::Json(objects::edits(uid, *generation, edits)?);
+            let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+            let answer = node_states(client).patch_metadata(node, &parameters, &patch).await?;
+            return Ok(Some(written(node, &answer.metadata)));
         }
         Write::DeleteNodeState { node } => {
             unless_gone(node_states(client).delete(node, &DeleteParams::default()).await.map(drop))
@@ -83,6 +171,12 @@ async fn request(client: Client, write: &Write) -> Result<(), kube::Error> {
             unless_gone(networks(client).patch_status(network, &parameters, &Patch::Apply(&object)).await.map(drop))
         }
     }
+    .map(|()| None)
+}
+
+fn written(node: &str, metadata: &ObjectMeta) -> Written {
+    let uid = metadata.uid.clone().unwrap_or_default();
+    Written { node: node.to_owned(), uid, generation: metadata.generation.unwrap_or_default() }
 }
 
 // The answers are read through guards: an object whose other fields cannot be read is still written.
@@ -112,6 +206,9 @@ fn log(write: &Write) {
     match write {
         Write::NodeState { node, networks, .. } => {
             tracing::info!(node, networks = networks.len(), "wrote what the node should have");
+        }
+        Write::EditNodeState { node, edits, .. } => {
+            tracing::info!(node, networks = edits.len(), "changed what the node should have");
         }
         Write::DeleteNodeState { node } => tracing::info!(node, "deleted the state of a node that left"),
         Write::Definition { key, .. } => {

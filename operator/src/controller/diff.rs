@@ -1,23 +1,33 @@
-//! Step three of a pass, pure: what has to be written so that the cluster looks as compiled. Nothing is written that is there already.
+//! What a pass writes to the API server.
 
-use super::compile::{Compiled, Verdict, WantedDefinition};
-use super::inputs::{Definition, DefinitionKey, Inputs, Network};
-use std::collections::BTreeMap;
+use super::compile::WantedDefinition;
+use super::inputs::DefinitionKey;
 use std::fmt;
-use usnet_crds::conditions::{READY, find};
+use std::sync::Arc;
 use usnet_crds::{NodeNetwork, UserspaceNetworkStatus};
 
 /// One write to the API server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Write {
-    /// Makes or changes the spec of a node's state.
+    /// Makes the state of a node, or writes its spec whole.
     NodeState {
         /// The node.
         node: String,
         /// The node's uid: the state goes with the node.
         owner: String,
         /// All networks of the node.
-        networks: Vec<NodeNetwork>,
+        networks: Vec<Arc<NodeNetwork>>,
+    },
+    /// Changes networks of a node's state, if it still is as it was seen.
+    EditNodeState {
+        /// The node.
+        node: String,
+        /// The uid of the state that was seen.
+        uid: String,
+        /// Its generation.
+        generation: i64,
+        /// What changes in its list of networks, one edit after the other.
+        edits: Vec<Edit>,
     },
     /// Deletes the state of a node that left the cluster.
     DeleteNodeState {
@@ -60,10 +70,22 @@ pub enum Write {
     },
 }
 
+/// A change in a node's list of networks, at an index.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Edit {
+    /// Another one takes its place.
+    Replace(usize, Arc<NodeNetwork>),
+    /// This one is put before it.
+    Insert(usize, Arc<NodeNetwork>),
+    /// It is taken out.
+    Remove(usize),
+}
+
 impl fmt::Display for Write {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NodeState { node, .. } => write!(formatter, "write UserspaceNodeState {node}"),
+            Self::EditNodeState { node, .. } => write!(formatter, "change UserspaceNodeState {node}"),
             Self::DeleteNodeState { node } => write!(formatter, "delete UserspaceNodeState {node}"),
             Self::Definition { key, .. } => write!(formatter, "write NetworkAttachmentDefinition {key}"),
             Self::DeleteDefinition { key, .. } => write!(formatter, "delete NetworkAttachmentDefinition {key}"),
@@ -74,90 +96,4 @@ impl fmt::Display for Write {
             Self::Status { network, .. } => write!(formatter, "write the status of UserspaceNetwork {network}"),
         }
     }
-}
-
-/// All writes but those of statuses.
-pub fn diff(inputs: &Inputs, compiled: &Compiled) -> Vec<Write> {
-    let mut writes: Vec<Write> =
-        compiled.verdicts.iter().filter_map(|(name, verdict)| finalizer(inputs, name, verdict)).collect();
-    writes.extend(node_states(inputs, compiled));
-    if let Some(found) = &inputs.definitions {
-        writes.extend(missing_definitions(found, compiled));
-        writes.extend(surplus_definitions(found, inputs, compiled));
-    }
-    writes
-}
-
-/// The statuses that differ from what the networks have.
-pub fn statuses(inputs: &Inputs, found: BTreeMap<String, UserspaceNetworkStatus>) -> Vec<Write> {
-    let changed = |(name, status): (String, UserspaceNetworkStatus)| {
-        let network = inputs.networks.get(&name).filter(|network| network.status.as_ref() != Some(&status))?;
-        let is_news = readiness(network.status.as_ref()) != readiness(Some(&status));
-        Some(Write::Status { network: name, uid: network.uid.clone(), status: Box::new(status), is_news })
-    };
-    found.into_iter().filter_map(changed).collect()
-}
-
-fn readiness(status: Option<&UserspaceNetworkStatus>) -> Option<(&str, &str)> {
-    let ready = find(&status?.conditions, READY)?;
-    Some((ready.status.as_str(), ready.reason.as_str()))
-}
-
-fn finalizer(inputs: &Inputs, name: &str, verdict: &Verdict) -> Option<Write> {
-    let Network { uid, .. } = inputs.networks.get(name)?;
-    let present = match verdict {
-        Verdict::Starting => true,
-        Verdict::Deleting(remains) if remains.is_nothing() && !has_definitions(inputs, name) => false,
-        _ => return None,
-    };
-    Some(Write::Finalizer { network: name.to_owned(), uid: uid.clone(), present })
-}
-
-fn has_definitions(inputs: &Inputs, network: &str) -> bool {
-    let is_ours = |(key, found): (&DefinitionKey, &Definition)| key.name == network && found.owner.is_some();
-    inputs.definitions.iter().flatten().any(is_ours)
-}
-
-fn node_states(inputs: &Inputs, compiled: &Compiled) -> Vec<Write> {
-    let mut writes = Vec::new();
-    for (name, node) in &inputs.nodes {
-        let Some(wanted) = compiled.nodes.get(name) else { continue };
-        let is_achieved = inputs
-            .states
-            .get(name)
-            .is_some_and(|state| state.owner.as_ref() == Some(&node.uid) && state.networks.as_ref() == Some(wanted));
-        if !is_achieved {
-            let networks = wanted.values().cloned().collect();
-            writes.push(Write::NodeState { node: name.clone(), owner: node.uid.clone(), networks });
-        }
-    }
-    let left = inputs.states.keys().filter(|name| !inputs.nodes.contains_key(*name));
-    writes.extend(left.map(|node| Write::DeleteNodeState { node: node.clone() }));
-    writes
-}
-
-fn missing_definitions(found: &BTreeMap<DefinitionKey, Definition>, compiled: &Compiled) -> Vec<Write> {
-    let is_achieved = |key: &DefinitionKey, wanted: &WantedDefinition| {
-        found.get(key).is_some_and(|found| wanted.is_achieved_by(key, found))
-    };
-    let missing = compiled.definitions.iter().filter(|(key, wanted)| !is_achieved(key, wanted));
-    missing.map(|(key, wanted)| Write::Definition { key: key.clone(), wanted: wanted.clone() }).collect()
-}
-
-/// Ours that nobody needs: the network is gone, or no longer selects the namespace.
-fn surplus_definitions(
-    found: &BTreeMap<DefinitionKey, Definition>,
-    inputs: &Inputs,
-    compiled: &Compiled,
-) -> Vec<Write> {
-    let is_surplus = |key: &DefinitionKey| match compiled.verdicts.get(&key.name) {
-        None => true,
-        Some(Verdict::Active) => !compiled.definitions.contains_key(key),
-        Some(Verdict::Deleting(remains)) => remains.is_nothing(),
-        Some(Verdict::Starting | Verdict::Refused { .. }) => false,
-    };
-    // What is in a namespace that is being deleted goes with it.
-    let is_open = |key: &DefinitionKey| inputs.namespaces.get(&key.namespace).is_some_and(|it| !it.is_deleting);
-    let surplus = found.iter().filter(|(key, found)| found.owner.is_some() && is_open(key) && is_surplus(key));
-    surplus.map(|(key, found)| Write::DeleteDefinition { key: key.clone(), uid: found.uid.clone() }).collect()
 }

@@ -1,9 +1,10 @@
 //! What the controller has seen of the cluster, already parsed: all that [`super::compile`] and the rest of a pass look at.
 
+use super::by_name::ByName;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::runtime::watcher::Event;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 use usnet_crds::node_state::NetworkReport;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{Engine, NodeNetwork, UserspaceNetworkStatus};
@@ -68,12 +69,16 @@ pub struct Node {
 /// A `UserspaceNodeState`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NodeState {
+    /// Identifies this object among all that ever had its name.
+    pub uid: String,
     /// The uid of the node that owns it.
     pub owner: Option<String>,
     /// Goes up with each change of the spec.
     pub generation: i64,
     /// What was compiled last; none when it cannot be read and must be written again.
-    pub networks: Option<BTreeMap<String, NodeNetwork>>,
+    pub networks: Option<ByName<NodeNetwork>>,
+    /// The list of networks is not sorted, or names one twice: somebody else wrote it.
+    pub is_disordered: bool,
     /// What the agent says; none before its first word.
     pub status: Option<NodeStatus>,
 }
@@ -86,7 +91,7 @@ pub struct NodeStatus {
     /// Engines that were never reached on the node.
     pub missing_engines: BTreeSet<Engine>,
     /// Each network as the node has it.
-    pub reports: BTreeMap<String, NetworkReport>,
+    pub reports: ByName<NetworkReport>,
 }
 
 impl NodeStatus {
@@ -126,65 +131,12 @@ pub struct Definition {
 
 impl NodeState {
     /// What the node has of this network by its spec.
-    pub fn held(&self, network: &str) -> Option<&NodeNetwork> {
+    pub fn held(&self, network: &str) -> Option<&Arc<NodeNetwork>> {
         self.networks.as_ref()?.get(network)
     }
 
     /// What the agent says of this network.
     pub fn report(&self, network: &str) -> Option<&NetworkReport> {
-        self.status.as_ref()?.reports.get(network)
+        self.status.as_ref()?.reports.get(network).map(AsRef::as_ref)
     }
-}
-
-/// Follows one kind of object through the events of a watch.
-#[derive(Debug)]
-pub struct Feed<K> {
-    listed: BTreeSet<K>,
-    is_complete: bool,
-}
-
-impl<K> Default for Feed<K> {
-    fn default() -> Self {
-        Self { listed: BTreeSet::new(), is_complete: false }
-    }
-}
-
-impl<K: Ord + Clone> Feed<K> {
-    /// Whether a first list has arrived whole. Before that, what is missing may only not have been seen yet.
-    pub const fn is_complete(&self) -> bool {
-        self.is_complete
-    }
-
-    /// Takes an event into `objects`; true when that changed anything that matters here.
-    ///
-    /// A list that starts anew takes nothing away until it is whole: a half-read list never looks like deleted objects.
-    pub fn take<T: PartialEq>(&mut self, objects: &mut BTreeMap<K, T>, event: Event<(K, T)>) -> bool {
-        match event {
-            Event::Apply((key, object)) => replace(objects, key, object),
-            Event::Delete((key, _)) => objects.remove(&key).is_some(),
-            Event::Init => {
-                self.listed.clear();
-                false
-            }
-            Event::InitApply((key, object)) => {
-                self.listed.insert(key.clone());
-                replace(objects, key, object)
-            }
-            Event::InitDone => {
-                let listed = std::mem::take(&mut self.listed);
-                let before = objects.len();
-                objects.retain(|key, _| listed.contains(key));
-                let was_complete = std::mem::replace(&mut self.is_complete, true);
-                !was_complete || objects.len() != before
-            }
-        }
-    }
-}
-
-fn replace<K: Ord, T: PartialEq>(objects: &mut BTreeMap<K, T>, key: K, object: T) -> bool {
-    if objects.get(&key) == Some(&object) {
-        return false;
-    }
-    objects.insert(key, object);
-    true
 }

@@ -1,12 +1,16 @@
-//! The controller: decides what every node should have. One pass is [`observe`] → [`compile`] → [`diff`] (with [`report`]) → [`apply`];
-//! only the first and the last touch the API server, what lies between is pure. Every change that is seen starts a pass, and what a pass writes
-//! is seen in turn, so that work goes on until there is no difference left.
+//! The controller: decides what every node should have. One pass is [`observe`] → [`ledger`] (with [`compile`] and [`report`]) → [`apply`];
+//! only the first and the last touch the API server, what lies between is pure and looks only at what changed. Every change that is seen starts a
+//! pass, and what a pass writes is seen in turn, so that work goes on until there is no difference left.
 
 pub mod apply;
+pub mod by_name;
+pub mod changes;
 pub mod compile;
 pub mod diff;
 mod drain;
+pub mod feed;
 pub mod inputs;
+pub mod ledger;
 mod observe;
 mod parse;
 mod refusal;
@@ -14,11 +18,13 @@ pub mod report;
 mod tally;
 
 use crate::api_server;
+use changes::Changes;
 use futures::StreamExt;
 use inputs::Inputs;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
+use ledger::Ledger;
 use observe::Observer;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -57,7 +63,7 @@ pub async fn run(_options: Options) -> Result<(), Error> {
 /// # Errors
 /// When the watches end.
 pub async fn run_with(client: Client) -> Result<(), Error> {
-    let mut observer = Observer::default();
+    let (mut observer, mut ledger) = (Observer::default(), Ledger::default());
     let mut changes = observe::changes(&client);
     let mut troubles = Troubles::default();
     let mut retry = FIRST_RETRY;
@@ -72,8 +78,8 @@ pub async fn run_with(client: Client) -> Result<(), Error> {
             }
             () = sleep_until(next_pass.unwrap_or_else(Instant::now)), if next_pass.is_some() => {
                 next_pass = None;
-                let Some(inputs) = observer.inputs() else { continue };
-                if pass(&client, inputs, &mut troubles).await {
+                let Some((inputs, changes)) = observer.inputs() else { continue };
+                if pass(&client, inputs, &changes, &mut ledger, &mut troubles).await {
                     retry = FIRST_RETRY;
                 } else {
                     next_pass = Some(Instant::now() + retry);
@@ -85,11 +91,25 @@ pub async fn run_with(client: Client) -> Result<(), Error> {
 }
 
 /// One pass; false when a write failed and should be tried again.
-async fn pass(client: &Client, inputs: &Inputs, troubles: &mut Troubles) -> bool {
-    let compiled = compile::compile(inputs);
-    let mut writes = diff::diff(inputs, &compiled);
-    writes.extend(diff::statuses(inputs, report::report(inputs, &compiled, &now())));
-    troubles.replace(&apply::apply(client, writes).await)
+async fn pass(
+    client: &Client,
+    inputs: &Inputs,
+    changes: &Changes,
+    ledger: &mut Ledger,
+    troubles: &mut Troubles,
+) -> bool {
+    ledger.update(inputs, changes);
+    let outcome = apply::apply(client, ledger.writes(inputs, &now())).await;
+    for written in &outcome.written {
+        ledger.wrote(inputs, &written.node, &written.uid, written.generation);
+    }
+    for node in &outcome.stale {
+        ledger.is_stale(node);
+    }
+    for (node, message) in &outcome.refused {
+        ledger.is_refused(node, message);
+    }
+    troubles.replace(&outcome.errors) && outcome.stale.is_empty()
 }
 
 /// Kubernetes keeps whole seconds.

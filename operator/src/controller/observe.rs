@@ -1,6 +1,9 @@
 //! Step one of a pass: the watches. They never end; an API server that is away is tried again with growing pauses, and what was seen before stays.
 
-use super::inputs::{Definition, DefinitionKey, Feed, Inputs, Namespace, Network, Node, NodeState};
+use super::by_name::Pool;
+use super::changes::Changes;
+use super::feed::{Before, Feed};
+use super::inputs::{Definition, DefinitionKey, Inputs, Namespace, Network, Node, NodeState};
 use super::parse;
 use super::refusal::reason;
 use backon::ExponentialBuilder;
@@ -15,11 +18,15 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::time::Duration;
-use usnet_crds::{NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeState};
+use usnet_crds::node_state::NetworkReport;
+use usnet_crds::{NetworkAttachmentDefinition, NodeNetwork, UserspaceNetwork, UserspaceNodeState};
 
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// kube's own longest wait is a minute: so long after the API server is back, networks would still be waiting for their nodes.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// Objects in one answer to a list. A node state may be as large as the API server lets any object be, and a page is held whole.
+const PAGE: u32 = 100;
 
 /// What is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,7 +81,7 @@ where
 {
     let waits = ExponentialBuilder::default().with_min_delay(FIRST_WAIT).with_max_delay(LONGEST_WAIT).with_factor(2.0);
     let backoff = ExponentialBackoff::from(waits.without_max_times());
-    let events = watcher(api, watcher::Config::default()).backoff(backoff);
+    let events = watcher(api, watcher::Config::default().page_size(PAGE)).backoff(backoff);
     let change = move |result: Result<Event<K>, watcher::Error>| {
         let is_begin = matches!(result, Ok(Event::Init));
         Change { kind, is_begin, result: result.map(seen).map_err(Box::new) }
@@ -93,9 +100,13 @@ fn map<K, T>(event: Event<K>, parse: fn(&K) -> T) -> Event<T> {
 }
 
 /// Gathers what the watches saw.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Observer {
     inputs: Inputs,
+    /// Since they were taken last.
+    changes: Changes,
+    held: Pool<NodeNetwork>,
+    reports: Pool<NetworkReport>,
     networks: Feed<String>,
     namespaces: Feed<String>,
     nodes: Feed<String>,
@@ -106,12 +117,34 @@ pub(super) struct Observer {
     failing: BTreeSet<Kind>,
 }
 
+impl Default for Observer {
+    fn default() -> Self {
+        Self {
+            inputs: Inputs::default(),
+            changes: Changes::everything(),
+            held: Pool::default(),
+            reports: Pool::default(),
+            networks: Feed::default(),
+            namespaces: Feed::default(),
+            nodes: Feed::default(),
+            states: Feed::default(),
+            definitions: Feed::default(),
+            early_definitions: BTreeMap::new(),
+            failing: BTreeSet::new(),
+        }
+    }
+}
+
 impl Observer {
-    /// What was seen, once every kind was listed. Only definitions may be missing: their CRD comes with Multus.
-    pub(super) fn inputs(&self) -> Option<&Inputs> {
+    /// What was seen and what of it changed since this was asked last, once every kind was listed. Only definitions may be missing: their CRD comes
+    /// with Multus.
+    pub(super) fn inputs(&mut self) -> Option<(&Inputs, Changes)> {
         let feeds = [&self.networks, &self.namespaces, &self.nodes, &self.states];
         let has_definitions = self.definitions.is_complete() || self.failing.contains(&Kind::Definitions);
-        (has_definitions && feeds.iter().all(|feed| feed.is_complete())).then_some(&self.inputs)
+        if !has_definitions || !feeds.iter().all(|feed| feed.is_complete()) {
+            return None;
+        }
+        Some((&self.inputs, std::mem::take(&mut self.changes)))
     }
 
     /// Takes what a watch saw; true when a pass should look at it.
@@ -134,22 +167,46 @@ impl Observer {
     }
 
     fn take_seen(&mut self, seen: Seen) -> bool {
+        let (inputs, changes) = (&mut self.inputs, &mut self.changes);
         match seen {
-            Seen::Network(event) => self.networks.take(&mut self.inputs.networks, *event),
-            Seen::Namespace(event) => self.namespaces.take(&mut self.inputs.namespaces, event),
-            Seen::Node(event) => self.nodes.take(&mut self.inputs.nodes, event),
-            Seen::NodeState(event) => self.states.take(&mut self.inputs.states, event),
-            Seen::Definition(event) => match &mut self.inputs.definitions {
-                Some(definitions) => self.definitions.take(definitions, event),
+            Seen::Network(event) => self.networks.take(&mut inputs.networks, &mut changes.networks, *event),
+            Seen::Namespace(event) => self.namespaces.take(&mut inputs.namespaces, &mut changes.namespaces, event),
+            Seen::Node(event) => self.nodes.take(&mut inputs.nodes, &mut changes.nodes, event),
+            Seen::NodeState(mut event) => {
+                share(&mut self.held, &mut self.reports, &mut event);
+                self.states.take(&mut inputs.states, &mut changes.states, event)
+            }
+            Seen::Definition(event) => match &mut inputs.definitions {
+                Some(definitions) => self.definitions.take(definitions, &mut changes.definitions, event),
                 None => {
-                    let is_news = self.definitions.take(&mut self.early_definitions, event);
+                    let is_news = self.definitions.take(&mut self.early_definitions, &mut Before::new(), event);
                     if self.definitions.is_complete() {
-                        self.inputs.definitions = Some(std::mem::take(&mut self.early_definitions));
+                        inputs.definitions = Some(std::mem::take(&mut self.early_definitions));
+                        changes.everything = true;
                     }
                     is_news
                 }
             },
         }
+    }
+}
+
+/// A node state takes over the entries that others have as well.
+fn share(held: &mut Pool<NodeNetwork>, reports: &mut Pool<NetworkReport>, event: &mut Event<(String, NodeState)>) {
+    match event {
+        Event::Apply((_, state)) | Event::InitApply((_, state)) => {
+            if let Some(networks) = &mut state.networks {
+                held.share(networks);
+            }
+            if let Some(status) = &mut state.status {
+                reports.share(&mut status.reports);
+            }
+        }
+        Event::InitDone => {
+            held.tidy();
+            reports.tidy();
+        }
+        Event::Delete(_) | Event::Init => {}
     }
 }
 

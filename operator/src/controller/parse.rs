@@ -53,10 +53,12 @@ pub(super) fn node_state(object: &DeserializeGuard<UserspaceNodeState>) -> (Stri
     let name = metadata.name.clone().unwrap_or_default();
     let owner = owner(metadata, "v1", "Node", &name);
     let generation = metadata.generation.unwrap_or_default();
-    let (networks, status) = match &object.0 {
+    let uid = metadata.uid.clone().unwrap_or_default();
+    let (networks, is_disordered, status) = match &object.0 {
         Ok(state) => {
-            let networks = state.spec.networks.iter().map(|network| (network.name.to_string(), network.clone()));
-            (Some(networks.collect()), state.status.as_ref().map(node_status))
+            let networks = &state.spec.networks;
+            let is_disordered = !networks.is_sorted_by(|one, two| one.name < two.name);
+            (Some(networks.iter().cloned().collect()), is_disordered, state.status.as_ref().map(node_status))
         }
         Err(unreadable) => {
             tracing::warn!(
@@ -64,10 +66,10 @@ pub(super) fn node_state(object: &DeserializeGuard<UserspaceNodeState>) -> (Stri
                 error = unreadable.error,
                 "UserspaceNodeState cannot be read and is written again"
             );
-            (None, None)
+            (None, false, None)
         }
     };
-    (name, NodeState { owner, generation, networks, status })
+    (name, NodeState { uid, owner, generation, networks, is_disordered, status })
 }
 
 fn node_status(status: &UserspaceNodeStateStatus) -> NodeStatus {
@@ -78,7 +80,7 @@ fn node_status(status: &UserspaceNodeStateStatus) -> NodeStatus {
     NodeStatus {
         observed_generation: status.observed_generation,
         missing_engines: Engine::ALL.into_iter().filter(is_missing).collect(),
-        reports: status.networks.iter().map(|report| (report.name.clone(), report.clone())).collect(),
+        reports: status.networks.iter().cloned().collect(),
     }
 }
 

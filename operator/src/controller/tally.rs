@@ -1,10 +1,9 @@
 //! How far a network is on the nodes that should have it.
 
-use super::compile::Compiled;
-use super::inputs::{Inputs, NodeState};
+use super::inputs::Inputs;
+use super::ledger::{Progress, Row};
+use usnet_crds::conditions::reason::{BRIDGE_EXISTS, NODE_STATE_REFUSED};
 use usnet_crds::network::{FAILURES_MAX, NodeCounts, NodeFailure};
-use usnet_crds::node_state::{NetworkReport, NetworkState};
-use usnet_crds::{NodeNetwork, Phase};
 
 /// The nodes of one network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,33 +11,58 @@ pub(super) struct Tally {
     pub(super) selected: usize,
     pub(super) programmed: usize,
     pub(super) unreachable: usize,
-    /// Nodes that are still at work, sorted.
-    pub(super) pending: Vec<String>,
-    /// Nodes that cannot, sorted.
+    /// Nodes that are still at work.
+    pub(super) pending: usize,
+    /// The first of them by name.
+    pub(super) first_pending: Option<String>,
+    /// Nodes that cannot.
+    pub(super) failed: usize,
+    /// Those of them that a status has room for, sorted.
     pub(super) failures: Vec<NodeFailure>,
+    /// Of the nodes that cannot, those that only a person helps.
+    stuck: usize,
 }
 
 impl Tally {
-    pub(super) fn of(network: &str, inputs: &Inputs, compiled: &Compiled) -> Self {
+    /// `refusal` says why the API server does not take what a node should have.
+    pub(super) fn of<'a>(network: &str, row: &Row, inputs: &Inputs, refusal: impl Fn(&str) -> Option<&'a str>) -> Self {
         let mut tally = Self::default();
-        for (node, networks) in &compiled.nodes {
-            let Some(wanted) = networks.get(network).filter(|wanted| wanted.phase == Phase::Active) else { continue };
+        for (node, progress) in row.progress() {
+            let refusal = || refusal(node).filter(|_| row.differing().contains(node));
+            match progress {
+                Progress::Leaving => continue,
+                Progress::Unreachable => tally.unreachable += 1,
+                Progress::Programmed => tally.programmed += 1,
+                Progress::Failed => {
+                    let report = inputs.states.get(node).and_then(|state| state.report(network));
+                    let (reason, message) = report.map_or(("", ""), |report| (&report.reason, &report.message));
+                    tally.fail(node, reason, message);
+                }
+                Progress::Pending => match refusal() {
+                    Some(message) => tally.fail(node, NODE_STATE_REFUSED, message),
+                    None => {
+                        tally.pending += 1;
+                        tally.first_pending.get_or_insert_with(|| node.to_owned());
+                    }
+                },
+            }
             tally.selected += 1;
-            if !inputs.nodes.get(node).is_some_and(|node| node.is_ready) {
-                tally.unreachable += 1;
-                continue;
-            }
-            match current_report(inputs.states.get(node), network, wanted) {
-                Some(report) if report.state == NetworkState::Programmed => tally.programmed += 1,
-                Some(report) if report.state == NetworkState::Failed => tally.failures.push(NodeFailure {
-                    node: node.clone(),
-                    reason: report.reason.clone(),
-                    message: report.message.clone(),
-                }),
-                _ => tally.pending.push(node.clone()),
-            }
         }
         tally
+    }
+
+    fn fail(&mut self, node: &str, reason: &str, message: &str) {
+        self.failed += 1;
+        self.stuck += usize::from(reason == BRIDGE_EXISTS);
+        if self.failures.len() < FAILURES_MAX {
+            let (node, reason, message) = (node.to_owned(), reason.to_owned(), message.to_owned());
+            self.failures.push(NodeFailure { node, reason, message });
+        }
+    }
+
+    /// Nothing goes on, and all that failed is for a person to mend.
+    pub(super) fn only_a_person_helps(&self) -> bool {
+        self.pending == 0 && self.failed > 0 && self.stuck == self.failed
     }
 
     /// For the status of the network.
@@ -47,19 +71,9 @@ impl Tally {
         NodeCounts {
             selected: count(self.selected),
             programmed: count(self.programmed),
-            failed: count(self.failures.len()),
+            failed: count(self.failed),
             unreachable: count(self.unreachable),
             summary: format!("{}/{}", self.programmed, self.selected),
         }
     }
-
-    /// The failures that a status has room for.
-    pub(super) fn first_failures(&self) -> Vec<NodeFailure> {
-        self.failures.iter().take(FAILURES_MAX).cloned().collect()
-    }
-}
-
-/// What the node says of this generation of the network, and not of an older one.
-fn current_report<'a>(state: Option<&'a NodeState>, network: &str, wanted: &NodeNetwork) -> Option<&'a NetworkReport> {
-    state?.report(network).filter(|report| report.generation == wanted.generation)
 }

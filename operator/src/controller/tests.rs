@@ -2,6 +2,7 @@
 
 mod accepting;
 mod deleting;
+mod editing;
 mod model;
 mod placing;
 mod properties;

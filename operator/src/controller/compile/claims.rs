@@ -2,7 +2,8 @@
 //! is nothing to the other.
 
 use super::super::drain::is_drained;
-use super::super::inputs::{Inputs, NodeState};
+use super::super::inputs::{Inputs, Network, NodeState};
+use super::judge::is_used;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{BridgeName, Engine, NodeNetwork};
@@ -46,61 +47,67 @@ impl<'a> Place<'a> {
     }
 }
 
+/// The bridges that are taken.
+pub(in super::super) struct Claims<'a> {
+    /// None when only one network is looked at, which nobody can be in the way of.
+    taken: Option<BTreeMap<Place<'a>, &'a str>>,
+}
+
+impl<'a> Claims<'a> {
+    /// For a network that shares no bridge with another.
+    pub(in super::super) const fn of_one() -> Self {
+        Self { taken: None }
+    }
+
+    /// What nodes have of these networks already. It stays where it is, whoever is older: pods may be using it. A node that was told to let go of
+    /// a network has its bridge until it says that the network is gone.
+    pub(in super::super) fn held(inputs: &'a Inputs, names: &BTreeSet<&'a str>) -> Self {
+        let mut taken = BTreeMap::new();
+        for (name, network) in known(inputs, names) {
+            // A network that is deleted leaves all its nodes at once.
+            let is_in_use = network.is_deleting && is_used(inputs, name);
+            for (node, state) in states(inputs) {
+                let stays = if network.is_deleting { is_in_use } else { !is_drained(state, name) };
+                if let Some(held) = state.held(name).filter(|_| stays) {
+                    taken.insert(Place::held(node, held), name);
+                }
+            }
+        }
+        for (name, network) in known(inputs, names) {
+            let Ok(valid) = &network.spec else { continue };
+            for (node, _) in states(inputs).filter(|(_, state)| state.report(name).is_some()) {
+                taken.entry(Place::wanted(node, valid)).or_insert(name);
+            }
+        }
+        Self { taken: Some(taken) }
+    }
+
+    /// Claims the network's bridge on all the nodes, or on none.
+    pub(super) fn claim(
+        &mut self,
+        network: &'a ValidNetwork,
+        nodes: impl FnOnce() -> Vec<&'a str>,
+    ) -> Result<(), Conflict> {
+        let Some(taken) = &mut self.taken else { return Ok(()) };
+        let (name, nodes) = (network.name.as_str(), nodes());
+        for node in &nodes {
+            let place = Place::wanted(node, network);
+            if let Some(other) = taken.get(&place).filter(|other| **other != name) {
+                return Err(place.belongs_to(other));
+            }
+        }
+        taken.extend(nodes.iter().map(|node| (Place::wanted(node, network), name)));
+        Ok(())
+    }
+}
+
+/// Those of the networks that exist.
+fn known<'a>(inputs: &'a Inputs, names: &BTreeSet<&'a str>) -> impl Iterator<Item = (&'a str, &'a Network)> {
+    names.iter().filter_map(|name| Some((*name, inputs.networks.get(*name)?)))
+}
+
 /// Of the nodes that are in the cluster.
 fn states(inputs: &Inputs) -> impl Iterator<Item = (&str, &NodeState)> {
     let states = inputs.states.iter().filter(|(node, _)| inputs.nodes.contains_key(*node));
     states.map(|(node, state)| (node.as_str(), state))
-}
-
-/// Networks that some node cannot let go of yet.
-fn in_use(inputs: &Inputs) -> BTreeSet<&str> {
-    let mut names = BTreeSet::new();
-    for (_, state) in states(inputs) {
-        let held = state.networks.iter().flat_map(BTreeMap::keys);
-        names.extend(held.filter(|name| !is_drained(state, name)).map(String::as_str));
-    }
-    names
-}
-
-/// The bridges that are taken.
-pub(super) struct Claims<'a>(BTreeMap<Place<'a>, &'a str>);
-
-impl<'a> Claims<'a> {
-    /// What nodes have already stays where it is, whoever is older: pods may be using it. A node that was told to let go of a network
-    /// has its bridge until it says that the network is gone.
-    pub(super) fn held(inputs: &'a Inputs) -> Self {
-        let in_use = in_use(inputs);
-        let mut claims = BTreeMap::new();
-        for (node, state) in states(inputs) {
-            for (name, held) in state.networks.iter().flatten() {
-                let Some(network) = inputs.networks.get(name) else { continue };
-                // A network that is deleted leaves all its nodes at once.
-                let stays = if network.is_deleting { in_use.contains(name.as_str()) } else { !is_drained(state, name) };
-                if stays {
-                    claims.insert(Place::held(node, held), name.as_str());
-                }
-            }
-        }
-        for (node, state) in states(inputs) {
-            for name in state.status.iter().flat_map(|status| status.reports.keys()) {
-                if let Some(Ok(valid)) = inputs.networks.get(name).map(|network| &network.spec) {
-                    claims.entry(Place::wanted(node, valid)).or_insert(name.as_str());
-                }
-            }
-        }
-        Self(claims)
-    }
-
-    /// Claims the network's bridge on all these nodes, or on none.
-    pub(super) fn claim(&mut self, network: &'a ValidNetwork, nodes: &[&'a str]) -> Result<(), Conflict> {
-        let name = network.name.as_str();
-        for node in nodes {
-            let place = Place::wanted(node, network);
-            if let Some(other) = self.0.get(&place).filter(|other| **other != name) {
-                return Err(place.belongs_to(other));
-            }
-        }
-        self.0.extend(nodes.iter().map(|node| (Place::wanted(node, network), name)));
-        Ok(())
-    }
 }

@@ -1,79 +1,71 @@
-//! Puts networks on nodes.
+//! Puts a network on nodes.
 
 use super::super::drain::is_drained;
 use super::super::inputs::{Inputs, Network, Node, NodeState};
-use super::claims::{Claims, Conflict};
-use super::{Networks, namespaces};
+use super::namespaces;
 use kube::core::SelectorExt;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{NodeNetwork, Phase};
 
-/// Puts networks on nodes, one network after the other.
-pub(super) struct Placer<'a> {
-    pub(super) inputs: &'a Inputs,
-    pub(super) claims: Claims<'a>,
-    pub(super) nodes: &'a mut BTreeMap<String, Networks>,
+/// What happens to one network on all nodes.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) enum Course {
+    /// It goes to the nodes that it selects. A node that it selects no longer keeps it until its pods are gone.
+    Place(Arc<NodeNetwork>),
+    /// It stays as the nodes have it, but for those that have just been drained: their bridges are free for others.
+    Keep,
+    /// It is to leave all nodes, of which some have pods on it.
+    Drain,
+    /// No node has it.
+    #[default]
+    Leave,
 }
 
-impl<'a> Placer<'a> {
-    /// Puts the network on the nodes that it selects. A node that it selects no longer keeps it until its pods are gone.
-    pub(super) fn place(&mut self, network: &Network, valid: &'a ValidNetwork) -> Result<(), Conflict> {
-        let name = valid.name.as_str();
-        let selects = |(node, facts): &(&'a String, &'a Node)| {
-            let state = self.inputs.states.get(*node);
-            selects(valid, facts, state)
-        };
-        let wanted: Vec<&str> = self.inputs.nodes.iter().filter(selects).map(|(node, _)| node.as_str()).collect();
-        self.claims.claim(valid, &wanted)?;
-        let entry = compiled(self.inputs, network, valid);
-        for node in &wanted {
-            self.put(node, entry.clone());
-        }
-        for (node, held) in self.held(name) {
-            if !self.is_free(node, name) && !wanted.contains(&node) {
-                self.put(node, NodeNetwork { phase: Phase::Draining, ..held });
+impl Course {
+    /// The network as this node should have it.
+    pub(in super::super) fn on(
+        &self,
+        network: &Network,
+        (node, state): (&Node, Option<&NodeState>),
+        held: Option<&Arc<NodeNetwork>>,
+        draining: &mut Draining,
+    ) -> Option<Arc<NodeNetwork>> {
+        let used = || held.filter(|held| !state.is_none_or(|state| is_drained(state, held.name.as_str())));
+        match self {
+            Self::Place(entry) if network.spec.as_ref().is_ok_and(|valid| selects(valid, node, state)) => {
+                Some(entry.clone())
             }
-        }
-        Ok(())
-    }
-
-    /// Leaves the network as the nodes have it, but for those that have just been drained: their bridges are free for others.
-    pub(super) fn keep(&mut self, name: &str) {
-        for (node, held) in self.held(name) {
-            if !self.is_free(node, name) {
-                self.put(node, held);
-            }
+            Self::Place(_) => used().map(|held| draining.of(held)),
+            Self::Keep => used().cloned(),
+            Self::Drain => held.map(|held| draining.of(held)),
+            Self::Leave => None,
         }
     }
+}
 
-    /// Takes the network from all nodes, once none of them has a pod on it.
-    pub(super) fn drain_everywhere(&mut self, name: &str) {
-        let held = self.held(name);
-        if held.iter().all(|(node, _)| self.is_free(node, name)) {
-            return;
+/// A network as nodes have it while they let go of it. The last one is remembered, because the next node most often asks for the same.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Draining(Option<(Arc<NodeNetwork>, Arc<NodeNetwork>)>);
+
+impl Draining {
+    fn of(&mut self, held: &Arc<NodeNetwork>) -> Arc<NodeNetwork> {
+        if held.phase == Phase::Draining {
+            return held.clone();
         }
-        for (node, held) in held {
-            self.put(node, NodeNetwork { phase: Phase::Draining, ..held });
+        if let Some((_, made)) = self.0.as_ref().filter(|(of, _)| of == held) {
+            return made.clone();
         }
+        let made = Arc::new(NodeNetwork { phase: Phase::Draining, ..NodeNetwork::clone(held) });
+        self.0 = Some((held.clone(), made.clone()));
+        made
     }
+}
 
-    fn is_free(&self, node: &str, name: &str) -> bool {
-        self.inputs.states.get(node).is_none_or(|state| is_drained(state, name))
-    }
-
-    /// The nodes that have the network now.
-    fn held(&self, name: &str) -> Vec<(&'a str, NodeNetwork)> {
-        let inputs: &'a Inputs = self.inputs;
-        let states = inputs.states.iter().filter(|(node, _)| inputs.nodes.contains_key(*node));
-        states.filter_map(|(node, state)| Some((node.as_str(), state.held(name)?.clone()))).collect()
-    }
-
-    fn put(&mut self, node: &str, network: NodeNetwork) {
-        if let Some(networks) = self.nodes.get_mut(node) {
-            networks.insert(network.name.to_string(), network);
-        }
-    }
+/// The nodes that a network selects.
+pub(super) fn selected<'a>(inputs: &'a Inputs, valid: &ValidNetwork) -> Vec<&'a str> {
+    let nodes = inputs.nodes.iter().filter(|(name, node)| selects(valid, node, inputs.states.get(*name)));
+    nodes.map(|(name, _)| name.as_str()).collect()
 }
 
 /// A network without a node selector goes to every node that has its engine. A node that has not spoken yet may have it.
@@ -84,7 +76,8 @@ fn selects(network: &ValidNetwork, node: &Node, state: Option<&NodeState>) -> bo
     }
 }
 
-fn compiled(inputs: &Inputs, network: &Network, valid: &ValidNetwork) -> NodeNetwork {
+/// The network as the nodes that it selects have it.
+pub(super) fn entry(inputs: &Inputs, network: &Network, valid: &ValidNetwork) -> NodeNetwork {
     NodeNetwork {
         name: valid.name.clone(),
         generation: network.generation,

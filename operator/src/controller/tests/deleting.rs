@@ -1,5 +1,6 @@
 //! A network goes only after the last pod that uses it.
 
+use super::super::by_name::ByName;
 use super::super::diff::Write;
 use super::super::drain::is_drained;
 use super::model::Cluster;
@@ -119,7 +120,7 @@ fn an_agent_may_be_silent_about_a_network_only_where_its_engine_is_missing() {
     assert_eq!(state.held("blue").unwrap().phase, Draining);
     for (missing, drained) in [(Engine::OpenVswitch, false), (Engine::Vpp, true)] {
         let status = state.status.as_mut().unwrap();
-        status.reports.clear();
+        status.reports = ByName::default();
         status.missing_engines = [missing].into();
         assert_eq!(is_drained(&state, "blue"), drained, "without {missing}");
     }

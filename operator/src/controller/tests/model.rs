@@ -1,10 +1,13 @@
 //! A cluster in memory: takes the controller's writes as the API server does, and lets agents answer.
 
+use super::super::by_name::ByName;
+use super::super::changes::Changes;
 use super::super::compile::{Compiled, compile};
-use super::super::diff::{Write, diff, statuses};
+use super::super::diff::{Edit, Write};
+use super::super::feed::Before;
 use super::super::inputs::{Definition, DefinitionKey, Inputs, Namespace, Network, Node, NodeState, NodeStatus};
+use super::super::ledger::Ledger;
 use super::super::parse;
-use super::super::report::report;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::core::DeserializeGuard;
@@ -30,6 +33,10 @@ pub(super) struct Cluster {
     pub(super) failures: BTreeMap<(String, String), &'static str>,
     /// Bridges that have ports of somebody else, by node and network: they stay when the network is taken from the node.
     pub(super) foreign_ports: BTreeSet<(String, String)>,
+    /// What was compiled, kept from pass to pass.
+    pub(super) ledger: Ledger,
+    /// The cluster as it was at the last pass.
+    seen: Option<Box<Inputs>>,
     seconds: i64,
     uids: usize,
 }
@@ -110,16 +117,38 @@ impl Cluster {
         Time(Timestamp::from_second(1_800_000_000 + self.seconds).unwrap())
     }
 
-    /// One pass of the controller; gives back what it wrote.
+    /// One pass of the controller; gives back what it wrote. It looks only at what changed, and has to come to what a look at everything does.
     pub(super) fn pass(&mut self) -> Vec<Write> {
-        self.seconds += 1;
-        let compiled = compile(&self.inputs);
-        let mut writes = diff(&self.inputs, &compiled);
-        writes.extend(statuses(&self.inputs, report(&self.inputs, &compiled, &self.now())));
+        let writes = self.look();
+        let mut fresh = Ledger::from_scratch(&self.inputs);
+        assert_eq!(self.ledger.compiled(&self.inputs), fresh.compiled(&self.inputs));
+        assert_eq!(writes, fresh.writes(&self.inputs, &self.now()));
         for write in writes.clone() {
             self.take(write);
         }
         writes
+    }
+
+    /// A pass that writes nothing; gives back what it would write.
+    pub(super) fn look(&mut self) -> Vec<Write> {
+        self.seconds += 1;
+        self.ledger.update(&self.inputs, &self.changes());
+        self.seen = Some(Box::new(self.inputs.clone()));
+        self.ledger.writes(&self.inputs, &self.now())
+    }
+
+    fn changes(&self) -> Changes {
+        let Some(seen) = &self.seen else { return Changes::everything() };
+        let definitions = (seen.definitions.as_ref(), self.inputs.definitions.as_ref());
+        let (Some(definitions_seen), Some(definitions)) = definitions else { return Changes::everything() };
+        Changes {
+            everything: false,
+            networks: before(&seen.networks, &self.inputs.networks),
+            namespaces: before(&seen.namespaces, &self.inputs.namespaces),
+            nodes: before(&seen.nodes, &self.inputs.nodes),
+            states: before(&seen.states, &self.inputs.states),
+            definitions: before(definitions_seen, definitions),
+        }
     }
 
     /// Passes and answers of agents until nothing changes any more.
@@ -145,8 +174,8 @@ impl Cluster {
 
     /// What is held on a node, with its phase.
     pub(super) fn held(&self, node: &str) -> Vec<(String, Phase)> {
-        let networks = self.inputs.states[node].networks.iter().flatten();
-        networks.map(|(name, network)| (name.clone(), network.phase)).collect()
+        let networks = self.inputs.states[node].networks.iter().flat_map(ByName::iter);
+        networks.map(|network| (network.name.to_string(), network.phase)).collect()
     }
 
     /// The condition as `status reason`.
@@ -166,8 +195,8 @@ impl Cluster {
         for node in nodes.into_iter().filter(|node| !self.without_agent.contains(node)) {
             let missing_engines = Engine::ALL.into_iter().filter(|engine| self.lacks(&node, *engine)).collect();
             let state = &self.inputs.states[&node];
-            let reports = state.networks.iter().flatten();
-            let reports = reports.map(|(name, network)| (name.clone(), self.answer(&node, network)));
+            let networks = state.networks.iter().flat_map(ByName::iter);
+            let reports = networks.map(|network| self.answer(&node, network));
             let reports = self.blocked(&node).chain(reports).collect();
             let status = NodeStatus { observed_generation: Some(state.generation), missing_engines, reports };
             self.inputs.states.get_mut(&node).unwrap().status = Some(status);
@@ -179,20 +208,17 @@ impl Cluster {
     }
 
     /// What an agent says of bridges that it may not remove.
-    fn blocked(&self, node: &str) -> impl Iterator<Item = (String, NetworkReport)> {
+    fn blocked(&self, node: &str) -> impl Iterator<Item = NetworkReport> {
         let blocked = self.foreign_ports.iter().filter(move |(place, _)| place == node);
-        blocked.map(|(_, network)| {
-            let report = NetworkReport {
-                name: network.clone(),
-                generation: 0,
-                state: NetworkState::Draining,
-                reason: FOREIGN_PORTS.to_owned(),
-                message: "port guest0".to_owned(),
-                attachments: 0,
-                connected: 0,
-                pods: Vec::new(),
-            };
-            (network.clone(), report)
+        blocked.map(|(_, network)| NetworkReport {
+            name: network.clone(),
+            generation: 0,
+            state: NetworkState::Draining,
+            reason: FOREIGN_PORTS.to_owned(),
+            message: "port guest0".to_owned(),
+            attachments: 0,
+            connected: 0,
+            pods: Vec::new(),
         })
     }
 
@@ -221,11 +247,26 @@ impl Cluster {
     fn take(&mut self, write: Write) {
         match write {
             Write::NodeState { node, owner, networks } => {
+                let uid = self.inputs.states.get(&node).map(|state| state.uid.clone()).unwrap_or_else(|| self.uid());
                 let state = self.inputs.states.entry(node).or_default();
-                let networks = networks.into_iter().map(|network| (network.name.to_string(), network)).collect();
-                let generation = state.generation + 1;
-                *state =
-                    NodeState { owner: Some(owner), generation, networks: Some(networks), status: state.status.take() };
+                let (generation, networks) = (state.generation + 1, Some(networks.into_iter().collect()));
+                let status = state.status.take();
+                *state = NodeState { uid, owner: Some(owner), generation, networks, is_disordered: false, status };
+            }
+            Write::EditNodeState { node, uid, generation, edits } => {
+                let state = self.inputs.states.get_mut(&node).unwrap();
+                assert_eq!((&state.uid, state.generation), (&uid, generation));
+                let mut networks: Vec<_> = state.networks.iter().flat_map(ByName::iter).cloned().collect();
+                for edit in edits {
+                    match edit {
+                        Edit::Replace(index, network) => networks[index] = network,
+                        Edit::Insert(index, network) => networks.insert(index, network),
+                        Edit::Remove(index) => drop(networks.remove(index)),
+                    }
+                }
+                assert!(networks.is_sorted_by(|one, two| one.name < two.name), "{networks:?}");
+                state.networks = Some(networks.into_iter().collect());
+                state.generation += 1;
             }
             Write::DeleteNodeState { node } => drop(self.inputs.states.remove(&node)),
             Write::Definition { key, wanted } => {
@@ -250,4 +291,10 @@ impl Cluster {
 
 pub(super) fn key(namespace: &str, name: &str) -> DefinitionKey {
     DefinitionKey { namespace: namespace.to_owned(), name: name.to_owned() }
+}
+
+/// What changed from one look to the next.
+fn before<K: Ord + Clone, T: PartialEq + Clone>(seen: &BTreeMap<K, T>, now: &BTreeMap<K, T>) -> Before<K, T> {
+    let keys: BTreeSet<&K> = seen.keys().chain(now.keys()).filter(|key| seen.get(*key) != now.get(*key)).collect();
+    keys.into_iter().map(|key| (key.clone(), seen.get(key).cloned())).collect()
 }

@@ -33,7 +33,7 @@ fn a_network_is_compiled_whole() {
     });
     cluster.network("blue", &spec);
     cluster.settle();
-    let compiled = serde_json::to_value(&cluster.compiled().nodes["node-b"]["blue"]).unwrap();
+    let compiled = serde_json::to_value(&*cluster.compiled().nodes["node-b"]["blue"]).unwrap();
     let expected = json!({
         "name": "blue", "generation": 1, "phase": "Active", "engine": "OVS",
         "bridge": {"name": "br-blue", "mtu": 9000, "macLearning": "Enabled", "macAgeSeconds": 300},
@@ -56,7 +56,7 @@ fn a_network_of_vpp_is_compiled_whole() {
     });
     cluster.network("blue", &spec);
     cluster.settle();
-    let compiled = serde_json::to_value(&cluster.compiled().nodes["node-b"]["blue"]).unwrap();
+    let compiled = serde_json::to_value(&*cluster.compiled().nodes["node-b"]["blue"]).unwrap();
     let expected = json!({
         "name": "blue", "generation": 1, "phase": "Active", "engine": "VPP",
         "bridge": {"name": "4", "mtu": 1500, "macLearning": "Disabled", "macAgeSeconds": 120},

@@ -2,13 +2,16 @@
 
 use super::super::compile::{Verdict, compile};
 use super::super::diff::Write;
-use super::super::inputs::{Feed, Inputs};
+use super::super::feed::{Before, Feed};
+use super::super::inputs::Inputs;
 use super::model::Cluster;
 use kube::runtime::watcher::Event;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::Engine;
+use std::ops::Range;
+use std::sync::Arc;
+use usnet_crds::{Engine, NodeNetwork};
 
 const NODES: [&str; 3] = ["node-a", "node-b", "node-c"];
 const NAMES: [&str; 4] = ["amber", "blue", "cyan", "red"];
@@ -24,8 +27,21 @@ enum Happening {
     Engine(usize, Engine, bool),
     Agent(usize, bool),
     Label(bool),
+    Namespace(bool),
     Foreign(usize),
+    Tamper(usize, Tampering),
     Passes(usize),
+}
+
+/// What somebody else does to a node state.
+#[derive(Debug, Clone, Copy)]
+enum Tampering {
+    Delete,
+    Disown,
+    Disorder,
+    MakeUnreadable,
+    TakeOut(usize),
+    Change(usize),
 }
 
 fn spec() -> impl Strategy<Value = Value> {
@@ -48,7 +64,7 @@ fn spec() -> impl Strategy<Value = Value> {
 }
 
 fn event() -> impl Strategy<Value = Happening> {
-    let (node, name) = (0..NODES.len(), 0..NAMES.len());
+    let (node, name, tampered) = (0..NODES.len(), 0..NAMES.len(), 0..NODES.len());
     prop_oneof![
         4 => (name.clone(), spec()).prop_map(|(name, spec)| Happening::Network(name, spec)),
         2 => name.clone().prop_map(Happening::Delete),
@@ -59,9 +75,43 @@ fn event() -> impl Strategy<Value = Happening> {
             .prop_map(|(node, engine, has)| Happening::Engine(node, engine, has)),
         1 => (node, any::<bool>()).prop_map(|(node, runs)| Happening::Agent(node, runs)),
         1 => any::<bool>().prop_map(Happening::Label),
-        1 => name.prop_map(Happening::Foreign),
+        1 => any::<bool>().prop_map(Happening::Namespace),
+        1 => name.clone().prop_map(Happening::Foreign),
+        2 => (tampered, tampering(name)).prop_map(|(node, how)| Happening::Tamper(node, how)),
         4 => (1..4usize).prop_map(Happening::Passes),
     ]
+}
+
+fn tampering(name: Range<usize>) -> impl Strategy<Value = Tampering> {
+    prop_oneof![
+        Just(Tampering::Delete),
+        Just(Tampering::Disown),
+        Just(Tampering::Disorder),
+        Just(Tampering::MakeUnreadable),
+        name.clone().prop_map(Tampering::TakeOut),
+        name.prop_map(Tampering::Change),
+    ]
+}
+
+fn tamper(cluster: &mut Cluster, node: &str, how: Tampering) {
+    if matches!(how, Tampering::Delete) {
+        cluster.inputs.states.remove(node);
+    }
+    let Some(state) = cluster.inputs.states.get_mut(node) else { return };
+    match (how, &mut state.networks) {
+        (Tampering::Disown, _) => state.owner = None,
+        (Tampering::Disorder, _) => state.is_disordered = true,
+        (Tampering::MakeUnreadable, _) => (state.networks, state.status) = (None, None),
+        (Tampering::TakeOut(name), Some(networks)) => drop(networks.remove(NAMES[name])),
+        (Tampering::Change(name), Some(networks)) => {
+            if let Some(network) = networks.get(NAMES[name]) {
+                let changed = NodeNetwork { generation: 0, ..NodeNetwork::clone(network) };
+                networks.insert(Arc::new(changed));
+            }
+        }
+        _ => {}
+    }
+    state.generation += 1;
 }
 
 fn set<T: Ord>(set: &mut BTreeSet<T>, item: T, is_in: bool) {
@@ -91,6 +141,10 @@ fn happen(cluster: &mut Cluster, event: Happening) {
         }
         Happening::Agent(node, runs) => set(&mut cluster.without_agent, NODES[node].to_owned(), !runs),
         Happening::Label(has) => cluster.namespace("team-a", if has { &[("team", "a")] } else { &[] }),
+        Happening::Namespace(is_deleting) => {
+            cluster.inputs.namespaces.get_mut("other").unwrap().is_deleting = is_deleting;
+        }
+        Happening::Tamper(node, how) => tamper(cluster, NODES[node], how),
         Happening::Foreign(name) => {
             let key = super::model::key("other", NAMES[name]);
             if !cluster.inputs.definitions.as_ref().unwrap().contains_key(&key) {
@@ -122,7 +176,7 @@ fn watched_pass(cluster: &mut Cluster) {
             assert_eq!(compiled.verdicts[name], Verdict::Active);
         }
         let in_use = before.states.get(node).and_then(|state| state.status.as_ref());
-        for report in in_use.iter().flat_map(|status| status.reports.values()).filter(|report| report.attachments > 0) {
+        for report in in_use.iter().flat_map(|status| status.reports.iter()).filter(|report| report.attachments > 0) {
             let was_held = before.states[node].held(&report.name).is_some();
             if was_held && before.networks.contains_key(&report.name) {
                 assert!(networks.contains_key(&report.name), "pods on {node} lose {}", report.name);
@@ -160,7 +214,7 @@ proptest! {
         arriving.rotate_left(middle);
         let (mut feed, mut networks) = (Feed::default(), BTreeMap::new());
         for network in arriving {
-            feed.take(&mut networks, Event::Apply(network));
+            feed.take(&mut networks, &mut Before::new(), Event::Apply(network));
         }
         let other = Inputs { networks, ..cluster.inputs.clone() };
         prop_assert_eq!(cluster.compiled(), compile(&other));

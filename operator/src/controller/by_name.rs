@@ -1,0 +1,179 @@
+//! Sorted lists of shared entries. A thousand nodes that have a thousand networks in common are a million entries; what is equal among them is
+//! kept once.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use usnet_crds::NodeNetwork;
+use usnet_crds::node_state::NetworkReport;
+
+/// Something that is found by its name.
+pub trait Named {
+    /// The name, which no other in the same list has.
+    fn name(&self) -> &str;
+}
+
+impl Named for NodeNetwork {
+    fn name(&self) -> &str {
+        self.name.as_str()
+    }
+}
+
+impl Named for NetworkReport {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Entries sorted by name, one of each name. An entry costs a list one pointer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ByName<T>(Vec<Arc<T>>);
+
+impl<T> Default for ByName<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Named> ByName<T> {
+    /// The entry of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<T>> {
+        self.0.get(self.place(name).ok()?)
+    }
+
+    /// Where the entry of this name is, or where it would be put.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn place(&self, name: &str) -> Result<usize, usize> {
+        self.0.binary_search_by(|entry| entry.name().cmp(name))
+    }
+
+    /// The entries in the order of their names.
+    pub fn iter(&self) -> std::slice::Iter<'_, Arc<T>> {
+        self.0.iter()
+    }
+
+    /// The names in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|entry| entry.name())
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds an entry, or puts it in the place of the one with its name.
+    pub fn insert(&mut self, entry: Arc<T>) {
+        match self.place(entry.name()) {
+            Ok(index) => {
+                if let Some(old) = self.0.get_mut(index) {
+                    *old = entry;
+                }
+            }
+            Err(index) => self.0.insert(index, entry),
+        }
+    }
+
+    /// Takes the entry of this name out.
+    pub fn remove(&mut self, name: &str) -> Option<Arc<T>> {
+        self.place(name).ok().map(|index| self.0.remove(index))
+    }
+
+    /// Names whose entries are not the same in both lists. Entries that are shared cost one comparison of pointers.
+    pub fn differing<'a>(&'a self, other: &'a Self) -> Vec<&'a str>
+    where
+        T: Eq,
+    {
+        let (mut left, mut right) = (self.0.iter().peekable(), other.0.iter().peekable());
+        let mut names = Vec::new();
+        while let Some(order) = order(left.peek(), right.peek()) {
+            let one = left.next_if(|_| order.is_le());
+            let two = right.next_if(|_| order.is_ge());
+            match (one, two) {
+                (Some(one), Some(two)) if one == two => {}
+                (one, two) => names.extend(one.or(two).map(|entry| entry.name())),
+            }
+        }
+        names
+    }
+}
+
+/// Which of two entries comes first; one that is missing comes last.
+fn order<T: Named>(one: Option<&&Arc<T>>, two: Option<&&Arc<T>>) -> Option<Ordering> {
+    match (one, two) {
+        (None, None) => None,
+        (Some(_), None) => Some(Ordering::Less),
+        (None, Some(_)) => Some(Ordering::Greater),
+        (Some(one), Some(two)) if Arc::ptr_eq(one, two) => Some(Ordering::Equal),
+        (Some(one), Some(two)) => Some(one.name().cmp(two.name())),
+    }
+}
+
+impl<T: Named> FromIterator<Arc<T>> for ByName<T> {
+    /// Of several with one name the last stays.
+    fn from_iter<I: IntoIterator<Item = Arc<T>>>(entries: I) -> Self {
+        let mut entries: Vec<Arc<T>> = entries.into_iter().collect();
+        entries.reverse();
+        entries.sort_by(|one, two| one.name().cmp(two.name()));
+        entries.dedup_by(|later, first| later.name() == first.name());
+        entries.shrink_to_fit();
+        Self(entries)
+    }
+}
+
+impl<T: Named> FromIterator<T> for ByName<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(entries: I) -> Self {
+        entries.into_iter().map(Arc::new).collect()
+    }
+}
+
+/// Finds what is known already, so that equal entries of different lists are one.
+#[derive(Debug)]
+pub struct Pool<T>(BTreeMap<String, Vec<Weak<T>>>);
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T: Named + Eq> Pool<T> {
+    /// Puts known entries in the place of equal ones.
+    pub fn share(&mut self, list: &mut ByName<T>) {
+        for entry in &mut list.0 {
+            if let Some(known) = self.known(entry) {
+                *entry = known;
+            }
+        }
+    }
+
+    /// The equal entry that is known; otherwise this one is from now on.
+    fn known(&mut self, entry: &Arc<T>) -> Option<Arc<T>> {
+        let Some(variants) = self.0.get_mut(entry.name()) else {
+            self.0.insert(entry.name().to_owned(), vec![Arc::downgrade(entry)]);
+            return None;
+        };
+        // Newest first: that is what most lists are about to have.
+        let known = variants.iter().rev().filter_map(Weak::upgrade).find(|known| known == entry);
+        if known.is_none() {
+            variants.retain(|variant| variant.strong_count() > 0);
+            variants.push(Arc::downgrade(entry));
+        }
+        known
+    }
+
+    /// Forgets names of which no list has an entry any more.
+    pub fn tidy(&mut self) {
+        self.0.retain(|_, variants| variants.iter().any(|variant| variant.strong_count() > 0));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+use super::*;
+use usnet_crds::node_state::NetworkState;
+
+fn report(name: &str, attachments: i64) -> NetworkReport {
+    NetworkReport {
+        name: name.to_owned(),
+        generation: 1,
+        state: NetworkState::Programmed,
+        reason: String::new(),
+        message: String::new(),
+        attachments,
+        connected: 0,
+        pods: Vec::new(),
+    }
+}
+
+fn list(reports: &[(&str, i64)]) -> ByName<NetworkReport> {
+    reports.iter().map(|(name, attachments)| report(name, *attachments)).collect()
+}
+
+#[test]
+fn a_list_is_sorted_and_has_one_of_each_name() {
+    let mut list = list(&[("cyan", 1), ("amber", 2), ("cyan", 3)]);
+    assert_eq!(list.names().collect::<Vec<_>>(), ["amber", "cyan"]);
+    assert_eq!(list.get("cyan").unwrap().attachments, 3);
+    list.insert(Arc::new(report("blue", 4)));
+    list.insert(Arc::new(report("amber", 5)));
+    assert_eq!(list.iter().map(|it| it.attachments).collect::<Vec<_>>(), [5, 4, 3]);
+    assert_eq!(list.place("blue"), Ok(1));
+    assert_eq!(list.place("black"), Err(1));
+    assert!(list.remove("amber").is_some() && list.remove("amber").is_none());
+}
+
+#[test]
+fn lists_are_compared_by_name() {
+    let (one, two) = (list(&[("a", 1), ("b", 1), ("d", 1), ("e", 1)]), list(&[("b", 2), ("c", 1), ("d", 1)]));
+    assert_eq!(one.differing(&two), ["a", "b", "c", "e"]);
+    assert_eq!(two.differing(&one), ["a", "b", "c", "e"]);
+    assert!(one.differing(&one.clone()).is_empty());
+    assert_eq!(ByName::default().differing(&two), ["b", "c", "d"]);
+}
+
+#[test]
+fn equal_entries_of_different_lists_become_one() {
+    let mut pool = Pool::default();
+    let (mut one, mut two, mut other) = (list(&[("a", 1)]), list(&[("a", 1)]), list(&[("a", 2)]));
+    pool.share(&mut one);
+    pool.share(&mut other);
+    pool.share(&mut two);
+    assert!(Arc::ptr_eq(one.get("a").unwrap(), two.get("a").unwrap()));
+    assert_eq!(other.get("a").unwrap().attachments, 2);
+    drop((one, two, other));
+    pool.tidy();
+    assert!(pool.0.is_empty());
+}
