@@ -5,6 +5,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
+    clippy::panic,
     clippy::indexing_slicing,
     reason = "a benchmark prints, and ends when its set-up fails"
 )]

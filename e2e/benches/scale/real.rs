@@ -10,7 +10,7 @@ use kube::api::{Patch, PatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use serde_json::json;
-use tokio::runtime::Runtime;
+use tokio::runtime::Builder;
 use usnet_crds::UserspaceNetwork;
 
 use crate::api_server::ApiServer;
@@ -40,7 +40,7 @@ impl Drop for Controller {
 pub(crate) fn run() {
     let networks = env::var("USNET_SCALE_NETWORKS").ok().and_then(|count| count.parse().ok()).unwrap_or(NETWORKS);
     println!("\nThe controller against kube-apiserver, {networks} networks x {NODES} simulated nodes");
-    let runtime = Runtime::new().expect("a runtime");
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let server = ApiServer::start();
     let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/crd");
     server.kubectl(&["apply", "--server-side", "-k", &crds.display().to_string()]);

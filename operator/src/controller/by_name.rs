@@ -136,11 +136,18 @@ impl<T: Named> FromIterator<T> for ByName<T> {
 
 /// Finds what is known already, so that equal entries of different lists are one.
 #[derive(Debug)]
-pub struct Pool<T>(BTreeMap<String, Vec<Weak<T>>>);
+pub struct Pool<T> {
+    known: BTreeMap<String, Vec<Weak<T>>>,
+    /// How many names there were when those that no list has were forgotten last.
+    tidied: usize,
+}
+
+/// So many names are not worth looking for some to forget.
+const FEW: usize = 64;
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
-        Self(BTreeMap::new())
+        Self { known: BTreeMap::new(), tidied: 0 }
     }
 }
 
@@ -152,12 +159,16 @@ impl<T: Named + Eq> Pool<T> {
                 *entry = known;
             }
         }
+        if self.known.len() > self.tidied * 2 + FEW {
+            self.known.retain(|_, variants| variants.iter().any(|variant| variant.strong_count() > 0));
+            self.tidied = self.known.len();
+        }
     }
 
     /// The equal entry that is known; otherwise this one is from now on.
     fn known(&mut self, entry: &Arc<T>) -> Option<Arc<T>> {
-        let Some(variants) = self.0.get_mut(entry.name()) else {
-            self.0.insert(entry.name().to_owned(), vec![Arc::downgrade(entry)]);
+        let Some(variants) = self.known.get_mut(entry.name()) else {
+            self.known.insert(entry.name().to_owned(), vec![Arc::downgrade(entry)]);
             return None;
         };
         // Newest first: that is what most lists are about to have.
@@ -167,11 +178,6 @@ impl<T: Named + Eq> Pool<T> {
             variants.push(Arc::downgrade(entry));
         }
         known
-    }
-
-    /// Forgets names of which no list has an entry any more.
-    pub fn tidy(&mut self) {
-        self.0.retain(|_, variants| variants.iter().any(|variant| variant.strong_count() > 0));
     }
 }
 

@@ -193,20 +193,12 @@ impl Observer {
 
 /// A node state takes over the entries that others have as well.
 fn share(held: &mut Pool<NodeNetwork>, reports: &mut Pool<NetworkReport>, event: &mut Event<(String, NodeState)>) {
-    match event {
-        Event::Apply((_, state)) | Event::InitApply((_, state)) => {
-            if let Some(networks) = &mut state.networks {
-                held.share(networks);
-            }
-            if let Some(status) = &mut state.status {
-                reports.share(&mut status.reports);
-            }
-        }
-        Event::InitDone => {
-            held.tidy();
-            reports.tidy();
-        }
-        Event::Delete(_) | Event::Init => {}
+    let (Event::Apply((_, state)) | Event::InitApply((_, state))) = event else { return };
+    if let Some(networks) = &mut state.networks {
+        held.share(networks);
+    }
+    if let Some(status) = &mut state.status {
+        reports.share(&mut status.reports);
     }
 }
 

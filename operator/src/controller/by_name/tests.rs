@@ -49,7 +49,13 @@ fn equal_entries_of_different_lists_become_one() {
     pool.share(&mut two);
     assert!(Arc::ptr_eq(one.get("a").unwrap(), two.get("a").unwrap()));
     assert_eq!(other.get("a").unwrap().attachments, 2);
-    drop((one, two, other));
-    pool.tidy();
-    assert!(pool.0.is_empty());
+}
+
+#[test]
+fn what_no_list_has_any_more_is_forgotten() {
+    let mut pool = Pool::default();
+    for number in 0..1_000 {
+        pool.share(&mut list(&[(format!("network-{number}").as_str(), 1)]));
+    }
+    assert!(pool.known.len() <= FEW + 1, "{}", pool.known.len());
 }

@@ -61,8 +61,8 @@ fn definitions_go_first_and_the_finalizer_last() {
         order.extend(writes.map(|write| write.to_string().split(' ').take(3).collect::<Vec<_>>().join(" ")));
     }
     let expected = [
-        "write UserspaceNodeState node-a",
-        "write UserspaceNodeState node-b",
+        "change UserspaceNodeState node-a",
+        "change UserspaceNodeState node-b",
         "delete NetworkAttachmentDefinition team-a/blue",
         "remove the finalizer",
     ];
