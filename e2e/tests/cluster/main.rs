@@ -18,6 +18,7 @@ mod deletion;
 mod direct;
 mod drift;
 mod footprint;
+mod life;
 mod networks;
 mod outages;
 mod pods;
