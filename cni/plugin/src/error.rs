@@ -8,7 +8,6 @@ use crate::cni::version::SpecVersion;
 use crate::engine::SwitchError;
 use crate::input::InputError;
 use crate::ipam::IpamError;
-use crate::mac::InvalidMac;
 use crate::pod_directory::PodDirectoryError;
 use crate::port::PortError;
 use usnet_dataplane::attachment::AttachmentId;

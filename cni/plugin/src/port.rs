@@ -64,11 +64,16 @@ pub struct Places<'a> {
     pub network_namespace: &'a Path,
 }
 
-/// The port of an attachment to a network.
+/// The port of a pod's attachment to a network.
 ///
 /// # Errors
 /// When the engine could not make or mark it.
-pub fn port(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'_>) -> Result<AttachedPort, PortError> {
+pub fn port(
+    network: &NodeNetwork,
+    attachment: &AttachmentId,
+    pod: &Pod,
+    places: Places<'_>,
+) -> Result<AttachedPort, PortError> {
     if network.engine == Engine::Vpp {
         check_attachment(attachment)?;
     }
@@ -82,7 +87,7 @@ pub fn port(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'_>
         queues: network.port.queues,
         ring_size: network.port.ring_size,
         secret: if with_secret { Some(generate_secret()?) } else { None },
-        settings: port_settings(network),
+        settings: port_settings(network, &pod.namespace, &pod.name),
     })
 }
 

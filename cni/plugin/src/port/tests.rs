@@ -13,6 +13,7 @@ fn network(engine: Engine, port: Port) -> NodeNetwork {
         port,
         allowed_namespaces: BTreeSet::new(),
         ipam: None,
+        attachments: Vec::new(),
     }
 }
 
@@ -26,7 +27,9 @@ fn memif(socket: MemifSocketKind, secret: MemifSecretKind) -> Port {
 
 fn made(network: &NodeNetwork, interface: &str, network_namespace: &str) -> Result<AttachedPort, PortError> {
     let directory = Path::new("/run/usnet/ports/0b6e");
-    port(network, &attachment("c1", interface), Places { directory, network_namespace: Path::new(network_namespace) })
+    let pod = Pod { namespace: "default".into(), name: "c1".into(), uid: "0-1".parse().unwrap() };
+    let places = Places { directory, network_namespace: Path::new(network_namespace) };
+    port(network, &attachment("c1", interface), &pod, places)
 }
 
 const NAMESPACE: &str = "/run/netns/p";
