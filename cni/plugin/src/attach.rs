@@ -11,6 +11,7 @@ use crate::ipam::{Ipam, IpamError};
 use crate::node::Node;
 use crate::pod_directory::{PodDirectory, PodDirectoryError};
 use crate::port::needs_volume;
+use usnet_crds::MacAddress;
 use usnet_dataplane::attachment::{Address, Progress, Record};
 use usnet_dataplane::journal::Locked;
 

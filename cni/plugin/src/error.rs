@@ -10,6 +10,7 @@ use crate::input::InputError;
 use crate::ipam::IpamError;
 use crate::pod_directory::PodDirectoryError;
 use crate::port::PortError;
+use usnet_crds::InvalidMac;
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::journal;

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::path::{Component, Path, PathBuf};
 use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind, NetworkName, NodeNetwork, PortType, SocketRole};
-use usnet_dataplane::attachment::AttachmentId;
+use usnet_dataplane::attachment::{AttachmentId, Pod};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::memif::{InvalidSecret, InvalidSocket, MemifSecret, MemifSocket};
 use usnet_dataplane::port::{AttachedPort, Connection, PortName, SocketPath, SocketPathTooLong};
