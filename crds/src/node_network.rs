@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
+/// In [`NodeNetwork::allowed_namespaces`]: every namespace. No namespace can have this name. Only a node without an API server has it, where nobody knows them all.
+pub const ANY_NAMESPACE: &str = "*";
+
 /// The software switch that carries a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
@@ -218,4 +221,11 @@ pub struct NodeNetwork {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "api", schemars(schema_with = "crate::schema::any_object"))]
     pub ipam: Option<serde_json::Value>,
+}
+
+impl NodeNetwork {
+    /// Whether pods of this namespace may attach.
+    pub fn allows(&self, namespace: &str) -> bool {
+        self.allowed_namespaces.contains(namespace) || self.allowed_namespaces.contains(ANY_NAMESPACE)
+    }
 }
