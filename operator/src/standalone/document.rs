@@ -51,11 +51,11 @@ struct Header {
 ///
 /// # Errors
 /// Why nothing of it can be used: it is no YAML, or it is not known which object a document is.
-pub(super) fn read(file: &str, text: &str) -> Result<Vec<Document>, Problem> {
+pub(super) fn read(file: &str, text: &str) -> Result<Vec<Document>, Box<Problem>> {
     let documents = || serde_yaml::Deserializer::from_str(text);
     let header = |(index, document)| {
         Option::<Header>::deserialize(document)
-            .map_err(|error| Problem { document: Some(index + 1), ..unreadable(file, &error) })
+            .map_err(|error| Box::new(Problem { document: Some(index + 1), ..unreadable(file, &error) }))
     };
     let headers = documents().enumerate().map(header).collect::<Result<Vec<_>, _>>()?;
     let mut read = Vec::new();
@@ -81,11 +81,11 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn object(self, header: Header, document: serde_yaml::Deserializer<'_>) -> Result<Object, Problem> {
+    fn object(self, header: Header, document: serde_yaml::Deserializer<'_>) -> Result<Object, Box<Problem>> {
         let Header { api_version, kind, metadata } = header;
         let labels = metadata.labels.unwrap_or_default();
         let Some(name) = metadata.name.filter(|name| !name.is_empty()) else {
-            return Err(self.problem("metadata.name", "is missing: give the object a name"));
+            return Err(Box::new(self.problem("metadata.name", "is missing: give the object a name")));
         };
         Ok(match (api_version.as_str(), kind.as_str()) {
             ("usnet.dev/v1alpha1", "UserspaceNetwork") => {
@@ -98,7 +98,7 @@ impl Place<'_> {
                 let message = format!(
                     "{kind} of {api_version} is not known to this release: use usnet.dev/v1alpha1 UserspaceNetwork or k8s.cni.cncf.io/v1 NetworkAttachmentDefinition"
                 );
-                return Err(self.problem("kind", message));
+                return Err(Box::new(self.problem("kind", message)));
             }
             _ => Object::Other(self.problem(
                 "kind",
@@ -124,9 +124,9 @@ impl Place<'_> {
         }
     }
 
-    fn definition(self, document: serde_yaml::Deserializer<'_>) -> Result<Object, Problem> {
+    fn definition(self, document: serde_yaml::Deserializer<'_>) -> Result<Object, Box<Problem>> {
         let read: Result<NetworkAttachmentDefinition, _> = NetworkAttachmentDefinition::deserialize(document);
-        let mut definition = read.map_err(|error| self.unreadable(&error))?;
+        let mut definition = read.map_err(|error| Box::new(self.unreadable(&error)))?;
         // As kubectl does without --namespace.
         definition.metadata.namespace.get_or_insert_with(|| "default".to_owned());
         let (key, definition) = parse::definition(&DeserializeGuard(Ok(definition)));

@@ -76,14 +76,13 @@ impl Folder {
         let changed: Vec<_> = texts.iter().filter(|(name, text)| known.get(*name) != Some(text)).collect();
         for (name, text) in &changed {
             let file = self.files.entry((*name).clone()).or_default();
-            let unreadable = |error: &String| Problem {
-                file: (*name).clone(),
-                message: format!("it cannot be read: {error}"),
-                ..Problem::default()
+            let unreadable = |error: &String| {
+                let message = format!("it cannot be read: {error}");
+                Box::new(Problem { file: (*name).clone(), message, ..Problem::default() })
             };
             match text.as_deref().map_err(unreadable).and_then(|text| document::read(name, text)) {
                 Ok(documents) => *file = File { good: Some(documents), problem: None },
-                Err(problem) => file.problem = Some(problem),
+                Err(problem) => file.problem = Some(*problem),
             }
         }
         let is_news = was_unreadable || !changed.is_empty() || known.len() != texts.len();

@@ -71,7 +71,7 @@ fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart()
         (state.manifest_problems.len() == 2).then(|| state.manifest_problems.clone())
     });
     let [field, syntax] = problems.as_slice() else { panic!("{problems:?}") };
-    assert_eq!((field.file.as_str(), field.document, field.line), ("a.yaml", Some(2), Some(8)), "{field:?}");
+    assert_eq!((field.file.as_str(), field.document, field.line), ("a.yaml", Some(1), Some(8)), "{field:?}");
     assert_eq!((field.field.as_str(), field.network.as_deref()), ("spec.bridge.mtu", Some("blue")));
     assert_eq!((syntax.file.as_str(), syntax.document), ("b.yaml", Some(1)), "{syntax:?}");
     assert!(state.status.conditions.iter().any(|condition| condition.message.contains("a.yaml")), "{state:?}");
