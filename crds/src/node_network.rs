@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
+/// In [`NodeNetwork::allowed_namespaces`]: every namespace. No namespace can have this name. Only a node without an API server has it, where nobody knows them all.
+pub const ANY_NAMESPACE: &str = "*";
+
 /// The software switch that carries a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
@@ -239,5 +242,12 @@ impl NodeNetwork {
     /// What is fixed for a pod.
     pub fn fixed(&self, namespace: &str, pod: &str) -> Option<&FixedAttachment> {
         self.attachments.iter().find(|fixed| fixed.namespace.as_str() == namespace && fixed.pod.as_str() == pod)
+    }
+}
+
+impl NodeNetwork {
+    /// Whether pods of this namespace may attach.
+    pub fn allows(&self, namespace: &str) -> bool {
+        self.allowed_namespaces.contains(namespace) || self.allowed_namespaces.contains(ANY_NAMESPACE)
     }
 }

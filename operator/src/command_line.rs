@@ -1,7 +1,7 @@
 //! The command line of `usnet`, and the runtime that each of its programs runs in.
 
 use crate::logging::LogFormat;
-use crate::{agent, controller, install_plugin, shutdown};
+use crate::{agent, controller, install_plugin, node, shutdown};
 use clap::{Parser, Subcommand};
 use std::io;
 
@@ -22,6 +22,8 @@ enum Program {
     Controller(controller::Options),
     /// Keeps the bridges of this node as they should be (one for each node).
     Agent(agent::Options),
+    /// Tells what this node has and what was changed on it, without an API server.
+    Node(node::Options),
     /// Puts the CNI plugin into the node's folder of CNI plugins.
     InstallPlugin(install_plugin::Options),
 }
@@ -38,6 +40,9 @@ pub enum Error {
     /// The agent ended.
     #[error("the agent failed")]
     Agent(#[source] agent::Error),
+    /// The node has no answer.
+    #[error(transparent)]
+    Node(#[from] node::Error),
     /// The plugin was not installed.
     #[error(transparent)]
     InstallPlugin(#[from] install_plugin::Error),
@@ -52,6 +57,7 @@ impl CommandLine {
         match self.program {
             Program::Controller(options) => run_until_shutdown(controller::run(options), Error::Controller),
             Program::Agent(options) => run_until_shutdown(agent::run(options), Error::Agent),
+            Program::Node(options) => Ok(node::run(options)?),
             Program::InstallPlugin(options) => Ok(install_plugin::run(&options)?),
         }
     }

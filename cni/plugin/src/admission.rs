@@ -86,7 +86,7 @@ fn judge(file: Option<NetworkFile>, network: &NetworkName, pod: &Pod) -> Result<
             Err(AdmissionError::Draining(programmed.network.name))
         }
         Some(NetworkFile::Programmed(programmed)) => {
-            if programmed.network.allowed_namespaces.contains(&pod.namespace) {
+            if programmed.network.allows(&pod.namespace) {
                 Ok(programmed)
             } else {
                 Err(AdmissionError::Namespace { pod: pod.clone(), network: network.clone() })

@@ -19,40 +19,24 @@ pub(super) struct Occasion<'a> {
     pub is_replay: bool,
 }
 
-/// What became of operations.
-#[derive(Debug, Default)]
-pub(super) struct Applied {
-    /// Those that failed, and why.
-    pub failures: Vec<(Op, OpError)>,
-    /// How many ports were made.
-    pub ports_made: usize,
-}
-
-/// Carries out operations.
+/// Carries out operations, with an answer for each.
 ///
 /// # Errors
 /// When the engine as a whole did not answer: nothing is known then of any of them.
 pub(super) async fn apply(
     engine: &mut impl Engine,
-    operations: Vec<Op>,
+    operations: &[Op],
     occasion: Occasion<'_>,
-) -> Result<Applied, EngineError> {
-    let mut applied = Applied::default();
+) -> Result<Vec<Result<(), OpError>>, EngineError> {
     if operations.is_empty() {
-        return Ok(applied);
+        return Ok(Vec::new());
     }
-    let results = engine.apply(&operations).await?;
+    let results = engine.apply(operations).await?;
     let milliseconds = u64::try_from(occasion.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-    for (operation, result) in operations.into_iter().zip(results) {
-        match result {
-            Ok(()) => {
-                applied.ports_made += usize::from(matches!(operation, Op::CreatePort { .. }));
-                log_success(&operation, occasion, milliseconds);
-            }
-            Err(error) => applied.failures.push((operation, error)),
-        }
+    for (operation, _) in operations.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
+        log_success(operation, occasion, milliseconds);
     }
-    Ok(applied)
+    Ok(results)
 }
 
 fn log_success(operation: &Op, occasion: Occasion<'_>, milliseconds: u64) {

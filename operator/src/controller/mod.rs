@@ -8,7 +8,7 @@ pub mod diff;
 mod drain;
 pub mod inputs;
 mod observe;
-mod parse;
+pub(crate) mod parse;
 mod refusal;
 pub mod report;
 mod tally;

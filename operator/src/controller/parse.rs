@@ -12,7 +12,7 @@ use usnet_crds::node_state::UserspaceNodeStateStatus;
 use usnet_crds::validate::validate;
 use usnet_crds::{Engine, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeState};
 
-pub(super) fn network(object: &DeserializeGuard<UserspaceNetwork>) -> (String, Network) {
+pub(crate) fn network(object: &DeserializeGuard<UserspaceNetwork>) -> (String, Network) {
     let metadata = object.meta();
     let name = metadata.name.clone().unwrap_or_default();
     let (spec, status) = match &object.0 {
@@ -70,7 +70,7 @@ pub(super) fn node_state(object: &DeserializeGuard<UserspaceNodeState>) -> (Stri
     (name, NodeState { owner, generation, networks, status })
 }
 
-fn node_status(status: &UserspaceNodeStateStatus) -> NodeStatus {
+pub(crate) fn node_status(status: &UserspaceNodeStateStatus) -> NodeStatus {
     let is_missing = |engine: &Engine| {
         let connected = find(&status.conditions, engine_connected(*engine));
         connected.is_some_and(|condition| condition.reason == reason::NEVER_SEEN)
@@ -82,7 +82,7 @@ fn node_status(status: &UserspaceNodeStateStatus) -> NodeStatus {
     }
 }
 
-pub(super) fn definition(object: &DeserializeGuard<NetworkAttachmentDefinition>) -> (DefinitionKey, Definition) {
+pub(crate) fn definition(object: &DeserializeGuard<NetworkAttachmentDefinition>) -> (DefinitionKey, Definition) {
     let metadata = object.meta();
     let name = metadata.name.clone().unwrap_or_default();
     let definition = Definition {
