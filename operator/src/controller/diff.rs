@@ -60,6 +60,20 @@ pub enum Write {
     },
 }
 
+impl Write {
+    /// What kind of write, in one word for metrics.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::NodeState { .. } => "NodeState",
+            Self::DeleteNodeState { .. } => "DeleteNodeState",
+            Self::Definition { .. } => "Definition",
+            Self::DeleteDefinition { .. } => "DeleteDefinition",
+            Self::Finalizer { .. } => "Finalizer",
+            Self::Status { .. } => "Status",
+        }
+    }
+}
+
 impl fmt::Display for Write {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
