@@ -13,6 +13,7 @@
 pub mod addresses;
 pub mod archive;
 pub mod arguments;
+pub mod audit;
 pub mod certificates;
 pub mod cgroups;
 pub mod command;
