@@ -42,6 +42,7 @@ pub mod pod_network;
 pub mod probes;
 pub mod progress;
 pub mod requirements;
+pub mod rights;
 pub mod roles;
 pub mod settings;
 pub mod user_command;
