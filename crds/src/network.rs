@@ -20,6 +20,8 @@ use serde::{Deserialize, Serialize};
 
 /// Keeps a network until no pod uses it any more and no node carries it.
 pub const FINALIZER: &str = "usnet.dev/in-use";
+/// With the network's own name as its value: the network goes although pods still use it. Their ports stay until they end.
+pub const FORCE_DELETE: &str = "usnet.dev/force-delete";
 /// Most nodes that a network's status names as failed. Lists of all nodes would not fit into one object of a large cluster.
 pub const FAILURES_MAX: usize = 10;
 

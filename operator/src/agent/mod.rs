@@ -15,6 +15,7 @@ mod journaled;
 mod lane;
 mod link;
 mod memory;
+pub mod metrics;
 mod observe;
 mod pass;
 mod plan;
@@ -37,12 +38,14 @@ mod watch;
 
 use crate::history::HistoryFile;
 use crate::node::state_file::Presence;
+use crate::telemetry::{self, Telemetry};
 use crate::{api_server, standalone};
 use board::Board;
 use journaled::Reader;
 use lane::Lane;
 use link::{FolderGone, OpenVswitchLink, VppLink};
 use memory::Memory;
+use metrics::Metrics;
 use publish::Publisher;
 use shared::Shared;
 use spec::{NodeSpec, Report};
@@ -52,6 +55,7 @@ use std::convert::Infallible;
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::task::JoinSet;
@@ -77,6 +81,9 @@ pub struct Options {
     /// The memif socket ids of VPP that are usnet's, where others use some too.
     #[arg(long, env = "USNET_MEMIF_SOCKET_IDS", value_name = "FIRST-LAST", default_value_t)]
     pub memif_socket_ids: MemifSocketIds,
+    /// Where it answers how it is.
+    #[command(flatten)]
+    pub telemetry: telemetry::Options,
 }
 
 /// Why the agent cannot start or cannot go on.
@@ -94,6 +101,12 @@ pub enum Error {
     /// The network files cannot be used.
     #[error("the folder of network files cannot be used: is the node's run folder mounted, and writable?")]
     NetworkFiles(#[from] network_file::Error),
+    /// Nobody can ask how the agent is.
+    #[error(transparent)]
+    Telemetry(#[from] telemetry::Error),
+    /// A mistake in the program.
+    #[error("the metrics could not be registered")]
+    Metrics(#[from] prometheus::Error),
     /// An engine can come back only for a new agent.
     #[error(transparent)]
     FolderGone(#[from] FolderGone),
@@ -121,6 +134,10 @@ pub async fn run_at(roots: &Roots, options: Options) -> Result<(), Error> {
     let (problems, problems_in_writer) = channel(None);
     let (reports, reports_of_agent) = channel(None);
     let agent = Agent::new(roots, options.memif_socket_ids, specs_in_agent, reports)?;
+    let metrics = agent.metrics();
+    let telemetry = Arc::new(Telemetry::default());
+    metrics.register(telemetry.registry())?;
+    let ready = ready_after_first_report(reports_of_agent.clone(), Arc::clone(&telemetry));
     let state = state_writer::Sources {
         node: options.node_name.clone(),
         manifests: options.manifests.clone(),
@@ -134,7 +151,7 @@ pub async fn run_at(roots: &Roots, options: Options) -> Result<(), Error> {
                 let channels = standalone::Channels { specs, reports: reports_of_agent, problems };
                 standalone::follow(folder, options.node_name, held, channels).await;
             }
-            None => talk_to_api_server(options.node_name, specs, reports_of_agent).await?,
+            None => talk_to_api_server(options.node_name, specs, reports_of_agent, metrics).await?,
         }
         Ok(())
     };
@@ -142,21 +159,34 @@ pub async fn run_at(roots: &Roots, options: Options) -> Result<(), Error> {
         state_writer::write(roots.clone(), state).await;
         Ok(())
     };
-    tokio::try_join!(agent.run(), talk, state).map(drop)
+    let ready = async {
+        ready.await;
+        Ok(())
+    };
+    let serve = async { Ok(telemetry.serve(options.telemetry).await?) };
+    tokio::try_join!(agent.run(), talk, state, ready, serve).map(drop)
 }
 
 async fn talk_to_api_server(
     node: String,
     specs: Sender<Option<NodeSpec>>,
     reports: Receiver<Option<Report>>,
+    metrics: Metrics,
 ) -> Result<(), Error> {
     let client = api_server::client().await?;
     let (statuses, statuses_in_writer) = channel(None);
     tokio::join!(
         watch::follow(client.clone(), node.clone(), watch::Subscribers { specs, statuses }),
-        status::write(client, node, reports, statuses_in_writer),
+        status::write(client, node, reports, statuses_in_writer, metrics),
     );
     Ok(())
+}
+
+/// Ready is an agent that has looked at its engines, or waited for them in vain, whatever it found.
+async fn ready_after_first_report(mut reports: Receiver<Option<Report>>, telemetry: Arc<Telemetry>) {
+    if reports.wait_for(Option::is_some).await.is_ok() {
+        telemetry.set_ready();
+    }
 }
 
 /// The work on the node, between a channel of specs and a channel of reports.
@@ -192,6 +222,7 @@ impl Agent {
             memory: RefCell::new(memory),
             board: RefCell::new(Board::new(reports)),
             history: RefCell::new(HistoryFile::new(roots.history_file())),
+            metrics: Metrics::new()?,
             memif_socket_ids,
         });
         let (changes, folders) = channel(());
@@ -206,6 +237,11 @@ impl Agent {
             specs,
             folder_watches,
         })
+    }
+
+    /// What is counted. It can be shown in a registry.
+    pub fn metrics(&self) -> Metrics {
+        self.shared.metrics.clone()
     }
 
     /// Works for ever.

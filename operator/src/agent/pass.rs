@@ -188,7 +188,13 @@ impl<L: Link> Lane<L> {
     /// Carries out the operations.
     async fn apply(&mut self, operations: Vec<Op>, since: Instant) -> Applied {
         let intact = if self.spec_is_known { self.chronicle.programmed() } else { BTreeSet::new() };
-        let occasion = Occasion { since, intact: &intact, is_replay: self.replay.is_running() };
+        let occasion = Occasion {
+            engine: L::ENGINE,
+            metrics: &self.shared.metrics,
+            since,
+            intact: &intact,
+            is_replay: self.replay.is_running(),
+        };
         let results = apply::apply(&mut self.link.driver(), &operations, occasion).await;
         if let Err(error) = &results {
             self.link.gave_up(error);

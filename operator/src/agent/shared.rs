@@ -3,6 +3,7 @@
 use super::board::Board;
 use super::journaled::Reader;
 use super::memory::Memory;
+use super::metrics::Metrics;
 use super::publish::Publisher;
 use crate::history::HistoryFile;
 use std::cell::RefCell;
@@ -18,5 +19,6 @@ pub(super) struct Shared {
     pub(super) memory: RefCell<Memory>,
     pub(super) board: RefCell<Board>,
     pub(super) history: RefCell<HistoryFile>,
+    pub(super) metrics: Metrics,
     pub(super) memif_socket_ids: MemifSocketIds,
 }

@@ -39,6 +39,8 @@ pub struct Network {
     pub is_deleting: bool,
     /// Our finalizer keeps it.
     pub has_finalizer: bool,
+    /// The value of [`usnet_crds::network::FORCE_DELETE`].
+    pub force_delete: Option<String>,
     /// The spec, or what is wrong with it.
     pub spec: Result<ValidNetwork, String>,
     /// What we said of it last.
@@ -125,6 +127,11 @@ pub struct Definition {
 }
 
 impl NodeState {
+    /// Whether it is of this node. The state of an earlier node of that name says nothing of this one.
+    pub fn is_of(&self, node: &Node) -> bool {
+        self.owner.as_ref() == Some(&node.uid)
+    }
+
     /// What the node has of this network by its spec.
     pub fn held(&self, network: &str) -> Option<&NodeNetwork> {
         self.networks.as_ref()?.get(network)

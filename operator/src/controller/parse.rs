@@ -7,7 +7,7 @@ use kube::core::{DeserializeGuard, PartialObjectMeta};
 use kube::{Resource, ResourceExt};
 use usnet_crds::conditions::{engine_connected, find, reason};
 use usnet_crds::definition::NETWORK_LABEL;
-use usnet_crds::network::FINALIZER;
+use usnet_crds::network::{FINALIZER, FORCE_DELETE};
 use usnet_crds::node_state::UserspaceNodeStateStatus;
 use usnet_crds::validate::validate;
 use usnet_crds::{Engine, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeState};
@@ -25,6 +25,7 @@ pub(crate) fn network(object: &DeserializeGuard<UserspaceNetwork>) -> (String, N
         created: metadata.creation_timestamp.clone(),
         is_deleting: metadata.deletion_timestamp.is_some(),
         has_finalizer: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER),
+        force_delete: metadata.annotations.as_ref().and_then(|annotations| annotations.get(FORCE_DELETE)).cloned(),
         spec,
         status,
     };
