@@ -25,6 +25,8 @@ pub mod network;
 #[cfg(feature = "api")]
 pub mod node_state;
 #[cfg(feature = "api")]
+pub mod reference;
+#[cfg(feature = "api")]
 mod rules;
 #[cfg(feature = "api")]
 mod schema;

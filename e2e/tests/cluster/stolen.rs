@@ -1,0 +1,55 @@
+//! Tokens of usnet's service accounts, as somebody has them who broke into a pod.
+
+use crate::cluster::{kubectl, try_run};
+use crate::scene::agent_pod;
+
+/// Who asks the API server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Thief {
+    /// With the token of the agent's pod on this node.
+    Agent(&'static str),
+    /// With a token of the agents' service account that was made for no pod, and so names no node.
+    AgentWithoutNode,
+    /// With the token of the controller's pod.
+    Controller,
+    /// An administrator of the cluster.
+    Administrator,
+}
+
+impl Thief {
+    /// The service account; none for the administrator.
+    pub(crate) fn account(self) -> Option<&'static str> {
+        match self {
+            Self::Agent(_) | Self::AgentWithoutNode => Some("usnet-agent"),
+            Self::Controller => Some("usnet-controller"),
+            Self::Administrator => None,
+        }
+    }
+
+    /// Runs `kubectl` as this one.
+    pub(crate) fn kubectl(self, arguments: &[&str], input: &str) -> Result<String, String> {
+        let Some(account) = self.account() else { return try_run("kubectl", arguments, input) };
+        let pod = match self {
+            Self::Agent(node) => Some(agent_pod(node)),
+            Self::Controller => Some(controller_pod()),
+            Self::AgentWithoutNode | Self::Administrator => None,
+        };
+        let mut create = vec!["create", "token", account, "-n", "usnet-system"];
+        if let Some(pod) = &pod {
+            create.extend(["--bound-object-kind=Pod", "--bound-object-name", pod]);
+        }
+        let token = kubectl(&create);
+        // Without the kubeconfig: else its client certificate would speak.
+        let server = kubectl(&["config", "view", "--raw", "-o", "jsonpath={.clusters[0].cluster.server}"]);
+        let anonymous = ["--kubeconfig=/dev/null", "--insecure-skip-tls-verify", "--server"];
+        let words = [&anonymous, [server.trim(), "--token", token.trim()].as_slice(), arguments].concat();
+        try_run("kubectl", &words, input)
+    }
+}
+
+/// The name of a controller's pod that runs.
+fn controller_pod() -> String {
+    let selector = "app.kubernetes.io/component=controller";
+    let running = "--field-selector=status.phase=Running";
+    kubectl(&["get", "pods", "-n", "usnet-system", "-l", selector, running, "-o", "jsonpath={.items[0].metadata.name}"])
+}
