@@ -4,6 +4,7 @@
 //! the CNI plugin uses those and links nothing of Kubernetes.
 
 pub mod bridge_domain;
+pub mod legacy;
 pub mod limits;
 pub mod names;
 pub mod node_network;

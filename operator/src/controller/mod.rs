@@ -6,6 +6,7 @@ pub mod apply;
 pub mod compile;
 pub mod diff;
 mod drain;
+pub mod from_nad;
 pub mod events;
 pub mod inputs;
 pub mod notice;
