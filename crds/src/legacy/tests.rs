@@ -4,7 +4,7 @@ mod keys;
 mod properties;
 
 use super::*;
-use crate::{Bridge, PortType, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag};
+use crate::{Bridge, Port, PortType, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag};
 use serde_json::json;
 
 /// As the older plugin's examples have it: Open vSwitch connects, the pod's program listens.

@@ -1,7 +1,7 @@
 //! What hand-written NetworkAttachmentDefinitions ask for, pure: one that names a network is checked, and the bridges that configurations of the
 //! older userspace CNI name become networks.
 //!
-//! There is one network for each engine and bridge, labelled [`FROM_NAD_LABEL`] and named after the bridge ([`NetworkName::for_bridge`]). All
+//! There is one network for each engine and bridge, labelled `usnet.dev/from-nad` and named after the bridge ([`NetworkName::for_bridge`]). All
 //! definitions that name the bridge join it; the oldest says what the network is like, and the namespaces are theirs. A bridge that a
 //! hand-written network claims is joined instead. A network is ours only with the label **and** the name that follows from its bridge: without
 //! the label it is a person's, and nothing here touches it. Nobody else's definition is ever written.
@@ -16,7 +16,6 @@ use super::notice::Notice;
 use bridge::Bridge;
 use kube::core::SelectorExt;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::definition::FROM_NAD_LABEL;
 use usnet_crds::legacy::{Form, InvalidForm, Legacy};
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{BridgeName, Engine, NetworkName};

@@ -2,7 +2,6 @@
 
 use super::FIELD_MANAGER;
 use kube::api::PostParams;
-use kube::core::ErrorResponse;
 use kube::{Api, Client, ResourceExt};
 use usnet_crds::definition::FROM_NAD_LABEL;
 use usnet_crds::{UserspaceNetwork, UserspaceNetworkSpec};

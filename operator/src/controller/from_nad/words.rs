@@ -12,17 +12,17 @@ use usnet_crds::network::SELECTOR_VALUES_MAX;
 use usnet_crds::{NetworkAttachmentDefinition, NetworkName};
 
 /// The definition's configuration cannot be used.
-pub const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
+pub(super) const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
 /// It names a network that does not exist.
-pub const UNKNOWN_NETWORK: &str = "UnknownNetwork";
+pub(super) const UNKNOWN_NETWORK: &str = "UnknownNetwork";
 /// Pods of its namespace may not attach to the network.
-pub const NAMESPACE_NOT_SELECTED: &str = "NamespaceNotSelected";
+pub(super) const NAMESPACE_NOT_SELECTED: &str = "NamespaceNotSelected";
 /// It and another definition, or a network, ask for different things of one bridge.
-pub const DISAGREES: &str = "DefinitionsDisagree";
+pub(super) const DISAGREES: &str = "DefinitionsDisagree";
 /// A network has the name that its bridge's network would get.
-pub const NETWORK_NAME_TAKEN: &str = "NetworkNameTaken";
+pub(super) const NETWORK_NAME_TAKEN: &str = "NetworkNameTaken";
 /// One network cannot list all the namespaces.
-pub const TOO_MANY_NAMESPACES: &str = "TooManyNamespaces";
+pub(super) const TOO_MANY_NAMESPACES: &str = "TooManyNamespaces";
 
 /// What people were told and still holds.
 #[derive(Debug, Default)]
