@@ -5,6 +5,7 @@
 
 pub mod bridge_domain;
 pub mod fixed_attachment;
+pub mod legacy;
 pub mod limits;
 pub mod mac;
 pub mod names;

@@ -1,5 +1,7 @@
 //! Names that cannot be wrong: each is checked once, where it enters.
 
+mod for_bridge;
+
 use crate::BridgeDomainId;
 use serde::{Deserialize, Serialize};
 use std::fmt;

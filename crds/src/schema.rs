@@ -1,5 +1,6 @@
 //! JSON schemas of the types that are written by hand, so that the API server keeps and checks every field of them.
 
+use crate::network::SELECTOR_VALUES_MAX;
 use crate::fixed_attachment::CIDR_MAX;
 use crate::mac::NO_MAC;
 use crate::names;
@@ -10,7 +11,7 @@ use crate::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 
-/// Most requirements of one label selector, and most values of one requirement: CEL refuses rules over lists without an end.
+/// Most requirements of one label selector: CEL refuses rules over lists without an end.
 const SELECTOR_LENGTH_MAX: u32 = 32;
 
 macro_rules! number_schema {
@@ -89,7 +90,7 @@ pub(crate) fn label_selector(_: &mut SchemaGenerator) -> Schema {
                     "properties": {
                         "key": {"type": "string"},
                         "operator": {"type": "string", "enum": ["In", "NotIn", "Exists", "DoesNotExist"]},
-                        "values": {"type": "array", "items": {"type": "string"}, "maxItems": SELECTOR_LENGTH_MAX},
+                        "values": {"type": "array", "items": {"type": "string"}, "maxItems": SELECTOR_VALUES_MAX},
                     },
                     "required": ["key", "operator"],
                 },

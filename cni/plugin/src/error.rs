@@ -115,15 +115,19 @@ fn configuration_code(error: &ConfigurationError) -> ErrorCode {
     match error {
         ConfigurationError::NotAnObject(_) => ErrorCode::DecodingFailure,
         ConfigurationError::Version(_) => ErrorCode::IncompatibleVersion,
-        ConfigurationError::WrongType { .. } | ConfigurationError::Missing { .. } | ConfigurationError::Network(_) => {
-            ErrorCode::InvalidConfiguration
-        }
+        ConfigurationError::WrongType { .. }
+        | ConfigurationError::Missing { .. }
+        | ConfigurationError::Network(_)
+        | ConfigurationError::Legacy(_) => ErrorCode::InvalidConfiguration,
     }
 }
 
 fn admission_code(error: &AdmissionError) -> ErrorCode {
     match error {
-        AdmissionError::Unknown(_) | AdmissionError::Unavailable { .. } => ErrorCode::TryAgainLater,
+        AdmissionError::Unknown(_) | AdmissionError::NoBridge { .. } | AdmissionError::Unavailable { .. } => {
+            ErrorCode::TryAgainLater
+        }
+        AdmissionError::Disagrees { .. } => ErrorCode::InvalidConfiguration,
         AdmissionError::Draining(_) => ErrorCode::NetworkDraining,
         AdmissionError::Namespace { .. } => ErrorCode::NamespaceNotAllowed,
         AdmissionError::File(_) => ErrorCode::IoFailure,

@@ -1,6 +1,7 @@
 //! Step five of a pass: the writes. One that fails does not keep the others from being tried. The client is behind the [`Fence`](crate::leader::Fence):
 //! what is not sent because another controller may lead is left to that one.
 
+mod from_nad;
 mod objects;
 
 use super::diff::Write;
@@ -98,6 +99,12 @@ async fn request(client: Client, write: &Write) -> Result<(), kube::Error> {
             let parameters = DeleteParams::default().preconditions(this_one);
             unless_gone(definitions(client, &key.namespace).delete(&key.name, &parameters).await.map(drop))
         }
+        Write::NetworkFromNad { network, uid, spec } => from_nad::write(&client, network, uid.as_deref(), spec).await,
+        Write::DeleteNetwork { network, uid } => {
+            let this_one = Preconditions { uid: Some(uid.clone()), resource_version: None };
+            let parameters = DeleteParams::default().preconditions(this_one);
+            unless_gone(networks(client).delete(network, &parameters).await.map(drop))
+        }
         Write::Finalizer { network, uid, present } => {
             let object = objects::finalizer(network, uid, *present);
             networks(client).patch(network, &parameters, &Patch::Apply(&object)).await.map(drop)
@@ -146,6 +153,9 @@ fn log(write: &Write) {
         Write::DeleteDefinition { key, .. } => {
             tracing::info!(network = key.name, namespace = key.namespace, "deleted the definition");
         }
+        Write::NetworkFromNad { network, uid: None, .. } => tracing::info!(network, "made the network of definitions"),
+        Write::NetworkFromNad { network, .. } => tracing::info!(network, "put back what definitions say of the network"),
+        Write::DeleteNetwork { network, .. } => tracing::info!(network, "deleted the network of definitions"),
         Write::Finalizer { network, present: true, .. } => tracing::info!(network, "added the finalizer"),
         Write::Finalizer { network, .. } => tracing::info!(network, "removed the finalizer: the network is gone"),
         Write::Status { network, status, is_news, .. } => log_status(network, status, *is_news),

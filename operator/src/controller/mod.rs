@@ -8,6 +8,7 @@ pub mod apply;
 pub mod compile;
 pub mod diff;
 mod drain;
+pub mod from_nad;
 pub mod events;
 mod follow_up;
 pub mod inputs;
