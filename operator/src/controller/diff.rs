@@ -84,6 +84,8 @@ impl Write {
             Self::DeleteNodeState { .. } => "DeleteNodeState",
             Self::Definition { .. } => "Definition",
             Self::DeleteDefinition { .. } => "DeleteDefinition",
+            Self::NetworkFromNad { .. } => "NetworkFromNad",
+            Self::DeleteNetwork { .. } => "DeleteNetwork",
             Self::Finalizer { .. } => "Finalizer",
             Self::Status { .. } => "Status",
         }
