@@ -60,7 +60,7 @@ fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart()
     let agent = StandaloneAgent::start(&world.roots, manifests.path());
     world.wait_until_programmed("blue");
     world.wait_until_programmed("green");
-    let columns = ["_uuid", "_version"];
+    let columns = ["_uuid", "name"];
     let before = world.rows("Bridge", &columns);
     let generation = node_file(&world).generation;
 
