@@ -219,7 +219,7 @@ fn the_state_outlives_the_agent_and_is_written_only_when_it_changes() {
     // The folder tells of this, and nothing of it changes anything.
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
     manifests.write("notes.txt", "nothing");
-    let conditions = state.status.conditions.clone();
+    let conditions = state.status.conditions;
     drop(agent);
     assert_eq!(written(), before);
     let agent = StandaloneAgent::start(&world.roots, manifests.path());
