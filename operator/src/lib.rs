@@ -8,4 +8,5 @@ pub mod controller;
 pub mod error_chain;
 pub mod install_plugin;
 pub mod logging;
+pub mod one_line;
 pub mod shutdown;
