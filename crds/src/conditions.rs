@@ -24,6 +24,9 @@ pub const OVS_CONNECTED: &str = "OVSConnected";
 /// Node: the agent is connected to VPP.
 pub const VPP_CONNECTED: &str = "VPPConnected";
 
+/// Node without an API server: every file in its folder of manifests can be used.
+pub const MANIFESTS_ACCEPTED: &str = "ManifestsAccepted";
+
 /// The condition of a node that tells whether its agent is connected to this engine.
 pub const fn engine_connected(engine: Engine) -> &'static str {
     match engine {

@@ -2,7 +2,7 @@
 
 use crate::admission;
 use crate::attach::Attachment;
-use crate::cni::configuration::Configuration;
+use crate::cni::configuration::{Configuration, Target};
 use crate::cni::environment::{Environment, EnvironmentError};
 use crate::cni::result::{Interface, result};
 use crate::cni::version::SpecVersion;
@@ -10,13 +10,13 @@ use crate::detach::{Detachment, Outcome};
 use crate::engine::Switch;
 use crate::error::Error;
 use crate::ipam::Ipam;
-use crate::mac::MacAddress;
+use crate::mac::mac_of;
 use crate::node::Node;
 use crate::pod_directory::PodDirectory;
 use crate::port::{Places, needs_volume, port};
 use serde_json::Value;
 use std::path::PathBuf;
-use usnet_crds::NetworkName;
+use usnet_crds::MacAddress;
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::journal::Locked;
 use usnet_dataplane::network_file::ProgrammedNetwork;
@@ -27,8 +27,8 @@ pub struct Request<'a> {
     environment: &'a Environment,
     configuration: &'a Configuration,
     version: SpecVersion,
-    network: NetworkName,
-    own_ipam: Option<&'a Value>,
+    target: Target,
+    own_ipam: Option<Value>,
     previous: Option<&'a Value>,
     id: AttachmentId,
     network_namespace: PathBuf,
@@ -45,13 +45,18 @@ impl<'a> Request<'a> {
         environment.require_for_add()?;
         let id = environment.attachment()?;
         let arguments = environment.arguments()?;
-        let mac = arguments.mac().map_or_else(|| Ok(MacAddress::of(&id)), str::parse).map_err(Error::Mac)?;
         configuration.name()?;
+        let target = configuration.target()?;
+        let mac = match (arguments.mac(), &target) {
+            (Some(asked), _) => asked.parse().map_err(Error::Mac)?,
+            (None, Target::Bridge(legacy)) => legacy.mac.unwrap_or_else(|| mac_of(&id)),
+            (None, Target::Network(_)) => mac_of(&id),
+        };
         Ok(Self {
             environment,
             configuration,
             version: configuration.version()?,
-            network: configuration.network()?,
+            target,
             own_ipam: configuration.ipam()?,
             previous: configuration.previous_result()?,
             id,
@@ -86,7 +91,7 @@ impl<'a> Request<'a> {
     /// # Errors
     /// Why the interface cannot be attached.
     pub fn prepare(&self, node: &Node) -> Result<Prepared, Error> {
-        let network = admission::admit(&node.networks, &self.network, &self.pod, admission::PATIENCE)?;
+        let network = admission::admit(&node.networks, &self.target, &self.pod, admission::PATIENCE)?;
         let directory = PodDirectory::new(&node.roots, &self.pod.uid);
         let record = self.record(&network, &directory)?;
         if needs_volume(&record.port) {
@@ -103,7 +108,7 @@ impl<'a> Request<'a> {
         let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
         let pod_directory = directory.path();
         let places = Places { directory: &pod_directory, network_namespace: &self.network_namespace };
-        let port = port(network, &self.id, places)?;
+        let port = port(network, &self.id, &self.pod, places)?;
         Ok(Record {
             version: Record::VERSION,
             id: self.id.clone(),
@@ -129,7 +134,7 @@ impl<'a> Request<'a> {
     fn ipam(&self, programmed: &ProgrammedNetwork) -> Result<Option<Value>, Error> {
         let network = &programmed.network;
         let configuration = self.configuration;
-        Ok(match (&network.ipam, self.own_ipam) {
+        Ok(match (&network.ipam, &self.own_ipam) {
             (Some(ipam), _) => Some(configuration.for_ipam(network.name.as_str(), ipam)),
             (None, Some(ipam)) => Some(configuration.for_ipam(configuration.name()?, ipam)),
             (None, None) => None,

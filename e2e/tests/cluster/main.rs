@@ -19,6 +19,7 @@ mod direct;
 mod drift;
 mod footprint;
 mod guards;
+mod life;
 mod networks;
 mod outages;
 mod pods;

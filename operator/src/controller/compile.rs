@@ -7,6 +7,7 @@ mod claims;
 mod placement;
 
 use super::drain::Remains;
+use super::from_nad::is_from_nad;
 use super::inputs::{Definition, DefinitionKey, Inputs, Namespace, Network};
 use claims::Claims;
 use kube::core::SelectorExt;
@@ -81,6 +82,7 @@ pub fn compile(inputs: &Inputs) -> Compiled {
     }
     for (name, verdict) in &compiled.verdicts {
         if let (Verdict::Active, Some(network)) = (verdict, inputs.networks.get(name))
+            && !is_from_nad(network)
             && let Ok(valid) = &network.spec
         {
             compiled.definitions.extend(definitions(inputs, network, valid));

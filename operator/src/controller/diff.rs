@@ -5,7 +5,7 @@ use super::inputs::{Definition, DefinitionKey, Inputs, Network};
 use std::collections::BTreeMap;
 use std::fmt;
 use usnet_crds::conditions::{READY, find};
-use usnet_crds::{NodeNetwork, UserspaceNetworkStatus};
+use usnet_crds::{NodeNetwork, UserspaceNetworkSpec, UserspaceNetworkStatus};
 
 /// One write to the API server.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +38,22 @@ pub enum Write {
         /// The object that was looked at, and no later one of that name.
         uid: String,
     },
+    /// Makes the network of a bridge that definitions name, or puts its spec back.
+    NetworkFromNad {
+        /// The network.
+        network: String,
+        /// Its uid; none to make it.
+        uid: Option<String>,
+        /// The whole spec.
+        spec: Box<UserspaceNetworkSpec>,
+    },
+    /// Deletes a network that was made from definitions.
+    DeleteNetwork {
+        /// The network.
+        network: String,
+        /// The object that was looked at, and no later one of that name.
+        uid: String,
+    },
     /// Adds or removes our finalizer.
     Finalizer {
         /// The network.
@@ -60,6 +76,22 @@ pub enum Write {
     },
 }
 
+impl Write {
+    /// What kind of write, in one word for metrics.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::NodeState { .. } => "NodeState",
+            Self::DeleteNodeState { .. } => "DeleteNodeState",
+            Self::Definition { .. } => "Definition",
+            Self::DeleteDefinition { .. } => "DeleteDefinition",
+            Self::NetworkFromNad { .. } => "NetworkFromNad",
+            Self::DeleteNetwork { .. } => "DeleteNetwork",
+            Self::Finalizer { .. } => "Finalizer",
+            Self::Status { .. } => "Status",
+        }
+    }
+}
+
 impl fmt::Display for Write {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -67,6 +99,8 @@ impl fmt::Display for Write {
             Self::DeleteNodeState { node } => write!(formatter, "delete UserspaceNodeState {node}"),
             Self::Definition { key, .. } => write!(formatter, "write NetworkAttachmentDefinition {key}"),
             Self::DeleteDefinition { key, .. } => write!(formatter, "delete NetworkAttachmentDefinition {key}"),
+            Self::NetworkFromNad { network, .. } => write!(formatter, "write UserspaceNetwork {network}"),
+            Self::DeleteNetwork { network, .. } => write!(formatter, "delete UserspaceNetwork {network}"),
             Self::Finalizer { network, present: true, .. } => {
                 write!(formatter, "add the finalizer of UserspaceNetwork {network}")
             }

@@ -4,6 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::runtime::watcher::Event;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use usnet_crds::legacy::{Form, InvalidForm};
 use usnet_crds::node_state::NetworkReport;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{Engine, NodeNetwork, UserspaceNetworkStatus};
@@ -41,6 +42,8 @@ pub struct Network {
     pub has_finalizer: bool,
     /// The value of [`usnet_crds::network::FORCE_DELETE`].
     pub force_delete: Option<String>,
+    /// It says that it was made from hand-written definitions.
+    pub has_from_nad_label: bool,
     /// The spec, or what is wrong with it.
     pub spec: Result<ValidNetwork, String>,
     /// What we said of it last.
@@ -124,6 +127,10 @@ pub struct Definition {
     pub label: Option<String>,
     /// The uid of the `UserspaceNetwork` that owns it; none when it is somebody else's.
     pub owner: Option<String>,
+    /// When it was made.
+    pub created: Option<Time>,
+    /// What a hand-written one asks of us, or why it cannot be used; none when it is for another plugin.
+    pub form: Option<Result<Form, InvalidForm>>,
 }
 
 impl NodeState {

@@ -1,6 +1,7 @@
 //! What is said of a network that is there to stay: Ready, then what it is made of, then what tells tools whether to wait or to call somebody.
 
 use super::super::compile::{Compiled, Verdict, name_conflicts};
+use super::super::from_nad::is_from_nad;
 use super::super::inputs::{DefinitionKey, Inputs, Network};
 use super::super::tally::Tally;
 use super::count;
@@ -45,8 +46,9 @@ impl Subject<'_> {
         if let Verdict::Refused { reason, message } = self.verdict {
             return Finding::new(ACCEPTED, Status::False, *reason, message.clone());
         }
+        let makes_none = is_from_nad(self.network);
         let conflicts = self.network.spec.as_ref().map(|valid| name_conflicts(self.inputs, valid)).unwrap_or_default();
-        let Some(first) = conflicts.first() else {
+        let Some(first) = conflicts.first().filter(|_| !makes_none) else {
             return Finding::new(ACCEPTED, Status::True, VALID, "the spec breaks no rule and clashes with nothing");
         };
         let more = match conflicts.len() {
@@ -64,6 +66,10 @@ impl Subject<'_> {
         let finding = |status, reason: &str, message: String| Finding::new(DEFINITIONS_READY, status, reason, message);
         if let Verdict::Refused { reason, .. } = self.verdict {
             return finding(Status::Unknown, reason, NOT_LOOKED_AT.to_owned());
+        }
+        if is_from_nad(self.network) {
+            let message = "it was made from hand-written definitions and makes none of its own";
+            return finding(Status::True, SYNCED, message.to_owned());
         }
         let Some(found) = &self.inputs.definitions else {
             let message = "NetworkAttachmentDefinitions cannot be read: install Multus, whose CRD they need";
