@@ -11,6 +11,7 @@ pub mod install_plugin;
 pub mod leader;
 pub mod logging;
 pub mod node;
+pub mod one_line;
 pub mod shutdown;
 pub mod standalone;
 pub mod telemetry;

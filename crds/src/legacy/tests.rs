@@ -51,7 +51,11 @@ fn with(mut whole: Value, pointer: &str, value: Value) -> Value {
         place = place.as_object_mut().unwrap().entry(key).or_insert_with(|| json!({}));
     }
     let place = place.as_object_mut().unwrap();
-    if value.is_null() { place.remove(key) } else { place.insert(key.to_owned(), value) };
+    if value.is_null() {
+        place.remove(key)
+    } else {
+        place.insert(key.to_owned(), value)
+    };
     whole
 }
 

@@ -17,12 +17,12 @@ pub(super) struct Field {
     pub(super) rules: Vec<String>,
 }
 
-/// All fields of a CRD's schema but `metadata`, which the reference does not repeat.
+/// All fields of a CRD's schema but `metadata`, which the reference does not repeat: rules on the whole object are about its name.
 pub(super) fn fields(schema: &Value) -> Vec<Field> {
     let mut found = Vec::new();
     let rules = messages(schema);
     if !rules.is_empty() {
-        found.push(Field { kind: "the whole object".to_owned(), rules, ..Field::default() });
+        found.push(Field { path: "metadata.name".to_owned(), kind: "string".to_owned(), rules, ..Field::default() });
     }
     children(schema, "", &mut found);
     found
@@ -81,23 +81,29 @@ fn kind(schema: &Value) -> String {
 
 /// What the schema itself limits.
 fn limits(schema: &Value) -> impl Iterator<Item = String> {
-    const WORDS: [(&str, &str); 8] = [
-        ("minimum", "at least"),
-        ("maximum", "at most"),
-        ("minLength", "characters at least"),
-        ("maxLength", "characters at most"),
-        ("minItems", "items at least"),
-        ("maxItems", "items at most"),
-        ("maxProperties", "entries at most"),
-        ("pattern", "matches"),
+    const WORDS: [(&str, &str, &str); 8] = [
+        ("minimum", "at least", ""),
+        ("maximum", "at most", ""),
+        ("minLength", "at least", " characters"),
+        ("maxLength", "at most", " characters"),
+        ("minItems", "at least", " items"),
+        ("maxItems", "at most", " items"),
+        ("maxProperties", "at most", " entries"),
+        ("pattern", "matches", ""),
     ];
-    WORDS.into_iter().filter_map(|(key, words)| Some(format!("{words} {}", schema.get(key)?)))
+    WORDS.into_iter().filter_map(|(key, before, after)| Some(format!("{before} {}{after}", schema.get(key)?)))
 }
 
-/// What the rules in CEL say when they are broken.
+/// What the rules in CEL say when they are broken, after the field inside of this one that they are about.
 fn messages(schema: &Value) -> Vec<String> {
     let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array);
-    rules.into_iter().flatten().filter_map(|rule| Some(rule.get("message")?.as_str()?.to_owned())).collect()
+    rules.into_iter().flatten().filter_map(message).collect()
+}
+
+fn message(rule: &Value) -> Option<String> {
+    let message = rule.get("message")?.as_str()?;
+    let inner = rule.get("fieldPath").and_then(Value::as_str).map(|path| path.trim_start_matches('.'));
+    Some(inner.map_or_else(|| message.to_owned(), |inner| format!("`{inner}`: {message}")))
 }
 
 #[cfg(test)]
@@ -122,7 +128,7 @@ mod tests {
             kind: "integer".to_owned(),
             default: "[1]".to_owned(),
             meaning: "Sizes.".to_owned(),
-            rules: ["required", "items at most 2", "too small"].map(ToOwned::to_owned).into(),
+            rules: ["required", "at most 2 items", "too small"].map(ToOwned::to_owned).into(),
         };
         assert_eq!(found[1], expected);
     }

@@ -5,15 +5,18 @@
 
 use crate::cluster::{apply, check, eventually, get, kubectl, try_run};
 use crate::scene::Scene;
-use crate::stolen::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller};
+use crate::stolen::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller, Standby};
 use serde_json::{Value, json};
 
-/// Who may write what of node states.
-const WRITERS: &str = "usnet-node-state-writers";
-/// What agents may write of them.
-const OWN_NODE: &str = "usnet-agent-own-node-only";
-/// What the controller may write of definitions.
-const DEFINITIONS: &str = "usnet-controller-own-definitions-only";
+/// The admission policies: who may write what of node states, what agents may write of them, what the controller may write of definitions and
+/// of networks, and which controller.
+const POLICIES: [&str; 5] = [
+    "usnet-node-state-writers",
+    "usnet-agent-own-node-only",
+    "usnet-controller-own-definitions-only",
+    "usnet-controller-networks-of-definitions-only",
+    "usnet-leader-only",
+];
 
 /// A request that has to be refused.
 struct Attack {
@@ -80,6 +83,14 @@ fn definition(namespace: &str, name: &str, kind: &str) -> Value {
     })
 }
 
+/// A network for all namespaces.
+fn network(name: &str, labels: &Value) -> Value {
+    json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "metadata": {"name": name, "labels": labels},
+        "spec": {"engine": "OVS", "namespaceSelector": {}},
+    })
+}
+
 /// All that is tried. The namespace `guards` has a definition `foreign` and a network `guards`.
 fn attacks() -> Vec<Attack> {
     let status = |thief, node| {
@@ -95,6 +106,7 @@ fn attacks() -> Vec<Attack> {
         spec(Agent("node-a"), "node-b").role().policy(),
         spec(Agent("node-a"), "node-z").role().policy(),
         spec(Administrator, "node-a").policy(),
+        spec(Standby, "node-a").policy(),
         Attack::words(Agent("node-a"), "delete usns node-a --wait=false --dry-run=server").role().policy(),
         Attack::words(Administrator, "delete usns node-a --wait=false --dry-run=server").policy(),
         Attack::apply(Controller, "", &definition("guards", "made", "bridge")).policy(),
@@ -111,7 +123,10 @@ fn attacks() -> Vec<Attack> {
         Attack::words(Controller, "get secrets -A").role(),
         Attack::words(Controller, "label node node-b x=y --dry-run=server").role(),
         Attack::words(Controller, "label pods --all -n usnet-system x=y --dry-run=server").role(),
-        Attack::words(Controller, "delete usn guards --wait=false --dry-run=server").role(),
+        Attack::words(Controller, "delete usn guards --wait=false --dry-run=server").policy(),
+        Attack::apply(Controller, "", &network("made", &json!({}))).policy(),
+        Attack::apply(Controller, "", &network("guards", &json!({}))).policy(),
+        Attack::apply(Controller, "", &network("guards", &json!({"usnet.dev/from-nad": "true"}))).policy(),
     ]
 }
 
@@ -120,7 +135,7 @@ struct WithoutPolicies(Vec<Value>);
 
 impl WithoutPolicies {
     fn new() -> Self {
-        let bindings = [WRITERS, OWN_NODE, DEFINITIONS].map(|name| {
+        let bindings = POLICIES.map(|name| {
             let binding = get(&["validatingadmissionpolicybinding", name]).expect("config/rbac is applied");
             kubectl(&["delete", "validatingadmissionpolicybinding", name]);
             json!({

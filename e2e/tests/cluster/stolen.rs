@@ -10,8 +10,10 @@ pub(crate) enum Thief {
     Agent(&'static str),
     /// With a token of the agents' service account that was made for no pod, and so names no node.
     AgentWithoutNode,
-    /// With the token of the controller's pod.
+    /// With the token of the controller's pod that leads.
     Controller,
+    /// With the token of the controller's pod that stands by.
+    Standby,
     /// An administrator of the cluster.
     Administrator,
 }
@@ -21,7 +23,7 @@ impl Thief {
     pub(crate) fn account(self) -> Option<&'static str> {
         match self {
             Self::Agent(_) | Self::AgentWithoutNode => Some("usnet-agent"),
-            Self::Controller => Some("usnet-controller"),
+            Self::Controller | Self::Standby => Some("usnet-controller"),
             Self::Administrator => None,
         }
     }
@@ -31,7 +33,8 @@ impl Thief {
         let Some(account) = self.account() else { return try_run("kubectl", arguments, input) };
         let pod = match self {
             Self::Agent(node) => Some(agent_pod(node)),
-            Self::Controller => Some(controller_pod()),
+            Self::Controller => Some(leader()),
+            Self::Standby => Some(standby()),
             Self::AgentWithoutNode | Self::Administrator => None,
         };
         let mut create = vec!["create", "token", account, "-n", "usnet-system"];
@@ -47,9 +50,17 @@ impl Thief {
     }
 }
 
-/// The name of a controller's pod that runs.
-fn controller_pod() -> String {
-    let selector = "app.kubernetes.io/component=controller";
-    let running = "--field-selector=status.phase=Running";
-    kubectl(&["get", "pods", "-n", "usnet-system", "-l", selector, running, "-o", "jsonpath={.items[0].metadata.name}"])
+/// The name of the controller's pod that leads.
+fn leader() -> String {
+    let lease = ["get", "lease", "usnet-controller", "-n", "usnet-system", "-o", "jsonpath={.spec.holderIdentity}"];
+    kubectl(&lease)
+}
+
+/// The name of a controller's pod that runs and does not lead.
+fn standby() -> String {
+    let (leader, selector) = (leader(), "app.kubernetes.io/component=controller");
+    let pods =
+        kubectl(&["get", "pods", "-n", "usnet-system", "-l", selector, "-o", "jsonpath={.items[*].metadata.name}"]);
+    let mut others = pods.split_whitespace().filter(|pod| *pod != leader);
+    others.next().unwrap_or_else(|| panic!("no controller stands by: {pods}")).to_owned()
 }

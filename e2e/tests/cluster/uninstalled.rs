@@ -25,6 +25,24 @@ fn assert_traffic(scene: &Scene) {
     });
 }
 
+/// Waits until the node says that it keeps a network that is no more for this pod.
+fn await_kept_by_node(network: &str, pod: &str) {
+    eventually("the node says who keeps the bridge", || {
+        let state = get(&["usns", NODE]).ok_or("no state")?;
+        let reports = state["status"]["networks"].as_array().cloned().unwrap_or_default();
+        let report = reports.into_iter().find(|report| report["name"] == network).unwrap_or_default();
+        let is_kept = report["state"] == "Draining" && report["reason"] == "InUse";
+        check(is_kept && report["pods"].to_string().contains(pod), report.to_string())
+    });
+}
+
+fn await_nothing(network: &str) {
+    eventually("the bridge goes with the last pod", || {
+        let left = remains(network);
+        check(left.is_empty(), left.join(", "))
+    });
+}
+
 /// The folder that the world applied.
 fn installation() -> String {
     format!("{}/install", std::env::var("USNET_WORLD").unwrap())
@@ -59,19 +77,12 @@ fn a_network_that_is_deleted_by_force_goes_and_its_pods_keep_their_ports() {
     });
     kubectl(&["annotate", "usn", "force", "usnet.dev/force-delete=force", "--overwrite"]);
     eventually("the network goes", || check(get(&["usn", "force"]).is_none(), "still there"));
-    eventually("the node says who keeps the bridge", || {
-        let state = get(&["usns", NODE]).unwrap();
-        let shown = state["status"]["networks"].to_string();
-        check(shown.contains("InUse") && shown.contains("force/right"), shown)
-    });
+    await_kept_by_node("force", "force/right");
     assert_traffic(&scene);
     for pod in ["left", "right"] {
         scene.delete_pod(pod);
     }
-    eventually("the bridge goes with the last pod", || {
-        let left = remains("force");
-        check(left.is_empty(), left.join(", "))
-    });
+    await_nothing("force");
 }
 
 #[test]
@@ -122,17 +133,16 @@ fn usnet_removed_under_running_pods_leaves_their_traffic_and_tidies_up_when_it_i
     assert_traffic(&scene);
 
     install();
-    // Deleting the CRD deleted the network; it waits for its pods as after any deletion.
-    let message = await_condition("orphans", "DeletionBlocked", "True", "InUse");
-    assert!(message.contains("orphans/left"), "{message}");
+    // Deleting the CRDs deleted the network, and the node states that would speak for its pods: the object goes as by force.
+    eventually("the CRD goes with the last network", || {
+        check(get(&["crd", "userspacenetworks.usnet.dev"]).is_none(), "still there")
+    });
+    await_kept_by_node("orphans", "orphans/left");
     assert_traffic(&scene);
     for pod in ["left", "right"] {
         scene.delete_pod(pod);
     }
-    eventually("the CRD goes with the last network", || {
-        check(get(&["crd", "userspacenetworks.usnet.dev"]).is_none(), "still there")
-    });
-    assert_eq!(remains("orphans"), Vec::<String>::new());
+    await_nothing("orphans");
 
     install();
     eventually("the new CRD serves", || try_run("kubectl", &["get", "usn"], ""));

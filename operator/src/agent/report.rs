@@ -4,6 +4,7 @@ use super::observe::{EngineView, Outage};
 use super::reason;
 use super::spec::EngineSpec;
 use super::verify::{Verdict, Why};
+use crate::one_line::OneLine;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::conditions::reason::{CONNECTED, FOREIGN_PORTS};
 use usnet_crds::conditions::{Finding, OVS_CONNECTED, Status, VPP_CONNECTED};
@@ -128,7 +129,8 @@ fn leftovers(facts: Facts<'_>, users: &Users<'_>, spec_networks: &[NodeNetwork])
 fn entry(users: &Users<'_>, name: &NetworkName, state: NetworkState, why: Option<Why>) -> NetworkReport {
     let records = users.records.get(name).map(Vec::as_slice).unwrap_or_default();
     let pods: BTreeSet<String> = records.iter().map(|record| record.pod.to_string()).collect();
-    let (reason, message) = why.map(|why| (why.reason.to_owned(), why.message)).unwrap_or_default();
+    let (reason, message) =
+        why.map(|why| (why.reason.to_owned(), OneLine(why.message).to_string())).unwrap_or_default();
     NetworkReport {
         name: name.to_string(),
         generation: 0,
@@ -152,7 +154,9 @@ fn connected(facts: Facts<'_>) -> Finding {
             let message = format!("connected to {}{version}", facts.engine);
             Finding::new(kind, Status::True, CONNECTED, message)
         }
-        EngineView::Down(outage) => Finding::new(kind, Status::False, outage.reason, outage.message.clone()),
+        EngineView::Down(outage) => {
+            Finding::new(kind, Status::False, outage.reason, OneLine(&outage.message).to_string())
+        }
     }
 }
 

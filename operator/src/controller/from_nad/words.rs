@@ -64,7 +64,8 @@ pub(super) fn invalid(key: &DefinitionKey, definition: &Definition, problem: &im
 }
 
 pub(super) fn unknown_network(key: &DefinitionKey, definition: &Definition, network: &NetworkName) -> Notice {
-    let message = format!("spec.config names network {network}, which does not exist: create UserspaceNetwork {network}");
+    let message =
+        format!("spec.config names network {network}, which does not exist: create UserspaceNetwork {network}");
     notice(key, definition, UNKNOWN_NETWORK, message)
 }
 
