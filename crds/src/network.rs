@@ -22,6 +22,8 @@ use serde::{Deserialize, Serialize};
 pub const FINALIZER: &str = "usnet.dev/in-use";
 /// Most values of one requirement of a label selector, such as names of namespaces: CEL refuses rules over lists without an end.
 pub const SELECTOR_VALUES_MAX: usize = 256;
+/// With the network's own name as its value: the network goes although pods still use it. Their ports stay until they end.
+pub const FORCE_DELETE: &str = "usnet.dev/force-delete";
 /// Most nodes that a network's status names as failed. Lists of all nodes would not fit into one object of a large cluster.
 pub const FAILURES_MAX: usize = 10;
 

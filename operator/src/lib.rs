@@ -7,5 +7,7 @@ pub mod command_line;
 pub mod controller;
 pub mod error_chain;
 pub mod install_plugin;
+pub mod leader;
 pub mod logging;
 pub mod shutdown;
+pub mod telemetry;

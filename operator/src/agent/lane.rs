@@ -96,6 +96,7 @@ impl<L: Link> Lane<L> {
         self.chronicle.problem("pass", result.as_ref().err());
         let needs_retry = match result {
             Ok(Outcome { facts, retry }) => {
+                self.shared.metrics.engine(L::ENGINE, &facts);
                 self.shared.board.borrow_mut().post(L::ENGINE, facts);
                 retry
             }

@@ -14,6 +14,7 @@ mod journaled;
 mod lane;
 mod link;
 mod memory;
+pub mod metrics;
 mod observe;
 mod pass;
 mod plan;
@@ -33,11 +34,13 @@ mod wake;
 mod watch;
 
 use crate::api_server;
+use crate::telemetry::{self, Telemetry};
 use board::Board;
 use journaled::Reader;
 use lane::Lane;
 use link::{FolderGone, OpenVswitchLink, VppLink};
 use memory::Memory;
+use metrics::Metrics;
 use publish::Publisher;
 use shared::Shared;
 use spec::{NodeSpec, Report};
@@ -45,6 +48,7 @@ use spec_keeper::SpecKeeper;
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::task::JoinSet;
@@ -67,6 +71,8 @@ pub struct Options {
     /// The memif socket ids of VPP that are usnet's, where others use some too.
     #[arg(long, env = "USNET_MEMIF_SOCKET_IDS", value_name = "FIRST-LAST", default_value_t)]
     pub memif_socket_ids: MemifSocketIds,
+    #[command(flatten)]
+    telemetry: telemetry::Options,
 }
 
 /// Why the agent cannot start or cannot go on.
@@ -81,6 +87,12 @@ pub enum Error {
     /// The network files cannot be used.
     #[error("the folder of network files cannot be used: is the node's run folder mounted, and writable?")]
     NetworkFiles(#[from] network_file::Error),
+    /// Nobody can ask how the agent is.
+    #[error(transparent)]
+    Telemetry(#[from] telemetry::Error),
+    /// A mistake in the program.
+    #[error("the metrics could not be registered")]
+    Metrics(#[from] prometheus::Error),
     /// An engine can come back only for a new agent.
     #[error(transparent)]
     FolderGone(#[from] FolderGone),
@@ -99,16 +111,29 @@ pub async fn run(options: Options) -> Result<(), Error> {
         let (reports, reports_in_writer) = channel(None);
         let agent = Agent::new(&Roots::from_environment(), options.memif_socket_ids, specs_in_agent, reports)?;
         let node = options.node_name;
+        let metrics = agent.metrics();
+        let telemetry = Arc::new(Telemetry::default());
+        metrics.register(telemetry.registry())?;
+        let ready = ready_after_first_report(reports_in_writer.clone(), Arc::clone(&telemetry));
         let talk = async {
             tokio::join!(
                 watch::follow(client.clone(), node.clone(), watch::Subscribers { specs, statuses }),
-                status::write(client, node, reports_in_writer, statuses_in_writer),
+                status::write(client, node, reports_in_writer, statuses_in_writer, metrics),
+                ready,
             );
             Ok(())
         };
-        tokio::try_join!(agent.run(), talk).map(drop)
+        let serve = async { Ok(telemetry.serve(options.telemetry).await?) };
+        tokio::try_join!(agent.run(), talk, serve).map(drop)
     };
     work.instrument(span).await
+}
+
+/// Ready is an agent that has looked at its engines, or waited for them in vain, whatever it found.
+async fn ready_after_first_report(mut reports: Receiver<Option<Report>>, telemetry: Arc<Telemetry>) {
+    if reports.wait_for(Option::is_some).await.is_ok() {
+        telemetry.set_ready();
+    }
 }
 
 /// The work on the node, between a channel of specs and a channel of reports.
@@ -143,6 +168,7 @@ impl Agent {
             publisher: RefCell::new(Publisher::take_over(NetworkFiles::new(roots))?),
             memory: RefCell::new(memory),
             board: RefCell::new(Board::new(reports)),
+            metrics: Metrics::new()?,
             memif_socket_ids,
         });
         let (changes, folders) = channel(());
@@ -157,6 +183,11 @@ impl Agent {
             specs,
             folder_watches,
         })
+    }
+
+    /// What is counted. It can be shown in a registry.
+    pub fn metrics(&self) -> Metrics {
+        self.shared.metrics.clone()
     }
 
     /// Works for ever.

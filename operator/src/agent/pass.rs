@@ -150,7 +150,13 @@ impl<L: Link> Lane<L> {
     /// Carries out the operations. What comes back is trouble with the engine as a whole.
     async fn apply(&mut self, operations: Vec<Op>, since: Instant) -> Option<String> {
         let intact = if self.spec_is_known { self.chronicle.programmed() } else { BTreeSet::new() };
-        let occasion = Occasion { since, intact: &intact, is_replay: self.replay.is_running() };
+        let occasion = Occasion {
+            engine: L::ENGINE,
+            metrics: &self.shared.metrics,
+            since,
+            intact: &intact,
+            is_replay: self.replay.is_running(),
+        };
         let trouble = match apply::apply(&mut self.link.driver(), operations, occasion).await {
             Ok(applied) => {
                 self.replay.made(applied.ports_made);

@@ -3,6 +3,7 @@
 use super::board::Board;
 use super::journaled::Reader;
 use super::memory::Memory;
+use super::metrics::Metrics;
 use super::publish::Publisher;
 use std::cell::RefCell;
 use usnet_dataplane::journal::Journal;
@@ -16,5 +17,6 @@ pub(super) struct Shared {
     pub(super) publisher: RefCell<Publisher>,
     pub(super) memory: RefCell<Memory>,
     pub(super) board: RefCell<Board>,
+    pub(super) metrics: Metrics,
     pub(super) memif_socket_ids: MemifSocketIds,
 }

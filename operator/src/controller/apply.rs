@@ -1,15 +1,16 @@
-//! Step five of a pass: the writes. One that fails does not keep the others from being tried.
+//! Step five of a pass: the writes. One that fails does not keep the others from being tried. The client is behind the [`Fence`](crate::leader::Fence):
+//! what is not sent because another controller may lead is left to that one.
 
 mod from_nad;
 mod objects;
 
 use super::diff::Write;
-use super::refusal::reason;
+use super::refusal::{reason, word};
+use crate::leader::{REQUEST_TIMEOUT, is_closed};
 use futures::{StreamExt, stream};
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::core::DeserializeGuard;
 use kube::{Api, Client};
-use std::time::Duration;
 use tokio::time::timeout;
 use usnet_crds::conditions::{READY, find};
 use usnet_crds::{NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNetworkStatus, UserspaceNodeState};
@@ -18,7 +19,6 @@ use usnet_crds::{NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNetwork
 pub const FIELD_MANAGER: &str = "usnet-controller";
 /// Writes that are under way at the same time: enough to be quick on many nodes, few enough to be no burden on the API server.
 const CONCURRENT: usize = 16;
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a write failed.
 #[derive(Debug, thiserror::Error)]
@@ -39,21 +39,45 @@ pub enum Error {
     },
 }
 
-/// Tries all writes and gives back what failed.
-pub async fn apply(client: &Client, writes: Vec<Write>) -> Vec<Error> {
-    let results = stream::iter(writes).map(|write| send(client, write)).buffer_unordered(CONCURRENT);
-    results.filter_map(|result| async { result.err() }).collect().await
+/// What became of one write.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was to be written.
+    pub write: Write,
+    /// Why it was not.
+    pub result: Result<(), Error>,
 }
 
-async fn send(client: &Client, write: Write) -> Result<(), Error> {
-    match timeout(REQUEST_TIMEOUT, request(client.clone(), &write)).await {
+impl Error {
+    /// Why, in one word for metrics.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Request { error, .. } => word(error),
+            Self::Timeout { .. } => "Timeout",
+        }
+    }
+
+    /// Whether nothing was sent, because another controller may lead.
+    pub fn is_fenced(&self) -> bool {
+        matches!(self, Self::Request { error, .. } if is_closed(error))
+    }
+}
+
+/// Tries all writes.
+pub async fn apply(client: &Client, writes: Vec<Write>) -> Vec<Outcome> {
+    stream::iter(writes).map(|write| send(client, write)).buffer_unordered(CONCURRENT).collect().await
+}
+
+async fn send(client: &Client, write: Write) -> Outcome {
+    let result = match timeout(REQUEST_TIMEOUT, request(client.clone(), &write)).await {
         Ok(Ok(())) => {
             log(&write);
             Ok(())
         }
         Ok(Err(error)) => Err(Error::Request { write: write.to_string(), error: Box::new(error) }),
         Err(_) => Err(Error::Timeout { write: write.to_string() }),
-    }
+    };
+    Outcome { write, result }
 }
 
 async fn request(client: Client, write: &Write) -> Result<(), kube::Error> {
@@ -75,7 +99,7 @@ async fn request(client: Client, write: &Write) -> Result<(), kube::Error> {
             let parameters = DeleteParams::default().preconditions(this_one);
             unless_gone(definitions(client, &key.namespace).delete(&key.name, &parameters).await.map(drop))
         }
-        Write::NetworkFromNad { network, uid, spec } => from_nad::write(&client, network, uid.as_deref(), spec).await,
+        Write::NetworkFromNad { network, uid, spec } => from_nad::write(client, network, uid.as_deref(), spec).await,
         Write::DeleteNetwork { network, uid } => {
             let this_one = Preconditions { uid: Some(uid.clone()), resource_version: None };
             let parameters = DeleteParams::default().preconditions(this_one);
@@ -120,7 +144,9 @@ fn log(write: &Write) {
         Write::NodeState { node, networks, .. } => {
             tracing::info!(node, networks = networks.len(), "wrote what the node should have");
         }
-        Write::DeleteNodeState { node } => tracing::info!(node, "deleted the state of a node that left"),
+        Write::DeleteNodeState { node } => {
+            tracing::info!(node, "deleted the state of a node that left or was made anew")
+        }
         Write::Definition { key, .. } => {
             tracing::info!(network = key.name, namespace = key.namespace, "wrote the definition");
         }

@@ -19,7 +19,7 @@ pub enum Write {
         /// All networks of the node.
         networks: Vec<NodeNetwork>,
     },
-    /// Deletes the state of a node that left the cluster.
+    /// Deletes the state of a node that left the cluster, or of an earlier node of that name.
     DeleteNodeState {
         /// The node.
         node: String,
@@ -76,6 +76,22 @@ pub enum Write {
     },
 }
 
+impl Write {
+    /// What kind of write, in one word for metrics.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::NodeState { .. } => "NodeState",
+            Self::DeleteNodeState { .. } => "DeleteNodeState",
+            Self::Definition { .. } => "Definition",
+            Self::DeleteDefinition { .. } => "DeleteDefinition",
+            Self::NetworkFromNad { .. } => "NetworkFromNad",
+            Self::DeleteNetwork { .. } => "DeleteNetwork",
+            Self::Finalizer { .. } => "Finalizer",
+            Self::Status { .. } => "Status",
+        }
+    }
+}
+
 impl fmt::Display for Write {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -125,7 +141,7 @@ fn finalizer(inputs: &Inputs, name: &str, verdict: &Verdict) -> Option<Write> {
     let Network { uid, .. } = inputs.networks.get(name)?;
     let present = match verdict {
         Verdict::Starting => true,
-        Verdict::Deleting(remains) if remains.is_nothing() && !has_definitions(inputs, name) => false,
+        Verdict::Deleting(remains) if remains.let_go(name) && !has_definitions(inputs, name) => false,
         _ => return None,
     };
     Some(Write::Finalizer { network: name.to_owned(), uid: uid.clone(), present })
@@ -140,11 +156,11 @@ fn node_states(inputs: &Inputs, compiled: &Compiled) -> Vec<Write> {
     let mut writes = Vec::new();
     for (name, node) in &inputs.nodes {
         let Some(wanted) = compiled.nodes.get(name) else { continue };
-        let is_achieved = inputs
-            .states
-            .get(name)
-            .is_some_and(|state| state.owner.as_ref() == Some(&node.uid) && state.networks.as_ref() == Some(wanted));
-        if !is_achieved {
+        let state = inputs.states.get(name);
+        if state.is_some_and(|state| state.owner.is_some() && !state.is_of(node)) {
+            // Of an earlier node of that name: what its agent said goes with it.
+            writes.push(Write::DeleteNodeState { node: name.clone() });
+        } else if !state.is_some_and(|state| state.is_of(node) && state.networks.as_ref() == Some(wanted)) {
             let networks = wanted.values().cloned().collect();
             writes.push(Write::NodeState { node: name.clone(), owner: node.uid.clone(), networks });
         }
@@ -171,7 +187,7 @@ fn surplus_definitions(
     let is_surplus = |key: &DefinitionKey| match compiled.verdicts.get(&key.name) {
         None => true,
         Some(Verdict::Active) => !compiled.definitions.contains_key(key),
-        Some(Verdict::Deleting(remains)) => remains.is_nothing(),
+        Some(Verdict::Deleting(remains)) => remains.let_go(&key.name),
         Some(Verdict::Starting | Verdict::Refused { .. }) => false,
     };
     // What is in a namespace that is being deleted goes with it.

@@ -2,9 +2,10 @@
 
 use super::notice::Notice;
 use super::refusal::reason;
+use crate::leader::REQUEST_TIMEOUT;
 use kube::Client;
 use kube::runtime::events::{Event, Recorder, Reporter};
-use std::time::Duration;
+use prometheus::IntCounter;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::timeout;
@@ -15,22 +16,22 @@ const REPORTER: &str = "usnet-controller";
 const QUEUE: usize = 256;
 /// Most bytes of an event's text that the API takes.
 const NOTE_MAX: usize = 1024;
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Takes notices without waiting.
 #[derive(Debug, Clone)]
 pub struct Announcer {
     queue: Sender<Notice>,
+    dropped: IntCounter,
 }
 
 /// The other end of an [`Announcer`].
 #[derive(Debug)]
 pub struct Notices(Receiver<Notice>);
 
-/// A queue of notices with both of its ends.
-pub fn queue() -> (Announcer, Notices) {
+/// A queue of notices with both of its ends. What it has to drop is counted.
+pub fn queue(dropped: IntCounter) -> (Announcer, Notices) {
     let (queue, notices) = channel(QUEUE);
-    (Announcer { queue }, Notices(notices))
+    (Announcer { queue, dropped }, Notices(notices))
 }
 
 impl Announcer {
@@ -38,9 +39,7 @@ impl Announcer {
     pub fn tell(&self, notice: Notice) {
         match self.queue.try_send(notice) {
             Ok(()) | Err(TrySendError::Closed(_)) => {}
-            Err(TrySendError::Full(notice)) => {
-                tracing::debug!(reason = notice.reason, "too many events wait; this one is dropped");
-            }
+            Err(TrySendError::Full(_)) => self.dropped.inc(),
         }
     }
 }
@@ -91,10 +90,11 @@ mod tests {
 
     #[test]
     fn a_full_queue_drops_and_never_waits() {
-        let (announcer, mut notices) = queue();
+        let dropped = IntCounter::new("dropped", "Dropped.").unwrap();
+        let (announcer, mut notices) = queue(dropped.clone());
         (0..QUEUE + 5).for_each(|number| announcer.tell(notice(&number.to_string())));
         let kept: Vec<Notice> = std::iter::from_fn(|| notices.0.try_recv().ok()).collect();
-        assert_eq!(kept.len(), QUEUE);
+        assert_eq!((kept.len(), dropped.get()), (QUEUE, 5));
         assert_eq!(kept.first().map(|notice| notice.message.as_str()), Some("0"));
     }
 }

@@ -42,6 +42,8 @@ pub struct Network {
     pub has_finalizer: bool,
     /// It says that it was made from hand-written definitions.
     pub has_from_nad_label: bool,
+    /// The value of [`usnet_crds::network::FORCE_DELETE`].
+    pub force_delete: Option<String>,
     /// The spec, or what is wrong with it.
     pub spec: Result<ValidNetwork, String>,
     /// What we said of it last.
@@ -132,6 +134,11 @@ pub struct Definition {
 }
 
 impl NodeState {
+    /// Whether it is of this node. The state of an earlier node of that name says nothing of this one.
+    pub fn is_of(&self, node: &Node) -> bool {
+        self.owner.as_ref() == Some(&node.uid)
+    }
+
     /// What the node has of this network by its spec.
     pub fn held(&self, network: &str) -> Option<&NodeNetwork> {
         self.networks.as_ref()?.get(network)

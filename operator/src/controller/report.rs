@@ -21,7 +21,7 @@ pub fn report(inputs: &Inputs, compiled: &Compiled, now: &Time) -> BTreeMap<Stri
     for (name, verdict) in &compiled.verdicts {
         let Some(network) = inputs.networks.get(name) else { continue };
         let (nodes, failures, findings) = match verdict {
-            Verdict::Deleting(remains) if remains.is_nothing() => continue,
+            Verdict::Deleting(remains) if remains.let_go(name) => continue,
             Verdict::Deleting(remains) => (deleting::carriers(remains), Vec::new(), deleting::findings(remains)),
             Verdict::Starting => (NodeCounts::default(), Vec::new(), starting()),
             Verdict::Active | Verdict::Refused { .. } => {

@@ -28,7 +28,9 @@ impl Tally {
                 tally.unreachable += 1;
                 continue;
             }
-            match current_report(inputs.states.get(node), network, wanted) {
+            let state =
+                inputs.states.get(node).filter(|state| inputs.nodes.get(node).is_some_and(|it| state.is_of(it)));
+            match current_report(state, network, wanted) {
                 Some(report) if report.state == NetworkState::Programmed => tally.programmed += 1,
                 Some(report) if report.state == NetworkState::Failed => tally.failures.push(NodeFailure {
                     node: node.clone(),

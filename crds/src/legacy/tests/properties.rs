@@ -28,12 +28,7 @@ const POINTERS: [&str; 34] = [
 fn configuration() -> impl Strategy<Value = Value> {
     let base = prop_oneof![Just(open_vswitch()), Just(vpp()), Just(vpp_vhost_user())];
     (base, prop::collection::vec((prop::sample::select(POINTERS.to_vec()), nasty()), 0..6)).prop_map(|(base, changes)| {
-        changes.into_iter().fold(base, |whole, (pointer, value)| {
-            // A part may have been replaced by what is no object.
-            let (above, _) = pointer.rsplit_once('/').unwrap();
-            let fits = above.is_empty() || whole.pointer(above).is_none_or(Value::is_object);
-            if fits { with(whole, pointer, value) } else { whole }
-        })
+        changes.into_iter().fold(base, |whole, (pointer, value)| with(whole, pointer, value))
     })
 }
 
