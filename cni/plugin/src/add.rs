@@ -17,7 +17,7 @@ use crate::pod_directory::PodDirectory;
 use crate::port::{Places, needs_volume, port};
 use serde_json::Value;
 use std::path::PathBuf;
-use usnet_crds::{FixedAttachment, InterfaceAddress, MacAddress, NetworkName, NodeNetwork};
+use usnet_crds::{FixedAttachment, InterfaceAddress, MacAddress, NodeNetwork};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::journal::Locked;
 use usnet_dataplane::network_file::ProgrammedNetwork;

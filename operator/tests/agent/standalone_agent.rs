@@ -13,6 +13,7 @@ use usnet_dataplane::roots::Roots;
 use usnet_operator::agent::{self, Options};
 use usnet_operator::history::{self, Change};
 use usnet_operator::node::state_file::{StateFile, is_agent_running};
+use usnet_operator::telemetry;
 
 /// A folder of manifests for one network in each file.
 pub(crate) struct Manifests(TempDir);
@@ -62,6 +63,7 @@ impl StandaloneAgent {
                 node_name: "node-a".into(),
                 manifests: Some(manifests),
                 memif_socket_ids: MemifSocketIds::default(),
+                telemetry: telemetry::Options::default(),
             };
             runtime.block_on(async {
                 tokio::select! {
