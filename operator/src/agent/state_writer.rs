@@ -68,10 +68,13 @@ pub(super) async fn write(roots: Roots, mut sources: Sources) {
 }
 
 impl Sources {
-    /// None before the first report.
+    /// None before the first report, and before the folder of manifests was read: since when its condition holds would be forgotten.
     fn file(&mut self, conditions: &[Condition]) -> Option<StateFile> {
         let mut report = self.reports.borrow_and_update().clone()?;
         let problems = self.problems.borrow_and_update().clone();
+        if self.manifests.is_some() && problems.is_none() {
+            return None;
+        }
         report.findings.extend(problems.as_deref().map(accepted));
         let now = Timestamp::now();
         // Kubernetes keeps whole seconds.
@@ -103,7 +106,7 @@ fn accepted(problems: &[Problem]) -> Finding {
     match problems {
         [] => Finding::new(MANIFESTS_ACCEPTED, Status::True, reason::VALID, "every manifest can be used"),
         [first, ..] => {
-            let message = format!("{} problems, in which all stays as it was; the first: {first}", problems.len());
+            let message = format!("what these are about stays as it was ({} in all): {first}", problems.len());
             Finding::new(MANIFESTS_ACCEPTED, Status::False, reason::INVALID, message)
         }
     }
