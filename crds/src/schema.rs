@@ -1,6 +1,12 @@
 //! JSON schemas of the types that are written by hand, so that the API server keeps and checks every field of them.
 
-use crate::{BridgeName, MacAge, Mtu, NetworkName, Queues, RingSize, Vlan, VlanTag};
+use crate::fixed_attachment::CIDR_MAX;
+use crate::mac::NO_MAC;
+use crate::names;
+use crate::{
+    BridgeName, InterfaceAddress, KilobitsPerSecond, MacAddress, MacAge, Mtu, NamespaceName, NetworkName, PodName,
+    Queues, RingSize, Vlan, VlanTag,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 
@@ -22,7 +28,7 @@ macro_rules! number_schema {
         }
     )*};
 }
-number_schema!(MacAge, Mtu, Queues, RingSize, VlanTag);
+number_schema!(KilobitsPerSecond, MacAge, Mtu, Queues, RingSize, VlanTag);
 
 macro_rules! text_schema {
     ($($name:ident: $maximum:expr),*) => {$(
@@ -39,7 +45,14 @@ macro_rules! text_schema {
         }
     )*};
 }
-text_schema!(NetworkName: crate::names::NETWORK_NAME_MAX, BridgeName: crate::names::BRIDGE_NAME_MAX);
+text_schema!(
+    BridgeName: names::BRIDGE_NAME_MAX,
+    InterfaceAddress: CIDR_MAX,
+    MacAddress: NO_MAC.len(),
+    NamespaceName: names::NAMESPACE_NAME_MAX,
+    NetworkName: names::NETWORK_NAME_MAX,
+    PodName: names::POD_NAME_MAX
+);
 
 impl JsonSchema for Vlan {
     fn inline_schema() -> bool {
@@ -52,8 +65,12 @@ impl JsonSchema for Vlan {
         json_schema!({
             "description": "How the frames of a port are tagged.",
             "type": "object",
-            "properties": {"mode": {"type": "string", "enum": ["Access"]}, "tag": VlanTag::json_schema(generator)},
-            "required": ["mode", "tag"],
+            "properties": {
+                "mode": {"type": "string", "enum": ["Access", "Trunk", "NativeTagged", "NativeUntagged"]},
+                "tag": VlanTag::json_schema(generator),
+                "trunks": {"type": "array", "items": VlanTag::json_schema(generator), "maxItems": VlanTag::MAXIMUM},
+            },
+            "required": ["mode"],
         })
     }
 }

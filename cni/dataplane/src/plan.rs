@@ -16,7 +16,7 @@ mod tests;
 
 use crate::attachment::AttachmentId;
 use crate::desired::{Desired, DesiredAttachment, Presence};
-use crate::observed::{BridgeMtu, Observed, ObservedBridge, Tagging};
+use crate::observed::{BridgeMtu, Observed, ObservedBridge, ObservedPort, Tagging};
 use crate::port::{PortMark, PortSettings};
 pub use obstacle::{Obstacle, obstacles};
 pub use operation::Op;
@@ -63,11 +63,11 @@ impl<'a> Additions<'a> {
         let DesiredAttachment { network, port, presence } = attachment;
         if let Some(shown) = self.left.ports.get(&(port.bridge.as_str(), &port.name)) {
             let ours = shown.mark.as_ref().is_some_and(|mark| mark.is_of(network, id));
-            let changed = (shown.mtu, shown.tagging) != wanted_settings(port.settings) || !shown.is_enabled;
+            let changed = !port_is_as_wanted(shown, &port.settings) || !shown.is_enabled;
             return (ours && changed).then(|| Op::UpdatePort {
                 port: port.name.clone(),
                 mark: PortMark::new(network, id),
-                settings: port.settings,
+                settings: port.settings.clone(),
             });
         }
         (*presence == Presence::Required && self.bridge_takes_ports(attachment) && self.take_name(port.name.as_str()))
@@ -104,6 +104,9 @@ pub(crate) fn bridge_is_as_wanted(shown: &ObservedBridge, bridge: &Bridge) -> bo
     mtu && age && shown.mac_learning == bridge.mac_learning && shown.is_our_kind
 }
 
-fn wanted_settings(settings: PortSettings) -> (Option<i64>, Tagging) {
-    (Some(settings.mtu.into()), settings.vlan.map_or(Tagging::Untagged, |tag| Tagging::Access(tag.into())))
+/// Whether no setting of a port has to be changed.
+pub(crate) fn port_is_as_wanted(shown: &ObservedPort, settings: &PortSettings) -> bool {
+    shown.mtu == Some(settings.mtu.into())
+        && shown.tagging == Tagging::from(settings.vlan.clone())
+        && shown.rate_limit == Some(settings.rate_limit)
 }

@@ -34,6 +34,7 @@ pub(crate) fn network(name: &str) -> NodeNetwork {
         port: Port::default(),
         allowed_namespaces: BTreeSet::from(["default".to_owned()]),
         ipam: None,
+        attachments: Vec::new(),
         name,
     }
 }
@@ -65,7 +66,7 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
             queues: network.port.queues,
             ring_size: network.port.ring_size,
             secret: None,
-            settings: port_settings(network),
+            settings: port_settings(network, "default", container),
         },
         pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
         network_namespace: "/run/netns/pod".into(),

@@ -10,13 +10,13 @@ use crate::detach::{Detachment, Outcome};
 use crate::engine::Switch;
 use crate::error::Error;
 use crate::ipam::Ipam;
-use crate::mac::MacAddress;
+use crate::mac::mac_of;
 use crate::node::Node;
 use crate::pod_directory::PodDirectory;
 use crate::port::{Places, needs_volume, port};
 use serde_json::Value;
 use std::path::PathBuf;
-use usnet_crds::NetworkName;
+use usnet_crds::{MacAddress, NetworkName};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::journal::Locked;
 use usnet_dataplane::network_file::ProgrammedNetwork;
@@ -45,7 +45,7 @@ impl<'a> Request<'a> {
         environment.require_for_add()?;
         let id = environment.attachment()?;
         let arguments = environment.arguments()?;
-        let mac = arguments.mac().map_or_else(|| Ok(MacAddress::of(&id)), str::parse).map_err(Error::Mac)?;
+        let mac = arguments.mac().map_or_else(|| Ok(mac_of(&id)), str::parse).map_err(Error::Mac)?;
         configuration.name()?;
         Ok(Self {
             environment,
@@ -103,7 +103,7 @@ impl<'a> Request<'a> {
         let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
         let pod_directory = directory.path();
         let places = Places { directory: &pod_directory, network_namespace: &self.network_namespace };
-        let port = port(network, &self.id, places)?;
+        let port = port(network, &self.id, &self.pod, places)?;
         Ok(Record {
             version: Record::VERSION,
             id: self.id.clone(),

@@ -8,10 +8,10 @@ use crate::detach::{Detachment, Outcome};
 use crate::engine::{Switch, SwitchError};
 use crate::error::Error;
 use crate::ipam::{Ipam, IpamError};
-use crate::mac::MacAddress;
 use crate::node::Node;
 use crate::pod_directory::{PodDirectory, PodDirectoryError};
 use crate::port::needs_volume;
+use usnet_crds::MacAddress;
 use usnet_dataplane::attachment::{Address, Progress, Record};
 use usnet_dataplane::journal::Locked;
 

@@ -31,6 +31,16 @@ pub(crate) fn bridge_id_with_ovs() -> Rule {
     at(".bridge.id", "self.engine != 'OVS' || !has(self.bridge.id)", &Problem::BridgeIdWithOvs)
 }
 
+pub(crate) fn adopted_without_name() -> Rule {
+    let is_named = "self.bridge.ownership != 'Adopted' || has(self.bridge.name)";
+    at(".bridge.name", format!("self.engine != 'OVS' || {is_named}"), &Problem::AdoptedWithoutName)
+}
+
+pub(crate) fn adopted_without_id() -> Rule {
+    let is_named = "self.bridge.ownership != 'Adopted' || has(self.bridge.id)";
+    at(".bridge.id", format!("self.engine != 'VPP' || {is_named}"), &Problem::AdoptedWithoutId)
+}
+
 pub(crate) fn mac_age_with_ovs() -> Rule {
     let (minimum, maximum) = MAC_AGE_OVS.into_inner();
     let fits = format!("self.bridge.macAgeSeconds >= {minimum} && self.bridge.macAgeSeconds <= {maximum}");

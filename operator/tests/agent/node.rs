@@ -46,6 +46,7 @@ pub(crate) fn network_with(engine: Engine, name: &str) -> NodeNetwork {
         port: Port { port_type, ..Port::default() },
         allowed_namespaces: BTreeSet::from(["default".to_owned()]),
         ipam: None,
+        attachments: Vec::new(),
         name,
     }
 }
@@ -91,7 +92,7 @@ impl Node {
                 queues: Queues::default(),
                 ring_size: RingSize::default(),
                 secret: None,
-                settings: port_settings(network),
+                settings: port_settings(network, "default", container),
             },
             pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
             network_namespace: "/run/netns/pod".into(),

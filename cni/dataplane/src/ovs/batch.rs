@@ -57,7 +57,7 @@ impl Batch {
                 self.update_bridge(operation, bridge, network, *own_port);
             }
             Action::InsertPort(new) => self.insert_port(operation, new),
-            Action::UpdatePort { port, settings, mark } => self.update_port(operation, port, *settings, mark),
+            Action::UpdatePort { port, settings, mark } => self.update_port(operation, port, settings, mark),
         }
         self.owners.resize(self.transaction.operations().len(), Owner { operation, meaning: None });
     }
@@ -158,7 +158,7 @@ impl Batch {
             .with("options", options)
             .with("mtu_request", i64::from(port.settings.mtu));
         let interface = self.transaction.insert("Interface", interface);
-        let row = tagged(port.settings)
+        let row = settings::vlan(&port.settings)
             .with("name", port.name.as_str())
             .with("interfaces", interface)
             .with("external_ids", marks::port_value(&new.mark()));
@@ -166,20 +166,14 @@ impl Batch {
         let _ = self.transaction.mutate("Bridge", bridge, vec![Mutation::insert("ports", row)]);
     }
 
-    fn update_port(&mut self, operation: usize, port: &PortName, settings: PortSettings, mark: &PortMark) {
+    fn update_port(&mut self, operation: usize, port: &PortName, settings: &PortSettings, mark: &PortMark) {
         let missing = OpError::PortMissing { port: port.clone() };
         let ours = vec![Condition::equal("name", port.as_str()), marks::carries(marks::port_value(mark))];
         self.guard(operation, missing.clone(), "Port", ours.clone());
-        let _ = self.transaction.update("Port", ours, tagged(settings));
+        let _ = self.transaction.update("Port", ours, settings::vlan(settings));
         let interface = vec![Condition::equal("name", port.as_str())];
         self.guard(operation, missing, "Interface", interface.clone());
         let _ =
             self.transaction.update("Interface", interface, Row::new().with("mtu_request", i64::from(settings.mtu)));
     }
-}
-
-/// All columns about VLANs, so that nothing of what somebody else set stays.
-fn tagged(settings: PortSettings) -> Row {
-    let tag = settings.vlan.map(i64::from);
-    Row::new().with("tag", tag).with("vlan_mode", tag.map(|_| "access")).with("trunks", Value::empty())
 }

@@ -5,8 +5,8 @@ use super::observe::{VHOST_SERVER_PATH, observe_bridge, observe_port};
 use super::rows::Rows;
 use crate::attachment::AttachmentId;
 use crate::engine::OpError;
-use crate::observed::{ObservedPort, Tagging};
-use crate::plan::{Op, bridge_is_as_wanted};
+use crate::observed::ObservedPort;
+use crate::plan::{Op, bridge_is_as_wanted, port_is_as_wanted};
 use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings, SocketPath};
 use std::collections::BTreeSet;
 use usnet_crds::{Bridge, NetworkName, SocketRole};
@@ -51,7 +51,7 @@ pub(super) enum Action<'a> {
     InsertPort(NewPort<'a>),
     UpdatePort {
         port: &'a PortName,
-        settings: PortSettings,
+        settings: &'a PortSettings,
         mark: PortMark,
     },
 }
@@ -90,9 +90,7 @@ pub(super) fn decide_blindly(operation: &Op) -> Option<Action<'_>> {
     match operation {
         Op::CreateBridge { network, bridge } => Some(Action::InsertBridge { bridge, network }),
         Op::CreatePort { .. } => NewPort::of(operation).map(Action::InsertPort),
-        Op::UpdatePort { port, mark, settings } => {
-            Some(Action::UpdatePort { port, settings: *settings, mark: mark.clone() })
-        }
+        Op::UpdatePort { port, mark, settings } => Some(Action::UpdatePort { port, settings, mark: mark.clone() }),
         Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::UpdateBridge { .. } => None,
     }
 }
@@ -115,7 +113,7 @@ pub(super) fn decide<'a>(operation: &'a Op, rows: &Rows) -> Decision<'a> {
         },
         Op::UpdatePort { port, mark, settings } => match rows.port(port.as_str()) {
             Some(row) if marks::is_port_of(&row.external_ids, mark) => {
-                settle_port(port, &observe_port(rows, row), *settings, mark.clone())
+                settle_port(port, &observe_port(rows, row), settings, mark.clone())
             }
             _ => Decision::Refuse(OpError::PortMissing { port: port.clone() }),
         },
@@ -200,15 +198,19 @@ fn create_port<'a>(rows: &Rows, new: NewPort<'a>) -> Decision<'a> {
         Some(found) if *found != mark => format!("it belongs to {}", found.attachment),
         Some(_) if !is_on_bridge => "it is on another bridge".to_owned(),
         Some(_) if shown.connection.as_ref() != Some(&port.connection) => "it has another socket".to_owned(),
-        Some(_) => return settle_port(&port.name, &shown, port.settings, mark),
+        Some(_) => return settle_port(&port.name, &shown, &port.settings, mark),
     };
     Decision::Refuse(OpError::PortDiffers { port: port.name.clone(), found })
 }
 
 /// One of our ports that is in its place: only its settings may differ.
-fn settle_port<'a>(port: &'a PortName, shown: &ObservedPort, settings: PortSettings, mark: PortMark) -> Decision<'a> {
-    let tagging = settings.vlan.map_or(Tagging::Untagged, |tag| Tagging::Access(tag.into()));
-    if (shown.mtu, shown.tagging) == (Some(settings.mtu.into()), tagging) {
+fn settle_port<'a>(
+    port: &'a PortName,
+    shown: &ObservedPort,
+    settings: &'a PortSettings,
+    mark: PortMark,
+) -> Decision<'a> {
+    if port_is_as_wanted(shown, settings) {
         Decision::Nothing
     } else {
         Decision::Act(Action::UpdatePort { port, settings, mark })

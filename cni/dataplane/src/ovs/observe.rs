@@ -2,12 +2,12 @@
 
 use super::marks;
 use super::rows::Rows;
-use super::settings::{MAC_AGE_KEY, mac_learning};
-use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use super::settings::{MAC_AGE_KEY, mac_learning, tagging};
+use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::port::{Connection, PortName, SocketPath};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use usnet_crds::{MacLearning, SocketRole};
+use usnet_crds::{MacLearning, RateLimit, SocketRole};
 use usnet_ovsdb::{Bridge, Interface, Port};
 
 /// The type of interface that connects to the socket of a pod's program.
@@ -47,6 +47,7 @@ pub(super) fn observe_port(rows: &Rows, port: &Port) -> ObservedPort {
         connection: interface.and_then(connection),
         mtu: interface.and_then(|interface| interface.mtu_request),
         tagging: tagging(port),
+        rate_limit: Some(RateLimit::default()),
         is_enabled: true,
         peer: if interface.is_some_and(is_connected) { Peer::Connected } else { Peer::Absent },
         state: interface.map_or(ElementState::Pending, port_state),
@@ -63,15 +64,6 @@ fn connection(interface: &Interface) -> Option<Connection> {
 /// Whether the pod's program is there.
 fn is_connected(interface: &Interface) -> bool {
     interface.status.get("status").is_some_and(|status| status == "connected")
-}
-
-fn tagging(port: &Port) -> Tagging {
-    match (port.tag, port.vlan_mode.as_deref(), port.trunks.is_empty()) {
-        (None, None, true) => Tagging::Untagged,
-        // A port with a tag and nothing else is an access port.
-        (Some(tag), None | Some("access"), true) => Tagging::Access(tag.into()),
-        _ => Tagging::Other,
-    }
 }
 
 /// A bridge runs when it has a datapath id; one whose name Open vSwitch cannot use never gets one, and no error either.

@@ -68,7 +68,7 @@ pub(super) fn decide<'a>(operation: &'a Op, situation: Situation<'_>, claims: &m
         Op::CreateBridge { network, bridge } => bridges::create(situation.shown, bridge, network),
         Op::UpdateBridge { network, bridge } => bridges::update(situation.shown, bridge, network),
         Op::CreatePort { network, attachment, port } => ports::create(situation, claims, (network, attachment, port)),
-        Op::UpdatePort { port, mark, settings } => ports::update(situation.shown, port, &mark.attachment, *settings),
+        Op::UpdatePort { port, mark, settings } => ports::update(situation.shown, port, &mark.attachment, settings),
     };
     decision.unwrap_or_else(Decision::Refuse)
 }

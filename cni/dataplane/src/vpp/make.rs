@@ -7,6 +7,7 @@ use super::failure::{Failure, failure};
 use super::shown::{Domain, Domains};
 use crate::engine::{EngineError, OpError};
 use crate::plan::Op;
+use usnet_crds::Vlan;
 use usnet_vpp::messages::{CreateVhostUserIfV2, MemifCreate, MemifCreateV2, MemifDump, SwInterfaceVhostUserDump};
 use usnet_vpp::{Api, Batch, Message, Remedy};
 
@@ -148,7 +149,7 @@ impl<'a> Making<'a> {
             Change::SetMtu { index, mtu: settings.mtu },
             Change::JoinDomain { index, id: *domain },
             // Also when there is none: a new interface inherits the rewrite of one that had its index and was in no bridge domain.
-            Change::SetVlan { index, vlan: settings.vlan },
+            Change::SetVlan { index, vlan: settings.vlan.as_ref().and_then(Vlan::tag) },
             Change::SwitchOn { index },
         ];
         mark.into_iter().chain(rest).collect()

@@ -5,7 +5,7 @@ use crate::memif::MemifSocketIds;
 use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::port::{PortMark, PortName};
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::MacLearning;
+use usnet_crds::{MacLearning, RateLimit};
 
 pub(super) const SECONDS_PER_MINUTE: i64 = 60;
 
@@ -50,7 +50,8 @@ pub(super) fn observe_port(shown: &Shown, interface: &Interface) -> ObservedPort
         mark: interface.mark.clone().map(|attachment| PortMark { network, attachment }),
         connection: interface.connection(),
         mtu: Some(interface.mtu.into()),
-        tagging: interface.tagging,
+        tagging: interface.tagging.clone(),
+        rate_limit: Some(RateLimit::default()),
         is_enabled: interface.is_enabled,
         peer: if interface.has_peer { Peer::Connected } else { Peer::Absent },
         state: ElementState::Running,

@@ -81,7 +81,7 @@ fn record(id: AttachmentId, roots: &Roots, network: &NodeNetwork, socket: PathBu
             queues: network.port.queues,
             ring_size: network.port.ring_size,
             secret: None,
-            settings: port_settings(network),
+            settings: port_settings(network, "default", id.container.as_str()),
         },
         pod: Pod {
             namespace: "default".to_owned(),

@@ -94,5 +94,6 @@ fn compiled(inputs: &Inputs, network: &Network, valid: &ValidNetwork) -> NodeNet
         port: valid.port.clone(),
         allowed_namespaces: namespaces(inputs, valid).map(|(namespace, _)| namespace.clone()).collect(),
         ipam: valid.ipam.clone(),
+        attachments: valid.attachments.clone(),
     }
 }

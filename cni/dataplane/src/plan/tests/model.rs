@@ -1,7 +1,7 @@
 //! An engine in memory. It refuses what a real one refuses.
 
 use crate::attachment::AttachmentId;
-use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::plan::Op;
 use crate::port::{AttachedPort, PortMark, PortName, PortSettings};
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ impl Model {
             Op::CreateBridge { network, bridge } => self.create_bridge(network, bridge),
             Op::UpdateBridge { network, bridge } => self.update_bridge(network, bridge),
             Op::CreatePort { network, attachment, port } => self.create_port(network, attachment, port),
-            Op::UpdatePort { port, mark, settings } => self.update_port(port, mark, *settings),
+            Op::UpdatePort { port, mark, settings } => self.update_port(port, mark, settings),
         }
     }
 
@@ -107,7 +107,8 @@ impl Model {
             mark: Some(PortMark::new(network, attachment)),
             connection: Some(port.connection.clone()),
             mtu: Some(port.settings.mtu.into()),
-            tagging: tagging(port.settings),
+            tagging: port.settings.vlan.clone().into(),
+            rate_limit: Some(port.settings.rate_limit),
             is_enabled: true,
             peer: Peer::Absent,
             state: ElementState::Running,
@@ -129,22 +130,19 @@ impl Model {
     }
 
     /// A port can be on two bridges at once; it is one port all the same.
-    fn update_port(&mut self, name: &PortName, mark: &PortMark, settings: PortSettings) -> Result<(), String> {
+    fn update_port(&mut self, name: &PortName, mark: &PortMark, settings: &PortSettings) -> Result<(), String> {
         let bridges = self.shown.bridges.values_mut();
         let shown: Vec<_> = bridges.filter_map(|bridge| bridge.ports.get_mut(name)).collect();
         check(!shown.is_empty(), "no such port")?;
         for port in shown {
             check(carries(port, mark), "the mark is another one")?;
             let before = port.clone();
-            (port.mtu, port.tagging, port.is_enabled) = (Some(settings.mtu.into()), tagging(settings), true);
+            (port.mtu, port.is_enabled) = (Some(settings.mtu.into()), true);
+            (port.tagging, port.rate_limit) = (settings.vlan.clone().into(), Some(settings.rate_limit));
             check(*port != before, "it is so already")?;
         }
         Ok(())
     }
-}
-
-fn tagging(settings: PortSettings) -> Tagging {
-    settings.vlan.map_or(Tagging::Untagged, |tag| Tagging::Access(tag.into()))
 }
 
 /// Whether a port has this mark, as far as both say.

@@ -4,7 +4,7 @@ use crate::attachment::AttachmentId;
 use crate::desired::{Desired, DesiredAttachment, Presence};
 use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::plan::{Obstacle, Op, obstacles, plan};
-use crate::port::PortName;
+use crate::port::{PortName, PortSettings};
 use crate::testing::{network, record};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,12 +53,14 @@ fn ports_named<'a>(engine: &'a Observed, name: &'a PortName) -> impl Iterator<It
 }
 
 fn is_as_wanted(id: &AttachmentId, wanted: &DesiredAttachment, bridge: &str, port: &ObservedPort) -> bool {
-    let tagging = wanted.port.settings.vlan.map_or(Tagging::Untagged, |tag| Tagging::Access(tag.into()));
+    let PortSettings { mtu, vlan, rate_limit } = &wanted.port.settings;
     bridge == wanted.port.bridge.as_str()
         && port.mark.as_ref().is_some_and(|mark| mark.is_of(&wanted.network, id))
         && port.is_enabled
         && port.connection.as_ref() == Some(&wanted.port.connection)
-        && (port.mtu, port.tagging) == (Some(wanted.port.settings.mtu.into()), tagging)
+        && port.mtu == Some((*mtu).into())
+        && port.tagging == Tagging::from(vlan.clone())
+        && port.rate_limit == Some(*rate_limit)
 }
 
 fn check_network(wanted: &usnet_crds::NodeNetwork, engine: &Observed) -> Result<(), TestCaseError> {

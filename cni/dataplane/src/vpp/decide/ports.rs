@@ -10,7 +10,7 @@ use crate::vpp::change::{Change, SocketName, VhostUserPath};
 use crate::vpp::marks;
 use crate::vpp::shown::{Interface, Kind, Shown};
 use std::path::PathBuf;
-use usnet_crds::{NetworkName, SocketRole};
+use usnet_crds::{NetworkName, RateLimit, SocketRole, Vlan, VlanTag};
 use usnet_vpp::wire::{Secret, TextError};
 
 /// All that an attachment has: its marked interfaces, one that was begun on its socket, and ids of the socket.
@@ -66,12 +66,13 @@ pub(super) fn create<'a>(
 ) -> Result<Decision<'a>, OpError> {
     let Situation { shown, ours } = situation;
     let mark = attachment.to_string();
+    let _settable = access_tag(&port.name, &port.settings)?;
     let tag = marks::attachment_tag(&mark)?;
     let domain = port.bridge.as_str().parse().ok();
     let domain = domain.filter(|id| shown.domains.get(id).is_some_and(|domain| domain.mark.as_ref() == Some(network)));
     let domain = domain.ok_or_else(|| OpError::BridgeMissing { bridge: port.bridge.to_string() })?;
     claims.name(&port.name, &mark)?;
-    let new = |origin| Decision::Make(NewPort { network, domain, tag, settings: port.settings, origin });
+    let new = |origin| Decision::Make(NewPort { network, domain, tag, settings: port.settings.clone(), origin });
     let differs = |found: String| Err(OpError::PortDiffers { port: port.name.clone(), found });
     if let Some((index, interface)) = shown.marked(&port.name).next() {
         let is_bridged =
@@ -83,7 +84,7 @@ pub(super) fn create<'a>(
             }
             _ if !is_bridged => Ok(new(Origin::Found { index })),
             _ if interface.domain != Some(domain) => differs("it is on another bridge".to_owned()),
-            _ => Ok(changes(settle(index, interface, port.settings))),
+            _ => settle(index, interface, &port.name, &port.settings).map(changes),
         };
     }
     let socket = port.connection.socket_name();
@@ -132,19 +133,32 @@ pub(super) fn update<'a>(
     shown: &Shown,
     port: &PortName,
     attachment: &str,
-    settings: PortSettings,
+    settings: &PortSettings,
 ) -> Result<Decision<'a>, OpError> {
     let mut marked = shown.marked(port).filter(|(_, interface)| interface.mark.as_deref() == Some(attachment));
     let (index, interface) = marked.next().ok_or_else(|| OpError::PortMissing { port: port.clone() })?;
-    Ok(changes(settle(index, interface, settings)))
+    settle(index, interface, port, settings).map(changes)
 }
 
 /// A port in its place: its settings may differ, and somebody may have switched it off.
-fn settle(index: u32, interface: &Interface, settings: PortSettings) -> Vec<Change> {
-    let PortSettings { mtu, vlan } = settings;
-    let tagging = vlan.map_or(Tagging::Untagged, |tag| Tagging::Access(tag.into()));
-    let mtu = (interface.mtu != u32::from(mtu.get())).then_some(Change::SetMtu { index, mtu });
-    let vlan = (interface.tagging != tagging).then_some(Change::SetVlan { index, vlan });
+fn settle(index: u32, interface: &Interface, port: &PortName, settings: &PortSettings) -> Result<Vec<Change>, OpError> {
+    let access = access_tag(port, settings)?;
+    let mtu = (interface.mtu != u32::from(settings.mtu.get())).then_some(Change::SetMtu { index, mtu: settings.mtu });
+    let is_tagged = interface.tagging == Tagging::from(settings.vlan.clone());
+    let vlan = (!is_tagged).then_some(Change::SetVlan { index, vlan: access });
     let switch_on = (!interface.is_enabled).then_some(Change::SwitchOn { index });
-    [mtu, vlan, switch_on].into_iter().flatten().collect()
+    Ok([mtu, vlan, switch_on].into_iter().flatten().collect())
+}
+
+/// The VLAN of an access port, which is all that this driver can set so far.
+fn access_tag(port: &PortName, settings: &PortSettings) -> Result<Option<VlanTag>, OpError> {
+    let not_yet = |reason: &str| OpError::Refused { what: format!("port {port}"), reason: reason.to_owned() };
+    if settings.rate_limit != RateLimit::default() {
+        return Err(not_yet("no rate limits with VPP yet: remove rateLimit"));
+    }
+    match &settings.vlan {
+        None => Ok(None),
+        Some(Vlan::Access { tag }) => Ok(Some(*tag)),
+        Some(_) => Err(not_yet("only the VLAN mode Access with VPP yet")),
+    }
 }

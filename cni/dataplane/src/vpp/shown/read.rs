@@ -6,6 +6,7 @@ use crate::observed::Tagging;
 use crate::port::Connection;
 use crate::vpp::marks;
 use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::{Vlan, VlanTag};
 use usnet_vpp::messages::{
     BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, MemifDetails, MemifDump, MemifRole,
     MemifSocketFilenameDetails, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceDetails,
@@ -145,7 +146,10 @@ fn interface(shown: &SwInterfaceDetails, kind: Kind, domain: Option<u32>) -> Int
 fn tagging(shown: &SwInterfaceDetails) -> Tagging {
     match (shown.vtr_op, shown.vtr_push_dot1q) {
         (VtrOp::Disabled, _) => Tagging::Untagged,
-        (VtrOp::Push1, 1) => Tagging::Access(shown.vtr_tag1.into()),
+        (VtrOp::Push1, 1) => match VlanTag::try_from(i64::from(shown.vtr_tag1)) {
+            Ok(tag) => Tagging::Vlan(Vlan::Access { tag }),
+            Err(_) => Tagging::Other,
+        },
         _ => Tagging::Other,
     }
 }
