@@ -1,7 +1,7 @@
 //! Rate limits. VPP 26.06 has them in a plugin; a real VPP without it is left out here.
 
 use crate::{Fixture, on_each};
-use std::io::Write;
+use usnet_test_vpp::Kind;
 use usnet_vpp::messages::{
     L2InputFeatures, L2OutputFeatures, PolicerAction, PolicerActionType, PolicerAddDel, PolicerDetails, PolicerDump,
     PolicerInput, PolicerOutput, PolicerType,
@@ -14,7 +14,7 @@ fn on_each_with_policers(check: impl Fn(&mut Fixture)) {
         if vpp.client.supports::<PolicerInput>() {
             return check(vpp);
         }
-        let _shown = writeln!(std::io::stderr(), "SKIPPED on a VPP without policer_plugin.so");
+        Kind::note_missing_plugin("policer_plugin.so");
     });
 }
 
