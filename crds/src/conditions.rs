@@ -68,6 +68,10 @@ pub mod reason {
     pub const DISCONNECTED: &str = "Disconnected";
     /// A network on a node: somebody else made a bridge of that name, or a bridge domain of that id.
     pub const BRIDGE_EXISTS: &str = "BridgeExists";
+    /// A network on a node: the bridge that it adopts is not there.
+    pub const BRIDGE_MISSING: &str = "BridgeMissing";
+    /// A network on a node: the bridge that it adopts is not of a kind that its ports could work on, or is another network's.
+    pub const BRIDGE_UNUSABLE: &str = "BridgeUnusable";
     /// DeletionBlocked, and a network on a node: its bridge should go, and has ports that somebody else made.
     pub const FOREIGN_PORTS: &str = "ForeignPorts";
     /// Ready of a node: every network is as the spec asks.

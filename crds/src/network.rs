@@ -83,7 +83,7 @@ pub struct UserspaceNetworkSpec {
     /// A CNI IPAM configuration, passed on as it is; without it ports get no address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipam: Option<IpamSpec>,
-    /// What the names of pods fix: addresses, MAC, VLAN, rate. At most 256.
+    /// What the names of pods fix: addresses, MAC, VLAN, rate. At most 128.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = ATTACHMENTS_MAX))]
     #[x_kube(

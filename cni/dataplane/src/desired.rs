@@ -71,7 +71,9 @@ impl Desired {
         let present = self.networks.get(&network);
         let settings = present.map(|present| port_settings(present, &record.pod.namespace, &record.pod.name));
         let settings = settings.unwrap_or_else(|| record.port.settings.clone());
-        let port = AttachedPort { settings, ..record.port.clone() };
+        let present = present.map(|present| &present.bridge).filter(|bridge| bridge.name == record.port.bridge);
+        let ownership = present.map_or(record.port.ownership, |bridge| bridge.ownership);
+        let port = AttachedPort { settings, ownership, ..record.port.clone() };
         self.attachments.insert(record.id.clone(), DesiredAttachment { network, port, presence });
     }
 }

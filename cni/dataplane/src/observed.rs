@@ -20,6 +20,8 @@ pub struct ObservedBridge {
     pub mark: Option<NetworkName>,
     /// Whether it is of the kind that we make (Open vSwitch: `datapath_type=netdev`; VPP: it forwards, floods and answers no ARP itself).
     pub is_our_kind: bool,
+    /// Why no port of ours can work on it, whoever made it; none when one can.
+    pub unusable: Option<String>,
     /// Its MTU.
     pub mtu: BridgeMtu,
     /// Whether it learns where MAC addresses are.

@@ -22,7 +22,7 @@ pub use obstacle::{Obstacle, obstacles};
 pub use operation::Op;
 use removal::{Remaining, is_desired_bridge, removals};
 use std::collections::BTreeSet;
-use usnet_crds::{Bridge, NetworkName, NodeNetwork};
+use usnet_crds::{Bridge, NetworkName, NodeNetwork, Ownership};
 
 /// What has to be done so that `observed` becomes `desired`: removals first, then bridges, then ports. Empty when nothing is missing.
 pub fn plan(desired: &Desired, observed: &Observed) -> Vec<Op> {
@@ -44,7 +44,11 @@ struct Additions<'a> {
 }
 
 impl<'a> Additions<'a> {
+    /// What somebody else made is left as it is.
     fn bridge(&mut self, wanted: &'a NodeNetwork) -> Option<Op> {
+        if wanted.bridge.ownership == Ownership::Adopted {
+            return None;
+        }
         let (network, bridge) = (wanted.name.clone(), wanted.bridge.clone());
         let name = wanted.bridge.name.as_str();
         match self.left.bridges.get(name) {
@@ -77,7 +81,11 @@ impl<'a> Additions<'a> {
     /// Whether the attachment's bridge is its network's by the time that ports are made.
     fn bridge_takes_ports(&self, attachment: &DesiredAttachment) -> bool {
         let name = attachment.port.bridge.as_str();
-        match self.left.bridges.get(name) {
+        let shown = self.left.bridges.get(name).copied();
+        if attachment.port.ownership == Ownership::Adopted {
+            return unusable(shown, &attachment.network).is_none();
+        }
+        match shown {
             Some(shown) => {
                 // A bridge that a network wants becomes of our kind again in this plan.
                 let will_be_our_kind = shown.is_our_kind || is_desired_bridge(self.desired, name, &attachment.network);
@@ -90,6 +98,15 @@ impl<'a> Additions<'a> {
     /// Whether the name was free; then it is no longer.
     fn take_name(&mut self, name: &'a str) -> bool {
         !self.left.names.contains(name) && self.names.insert(name)
+    }
+}
+
+/// Why a bridge that somebody else makes cannot take the ports of a network that adopts it; none when it can.
+pub(crate) fn unusable(shown: Option<&ObservedBridge>, network: &NetworkName) -> Option<String> {
+    let Some(shown) = shown else { return Some("it is not there".to_owned()) };
+    match &shown.mark {
+        Some(other) if other != network => Some(format!("it is ours and belongs to network {other}")),
+        _ => shown.unusable.clone(),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use usnet_crds::names::fnv1a;
-use usnet_crds::{BridgeName, Mtu, NetworkName, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag};
+use usnet_crds::{BridgeName, Mtu, NetworkName, Ownership, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag};
 
 /// Longest path of a unix socket, in bytes (`sun_path` without its NUL). Engines accept longer ones and never connect.
 pub const SOCKET_PATH_MAX: usize = 107;
@@ -155,6 +155,9 @@ pub struct AttachedPort {
     pub name: PortName,
     /// The bridge that it is on.
     pub bridge: BridgeName,
+    /// Whose that bridge is.
+    #[serde(default)]
+    pub ownership: Ownership,
     /// How it meets its pod.
     pub connection: Connection,
     /// Queue pairs that the pod's program is told to use.

@@ -62,6 +62,7 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
         port: AttachedPort {
             name: PortName::of(&id),
             bridge: network.bridge.name.clone(),
+            ownership: network.bridge.ownership,
             connection: connection(container),
             queues: network.port.queues,
             ring_size: network.port.ring_size,

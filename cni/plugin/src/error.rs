@@ -176,6 +176,7 @@ fn switch_code(error: &SwitchError) -> ErrorCode {
         | OpError::PortDiffers { .. }
         | OpError::SocketInUse { .. } => ErrorCode::TryAgainLater,
         OpError::Foreign { .. }
+        | OpError::BridgeUnusable { .. }
         | OpError::BridgeInUse { .. }
         | OpError::NoSocketId { .. }
         | OpError::Unmarkable(_)

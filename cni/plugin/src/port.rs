@@ -83,6 +83,7 @@ pub fn port(
     Ok(AttachedPort {
         name: PortName::of(attachment),
         bridge: network.bridge.name.clone(),
+        ownership: network.bridge.ownership,
         connection,
         queues: network.port.queues,
         ring_size: network.port.ring_size,

@@ -9,10 +9,11 @@ use crate::rules;
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most pods that one network fixes something for.
-pub const ATTACHMENTS_MAX: usize = 256;
-/// Most addresses of one pod.
-pub const IPS_MAX: usize = 4;
+/// Most pods that one network fixes something for. With [`IPS_MAX`] it keeps the rule that no address is there twice within what the API server lets
+/// one rule cost.
+pub const ATTACHMENTS_MAX: usize = 128;
+/// Most addresses of one pod: one of each family.
+pub const IPS_MAX: usize = 2;
 
 /// What the name of a pod fixes. What is left out is as the network says.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -26,7 +27,7 @@ pub struct AttachmentSpec {
     #[schemars(length(max = POD_NAME_MAX))]
     #[x_kube(validation = rules::attachments::pod())]
     pub pod: String,
-    /// Its addresses with prefix lengths, instead of those that `ipam` would choose; at most 4. A change is for pods that attach from then on.
+    /// Its addresses with prefix lengths, instead of those that `ipam` would choose; at most 2. A change is for pods that attach from then on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = IPS_MAX), inner(length(max = CIDR_MAX)))]
     #[x_kube(validation = rules::attachments::ips())]

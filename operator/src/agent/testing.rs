@@ -53,6 +53,7 @@ pub(crate) fn bridge_of(network: &NodeNetwork) -> (String, ObservedBridge) {
     let bridge = ObservedBridge {
         mark: Some(network.name.clone()),
         is_our_kind: true,
+        unusable: None,
         mtu: BridgeMtu::Set(network.bridge.mtu.into()),
         mac_learning: network.bridge.mac_learning,
         mac_age_seconds: Some(network.bridge.mac_age_seconds.into()),
@@ -90,6 +91,7 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
         port: AttachedPort {
             name: PortName::of(&id),
             bridge: network.bridge.name.clone(),
+            ownership: network.bridge.ownership,
             connection: Connection::VhostUser { socket, engine_role: SocketRole::Client },
             queues: Queues::default(),
             ring_size: RingSize::default(),

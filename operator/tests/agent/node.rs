@@ -88,6 +88,7 @@ impl Node {
             port: AttachedPort {
                 name: PortName::of(&id),
                 bridge: network.bridge.name.clone(),
+                ownership: network.bridge.ownership,
                 connection,
                 queues: Queues::default(),
                 ring_size: RingSize::default(),

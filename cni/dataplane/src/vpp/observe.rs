@@ -36,6 +36,7 @@ pub(super) fn observe_domain(domain: &Domain) -> ObservedBridge {
     ObservedBridge {
         mark: domain.mark.clone(),
         is_our_kind: domain.is_our_kind,
+        unusable: (!domain.forwards).then(|| "it does not forward".to_owned()),
         mtu: BridgeMtu::OfPortsOnly,
         mac_learning: if domain.learns { MacLearning::Enabled } else { MacLearning::Disabled },
         mac_age_seconds: Some(i64::from(domain.mac_age_minutes) * SECONDS_PER_MINUTE),

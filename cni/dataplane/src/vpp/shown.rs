@@ -35,6 +35,7 @@ pub(super) struct Domain {
     pub(super) mark: Option<NetworkName>,
     pub(super) is_tagged: bool,
     pub(super) learns: bool,
+    pub(super) forwards: bool,
     /// Whether it forwards and floods and leaves ARP alone, as those do that we make.
     pub(super) is_our_kind: bool,
     pub(super) mac_age_minutes: u8,

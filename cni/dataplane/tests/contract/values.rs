@@ -32,6 +32,7 @@ pub(crate) trait Values: Switch {
         AttachedPort {
             name: port_name(container),
             bridge: network.bridge.name.clone(),
+            ownership: network.bridge.ownership,
             connection: self.connection(container),
             queues: network.port.queues,
             ring_size: network.port.ring_size,

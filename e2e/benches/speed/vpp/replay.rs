@@ -77,6 +77,7 @@ fn record(id: AttachmentId, roots: &Roots, network: &NodeNetwork, socket: PathBu
         port: AttachedPort {
             name: PortName::of(&id),
             bridge: network.bridge.name.clone(),
+            ownership: network.bridge.ownership,
             connection: Connection::Memif { socket },
             queues: network.port.queues,
             ring_size: network.port.ring_size,

@@ -5,10 +5,14 @@ use super::super::inputs::{DefinitionKey, Inputs, Network};
 use super::super::tally::Tally;
 use super::count;
 use usnet_crds::conditions::reason::{
-    ALL_NODES, BRIDGE_EXISTS, NAME_CONFLICT, NO_MATCHING_NODES, PENDING, SYNCED, SYNCING, UNAVAILABLE, VALID,
+    ALL_NODES, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, NAME_CONFLICT, NO_MATCHING_NODES, PENDING, SYNCED,
+    SYNCING, UNAVAILABLE, VALID,
 };
 use usnet_crds::conditions::{ACCEPTED, DEFINITIONS_READY, Finding, PROGRAMMED, READY, RECONCILING, STALLED, Status};
+use usnet_crds::network::NodeFailure;
 
+/// Reasons of nodes that no waiting takes away.
+const FOR_A_PERSON: [&str; 3] = [BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE];
 const NOT_LOOKED_AT: &str = "not looked at while the network is refused";
 
 /// A network and all that is known of it.
@@ -38,7 +42,8 @@ impl Subject<'_> {
 
     fn only_a_person_helps_the_nodes(self) -> bool {
         let Tally { pending, failures, .. } = self.tally;
-        pending.is_empty() && !failures.is_empty() && failures.iter().all(|failure| failure.reason == BRIDGE_EXISTS)
+        let is_hopeless = |failure: &NodeFailure| FOR_A_PERSON.contains(&failure.reason.as_str());
+        pending.is_empty() && !failures.is_empty() && failures.iter().all(is_hopeless)
     }
 
     fn accepted(self) -> Finding {

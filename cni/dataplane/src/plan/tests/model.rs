@@ -5,7 +5,7 @@ use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, Observe
 use crate::plan::Op;
 use crate::port::{AttachedPort, PortMark, PortName, PortSettings};
 use std::collections::BTreeMap;
-use usnet_crds::{Bridge, Engine, NetworkName};
+use usnet_crds::{Bridge, Engine, NetworkName, Ownership};
 
 /// What an engine has, and which one it is like.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,10 +69,12 @@ impl Model {
     }
 
     fn create_bridge(&mut self, network: &NetworkName, bridge: &Bridge) -> Result<(), String> {
+        check(bridge.ownership == Ownership::Managed, "somebody else has to make it")?;
         check(!self.name_is_taken(bridge.name.as_str()), "the name is taken")?;
         let made = ObservedBridge {
             mark: Some(network.clone()),
             is_our_kind: true,
+            unusable: None,
             mtu: self.mtu(bridge),
             mac_learning: bridge.mac_learning,
             mac_age_seconds: Some(bridge.mac_age_seconds.into()),
@@ -84,11 +86,12 @@ impl Model {
     }
 
     fn update_bridge(&mut self, network: &NetworkName, bridge: &Bridge) -> Result<(), String> {
+        check(bridge.ownership == Ownership::Managed, "somebody else made it")?;
         let mtu = self.mtu(bridge);
         let shown = self.bridge(bridge.name.as_str())?;
         check(shown.mark.as_ref() == Some(network), "the mark is another one")?;
         let before = shown.clone();
-        (shown.is_our_kind, shown.mtu) = (true, mtu);
+        (shown.is_our_kind, shown.unusable, shown.mtu) = (true, None, mtu);
         (shown.mac_learning, shown.mac_age_seconds) = (bridge.mac_learning, Some(bridge.mac_age_seconds.into()));
         check(*shown != before, "it is so already")
     }
@@ -102,7 +105,11 @@ impl Model {
         check(!self.name_is_taken(port.name.as_str()), "the name is taken")?;
         self.take_loose(attachment, port)?;
         let bridge = self.bridge(port.bridge.as_str())?;
-        check(bridge.mark.as_ref() == Some(network) && bridge.is_our_kind, "the bridge takes no ports")?;
+        let takes_ports = match port.ownership {
+            Ownership::Managed => bridge.mark.as_ref() == Some(network) && bridge.is_our_kind,
+            Ownership::Adopted => bridge.mark.as_ref().is_none_or(|mark| mark == network) && bridge.unusable.is_none(),
+        };
+        check(takes_ports, "the bridge takes no ports")?;
         let made = ObservedPort {
             mark: Some(PortMark::new(network, attachment)),
             connection: Some(port.connection.clone()),

@@ -128,6 +128,7 @@ fn domain(shown: &BridgeDomainDetails) -> Domain {
         mark: marks::network(&tag),
         is_tagged: !tag.is_empty(),
         learns: shown.learn,
+        forwards: shown.forward,
         is_our_kind: shown.forward && shown.flood && shown.uu_flood && !shown.arp_term && !shown.arp_ufwd,
         mac_age_minutes: shown.mac_age,
         members: shown.sw_if_details.iter().map(|member| member.sw_if_index).collect(),
