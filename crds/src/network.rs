@@ -61,7 +61,9 @@ pub const FAILURES_MAX: usize = 10;
     validation = rules::engines::memif_with_ovs(),
     validation = rules::engines::memif_with_its_type(),
     validation = rules::engines::vhost_user_with_its_type(),
-    validation = rules::engines::engine_role_with_ovs()
+    validation = rules::engines::engine_role_with_ovs(),
+    validation = rules::engines::trunk_with_vpp(),
+    validation = rules::engines::fixed_trunk_with_vpp()
 )]
 pub struct UserspaceNetworkSpec {
     /// The software switch that carries the network: OVS (Open vSwitch with its userspace datapath) or VPP (fd.io). It cannot change.

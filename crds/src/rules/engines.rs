@@ -75,6 +75,16 @@ pub(crate) fn engine_role_with_ovs() -> Rule {
     at(".port.vhostUser.engineRole", format!("self.engine != 'OVS' || !({is_server})"), &Problem::ServerWithOvs)
 }
 
+pub(crate) fn trunk_with_vpp() -> Rule {
+    let is_access = "!has(self.port.vlan) || self.port.vlan.mode == 'Access'";
+    at(".port.vlan.mode", format!("self.engine != 'VPP' || {is_access}"), &Problem::TrunkWithVpp)
+}
+
+pub(crate) fn fixed_trunk_with_vpp() -> Rule {
+    let are_access = "!has(self.attachments) || self.attachments.all(a, !has(a.vlan) || a.vlan.mode == 'Access')";
+    at(".attachments", format!("self.engine != 'VPP' || {are_access}"), &Problem::TrunkWithVpp)
+}
+
 /// For the field `memif`.
 pub(crate) fn memif_secret() -> Rule {
     at(".secret", "self.socket != 'Abstract' || self.secret != 'Generated'", &Problem::SecretWithoutVolume)

@@ -3,19 +3,19 @@
 use super::port::{rate_limit, vlan};
 use super::problem::{Problem, Problems};
 use crate::network::{ATTACHMENTS_MAX, AttachmentSpec, IPS_MAX};
-use crate::{FixedAttachment, InterfaceAddress, MacAddress, NamespaceName, PodName};
+use crate::{Engine, FixedAttachment, InterfaceAddress, MacAddress, NamespaceName, PodName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// Sorted by namespace and pod; those that are wrong are left out.
-pub(super) fn attachments(problems: &mut Problems, specs: &[AttachmentSpec]) -> Vec<FixedAttachment> {
+pub(super) fn attachments(problems: &mut Problems, engine: Engine, specs: &[AttachmentSpec]) -> Vec<FixedAttachment> {
     let too_many = Problem::TooMany { count: specs.len(), maximum: ATTACHMENTS_MAX };
     problems.add_if(specs.len() > ATTACHMENTS_MAX, "spec.attachments", too_many);
     let mut taken = Taken::default();
     let mut fixed = BTreeMap::new();
     for (index, spec) in specs.iter().enumerate() {
         let field = format!("spec.attachments[{index}]");
-        let Some(one) = attachment(problems, &field, spec) else { continue };
+        let Some(one) = attachment(problems, engine, &field, spec) else { continue };
         taken.take(problems, &field, &one);
         if let Some(other) = fixed.insert((one.namespace.clone(), one.pod.clone()), one) {
             problems.add(field, Problem::AttachmentTwice { namespace: other.namespace, pod: other.pod });
@@ -24,7 +24,7 @@ pub(super) fn attachments(problems: &mut Problems, specs: &[AttachmentSpec]) -> 
     fixed.into_values().collect()
 }
 
-fn attachment(problems: &mut Problems, field: &str, spec: &AttachmentSpec) -> Option<FixedAttachment> {
+fn attachment(problems: &mut Problems, engine: Engine, field: &str, spec: &AttachmentSpec) -> Option<FixedAttachment> {
     let namespace = problems.check(&format!("{field}.namespace"), NamespaceName::try_from(spec.namespace.clone()));
     let pod = problems.check(&format!("{field}.pod"), PodName::try_from(spec.pod.clone()));
     let too_many = Problem::TooMany { count: spec.ips.len(), maximum: IPS_MAX };
@@ -32,7 +32,7 @@ fn attachment(problems: &mut Problems, field: &str, spec: &AttachmentSpec) -> Op
     let ips = spec.ips.iter().enumerate();
     let ips = ips.filter_map(|(place, ip)| problems.check(&format!("{field}.ips[{place}]"), ip.parse())).collect();
     let mac = spec.mac.as_ref().map(|mac| problems.check(&format!("{field}.mac"), mac.parse()));
-    let vlan = vlan(problems, &format!("{field}.vlan"), spec.vlan.as_ref());
+    let vlan = vlan(problems, engine, &format!("{field}.vlan"), spec.vlan.as_ref());
     let rate = spec.rate_limit.map(|rate| rate_limit(problems, &format!("{field}.rateLimit"), rate));
     Some(FixedAttachment {
         namespace: namespace?,

@@ -13,7 +13,7 @@ pub(super) fn port(problems: &mut Problems, engine: Engine, spec: &PortSpec) -> 
     problems.add_if((engine, port_type) == OVS_MEMIF, "spec.port.type", Problem::MemifWithOvs);
     let queues = problems.check("spec.port.queues", spec.queues.try_into());
     let ring_size = problems.check("spec.port.ringSize", spec.ring_size.try_into());
-    let vlan = vlan(problems, "spec.port.vlan", spec.vlan.as_ref());
+    let vlan = vlan(problems, engine, "spec.port.vlan", spec.vlan.as_ref());
     let rate_limit = rate_limit(problems, "spec.port.rateLimit", spec.rate_limit);
     settings(problems, engine, port_type, spec);
     Some(Port {
@@ -45,8 +45,15 @@ fn settings(problems: &mut Problems, engine: Engine, port_type: PortType, spec: 
 }
 
 /// The outer option is `None` when it is wrong.
-pub(super) fn vlan(problems: &mut Problems, field: &str, spec: Option<&VlanSpec>) -> Option<Option<Vlan>> {
+pub(super) fn vlan(
+    problems: &mut Problems,
+    engine: Engine,
+    field: &str,
+    spec: Option<&VlanSpec>,
+) -> Option<Option<Vlan>> {
     let Some(spec) = spec else { return Some(None) };
+    let cannot = engine == Engine::Vpp && spec.mode != VlanMode::Access;
+    problems.add_if(cannot, &format!("{field}.mode"), Problem::TrunkWithVpp);
     let (tag_field, trunks_field) = (format!("{field}.tag"), format!("{field}.trunks"));
     let (has_tag, has_trunks) = (spec.tag.is_some(), !spec.trunks.is_empty());
     let tag = spec.tag.and_then(|tag| problems.check(&tag_field, VlanTag::try_from(tag)));

@@ -113,6 +113,11 @@ pub enum Problem {
         minute = MAC_AGE_VPP.start()
     )]
     MacAgeWithVpp,
+    /// A bridge domain of VPP learns a MAC address once, not once for each VLAN.
+    #[error(
+        "ports of VPP are in one VLAN: use the mode Access, or leave vlan out for a port that gets all VLANs as they are"
+    )]
+    TrunkWithVpp,
     /// Open vSwitch does not speak memif.
     #[error("Open vSwitch has no ports of the type Memif: use VhostUser, or a network with the engine VPP")]
     MemifWithOvs,

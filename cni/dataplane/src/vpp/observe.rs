@@ -52,7 +52,10 @@ pub(super) fn observe_port(shown: &Shown, interface: &Interface) -> ObservedPort
         connection: interface.connection(),
         mtu: Some(interface.mtu.into()),
         tagging: interface.tagging.clone(),
-        rate_limit: Some(RateLimit::default()),
+        rate_limit: match &interface.mark {
+            Some(mark) => shown.policers.limits(&PortName::of_mark(mark), interface.policed),
+            None => Some(RateLimit::default()),
+        },
         is_enabled: interface.is_enabled,
         peer: if interface.has_peer { Peer::Connected } else { Peer::Absent },
         state: ElementState::Running,

@@ -16,7 +16,7 @@ use usnet_test_vpp::Vpp;
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{BdFlags, BridgeDomainSetMacAge, BridgeFlags, IfStatusFlags};
 
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 /// The memif socket ids that are ours in these tests.
 pub(crate) const SOCKET_IDS: [u32; 2] = [5000, 5999];
 /// What [`Switch::change_mac_settings`] leaves, in minutes.
