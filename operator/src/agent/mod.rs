@@ -72,7 +72,7 @@ pub struct Options {
     #[arg(long, env = "USNET_MEMIF_SOCKET_IDS", value_name = "FIRST-LAST", default_value_t)]
     pub memif_socket_ids: MemifSocketIds,
     #[command(flatten)]
-    telemetry: telemetry::Options,
+    telemetry: telemetry::ListenOptions,
 }
 
 /// Why the agent cannot start or cannot go on.
