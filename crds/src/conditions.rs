@@ -57,6 +57,8 @@ pub mod reason {
     pub const NO_MATCHING_NODES: &str = "NoMatchingNodes";
     /// Programmed: nodes are still at work.
     pub const PENDING: &str = "Pending";
+    /// Ready: no controller has seen it yet. The CRD says so, and nobody writes it.
+    pub const WAITING_FOR_CONTROLLER: &str = "WaitingForController";
     /// Ready: seen for the first time.
     pub const STARTING: &str = "Starting";
     /// Ready, Reconciling: it is being deleted.
@@ -140,8 +142,12 @@ impl Finding {
 /// The conditions that replace `old`: those of `found` and no others, each with its old transition time where its status did not change.
 pub fn merge(old: &[Condition], found: Vec<Finding>, generation: Option<i64>, now: &Time) -> Vec<Condition> {
     let since = |finding: &Finding| {
-        let same =
-            |condition: &&Condition| condition.type_ == finding.kind && condition.status == finding.status.as_str();
+        let same = |condition: &&Condition| {
+            condition.type_ == finding.kind
+                && condition.status == finding.status.as_str()
+                // Its time is none.
+                && condition.reason != reason::WAITING_FOR_CONTROLLER
+        };
         old.iter().find(same).map_or_else(|| now.clone(), |condition| condition.last_transition_time.clone())
     };
     let condition = |finding: Finding| Condition {

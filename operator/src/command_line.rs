@@ -78,3 +78,14 @@ fn run_until_shutdown(program: impl AsyncFnOnce(BoxFuture<'static, ()>) -> Resul
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     runtime.block_on(async { program(shutdown::requested().map_err(Error::Runtime)?.boxed()).await })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn options_do_not_clash() {
+        CommandLine::command().debug_assert();
+    }
+}

@@ -38,7 +38,7 @@ pub struct Error {
 
 /// Where a program listens; the same for all programs.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
-pub struct Options {
+pub struct ListenOptions {
     /// Where to answer /metrics, /healthz and /readyz, such as [::]:8081; nowhere if absent.
     #[arg(long, env = "USNET_LISTEN", value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
@@ -66,7 +66,7 @@ impl Telemetry {
     ///
     /// # Errors
     /// When nobody can listen there.
-    pub async fn serve(self: Arc<Self>, options: Options) -> Result<Infallible, Error> {
+    pub async fn serve(self: Arc<Self>, options: ListenOptions) -> Result<Infallible, Error> {
         let Some(address) = options.listen else { return std::future::pending().await };
         let listener = listen(address).await.map_err(|source| Error { address, source })?;
         let address = listener.local_addr().unwrap_or(address);

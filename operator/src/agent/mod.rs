@@ -83,7 +83,7 @@ pub struct Options {
     pub memif_socket_ids: MemifSocketIds,
     /// Where it answers how it is.
     #[command(flatten)]
-    pub telemetry: telemetry::Options,
+    pub telemetry: telemetry::ListenOptions,
 }
 
 /// Why the agent cannot start or cannot go on.

@@ -50,7 +50,7 @@ pub struct Options {
     #[arg(long, env = "POD_NAME")]
     pub identity: String,
     #[command(flatten)]
-    telemetry: telemetry::Options,
+    telemetry: telemetry::ListenOptions,
 }
 
 /// Why the controller ended.
@@ -101,12 +101,13 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
         events::publish(writer, options.identity, notices).await;
         Ok(())
     };
-    tokio::select! {
-        result = async { tokio::try_join!(worker.work(), stand, publish) } => result.map(drop)?,
-        never = telemetry.serve(options.telemetry) => match never? {},
-    }
+    let result = tokio::select! {
+        result = async { tokio::try_join!(worker.work(), stand, publish) } => result.map(drop),
+        Err(error) = telemetry.serve(options.telemetry) => Err(error.into()),
+    };
+    elector.resign();
     elector.release().await;
-    Ok(())
+    result
 }
 
 /// Everything that passes need.

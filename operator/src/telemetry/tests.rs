@@ -47,6 +47,6 @@ async fn metrics_say_their_format_and_nothing_else_is_there() {
 async fn an_address_that_is_taken_is_named() {
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = taken.local_addr().unwrap();
-    let error = Arc::new(Telemetry::default()).serve(Options { listen: Some(address) }).await.unwrap_err();
+    let error = Arc::new(Telemetry::default()).serve(ListenOptions { listen: Some(address) }).await.unwrap_err();
     assert!(error.to_string().contains(&address.to_string()), "{error}");
 }

@@ -63,7 +63,7 @@ impl StandaloneAgent {
                 node_name: "node-a".into(),
                 manifests: Some(manifests),
                 memif_socket_ids: MemifSocketIds::default(),
-                telemetry: telemetry::Options::default(),
+                telemetry: telemetry::ListenOptions::default(),
             };
             runtime.block_on(async {
                 tokio::select! {
