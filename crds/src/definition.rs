@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub const NETWORK_LABEL: &str = "usnet.dev/network";
 /// On every network that the controller made because hand-written definitions name its bridge. Without it the network is a person's.
 pub const FROM_NAD_LABEL: &str = "usnet.dev/from-nad";
+/// The value of [`FROM_NAD_LABEL`].
+pub const FROM_NAD_VALUE: &str = "true";
 /// The version of the CNI specification that generated definitions ask for.
 pub const CNI_VERSION: &str = "1.1.0";
 

@@ -243,9 +243,7 @@ impl NodeNetwork {
     pub fn fixed(&self, namespace: &str, pod: &str) -> Option<&FixedAttachment> {
         self.attachments.iter().find(|fixed| fixed.namespace.as_str() == namespace && fixed.pod.as_str() == pod)
     }
-}
 
-impl NodeNetwork {
     /// Whether pods of this namespace may attach.
     pub fn allows(&self, namespace: &str) -> bool {
         self.allowed_namespaces.contains(namespace) || self.allowed_namespaces.contains(ANY_NAMESPACE)

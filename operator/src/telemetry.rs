@@ -69,6 +69,7 @@ impl Telemetry {
     pub async fn serve(self: Arc<Self>, options: Options) -> Result<Infallible, Error> {
         let Some(address) = options.listen else { return std::future::pending().await };
         let listener = listen(address).await.map_err(|source| Error { address, source })?;
+        let address = listener.local_addr().unwrap_or(address);
         tracing::info!(%address, "answers /metrics, /healthz and /readyz");
         let seats = Arc::new(Semaphore::new(CONNECTIONS));
         loop {

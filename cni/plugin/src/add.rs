@@ -1,7 +1,7 @@
 //! ADD: one interface of a pod is attached to a network.
 
 use crate::admission;
-use crate::attach::Attachment;
+use crate::attach::{Attachment, Identity};
 use crate::cni::configuration::{Configuration, Target};
 use crate::cni::environment::{Environment, EnvironmentError};
 use crate::cni::result::{Interface, result};
@@ -9,6 +9,7 @@ use crate::cni::version::SpecVersion;
 use crate::detach::{Detachment, Outcome};
 use crate::engine::Switch;
 use crate::error::Error;
+use crate::fixed;
 use crate::ipam::Ipam;
 use crate::mac::mac_of;
 use crate::node::Node;
@@ -16,7 +17,7 @@ use crate::pod_directory::PodDirectory;
 use crate::port::{Places, needs_volume, port};
 use serde_json::Value;
 use std::path::PathBuf;
-use usnet_crds::MacAddress;
+use usnet_crds::{FixedAttachment, InterfaceAddress, MacAddress, NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::journal::Locked;
 use usnet_dataplane::network_file::ProgrammedNetwork;
@@ -101,7 +102,17 @@ impl<'a> Request<'a> {
             Ipam::find(ipam, self.environment)?;
         }
         let switch = Switch::connect(&record)?;
-        Ok(Prepared { record, switch })
+        let fixed_ips = self.fixed(&network.network).map(|fixed| fixed.ips.clone()).unwrap_or_default();
+        Ok(Prepared { record, switch, mac: self.mac(&network.network), fixed_ips })
+    }
+
+    /// What the network fixes for the pod, whatever the pod asks for.
+    fn fixed<'n>(&self, network: &'n NodeNetwork) -> Option<&'n FixedAttachment> {
+        network.fixed(&self.pod.namespace, &self.pod.name)
+    }
+
+    fn mac(&self, network: &NodeNetwork) -> MacAddress {
+        self.fixed(network).and_then(|fixed| fixed.mac).unwrap_or(self.mac)
     }
 
     fn record(&self, programmed: &ProgrammedNetwork, directory: &PodDirectory) -> Result<Record, Error> {
@@ -121,24 +132,26 @@ impl<'a> Request<'a> {
             pod: self.pod.clone(),
             network_namespace: self.network_namespace.clone(),
             pod_directory,
-            mac: self.mac.to_string(),
+            mac: self.mac(network).to_string(),
             addresses: Vec::new(),
             ipam: self.ipam(programmed)?,
         })
     }
 
-    /// The network's IPAM, or the configuration's own where the network has none.
+    /// The network's IPAM, or the configuration's own where the network has none, asked for the addresses that are fixed for the pod.
     ///
     /// IPAM plugins keep the addresses of each configuration name apart. Definitions of any name can join a network that has its own IPAM,
     /// and must not be given one address twice: there the network's name is used.
     fn ipam(&self, programmed: &ProgrammedNetwork) -> Result<Option<Value>, Error> {
         let network = &programmed.network;
         let configuration = self.configuration;
-        Ok(match (&network.ipam, &self.own_ipam) {
-            (Some(ipam), _) => Some(configuration.for_ipam(network.name.as_str(), ipam)),
-            (None, Some(ipam)) => Some(configuration.for_ipam(configuration.name()?, ipam)),
-            (None, None) => None,
-        })
+        let asked = match (&network.ipam, &self.own_ipam) {
+            (Some(ipam), _) => configuration.for_ipam(network.name.as_str(), ipam),
+            (None, Some(ipam)) => configuration.for_ipam(configuration.name()?, ipam),
+            (None, None) => return Ok(None),
+        };
+        let ips = self.fixed(network).map(|fixed| fixed.ips.as_slice()).unwrap_or_default();
+        Ok(Some(fixed::ask_for(asked, ips)))
     }
 
     /// kubelet may start a new sandbox of a pod before the old one's DEL. Both would have one socket.
@@ -176,11 +189,14 @@ fn finish(detachment: Detachment<'_>) -> Result<(), Error> {
 pub struct Prepared {
     record: Record,
     switch: Switch,
+    mac: MacAddress,
+    fixed_ips: Vec<InterfaceAddress>,
 }
 
 impl Prepared {
     /// The attachment, with nothing done yet.
     pub fn attachment<'a>(self, request: &Request<'a>, node: &'a Node, locked: &'a Locked) -> Attachment<'a> {
-        Attachment::new(node, request.environment, locked, self.switch, self.record, request.mac)
+        let Self { record, switch, mac, fixed_ips } = self;
+        Attachment::new(node, request.environment, locked, switch, record, Identity { mac, fixed_ips })
     }
 }

@@ -167,6 +167,7 @@ fn ipam_code(error: &IpamError) -> ErrorCode {
         | IpamError::TimedOut { .. }
         | IpamError::Refused { .. }
         | IpamError::Failed { .. }
+        | IpamError::NotAsFixed { .. }
         | IpamError::NoAddress(_) => ErrorCode::IpamFailed,
     }
 }

@@ -49,6 +49,9 @@ fn with(mut whole: Value, pointer: &str, value: Value) -> Value {
     let mut place = &mut whole;
     for key in above.split('/').filter(|key| !key.is_empty()) {
         place = place.as_object_mut().unwrap().entry(key).or_insert_with(|| json!({}));
+        if !place.is_object() {
+            *place = json!({});
+        }
     }
     let place = place.as_object_mut().unwrap();
     if value.is_null() {

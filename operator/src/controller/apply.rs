@@ -99,7 +99,7 @@ async fn request(client: Client, write: &Write) -> Result<(), kube::Error> {
             let parameters = DeleteParams::default().preconditions(this_one);
             unless_gone(definitions(client, &key.namespace).delete(&key.name, &parameters).await.map(drop))
         }
-        Write::NetworkFromNad { network, uid, spec } => from_nad::write(&client, network, uid.as_deref(), spec).await,
+        Write::NetworkFromNad { network, uid, spec } => from_nad::write(client, network, uid.as_deref(), spec).await,
         Write::DeleteNetwork { network, uid } => {
             let this_one = Preconditions { uid: Some(uid.clone()), resource_version: None };
             let parameters = DeleteParams::default().preconditions(this_one);

@@ -3,9 +3,11 @@
 use super::apply::{Error, Outcome};
 use super::diff::Write;
 use super::events::Announcer;
+use super::from_nad::Told;
 use super::inputs::Inputs;
 use super::metrics::Metrics;
 use super::news::News;
+use super::notice::Notice;
 use super::throttle::Throttle;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,6 +19,7 @@ pub(super) struct FollowUp {
     metrics: Arc<Metrics>,
     announcer: Announcer,
     news: News,
+    told: Told,
     throttle: Throttle,
     troubles: BTreeSet<String>,
 }
@@ -24,12 +27,20 @@ pub(super) struct FollowUp {
 impl FollowUp {
     pub(super) fn new(metrics: Arc<Metrics>, announcer: Announcer) -> Self {
         let (news, throttle) = (News::default(), Throttle::default());
-        Self { metrics, announcer, news, throttle, troubles: BTreeSet::new() }
+        Self { metrics, announcer, news, told: Told::default(), throttle, troubles: BTreeSet::new() }
     }
 
     /// Another may have led meanwhile and told other things.
     pub(super) fn forget(&mut self) {
         self.news = News::default();
+        self.told = Told::default();
+    }
+
+    /// Tells what holds of definitions, as far as nobody was told yet.
+    pub(super) fn tell(&mut self, notices: Vec<Notice>) {
+        for notice in self.told.news(notices) {
+            self.announcer.tell(notice);
+        }
     }
 
     /// Before the writes: takes out statuses that come too soon. What comes back is when they are due.

@@ -178,6 +178,9 @@ impl Worker {
         let compiled = compile::compile(inputs);
         let mut writes = diff::diff(inputs, &compiled);
         writes.extend(diff::statuses(inputs, report::report(inputs, &compiled, &now())));
+        let from_nad = from_nad::from_nad(inputs);
+        writes.extend(from_nad.writes);
+        self.follow_up.tell(from_nad.notices);
         let due = self.follow_up.before(inputs, &mut writes);
         let outcomes = apply::apply(&self.writer, writes).await;
         Pass { is_done: self.follow_up.after(inputs, &outcomes, started), due }

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use kube::core::{DeserializeGuard, PartialObjectMeta};
 use kube::{Resource, ResourceExt};
 use usnet_crds::conditions::{engine_connected, find, reason};
-use usnet_crds::definition::{FROM_NAD_LABEL, NETWORK_LABEL};
+use usnet_crds::definition::{FROM_NAD_LABEL, FROM_NAD_VALUE, NETWORK_LABEL};
 use usnet_crds::legacy;
 use usnet_crds::network::{FINALIZER, FORCE_DELETE};
 use usnet_crds::node_state::UserspaceNodeStateStatus;
@@ -25,7 +25,7 @@ pub(crate) fn network(object: &DeserializeGuard<UserspaceNetwork>) -> (String, N
         generation: metadata.generation.unwrap_or_default(),
         created: metadata.creation_timestamp.clone(),
         is_deleting: metadata.deletion_timestamp.is_some(),
-        has_from_nad_label: metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(FROM_NAD_LABEL)),
+        has_from_nad_label: label(metadata, FROM_NAD_LABEL).as_deref() == Some(FROM_NAD_VALUE),
         has_finalizer: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER),
         force_delete: metadata.annotations.as_ref().and_then(|annotations| annotations.get(FORCE_DELETE)).cloned(),
         spec,
@@ -92,13 +92,17 @@ pub(crate) fn definition(object: &DeserializeGuard<NetworkAttachmentDefinition>)
     let owner = owner(metadata, &UserspaceNetwork::api_version(&()), &UserspaceNetwork::kind(&()), &name);
     let definition = Definition {
         uid: metadata.uid.clone().unwrap_or_default(),
-        label: metadata.labels.as_ref().and_then(|labels| labels.get(NETWORK_LABEL)).cloned(),
+        label: label(metadata, NETWORK_LABEL),
         created: metadata.creation_timestamp.clone(),
         form: if owner.is_none() { legacy::form(&config).transpose() } else { None },
         config,
         owner,
     };
     (DefinitionKey { namespace: metadata.namespace.clone().unwrap_or_default(), name }, definition)
+}
+
+fn label(metadata: &ObjectMeta, name: &str) -> Option<String> {
+    metadata.labels.as_ref()?.get(name).cloned()
 }
 
 /// The uid of the owner of this kind and name.

@@ -2,7 +2,9 @@
 
 mod accepting;
 mod deleting;
+mod kstatus;
 mod model;
+mod news;
 mod placing;
 mod properties;
 mod reporting;

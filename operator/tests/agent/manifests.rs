@@ -60,7 +60,7 @@ fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart()
     let agent = StandaloneAgent::start(&world.roots, manifests.path());
     world.wait_until_programmed("blue");
     world.wait_until_programmed("green");
-    let columns = ["_uuid", "_version"];
+    let columns = ["_uuid", "name"];
     let before = world.rows("Bridge", &columns);
     let generation = node_file(&world).generation;
 
@@ -219,7 +219,7 @@ fn the_state_outlives_the_agent_and_is_written_only_when_it_changes() {
     // The folder tells of this, and nothing of it changes anything.
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
     manifests.write("notes.txt", "nothing");
-    let conditions = state.status.conditions.clone();
+    let conditions = state.status.conditions;
     drop(agent);
     assert_eq!(written(), before);
     let agent = StandaloneAgent::start(&world.roots, manifests.path());

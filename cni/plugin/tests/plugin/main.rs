@@ -4,6 +4,7 @@
 
 mod at_once;
 mod attachment;
+mod fixed;
 mod hostile_pod;
 mod interrupted;
 mod protocol;
