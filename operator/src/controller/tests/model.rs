@@ -231,7 +231,7 @@ impl Cluster {
             Write::Definition { key, wanted } => {
                 let uid = self.uid();
                 let label = Some(key.name.clone());
-                let definition = Definition { uid, config: wanted.config, label, owner: Some(wanted.owner) };
+                let definition = Definition { uid, config: wanted.config, label, owner: Some(wanted.owner), ..Definition::default() };
                 self.inputs.definitions.get_or_insert_default().insert(key, definition);
             }
             Write::DeleteDefinition { key, .. } => drop(self.inputs.definitions.get_or_insert_default().remove(&key)),
