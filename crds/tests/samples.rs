@@ -46,6 +46,9 @@ fn is_kept(sample: &Value, read: &Value) -> bool {
         (Value::Object(sample), Value::Object(read)) => {
             sample.iter().all(|(key, value)| read.get(key).is_some_and(|read| is_kept(value, read)))
         }
+        (Value::Array(sample), Value::Array(read)) => {
+            sample.len() == read.len() && sample.iter().zip(read).all(|(sample, read)| is_kept(sample, read))
+        }
         (sample, read) => sample == read,
     }
 }
