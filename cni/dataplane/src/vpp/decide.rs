@@ -15,7 +15,7 @@ use crate::plan::Op;
 use crate::port::{PortName, PortSettings};
 pub(super) use claims::Claims;
 pub(super) use settings::vlan_changes;
-use usnet_crds::{NetworkName, RingSize};
+use usnet_crds::{NetworkName, Ownership, RingSize};
 use usnet_vpp::wire::Secret;
 
 /// What an operation comes to.
@@ -34,8 +34,9 @@ pub(super) enum Decision<'a> {
 /// A port to make or to finish.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NewPort<'a> {
-    /// The network that the bridge domain must be marked with.
+    /// The network that the bridge domain must be marked with, unless it is adopted.
     pub(super) network: &'a NetworkName,
+    pub(super) ownership: Ownership,
     pub(super) name: &'a PortName,
     pub(super) domain: u32,
     pub(super) tag: Tag,

@@ -59,6 +59,11 @@ impl Policer {
         FixedText::new(format!("{MARK}:{port}:{}:{}", direction.name(), rate.get())).unwrap_or_default()
     }
 
+    /// What takes an interface from it.
+    pub(super) fn end(&self, index: u32) -> Change {
+        Change::Police { index, policer: self.name(), direction: self.direction, apply: false }
+    }
+
     /// Those that a port with these limits has.
     pub(super) fn all_of(port: &PortName, limits: &RateLimit) -> Vec<Self> {
         let of = |direction: Direction| Some(Self { port: port.clone(), direction, rate: direction.of(limits)? });

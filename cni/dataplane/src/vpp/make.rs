@@ -8,6 +8,7 @@ use super::limits::Policer;
 use super::shown::{Domain, Domains, FeatureTickets, Features};
 use crate::engine::{EngineError, OpError};
 use crate::plan::Op;
+use usnet_crds::Ownership;
 use usnet_vpp::messages::{CreateVhostUserIfV2, MemifCreate, MemifCreateV2, MemifDump, SwInterfaceVhostUserDump};
 use usnet_vpp::{Api, Batch, Message, Remedy};
 
@@ -112,7 +113,12 @@ impl<'a> Making<'a> {
 
     /// Whether it is a member of its network's bridge domain now, and hears its own VLAN only.
     fn verify(&mut self, domain: Option<&Domain>, features: Option<&Features>) {
-        if domain.is_none_or(|domain| domain.mark.as_ref() != Some(self.port.network)) {
+        let is_right = |domain: &Domain| match self.port.ownership {
+            Ownership::Managed => domain.mark.as_ref() == Some(self.port.network),
+            // One that went in between is there again by now, without a tag: VPP made it for this port.
+            Ownership::Adopted => domain.is_tagged,
+        };
+        if !domain.is_some_and(is_right) {
             self.is_astray = domain.is_some_and(|domain| !domain.is_tagged);
             self.failure = Some(OpError::BridgeMissing { bridge: self.port.domain.to_string() }.into());
         } else if !domain.is_some_and(|domain| self.index.is_some_and(|index| domain.members.contains(&index))) {
@@ -181,8 +187,10 @@ impl<'a> Making<'a> {
                 Policer::all_of(self.port.name, &self.port.settings.rate_limit)
             }
         };
-        let policers = policers.iter().map(|policer| Change::DeletePolicer { name: policer.name() });
-        [delete, forget, stray].into_iter().flatten().chain(policers).collect()
+        // If it got into no bridge domain, the next interface with its index would inherit its limits.
+        let end = policers.iter().filter_map(|policer| Some(policer.end(self.index?)));
+        let remove = policers.iter().map(|policer| Change::DeletePolicer { name: policer.name() });
+        end.chain([delete, forget, stray].into_iter().flatten()).chain(remove).collect()
     }
 }
 

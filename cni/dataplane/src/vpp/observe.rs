@@ -36,12 +36,21 @@ pub(super) fn observe_domain(domain: &Domain) -> ObservedBridge {
     ObservedBridge {
         mark: domain.mark.clone(),
         is_our_kind: domain.is_our_kind,
-        unusable: (!domain.forwards).then(|| "it does not forward".to_owned()),
+        unusable: unusable(domain),
         mtu: BridgeMtu::OfPortsOnly,
         mac_learning: if domain.learns { MacLearning::Enabled } else { MacLearning::Disabled },
         mac_age_seconds: Some(i64::from(domain.mac_age_minutes) * SECONDS_PER_MINUTE),
         state: ElementState::Running,
         ports: BTreeMap::new(),
+    }
+}
+
+/// One without a tag cannot be told from one that VPP made by itself, once only our ports are in it.
+fn unusable(domain: &Domain) -> Option<String> {
+    match domain {
+        Domain { is_tagged: false, .. } => Some("it has no tag (bd-tag), which says that somebody made it".to_owned()),
+        Domain { forwards: false, .. } => Some("it does not forward".to_owned()),
+        Domain { .. } => None,
     }
 }
 

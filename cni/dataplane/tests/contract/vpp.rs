@@ -79,6 +79,9 @@ macro_rules! the_rest {
                 making::two_hundred_networks_in_one_go,
                 foreign::a_foreign_bridge_of_the_same_name_is_left_alone,
                 foreign::a_bridge_without_our_mark_is_no_longer_ours,
+                adopted::an_adopted_bridge_gets_ports_and_nothing_else,
+                adopted::a_bridge_that_is_not_there_is_not_made_to_be_adopted,
+                adopted::a_bridge_of_another_network_is_not_adopted,
                 refusals::a_failing_operation_does_not_hold_up_the_others,
             );
             vpp_cases!(start($kind, PortKind::MemifVolume);
@@ -90,6 +93,7 @@ macro_rules! the_rest {
                 half_made::a_port_that_was_switched_off_is_switched_on,
                 half_made::a_bridge_domain_that_vpp_made_by_itself_becomes_ours,
                 half_made::a_bridge_domain_that_vpp_made_by_itself_goes_with_its_port,
+                half_made::a_bridge_domain_without_a_tag_is_not_adopted,
                 marks::our_tag_on_something_that_we_do_not_make_does_not_make_it_ours,
                 marks::a_bridge_domain_with_a_tag_that_we_could_not_have_made_is_not_ours,
                 marks::the_longest_usual_attachment_and_network_are_found_again,
@@ -101,6 +105,9 @@ macro_rules! the_rest {
                 sockets::ids_of_others_are_left_to_them,
                 sockets::another_range_of_ids_changes_nothing_that_is_there,
                 twins::the_same_bridges_are_made_once,
+            );
+            crate::switch::contract!(start_with_policers($kind);
+                settings::limits_are_set_changed_put_back_and_removed,
             );
             vpp_cases!(start_with_policers($kind);
                 limits::limits_come_change_and_go_with_their_port,

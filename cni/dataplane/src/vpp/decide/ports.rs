@@ -1,7 +1,7 @@
 //! Ports: memif and vhost-user interfaces.
 
 use super::settings::{check, settle};
-use super::{Claims, Decision, NewPort, Origin, Situation, changes};
+use super::{Claims, Decision, NewPort, Origin, Situation, bridges, changes};
 use crate::attachment::AttachmentId;
 use crate::engine::OpError;
 use crate::memif::MemifSocketIds;
@@ -70,15 +70,24 @@ pub(super) fn create<'a>(
     let mark = attachment.to_string();
     check(&port.name, &port.settings, limits)?;
     let tag = marks::attachment_tag(&mark)?;
-    let domain = port.bridge.as_str().parse().ok();
-    let domain = domain.filter(|id| shown.domains.get(id).is_some_and(|domain| domain.mark.as_ref() == Some(network)));
-    let domain = domain.ok_or_else(|| OpError::BridgeMissing { bridge: port.bridge.to_string() })?;
+    let domain = bridges::of_port(shown, port, network)?;
     claims.name(&port.name, &mark)?;
     let new = |origin| {
         let policers = shown.policers.only(&port.name);
         let policed = limits.unbridged(matches!(origin, Origin::Found { .. }));
         let settings = port.settings.clone();
-        Decision::Make(NewPort { network, name: &port.name, domain, tag, settings, origin, policers, policed })
+        let ownership = port.ownership;
+        Decision::Make(NewPort {
+            network,
+            ownership,
+            name: &port.name,
+            domain,
+            tag,
+            settings,
+            origin,
+            policers,
+            policed,
+        })
     };
     let differs = |found: String| Err(OpError::PortDiffers { port: port.name.clone(), found });
     if let Some((index, interface)) = shown.marked(&port.name).next() {
