@@ -49,7 +49,9 @@ pub enum InvalidForm {
     #[error("it has neither \"network\" nor \"host\": write the name of a UserspaceNetwork as \"network\"")]
     Neither,
     /// A list of plugins with more than one of ours.
-    #[error("\"plugins\" has more than one entry of type {PLUGIN}: keep one, the runtime would attach the same interface twice")]
+    #[error(
+        "\"plugins\" has more than one entry of type {PLUGIN}: keep one, the runtime would attach the same interface twice"
+    )]
     SeveralPlugins,
     /// A configuration of the older plugin that cannot be used.
     #[error(transparent)]

@@ -1,9 +1,9 @@
 //! JSON schemas of the types that are written by hand, so that the API server keeps and checks every field of them.
 
-use crate::network::SELECTOR_VALUES_MAX;
 use crate::fixed_attachment::CIDR_MAX;
 use crate::mac::NO_MAC;
 use crate::names;
+use crate::network::SELECTOR_VALUES_MAX;
 use crate::{
     BridgeName, InterfaceAddress, KilobitsPerSecond, MacAddress, MacAge, Mtu, NamespaceName, NetworkName, PodName,
     Queues, RingSize, Vlan, VlanTag,

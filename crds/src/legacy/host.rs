@@ -1,11 +1,13 @@
 //! The whole configuration: `host`, what of `container` must fit it, and `ipam`.
 
+use super::Legacy;
 use super::keys::Keys;
 use super::refusal::InvalidLegacy;
 use super::settings::Settings;
 use super::vlan::vlan;
-use super::Legacy;
-use crate::{BridgeDomainId, BridgeName, Engine, KilobitsPerSecond, MacAddress, PortType, Queues, RateLimit, SocketRole};
+use crate::{
+    BridgeDomainId, BridgeName, Engine, KilobitsPerSecond, MacAddress, PortType, Queues, RateLimit, SocketRole,
+};
 use serde_json::Value;
 
 /// What the older plugin used where no bridge of Open vSwitch was named.
@@ -21,7 +23,11 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
     network_type(&host)?;
     let arguments = whole.object("args")?.object("cni")?;
     if let Some(port) = arguments.text("OvnPort")? {
-        return Err(arguments.refused("OvnPort", port, "ports of OVN are not supported: they belong on OVN's own bridge"));
+        return Err(arguments.refused(
+            "OvnPort",
+            port,
+            "ports of OVN are not supported: they belong on OVN's own bridge",
+        ));
     }
     for end in [&host, &container] {
         for kind in ["memif", "vhost"] {
@@ -107,7 +113,8 @@ fn vhost_role(host: &Keys<'_>, container: &Keys<'_>, engine: Engine) -> Result<S
     let opposite = |role| if role == SocketRole::Client { SocketRole::Server } else { SocketRole::Client };
     let role = ours.or(pods.map(opposite)).unwrap_or(SocketRole::Server);
     if (engine, role) == (Engine::OpenVswitch, SocketRole::Server) {
-        let advice = "Open vSwitch no longer listens at sockets (dpdkvhostuser): write client, and let the pod's program listen";
+        let advice =
+            "Open vSwitch no longer listens at sockets (dpdkvhostuser): write client, and let the pod's program listen";
         return Err(host.refused("mode", host.text("mode")?.unwrap_or("nothing, which meant server"), advice));
     }
     Ok(role)
@@ -165,11 +172,14 @@ fn bridge_name(bridge: &Keys<'_>, engine: Engine) -> Result<BridgeName, InvalidL
         Engine::Vpp => {
             let Some(name) = name else {
                 let id: Option<BridgeDomainId> = bridge.number("bridgeId")?;
-                return id.map(BridgeName::from).ok_or_else(|| bridge.missing(KEY, "write the bridge domain's id in digits"));
+                return id
+                    .map(BridgeName::from)
+                    .ok_or_else(|| bridge.missing(KEY, "write the bridge domain's id in digits"));
             };
             let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
             let number = Some(name).filter(|_| is_number).and_then(|digits| digits.parse::<i64>().ok());
-            let number = number.ok_or_else(|| bridge.refused(KEY, name, "VPP's bridge domains have numbers: write one in digits"))?;
+            let number = number
+                .ok_or_else(|| bridge.refused(KEY, name, "VPP's bridge domains have numbers: write one in digits"))?;
             BridgeDomainId::try_from(number).map(BridgeName::from).map_err(|problem| bridge.out_of_range(KEY, &problem))
         }
     }

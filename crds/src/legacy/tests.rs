@@ -54,7 +54,11 @@ fn with(mut whole: Value, pointer: &str, value: Value) -> Value {
         }
     }
     let place = place.as_object_mut().unwrap();
-    if value.is_null() { place.remove(key) } else { place.insert(key.to_owned(), value) };
+    if value.is_null() {
+        place.remove(key)
+    } else {
+        place.insert(key.to_owned(), value)
+    };
     whole
 }
 

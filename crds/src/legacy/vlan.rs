@@ -20,7 +20,8 @@ pub(super) fn vlan(bridge: &Keys<'_>) -> Result<Option<Vlan>, InvalidLegacy> {
         true => Err(bridge.missing(TRUNKS, "list the VLANs of the trunk")),
         false => Ok(trunks.clone()),
     };
-    let only = |unused: bool, key: &str, advice| if unused { Ok(()) } else { Err(bridge.refused(key, "a value", advice)) };
+    let only =
+        |unused: bool, key: &str, advice| if unused { Ok(()) } else { Err(bridge.refused(key, "a value", advice)) };
     match bridge.text(MODE)? {
         None => Ok(match (tag, trunks.is_empty()) {
             (None, true) => None,
@@ -38,9 +39,7 @@ pub(super) fn vlan(bridge: &Keys<'_>) -> Result<Option<Vlan>, InvalidLegacy> {
         }
         Some("native-tagged") => Ok(Some(Vlan::NativeTagged { tag: needs_tag()?, trunks: needs_trunks()? })),
         Some("native-untagged") => Ok(Some(Vlan::NativeUntagged { tag: needs_tag()?, trunks: needs_trunks()? })),
-        Some(other) => {
-            Err(bridge.refused(MODE, other, "use access, trunk, native-tagged or native-untagged"))
-        }
+        Some(other) => Err(bridge.refused(MODE, other, "use access, trunk, native-tagged or native-untagged")),
     }
 }
 

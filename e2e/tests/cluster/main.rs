@@ -19,6 +19,7 @@ mod direct;
 mod drift;
 mod footprint;
 mod networks;
+mod old_definitions;
 mod outages;
 mod pods;
 mod privileges;

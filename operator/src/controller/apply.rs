@@ -154,7 +154,9 @@ fn log(write: &Write) {
             tracing::info!(network = key.name, namespace = key.namespace, "deleted the definition");
         }
         Write::NetworkFromNad { network, uid: None, .. } => tracing::info!(network, "made the network of definitions"),
-        Write::NetworkFromNad { network, .. } => tracing::info!(network, "put back what definitions say of the network"),
+        Write::NetworkFromNad { network, .. } => {
+            tracing::info!(network, "put back what definitions say of the network")
+        }
         Write::DeleteNetwork { network, .. } => tracing::info!(network, "deleted the network of definitions"),
         Write::Finalizer { network, present: true, .. } => tracing::info!(network, "added the finalizer"),
         Write::Finalizer { network, .. } => tracing::info!(network, "removed the finalizer: the network is gone"),

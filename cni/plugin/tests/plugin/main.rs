@@ -6,6 +6,7 @@ mod at_once;
 mod attachment;
 mod hostile_pod;
 mod interrupted;
+mod old_configurations;
 mod protocol;
 mod refusals;
 mod support;

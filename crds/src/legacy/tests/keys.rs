@@ -61,7 +61,10 @@ fn bridges_are_named_as_the_older_plugin_named_them() {
 fn vlans_are_those_of_the_fork() {
     let tags = BTreeSet::from([tag(7), tag(9)]);
     let (trunks, single) = (json!([9, 7, 7]), Some(Vlan::Access { tag: tag(5) }));
-    let native = (Vlan::NativeTagged { tag: tag(5), trunks: tags.clone() }, Vlan::NativeUntagged { tag: tag(5), trunks: tags.clone() });
+    let native = (
+        Vlan::NativeTagged { tag: tag(5), trunks: tags.clone() },
+        Vlan::NativeUntagged { tag: tag(5), trunks: tags.clone() },
+    );
     for (bridge, vlan) in [
         (json!({"vlanId": 0}), None),
         (json!({"vlanId": 5}), single.clone()),
@@ -72,7 +75,11 @@ fn vlans_are_those_of_the_fork() {
         (json!({"vlanId": 5, "trunks": trunks, "vlanMode": "native-tagged"}), Some(native.0)),
         (json!({"vlanId": 5, "trunks": trunks, "vlanMode": "native-untagged"}), Some(native.1)),
     ] {
-        assert_eq!(read(&with(open_vswitch(), "/host/bridge", bridge.clone())).unwrap().settings.vlan, vlan, "{bridge}");
+        assert_eq!(
+            read(&with(open_vswitch(), "/host/bridge", bridge.clone())).unwrap().settings.vlan,
+            vlan,
+            "{bridge}"
+        );
     }
 }
 
@@ -209,8 +216,29 @@ fn the_document_has_each_key() {
     let page = std::fs::read_to_string(path).unwrap();
     let mut keys: BTreeSet<&str> = IGNORED.iter().filter_map(|(pointer, _)| pointer.rsplit('/').next()).collect();
     keys.remove("unknown");
-    keys.extend(["bufferSize", "secret", "noZeroCopy", "useDma", "engine", "iftype", "netType", "vhost.mode", "memif.role"]);
-    keys.extend(["memif.mode", "bridgeName", "vlanId", "trunks", "vlanMode", "mtu", "mac", "rxQueues", "txQueues", "ringSize"]);
+    keys.extend([
+        "bufferSize",
+        "secret",
+        "noZeroCopy",
+        "useDma",
+        "engine",
+        "iftype",
+        "netType",
+        "vhost.mode",
+        "memif.role",
+    ]);
+    keys.extend([
+        "memif.mode",
+        "bridgeName",
+        "vlanId",
+        "trunks",
+        "vlanMode",
+        "mtu",
+        "mac",
+        "rxQueues",
+        "txQueues",
+        "ringSize",
+    ]);
     keys.extend(["ingressPolicingRate", "OvnPort", "ipam", "plugins", "network"]);
     for key in keys {
         assert!(page.contains(&format!("`{key}`")) || page.contains(&format!(".{key}`")), "{key} is not in {path}");

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 /// Texts that have broken others: paths, options, sockets, control characters, long ones.
 fn nasty() -> impl Strategy<Value = Value> {
-    let texts = ["../x", "/etc/shadow", "@abstract", "-x", "--", "a\0b", "a\nb", "..", "", "br0", "4", "0", "client", "master"];
+    let texts =
+        ["../x", "/etc/shadow", "@abstract", "-x", "--", "a\0b", "a\nb", "..", "", "br0", "4", "0", "client", "master"];
     prop_oneof![
         4 => prop::sample::select(texts.to_vec()).prop_map(|text| json!(text)),
         2 => ".{0,40}".prop_map(|text| json!(text)),
@@ -17,19 +18,47 @@ fn nasty() -> impl Strategy<Value = Value> {
 }
 
 const POINTERS: [&str; 34] = [
-    "/kubeconfig", "/sharedDir", "/logFile", "/name", "/host/engine", "/host/iftype", "/host/netType", "/host/mtu", "/host/mac",
-    "/host/memif/role", "/host/memif/mode", "/host/memif/socketfile", "/host/memif/rxQueues", "/host/memif/txQueues",
-    "/host/memif/ringSize", "/host/memif/secret", "/host/vhost/mode", "/host/vhost/group", "/host/vhost/socketfile",
-    "/host/vhost/ingressPolicingRate", "/host/bridge/bridgeName", "/host/bridge/bridgeId", "/host/bridge/vlanId",
-    "/host/bridge/trunks", "/host/bridge/vlanMode", "/container/mac", "/container/memif/role", "/container/vhost/mode",
-    "/container/vhost/socketfile", "/host/BRIDGE", "/host/Vhost", "/args/cni/OvnPort", "/HOST", "/container",
+    "/kubeconfig",
+    "/sharedDir",
+    "/logFile",
+    "/name",
+    "/host/engine",
+    "/host/iftype",
+    "/host/netType",
+    "/host/mtu",
+    "/host/mac",
+    "/host/memif/role",
+    "/host/memif/mode",
+    "/host/memif/socketfile",
+    "/host/memif/rxQueues",
+    "/host/memif/txQueues",
+    "/host/memif/ringSize",
+    "/host/memif/secret",
+    "/host/vhost/mode",
+    "/host/vhost/group",
+    "/host/vhost/socketfile",
+    "/host/vhost/ingressPolicingRate",
+    "/host/bridge/bridgeName",
+    "/host/bridge/bridgeId",
+    "/host/bridge/vlanId",
+    "/host/bridge/trunks",
+    "/host/bridge/vlanMode",
+    "/container/mac",
+    "/container/memif/role",
+    "/container/vhost/mode",
+    "/container/vhost/socketfile",
+    "/host/BRIDGE",
+    "/host/Vhost",
+    "/args/cni/OvnPort",
+    "/HOST",
+    "/container",
 ];
 
 fn configuration() -> impl Strategy<Value = Value> {
     let base = prop_oneof![Just(open_vswitch()), Just(vpp()), Just(vpp_vhost_user())];
-    (base, prop::collection::vec((prop::sample::select(POINTERS.to_vec()), nasty()), 0..6)).prop_map(|(base, changes)| {
-        changes.into_iter().fold(base, |whole, (pointer, value)| with(whole, pointer, value))
-    })
+    (base, prop::collection::vec((prop::sample::select(POINTERS.to_vec()), nasty()), 0..6)).prop_map(
+        |(base, changes)| changes.into_iter().fold(base, |whole, (pointer, value)| with(whole, pointer, value)),
+    )
 }
 
 proptest! {

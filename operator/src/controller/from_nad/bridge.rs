@@ -117,9 +117,8 @@ impl<'a> Bridge<'a> {
     /// Joins one of the networks that people made for this bridge.
     fn join(&self, member: &Member<'a>, networks: &[&'a ValidNetwork]) -> Option<super::Notice> {
         let open = || networks.iter().filter(|network| admits(self.inputs, network, member.key));
-        let differences = |network: &ValidNetwork| {
-            member.legacy.settings.disagreements(self.engine, &network.bridge, &network.port)
-        };
+        let differences =
+            |network: &ValidNetwork| member.legacy.settings.disagreements(self.engine, &network.bridge, &network.port);
         if open().any(|network| differences(network).is_empty()) {
             return None;
         }

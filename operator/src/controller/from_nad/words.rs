@@ -25,7 +25,7 @@ pub(super) const NETWORK_NAME_TAKEN: &str = "NetworkNameTaken";
 pub(super) const TOO_MANY_NAMESPACES: &str = "TooManyNamespaces";
 
 /// What people were told and still holds.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Told(BTreeSet<(String, String, String)>);
 
 impl Told {
@@ -64,7 +64,8 @@ pub(super) fn invalid(key: &DefinitionKey, definition: &Definition, problem: &im
 }
 
 pub(super) fn unknown_network(key: &DefinitionKey, definition: &Definition, network: &NetworkName) -> Notice {
-    let message = format!("spec.config names network {network}, which does not exist: create UserspaceNetwork {network}");
+    let message =
+        format!("spec.config names network {network}, which does not exist: create UserspaceNetwork {network}");
     notice(key, definition, UNKNOWN_NETWORK, message)
 }
 
