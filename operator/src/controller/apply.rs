@@ -155,7 +155,7 @@ fn log(write: &Write) {
         }
         Write::NetworkFromNad { network, uid: None, .. } => tracing::info!(network, "made the network of definitions"),
         Write::NetworkFromNad { network, .. } => {
-            tracing::info!(network, "put back what definitions say of the network")
+            tracing::info!(network, "put back what definitions say of the network");
         }
         Write::DeleteNetwork { network, .. } => tracing::info!(network, "deleted the network of definitions"),
         Write::Finalizer { network, present: true, .. } => tracing::info!(network, "added the finalizer"),
