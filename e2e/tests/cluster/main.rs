@@ -23,6 +23,7 @@ mod guards;
 mod leaders;
 mod life;
 mod networks;
+mod old_definitions;
 mod outages;
 mod pods;
 mod privileges;

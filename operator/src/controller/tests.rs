@@ -2,6 +2,7 @@
 
 mod accepting;
 mod deleting;
+mod from_nad;
 mod kstatus;
 mod model;
 mod news;

@@ -98,7 +98,9 @@ impl Configuration {
     /// When it says neither in a way that can be used.
     pub fn target(&self) -> Result<Target, ConfigurationError> {
         if legacy::is_legacy(&self.0) {
-            return Legacy::read(&self.0).map(|read| Target::Bridge(Box::new(read))).map_err(ConfigurationError::Legacy);
+            return Legacy::read(&self.0)
+                .map(|read| Target::Bridge(Box::new(read)))
+                .map_err(ConfigurationError::Legacy);
         }
         self.network().map(Target::Network)
     }

@@ -7,6 +7,7 @@ mod attachment;
 mod fixed;
 mod hostile_pod;
 mod interrupted;
+mod old_configurations;
 mod protocol;
 mod refusals;
 mod support;

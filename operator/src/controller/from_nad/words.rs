@@ -25,7 +25,7 @@ pub(super) const NETWORK_NAME_TAKEN: &str = "NetworkNameTaken";
 pub(super) const TOO_MANY_NAMESPACES: &str = "TooManyNamespaces";
 
 /// What people were told and still holds.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Told(BTreeSet<(String, String, String)>);
 
 impl Told {

@@ -2,7 +2,9 @@
 
 use super::super::compile::{Compiled, compile};
 use super::super::diff::{Write, diff, statuses};
+use super::super::from_nad::{Told, from_nad};
 use super::super::inputs::{Definition, DefinitionKey, Inputs, Namespace, Network, Node, NodeState, NodeStatus};
+use super::super::notice::Notice;
 use super::super::parse;
 use super::super::report::report;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -30,6 +32,8 @@ pub(super) struct Cluster {
     pub(super) failures: BTreeMap<(String, String), &'static str>,
     /// Bridges that have ports of somebody else, by node and network: they stay when the network is taken from the node.
     pub(super) foreign_ports: BTreeSet<(String, String)>,
+    told: Told,
+    notices: Vec<Notice>,
     seconds: i64,
     uids: usize,
 }
@@ -58,7 +62,10 @@ impl Cluster {
     }
 
     pub(super) fn namespace(&mut self, name: &str, labels: &[(&str, &str)]) {
-        let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        // As the API server labels them.
+        let its_name = [("kubernetes.io/metadata.name", name)];
+        let labels =
+            labels.iter().chain(&its_name).map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         self.inputs.namespaces.insert(name.to_owned(), Namespace { labels, is_deleting: false });
     }
 
@@ -102,6 +109,38 @@ impl Cluster {
         self.inputs.definitions.get_or_insert_default().insert(key(namespace, name), definition);
     }
 
+    /// Makes a hand-written definition, or changes it.
+    pub(super) fn definition(&mut self, namespace: &str, name: &str, config: &str) {
+        self.seconds += 1;
+        let key = key(namespace, name);
+        let old = self.inputs.definitions.as_ref().and_then(|definitions| definitions.get(&key)).cloned();
+        let (uid, created) = match old {
+            Some(old) => (old.uid, old.created),
+            None => (self.uid(), Some(self.now())),
+        };
+        let object = json!({
+            "apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition", "spec": {"config": config},
+            "metadata": {"name": name, "namespace": namespace, "uid": uid, "creationTimestamp": created},
+        });
+        let guarded: DeserializeGuard<_> = serde_json::from_value(object).unwrap();
+        let (key, definition) = parse::definition(&guarded);
+        self.inputs.definitions.get_or_insert_default().insert(key, definition);
+    }
+
+    pub(super) fn delete_definition(&mut self, namespace: &str, name: &str) {
+        self.inputs.definitions.as_mut().unwrap().remove(&key(namespace, name)).unwrap();
+    }
+
+    /// What people were told of definitions since this was asked last: `namespace/name reason`, and the message.
+    pub(super) fn told(&mut self) -> Vec<(String, String)> {
+        let told = std::mem::take(&mut self.notices).into_iter().map(|notice| {
+            let object = notice.regarding;
+            let place = format!("{}/{}", object.namespace.unwrap_or_default(), object.name.unwrap_or_default());
+            (format!("{place} {}", notice.reason), notice.message)
+        });
+        told.collect()
+    }
+
     pub(super) fn attach(&mut self, node: &str, network: &str, count: i64) {
         self.attachments.insert((node.to_owned(), network.to_owned()), count);
     }
@@ -116,6 +155,9 @@ impl Cluster {
         let compiled = compile(&self.inputs);
         let mut writes = diff(&self.inputs, &compiled);
         writes.extend(statuses(&self.inputs, report(&self.inputs, &compiled, &self.now())));
+        let from_nad = from_nad(&self.inputs);
+        writes.extend(from_nad.writes);
+        self.notices.extend(self.told.news(from_nad.notices));
         for write in writes.clone() {
             self.take(write);
         }
@@ -231,10 +273,19 @@ impl Cluster {
             Write::Definition { key, wanted } => {
                 let uid = self.uid();
                 let label = Some(key.name.clone());
-                let definition = Definition { uid, config: wanted.config, label, owner: Some(wanted.owner), ..Definition::default() };
+                let owner = Some(wanted.owner);
+                let definition = Definition { uid, config: wanted.config, label, owner, ..Definition::default() };
                 self.inputs.definitions.get_or_insert_default().insert(key, definition);
             }
             Write::DeleteDefinition { key, .. } => drop(self.inputs.definitions.get_or_insert_default().remove(&key)),
+            Write::NetworkFromNad { network, spec, .. } => {
+                self.network(&network, &serde_json::to_value(spec).unwrap());
+                self.inputs.networks.get_mut(&network).unwrap().has_from_nad_label = true;
+            }
+            Write::DeleteNetwork { network, uid } => {
+                assert_eq!(self.inputs.networks[&network].uid, uid);
+                self.delete_network(&network);
+            }
             Write::Finalizer { network, present, .. } => {
                 self.inputs.networks.get_mut(&network).unwrap().has_finalizer = present;
                 if !present {
