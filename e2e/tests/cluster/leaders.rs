@@ -31,7 +31,7 @@ fn await_both() {
 /// The process of a controller, by the name of its pod. The nodes of a world share their process ids.
 fn process(pod: &str) -> String {
     let script = format!(
-        "for pid in $(pgrep -f '^/usr/local/bin/usnet controller'); do grep -qzx 'POD_NAME={pod}' /proc/$pid/environ && echo $pid; done"
+        "for pid in $(pgrep -f '^/usr/local/bin/usnet controller'); do if grep -qzx 'POD_NAME={pod}' /proc/$pid/environ; then echo $pid; fi; done"
     );
     let pid = on_node("node-a", &["sh", "-c", &script]).trim().to_owned();
     assert!(!pid.is_empty() && pid.chars().all(|digit| digit.is_ascii_digit()), "processes of {pod}: {pid:?}");
@@ -137,21 +137,22 @@ fn the_api_server_refuses_the_writes_of_a_controller_that_does_not_lead() {
         all["items"].as_array().unwrap().iter().filter_map(|pod| pod["metadata"]["name"].as_str()).collect();
     let standby = names.iter().find(|name| **name != leads).expect("a standby");
 
-    let patch =
-        ["patch", "usn", "fenced", "--subresource=status", "--type=merge", "-p", r#"{"status":{"attachments":7}}"#];
-    let refused = as_controller(standby, &patch).expect_err("the standby wrote a status");
+    let status = json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "metadata": {"name": "fenced"}, "status": {"attachments": 7},
+    });
+    let refused = write_status(standby, &status).expect_err("the standby wrote a status");
     assert!(refused.contains("only the controller that holds the lease may write"), "{refused}");
-    as_controller(&leads, &patch).expect("the leader may");
+    write_status(&leads, &status).expect("the leader may");
 }
 
-/// `kubectl` with a token of that controller, as its pod has it.
-fn as_controller(pod: &str, arguments: &[&str]) -> Result<String, String> {
+/// Writes a status with a token of that controller, as its pod has it.
+fn write_status(pod: &str, status: &Value) -> Result<String, String> {
     let uid = kubectl(&["get", "pod", pod, "-n", NAMESPACE, "-o", "jsonpath={.metadata.uid}"]);
     let bound = ["--bound-object-kind=Pod", "--bound-object-name", pod, "--bound-object-uid", &uid];
     let token = kubectl(&[&["create", "token", "usnet-controller", "-n", NAMESPACE], &bound[..]].concat());
     let server = kubectl(&["config", "view", "--raw", "-o", "jsonpath={.clusters[0].cluster.server}"]);
     let mut words = vec!["--kubeconfig=/dev/null", "--insecure-skip-tls-verify", "--server", server.trim()];
-    words.extend(["--token", token.trim()]);
-    words.extend(arguments);
-    try_run("kubectl", &words, "")
+    words.extend(["--token", token.trim(), "apply", "--server-side", "--subresource=status", "--force-conflicts"]);
+    words.extend(["--field-manager=test", "--validate=false", "-f", "-"]);
+    try_run("kubectl", &words, &status.to_string())
 }

@@ -67,8 +67,7 @@ fn scripts_agree_with_the_truth_from_creation_to_deletion() {
     assert_eq!(kstatus("life"), "NotFound");
     eventually("each transition is told", || {
         let told = events("life");
-        let missing =
-            ["Ready", "Terminating", "InUse"].into_iter().find(|reason| !told.iter().any(|it| it == reason));
+        let missing = ["Ready", "Terminating", "InUse"].into_iter().find(|reason| !told.iter().any(|it| it == reason));
         check(missing.is_none(), format!("{missing:?} is missing in {told:?}"))
     });
 }

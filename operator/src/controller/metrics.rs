@@ -105,6 +105,7 @@ impl Metrics {
     /// Another leads, and says how the cluster is.
     pub(super) fn stand_by(&self) {
         self.leader.set(0);
+        self.waiting_changes.set(0);
         self.networks.reset();
         self.nodes.reset();
     }

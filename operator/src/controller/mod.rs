@@ -132,7 +132,7 @@ impl Worker {
             tokio::select! {
                 change = changes.next() => {
                     if observer.take(change.ok_or(Error::WatchesEnded)?) {
-                        self.metrics.waiting_changes.inc();
+                        self.metrics.waiting_changes.add(i64::from(leads));
                         next_pass = earlier(next_pass, Some(Instant::now() + GATHER));
                     }
                     if observer.inputs().is_some() {
