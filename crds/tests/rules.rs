@@ -63,6 +63,12 @@ fn cases(by: Option<&By>) -> Vec<Case> {
 }
 
 #[test]
+fn the_table_has_many_bad_objects() {
+    let bad = [By::Rule, By::Schema, By::List].iter().map(|by| cases(Some(by)).len()).sum::<usize>();
+    assert!(bad >= 50, "{bad} bad objects");
+}
+
+#[test]
 fn what_is_right_is_accepted_by_both() {
     for case in cases(None) {
         assert_eq!(case.refused_by_cel(), Vec::<String>::new(), "{}", case.case);

@@ -12,6 +12,7 @@
 )]
 
 mod bad_input;
+mod bad_objects;
 mod cluster;
 mod crowd;
 mod deletion;

@@ -83,8 +83,11 @@ impl<'a> Users<'a> {
             users.records.entry(&record.network).or_default().push(record);
         }
         if let EngineView::Up(engine) = facts.view {
+            let recorded: BTreeMap<String, &NetworkName> =
+                facts.records.iter().map(|record| (record.id.to_string(), &record.network)).collect();
             let ports = engine.observed.bridges.values().flat_map(|bridge| bridge.ports.values());
-            for network in ports.filter(|port| port.peer == Peer::Connected).filter_map(network_of) {
+            let connected = ports.filter(|port| port.peer == Peer::Connected);
+            for network in connected.filter_map(|port| network_of(port, &recorded)) {
                 *users.connected.entry(network).or_default() += 1;
             }
         }
@@ -92,8 +95,10 @@ impl<'a> Users<'a> {
     }
 }
 
-fn network_of(port: &ObservedPort) -> Option<&NetworkName> {
-    port.mark.as_ref()?.network.as_ref()
+/// VPP's ports on an adopted bridge domain say only whose attachment they are.
+fn network_of<'a>(port: &'a ObservedPort, recorded: &BTreeMap<String, &'a NetworkName>) -> Option<&'a NetworkName> {
+    let mark = port.mark.as_ref()?;
+    mark.network.as_ref().or_else(|| recorded.get(&mark.attachment).copied())
 }
 
 fn network_report(facts: Facts<'_>, users: &Users<'_>, network: &NodeNetwork) -> NetworkReport {
