@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test world-test lint bench shell crds clean
+.PHONY: demo test unit-test world-test life lint bench shell crds clean
 
 demo: setup
 	e2e/world --nodes 2 -- e2e/demo
@@ -13,7 +13,12 @@ unit-test: setup
 world-test: setup
 	cargo test -p usnet-e2e --features world --no-run
 	cargo test -p usnet-e2e --features world --test world
-	e2e/world --nodes 2 -- cargo test -p usnet-e2e --features world --test cluster -- --test-threads=1 --show-output
+	e2e/world --nodes 2 -- e2e/cluster-tests
+
+# A long week of life, where `make test` lives a short one; USNET_LIFE_SEED lives one again.
+life: setup
+	USNET_LIFE_STEPS=$${USNET_LIFE_STEPS:-2500} e2e/world --nodes 2 -- \
+	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture life::a_week
 
 lint:
 	cargo fmt --all --check

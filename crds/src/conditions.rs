@@ -24,6 +24,9 @@ pub const OVS_CONNECTED: &str = "OVSConnected";
 /// Node: the agent is connected to VPP.
 pub const VPP_CONNECTED: &str = "VPPConnected";
 
+/// Node without an API server: every file in its folder of manifests can be used.
+pub const MANIFESTS_ACCEPTED: &str = "ManifestsAccepted";
+
 /// The condition of a node that tells whether its agent is connected to this engine.
 pub const fn engine_connected(engine: Engine) -> &'static str {
     match engine {
@@ -54,6 +57,8 @@ pub mod reason {
     pub const NO_MATCHING_NODES: &str = "NoMatchingNodes";
     /// Programmed: nodes are still at work.
     pub const PENDING: &str = "Pending";
+    /// Ready: no controller has seen it yet. The CRD says so, and nobody writes it.
+    pub const WAITING_FOR_CONTROLLER: &str = "WaitingForController";
     /// Ready: seen for the first time.
     pub const STARTING: &str = "Starting";
     /// Ready, Reconciling: it is being deleted.
@@ -68,6 +73,10 @@ pub mod reason {
     pub const DISCONNECTED: &str = "Disconnected";
     /// A network on a node: somebody else made a bridge of that name, or a bridge domain of that id.
     pub const BRIDGE_EXISTS: &str = "BridgeExists";
+    /// A network on a node: the bridge that it adopts is not there.
+    pub const BRIDGE_MISSING: &str = "BridgeMissing";
+    /// A network on a node: the bridge that it adopts is not of a kind that its ports could work on, or is another network's.
+    pub const BRIDGE_UNUSABLE: &str = "BridgeUnusable";
     /// A network on a node: the API server does not take the node state that should have it, for example because it would be too large.
     pub const NODE_STATE_REFUSED: &str = "NodeStateRefused";
     /// DeletionBlocked, and a network on a node: its bridge should go, and has ports that somebody else made.
@@ -135,8 +144,12 @@ impl Finding {
 /// The conditions that replace `old`: those of `found` and no others, each with its old transition time where its status did not change.
 pub fn merge(old: &[Condition], found: Vec<Finding>, generation: Option<i64>, now: &Time) -> Vec<Condition> {
     let since = |finding: &Finding| {
-        let same =
-            |condition: &&Condition| condition.type_ == finding.kind && condition.status == finding.status.as_str();
+        let same = |condition: &&Condition| {
+            condition.type_ == finding.kind
+                && condition.status == finding.status.as_str()
+                // Its time is none.
+                && condition.reason != reason::WAITING_FOR_CONTROLLER
+        };
         old.iter().find(same).map_or_else(|| now.clone(), |condition| condition.last_transition_time.clone())
     };
     let condition = |finding: Finding| Condition {

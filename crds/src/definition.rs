@@ -2,13 +2,16 @@
 //! Format: <https://github.com/k8snetworkplumbingwg/multi-net-spec>.
 
 use crate::NetworkName;
+use crate::legacy::PLUGIN;
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};
 
 /// On every definition that the controller makes: the network that it belongs to.
 pub const NETWORK_LABEL: &str = "usnet.dev/network";
-/// The CNI plugin that attaches pods: the name of its file on the nodes.
-pub const PLUGIN: &str = "userspace";
+/// On every network that the controller made because hand-written definitions name its bridge. Without it the network is a person's.
+pub const FROM_NAD_LABEL: &str = "usnet.dev/from-nad";
+/// The value of [`FROM_NAD_LABEL`].
+pub const FROM_NAD_VALUE: &str = "true";
 /// The version of the CNI specification that generated definitions ask for.
 pub const CNI_VERSION: &str = "1.1.0";
 

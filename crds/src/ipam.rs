@@ -3,6 +3,7 @@
 //! Formats: <https://www.cni.dev/plugins/current/ipam/host-local/> and <https://www.cni.dev/plugins/current/ipam/static/>.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
+use crate::fixed_attachment::CIDR_MAX;
 use crate::rules;
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,6 @@ use std::collections::BTreeMap;
 pub const PLUGIN_PATTERN: &str = "^[a-zA-Z0-9][a-zA-Z0-9._-]*$";
 /// Longest name of an IPAM plugin, in bytes.
 pub const PLUGIN_NAME_MAX: usize = 63;
-/// Longest text of an address with its prefix length.
-const CIDR_MAX: usize = 43;
 /// Longest text of an address.
 const IP_MAX: usize = 39;
 

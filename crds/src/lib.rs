@@ -4,9 +4,14 @@
 //! the CNI plugin uses those and links nothing of Kubernetes.
 
 pub mod bridge_domain;
+pub mod fixed_attachment;
+pub mod legacy;
 pub mod limits;
+pub mod mac;
 pub mod names;
 pub mod node_network;
+pub mod rate;
+pub mod vlan;
 
 #[cfg(feature = "api")]
 pub mod conditions;
@@ -21,6 +26,8 @@ pub mod network;
 #[cfg(feature = "api")]
 pub mod node_state;
 #[cfg(feature = "api")]
+pub mod reference;
+#[cfg(feature = "api")]
 mod rules;
 #[cfg(feature = "api")]
 mod schema;
@@ -28,12 +35,16 @@ mod schema;
 pub mod validate;
 
 pub use bridge_domain::{BridgeDomainId, InvalidBridgeDomainId};
+pub use fixed_attachment::{FixedAttachment, InterfaceAddress, InvalidAddress};
 pub use limits::{InvalidRingSize, MacAge, Mtu, OutOfRange, Queues, RingSize, VlanTag};
-pub use names::{BridgeName, InvalidName, NetworkName};
+pub use mac::{InvalidMac, MacAddress};
+pub use names::{BridgeName, InvalidName, NamespaceName, NetworkName, PodName};
 pub use node_network::{
-    Bridge, Engine, MacLearning, Memif, MemifSecretKind, MemifSocketKind, NodeNetwork, Phase, Port, PortType,
-    SocketRole, VhostUser, Vlan,
+    Bridge, Engine, MacLearning, Memif, MemifSecretKind, MemifSocketKind, NodeNetwork, Ownership, Phase, Port,
+    PortType, SocketRole, VhostUser,
 };
+pub use rate::{InvalidRate, KilobitsPerSecond, RateLimit};
+pub use vlan::Vlan;
 
 #[cfg(feature = "api")]
 pub use definition::NetworkAttachmentDefinition;

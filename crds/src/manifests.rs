@@ -1,12 +1,16 @@
 //! The CRDs as files, as a cluster is given them.
 
+use crate::conditions::{READY, Status, reason};
 use crate::{UserspaceNetwork, UserspaceNodeState};
 use kube::CustomResourceExt;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The file that lists the others for kustomize.
 pub const KUSTOMIZATION: &str = "kustomization.yaml";
 const HEADER: &str = "# Made by `cargo run -p usnet-crds --bin crdgen`; edit crds/src instead.\n";
+
+/// Where a CRD describes the status.
+const STATUS: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/status";
 
 /// A file of `config/crd`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +38,23 @@ pub enum ManifestError {
 /// When a schema cannot be written.
 pub fn definitions() -> Result<Vec<Value>, ManifestError> {
     let definitions = [UserspaceNetwork::crd(), UserspaceNodeState::crd()];
-    definitions.iter().map(|definition| Ok(without_null(serde_json::to_value(definition)?))).collect()
+    let json = definitions.iter().map(|definition| Ok(without_null(serde_json::to_value(definition)?)));
+    let mut json: Vec<Value> = json.collect::<Result<_, ManifestError>>()?;
+    if let Some(status) = json.first_mut().and_then(|network| network.pointer_mut(STATUS)) {
+        status["default"] = first_status();
+    }
+    Ok(json)
+}
+
+/// What a network says before the controller has seen it. kstatus takes an object without Ready for a healthy one, so that even the first moment counts.
+fn first_status() -> Value {
+    json!({"conditions": [{
+        "type": READY,
+        "status": Status::Unknown.as_str(),
+        "reason": reason::WAITING_FOR_CONTROLLER,
+        "message": "no controller of usnet has seen it yet",
+        "lastTransitionTime": "1970-01-01T00:00:00Z",
+    }]})
 }
 
 /// All files of `config/crd`.

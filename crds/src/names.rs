@@ -1,5 +1,7 @@
 //! Names that cannot be wrong: each is checked once, where it enters.
 
+mod for_bridge;
+
 use crate::BridgeDomainId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -16,6 +18,15 @@ pub const RESERVED_BRIDGE_NAMES: [&str; 4] = ["all", "default", "lo", "ovs-netde
 
 /// Longest name of a network with VPP, in bytes: VPP keeps 63 for the tag of a bridge domain, and our mark is in front of the name.
 pub const VPP_NETWORK_NAME_MAX: usize = 57;
+
+/// Longest name of a namespace, in bytes: a DNS label (RFC 1123).
+pub const NAMESPACE_NAME_MAX: usize = 63;
+/// Longest name of a pod, in bytes: a DNS subdomain (RFC 1123).
+pub const POD_NAME_MAX: usize = 253;
+/// What the name of a namespace may look like, as a regular expression for the CRD.
+pub const NAMESPACE_NAME_PATTERN: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+/// What the name of a pod may look like, as a regular expression for the CRD.
+pub const POD_NAME_PATTERN: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
 /// Why a name was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +46,16 @@ pub enum InvalidName {
         "network name {0:?} is too long for VPP, which keeps it in the tag of a bridge domain: use at most {VPP_NETWORK_NAME_MAX} characters"
     )]
     VppNetwork(String),
+    /// The name of a namespace is not a DNS label.
+    #[error(
+        "namespace {0:?} is not a DNS label: use 1 to {NAMESPACE_NAME_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
+    )]
+    Namespace(String),
+    /// The name of a pod is not a DNS subdomain.
+    #[error(
+        "pod name {0:?} is not a DNS subdomain: use 1 to {POD_NAME_MAX} lower-case letters, digits, '-' and '.', each part starting and ending with a letter or digit"
+    )]
+    Pod(String),
     /// The name of a bridge belongs to somebody else.
     #[error("bridge name {0:?} is reserved by Open vSwitch or Linux: choose another")]
     ReservedBridge(String),
@@ -50,19 +71,17 @@ pub struct NetworkName(String);
 #[serde(try_from = "String", into = "String")]
 pub struct BridgeName(String);
 
-impl NetworkName {
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+/// The name of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct NamespaceName(String);
+
+/// The name of a pod.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PodName(String);
 
 impl BridgeName {
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// The bridge of a network that names none: `br-` and the network's name, shortened with a hash of the whole name where it is too long.
     pub fn default_for(network: &NetworkName) -> Self {
         let whole = format!("br-{network}");
@@ -85,12 +104,14 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-fn is_dns_label(name: &str) -> bool {
+/// One part of a DNS name, of any length.
+fn is_dns_part(name: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=NETWORK_NAME_MAX).contains(&name.len())
-        && name.bytes().all(inner)
-        && !name.starts_with('-')
-        && !name.ends_with('-')
+    !name.is_empty() && name.bytes().all(inner) && !name.starts_with('-') && !name.ends_with('-')
+}
+
+fn is_dns_label(name: &str, longest: usize) -> bool {
+    name.len() <= longest && is_dns_part(name)
 }
 
 fn is_bridge_name(name: &str) -> bool {
@@ -103,7 +124,22 @@ fn is_bridge_name(name: &str) -> bool {
 impl TryFrom<String> for NetworkName {
     type Error = InvalidName;
     fn try_from(name: String) -> Result<Self, InvalidName> {
-        if is_dns_label(&name) { Ok(Self(name)) } else { Err(InvalidName::Network(name)) }
+        if is_dns_label(&name, NETWORK_NAME_MAX) { Ok(Self(name)) } else { Err(InvalidName::Network(name)) }
+    }
+}
+
+impl TryFrom<String> for NamespaceName {
+    type Error = InvalidName;
+    fn try_from(name: String) -> Result<Self, InvalidName> {
+        if is_dns_label(&name, NAMESPACE_NAME_MAX) { Ok(Self(name)) } else { Err(InvalidName::Namespace(name)) }
+    }
+}
+
+impl TryFrom<String> for PodName {
+    type Error = InvalidName;
+    fn try_from(name: String) -> Result<Self, InvalidName> {
+        let is_subdomain = name.len() <= POD_NAME_MAX && name.split('.').all(is_dns_part);
+        if is_subdomain { Ok(Self(name)) } else { Err(InvalidName::Pod(name)) }
     }
 }
 
@@ -122,6 +158,12 @@ impl TryFrom<String> for BridgeName {
 
 macro_rules! text_conversions {
     ($($name:ty),*) => {$(
+        impl $name {
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
         impl std::str::FromStr for $name {
             type Err = InvalidName;
             fn from_str(name: &str) -> Result<Self, InvalidName> {
@@ -140,7 +182,7 @@ macro_rules! text_conversions {
         }
     )*};
 }
-text_conversions!(NetworkName, BridgeName);
+text_conversions!(NetworkName, BridgeName, NamespaceName, PodName);
 
 #[cfg(test)]
 mod tests {
@@ -153,6 +195,19 @@ mod tests {
         }
         for bad in ["", "-a", "a-", "Blue", "a.b", "a/b", &"a".repeat(64)] {
             assert!(bad.parse::<NetworkName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn pod_names_have_parts_and_namespaces_have_one() {
+        for good in ["db", "mysql-0", "0", &"a".repeat(63)] {
+            assert!(good.parse::<PodName>().is_ok() && good.parse::<NamespaceName>().is_ok(), "{good}");
+        }
+        let long = "a".repeat(253);
+        assert!("a.b-c.0".parse::<PodName>().is_ok() && "a.b".parse::<NamespaceName>().is_err());
+        assert!(long.parse::<PodName>().is_ok() && format!("{long}a").parse::<PodName>().is_err());
+        for bad in ["", "a..b", ".a", "a.", "A", "a_b", "-a", "a.-b"] {
+            assert!(bad.parse::<PodName>().is_err() && bad.parse::<NamespaceName>().is_err(), "{bad}");
         }
     }
 

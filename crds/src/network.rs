@@ -1,11 +1,15 @@
 //! `UserspaceNetwork`: the object that people write. One network is one layer-2 segment: a bridge on each of its nodes, and who may use it.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
+mod attachment;
 mod bridge;
 mod port;
+mod vlan;
 
+pub use attachment::{ATTACHMENTS_MAX, AttachmentSpec, IPS_MAX};
 pub use bridge::BridgeSpec;
-pub use port::{PortSpec, VlanMode, VlanSpec};
+pub use port::{PortSpec, RateLimitSpec};
+pub use vlan::{VlanMode, VlanSpec};
 
 use crate::ipam::IpamSpec;
 use crate::{Engine, rules, schema};
@@ -16,6 +20,10 @@ use serde::{Deserialize, Serialize};
 
 /// Keeps a network until no pod uses it any more and no node carries it.
 pub const FINALIZER: &str = "usnet.dev/in-use";
+/// With the network's own name as its value: the network goes although pods still use it. Their ports stay until they end.
+pub const FORCE_DELETE: &str = "usnet.dev/force-delete";
+/// Most values of one requirement of a label selector, such as names of namespaces: CEL refuses rules over lists without an end.
+pub const SELECTOR_VALUES_MAX: usize = 256;
 /// Most nodes that a network's status names as failed. Lists of all nodes would not fit into one object of a large cluster.
 pub const FAILURES_MAX: usize = 10;
 
@@ -46,12 +54,16 @@ pub const FAILURES_MAX: usize = 10;
 #[x_kube(
     validation = rules::engines::bridge_name_with_vpp(),
     validation = rules::engines::bridge_id_with_ovs(),
+    validation = rules::engines::adopted_without_name(),
+    validation = rules::engines::adopted_without_id(),
     validation = rules::engines::mac_age_with_ovs(),
     validation = rules::engines::mac_age_with_vpp(),
     validation = rules::engines::memif_with_ovs(),
     validation = rules::engines::memif_with_its_type(),
     validation = rules::engines::vhost_user_with_its_type(),
-    validation = rules::engines::engine_role_with_ovs()
+    validation = rules::engines::engine_role_with_ovs(),
+    validation = rules::engines::trunk_with_vpp(),
+    validation = rules::engines::fixed_trunk_with_vpp()
 )]
 pub struct UserspaceNetworkSpec {
     /// The software switch that carries the network: OVS (Open vSwitch with its userspace datapath) or VPP (fd.io). It cannot change.
@@ -75,6 +87,15 @@ pub struct UserspaceNetworkSpec {
     /// A CNI IPAM configuration, passed on as it is; without it ports get no address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipam: Option<IpamSpec>,
+    /// What the names of pods fix: addresses, MAC, VLAN, rate. At most 128.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = ATTACHMENTS_MAX))]
+    #[x_kube(
+        merge_strategy = ListMerge::Map(vec!["namespace".into(), "pod".into()]),
+        validation = rules::attachments::unique_macs(),
+        validation = rules::attachments::unique_ips()
+    )]
+    pub attachments: Vec<AttachmentSpec>,
 }
 
 /// What the controller found.

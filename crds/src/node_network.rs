@@ -1,9 +1,12 @@
 //! One network as one node should have it: what the controller compiles, the agent programs and the plugin attaches to.
 
-use crate::{BridgeDomainId, BridgeName, MacAge, Mtu, NetworkName, Queues, RingSize, VlanTag};
+use crate::{BridgeDomainId, BridgeName, FixedAttachment, MacAge, Mtu, NetworkName, Queues, RateLimit, RingSize, Vlan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
+
+/// In [`NodeNetwork::allowed_namespaces`]: every namespace. No namespace can have this name. Only a node without an API server has it, where nobody knows them all.
+pub const ANY_NAMESPACE: &str = "*";
 
 /// The software switch that carries a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -124,6 +127,17 @@ pub enum MacLearning {
     Disabled,
 }
 
+/// Whose a network's bridge is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum Ownership {
+    /// It is made, kept as the network says, and removed with the network.
+    #[default]
+    Managed,
+    /// Somebody else made it: it gets ports, and nothing else of it is changed.
+    Adopted,
+}
+
 /// The bridge of a network on a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
@@ -139,24 +153,22 @@ pub struct Bridge {
     /// How long it remembers them, in seconds.
     #[serde(default)]
     pub mac_age_seconds: MacAge,
+    /// Whether it is ours to make.
+    #[serde(default)]
+    pub ownership: Ownership,
 }
 
 impl Bridge {
     /// A bridge with the usual settings.
     pub fn named(name: BridgeName) -> Self {
-        Self { name, mtu: Mtu::default(), mac_learning: MacLearning::default(), mac_age_seconds: MacAge::default() }
+        Self {
+            name,
+            mtu: Mtu::default(),
+            mac_learning: MacLearning::default(),
+            mac_age_seconds: MacAge::default(),
+            ownership: Ownership::default(),
+        }
     }
-}
-
-/// How the frames of a port are tagged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "mode")]
-pub enum Vlan {
-    /// Untagged at the pod, in this VLAN on the bridge.
-    Access {
-        /// The VLAN.
-        tag: VlanTag,
-    },
 }
 
 /// What every port of a network starts from.
@@ -175,6 +187,9 @@ pub struct Port {
     /// The VLAN; none means untagged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<Vlan>,
+    /// How much a port may send and receive.
+    #[serde(default)]
+    pub rate_limit: RateLimit,
     /// With the type memif.
     #[serde(default)]
     pub memif: Memif,
@@ -218,4 +233,19 @@ pub struct NodeNetwork {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "api", schemars(schema_with = "crate::schema::any_object"))]
     pub ipam: Option<serde_json::Value>,
+    /// What the names of pods fix, sorted by namespace and pod.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<FixedAttachment>,
+}
+
+impl NodeNetwork {
+    /// What is fixed for a pod.
+    pub fn fixed(&self, namespace: &str, pod: &str) -> Option<&FixedAttachment> {
+        self.attachments.iter().find(|fixed| fixed.namespace.as_str() == namespace && fixed.pod.as_str() == pod)
+    }
+
+    /// Whether pods of this namespace may attach.
+    pub fn allows(&self, namespace: &str) -> bool {
+        self.allowed_namespaces.contains(namespace) || self.allowed_namespaces.contains(ANY_NAMESPACE)
+    }
 }

@@ -1,10 +1,12 @@
 //! The rules of `UserspaceNetwork` in CEL, the language that the API server runs. `validate` holds the same rules in Rust;
 //! both take their limits from `limits` and `names`, and one table of cases tests both.
 
+pub(crate) mod attachments;
 pub(crate) mod engines;
+pub(crate) mod vlan;
 
 use crate::names::{BRIDGE_NAME_MAX, BRIDGE_NAME_PATTERN, NETWORK_NAME_MAX, RESERVED_BRIDGE_NAMES};
-use crate::{BridgeDomainId, Mtu, Queues, RingSize, VlanTag};
+use crate::{BridgeDomainId, KilobitsPerSecond, Mtu, Queues, RingSize};
 use kube::core::{Message, Rule};
 use std::fmt::Display;
 
@@ -30,6 +32,11 @@ pub(crate) fn network_name() -> Rule {
 /// The ports of running pods cannot move from one engine to another.
 pub(crate) fn engine_immutable() -> Rule {
     rule("self == oldSelf", "engine cannot change: make a new network and move the pods to it")
+}
+
+/// A bridge that we made would become one that we leave alone, or the other way round.
+pub(crate) fn ownership_immutable() -> Rule {
+    rule("self == oldSelf", "bridge.ownership cannot change: make a new network and move the pods to it")
 }
 
 /// `field` of `object`, once chosen, is chosen for ever; so is to leave it out.
@@ -74,8 +81,9 @@ pub(crate) fn ring_size() -> Rule {
     )
 }
 
-pub(crate) fn vlan_tag() -> Rule {
-    range("VLAN tag", VlanTag::MINIMUM, VlanTag::MAXIMUM)
+/// 0 means no limit.
+pub(crate) fn rate() -> Rule {
+    range("rate", 0, KilobitsPerSecond::MAXIMUM)
 }
 
 pub(crate) fn selector() -> Rule {

@@ -1,10 +1,17 @@
 //! JSON schemas of the types that are written by hand, so that the API server keeps and checks every field of them.
 
-use crate::{BridgeName, MacAge, Mtu, NetworkName, Queues, RingSize, Vlan, VlanTag};
+use crate::fixed_attachment::CIDR_MAX;
+use crate::mac::NO_MAC;
+use crate::names;
+use crate::network::SELECTOR_VALUES_MAX;
+use crate::{
+    BridgeName, InterfaceAddress, KilobitsPerSecond, MacAddress, MacAge, Mtu, NamespaceName, NetworkName, PodName,
+    Queues, RingSize, Vlan, VlanTag,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 
-/// Most requirements of one label selector, and most values of one requirement: CEL refuses rules over lists without an end.
+/// Most requirements of one label selector: CEL refuses rules over lists without an end.
 const SELECTOR_LENGTH_MAX: u32 = 32;
 
 macro_rules! number_schema {
@@ -22,7 +29,7 @@ macro_rules! number_schema {
         }
     )*};
 }
-number_schema!(MacAge, Mtu, Queues, RingSize, VlanTag);
+number_schema!(KilobitsPerSecond, MacAge, Mtu, Queues, RingSize, VlanTag);
 
 macro_rules! text_schema {
     ($($name:ident: $maximum:expr),*) => {$(
@@ -39,7 +46,14 @@ macro_rules! text_schema {
         }
     )*};
 }
-text_schema!(NetworkName: crate::names::NETWORK_NAME_MAX, BridgeName: crate::names::BRIDGE_NAME_MAX);
+text_schema!(
+    BridgeName: names::BRIDGE_NAME_MAX,
+    InterfaceAddress: CIDR_MAX,
+    MacAddress: NO_MAC.len(),
+    NamespaceName: names::NAMESPACE_NAME_MAX,
+    NetworkName: names::NETWORK_NAME_MAX,
+    PodName: names::POD_NAME_MAX
+);
 
 impl JsonSchema for Vlan {
     fn inline_schema() -> bool {
@@ -52,8 +66,12 @@ impl JsonSchema for Vlan {
         json_schema!({
             "description": "How the frames of a port are tagged.",
             "type": "object",
-            "properties": {"mode": {"type": "string", "enum": ["Access"]}, "tag": VlanTag::json_schema(generator)},
-            "required": ["mode", "tag"],
+            "properties": {
+                "mode": {"type": "string", "enum": ["Access", "Trunk", "NativeTagged", "NativeUntagged"]},
+                "tag": VlanTag::json_schema(generator),
+                "trunks": {"type": "array", "items": VlanTag::json_schema(generator), "maxItems": VlanTag::MAXIMUM},
+            },
+            "required": ["mode"],
         })
     }
 }
@@ -72,7 +90,7 @@ pub(crate) fn label_selector(_: &mut SchemaGenerator) -> Schema {
                     "properties": {
                         "key": {"type": "string"},
                         "operator": {"type": "string", "enum": ["In", "NotIn", "Exists", "DoesNotExist"]},
-                        "values": {"type": "array", "items": {"type": "string"}, "maxItems": SELECTOR_LENGTH_MAX},
+                        "values": {"type": "array", "items": {"type": "string"}, "maxItems": SELECTOR_VALUES_MAX},
                     },
                     "required": ["key", "operator"],
                 },

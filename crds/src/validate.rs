@@ -1,6 +1,7 @@
 //! From what people may write to what cannot be wrong. The API server runs the same rules (see `rules`), but a cluster may have an older
 //! CRD or none of the rules: after [`validate`] nobody reads the loose spec again.
 
+mod attachments;
 mod bridge;
 mod ipam;
 mod port;
@@ -10,7 +11,7 @@ pub use problem::{InvalidField, InvalidSpec, Problem};
 
 use crate::names::VPP_NETWORK_NAME_MAX;
 use crate::network::UserspaceNetwork;
-use crate::{Bridge, Engine, InvalidName, NetworkName, Port};
+use crate::{Bridge, Engine, FixedAttachment, InvalidName, NetworkName, Port};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Selector;
 use problem::Problems;
@@ -32,6 +33,8 @@ pub struct ValidNetwork {
     pub port: Port,
     /// A CNI IPAM configuration.
     pub ipam: Option<serde_json::Value>,
+    /// What the names of pods fix, sorted by namespace and pod.
+    pub attachments: Vec<FixedAttachment>,
 }
 
 /// Checks a network and makes it strict.
@@ -50,9 +53,10 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     let bridge = bridge::bridge(&mut problems, spec.engine, &spec.bridge, name.as_ref());
     let port = port::port(&mut problems, spec.engine, &spec.port);
     let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());
+    let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);
     match (name, namespaces, nodes, bridge, port, ipam) {
         (Some(name), Some(namespaces), Some(nodes), Some(bridge), Some(port), Some(ipam)) if problems.count() == 0 => {
-            Ok(ValidNetwork { name, engine: spec.engine, namespaces, nodes, bridge, port, ipam })
+            Ok(ValidNetwork { name, engine: spec.engine, namespaces, nodes, bridge, port, ipam, attachments })
         }
         _ => Err(problems.into_invalid()),
     }

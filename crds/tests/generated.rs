@@ -1,17 +1,55 @@
-//! What is checked in under `config/crd` is what the types say.
+//! What is checked in under `config/crd` and in `docs` is what the types say.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use usnet_crds::manifests::{definitions, manifests};
+use usnet_crds::reference;
+
+fn checkout() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
 
 #[test]
 fn config_crd_is_up_to_date() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/crd");
+    let folder = checkout().join("config/crd");
     for manifest in manifests().unwrap() {
         let checked_in = std::fs::read_to_string(folder.join(&manifest.file)).unwrap_or_default();
         assert!(checked_in == manifest.yaml, "{} is stale: run cargo run -p usnet-crds --bin crdgen", manifest.file);
     }
+}
+
+#[test]
+fn the_reference_is_up_to_date() {
+    let checked_in = std::fs::read_to_string(checkout().join("docs/reference.md")).unwrap_or_default();
+    assert!(checked_in == reference::page().unwrap(), "docs/reference.md is stale: run make crds");
+}
+
+#[test]
+fn the_reference_has_fields_defaults_rules_and_reasons() {
+    let page = reference::page().unwrap();
+    for text in
+        ["| `spec.bridge.mtu` | integer | `1500` |", "MTU is out of range: use 576 to 9702", "| `NameConflict` |"]
+    {
+        assert!(page.contains(text), "{text:?} is not in the reference");
+    }
+}
+
+/// Reasons of conditions are in the API's crate, those that only an agent gives in the agent's.
+#[test]
+fn for_every_reason_the_pages_say_what_to_do() {
+    let read = |path: &str| std::fs::read_to_string(checkout().join(path)).unwrap();
+    let pages = read("docs/errors.md") + &read("docs/operations.md");
+    let sources = read("crds/src/conditions.rs") + &read("operator/src/agent/reason.rs");
+    let values = sources.split(": &str = \"").skip(1).filter_map(|rest| rest.split('"').next());
+    let missing: Vec<&str> = values
+        .filter(|value| !pages.contains(&format!("`{value}`")) && !pages.contains(&format!("| {value} |")))
+        .collect();
+    assert_eq!(
+        missing,
+        Vec::<&str>::new(),
+        "write in docs/errors.md or docs/operations.md what they mean and what to do"
+    );
 }
 
 #[test]

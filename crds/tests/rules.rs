@@ -26,6 +26,7 @@ struct Case {
 enum By {
     Rule,
     Schema,
+    List,
 }
 
 fn any_name() -> String {
@@ -62,6 +63,12 @@ fn cases(by: Option<&By>) -> Vec<Case> {
 }
 
 #[test]
+fn the_table_has_many_bad_objects() {
+    let bad = [By::Rule, By::Schema, By::List].iter().map(|by| cases(Some(by)).len()).sum::<usize>();
+    assert!(bad >= 50, "{bad} bad objects");
+}
+
+#[test]
 fn what_is_right_is_accepted_by_both() {
     for case in cases(None) {
         assert_eq!(case.refused_by_cel(), Vec::<String>::new(), "{}", case.case);
@@ -81,6 +88,13 @@ fn what_breaks_a_rule_is_refused_by_both_with_the_field() {
             let by_rust = case.refused_by_rust();
             assert!(by_rust.len() == 1 && by_rust[0].starts_with(&field), "{}: {by_rust:?}", case.case);
         }
+    }
+}
+
+#[test]
+fn what_is_twice_in_a_list_is_refused_by_rust_where_there_is_no_list_type() {
+    for case in cases(Some(&By::List)) {
+        assert_eq!(case.refused_by_rust(), [case.refused.clone().unwrap()], "{}", case.case);
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use support::{refused_by_cel, with_defaults};
 use usnet_crds::validate::{ValidNetwork, validate};
-use usnet_crds::{Engine, MemifSocketKind, PortType};
+use usnet_crds::{Engine, MemifSocketKind, Ownership, PortType, RateLimit, Vlan};
 
 struct Sample {
     file: String,
@@ -46,6 +46,9 @@ fn is_kept(sample: &Value, read: &Value) -> bool {
         (Value::Object(sample), Value::Object(read)) => {
             sample.iter().all(|(key, value)| read.get(key).is_some_and(|read| is_kept(value, read)))
         }
+        (Value::Array(sample), Value::Array(read)) => {
+            sample.len() == read.len() && sample.iter().zip(read).all(|(sample, read)| is_kept(sample, read))
+        }
         (sample, read) => sample == read,
     }
 }
@@ -73,6 +76,17 @@ fn each_way_from_a_pod_to_an_engine_is_shown() {
         (Engine::Vpp, PortType::Memif, MemifSocketKind::Abstract),
     ];
     assert_eq!(shown, expected.into());
+}
+
+#[test]
+fn each_feature_that_needs_explaining_is_shown() {
+    let networks: Vec<_> = networks().into_values().collect();
+    assert!(networks.iter().any(|network| network.bridge.ownership == Ownership::Adopted), "adopted");
+    assert!(networks.iter().any(|network| matches!(network.port.vlan, Some(Vlan::NativeUntagged { .. }))), "trunk");
+    let is_limited = |rate: RateLimit| rate.ingress_kbps.is_some() && rate.egress_kbps.is_some();
+    assert!(networks.iter().any(|network| is_limited(network.port.rate_limit)), "limits");
+    let fixed: Vec<_> = networks.iter().flat_map(|network| &network.attachments).collect();
+    assert!(fixed.iter().any(|one| one.mac.is_some() && one.vlan.is_some() && !one.ips.is_empty()), "fixed");
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! The programs of the control plane: etcd, kube-apiserver, kube-controller-manager, kube-scheduler.
 
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
 use crate::addresses;
+use crate::audit;
 use crate::certificates::{Authority, CertificateError, Subject};
 use crate::component::{Component, ComponentName};
 use crate::folder::WorldFolder;
@@ -15,6 +17,17 @@ use crate::probes;
 const ETCD: SocketAddr = local(2379);
 const CONTROLLER_MANAGER: SocketAddr = local(10257);
 const SCHEDULER: SocketAddr = local(10259);
+
+/// Why the control plane could not be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlPlaneError {
+    /// A certificate could not be made.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// The audit policy could not be written.
+    #[error("cannot write the audit policy of kube-apiserver")]
+    Audit(#[source] io::Error),
+}
 
 /// The control plane's programs, in the order in which they can start.
 #[derive(Debug)]
@@ -32,8 +45,8 @@ pub struct ControlPlane {
 /// Prepares the control plane and the administrator's kubeconfig.
 ///
 /// # Errors
-/// When a certificate cannot be made.
-pub fn prepare(folder: &WorldFolder, authority: &Authority) -> Result<ControlPlane, CertificateError> {
+/// When a certificate cannot be made, or a file not written.
+pub fn prepare(folder: &WorldFolder, authority: &Authority) -> Result<ControlPlane, ControlPlaneError> {
     let administrator = authority.issue("admin", Subject { name: "admin", group: "system:masters", serves_at: &[] })?;
     authority.write_kubeconfig(&folder.kubeconfig(), &administrator)?;
     Ok(ControlPlane {
@@ -84,7 +97,7 @@ fn etcd(folder: &WorldFolder) -> Component {
     program(folder, "etcd", arguments, probes::http(ETCD, "/health"))
 }
 
-fn apiserver(folder: &WorldFolder, authority: &Authority) -> Result<Component, CertificateError> {
+fn apiserver(folder: &WorldFolder, authority: &Authority) -> Result<Component, ControlPlaneError> {
     let names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"].map(str::to_owned);
     let serves_at: Vec<String> = [addresses::CONTROL_PLANE, addresses::KUBERNETES_SERVICE, Ipv4Addr::LOCALHOST]
         .iter()
@@ -95,7 +108,7 @@ fn apiserver(folder: &WorldFolder, authority: &Authority) -> Result<Component, C
     let server = authority.issue("kube-apiserver", server)?;
     let client = Subject { name: "kube-apiserver-kubelet-client", group: "system:masters", serves_at: &[] };
     let client = authority.issue("kube-apiserver-kubelet-client", client)?;
-    let arguments = vec![
+    let mut arguments = vec![
         format!("--advertise-address={}", addresses::CONTROL_PLANE),
         // The port of the `kubernetes` Service, which no kube-proxy translates here.
         "--secure-port=443".to_owned(),
@@ -116,6 +129,7 @@ fn apiserver(folder: &WorldFolder, authority: &Authority) -> Result<Component, C
         "--enable-admission-plugins=NodeRestriction".to_owned(),
         "--allow-privileged=true".to_owned(),
     ];
+    arguments.extend(audit::prepare(folder).map_err(ControlPlaneError::Audit)?);
     let kubectl = Kubectl::new(folder);
     let listens = probes::tcp(SocketAddr::new(addresses::CONTROL_PLANE.into(), 443));
     let is_ready = probes::command(move || kubectl.command(&["get", "--raw=/readyz"]));

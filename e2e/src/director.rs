@@ -12,7 +12,7 @@ use crate::cgroups::CgroupError;
 use crate::command::CommandError;
 use crate::component::ComponentError;
 use crate::control::{self, Components};
-use crate::control_plane::{self, ControlPlane};
+use crate::control_plane::{self, ControlPlane, ControlPlaneError};
 use crate::fabric;
 use crate::failure;
 use crate::folder::WorldFolder;
@@ -45,6 +45,8 @@ pub enum DirectorError {
     Folder(PathBuf, #[source] io::Error),
     #[error(transparent)]
     Certificate(#[from] CertificateError),
+    #[error(transparent)]
+    ControlPlane(#[from] ControlPlaneError),
     #[error(transparent)]
     Cgroup(#[from] CgroupError),
     #[error(transparent)]

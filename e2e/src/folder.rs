@@ -45,6 +45,12 @@ impl WorldFolder {
         self.root.join("logs")
     }
 
+    /// Who asked the API server for what ([`crate::audit`]).
+    #[must_use]
+    pub fn audit_log(&self) -> PathBuf {
+        self.logs().join("audit.log")
+    }
+
     /// TMPDIR of the world's programs.
     #[must_use]
     pub fn temporary(&self) -> PathBuf {

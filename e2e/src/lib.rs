@@ -13,6 +13,7 @@
 pub mod addresses;
 pub mod archive;
 pub mod arguments;
+pub mod audit;
 pub mod certificates;
 pub mod cgroups;
 pub mod command;
@@ -41,6 +42,7 @@ pub mod pod_network;
 pub mod probes;
 pub mod progress;
 pub mod requirements;
+pub mod rights;
 pub mod roles;
 pub mod settings;
 pub mod user_command;

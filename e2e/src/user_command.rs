@@ -7,6 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
+use crate::audit;
 use crate::control;
 use crate::folder::WorldFolder;
 use crate::kubectl;
@@ -57,6 +58,7 @@ pub fn run(folder: &WorldFolder, settings: &Settings) -> Result<u8, UserCommandE
         .env("KUBECONFIG", folder.kubeconfig())
         .env("KUBECACHEDIR", kubectl::cache_folder(folder))
         .env("USNET_WORLD", folder.root())
+        .env(audit::VARIABLE, folder.audit_log())
         .envs(settings.vpp.as_ref().map(|vpp| ("USNET_WORLD_VPP", vpp.word())))
         .status()
         .map_err(|source| UserCommandError::Start(program, source))?;

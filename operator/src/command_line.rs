@@ -1,8 +1,10 @@
 //! The command line of `usnet`, and the runtime that each of its programs runs in.
 
 use crate::logging::LogFormat;
-use crate::{agent, controller, install_plugin, shutdown};
+use crate::{agent, controller, install_plugin, node, shutdown};
 use clap::{Parser, Subcommand};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use std::io;
 
 /// Networks for DPDK pods, kept on every node as Kubernetes objects say.
@@ -22,6 +24,8 @@ enum Program {
     Controller(controller::Options),
     /// Keeps the bridges of this node as they should be (one for each node).
     Agent(agent::Options),
+    /// Tells what this node has and what was changed on it, without an API server.
+    Node(node::Options),
     /// Puts the CNI plugin into the node's folder of CNI plugins.
     InstallPlugin(install_plugin::Options),
 }
@@ -38,6 +42,9 @@ pub enum Error {
     /// The agent ended.
     #[error("the agent failed")]
     Agent(#[source] agent::Error),
+    /// The node has no answer.
+    #[error(transparent)]
+    Node(#[from] node::Error),
     /// The plugin was not installed.
     #[error(transparent)]
     InstallPlugin(#[from] install_plugin::Error),
@@ -50,21 +57,35 @@ impl CommandLine {
     /// When the program cannot start or cannot go on.
     pub fn run(self) -> Result<(), Error> {
         match self.program {
-            Program::Controller(options) => run_until_shutdown(controller::run(options), Error::Controller),
-            Program::Agent(options) => run_until_shutdown(agent::run(options), Error::Agent),
+            Program::Controller(options) => run_until_shutdown(async |requested| {
+                controller::run(options, requested).await.map_err(Error::Controller)
+            }),
+            Program::Agent(options) => run_until_shutdown(async |requested| {
+                tokio::select! {
+                    result = agent::run(options) => result.map_err(Error::Agent),
+                    () = requested => Ok(()),
+                }
+            }),
+            Program::Node(options) => Ok(node::run(options)?),
             Program::InstallPlugin(options) => Ok(install_plugin::run(&options)?),
         }
     }
 }
 
-/// One thread is enough for both: they wait nearly all the time, and each thread would have its own memory arena.
-fn run_until_shutdown<E>(program: impl Future<Output = Result<(), E>>, error: fn(E) -> Error) -> Result<(), Error> {
+/// Runs a program with a future that is ready when the process is asked to end. One thread is enough for both: they wait nearly all the time, and each
+/// thread would have its own memory arena.
+fn run_until_shutdown(program: impl AsyncFnOnce(BoxFuture<'static, ()>) -> Result<(), Error>) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    runtime.block_on(async {
-        let requested = shutdown::requested().map_err(Error::Runtime)?;
-        tokio::select! {
-            result = program => result.map_err(error),
-            () = requested => Ok(()),
-        }
-    })
+    runtime.block_on(async { program(shutdown::requested().map_err(Error::Runtime)?.boxed()).await })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn options_do_not_clash() {
+        CommandLine::command().debug_assert();
+    }
 }

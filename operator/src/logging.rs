@@ -1,7 +1,11 @@
 //! Logs on standard error, as text for people or as JSON for collectors.
 
+use crate::one_line::OneLine;
 use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::debug_fn;
 
 /// What is logged when `RUST_LOG` says nothing. Libraries speak up only when something is wrong; `kube_client` gives us all errors to log, and logs
 /// them itself once more for each try.
@@ -26,7 +30,57 @@ pub fn start(format: LogFormat) {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
     match format {
-        LogFormat::Text => subscriber.init(),
+        LogFormat::Text => subscriber.fmt_fields(one_line_fields()).init(),
         LogFormat::Json => subscriber.json().flatten_event(true).with_span_list(false).init(),
+    }
+}
+
+/// Message and fields of a line as text. What others wrote (names of ports, words of engines) cannot begin a line that looks like one of ours.
+fn one_line_fields() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 'static {
+    let fields = debug_fn(|writer, field, value| {
+        let text = format!("{value:?}");
+        match field.name() {
+            "message" => write!(writer, "{}", OneLine(text)),
+            name => write!(writer, "{name}={}", OneLine(text)),
+        }
+    });
+    fields.delimited(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Buffer {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_stays_one_line_whatever_is_in_it() {
+        let buffer = Buffer::default();
+        let writer = buffer.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_writer(move || writer.clone())
+            .with_ansi(false)
+            .without_time()
+            .with_target(false)
+            .fmt_fields(one_line_fields())
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let _span = tracing::info_span!("agent", node = "node-a").entered();
+            tracing::info!(port = %"p\nINFO forged", count = 2, "made {}", "x\u{1b}[2J");
+        });
+        let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(text, " INFO agent{node=\"node-a\"}: made x\\u{1b}[2J port=p\\nINFO forged count=2\n");
     }
 }

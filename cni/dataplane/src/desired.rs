@@ -3,7 +3,7 @@
 use crate::attachment::{AttachmentId, Progress, Record};
 use crate::port::{AttachedPort, Connection, PortSettings};
 use std::collections::BTreeMap;
-use usnet_crds::{NetworkName, NodeNetwork, Vlan};
+use usnet_crds::{NetworkName, NodeNetwork};
 
 /// What one engine of this node should have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,14 +68,22 @@ impl Desired {
                 return;
             }
         };
-        let settings = self.networks.get(&network).map_or(record.port.settings, port_settings);
-        let port = AttachedPort { settings, ..record.port.clone() };
+        let present = self.networks.get(&network);
+        let settings = present.map(|present| port_settings(present, &record.pod.namespace, &record.pod.name));
+        let settings = settings.unwrap_or_else(|| record.port.settings.clone());
+        let present = present.map(|present| &present.bridge).filter(|bridge| bridge.name == record.port.bridge);
+        let ownership = present.map_or(record.port.ownership, |bridge| bridge.ownership);
+        let port = AttachedPort { settings, ownership, ..record.port.clone() };
         self.attachments.insert(record.id.clone(), DesiredAttachment { network, port, presence });
     }
 }
 
-/// The settings of each port of a network.
-pub fn port_settings(network: &NodeNetwork) -> PortSettings {
-    let vlan = network.port.vlan.map(|Vlan::Access { tag }| tag);
-    PortSettings { mtu: network.bridge.mtu, vlan }
+/// The settings of a pod's port on a network: those that its name fixes, and otherwise the network's.
+pub fn port_settings(network: &NodeNetwork, namespace: &str, pod: &str) -> PortSettings {
+    let fixed = network.fixed(namespace, pod);
+    PortSettings {
+        mtu: network.bridge.mtu,
+        vlan: fixed.and_then(|fixed| fixed.vlan.clone()).or_else(|| network.port.vlan.clone()),
+        rate_limit: fixed.and_then(|fixed| fixed.rate_limit).unwrap_or(network.port.rate_limit),
+    }
 }

@@ -59,7 +59,7 @@ impl Error {
 
 /// What a file must outlive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Durability {
+pub enum Durability {
     /// The end of its writer. Enough for what does not outlive a reboot anyway.
     Process,
     /// A loss of power, after which it may be missing if it was new, but never cut.
@@ -69,7 +69,10 @@ pub(crate) enum Durability {
 }
 
 /// Reads a document, or nothing when there is none. Its member `version`, where it has one, must not be above `known`.
-pub(crate) fn read<T: DeserializeOwned>(path: &Path, known: u32) -> Result<Option<T>, Error> {
+///
+/// # Errors
+/// When it cannot be read, is damaged or is of a later release.
+pub fn read<T: DeserializeOwned>(path: &Path, known: u32) -> Result<Option<T>, Error> {
     #[derive(serde::Deserialize)]
     struct Version {
         #[serde(default)]
@@ -94,7 +97,10 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path, known: u32) -> Result<Optio
 }
 
 /// Writes a document by way of a hidden file beside it. The caller sees to it that nobody else writes to `path` now.
-pub(crate) fn write<T: Serialize>(path: &Path, document: &T, durability: Durability) -> Result<(), Error> {
+///
+/// # Errors
+/// When the disk refuses.
+pub fn write<T: Serialize>(path: &Path, document: &T, durability: Durability) -> Result<(), Error> {
     let text = encode(path, document)?;
     let is_new = !path.exists();
     let temporary = temporary(path);
@@ -115,7 +121,10 @@ pub(crate) fn write<T: Serialize>(path: &Path, document: &T, durability: Durabil
 }
 
 /// Writes a document when it differs from what is there, and says whether it did.
-pub(crate) fn write_if_changed<T: Serialize>(path: &Path, document: &T, durability: Durability) -> Result<bool, Error> {
+///
+/// # Errors
+/// As [`write`].
+pub fn write_if_changed<T: Serialize>(path: &Path, document: &T, durability: Durability) -> Result<bool, Error> {
     let text = encode(path, document)?;
     if fs::read(path).is_ok_and(|present| present == text) {
         return Ok(false);
@@ -154,7 +163,10 @@ pub(crate) fn names(folder: &Path) -> Result<Vec<String>, Error> {
 }
 
 /// Makes a folder, and its parents, with these permissions if they are missing.
-pub(crate) fn make_folder(path: &Path, mode: u32) -> Result<(), Error> {
+///
+/// # Errors
+/// When the disk refuses.
+pub fn make_folder(path: &Path, mode: u32) -> Result<(), Error> {
     DirBuilder::new().recursive(true).mode(mode).create(path).map_err(|error| Error::file("create", path, error))
 }
 

@@ -68,6 +68,14 @@ pub enum OpError {
         /// Its name.
         bridge: String,
     },
+    /// The bridge that somebody else made is not one for our ports.
+    #[error("bridge {bridge}, which somebody else has to make, cannot be used: {found}")]
+    BridgeUnusable {
+        /// Its name.
+        bridge: String,
+        /// What is there.
+        found: String,
+    },
     /// A port to change is not there, or not this attachment's.
     #[error("port {port} is not there or does not belong to this attachment; the agent repairs it, try again")]
     PortMissing {

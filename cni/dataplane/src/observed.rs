@@ -2,7 +2,7 @@
 
 use crate::port::{Connection, PortMark, PortName};
 use std::collections::BTreeMap;
-use usnet_crds::{MacLearning, NetworkName};
+use usnet_crds::{MacLearning, NetworkName, RateLimit, Vlan};
 
 /// Every bridge of an engine. Names are as the engine has them, because not every bridge is ours.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct ObservedBridge {
     pub mark: Option<NetworkName>,
     /// Whether it is of the kind that we make (Open vSwitch: `datapath_type=netdev`; VPP: it forwards, floods and answers no ARP itself).
     pub is_our_kind: bool,
+    /// Why no port of ours can work on it, whoever made it; none when one can.
+    pub unusable: Option<String>,
     /// Its MTU.
     pub mtu: BridgeMtu,
     /// Whether it learns where MAC addresses are.
@@ -54,6 +56,8 @@ pub struct ObservedPort {
     pub mtu: Option<i64>,
     /// How its frames are tagged.
     pub tagging: Tagging,
+    /// How much it may send and receive; none means limits that are not as we set them.
+    pub rate_limit: Option<RateLimit>,
     /// Whether it may forward: the admin state of VPP. Open vSwitch has none, there it always may.
     pub is_enabled: bool,
     /// Whether the pod's program is there.
@@ -72,14 +76,21 @@ pub enum Peer {
 }
 
 /// How a port tags, as far as we use it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tagging {
     /// No VLAN was set.
     Untagged,
-    /// Access to one VLAN.
-    Access(i64),
+    /// In these VLANs.
+    Vlan(Vlan),
     /// Anything else: somebody changed it.
     Other,
+}
+
+impl From<Option<Vlan>> for Tagging {
+    /// How a port with this setting tags.
+    fn from(vlan: Option<Vlan>) -> Self {
+        vlan.map_or(Self::Untagged, Self::Vlan)
+    }
 }
 
 /// Whether the engine runs what was asked of it. A database that accepted a request says nothing about that.

@@ -10,6 +10,7 @@
 mod apply;
 mod batch;
 mod decide;
+mod limits;
 mod marks;
 mod observe;
 mod rows;

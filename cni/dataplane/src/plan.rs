@@ -16,13 +16,13 @@ mod tests;
 
 use crate::attachment::AttachmentId;
 use crate::desired::{Desired, DesiredAttachment, Presence};
-use crate::observed::{BridgeMtu, Observed, ObservedBridge, Tagging};
+use crate::observed::{BridgeMtu, Observed, ObservedBridge, ObservedPort, Tagging};
 use crate::port::{PortMark, PortSettings};
 pub use obstacle::{Obstacle, obstacles};
 pub use operation::Op;
 use removal::{Remaining, is_desired_bridge, removals};
 use std::collections::BTreeSet;
-use usnet_crds::{Bridge, NetworkName, NodeNetwork};
+use usnet_crds::{Bridge, NetworkName, NodeNetwork, Ownership};
 
 /// What has to be done so that `observed` becomes `desired`: removals first, then bridges, then ports. Empty when nothing is missing.
 pub fn plan(desired: &Desired, observed: &Observed) -> Vec<Op> {
@@ -44,7 +44,11 @@ struct Additions<'a> {
 }
 
 impl<'a> Additions<'a> {
+    /// What somebody else made is left as it is.
     fn bridge(&mut self, wanted: &'a NodeNetwork) -> Option<Op> {
+        if wanted.bridge.ownership == Ownership::Adopted {
+            return None;
+        }
         let (network, bridge) = (wanted.name.clone(), wanted.bridge.clone());
         let name = wanted.bridge.name.as_str();
         match self.left.bridges.get(name) {
@@ -63,11 +67,11 @@ impl<'a> Additions<'a> {
         let DesiredAttachment { network, port, presence } = attachment;
         if let Some(shown) = self.left.ports.get(&(port.bridge.as_str(), &port.name)) {
             let ours = shown.mark.as_ref().is_some_and(|mark| mark.is_of(network, id));
-            let changed = (shown.mtu, shown.tagging) != wanted_settings(port.settings) || !shown.is_enabled;
+            let changed = !port_is_as_wanted(shown, &port.settings) || !shown.is_enabled;
             return (ours && changed).then(|| Op::UpdatePort {
                 port: port.name.clone(),
                 mark: PortMark::new(network, id),
-                settings: port.settings,
+                settings: port.settings.clone(),
             });
         }
         (*presence == Presence::Required && self.bridge_takes_ports(attachment) && self.take_name(port.name.as_str()))
@@ -77,7 +81,11 @@ impl<'a> Additions<'a> {
     /// Whether the attachment's bridge is its network's by the time that ports are made.
     fn bridge_takes_ports(&self, attachment: &DesiredAttachment) -> bool {
         let name = attachment.port.bridge.as_str();
-        match self.left.bridges.get(name) {
+        let shown = self.left.bridges.get(name).copied();
+        if attachment.port.ownership == Ownership::Adopted {
+            return unusable(shown, &attachment.network).is_none();
+        }
+        match shown {
             Some(shown) => {
                 // A bridge that a network wants becomes of our kind again in this plan.
                 let will_be_our_kind = shown.is_our_kind || is_desired_bridge(self.desired, name, &attachment.network);
@@ -93,6 +101,15 @@ impl<'a> Additions<'a> {
     }
 }
 
+/// Why a bridge that somebody else makes cannot take the ports of a network that adopts it; none when it can.
+pub(crate) fn unusable(shown: Option<&ObservedBridge>, network: &NetworkName) -> Option<String> {
+    let Some(shown) = shown else { return Some("it is not there".to_owned()) };
+    match &shown.mark {
+        Some(other) if other != network => Some(format!("it is ours and belongs to network {other}")),
+        _ => shown.unusable.clone(),
+    }
+}
+
 /// Whether nothing of a bridge has to be changed.
 pub(crate) fn bridge_is_as_wanted(shown: &ObservedBridge, bridge: &Bridge) -> bool {
     let mtu = match shown.mtu {
@@ -104,6 +121,9 @@ pub(crate) fn bridge_is_as_wanted(shown: &ObservedBridge, bridge: &Bridge) -> bo
     mtu && age && shown.mac_learning == bridge.mac_learning && shown.is_our_kind
 }
 
-fn wanted_settings(settings: PortSettings) -> (Option<i64>, Tagging) {
-    (Some(settings.mtu.into()), settings.vlan.map_or(Tagging::Untagged, |tag| Tagging::Access(tag.into())))
+/// Whether no setting of a port has to be changed.
+pub(crate) fn port_is_as_wanted(shown: &ObservedPort, settings: &PortSettings) -> bool {
+    shown.mtu == Some(settings.mtu.into())
+        && shown.tagging == Tagging::from(settings.vlan.clone())
+        && shown.rate_limit == Some(settings.rate_limit)
 }

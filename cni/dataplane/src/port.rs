@@ -2,11 +2,11 @@
 
 use crate::attachment::AttachmentId;
 use crate::memif::{MemifSecret, MemifSocket};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use usnet_crds::names::fnv1a;
-use usnet_crds::{BridgeName, Mtu, NetworkName, Queues, RingSize, SocketRole, VlanTag};
+use usnet_crds::{BridgeName, Mtu, NetworkName, Ownership, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag};
 
 /// Longest path of a unix socket, in bytes (`sun_path` without its NUL). Engines accept longer ones and never connect.
 pub const SOCKET_PATH_MAX: usize = 107;
@@ -119,12 +119,32 @@ impl Connection {
 }
 
 /// What can be changed on a port while packets flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PortSettings {
     /// Largest payload, in bytes.
     pub mtu: Mtu,
-    /// The VLAN that it is in; none means untagged.
-    pub vlan: Option<VlanTag>,
+    /// The VLANs that it is in; none means untagged.
+    #[serde(default, deserialize_with = "vlan_or_tag")]
+    pub vlan: Option<Vlan>,
+    /// How much it may send and receive.
+    #[serde(default)]
+    pub rate_limit: RateLimit,
+}
+
+/// Records of earlier releases have only the number of an access port's VLAN.
+fn vlan_or_tag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vlan>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum VlanOrTag {
+        Tag(VlanTag),
+        Vlan(Vlan),
+    }
+    let read = Option::<VlanOrTag>::deserialize(deserializer)?;
+    Ok(read.map(|read| match read {
+        VlanOrTag::Tag(tag) => Vlan::Access { tag },
+        VlanOrTag::Vlan(vlan) => vlan,
+    }))
 }
 
 /// A port that an attachment has, or should have.
@@ -135,6 +155,9 @@ pub struct AttachedPort {
     pub name: PortName,
     /// The bridge that it is on.
     pub bridge: BridgeName,
+    /// Whose that bridge is.
+    #[serde(default)]
+    pub ownership: Ownership,
     /// How it meets its pod.
     pub connection: Connection,
     /// Queue pairs that the pod's program is told to use.
@@ -167,5 +190,21 @@ impl PortMark {
     /// Whether this is the mark of that attachment, as far as it says.
     pub fn is_of(&self, network: &NetworkName, attachment: &AttachmentId) -> bool {
         self.attachment == attachment.to_string() && self.network.as_ref().is_none_or(|known| known == network)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_vlan_of_an_earlier_release_is_that_of_an_access_port() {
+        let read = |settings| serde_json::from_value::<PortSettings>(settings).unwrap();
+        let access = Vlan::Access { tag: VlanTag::try_from(7).unwrap() };
+        assert_eq!(read(json!({"mtu": 1500, "vlan": 7})).vlan, Some(access.clone()));
+        assert_eq!(read(json!({"mtu": 1500, "vlan": null})).vlan, None);
+        let settings = PortSettings { vlan: Some(access), ..read(json!({"mtu": 9000, "vlan": 7})) };
+        assert_eq!(read(serde_json::to_value(&settings).unwrap()), settings);
     }
 }

@@ -52,4 +52,14 @@ impl Roots {
     pub fn node_file(&self) -> PathBuf {
         self.state.join("node.json")
     }
+
+    /// What the agent says of the node, as it would tell the API server.
+    pub fn state_file(&self) -> PathBuf {
+        self.run.join("state.json")
+    }
+
+    /// The last changes that the agent made.
+    pub fn history_file(&self) -> PathBuf {
+        self.state.join("history.jsonl")
+    }
 }

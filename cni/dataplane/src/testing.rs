@@ -34,6 +34,7 @@ pub(crate) fn network(name: &str) -> NodeNetwork {
         port: Port::default(),
         allowed_namespaces: BTreeSet::from(["default".to_owned()]),
         ipam: None,
+        attachments: Vec::new(),
         name,
     }
 }
@@ -61,11 +62,12 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
         port: AttachedPort {
             name: PortName::of(&id),
             bridge: network.bridge.name.clone(),
+            ownership: network.bridge.ownership,
             connection: connection(container),
             queues: network.port.queues,
             ring_size: network.port.ring_size,
             secret: None,
-            settings: port_settings(network),
+            settings: port_settings(network, "default", container),
         },
         pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
         network_namespace: "/run/netns/pod".into(),

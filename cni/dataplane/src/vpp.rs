@@ -17,6 +17,7 @@ mod apply;
 mod change;
 mod decide;
 mod failure;
+mod limits;
 mod make;
 mod marks;
 mod observe;

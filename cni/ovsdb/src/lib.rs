@@ -28,7 +28,7 @@ pub use cache::{Cache, CacheError};
 pub use error::Error;
 pub use operation::{Condition, Function, Mutation, Mutator, Operation, Until};
 pub use reply::{DatabaseError, ErrorCode, OperationResult, Reply, ReplyError, TransactionError};
-pub use schema::{Bridge, Column, Interface, OpenVswitch, Port, SchemaError, Table, TableRow};
+pub use schema::{Bridge, Column, Interface, OpenVswitch, Port, Qos, SchemaError, Table, TableRow};
 pub use transaction::{CountIndex, DATABASE, NextCfgIndex, RowsIndex, SelectIndex, Transaction};
 pub use value::{Atom, FromAtom, FromValue, InvalidUuid, Kind, NamedUuid, ParseError, Real, Row, Uuid, Value};
 

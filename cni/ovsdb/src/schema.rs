@@ -6,10 +6,10 @@
 mod rows;
 mod table;
 
-pub use rows::{Bridge, Interface, OpenVswitch, Port};
+pub use rows::{Bridge, Interface, OpenVswitch, Port, Qos};
 pub use table::{Column, SchemaError, Table, TableRow};
 
 pub(crate) use table::{column, uuid};
 
 /// The tables with rows of a type here: what a session monitors unless told otherwise.
-pub const TABLES: [&Table; 4] = [&OpenVswitch::TABLE, &Bridge::TABLE, &Port::TABLE, &Interface::TABLE];
+pub const TABLES: [&Table; 5] = [&OpenVswitch::TABLE, &Bridge::TABLE, &Port::TABLE, &Interface::TABLE, &Qos::TABLE];

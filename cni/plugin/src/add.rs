@@ -1,22 +1,23 @@
 //! ADD: one interface of a pod is attached to a network.
 
 use crate::admission;
-use crate::attach::Attachment;
-use crate::cni::configuration::Configuration;
+use crate::attach::{Attachment, Identity};
+use crate::cni::configuration::{Configuration, Target};
 use crate::cni::environment::{Environment, EnvironmentError};
 use crate::cni::result::{Interface, result};
 use crate::cni::version::SpecVersion;
 use crate::detach::{Detachment, Outcome};
 use crate::engine::Switch;
 use crate::error::Error;
+use crate::fixed;
 use crate::ipam::Ipam;
-use crate::mac::MacAddress;
+use crate::mac::mac_of;
 use crate::node::Node;
 use crate::pod_directory::PodDirectory;
 use crate::port::{Places, needs_volume, port};
 use serde_json::Value;
 use std::path::PathBuf;
-use usnet_crds::NetworkName;
+use usnet_crds::{FixedAttachment, InterfaceAddress, MacAddress, NodeNetwork};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::journal::Locked;
 use usnet_dataplane::network_file::ProgrammedNetwork;
@@ -27,8 +28,8 @@ pub struct Request<'a> {
     environment: &'a Environment,
     configuration: &'a Configuration,
     version: SpecVersion,
-    network: NetworkName,
-    own_ipam: Option<&'a Value>,
+    target: Target,
+    own_ipam: Option<Value>,
     previous: Option<&'a Value>,
     id: AttachmentId,
     network_namespace: PathBuf,
@@ -45,13 +46,18 @@ impl<'a> Request<'a> {
         environment.require_for_add()?;
         let id = environment.attachment()?;
         let arguments = environment.arguments()?;
-        let mac = arguments.mac().map_or_else(|| Ok(MacAddress::of(&id)), str::parse).map_err(Error::Mac)?;
         configuration.name()?;
+        let target = configuration.target()?;
+        let mac = match (arguments.mac(), &target) {
+            (Some(asked), _) => asked.parse().map_err(Error::Mac)?,
+            (None, Target::Bridge(legacy)) => legacy.mac.unwrap_or_else(|| mac_of(&id)),
+            (None, Target::Network(_)) => mac_of(&id),
+        };
         Ok(Self {
             environment,
             configuration,
             version: configuration.version()?,
-            network: configuration.network()?,
+            target,
             own_ipam: configuration.ipam()?,
             previous: configuration.previous_result()?,
             id,
@@ -86,7 +92,7 @@ impl<'a> Request<'a> {
     /// # Errors
     /// Why the interface cannot be attached.
     pub fn prepare(&self, node: &Node) -> Result<Prepared, Error> {
-        let network = admission::admit(&node.networks, &self.network, &self.pod, admission::PATIENCE)?;
+        let network = admission::admit(&node.networks, &self.target, &self.pod, admission::PATIENCE)?;
         let directory = PodDirectory::new(&node.roots, &self.pod.uid);
         let record = self.record(&network, &directory)?;
         if needs_volume(&record.port) {
@@ -96,14 +102,24 @@ impl<'a> Request<'a> {
             Ipam::find(ipam, self.environment)?;
         }
         let switch = Switch::connect(&record)?;
-        Ok(Prepared { record, switch })
+        let fixed_ips = self.fixed(&network.network).map(|fixed| fixed.ips.clone()).unwrap_or_default();
+        Ok(Prepared { record, switch, mac: self.mac(&network.network), fixed_ips })
+    }
+
+    /// What the network fixes for the pod, whatever the pod asks for.
+    fn fixed<'n>(&self, network: &'n NodeNetwork) -> Option<&'n FixedAttachment> {
+        network.fixed(&self.pod.namespace, &self.pod.name)
+    }
+
+    fn mac(&self, network: &NodeNetwork) -> MacAddress {
+        self.fixed(network).and_then(|fixed| fixed.mac).unwrap_or(self.mac)
     }
 
     fn record(&self, programmed: &ProgrammedNetwork, directory: &PodDirectory) -> Result<Record, Error> {
         let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
         let pod_directory = directory.path();
         let places = Places { directory: &pod_directory, network_namespace: &self.network_namespace };
-        let port = port(network, &self.id, places)?;
+        let port = port(network, &self.id, &self.pod, places)?;
         Ok(Record {
             version: Record::VERSION,
             id: self.id.clone(),
@@ -116,24 +132,26 @@ impl<'a> Request<'a> {
             pod: self.pod.clone(),
             network_namespace: self.network_namespace.clone(),
             pod_directory,
-            mac: self.mac.to_string(),
+            mac: self.mac(network).to_string(),
             addresses: Vec::new(),
             ipam: self.ipam(programmed)?,
         })
     }
 
-    /// The network's IPAM, or the configuration's own where the network has none.
+    /// The network's IPAM, or the configuration's own where the network has none, asked for the addresses that are fixed for the pod.
     ///
     /// IPAM plugins keep the addresses of each configuration name apart. Definitions of any name can join a network that has its own IPAM,
     /// and must not be given one address twice: there the network's name is used.
     fn ipam(&self, programmed: &ProgrammedNetwork) -> Result<Option<Value>, Error> {
         let network = &programmed.network;
         let configuration = self.configuration;
-        Ok(match (&network.ipam, self.own_ipam) {
-            (Some(ipam), _) => Some(configuration.for_ipam(network.name.as_str(), ipam)),
-            (None, Some(ipam)) => Some(configuration.for_ipam(configuration.name()?, ipam)),
-            (None, None) => None,
-        })
+        let asked = match (&network.ipam, &self.own_ipam) {
+            (Some(ipam), _) => configuration.for_ipam(network.name.as_str(), ipam),
+            (None, Some(ipam)) => configuration.for_ipam(configuration.name()?, ipam),
+            (None, None) => return Ok(None),
+        };
+        let ips = self.fixed(network).map(|fixed| fixed.ips.as_slice()).unwrap_or_default();
+        Ok(Some(fixed::ask_for(asked, ips)))
     }
 
     /// kubelet may start a new sandbox of a pod before the old one's DEL. Both would have one socket.
@@ -171,11 +189,14 @@ fn finish(detachment: Detachment<'_>) -> Result<(), Error> {
 pub struct Prepared {
     record: Record,
     switch: Switch,
+    mac: MacAddress,
+    fixed_ips: Vec<InterfaceAddress>,
 }
 
 impl Prepared {
     /// The attachment, with nothing done yet.
     pub fn attachment<'a>(self, request: &Request<'a>, node: &'a Node, locked: &'a Locked) -> Attachment<'a> {
-        Attachment::new(node, request.environment, locked, self.switch, self.record, request.mac)
+        let Self { record, switch, mac, fixed_ips } = self;
+        Attachment::new(node, request.environment, locked, switch, record, Identity { mac, fixed_ips })
     }
 }

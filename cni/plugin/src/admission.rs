@@ -1,8 +1,11 @@
 //! Whether a pod may attach to a network on this node now.
 
+mod legacy_bridge;
+
+use crate::cni::configuration::Target;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use usnet_crds::{NetworkName, Phase};
+use usnet_crds::{BridgeName, Engine, NetworkName, Phase};
 use usnet_dataplane::attachment::Pod;
 use usnet_dataplane::network_file::{self, NetworkFile, NetworkFiles, ProgrammedNetwork};
 
@@ -18,6 +21,30 @@ pub enum AdmissionError {
         "network \"{0}\" is not known on this node. Check that UserspaceNetwork {0} exists (kubectl get usn {0}), that its nodeSelector selects this node, and that the usnet agent runs here"
     )]
     Unknown(NetworkName),
+    /// No network has the bridge that a configuration of the older plugin names.
+    #[error(
+        "no network that pods can use on this node has bridge {bridge} of {engine}. The operator makes UserspaceNetwork {network} for it: look at its conditions (kubectl describe usn {network}), at the events of the NetworkAttachmentDefinition, and whether the usnet agent runs here"
+    )]
+    NoBridge {
+        /// The engine.
+        engine: Engine,
+        /// The bridge.
+        bridge: BridgeName,
+        /// The network that would be made for it.
+        network: NetworkName,
+    },
+    /// The network of the bridge is not as the configuration asks.
+    #[error(
+        "the network configuration does not fit network \"{network}\", which bridge {bridge} belongs to: {differences}. Change the NetworkAttachmentDefinition, or name another bridge in it"
+    )]
+    Disagrees {
+        /// The network.
+        network: NetworkName,
+        /// Its bridge.
+        bridge: BridgeName,
+        /// What is asked for and not given.
+        differences: String,
+    },
     /// The agent said why pods cannot attach now.
     #[error("network \"{network}\" cannot be used on this node now ({reason}): {message}")]
     Unavailable {
@@ -52,7 +79,7 @@ pub enum AdmissionError {
 impl AdmissionError {
     /// Whether it may go away by itself.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Unknown(_) | Self::Unavailable { .. })
+        matches!(self, Self::Unknown(_) | Self::NoBridge { .. } | Self::Unavailable { .. })
     }
 }
 
@@ -62,13 +89,17 @@ impl AdmissionError {
 /// Why `pod` may not attach.
 pub fn admit(
     files: &NetworkFiles,
-    network: &NetworkName,
+    target: &Target,
     pod: &Pod,
     patience: Duration,
 ) -> Result<ProgrammedNetwork, AdmissionError> {
     let deadline = Instant::now() + patience;
     loop {
-        match judge(files.read(network)?, network, pod) {
+        let judged = match target {
+            Target::Network(network) => judge(files.read(network)?, network, pod),
+            Target::Bridge(legacy) => legacy_bridge::judge(files, legacy, pod),
+        };
+        match judged {
             Err(error) if error.is_passing() && Instant::now() < deadline => sleep(POLL),
             other => return other,
         }
@@ -86,7 +117,7 @@ fn judge(file: Option<NetworkFile>, network: &NetworkName, pod: &Pod) -> Result<
             Err(AdmissionError::Draining(programmed.network.name))
         }
         Some(NetworkFile::Programmed(programmed)) => {
-            if programmed.network.allowed_namespaces.contains(&pod.namespace) {
+            if programmed.network.allows(&pod.namespace) {
                 Ok(programmed)
             } else {
                 Err(AdmissionError::Namespace { pod: pod.clone(), network: network.clone() })

@@ -7,11 +7,12 @@ use crate::description::Description;
 use crate::detach::{Detachment, Outcome};
 use crate::engine::{Switch, SwitchError};
 use crate::error::Error;
+use crate::fixed;
 use crate::ipam::{Ipam, IpamError};
-use crate::mac::MacAddress;
 use crate::node::Node;
 use crate::pod_directory::{PodDirectory, PodDirectoryError};
 use crate::port::needs_volume;
+use usnet_crds::{InterfaceAddress, MacAddress};
 use usnet_dataplane::attachment::{Address, Progress, Record};
 use usnet_dataplane::journal::Locked;
 
@@ -38,6 +39,15 @@ impl Step {
         [Self::Record, Self::Addresses, Self::Directory, Self::Port, Self::Description, Self::Confirmation];
 }
 
+/// What the interface is known by beyond its node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Its MAC address.
+    pub mac: MacAddress,
+    /// The addresses that its network fixes for the pod; none means that IPAM chooses.
+    pub fixed_ips: Vec<InterfaceAddress>,
+}
+
 /// An attachment that is being made.
 #[derive(Debug)]
 pub struct Attachment<'a> {
@@ -48,7 +58,7 @@ pub struct Attachment<'a> {
     switch: Option<Switch>,
     directory: PodDirectory,
     record: Record,
-    mac: MacAddress,
+    identity: Identity,
     assignment: Assignment,
     reached: Option<Step>,
 }
@@ -61,11 +71,11 @@ impl<'a> Attachment<'a> {
         locked: &'a Locked,
         switch: Switch,
         record: Record,
-        mac: MacAddress,
+        identity: Identity,
     ) -> Self {
         let directory = PodDirectory::new(&node.roots, &record.pod.uid);
         let assignment = Assignment::default();
-        Self { node, environment, locked, switch: Some(switch), directory, record, mac, assignment, reached: None }
+        Self { node, environment, locked, switch: Some(switch), directory, record, identity, assignment, reached: None }
     }
 
     /// Takes every step. What was done is undone when one fails.
@@ -112,8 +122,16 @@ impl<'a> Attachment<'a> {
     }
 
     fn assign_addresses(&mut self) -> Result<(), IpamError> {
-        let Some(configuration) = &self.record.ipam else { return Ok(()) };
-        self.assignment = Ipam::find(configuration, self.environment)?.assign()?;
+        let ips = &self.identity.fixed_ips;
+        self.assignment = match &self.record.ipam {
+            None => fixed::assignment(ips),
+            Some(configuration) if ips.is_empty() => Ipam::find(configuration, self.environment)?.assign()?,
+            Some(configuration) => {
+                // The pod may have asked for another one there, and would get both.
+                let environment = self.environment.without_requested_address();
+                Ipam::find(configuration, &environment)?.assign_fixed(ips)?
+            }
+        };
         let addresses = self.assignment.ips.iter().map(|assigned| assigned.address);
         self.record.addresses =
             addresses.map(|address| Address { ip: address.addr(), prefix: address.prefix_len() }).collect();
@@ -141,7 +159,7 @@ impl<'a> Attachment<'a> {
         if !needs_volume(&self.record.port) {
             return Ok(());
         }
-        let description = Description::new(&self.record, self.mac, &self.assignment);
+        let description = Description::new(&self.record, self.identity.mac, &self.assignment);
         if description.socket_is_engines() {
             self.directory.share_socket(&Description::socket_name(&description.interface))?;
         }

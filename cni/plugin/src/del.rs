@@ -52,7 +52,7 @@ fn ipam(node: &Node, configuration: &Configuration) -> Option<Value> {
         return Some(configuration.for_ipam(programmed.network.name.as_str(), ipam));
     }
     let own = configuration.ipam().ok().flatten()?;
-    Some(configuration.for_ipam(configuration.name().ok()?, own))
+    Some(configuration.for_ipam(configuration.name().ok()?, &own))
 }
 
 fn note(error: &dyn std::error::Error) -> Note {

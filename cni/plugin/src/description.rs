@@ -9,9 +9,8 @@
 //! in the network namespace of the pod, and its id is 0.
 
 use crate::cni::result::{AssignedAddress, Assignment, Route};
-use crate::mac::MacAddress;
 use serde::{Deserialize, Serialize};
-use usnet_crds::{Mtu, NetworkName, Queues, RingSize, SocketRole};
+use usnet_crds::{MacAddress, Mtu, NetworkName, Queues, RingSize, SocketRole};
 use usnet_dataplane::attachment::{InterfaceName, Record};
 use usnet_dataplane::memif::MemifSecret;
 use usnet_dataplane::port::Connection;

@@ -8,9 +8,9 @@ use crate::cni::version::SpecVersion;
 use crate::engine::SwitchError;
 use crate::input::InputError;
 use crate::ipam::IpamError;
-use crate::mac::InvalidMac;
 use crate::pod_directory::PodDirectoryError;
 use crate::port::PortError;
+use usnet_crds::InvalidMac;
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::journal;
@@ -115,15 +115,19 @@ fn configuration_code(error: &ConfigurationError) -> ErrorCode {
     match error {
         ConfigurationError::NotAnObject(_) => ErrorCode::DecodingFailure,
         ConfigurationError::Version(_) => ErrorCode::IncompatibleVersion,
-        ConfigurationError::WrongType { .. } | ConfigurationError::Missing { .. } | ConfigurationError::Network(_) => {
-            ErrorCode::InvalidConfiguration
-        }
+        ConfigurationError::WrongType { .. }
+        | ConfigurationError::Missing { .. }
+        | ConfigurationError::Network(_)
+        | ConfigurationError::Legacy(_) => ErrorCode::InvalidConfiguration,
     }
 }
 
 fn admission_code(error: &AdmissionError) -> ErrorCode {
     match error {
-        AdmissionError::Unknown(_) | AdmissionError::Unavailable { .. } => ErrorCode::TryAgainLater,
+        AdmissionError::Unknown(_) | AdmissionError::NoBridge { .. } | AdmissionError::Unavailable { .. } => {
+            ErrorCode::TryAgainLater
+        }
+        AdmissionError::Disagrees { .. } => ErrorCode::InvalidConfiguration,
         AdmissionError::Draining(_) => ErrorCode::NetworkDraining,
         AdmissionError::Namespace { .. } => ErrorCode::NamespaceNotAllowed,
         AdmissionError::File(_) => ErrorCode::IoFailure,
@@ -163,6 +167,7 @@ fn ipam_code(error: &IpamError) -> ErrorCode {
         | IpamError::TimedOut { .. }
         | IpamError::Refused { .. }
         | IpamError::Failed { .. }
+        | IpamError::NotAsFixed { .. }
         | IpamError::NoAddress(_) => ErrorCode::IpamFailed,
     }
 }
@@ -176,6 +181,7 @@ fn switch_code(error: &SwitchError) -> ErrorCode {
         | OpError::PortDiffers { .. }
         | OpError::SocketInUse { .. } => ErrorCode::TryAgainLater,
         OpError::Foreign { .. }
+        | OpError::BridgeUnusable { .. }
         | OpError::BridgeInUse { .. }
         | OpError::NoSocketId { .. }
         | OpError::Unmarkable(_)

@@ -4,12 +4,15 @@ mod process;
 
 use crate::cni::environment::{Environment, EnvironmentError};
 use crate::cni::result::Assignment;
+use crate::fixed;
 use process::Finished;
 use serde::Deserialize;
 use serde_json::Value;
 use std::io;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use usnet_crds::InterfaceAddress;
 
 /// How long an IPAM plugin may take. Some ask a server, and kubelet waits four minutes for all of a pod's networks.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -74,6 +77,16 @@ pub enum IpamError {
     /// The plugin's answer is not a result.
     #[error("IPAM plugin {0} answered what is not a CNI result")]
     Undecodable(String, #[source] serde_json::Error),
+    /// The plugin gave other addresses than those that are fixed for the pod.
+    #[error(
+        "IPAM plugin {plugin} did not give {address}, which spec.attachments of the network fixes for this pod: use one that takes addresses by the capability \"ips\", such as host-local or static"
+    )]
+    NotAsFixed {
+        /// Its name.
+        plugin: String,
+        /// The address.
+        address: IpAddr,
+    },
     /// The plugin gave no address.
     #[error("IPAM plugin {0} gave no address")]
     NoAddress(String),
@@ -116,6 +129,35 @@ impl<'a> Ipam<'a> {
         let assignment: Assignment =
             serde_json::from_slice(&output).map_err(|source| IpamError::Undecodable(self.plugin.to_owned(), source))?;
         if assignment.ips.is_empty() { Err(IpamError::NoAddress(self.plugin.to_owned())) } else { Ok(assignment) }
+    }
+
+    /// The same, where these addresses were asked for.
+    ///
+    /// # Errors
+    /// As [`assign`](Self::assign), and when the plugin gave others.
+    pub fn assign_fixed(&self, ips: &[InterfaceAddress]) -> Result<Assignment, IpamError> {
+        let assignment = self.assign().map_err(|source| Self::not_given(ips, source))?;
+        match fixed::missing(ips, &assignment) {
+            None => Ok(assignment),
+            Some(address) => Err(IpamError::NotAsFixed { plugin: self.plugin.to_owned(), address }),
+        }
+    }
+
+    /// Says of a refusal whose addresses were asked for.
+    fn not_given(ips: &[InterfaceAddress], error: IpamError) -> IpamError {
+        match error {
+            IpamError::Refused { plugin, code, msg, details } => {
+                let ips: Vec<String> = ips.iter().map(ToString::to_string).collect();
+                let advice = "spec.attachments of the network fixes them for this pod; the plugin must have them in its ranges, and nobody else may hold them";
+                IpamError::Refused {
+                    plugin,
+                    code,
+                    msg: format!("{msg} (asked for {}: {advice})", ips.join(", ")),
+                    details,
+                }
+            }
+            other => other,
+        }
     }
 
     /// Gives back the addresses of the attachment that the environment names, if it has any.

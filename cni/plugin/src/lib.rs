@@ -14,6 +14,7 @@ pub mod description;
 pub mod detach;
 pub mod engine;
 pub mod error;
+pub mod fixed;
 pub mod input;
 pub mod ipam;
 pub mod mac;

@@ -21,6 +21,8 @@ use usnet_dataplane::roots::Roots;
 
 /// The name of the volume in the pod.
 pub const VOLUME: &str = "usnet";
+/// What the older userspace CNI called it; taken where there is no [`VOLUME`]. An `emptyDir` as well: a folder of the host is no pod's own.
+pub const OLDER_VOLUME: &str = "shared-dir";
 /// How long one waits for other processes that mount or unmount. Each takes milliseconds; on a busy node where many pods start or stop at once
 /// it is some seconds until all had their turn.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
@@ -88,7 +90,8 @@ pub struct StillUsed {
 /// A pod's directory.
 #[derive(Debug, Clone)]
 pub struct PodDirectory {
-    volume: PathBuf,
+    /// The volume by its name, and by its older name.
+    volumes: [PathBuf; 2],
     folder: PathBuf,
     uid: PodUid,
 }
@@ -96,8 +99,8 @@ pub struct PodDirectory {
 impl PodDirectory {
     /// The directory of the pod with this uid. Nothing is touched yet.
     pub fn new(roots: &Roots, uid: &PodUid) -> Self {
-        let volume = roots.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir").join(VOLUME);
-        Self { volume, folder: roots.ports(), uid: uid.clone() }
+        let of_pod = roots.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir");
+        Self { volumes: [VOLUME, OLDER_VOLUME].map(|name| of_pod.join(name)), folder: roots.ports(), uid: uid.clone() }
     }
 
     /// Where the engine sees it.
@@ -222,12 +225,16 @@ impl PodDirectory {
         self.folder.join(format!(".{}.new", self.uid))
     }
 
+    /// If there is none, the error is about the volume by the name that it should have.
     fn open_volume(&self) -> Result<File, PodDirectoryError> {
-        let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
-        OpenOptions::new().read(true).custom_flags(flags).open(&self.volume).map_err(|error| match error.kind() {
-            ErrorKind::NotADirectory => PodDirectoryError::NotADirectory(self.volume.clone()),
-            _ => file_error("open", &self.volume, error),
-        })
+        let [volume, older] = &self.volumes;
+        match open_directory(volume) {
+            Err(error) if error.kind() == ErrorKind::NotFound => match open_directory(older) {
+                Err(other) if other.kind() == ErrorKind::NotFound => Err(file_error("open", volume, error)),
+                other => other.map_err(|error| volume_error(older, error)),
+            },
+            other => other.map_err(|error| volume_error(volume, error)),
+        }
     }
 
     /// One at a time mounts and unmounts. The lock is on the folder itself, and goes with its holder.
@@ -245,6 +252,18 @@ impl PodDirectory {
             }
             sleep(LOCK_RETRY);
         }
+    }
+}
+
+fn open_directory(path: &Path) -> io::Result<File> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+fn volume_error(path: &Path, error: io::Error) -> PodDirectoryError {
+    match error.kind() {
+        ErrorKind::NotADirectory => PodDirectoryError::NotADirectory(path.to_owned()),
+        _ => file_error("open", path, error),
     }
 }
 

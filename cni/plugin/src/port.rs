@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::path::{Component, Path, PathBuf};
 use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind, NetworkName, NodeNetwork, PortType, SocketRole};
-use usnet_dataplane::attachment::AttachmentId;
+use usnet_dataplane::attachment::{AttachmentId, Pod};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::memif::{InvalidSecret, InvalidSocket, MemifSecret, MemifSocket};
 use usnet_dataplane::port::{AttachedPort, Connection, PortName, SocketPath, SocketPathTooLong};
@@ -64,11 +64,16 @@ pub struct Places<'a> {
     pub network_namespace: &'a Path,
 }
 
-/// The port of an attachment to a network.
+/// The port of a pod's attachment to a network.
 ///
 /// # Errors
 /// When the engine could not make or mark it.
-pub fn port(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'_>) -> Result<AttachedPort, PortError> {
+pub fn port(
+    network: &NodeNetwork,
+    attachment: &AttachmentId,
+    pod: &Pod,
+    places: Places<'_>,
+) -> Result<AttachedPort, PortError> {
     if network.engine == Engine::Vpp {
         check_attachment(attachment)?;
     }
@@ -78,11 +83,12 @@ pub fn port(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'_>
     Ok(AttachedPort {
         name: PortName::of(attachment),
         bridge: network.bridge.name.clone(),
+        ownership: network.bridge.ownership,
         connection,
         queues: network.port.queues,
         ring_size: network.port.ring_size,
         secret: if with_secret { Some(generate_secret()?) } else { None },
-        settings: port_settings(network),
+        settings: port_settings(network, &pod.namespace, &pod.name),
     })
 }
 

@@ -9,6 +9,7 @@ mod interface;
 mod macros;
 mod memclnt;
 mod memif;
+mod policer;
 #[cfg(test)]
 mod tests;
 mod vhost;
@@ -17,6 +18,7 @@ pub use bridge::*;
 pub use interface::*;
 pub use memclnt::*;
 pub use memif::*;
+pub use policer::*;
 pub use vhost::*;
 
 use crate::wire::{DecodeError, Header, Reader, Writer};
@@ -117,6 +119,8 @@ pub fn all() -> impl Iterator<Item = &'static Descriptor> {
         BRIDGE_DUMPS,
         MEMIF_REQUESTS,
         MEMIF_DUMPS,
+        POLICER_REQUESTS,
+        POLICER_DUMPS,
         VHOST_REQUESTS,
         VHOST_DUMPS,
     ]

@@ -1,7 +1,7 @@
 //! What a network says of its bridge.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
-use crate::{MacAge, MacLearning, Mtu, rules};
+use crate::{MacAge, MacLearning, Mtu, Ownership, rules};
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,11 @@ pub struct BridgeSpec {
     /// How long the bridge remembers a MAC address that it hears no more of, in seconds. OVS: 15 to 3600. VPP: 60 to 15300 in whole minutes.
     #[serde(default = "default_mac_age_seconds")]
     pub mac_age_seconds: i64,
+    /// Managed: the bridge is made, kept as it is written here, and removed with the network. Adopted: somebody else made it, and it must be named
+    /// (OVS: name, VPP: id); it gets ports, of which `mtu` is the MTU, and nothing else of it is changed. It cannot change.
+    #[serde(default)]
+    #[x_kube(validation = rules::ownership_immutable())]
+    pub ownership: Ownership,
 }
 
 fn default_mtu() -> i64 {
@@ -48,6 +53,7 @@ impl Default for BridgeSpec {
             mtu: default_mtu(),
             mac_learning: MacLearning::default(),
             mac_age_seconds: default_mac_age_seconds(),
+            ownership: Ownership::default(),
         }
     }
 }

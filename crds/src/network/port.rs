@@ -1,9 +1,9 @@
 //! What a network says of its ports.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
+use super::VlanSpec;
 use crate::{Memif, PortType, Queues, RingSize, VhostUser, rules};
 use kube::KubeSchema;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What every port of a network starts from.
@@ -28,6 +28,9 @@ pub struct PortSpec {
     /// The VLAN of the ports; default untagged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<VlanSpec>,
+    /// How much each port may send and receive; default no limit.
+    #[serde(default)]
+    pub rate_limit: RateLimitSpec,
     /// Only with the type Memif.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = rules::engines::memif_secret())]
@@ -37,22 +40,18 @@ pub struct PortSpec {
     pub vhost_user: Option<VhostUser>,
 }
 
-/// The VLAN of a port.
-#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+/// How much a port may send and receive, as the pod sees it.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct VlanSpec {
-    /// How frames are tagged. Access: untagged at the pod, in one VLAN on the bridge.
-    pub mode: VlanMode,
-    /// The VLAN, 1 to 4094.
-    #[x_kube(validation = rules::vlan_tag())]
-    pub tag: i64,
-}
-
-/// How the frames of a port are tagged.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VlanMode {
-    /// Untagged at the pod, in one VLAN on the bridge.
-    Access,
+pub struct RateLimitSpec {
+    /// What the pod receives, in thousands of bits per second; 0 means no limit.
+    #[serde(default)]
+    #[x_kube(validation = rules::rate())]
+    pub ingress_kbps: i64,
+    /// What the pod sends, in thousands of bits per second; 0 means no limit.
+    #[serde(default)]
+    #[x_kube(validation = rules::rate())]
+    pub egress_kbps: i64,
 }
 
 fn default_queues() -> i64 {
@@ -70,6 +69,7 @@ impl Default for PortSpec {
             queues: default_queues(),
             ring_size: default_ring_size(),
             vlan: None,
+            rate_limit: RateLimitSpec::default(),
             memif: None,
             vhost_user: None,
         }

@@ -31,6 +31,16 @@ pub(crate) fn bridge_id_with_ovs() -> Rule {
     at(".bridge.id", "self.engine != 'OVS' || !has(self.bridge.id)", &Problem::BridgeIdWithOvs)
 }
 
+pub(crate) fn adopted_without_name() -> Rule {
+    let is_named = "self.bridge.ownership != 'Adopted' || has(self.bridge.name)";
+    at(".bridge.name", format!("self.engine != 'OVS' || {is_named}"), &Problem::AdoptedWithoutName)
+}
+
+pub(crate) fn adopted_without_id() -> Rule {
+    let is_named = "self.bridge.ownership != 'Adopted' || has(self.bridge.id)";
+    at(".bridge.id", format!("self.engine != 'VPP' || {is_named}"), &Problem::AdoptedWithoutId)
+}
+
 pub(crate) fn mac_age_with_ovs() -> Rule {
     let (minimum, maximum) = MAC_AGE_OVS.into_inner();
     let fits = format!("self.bridge.macAgeSeconds >= {minimum} && self.bridge.macAgeSeconds <= {maximum}");
@@ -63,6 +73,16 @@ pub(crate) fn vhost_user_with_its_type() -> Rule {
 pub(crate) fn engine_role_with_ovs() -> Rule {
     let is_server = "has(self.port.vhostUser) && self.port.vhostUser.engineRole == 'Server'";
     at(".port.vhostUser.engineRole", format!("self.engine != 'OVS' || !({is_server})"), &Problem::ServerWithOvs)
+}
+
+pub(crate) fn trunk_with_vpp() -> Rule {
+    let is_access = "!has(self.port.vlan) || self.port.vlan.mode == 'Access'";
+    at(".port.vlan.mode", format!("self.engine != 'VPP' || {is_access}"), &Problem::TrunkWithVpp)
+}
+
+pub(crate) fn fixed_trunk_with_vpp() -> Rule {
+    let are_access = "!has(self.attachments) || self.attachments.all(a, !has(a.vlan) || a.vlan.mode == 'Access')";
+    at(".attachments", format!("self.engine != 'VPP' || {are_access}"), &Problem::TrunkWithVpp)
 }
 
 /// For the field `memif`.

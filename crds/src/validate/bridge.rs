@@ -2,7 +2,7 @@
 
 use super::problem::{Problem, Problems};
 use crate::network::BridgeSpec;
-use crate::{Bridge, BridgeDomainId, BridgeName, Engine, InvalidName, MacAge, NetworkName};
+use crate::{Bridge, BridgeDomainId, BridgeName, Engine, InvalidName, MacAge, NetworkName, Ownership};
 
 /// The bridge of the network, whose own name may be wrong.
 pub(super) fn bridge(
@@ -12,10 +12,30 @@ pub(super) fn bridge(
     network: Option<&NetworkName>,
 ) -> Option<Bridge> {
     let name = name(problems, engine, spec, network);
+    adopted(problems, engine, spec);
     let mtu = problems.check("spec.bridge.mtu", spec.mtu.try_into());
     let mac_age = mac_age(spec.mac_age_seconds, engine);
     let mac_age = problems.check("spec.bridge.macAgeSeconds", mac_age);
-    Some(Bridge { name: name?, mtu: mtu?, mac_learning: spec.mac_learning, mac_age_seconds: mac_age? })
+    Some(Bridge {
+        name: name?,
+        mtu: mtu?,
+        mac_learning: spec.mac_learning,
+        mac_age_seconds: mac_age?,
+        ownership: spec.ownership,
+    })
+}
+
+/// A bridge that somebody else made has a name that only a person knows.
+fn adopted(problems: &mut Problems, engine: Engine, spec: &BridgeSpec) {
+    let is_adopted = spec.ownership == Ownership::Adopted;
+    match engine {
+        Engine::OpenVswitch => {
+            problems.add_if(is_adopted && spec.name.is_none(), "spec.bridge.name", Problem::AdoptedWithoutName);
+        }
+        Engine::Vpp => {
+            problems.add_if(is_adopted && spec.id.is_none(), "spec.bridge.id", Problem::AdoptedWithoutId);
+        }
+    }
 }
 
 fn name(

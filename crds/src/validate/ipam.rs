@@ -1,6 +1,7 @@
 //! The IPAM configuration: its known fields must be right, all others are passed on.
 
 use super::problem::{Problem, Problems};
+use crate::InterfaceAddress;
 use crate::ipam::{IpamRange, IpamSpec, PLUGIN_NAME_MAX};
 use ipnet::IpNet;
 use std::net::IpAddr;
@@ -27,8 +28,7 @@ pub(super) fn ipam(problems: &mut Problems, ipam: Option<&IpamSpec>) -> Option<O
     addresses(problems, "spec.ipam", ipam.subnet.as_ref(), &only);
     for (index, address) in ipam.addresses.iter().enumerate() {
         let field = format!("spec.ipam.addresses[{index}]");
-        let cidr = address.address.parse::<IpNet>().map_err(|_| Problem::Cidr(address.address.clone()));
-        problems.check(&format!("{field}.address"), cidr);
+        problems.check(&format!("{field}.address"), address.address.parse::<InterfaceAddress>());
         ip(problems, &format!("{field}.gateway"), address.gateway.as_ref());
     }
     for (index, route) in ipam.routes.iter().enumerate() {

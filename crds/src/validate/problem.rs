@@ -1,7 +1,10 @@
 //! What can be wrong with a spec. The rules in CEL say it in the same words.
 
 use crate::limits::{MAC_AGE_OVS, MAC_AGE_VPP};
-use crate::{InvalidBridgeDomainId, InvalidName, InvalidRingSize, OutOfRange};
+use crate::{
+    InvalidAddress, InvalidBridgeDomainId, InvalidMac, InvalidName, InvalidRate, InvalidRingSize, MacAddress,
+    NamespaceName, OutOfRange, PodName, VlanTag,
+};
 use ipnet::IpNet;
 use std::fmt;
 use std::net::IpAddr;
@@ -45,6 +48,55 @@ pub enum Problem {
     /// The size of a ring.
     #[error(transparent)]
     RingSize(#[from] InvalidRingSize),
+    /// A rate.
+    #[error(transparent)]
+    Rate(#[from] InvalidRate),
+    /// A MAC address.
+    #[error(transparent)]
+    Mac(#[from] InvalidMac),
+    /// Nobody but a person knows which bridge of Open vSwitch to adopt.
+    #[error("a bridge that somebody else made has to be named: set bridge.name, or ownership Managed")]
+    AdoptedWithoutName,
+    /// Nobody but a person knows which bridge domain to adopt.
+    #[error("a bridge domain that somebody else made has to be named: set bridge.id, or ownership Managed")]
+    AdoptedWithoutId,
+    /// A mode that needs a VLAN of its own.
+    #[error("the modes Access, NativeTagged and NativeUntagged need a tag")]
+    TagMissing,
+    /// A trunk has no VLAN of its own.
+    #[error("the mode Trunk has no tag: remove it, or use the mode NativeTagged or NativeUntagged")]
+    TagOfTrunk,
+    /// A mode that needs VLANs.
+    #[error("the modes Trunk, NativeTagged and NativeUntagged need at least one VLAN in trunks")]
+    TrunksMissing,
+    /// An access port is in one VLAN.
+    #[error("the mode Access has no trunks: remove them, or use the mode NativeTagged or NativeUntagged")]
+    TrunksOfAccess,
+    /// A VLAN twice in one list.
+    #[error("VLAN {0} is there twice: remove one of them")]
+    TrunkTwice(VlanTag),
+    /// A pod twice.
+    #[error("pod {namespace}/{pod} is there twice: make one of them")]
+    AttachmentTwice {
+        /// Its namespace.
+        namespace: NamespaceName,
+        /// Its name.
+        pod: PodName,
+    },
+    /// An address of two pods.
+    #[error("address {0} is there twice: give each attachment its own")]
+    IpTwice(IpAddr),
+    /// A MAC address of two pods.
+    #[error("MAC address {0} is there twice: give each attachment its own")]
+    MacTwice(MacAddress),
+    /// A list is too long.
+    #[error("{count} are too many: use at most {maximum}")]
+    TooMany {
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        maximum: usize,
+    },
     /// VPP numbers its bridge domains.
     #[error("bridge domains of VPP have no name: use bridge.id")]
     BridgeNameWithVpp,
@@ -61,6 +113,11 @@ pub enum Problem {
         minute = MAC_AGE_VPP.start()
     )]
     MacAgeWithVpp,
+    /// A bridge domain of VPP learns a MAC address once, not once for each VLAN.
+    #[error(
+        "ports of VPP are in one VLAN: use the mode Access, or leave vlan out for a port that gets all VLANs as they are"
+    )]
+    TrunkWithVpp,
     /// Open vSwitch does not speak memif.
     #[error("Open vSwitch has no ports of the type Memif: use VhostUser, or a network with the engine VPP")]
     MemifWithOvs,
@@ -89,8 +146,8 @@ pub enum Problem {
     #[error("{0:?} is not a subnet: use CIDR notation without host bits, such as 10.56.217.0/24")]
     Subnet(String),
     /// Not an address with its prefix length.
-    #[error("{0:?} is not an address with its prefix length: use CIDR notation, such as 10.56.217.5/24")]
-    Cidr(String),
+    #[error(transparent)]
+    Address(#[from] InvalidAddress),
     /// Not an address.
     #[error("{0:?} is not an IP address")]
     Ip(String),

@@ -65,7 +65,7 @@ pub(crate) fn run() {
     thread::sleep(Duration::from_secs(5));
     stage.skip();
     thread::sleep(IDLE);
-    stage.report("idle for a minute (aim: 0 writes)", IDLE);
+    stage.report("idle for a minute (aim: no writes but renewals of the lease)", IDLE);
 
     let start = Instant::now();
     runtime.block_on(change_one(&client));
@@ -115,7 +115,7 @@ fn start_controller(kubeconfig: &Path, folder: &Path) -> Controller {
             .join("usnet");
     let log = std::fs::File::create(folder.join("controller.log")).expect("a log");
     let mut command = Command::new(program);
-    command.arg("controller").env("KUBECONFIG", kubeconfig).stdin(Stdio::null());
+    command.args(["controller", "--identity", "bench"]).env("KUBECONFIG", kubeconfig).stdin(Stdio::null());
     command.stdout(log.try_clone().expect("a log")).stderr(log);
     Controller(command.spawn().expect("the controller starts"))
 }

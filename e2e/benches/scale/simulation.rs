@@ -152,6 +152,8 @@ fn made(index: usize, mtu: usize) -> Network {
         created: None,
         is_deleting: false,
         has_finalizer: false,
+        force_delete: None,
+        has_from_nad_label: false,
         spec: validate(&object).map_err(|invalid| invalid.to_string()),
         status: None,
     }

@@ -24,6 +24,7 @@ pub(crate) fn network(engine: Engine, name: &str) -> NodeNetwork {
         port: Port { port_type: engine.default_port_type(), ..Port::default() },
         allowed_namespaces: ["default".to_owned()].into(),
         ipam: None,
+        attachments: Vec::new(),
         name,
     }
 }

@@ -66,12 +66,17 @@ pub(crate) fn vsctl(node: &str, arguments: &[&str]) -> String {
 }
 
 /// Waits until `check` gives a value, and panics with its last complaint when it never does.
-pub(crate) fn eventually<T>(what: &str, mut check: impl FnMut() -> Result<T, String>) -> T {
-    let end = Instant::now() + PATIENCE;
+pub(crate) fn eventually<T>(what: &str, check: impl FnMut() -> Result<T, String>) -> T {
+    eventually_within(PATIENCE, what, check)
+}
+
+/// The same with a patience of its own.
+pub(crate) fn eventually_within<T>(patience: Duration, what: &str, mut check: impl FnMut() -> Result<T, String>) -> T {
+    let end = Instant::now() + patience;
     loop {
         match check() {
             Ok(value) => return value,
-            Err(complaint) if Instant::now() > end => panic!("{what}: not within {PATIENCE:?}: {complaint}"),
+            Err(complaint) if Instant::now() > end => panic!("{what}: not within {patience:?}: {complaint}"),
             Err(_) => thread::sleep(Duration::from_millis(50)),
         }
     }

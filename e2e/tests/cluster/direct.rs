@@ -4,7 +4,7 @@ use crate::cluster::on_node;
 use crate::vpp::process;
 use serde_json::json;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Stands in for kubelet's folder: kubelet itself tidies away what belongs to no pod.
 const KUBELET: &str = "/run/direct-kubelet";
@@ -30,8 +30,19 @@ impl DirectPods {
 
     /// Calls the plugin for pod number `number`, and gives what it printed.
     pub(crate) fn call(&self, command: &str, network: &str, number: usize) -> Result<String, String> {
+        let child = self.start(command, &self.namespace, network, number)?;
+        let output = child.wait_with_output().map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() {
+            return Ok(text);
+        }
+        Err(format!("{command} of pod {number}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+    }
+
+    /// Starts the plugin for pod number `number` of that Kubernetes namespace.
+    pub(crate) fn start(&self, command: &str, namespace: &str, network: &str, number: usize) -> Result<Child, String> {
         let config = json!({"cniVersion": "1.1.0", "name": network, "type": "userspace", "network": network});
-        let (namespace, uid) = (&self.namespace, uid(number));
+        let uid = uid(number);
         let pod = format!("K8S_POD_NAMESPACE={namespace};K8S_POD_NAME=direct-{number};K8S_POD_UID={uid}");
         // Without the script `on-node`: what it takes would count as the plugin's time.
         let mut child = Command::new("nsenter")
@@ -49,12 +60,7 @@ impl DirectPods {
             .spawn()
             .map_err(|error| error.to_string())?;
         child.stdin.take().unwrap().write_all(config.to_string().as_bytes()).map_err(|error| error.to_string())?;
-        let output = child.wait_with_output().map_err(|error| error.to_string())?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        if output.status.success() {
-            return Ok(text);
-        }
-        Err(format!("{command} of pod {number}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+        Ok(child)
     }
 
     /// What is left of such pods on the node: records, mounts and ports' folders.

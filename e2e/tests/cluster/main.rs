@@ -12,19 +12,29 @@
 )]
 
 mod bad_input;
+mod bad_objects;
 mod cluster;
 mod crowd;
 mod deletion;
 mod direct;
 mod drift;
 mod footprint;
+mod guards;
+mod leaders;
+mod life;
 mod networks;
+mod old_definitions;
 mod outages;
 mod pods;
 mod privileges;
+mod samples;
 mod scene;
+mod status;
+mod stolen;
 mod testpmd;
+mod threats;
 mod traffic;
+mod uninstalled;
 mod vpp;
 mod vpp_outages;
 mod vpp_requests;

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
-    BridgeDomainAddDelV2, BridgeDomainDump, CliInband, MemifDelete, NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceDump,
-    SwInterfaceSetL2Bridge,
+    BridgeDomainAddDelV2, BridgeDomainDump, CliInband, DeleteVhostUserIf, MemifDelete, NO_BRIDGE_DOMAIN, NO_INTERFACE,
+    SwInterfaceDump, SwInterfaceSetFlags, SwInterfaceSetL2Bridge,
 };
 use usnet_vpp::wire::Text;
-use usnet_vpp::{Batch, Error};
+use usnet_vpp::{Batch, Error, Request};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -65,7 +65,7 @@ fn domain(node: &str, network: &str) -> Result<Option<(u32, Vec<Port>)>, Error> 
     let mut batch = Batch::new();
     let domains = batch.dump(BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE });
     let interfaces = batch.dump(SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() });
-    let answers = Client::connect(socket(node), LIMIT)?.send(&batch)?;
+    let answers = connect(node)?.send(&batch)?;
     let mark = format!("usnet:{network}");
     let domains = answers.details(domains).unwrap();
     let Some(domain) = domains.into_iter().find(|domain| domain.bd_tag.as_str() == mark) else { return Ok(None) };
@@ -79,17 +79,54 @@ fn domain(node: &str, network: &str) -> Result<Option<(u32, Vec<Port>)>, Error> 
     Ok(Some((domain.bd_id, ports.collect())))
 }
 
+/// A connection to VPP of a node.
+pub(crate) fn connect(node: &str) -> Result<Client, Error> {
+    Client::connect(socket(node), LIMIT)
+}
+
 /// Removes the memif of a port, as somebody at VPP's command line might.
 pub(crate) fn delete_memif(node: &str, port: &Port) {
+    request(node, MemifDelete { sw_if_index: port.sw_if_index }).unwrap();
+}
+
+/// Removes a port of whatever kind.
+pub(crate) fn try_delete_port(node: &str, port: &Port) -> Result<(), String> {
+    let Port { sw_if_index, .. } = *port;
+    request(node, MemifDelete { sw_if_index }).or_else(|_| request(node, DeleteVhostUserIf { sw_if_index }))
+}
+
+/// Takes a port down, so that it forwards nothing.
+pub(crate) fn try_disable(node: &str, port: &Port) -> Result<(), String> {
+    request(node, SwInterfaceSetFlags { sw_if_index: port.sw_if_index, ..SwInterfaceSetFlags::default() })
+}
+
+/// Sends one request that a VPP may refuse.
+pub(crate) fn request(node: &str, request: impl Request) -> Result<(), String> {
     let mut batch = Batch::new();
-    let deleted = batch.request(MemifDelete { sw_if_index: port.sw_if_index });
-    let answers = Client::connect(socket(node), LIMIT).unwrap().send(&batch).unwrap();
-    answers.reply(deleted).unwrap();
+    let ticket = batch.request(request);
+    let answers = connect(node).and_then(|mut client| client.send(&batch)).map_err(|error| error.to_string())?;
+    answers.reply(ticket).map(drop).map_err(|error| error.to_string())
+}
+
+/// All tags of bridge domains and interfaces.
+pub(crate) fn tags(node: &str) -> Vec<String> {
+    let mut batch = Batch::new();
+    let domains = batch.dump(BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE });
+    let interfaces = batch.dump(SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() });
+    let answers = connect(node).unwrap().send(&batch).unwrap();
+    let domains = answers.details(domains).unwrap().into_iter().map(|domain| domain.bd_tag.into_string());
+    let interfaces = answers.details(interfaces).unwrap().into_iter().map(|interface| interface.tag.into_string());
+    domains.chain(interfaces).collect()
 }
 
 /// Removes the bridge domain of a network, which VPP allows when the ports are out of it.
 pub(crate) fn delete_bridge_domain(node: &str, network: &str, ports: &[Port]) {
-    let (bd_id, _) = domain(node, network).unwrap().unwrap();
+    try_delete_bridge_domain(node, network, ports).unwrap();
+}
+
+/// The same for a VPP that may refuse.
+pub(crate) fn try_delete_bridge_domain(node: &str, network: &str, ports: &[Port]) -> Result<(), String> {
+    let (bd_id, _) = domain(node, network).map_err(|error| error.to_string())?.ok_or("no bridge domain")?;
     let mut batch = Batch::new();
     for port in ports {
         batch.request(SwInterfaceSetL2Bridge {
@@ -99,8 +136,8 @@ pub(crate) fn delete_bridge_domain(node: &str, network: &str, ports: &[Port]) {
         });
     }
     let deleted = batch.request(BridgeDomainAddDelV2 { bd_id, is_add: false, ..BridgeDomainAddDelV2::default() });
-    let answers = Client::connect(socket(node), LIMIT).unwrap().send(&batch).unwrap();
-    answers.reply(deleted).unwrap();
+    let answers = connect(node).and_then(|mut client| client.send(&batch)).map_err(|error| error.to_string())?;
+    answers.reply(deleted).map(drop).map_err(|error| error.to_string())
 }
 
 /// Waits until a network has that many ports.
@@ -134,7 +171,7 @@ pub(crate) fn sent(node: &str, interfaces: &[Port]) -> Result<Vec<u64>, Error> {
         .iter()
         .map(|port| batch.request(CliInband { cmd: Text::from(format!("show interface {}", port.name)) }))
         .collect();
-    let answers = Client::connect(socket(node), LIMIT)?.send(&batch)?;
+    let answers = connect(node)?.send(&batch)?;
     Ok(commands.into_iter().map(|command| sent_in(answers.reply(command).unwrap().reply.as_str())).collect())
 }
 

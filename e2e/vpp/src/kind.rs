@@ -62,6 +62,12 @@ impl Kind {
         None
     }
 
+    /// A line on standard error that says that a test is skipped on a VPP without a plugin.
+    pub fn note_missing_plugin(plugin: &str) {
+        let text = format!("SKIPPED on a VPP without {plugin}\n");
+        let _shown = std::io::stderr().write_all(text.as_bytes());
+    }
+
     /// The real VPP if there is one.
     #[must_use]
     pub fn best() -> Self {

@@ -1,6 +1,7 @@
 //! Step three of a pass: the operations are carried out, and each is logged once.
 
 use super::guard::attachment_of;
+use super::metrics::Metrics;
 use super::verify::network_of;
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -8,9 +9,13 @@ use usnet_crds::NetworkName;
 use usnet_dataplane::engine::{Engine, EngineError, OpError};
 use usnet_dataplane::plan::Op;
 
-/// What the log says of operations that worked.
+/// What the log and the metrics say of operations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Occasion<'a> {
+    /// The engine that is changed.
+    pub engine: usnet_crds::Engine,
+    /// Where all of it is counted.
+    pub metrics: &'a Metrics,
     /// When the event that started this pass was seen.
     pub since: Instant,
     /// Networks that were programmed before and that nobody has changed: what is done to them is a repair.
@@ -19,40 +24,29 @@ pub(super) struct Occasion<'a> {
     pub is_replay: bool,
 }
 
-/// What became of operations.
-#[derive(Debug, Default)]
-pub(super) struct Applied {
-    /// Those that failed, and why.
-    pub failures: Vec<(Op, OpError)>,
-    /// How many ports were made.
-    pub ports_made: usize,
-}
-
-/// Carries out operations.
+/// Carries out operations, with an answer for each.
 ///
 /// # Errors
 /// When the engine as a whole did not answer: nothing is known then of any of them.
 pub(super) async fn apply(
     engine: &mut impl Engine,
-    operations: Vec<Op>,
+    operations: &[Op],
     occasion: Occasion<'_>,
-) -> Result<Applied, EngineError> {
-    let mut applied = Applied::default();
+) -> Result<Vec<Result<(), OpError>>, EngineError> {
     if operations.is_empty() {
-        return Ok(applied);
+        return Ok(Vec::new());
     }
-    let results = engine.apply(&operations).await?;
+    let sent = Instant::now();
+    let results = engine.apply(operations).await?;
+    let took = sent.elapsed();
     let milliseconds = u64::try_from(occasion.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-    for (operation, result) in operations.into_iter().zip(results) {
-        match result {
-            Ok(()) => {
-                applied.ports_made += usize::from(matches!(operation, Op::CreatePort { .. }));
-                log_success(&operation, occasion, milliseconds);
-            }
-            Err(error) => applied.failures.push((operation, error)),
+    for (operation, result) in operations.iter().zip(&results) {
+        occasion.metrics.operation(occasion.engine, operation, took, result.is_ok());
+        if result.is_ok() {
+            log_success(operation, occasion, milliseconds);
         }
     }
-    Ok(applied)
+    Ok(results)
 }
 
 fn log_success(operation: &Op, occasion: Occasion<'_>, milliseconds: u64) {
@@ -64,6 +58,7 @@ fn log_success(operation: &Op, occasion: Occasion<'_>, milliseconds: u64) {
     if occasion.is_replay && matches!(operation, Op::CreatePort { .. }) {
         tracing::debug!(network, attachment, op = %operation, milliseconds, "made anew");
     } else if adds && is_intact {
+        occasion.metrics.repair(occasion.engine);
         tracing::info!(network, attachment, op = %operation, milliseconds, "repaired");
     } else {
         tracing::info!(network, attachment, op = %operation, milliseconds, "done");

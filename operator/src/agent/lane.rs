@@ -5,6 +5,7 @@ use super::link::{FolderGone, Link, Sight, check_folder};
 use super::observe::{EngineView, Outage};
 use super::pass::Outcome;
 use super::reason::NOT_ACTING;
+use super::recorder::Recorder;
 use super::replay::Replay;
 use super::retry::Backoff;
 use super::shared::Shared;
@@ -36,6 +37,9 @@ pub(super) struct Lane<L: Link> {
     pub(super) spec: Option<EngineSpec>,
     pub(super) chronicle: Chronicle,
     pub(super) replay: Replay,
+    /// Whether that connection met another life of the engine.
+    pub(super) restarted: bool,
+    pub(super) recorder: Recorder,
     /// What failed when it was last tried. It is not tried again by every event, because a try is an event itself.
     pub(super) failures: Vec<(Op, OpError)>,
     /// Whether the last pass had the same spec, so that what is missing now is drift.
@@ -51,14 +55,18 @@ pub(super) struct Lane<L: Link> {
 impl<L: Link> Lane<L> {
     /// A lane that has not looked at its engine yet.
     pub(super) fn new(link: L, shared: Rc<Shared>, specs: Receiver<Option<NodeSpec>>, folders: Receiver<()>) -> Self {
+        let known_generation = shared.memory.borrow().spec().map(|spec| spec.generation);
         let sources = Sources { specs, engine: link.states(), folders };
         let started = Instant::now();
+        let recorder = Recorder::new(L::ENGINE, known_generation);
         Self {
             shared,
             link,
             spec: None,
             chronicle: Chronicle::new(L::ENGINE),
             replay: Replay::default(),
+            restarted: false,
+            recorder,
             failures: Vec::new(),
             spec_is_known: false,
             settled: None,
@@ -96,6 +104,7 @@ impl<L: Link> Lane<L> {
         self.chronicle.problem("pass", result.as_ref().err());
         let needs_retry = match result {
             Ok(Outcome { facts, retry }) => {
+                self.shared.metrics.engine(L::ENGINE, &facts);
                 self.shared.board.borrow_mut().post(L::ENGINE, facts);
                 retry
             }
@@ -162,6 +171,7 @@ impl<L: Link> Lane<L> {
         let kept = self.shared.memory.borrow_mut().keep_connection(L::ENGINE, arrival.is_new_life);
         self.chronicle.problem("engines", kept.err().as_ref());
         self.replay.begin(now);
+        self.restarted = arrival.is_new_life;
         self.settled = None;
         self.failures.clear();
     }

@@ -1,6 +1,7 @@
 //! The agent: makes one node have what its `UserspaceNodeState` says, and keeps it so.
 //!
-//! [`watch`] and [`status`] are the two sides towards the API server. Between them there is a [`lane`] for each engine: its [`link`] is the side towards the engine,
+//! [`watch`] and [`status`] are the two sides towards the API server; without one, [`crate::standalone`] tells what the node should have. [`state_writer`] tells the node itself
+//! what it has. Between them there is a [`lane`] for each engine: its [`link`] is the side towards the engine,
 //! [`wake`] waits for changes, and [`pass`] does the work: [`observe`], [`plan`], [`apply`], [`verify`], [`report`]. What the lanes found meets on the [`board`].
 //! None of that needs an API server: it takes specs from one channel and puts reports into another.
 
@@ -14,37 +15,47 @@ mod journaled;
 mod lane;
 mod link;
 mod memory;
+pub mod metrics;
 mod observe;
 mod pass;
 mod plan;
 mod publish;
 mod reason;
+mod recorder;
 mod replay;
 mod report;
 mod retry;
 mod shared;
 pub mod spec;
 mod spec_keeper;
+mod state_writer;
 mod status;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod verify;
 mod wake;
 mod watch;
 
-use crate::api_server;
+use crate::history::HistoryFile;
+use crate::node::state_file::Presence;
+use crate::telemetry::{self, Telemetry};
+use crate::{api_server, standalone};
 use board::Board;
 use journaled::Reader;
 use lane::Lane;
 use link::{FolderGone, OpenVswitchLink, VppLink};
 use memory::Memory;
+use metrics::Metrics;
 use publish::Publisher;
 use shared::Shared;
 use spec::{NodeSpec, Report};
 use spec_keeper::SpecKeeper;
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::io;
+use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::task::JoinSet;
@@ -64,9 +75,15 @@ pub struct Options {
     /// The name of this node in the cluster.
     #[arg(long, env = "NODE_NAME")]
     pub node_name: String,
+    /// Take the networks from the YAML files in this folder, and not from an API server.
+    #[arg(long, env = "USNET_MANIFESTS", value_name = "FOLDER")]
+    pub manifests: Option<PathBuf>,
     /// The memif socket ids of VPP that are usnet's, where others use some too.
     #[arg(long, env = "USNET_MEMIF_SOCKET_IDS", value_name = "FIRST-LAST", default_value_t)]
     pub memif_socket_ids: MemifSocketIds,
+    /// Where it answers how it is.
+    #[command(flatten)]
+    pub telemetry: telemetry::ListenOptions,
 }
 
 /// Why the agent cannot start or cannot go on.
@@ -75,12 +92,21 @@ pub enum Error {
     /// There is no way to the API server.
     #[error(transparent)]
     ApiServer(#[from] api_server::Error),
+    /// The node's run folder cannot be used.
+    #[error("the run folder of usnet cannot be used: is it mounted, and writable?")]
+    RunFolder(#[source] io::Error),
     /// The journal cannot be used.
     #[error("the folder of attachment records cannot be used: is the node's state folder mounted, and writable?")]
     Journal(#[from] journal::Error),
     /// The network files cannot be used.
     #[error("the folder of network files cannot be used: is the node's run folder mounted, and writable?")]
     NetworkFiles(#[from] network_file::Error),
+    /// Nobody can ask how the agent is.
+    #[error(transparent)]
+    Telemetry(#[from] telemetry::Error),
+    /// A mistake in the program.
+    #[error("the metrics could not be registered")]
+    Metrics(#[from] prometheus::Error),
     /// An engine can come back only for a new agent.
     #[error(transparent)]
     FolderGone(#[from] FolderGone),
@@ -92,23 +118,75 @@ pub enum Error {
 /// When it cannot start, or only a new start helps.
 pub async fn run(options: Options) -> Result<(), Error> {
     let span = tracing::info_span!("agent", node = options.node_name);
-    let work = async {
-        let client = api_server::client().await?;
-        let (specs, specs_in_agent) = channel(None);
-        let (statuses, statuses_in_writer) = channel(None);
-        let (reports, reports_in_writer) = channel(None);
-        let agent = Agent::new(&Roots::from_environment(), options.memif_socket_ids, specs_in_agent, reports)?;
-        let node = options.node_name;
-        let talk = async {
-            tokio::join!(
-                watch::follow(client.clone(), node.clone(), watch::Subscribers { specs, statuses }),
-                status::write(client, node, reports_in_writer, statuses_in_writer),
-            );
-            Ok(())
-        };
-        tokio::try_join!(agent.run(), talk).map(drop)
+    run_at(&Roots::from_environment(), options).instrument(span).await
+}
+
+/// Runs the agent of the node that has its files at `roots`, until it is dropped.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_at(roots: &Roots, options: Options) -> Result<(), Error> {
+    let presence = Presence::take(roots).map_err(Error::RunFolder)?;
+    if presence.is_none() {
+        tracing::warn!("another agent runs on this node: end one of the two");
+    }
+    let (specs, specs_in_agent) = channel(None);
+    let (problems, problems_in_writer) = channel(None);
+    let (reports, reports_of_agent) = channel(None);
+    let agent = Agent::new(roots, options.memif_socket_ids, specs_in_agent, reports)?;
+    let metrics = agent.metrics();
+    let telemetry = Arc::new(Telemetry::default());
+    metrics.register(telemetry.registry())?;
+    let ready = ready_after_first_report(reports_of_agent.clone(), Arc::clone(&telemetry));
+    let state = state_writer::Sources {
+        node: options.node_name.clone(),
+        manifests: options.manifests.clone(),
+        problems: problems_in_writer,
+        reports: reports_of_agent.clone(),
     };
-    work.instrument(span).await
+    let held = agent.specs.kept().borrow().clone();
+    let talk = async {
+        match options.manifests {
+            Some(folder) => {
+                let channels = standalone::Channels { specs, reports: reports_of_agent, problems };
+                standalone::follow(folder, options.node_name, held, channels).await;
+            }
+            None => talk_to_api_server(options.node_name, specs, reports_of_agent, metrics).await?,
+        }
+        Ok(())
+    };
+    let state = async {
+        state_writer::write(roots.clone(), state).await;
+        Ok(())
+    };
+    let ready = async {
+        ready.await;
+        Ok(())
+    };
+    let serve = async { Ok(telemetry.serve(options.telemetry).await?) };
+    tokio::try_join!(agent.run(), talk, state, ready, serve).map(drop)
+}
+
+async fn talk_to_api_server(
+    node: String,
+    specs: Sender<Option<NodeSpec>>,
+    reports: Receiver<Option<Report>>,
+    metrics: Metrics,
+) -> Result<(), Error> {
+    let client = api_server::client().await?;
+    let (statuses, statuses_in_writer) = channel(None);
+    tokio::join!(
+        watch::follow(client.clone(), node.clone(), watch::Subscribers { specs, statuses }),
+        status::write(client, node, reports, statuses_in_writer, metrics),
+    );
+    Ok(())
+}
+
+/// Ready is an agent that has looked at its engines, or waited for them in vain, whatever it found.
+async fn ready_after_first_report(mut reports: Receiver<Option<Report>>, telemetry: Arc<Telemetry>) {
+    if reports.wait_for(Option::is_some).await.is_ok() {
+        telemetry.set_ready();
+    }
 }
 
 /// The work on the node, between a channel of specs and a channel of reports.
@@ -143,6 +221,8 @@ impl Agent {
             publisher: RefCell::new(Publisher::take_over(NetworkFiles::new(roots))?),
             memory: RefCell::new(memory),
             board: RefCell::new(Board::new(reports)),
+            history: RefCell::new(HistoryFile::new(roots.history_file())),
+            metrics: Metrics::new()?,
             memif_socket_ids,
         });
         let (changes, folders) = channel(());
@@ -157,6 +237,11 @@ impl Agent {
             specs,
             folder_watches,
         })
+    }
+
+    /// What is counted. It can be shown in a registry.
+    pub fn metrics(&self) -> Metrics {
+        self.shared.metrics.clone()
     }
 
     /// Works for ever.

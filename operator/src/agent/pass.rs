@@ -8,16 +8,20 @@ use super::link::Link;
 use super::observe::{EngineUp, EngineView, Outage};
 use super::plan;
 use super::publish::{self, Access, Files};
+use super::recorder::{Aftermath, Attempt, Cause, Failure, Now};
 use super::report::{self, EngineFacts, Facts};
 use super::spec::EngineSpec;
 use super::verify::{self, Evidence, Verdict};
 use super::wake::Wake;
 use crate::error_chain::ErrorChain;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 use usnet_crds::NetworkName;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::desired::Desired;
+use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::plan::{Obstacle, Op, obstacles};
 use usnet_dataplane::{journal, network_file};
@@ -49,6 +53,13 @@ struct Achieved {
     records: Vec<Record>,
     view: EngineView,
     retry: bool,
+}
+
+/// What became of the operations of a pass.
+struct Applied {
+    attempts: Vec<Attempt>,
+    /// Trouble with the engine as a whole.
+    trouble: Option<String>,
 }
 
 /// What a plan was made of, and what it holds locked.
@@ -113,13 +124,40 @@ impl<L: Link> Lane<L> {
         self.publish(spec, &working)?;
 
         let is_idle = operations.is_empty();
-        let trouble = self.apply(operations, wake.since).await;
+        let cause = self.cause(spec, wake.since);
+        let Applied { attempts, trouble } = self.apply(operations, wake.since).await;
         // A folder that is gone for ever is found by the next look as well.
         let view = if is_idle { Some(EngineView::Up(engine)) } else { self.look().await.unwrap_or_default() };
         match view.unwrap_or_else(|| EngineView::Down(Outage::unknown(L::ENGINE))) {
-            EngineView::Up(engine) => self.verify(spec, &planned, engine, journal, trouble.as_deref()),
-            down @ EngineView::Down(_) => self.wait_for_better_times(Some(spec), down, journal),
+            EngineView::Up(engine) => {
+                let (achieved, left) = self.verify(spec, &planned, engine, journal, trouble.as_deref())?;
+                let (desired, verdicts) = (&planned.desired, &achieved.verdicts);
+                self.record(attempts, cause, Some(Aftermath { desired, left: &left, verdicts }));
+                Ok(achieved)
+            }
+            down @ EngineView::Down(_) => {
+                self.record(attempts, cause, None);
+                self.wait_for_better_times(Some(spec), down, journal)
+            }
         }
+    }
+
+    fn cause(&self, spec: &EngineSpec, since: Instant) -> Cause {
+        let restarted = self.restarted && self.replay.is_running();
+        Cause {
+            generation: spec.generation,
+            is_new_spec: !self.spec_is_known,
+            restarted: restarted.then(|| self.shared.memory.borrow().epoch(L::ENGINE)),
+            since,
+        }
+    }
+
+    /// Puts what was done into the history of the node. Work goes on without it.
+    fn record(&mut self, attempts: Vec<Attempt>, cause: Cause, aftermath: Option<Aftermath<'_>>) {
+        let now = Now { instant: Instant::now(), time: MicroTime(Timestamp::now()) };
+        let changes = self.recorder.changes(attempts, cause, aftermath, now);
+        let written = if changes.is_empty() { Ok(()) } else { self.shared.history.borrow_mut().append(&changes) };
+        self.chronicle.problem("history", written.as_ref().err());
     }
 
     /// Plans twice: once to know which attachments to lock, and again with their records as they are under the locks.
@@ -147,25 +185,45 @@ impl<L: Link> Lane<L> {
         operations
     }
 
-    /// Carries out the operations. What comes back is trouble with the engine as a whole.
-    async fn apply(&mut self, operations: Vec<Op>, since: Instant) -> Option<String> {
+    /// Carries out the operations.
+    async fn apply(&mut self, operations: Vec<Op>, since: Instant) -> Applied {
         let intact = if self.spec_is_known { self.chronicle.programmed() } else { BTreeSet::new() };
-        let occasion = Occasion { since, intact: &intact, is_replay: self.replay.is_running() };
-        let trouble = match apply::apply(&mut self.link.driver(), operations, occasion).await {
-            Ok(applied) => {
-                self.replay.made(applied.ports_made);
-                self.failures.extend(applied.failures);
-                None
+        let occasion = Occasion {
+            engine: L::ENGINE,
+            metrics: &self.shared.metrics,
+            since,
+            intact: &intact,
+            is_replay: self.replay.is_running(),
+        };
+        let results = apply::apply(&mut self.link.driver(), &operations, occasion).await;
+        if let Err(error) = &results {
+            self.link.gave_up(error);
+        }
+        self.chronicle.problem("engine", results.as_ref().err());
+        match results {
+            Ok(results) => {
+                let attempts =
+                    operations.into_iter().zip(results).map(|(operation, result)| self.attempt(operation, result));
+                Applied { attempts: attempts.collect(), trouble: None }
             }
             Err(error) => {
-                self.link.gave_up(&error);
-                Some(error)
+                let trouble = ErrorChain(&error).to_string();
+                let failed = |operation| Attempt { operation, failure: Some(Failure::of_all(&trouble)) };
+                Applied { attempts: operations.into_iter().map(failed).collect(), trouble: Some(trouble) }
             }
-        };
-        self.chronicle.problem("engine", trouble.as_ref());
-        trouble.map(|error| ErrorChain(&error).to_string())
+        }
     }
 
+    fn attempt(&mut self, operation: Op, result: Result<(), OpError>) -> Attempt {
+        let failure = result.as_ref().err().map(Failure::of);
+        match result {
+            Ok(()) => self.replay.made(usize::from(matches!(operation, Op::CreatePort { .. }))),
+            Err(error) => self.failures.push((operation.clone(), error)),
+        }
+        Attempt { operation, failure }
+    }
+
+    /// Beside what was achieved, what is left to be done.
     fn verify(
         &mut self,
         spec: &EngineSpec,
@@ -173,7 +231,7 @@ impl<L: Link> Lane<L> {
         engine: EngineUp,
         mut journal: Journaled,
         trouble: Option<&str>,
-    ) -> Result<Achieved, Error> {
+    ) -> Result<(Achieved, Vec<Op>), Error> {
         let Planned { desired, guard, .. } = planned;
         let left = plan::operations(desired, &engine.observed, journal.known());
         finish_detached(&engine.observed, &left, &mut journal, guard)?;
@@ -196,7 +254,8 @@ impl<L: Link> Lane<L> {
         if left.is_empty() && trouble.is_none() {
             self.tell_replay();
         }
-        Ok(Achieved { verdicts, obstacles, records: journal.records, view: EngineView::Up(engine), retry })
+        let achieved = Achieved { verdicts, obstacles, records: journal.records, view: EngineView::Up(engine), retry };
+        Ok((achieved, left))
     }
 
     fn tell_replay(&mut self) {

@@ -1,6 +1,6 @@
 //! Reasons that only the agent gives, in CamelCase as Kubernetes asks; those that others read too are in `usnet_crds::conditions::reason`.
 
-use usnet_crds::conditions::reason::BRIDGE_EXISTS;
+use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_UNUSABLE};
 use usnet_dataplane::engine::OpError;
 
 /// A network: its engine cannot be reached, so nothing is known of it.
@@ -22,6 +22,7 @@ pub(super) const NOT_ACTING: &str = "NotActing";
 pub(super) fn of(error: &OpError) -> &'static str {
     match error {
         OpError::Foreign { .. } => BRIDGE_EXISTS,
+        OpError::BridgeUnusable { .. } => BRIDGE_UNUSABLE,
         OpError::BridgeMissing { .. }
         | OpError::BridgeInUse { .. }
         | OpError::PortMissing { .. }

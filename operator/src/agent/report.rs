@@ -4,6 +4,7 @@ use super::observe::{EngineView, Outage};
 use super::reason;
 use super::spec::EngineSpec;
 use super::verify::{Verdict, Why};
+use crate::one_line::OneLine;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::conditions::reason::{CONNECTED, FOREIGN_PORTS};
 use usnet_crds::conditions::{Finding, OVS_CONNECTED, Status, VPP_CONNECTED};
@@ -83,8 +84,11 @@ impl<'a> Users<'a> {
             users.records.entry(&record.network).or_default().push(record);
         }
         if let EngineView::Up(engine) = facts.view {
+            let recorded: BTreeMap<String, &NetworkName> =
+                facts.records.iter().map(|record| (record.id.to_string(), &record.network)).collect();
             let ports = engine.observed.bridges.values().flat_map(|bridge| bridge.ports.values());
-            for network in ports.filter(|port| port.peer == Peer::Connected).filter_map(network_of) {
+            let connected = ports.filter(|port| port.peer == Peer::Connected);
+            for network in connected.filter_map(|port| network_of(port, &recorded)) {
                 *users.connected.entry(network).or_default() += 1;
             }
         }
@@ -92,8 +96,10 @@ impl<'a> Users<'a> {
     }
 }
 
-fn network_of(port: &ObservedPort) -> Option<&NetworkName> {
-    port.mark.as_ref()?.network.as_ref()
+/// VPP's ports on an adopted bridge domain say only whose attachment they are.
+fn network_of<'a>(port: &'a ObservedPort, recorded: &BTreeMap<String, &'a NetworkName>) -> Option<&'a NetworkName> {
+    let mark = port.mark.as_ref()?;
+    mark.network.as_ref().or_else(|| recorded.get(&mark.attachment).copied())
 }
 
 fn network_report(facts: Facts<'_>, users: &Users<'_>, network: &NodeNetwork) -> NetworkReport {
@@ -128,7 +134,8 @@ fn leftovers(facts: Facts<'_>, users: &Users<'_>, spec_networks: &[NodeNetwork])
 fn entry(users: &Users<'_>, name: &NetworkName, state: NetworkState, why: Option<Why>) -> NetworkReport {
     let records = users.records.get(name).map(Vec::as_slice).unwrap_or_default();
     let pods: BTreeSet<String> = records.iter().map(|record| record.pod.to_string()).collect();
-    let (reason, message) = why.map(|why| (why.reason.to_owned(), why.message)).unwrap_or_default();
+    let (reason, message) =
+        why.map(|why| (why.reason.to_owned(), OneLine(why.message).to_string())).unwrap_or_default();
     NetworkReport {
         name: name.to_string(),
         generation: 0,
@@ -152,7 +159,9 @@ fn connected(facts: Facts<'_>) -> Finding {
             let message = format!("connected to {}{version}", facts.engine);
             Finding::new(kind, Status::True, CONNECTED, message)
         }
-        EngineView::Down(outage) => Finding::new(kind, Status::False, outage.reason, outage.message.clone()),
+        EngineView::Down(outage) => {
+            Finding::new(kind, Status::False, outage.reason, OneLine(&outage.message).to_string())
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 use super::board::Board;
 use super::journaled::Reader;
 use super::memory::Memory;
+use super::metrics::Metrics;
 use super::publish::Publisher;
+use crate::history::HistoryFile;
 use std::cell::RefCell;
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::memif::MemifSocketIds;
@@ -16,5 +18,7 @@ pub(super) struct Shared {
     pub(super) publisher: RefCell<Publisher>,
     pub(super) memory: RefCell<Memory>,
     pub(super) board: RefCell<Board>,
+    pub(super) history: RefCell<HistoryFile>,
+    pub(super) metrics: Metrics,
     pub(super) memif_socket_ids: MemifSocketIds,
 }

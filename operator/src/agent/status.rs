@@ -1,6 +1,7 @@
 //! The API server as a listener: writes the status of this node's `UserspaceNodeState`. It runs beside the loop, so that an API server that is slow or away
 //! never holds up work on the node.
 
+use super::metrics::Metrics;
 use super::retry::Backoff;
 use super::spec::Report;
 use crate::error_chain::ErrorChain;
@@ -39,6 +40,7 @@ pub(super) async fn write(
     node: String,
     mut reports: watch::Receiver<Option<Report>>,
     mut present: watch::Receiver<Option<UserspaceNodeStateStatus>>,
+    metrics: Metrics,
 ) {
     let api: Api<UserspaceNodeState> = Api::all(client);
     let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
@@ -69,7 +71,9 @@ pub(super) async fn write(
             retry = None;
             continue;
         };
-        match patch(&api, &node, &status).await {
+        let result = patch(&api, &node, &status).await;
+        metrics.status_write(result.is_ok());
+        match result {
             Ok(()) => {
                 backoff.reset();
                 retry = None;

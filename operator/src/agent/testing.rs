@@ -7,7 +7,7 @@ use usnet_crds::{Bridge, Engine, NetworkName, NodeNetwork, Phase, Port, Queues, 
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::memif::MemifSocketIds;
-use usnet_dataplane::observed::{BridgeMtu, ElementState, ObservedBridge, ObservedPort, Peer, Tagging};
+use usnet_dataplane::observed::{BridgeMtu, ElementState, ObservedBridge, ObservedPort, Peer};
 use usnet_dataplane::port::{AttachedPort, Connection, PortMark, PortName, SocketPath};
 use usnet_dataplane::roots::Roots;
 
@@ -43,6 +43,7 @@ pub(crate) fn network_with(engine: Engine, network: &str) -> NodeNetwork {
         port: Port::default(),
         allowed_namespaces: BTreeSet::from(["default".to_owned()]),
         ipam: None,
+        attachments: Vec::new(),
         name,
     }
 }
@@ -52,6 +53,7 @@ pub(crate) fn bridge_of(network: &NodeNetwork) -> (String, ObservedBridge) {
     let bridge = ObservedBridge {
         mark: Some(network.name.clone()),
         is_our_kind: true,
+        unusable: None,
         mtu: BridgeMtu::Set(network.bridge.mtu.into()),
         mac_learning: network.bridge.mac_learning,
         mac_age_seconds: Some(network.bridge.mac_age_seconds.into()),
@@ -67,7 +69,8 @@ pub(crate) fn port_of(record: &Record) -> ObservedPort {
         mark: Some(PortMark::new(&record.network, &record.id)),
         connection: Some(record.port.connection.clone()),
         mtu: Some(record.port.settings.mtu.into()),
-        tagging: Tagging::Untagged,
+        tagging: record.port.settings.vlan.clone().into(),
+        rate_limit: Some(record.port.settings.rate_limit),
         is_enabled: true,
         peer: Peer::Absent,
         state: ElementState::Running,
@@ -88,11 +91,12 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
         port: AttachedPort {
             name: PortName::of(&id),
             bridge: network.bridge.name.clone(),
+            ownership: network.bridge.ownership,
             connection: Connection::VhostUser { socket, engine_role: SocketRole::Client },
             queues: Queues::default(),
             ring_size: RingSize::default(),
             secret: None,
-            settings: port_settings(network),
+            settings: port_settings(network, "default", container),
         },
         pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
         network_namespace: "/run/netns/pod".into(),

@@ -3,7 +3,7 @@
 use super::guard::attachment_of;
 use super::reason;
 use std::collections::BTreeMap;
-use usnet_crds::conditions::reason::BRIDGE_EXISTS;
+use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE};
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{Engine, NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
@@ -140,10 +140,23 @@ fn bridge_of(operation: &Op) -> Option<&NetworkName> {
     }
 }
 
+/// What keeps a network from having its bridge.
+fn obstacle<'a>(evidence: Evidence<'a>, network: &NetworkName) -> Option<(&'static str, &'a Obstacle)> {
+    let obstacle = evidence.obstacles.get(network)?;
+    let reason = match obstacle {
+        Obstacle::BridgeExists { .. } => BRIDGE_EXISTS,
+        Obstacle::BridgeMissing { .. } => BRIDGE_MISSING,
+        Obstacle::BridgeUnusable { .. } => BRIDGE_UNUSABLE,
+        // It is about a bridge that the network no longer asks for.
+        Obstacle::ForeignPorts { .. } => return None,
+    };
+    Some((reason, obstacle))
+}
+
 /// None when the bridge runs as it should.
 fn bridge_verdict(evidence: Evidence<'_>, index: &Index<'_>, network: &NodeNetwork) -> Option<Verdict> {
-    if let Some(obstacle @ Obstacle::BridgeExists { .. }) = evidence.obstacles.get(&network.name) {
-        return Some(Verdict::failed(BRIDGE_EXISTS, obstacle.to_string()));
+    if let Some((reason, obstacle)) = obstacle(evidence, &network.name) {
+        return Some(Verdict::failed(reason, obstacle.to_string()));
     }
     if let Some(error) = index.failed_bridges.get(&network.name) {
         return Some(Verdict::failed(reason::of(error), error.to_string()));

@@ -1,15 +1,17 @@
-//! Step five of a pass: the writes. One that fails does not keep the others from being tried.
+//! Step five of a pass: the writes. One that fails does not keep the others from being tried. The client is behind the [`Fence`](crate::leader::Fence):
+//! what is not sent because another controller may lead is left to that one.
 
+mod from_nad;
 mod objects;
 
 use super::diff::Write;
-use super::refusal::reason;
+use super::refusal::{is_not_leader, reason, word};
+use crate::leader::{REQUEST_TIMEOUT, is_closed};
 use futures::{StreamExt, stream};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::core::DeserializeGuard;
 use kube::{Api, Client};
-use std::time::Duration;
 use tokio::time::timeout;
 use usnet_crds::conditions::{READY, find};
 use usnet_crds::{NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNetworkStatus, UserspaceNodeState};
@@ -18,7 +20,6 @@ use usnet_crds::{NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNetwork
 pub const FIELD_MANAGER: &str = "usnet-controller";
 /// Writes that are under way at the same time: enough to be quick on many nodes, few enough to be no burden on the API server.
 const CONCURRENT: usize = 16;
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a write failed.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,14 @@ pub enum Error {
         /// Why it was not.
         error: Box<kube::Error>,
     },
+    /// Somebody else changed a node state, or deleted it, before it could be edited. The next pass writes it whole.
+    #[error("cannot {write}, which is not as it was seen: {}", reason(error))]
+    Stale {
+        /// What was to be written.
+        write: String,
+        /// What the API server said.
+        error: Box<kube::Error>,
+    },
     /// The API server did not answer.
     #[error("cannot {write}: no answer within {} s", REQUEST_TIMEOUT.as_secs())]
     Timeout {
@@ -39,100 +48,99 @@ pub enum Error {
     },
 }
 
-impl Error {
-    /// What the API server said.
-    fn words(&self) -> String {
-        match self {
-            Self::Request { error, .. } => reason(error),
-            Self::Timeout { .. } => self.to_string(),
-        }
-    }
-}
-
-/// What became of the writes.
-#[derive(Debug, Default)]
+/// What became of one write.
+#[derive(Debug)]
 pub struct Outcome {
-    /// Why writes failed.
-    pub errors: Vec<Error>,
-    /// The node states that were written.
-    pub written: Vec<Written>,
-    /// Nodes whose state was no longer as the edits took it to be.
-    pub stale: Vec<String>,
-    /// Nodes whose state the API server does not take, with its words.
-    pub refused: Vec<(String, String)>,
+    /// What was to be written.
+    pub write: Write,
+    /// The node state as it was written, if it is one; or why it was not.
+    pub result: Result<Option<Written>, Error>,
 }
 
 /// A node state as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The node.
-    pub node: String,
-    /// The uid of its state.
+    /// The uid of the object.
     pub uid: String,
     /// The generation since the write.
     pub generation: i64,
 }
 
-/// Tries all writes.
-pub async fn apply(client: &Client, writes: Vec<Write>) -> Outcome {
-    let mut outcome = Outcome::default();
-    let mut results = stream::iter(writes).map(|write| send(client, write)).buffer_unordered(CONCURRENT);
-    while let Some(result) = results.next().await {
-        match result {
-            Ok(written) => outcome.written.extend(written),
-            Err(Failure::Stale(node)) => outcome.stale.push(node),
-            Err(Failure::Refused(node, error)) => {
-                outcome
-                    .refused
-                    .push((node, format!("the API server does not take its UserspaceNodeState: {}", error.words())));
-                outcome.errors.push(error);
-            }
-            Err(Failure::Error(error)) => outcome.errors.push(error),
+impl Error {
+    /// Why, in one word for metrics.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Request { error, .. } => word(error),
+            Self::Stale { .. } => "Stale",
+            Self::Timeout { .. } => "Timeout",
         }
     }
-    outcome
+
+    /// Whether nothing was sent, because another controller may lead.
+    pub fn is_fenced(&self) -> bool {
+        matches!(self, Self::Request { error, .. } if is_closed(error))
+    }
+
+    /// Whether a node state was no longer as its edits took it to be.
+    pub const fn is_stale(&self) -> bool {
+        matches!(self, Self::Stale { .. })
+    }
 }
 
-enum Failure {
-    Stale(String),
-    Refused(String, Error),
-    Error(Error),
+impl Outcome {
+    /// The node whose state the API server does not take as it should be, and what it says.
+    pub fn refusal(&self) -> Option<(&str, String)> {
+        match (&self.write, &self.result) {
+            (Write::NodeState { node, .. } | Write::EditNodeState { node, .. }, Err(Error::Request { error, .. }))
+                if is_refusal(error) =>
+            {
+                let message = format!("the API server does not take its UserspaceNodeState: {}", reason(error));
+                Some((node, message))
+            }
+            _ => None,
+        }
+    }
 }
 
-async fn send(client: &Client, write: Write) -> Result<Option<Written>, Failure> {
-    match timeout(REQUEST_TIMEOUT, request(client.clone(), &write)).await {
+/// Tries all writes.
+pub async fn apply(client: &Client, writes: Vec<Write>) -> Vec<Outcome> {
+    stream::iter(writes).map(|write| send(client, write)).buffer_unordered(CONCURRENT).collect().await
+}
+
+async fn send(client: &Client, write: Write) -> Outcome {
+    let result = match timeout(REQUEST_TIMEOUT, request(client.clone(), &write)).await {
         Ok(Ok(written)) => {
             log(&write);
             Ok(written)
         }
         Ok(Err(error)) => Err(failure(&write, error)),
-        Err(_) => Err(Failure::Error(Error::Timeout { write: write.to_string() })),
-    }
+        Err(_) => Err(Error::Timeout { write: write.to_string() }),
+    };
+    Outcome { write, result }
 }
 
-fn failure(write: &Write, error: kube::Error) -> Failure {
-    let request = |error| Error::Request { write: write.to_string(), error: Box::new(error) };
+fn failure(write: &Write, error: kube::Error) -> Error {
+    let error = Box::new(error);
     match write {
         Write::EditNodeState { node, .. } if is_refused_edit(&error) => {
             tracing::debug!(node, "the node state is not as it was seen: it is written whole");
-            Failure::Stale(node.clone())
+            Error::Stale { write: write.to_string(), error }
         }
-        Write::EditNodeState { node, .. } | Write::NodeState { node, .. } if is_refusal(&error) => {
-            Failure::Refused(node.clone(), request(error))
-        }
-        _ => Failure::Error(request(error)),
+        _ => Error::Request { write: write.to_string(), error },
     }
 }
 
-/// The API server understood and does not want it. What etcd finds too large comes back as an internal error.
+/// The API server understood and does not want it. What etcd finds too large comes back as an internal error. That another leads says nothing of
+/// the node state.
 fn is_refusal(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else { return false };
-    matches!(status.code, 400 | 403 | 413 | 422) || status.message.contains("too large")
+    let is_about_it = matches!(status.code, 400 | 403 | 413 | 422) || status.message.contains("too large");
+    is_about_it && !is_not_leader(error)
 }
 
 /// A test in the patch failed, or it speaks of something that is not there.
 fn is_refused_edit(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if matches!(status.code, 404 | 409 | 422))
+    matches!(error, kube::Error::Api(status) if matches!(status.code, 404 | 409 | 422)) && !is_not_leader(error)
 }
 
 async fn request(client: Client, write: &Write) -> Result<Option<Written>, kube::Error> {
@@ -142,13 +150,13 @@ async fn request(client: Client, write: &Write) -> Result<Option<Written>, kube:
         Write::NodeState { node, owner, networks } => {
             let object = objects::node_state(node, owner, networks);
             let answer = node_states(client).patch_metadata(node, &parameters, &Patch::Apply(&object)).await?;
-            return Ok(Some(written(node, &answer.metadata)));
+            return Ok(Some(written(&answer.metadata)));
         }
         Write::EditNodeState { node, uid, generation, edits } => {
             let patch = Patch::<()>::Json(objects::edits(uid, *generation, edits)?);
             let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
             let answer = node_states(client).patch_metadata(node, &parameters, &patch).await?;
-            return Ok(Some(written(node, &answer.metadata)));
+            return Ok(Some(written(&answer.metadata)));
         }
         Write::DeleteNodeState { node } => {
             unless_gone(node_states(client).delete(node, &DeleteParams::default()).await.map(drop))
@@ -162,6 +170,12 @@ async fn request(client: Client, write: &Write) -> Result<Option<Written>, kube:
             let parameters = DeleteParams::default().preconditions(this_one);
             unless_gone(definitions(client, &key.namespace).delete(&key.name, &parameters).await.map(drop))
         }
+        Write::NetworkFromNad { network, uid, spec } => from_nad::write(client, network, uid.as_deref(), spec).await,
+        Write::DeleteNetwork { network, uid } => {
+            let this_one = Preconditions { uid: Some(uid.clone()), resource_version: None };
+            let parameters = DeleteParams::default().preconditions(this_one);
+            unless_gone(networks(client).delete(network, &parameters).await.map(drop))
+        }
         Write::Finalizer { network, uid, present } => {
             let object = objects::finalizer(network, uid, *present);
             networks(client).patch(network, &parameters, &Patch::Apply(&object)).await.map(drop)
@@ -174,9 +188,8 @@ async fn request(client: Client, write: &Write) -> Result<Option<Written>, kube:
     .map(|()| None)
 }
 
-fn written(node: &str, metadata: &ObjectMeta) -> Written {
-    let uid = metadata.uid.clone().unwrap_or_default();
-    Written { node: node.to_owned(), uid, generation: metadata.generation.unwrap_or_default() }
+fn written(metadata: &ObjectMeta) -> Written {
+    Written { uid: metadata.uid.clone().unwrap_or_default(), generation: metadata.generation.unwrap_or_default() }
 }
 
 // The answers are read through guards: an object whose other fields cannot be read is still written.
@@ -210,13 +223,20 @@ fn log(write: &Write) {
         Write::EditNodeState { node, edits, .. } => {
             tracing::info!(node, networks = edits.len(), "changed what the node should have");
         }
-        Write::DeleteNodeState { node } => tracing::info!(node, "deleted the state of a node that left"),
+        Write::DeleteNodeState { node } => {
+            tracing::info!(node, "deleted the state of a node that left or was made anew");
+        }
         Write::Definition { key, .. } => {
             tracing::info!(network = key.name, namespace = key.namespace, "wrote the definition");
         }
         Write::DeleteDefinition { key, .. } => {
             tracing::info!(network = key.name, namespace = key.namespace, "deleted the definition");
         }
+        Write::NetworkFromNad { network, uid: None, .. } => tracing::info!(network, "made the network of definitions"),
+        Write::NetworkFromNad { network, .. } => {
+            tracing::info!(network, "put back what definitions say of the network");
+        }
+        Write::DeleteNetwork { network, .. } => tracing::info!(network, "deleted the network of definitions"),
         Write::Finalizer { network, present: true, .. } => tracing::info!(network, "added the finalizer"),
         Write::Finalizer { network, .. } => tracing::info!(network, "removed the finalizer: the network is gone"),
         Write::Status { network, status, is_news, .. } => log_status(network, status, *is_news),
@@ -232,3 +252,6 @@ fn log_status(network: &str, status: &UserspaceNetworkStatus, is_news: bool) {
         tracing::debug!(network, ready, reason, "{}", condition.message);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use super::compile::WantedDefinition;
 use super::inputs::DefinitionKey;
 use std::fmt;
 use std::sync::Arc;
-use usnet_crds::{NodeNetwork, UserspaceNetworkStatus};
+use usnet_crds::{NodeNetwork, UserspaceNetworkSpec, UserspaceNetworkStatus};
 
 /// One write to the API server.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,7 @@ pub enum Write {
         /// What changes in its list of networks, one edit after the other.
         edits: Vec<Edit>,
     },
-    /// Deletes the state of a node that left the cluster.
+    /// Deletes the state of a node that left the cluster, or of an earlier node of that name.
     DeleteNodeState {
         /// The node.
         node: String,
@@ -45,6 +45,22 @@ pub enum Write {
     DeleteDefinition {
         /// Where.
         key: DefinitionKey,
+        /// The object that was looked at, and no later one of that name.
+        uid: String,
+    },
+    /// Makes the network of a bridge that definitions name, or puts its spec back.
+    NetworkFromNad {
+        /// The network.
+        network: String,
+        /// Its uid; none to make it.
+        uid: Option<String>,
+        /// The whole spec.
+        spec: Box<UserspaceNetworkSpec>,
+    },
+    /// Deletes a network that was made from definitions.
+    DeleteNetwork {
+        /// The network.
+        network: String,
         /// The object that was looked at, and no later one of that name.
         uid: String,
     },
@@ -81,6 +97,22 @@ pub enum Edit {
     Remove(usize),
 }
 
+impl Write {
+    /// What kind of write, in one word for metrics.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::NodeState { .. } | Self::EditNodeState { .. } => "NodeState",
+            Self::DeleteNodeState { .. } => "DeleteNodeState",
+            Self::Definition { .. } => "Definition",
+            Self::DeleteDefinition { .. } => "DeleteDefinition",
+            Self::NetworkFromNad { .. } => "NetworkFromNad",
+            Self::DeleteNetwork { .. } => "DeleteNetwork",
+            Self::Finalizer { .. } => "Finalizer",
+            Self::Status { .. } => "Status",
+        }
+    }
+}
+
 impl fmt::Display for Write {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -89,6 +121,8 @@ impl fmt::Display for Write {
             Self::DeleteNodeState { node } => write!(formatter, "delete UserspaceNodeState {node}"),
             Self::Definition { key, .. } => write!(formatter, "write NetworkAttachmentDefinition {key}"),
             Self::DeleteDefinition { key, .. } => write!(formatter, "delete NetworkAttachmentDefinition {key}"),
+            Self::NetworkFromNad { network, .. } => write!(formatter, "write UserspaceNetwork {network}"),
+            Self::DeleteNetwork { network, .. } => write!(formatter, "delete UserspaceNetwork {network}"),
             Self::Finalizer { network, present: true, .. } => {
                 write!(formatter, "add the finalizer of UserspaceNetwork {network}")
             }

@@ -35,6 +35,8 @@ pub struct Remains {
     pub nodes_in_use: BTreeSet<String>,
     /// Nodes whose agents have not said yet that the network is gone.
     pub nodes_waited_for: BTreeSet<String>,
+    /// The value of the annotation that asks for deletion in any case.
+    pub force: Option<String>,
     /// By node: why its agent may not take the bridge away. Only a person can change that.
     pub obstacles: BTreeMap<String, String>,
 }
@@ -42,7 +44,8 @@ pub struct Remains {
 impl Remains {
     /// What is left of the network on the nodes of the cluster. Nodes that left the cluster took theirs along.
     pub(super) fn of(network: &str, inputs: &Inputs) -> Self {
-        let mut remains = Self::default();
+        let force = inputs.networks.get(network).and_then(|network| network.force_delete.clone());
+        let mut remains = Self { force, ..Self::default() };
         for (node, state) in inputs.states.iter().filter(|(node, _)| inputs.nodes.contains_key(*node)) {
             let report = state.report(network);
             if let Some(report) = report.filter(|report| report.attachments > 0) {
@@ -61,8 +64,8 @@ impl Remains {
         remains
     }
 
-    /// Nothing is left anywhere.
-    pub fn is_nothing(&self) -> bool {
-        self.attachments == 0 && self.nodes_waited_for.is_empty()
+    /// Whether the network can go: nothing is left anywhere, or somebody who named it asks for it in any case. Agents keep bridge and ports of running pods then too.
+    pub fn let_go(&self, network: &str) -> bool {
+        self.force.as_deref() == Some(network) || (self.attachments == 0 && self.nodes_waited_for.is_empty())
     }
 }

@@ -5,6 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
+use usnet_crds::legacy::{Form, InvalidForm};
 use usnet_crds::node_state::NetworkReport;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{Engine, NodeNetwork, UserspaceNetworkStatus};
@@ -40,6 +41,10 @@ pub struct Network {
     pub is_deleting: bool,
     /// Our finalizer keeps it.
     pub has_finalizer: bool,
+    /// The value of [`usnet_crds::network::FORCE_DELETE`].
+    pub force_delete: Option<String>,
+    /// It says that it was made from hand-written definitions.
+    pub has_from_nad_label: bool,
     /// The spec, or what is wrong with it.
     pub spec: Result<ValidNetwork, String>,
     /// What we said of it last.
@@ -127,9 +132,18 @@ pub struct Definition {
     pub label: Option<String>,
     /// The uid of the `UserspaceNetwork` that owns it; none when it is somebody else's.
     pub owner: Option<String>,
+    /// When it was made.
+    pub created: Option<Time>,
+    /// What a hand-written one asks of us, or why it cannot be used; none when it is for another plugin.
+    pub form: Option<Result<Form, InvalidForm>>,
 }
 
 impl NodeState {
+    /// Whether it is of this node. The state of an earlier node of that name says nothing of this one.
+    pub fn is_of(&self, node: &Node) -> bool {
+        self.owner.as_ref() == Some(&node.uid)
+    }
+
     /// What the node has of this network by its spec.
     pub fn held(&self, network: &str) -> Option<&Arc<NodeNetwork>> {
         self.networks.as_ref()?.get(network)

@@ -5,18 +5,24 @@
 mod affected;
 mod bridges;
 mod found;
+mod hand_written;
 mod pending;
 mod row;
+mod statuses;
 mod writes;
 
 use super::changes::Changes;
 use super::compile::claims::Claims;
 use super::compile::definitions::{Definitions, wanted_definition, wanted_keys};
 use super::compile::{Compiled, Verdict, judge};
+#[cfg(test)]
+use super::from_nad::FromNad;
 use super::inputs::Inputs;
+use super::notice::Notice;
 use affected::Affected;
 use bridges::Bridges;
 use found::Found;
+use hand_written::HandWritten;
 use pending::Pending;
 pub(super) use row::{Progress, Row};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +38,8 @@ pub struct Ledger {
     definitions: BTreeMap<String, Definitions>,
     /// Which definitions are ours.
     found: Found,
+    /// What those that are not ours ask for.
+    hand_written: HandWritten,
     bridges: Bridges,
     pending: Pending,
 }
@@ -67,6 +75,7 @@ impl Ledger {
     /// Takes over which objects there are, and finds what has to be looked at.
     fn prepare(&mut self, inputs: &Inputs, changes: &Changes) -> Affected {
         self.found.update(inputs, changes);
+        self.hand_written.update(inputs, changes);
         let touched = self.bridges.update(inputs, changes);
         let affected = Affected::of(inputs, changes, self, touched);
         self.take_nodes(inputs, &affected.nodes);
@@ -145,6 +154,17 @@ impl Ledger {
         }
     }
 
+    /// What people should know of hand-written definitions, all that holds; none when nothing of it was looked at since this was asked last.
+    pub fn notices(&mut self) -> Option<Vec<Notice>> {
+        self.hand_written.news().map(|found| found.notices.clone())
+    }
+
+    /// What follows from hand-written definitions.
+    #[cfg(test)]
+    pub(super) fn from_nad(&self) -> &FromNad {
+        self.hand_written.found()
+    }
+
     /// All that was compiled, by node.
     pub(super) fn compiled(&self, inputs: &Inputs) -> Compiled {
         let mut compiled = Compiled {
@@ -160,7 +180,7 @@ impl Ledger {
                 && let Ok(valid) = &network.spec
             {
                 let wanted = wanted_definition(network, valid);
-                compiled.definitions.extend(wanted_keys(inputs, valid).map(|key| (key, wanted.clone())));
+                compiled.definitions.extend(wanted_keys(inputs, network, valid).map(|key| (key, wanted.clone())));
             }
         }
         compiled

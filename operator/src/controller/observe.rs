@@ -136,15 +136,21 @@ impl Default for Observer {
 }
 
 impl Observer {
-    /// What was seen and what of it changed since this was asked last, once every kind was listed. Only definitions may be missing: their CRD comes
-    /// with Multus.
-    pub(super) fn inputs(&mut self) -> Option<(&Inputs, Changes)> {
+    /// Every kind was listed. Only definitions may be missing: their CRD comes with Multus.
+    pub(super) fn is_complete(&self) -> bool {
         let feeds = [&self.networks, &self.namespaces, &self.nodes, &self.states];
         let has_definitions = self.definitions.is_complete() || self.failing.contains(&Kind::Definitions);
-        if !has_definitions || !feeds.iter().all(|feed| feed.is_complete()) {
-            return None;
-        }
-        Some((&self.inputs, std::mem::take(&mut self.changes)))
+        has_definitions && feeds.iter().all(|feed| feed.is_complete())
+    }
+
+    /// What was seen and what of it changed since this was asked last, once every kind was listed.
+    pub(super) fn inputs(&mut self) -> Option<(&Inputs, Changes)> {
+        self.is_complete().then(|| (&self.inputs, std::mem::take(&mut self.changes)))
+    }
+
+    /// Whoever asks next knows nothing of the cluster yet. Until then no single change is kept: a standby may wait for months.
+    pub(super) fn start_over(&mut self) {
+        self.changes = Changes::everything();
     }
 
     /// Takes what a watch saw; true when a pass should look at it.
@@ -168,7 +174,7 @@ impl Observer {
 
     fn take_seen(&mut self, seen: Seen) -> bool {
         let (inputs, changes) = (&mut self.inputs, &mut self.changes);
-        match seen {
+        let is_news = match seen {
             Seen::Network(event) => self.networks.take(&mut inputs.networks, &mut changes.networks, *event),
             Seen::Namespace(event) => self.namespaces.take(&mut inputs.namespaces, &mut changes.namespaces, event),
             Seen::Node(event) => self.nodes.take(&mut inputs.nodes, &mut changes.nodes, event),
@@ -187,7 +193,11 @@ impl Observer {
                     is_news
                 }
             },
+        };
+        if changes.everything {
+            *changes = Changes::everything();
         }
+        is_news
     }
 }
 
@@ -217,4 +227,45 @@ fn log_failure(kind: Kind, error: &watcher::Error) {
         NoResourceVersion => error.to_string(),
     };
     tracing::warn!(objects = ?kind, reason, "a watch failed; trying again until it works");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(seen: Seen, kind: Kind) -> Change {
+        Change { kind, is_begin: false, result: Ok(seen) }
+    }
+
+    /// One that has seen every list.
+    fn complete() -> Observer {
+        let mut observer = Observer::default();
+        let lists = [
+            seen(Seen::Network(Box::new(Event::InitDone)), Kind::Networks),
+            seen(Seen::Namespace(Event::InitDone), Kind::Namespaces),
+            seen(Seen::Node(Event::InitDone), Kind::Nodes),
+            seen(Seen::NodeState(Event::InitDone), Kind::NodeStates),
+            seen(Seen::Definition(Event::InitDone), Kind::Definitions),
+        ];
+        for list in lists {
+            assert!(!observer.is_complete());
+            observer.take(list);
+        }
+        observer
+    }
+
+    #[test]
+    fn a_standby_keeps_no_changes_and_knows_everything_when_it_leads() {
+        let mut observer = complete();
+        let node = |name: &str| seen(Seen::Node(Event::Apply((name.to_owned(), Node::default()))), Kind::Nodes);
+        assert!(observer.take(node("one")));
+        assert!(observer.changes.everything && observer.changes.nodes.is_empty());
+        assert!(observer.inputs().is_some_and(|(inputs, changes)| changes.everything && inputs.nodes.len() == 1));
+        assert!(observer.take(node("two")));
+        assert!(observer.inputs().is_some_and(|(_, changes)| !changes.everything && changes.nodes.len() == 1));
+        observer.take(node("three"));
+        observer.start_over();
+        observer.take(node("four"));
+        assert!(observer.inputs().is_some_and(|(_, changes)| changes.everything && changes.nodes.is_empty()));
+    }
 }

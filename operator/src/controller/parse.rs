@@ -6,13 +6,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use kube::core::{DeserializeGuard, PartialObjectMeta};
 use kube::{Resource, ResourceExt};
 use usnet_crds::conditions::{engine_connected, find, reason};
-use usnet_crds::definition::NETWORK_LABEL;
-use usnet_crds::network::FINALIZER;
+use usnet_crds::definition::{FROM_NAD_LABEL, FROM_NAD_VALUE, NETWORK_LABEL};
+use usnet_crds::legacy;
+use usnet_crds::network::{FINALIZER, FORCE_DELETE};
 use usnet_crds::node_state::UserspaceNodeStateStatus;
 use usnet_crds::validate::validate;
 use usnet_crds::{Engine, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeState};
 
-pub(super) fn network(object: &DeserializeGuard<UserspaceNetwork>) -> (String, Network) {
+pub(crate) fn network(object: &DeserializeGuard<UserspaceNetwork>) -> (String, Network) {
     let metadata = object.meta();
     let name = metadata.name.clone().unwrap_or_default();
     let (spec, status) = match &object.0 {
@@ -24,7 +25,9 @@ pub(super) fn network(object: &DeserializeGuard<UserspaceNetwork>) -> (String, N
         generation: metadata.generation.unwrap_or_default(),
         created: metadata.creation_timestamp.clone(),
         is_deleting: metadata.deletion_timestamp.is_some(),
+        has_from_nad_label: label(metadata, FROM_NAD_LABEL).as_deref() == Some(FROM_NAD_VALUE),
         has_finalizer: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER),
+        force_delete: metadata.annotations.as_ref().and_then(|annotations| annotations.get(FORCE_DELETE)).cloned(),
         spec,
         status,
     };
@@ -72,7 +75,7 @@ pub(super) fn node_state(object: &DeserializeGuard<UserspaceNodeState>) -> (Stri
     (name, NodeState { uid, owner, generation, networks, is_disordered, status })
 }
 
-fn node_status(status: &UserspaceNodeStateStatus) -> NodeStatus {
+pub(crate) fn node_status(status: &UserspaceNodeStateStatus) -> NodeStatus {
     let is_missing = |engine: &Engine| {
         let connected = find(&status.conditions, engine_connected(*engine));
         connected.is_some_and(|condition| condition.reason == reason::NEVER_SEEN)
@@ -84,16 +87,24 @@ fn node_status(status: &UserspaceNodeStateStatus) -> NodeStatus {
     }
 }
 
-pub(super) fn definition(object: &DeserializeGuard<NetworkAttachmentDefinition>) -> (DefinitionKey, Definition) {
+pub(crate) fn definition(object: &DeserializeGuard<NetworkAttachmentDefinition>) -> (DefinitionKey, Definition) {
     let metadata = object.meta();
     let name = metadata.name.clone().unwrap_or_default();
+    let config = object.0.as_ref().map(|definition| definition.spec.config.clone()).unwrap_or_default();
+    let owner = owner(metadata, &UserspaceNetwork::api_version(&()), &UserspaceNetwork::kind(&()), &name);
     let definition = Definition {
         uid: metadata.uid.clone().unwrap_or_default(),
-        config: object.0.as_ref().map(|definition| definition.spec.config.clone()).unwrap_or_default(),
-        label: metadata.labels.as_ref().and_then(|labels| labels.get(NETWORK_LABEL)).cloned(),
-        owner: owner(metadata, &UserspaceNetwork::api_version(&()), &UserspaceNetwork::kind(&()), &name),
+        label: label(metadata, NETWORK_LABEL),
+        created: metadata.creation_timestamp.clone(),
+        form: if owner.is_none() { legacy::form(&config).transpose() } else { None },
+        config,
+        owner,
     };
     (DefinitionKey { namespace: metadata.namespace.clone().unwrap_or_default(), name }, definition)
+}
+
+fn label(metadata: &ObjectMeta, name: &str) -> Option<String> {
+    metadata.labels.as_ref()?.get(name).cloned()
 }
 
 /// The uid of the owner of this kind and name.

@@ -30,7 +30,7 @@ pub(super) struct Facts<'a> {
 pub(super) fn report(facts: &Facts<'_>, now: &Time) -> Option<UserspaceNetworkStatus> {
     let Facts { network, tally, usage: (attachments, connected), .. } = facts;
     let (nodes, failures, findings) = match facts.verdict {
-        Verdict::Deleting(remains) if remains.is_nothing() => return None,
+        Verdict::Deleting(remains) if remains.let_go(facts.name) => return None,
         Verdict::Deleting(remains) => (deleting::carriers(remains), Vec::new(), deleting::findings(remains)),
         Verdict::Starting => (NodeCounts::default(), Vec::new(), starting()),
         Verdict::Active | Verdict::Refused { .. } => {

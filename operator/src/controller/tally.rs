@@ -2,8 +2,11 @@
 
 use super::inputs::Inputs;
 use super::ledger::{Progress, Row};
-use usnet_crds::conditions::reason::{BRIDGE_EXISTS, NODE_STATE_REFUSED};
+use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, NODE_STATE_REFUSED};
 use usnet_crds::network::{FAILURES_MAX, NodeCounts, NodeFailure};
+
+/// Reasons of nodes that no waiting takes away.
+const FOR_A_PERSON: [&str; 3] = [BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE];
 
 /// The nodes of one network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,7 +56,7 @@ impl Tally {
 
     fn fail(&mut self, node: &str, reason: &str, message: &str) {
         self.failed += 1;
-        self.stuck += usize::from(reason == BRIDGE_EXISTS);
+        self.stuck += usize::from(FOR_A_PERSON.contains(&reason));
         if self.failures.len() < FAILURES_MAX {
             let (node, reason, message) = (node.to_owned(), reason.to_owned(), message.to_owned());
             self.failures.push(NodeFailure { node, reason, message });

@@ -3,7 +3,11 @@
 mod accepting;
 mod deleting;
 mod editing;
+mod effort;
+mod from_nad;
+mod kstatus;
 mod model;
+mod news;
 mod placing;
 mod properties;
 mod reporting;

@@ -1,11 +1,13 @@
-//! The agent against real engines, without an API server: specs come through a channel or from the node file, reports go into a channel.
+//! The agent against real engines, without an API server: specs come through a channel, from manifests or from the node file, reports go into a channel or the state file.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod attachments;
+mod manifests;
 mod networks;
 mod node;
 mod outages;
 mod running_agent;
+mod standalone_agent;
 mod vpp;
 mod world;

@@ -46,6 +46,7 @@ pub(crate) fn network_with(engine: Engine, name: &str) -> NodeNetwork {
         port: Port { port_type, ..Port::default() },
         allowed_namespaces: BTreeSet::from(["default".to_owned()]),
         ipam: None,
+        attachments: Vec::new(),
         name,
     }
 }
@@ -87,11 +88,12 @@ impl Node {
             port: AttachedPort {
                 name: PortName::of(&id),
                 bridge: network.bridge.name.clone(),
+                ownership: network.bridge.ownership,
                 connection,
                 queues: Queues::default(),
                 ring_size: RingSize::default(),
                 secret: None,
-                settings: port_settings(network),
+                settings: port_settings(network, "default", container),
             },
             pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
             network_namespace: "/run/netns/pod".into(),

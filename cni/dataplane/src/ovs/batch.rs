@@ -4,13 +4,13 @@
 //! A change of a row that is guarded cannot miss it, so the numbers of changed rows need no look.
 
 use super::decide::{Action, NewPort};
-use super::marks;
 use super::observe::{NETDEV, VHOST_SERVER_PATH, VHOST_USER_CLIENT};
 use super::settings;
+use super::{limits, marks};
 use crate::engine::OpError;
 use crate::port::{PortMark, PortName, PortSettings};
 use std::collections::BTreeSet;
-use usnet_crds::{Bridge, NetworkName};
+use usnet_crds::{Bridge, NetworkName, Ownership};
 use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, NextCfgIndex, Row, Transaction, Uuid, Value};
 
 /// A transaction under construction.
@@ -52,12 +52,13 @@ impl Batch {
             Action::DeleteBridge { name, row, own_ports, network } => {
                 self.delete_bridge(operation, (name, *row), own_ports, network);
             }
+            Action::ForgetLimits { mark } => limits::delete(&mut self.transaction, mark),
             Action::InsertBridge { bridge, network } => self.insert_bridge(bridge, network),
             Action::UpdateBridge { bridge, network, own_port } => {
                 self.update_bridge(operation, bridge, network, *own_port);
             }
             Action::InsertPort(new) => self.insert_port(operation, new),
-            Action::UpdatePort { port, settings, mark } => self.update_port(operation, port, *settings, mark),
+            Action::UpdatePort { port, settings, mark } => self.update_port(operation, port, settings, mark),
         }
         self.owners.resize(self.transaction.operations().len(), Owner { operation, meaning: None });
     }
@@ -72,6 +73,9 @@ impl Batch {
         let foreign = OpError::Foreign { what: format!("port {port}") };
         let ours = vec![Condition::uuid(row), marks::carries(marks::port_value(mark))];
         self.guard(operation, foreign, "Port", ours);
+        // The database checks references before it throws away what nothing refers to, so that the port has to let go of its limit by itself.
+        let _ = self.transaction.update("Port", vec![Condition::uuid(row)], Row::new().with("qos", Value::empty()));
+        limits::delete(&mut self.transaction, mark);
         // A port that has left the bridge meanwhile is as good as removed.
         let _ = self.transaction.mutate(
             "Bridge",
@@ -140,11 +144,11 @@ impl Batch {
     fn insert_port(&mut self, operation: usize, new: &NewPort<'_>) {
         let NewPort { port, socket, network, .. } = new;
         let path = socket.as_path().to_string_lossy();
-        let bridge = vec![
-            Condition::equal("name", port.bridge.as_str()),
-            Condition::equal("datapath_type", NETDEV),
-            marks::carries(marks::network_value(network)),
-        ];
+        let mut bridge =
+            vec![Condition::equal("name", port.bridge.as_str()), Condition::equal("datapath_type", NETDEV)];
+        if port.ownership == Ownership::Managed {
+            bridge.push(marks::carries(marks::network_value(network)));
+        }
         let missing = OpError::BridgeMissing { bridge: port.bridge.to_string() };
         self.guard(operation, missing, "Bridge", bridge.clone());
         let options = Value::map([(VHOST_SERVER_PATH, path.as_ref())]);
@@ -157,29 +161,27 @@ impl Batch {
             .with("type", VHOST_USER_CLIENT)
             .with("options", options)
             .with("mtu_request", i64::from(port.settings.mtu));
+        let interface = limits::with_policing(interface, &port.settings);
         let interface = self.transaction.insert("Interface", interface);
-        let row = tagged(port.settings)
+        let limit = limits::replace(&mut self.transaction, &port.settings, &new.mark());
+        let row = settings::vlan(&port.settings)
             .with("name", port.name.as_str())
             .with("interfaces", interface)
+            .with("qos", limit)
             .with("external_ids", marks::port_value(&new.mark()));
         let row = self.transaction.insert("Port", row);
         let _ = self.transaction.mutate("Bridge", bridge, vec![Mutation::insert("ports", row)]);
     }
 
-    fn update_port(&mut self, operation: usize, port: &PortName, settings: PortSettings, mark: &PortMark) {
+    fn update_port(&mut self, operation: usize, port: &PortName, settings: &PortSettings, mark: &PortMark) {
         let missing = OpError::PortMissing { port: port.clone() };
         let ours = vec![Condition::equal("name", port.as_str()), marks::carries(marks::port_value(mark))];
         self.guard(operation, missing.clone(), "Port", ours.clone());
-        let _ = self.transaction.update("Port", ours, tagged(settings));
+        let limit = limits::replace(&mut self.transaction, settings, mark);
+        let _ = self.transaction.update("Port", ours, settings::vlan(settings).with("qos", limit));
         let interface = vec![Condition::equal("name", port.as_str())];
         self.guard(operation, missing, "Interface", interface.clone());
-        let _ =
-            self.transaction.update("Interface", interface, Row::new().with("mtu_request", i64::from(settings.mtu)));
+        let row = limits::with_policing(Row::new().with("mtu_request", i64::from(settings.mtu)), settings);
+        let _ = self.transaction.update("Interface", interface, row);
     }
-}
-
-/// All columns about VLANs, so that nothing of what somebody else set stays.
-fn tagged(settings: PortSettings) -> Row {
-    let tag = settings.vlan.map(i64::from);
-    Row::new().with("tag", tag).with("vlan_mode", tag.map(|_| "access")).with("trunks", Value::empty())
 }

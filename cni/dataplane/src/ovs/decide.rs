@@ -1,15 +1,15 @@
 //! From an operation and the rows that are there to what has to be done in the database. Pure.
 
-use super::marks;
 use super::observe::{VHOST_SERVER_PATH, observe_bridge, observe_port};
 use super::rows::Rows;
+use super::{limits, marks};
 use crate::attachment::AttachmentId;
 use crate::engine::OpError;
-use crate::observed::{ObservedPort, Tagging};
-use crate::plan::{Op, bridge_is_as_wanted};
+use crate::observed::ObservedPort;
+use crate::plan::{Op, bridge_is_as_wanted, port_is_as_wanted, unusable};
 use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings, SocketPath};
 use std::collections::BTreeSet;
-use usnet_crds::{Bridge, NetworkName, SocketRole};
+use usnet_crds::{Bridge, NetworkName, Ownership, SocketRole};
 use usnet_ovsdb::Uuid;
 
 /// What an operation comes to.
@@ -32,6 +32,10 @@ pub(super) enum Action<'a> {
         row: Uuid,
         mark: &'a PortMark,
     },
+    /// Of a port that somebody else took away.
+    ForgetLimits {
+        mark: &'a PortMark,
+    },
     DeleteBridge {
         name: &'a str,
         row: Uuid,
@@ -51,7 +55,7 @@ pub(super) enum Action<'a> {
     InsertPort(NewPort<'a>),
     UpdatePort {
         port: &'a PortName,
-        settings: PortSettings,
+        settings: &'a PortSettings,
         mark: PortMark,
     },
 }
@@ -89,10 +93,10 @@ impl<'a> NewPort<'a> {
 pub(super) fn decide_blindly(operation: &Op) -> Option<Action<'_>> {
     match operation {
         Op::CreateBridge { network, bridge } => Some(Action::InsertBridge { bridge, network }),
+        // Nothing guards a bridge that carries no mark of ours.
+        Op::CreatePort { port, .. } if port.ownership == Ownership::Adopted => None,
         Op::CreatePort { .. } => NewPort::of(operation).map(Action::InsertPort),
-        Op::UpdatePort { port, mark, settings } => {
-            Some(Action::UpdatePort { port, settings: *settings, mark: mark.clone() })
-        }
+        Op::UpdatePort { port, mark, settings } => Some(Action::UpdatePort { port, settings, mark: mark.clone() }),
         Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::UpdateBridge { .. } => None,
     }
 }
@@ -102,7 +106,7 @@ pub(super) fn decide<'a>(operation: &'a Op, rows: &Rows) -> Decision<'a> {
     match operation {
         Op::RemovePort { bridge: Some(bridge), port, mark, .. } => remove_port(rows, bridge, port, mark),
         // A port that is on no bridge is not in the database either.
-        Op::RemovePort { bridge: None, .. } => Decision::Nothing,
+        Op::RemovePort { bridge: None, mark, .. } => forget_limits(rows, mark),
         Op::RemoveBridge { bridge, network } => remove_bridge(rows, bridge, network),
         Op::CreateBridge { network, bridge } => make_bridge(rows, bridge, network),
         Op::UpdateBridge { network, bridge } if rows.bridges.contains_key(bridge.name.as_str()) => {
@@ -115,7 +119,7 @@ pub(super) fn decide<'a>(operation: &'a Op, rows: &Rows) -> Decision<'a> {
         },
         Op::UpdatePort { port, mark, settings } => match rows.port(port.as_str()) {
             Some(row) if marks::is_port_of(&row.external_ids, mark) => {
-                settle_port(port, &observe_port(rows, row), *settings, mark.clone())
+                settle_port(port, &observe_port(rows, row), settings, mark.clone())
             }
             _ => Decision::Refuse(OpError::PortMissing { port: port.clone() }),
         },
@@ -126,10 +130,15 @@ fn foreign(what: String) -> Decision<'static> {
     Decision::Refuse(OpError::Foreign { what })
 }
 
+/// For a port that is gone.
+fn forget_limits<'a>(rows: &Rows, mark: &'a PortMark) -> Decision<'a> {
+    if limits::are_left(rows, mark) { Decision::Act(Action::ForgetLimits { mark }) } else { Decision::Nothing }
+}
+
 fn remove_port<'a>(rows: &Rows, bridge: &'a str, port: &'a PortName, mark: &'a PortMark) -> Decision<'a> {
     let on_bridge = rows.bridges.get(bridge).into_iter().flat_map(|shown| rows.ports_of(shown));
     match on_bridge.into_iter().find(|row| row.name == port.as_str()) {
-        None => Decision::Nothing,
+        None => forget_limits(rows, mark),
         Some(row) if marks::is_port_of(&row.external_ids, mark) => {
             Decision::Act(Action::DetachPort { bridge, port, row: row.uuid, mark })
         }
@@ -180,8 +189,20 @@ fn no_such_ports(operation: &Op, connection: &Connection) -> OpError {
     OpError::Refused { what: operation.subject(), reason: reason.to_owned() }
 }
 
+/// Why a bridge that somebody else made does not take a network's ports.
+fn refuse_adopted(rows: &Rows, new: NewPort<'_>) -> Option<OpError> {
+    let name = new.port.bridge.as_str();
+    let shown = rows.bridges.get(name).map(|row| observe_bridge(rows, row));
+    let found = unusable(shown.as_ref(), new.network)?;
+    Some(OpError::BridgeUnusable { bridge: name.to_owned(), found })
+}
+
 fn create_port<'a>(rows: &Rows, new: NewPort<'a>) -> Decision<'a> {
     let NewPort { port, socket, .. } = new;
+    let is_adopted = port.ownership == Ownership::Adopted;
+    if let Some(error) = is_adopted.then(|| refuse_adopted(rows, new)).flatten() {
+        return Decision::Refuse(error);
+    }
     let (name, mark) = (port.name.as_str(), new.mark());
     let Some(row) = rows.port(name) else {
         let serves = |path: &String| socket.as_path().as_os_str() == path.as_str();
@@ -200,15 +221,19 @@ fn create_port<'a>(rows: &Rows, new: NewPort<'a>) -> Decision<'a> {
         Some(found) if *found != mark => format!("it belongs to {}", found.attachment),
         Some(_) if !is_on_bridge => "it is on another bridge".to_owned(),
         Some(_) if shown.connection.as_ref() != Some(&port.connection) => "it has another socket".to_owned(),
-        Some(_) => return settle_port(&port.name, &shown, port.settings, mark),
+        Some(_) => return settle_port(&port.name, &shown, &port.settings, mark),
     };
     Decision::Refuse(OpError::PortDiffers { port: port.name.clone(), found })
 }
 
 /// One of our ports that is in its place: only its settings may differ.
-fn settle_port<'a>(port: &'a PortName, shown: &ObservedPort, settings: PortSettings, mark: PortMark) -> Decision<'a> {
-    let tagging = settings.vlan.map_or(Tagging::Untagged, |tag| Tagging::Access(tag.into()));
-    if (shown.mtu, shown.tagging) == (Some(settings.mtu.into()), tagging) {
+fn settle_port<'a>(
+    port: &'a PortName,
+    shown: &ObservedPort,
+    settings: &'a PortSettings,
+    mark: PortMark,
+) -> Decision<'a> {
+    if port_is_as_wanted(shown, settings) {
         Decision::Nothing
     } else {
         Decision::Act(Action::UpdatePort { port, settings, mark })

@@ -1,9 +1,9 @@
 //! From rows to what we compare. Pure.
 
-use super::marks;
 use super::rows::Rows;
-use super::settings::{MAC_AGE_KEY, mac_learning};
-use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use super::settings::{MAC_AGE_KEY, mac_learning, tagging};
+use super::{limits, marks};
+use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::port::{Connection, PortName, SocketPath};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -32,12 +32,19 @@ pub(super) fn observe_bridge(rows: &Rows, bridge: &Bridge) -> ObservedBridge {
     ObservedBridge {
         mark: marks::network(&bridge.external_ids),
         is_our_kind: bridge.datapath_type == NETDEV && mac_learning.is_some(),
+        unusable: unusable(bridge),
         mtu: own_interface.and_then(|interface| interface.mtu_request).map_or(BridgeMtu::Unset, BridgeMtu::Set),
         mac_learning: mac_learning.unwrap_or(MacLearning::Enabled),
         mac_age_seconds: bridge.other_config.get(MAC_AGE_KEY).and_then(|seconds| seconds.parse().ok()),
         state: bridge_state(bridge, own_interface),
         ports: others.map(|port| (PortName::observed(&port.name), observe_port(rows, port))).collect(),
     }
+}
+
+/// A DPDK port needs a datapath in user space.
+fn unusable(bridge: &Bridge) -> Option<String> {
+    let found = bridge.datapath_type.as_str();
+    (found != NETDEV).then(|| format!("its datapath_type is {found:?} and has to be {NETDEV:?}"))
 }
 
 pub(super) fn observe_port(rows: &Rows, port: &Port) -> ObservedPort {
@@ -47,6 +54,7 @@ pub(super) fn observe_port(rows: &Rows, port: &Port) -> ObservedPort {
         connection: interface.and_then(connection),
         mtu: interface.and_then(|interface| interface.mtu_request),
         tagging: tagging(port),
+        rate_limit: interface.and_then(|interface| limits::observe(rows, port, interface)),
         is_enabled: true,
         peer: if interface.is_some_and(is_connected) { Peer::Connected } else { Peer::Absent },
         state: interface.map_or(ElementState::Pending, port_state),
@@ -63,15 +71,6 @@ fn connection(interface: &Interface) -> Option<Connection> {
 /// Whether the pod's program is there.
 fn is_connected(interface: &Interface) -> bool {
     interface.status.get("status").is_some_and(|status| status == "connected")
-}
-
-fn tagging(port: &Port) -> Tagging {
-    match (port.tag, port.vlan_mode.as_deref(), port.trunks.is_empty()) {
-        (None, None, true) => Tagging::Untagged,
-        // A port with a tag and nothing else is an access port.
-        (Some(tag), None | Some("access"), true) => Tagging::Access(tag.into()),
-        _ => Tagging::Other,
-    }
 }
 
 /// A bridge runs when it has a datapath id; one whose name Open vSwitch cannot use never gets one, and no error either.

@@ -3,10 +3,10 @@
 use crate::engine::EngineError;
 use std::collections::BTreeMap;
 use usnet_ovsdb::{
-    Bridge, Cache, Interface, OpenVswitch, Port, Reply, ReplyError, RowsIndex, TableRow, Transaction, Uuid,
+    Bridge, Cache, Interface, OpenVswitch, Port, Qos, Reply, ReplyError, RowsIndex, TableRow, Transaction, Uuid,
 };
 
-/// Every bridge, port and interface.
+/// Every bridge, port, interface and limit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rows {
     /// By name, which is unique.
@@ -15,6 +15,8 @@ pub(super) struct Rows {
     pub(super) ports: BTreeMap<Uuid, Port>,
     /// By row.
     pub(super) interfaces: BTreeMap<Uuid, Interface>,
+    /// By row.
+    pub(super) limits: BTreeMap<Uuid, Qos>,
     port_names: BTreeMap<String, Uuid>,
     interface_names: BTreeMap<String, Uuid>,
     /// The last configuration that anybody asked for.
@@ -27,6 +29,7 @@ pub(super) struct Selected {
     bridges: RowsIndex<Bridge>,
     ports: RowsIndex<Port>,
     interfaces: RowsIndex<Interface>,
+    limits: RowsIndex<Qos>,
 }
 
 impl Rows {
@@ -37,18 +40,21 @@ impl Rows {
             bridges: transaction.select_rows(Vec::new()),
             ports: transaction.select_rows(Vec::new()),
             interfaces: transaction.select_rows(Vec::new()),
+            limits: transaction.select_rows(Vec::new()),
         }
     }
 
     pub(super) fn from_reply(reply: &Reply, selected: &Selected) -> Result<Self, EngineError> {
         let open_vswitch = reply.rows(selected.open_vswitch)?;
         let (bridges, ports) = (reply.rows(selected.bridges)?, reply.rows(selected.ports)?);
-        Self::new(open_vswitch.first(), bridges, ports, reply.rows(selected.interfaces)?)
+        let rows = Self::new(open_vswitch.first(), bridges, ports, reply.rows(selected.interfaces)?)?;
+        Ok(rows.with_limits(reply.rows(selected.limits)?))
     }
 
     pub(super) fn from_cache(cache: &Cache) -> Result<Self, EngineError> {
         let open_vswitch = cache_rows(cache)?;
-        Self::new(open_vswitch.first(), cache_rows(cache)?, cache_rows(cache)?, cache_rows(cache)?)
+        let rows = Self::new(open_vswitch.first(), cache_rows(cache)?, cache_rows(cache)?, cache_rows(cache)?)?;
+        Ok(rows.with_limits(cache_rows(cache)?))
     }
 
     fn new(
@@ -65,7 +71,12 @@ impl Rows {
             bridges: bridges.into_iter().map(|bridge| (bridge.name.clone(), bridge)).collect(),
             ports: ports.into_iter().map(|port| (port.uuid, port)).collect(),
             interfaces: interfaces.into_iter().map(|interface| (interface.uuid, interface)).collect(),
+            limits: BTreeMap::new(),
         })
+    }
+
+    fn with_limits(self, limits: Vec<Qos>) -> Self {
+        Self { limits: limits.into_iter().map(|limit| (limit.uuid, limit)).collect(), ..self }
     }
 
     /// The port of this name, which is unique.

@@ -1,14 +1,60 @@
-//! Settings of a bridge in the words of Open vSwitch.
+//! Settings of bridges and ports in the words of Open vSwitch.
 //!
-//! It ages MAC addresses after `other_config:mac-aging-time` seconds and learns none in the VLANs of `flood_vlans`; frames without a VLAN
+//! A bridge ages MAC addresses after `other_config:mac-aging-time` seconds and learns none in the VLANs of `flood_vlans`; frames without a VLAN
 //! are in VLAN 0 there. There is no single switch for all of them.
 
+use crate::observed::Tagging;
+use crate::port::PortSettings;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::MacLearning;
-use usnet_ovsdb::{Bridge, Value};
+use usnet_crds::{MacLearning, Vlan, VlanTag};
+use usnet_ovsdb::{Bridge, Port, Row, Value};
 
 /// The key of `other_config` with the age of MAC addresses in seconds. Without it Open vSwitch takes 300.
 pub(super) const MAC_AGE_KEY: &str = "mac-aging-time";
+
+/// The words of the column `vlan_mode` of a port.
+const ACCESS: &str = "access";
+const TRUNK: &str = "trunk";
+const NATIVE_TAGGED: &str = "native-tagged";
+const NATIVE_UNTAGGED: &str = "native-untagged";
+
+/// All columns of a port about VLANs, so that nothing of what somebody else set stays.
+pub(super) fn vlan(settings: &PortSettings) -> Row {
+    let vlan = settings.vlan.as_ref();
+    let mode = vlan.map(|vlan| match vlan {
+        Vlan::Access { .. } => ACCESS,
+        Vlan::Trunk { .. } => TRUNK,
+        Vlan::NativeTagged { .. } => NATIVE_TAGGED,
+        Vlan::NativeUntagged { .. } => NATIVE_UNTAGGED,
+    });
+    let trunks = vlan.and_then(Vlan::trunks).into_iter().flatten().copied();
+    Row::new()
+        .with("tag", vlan.and_then(Vlan::tag).map(i64::from))
+        .with("vlan_mode", mode)
+        .with("trunks", Value::set(trunks.map(i64::from)))
+}
+
+/// How a port tags. Without a mode a port with a tag is an access port; one without a tag trunks all VLANs, which with `trunks` empty is how we leave
+/// it.
+pub(super) fn tagging(port: &Port) -> Tagging {
+    let tag = port.tag.map(|tag| VlanTag::try_from(i64::from(tag)).ok());
+    let trunks: Option<BTreeSet<VlanTag>> =
+        port.trunks.iter().map(|tag| VlanTag::try_from(i64::from(*tag)).ok()).collect();
+    match (port.vlan_mode.as_deref(), tag, trunks) {
+        (None, None, Some(trunks)) if trunks.is_empty() => Tagging::Untagged,
+        (None | Some(ACCESS), Some(Some(tag)), Some(trunks)) if trunks.is_empty() => {
+            Tagging::Vlan(Vlan::Access { tag })
+        }
+        (Some(TRUNK), None, Some(trunks)) if !trunks.is_empty() => Tagging::Vlan(Vlan::Trunk { trunks }),
+        (Some(NATIVE_TAGGED), Some(Some(tag)), Some(trunks)) if !trunks.is_empty() => {
+            Tagging::Vlan(Vlan::NativeTagged { tag, trunks })
+        }
+        (Some(NATIVE_UNTAGGED), Some(Some(tag)), Some(trunks)) if !trunks.is_empty() => {
+            Tagging::Vlan(Vlan::NativeUntagged { tag, trunks })
+        }
+        _ => Tagging::Other,
+    }
+}
 
 /// All VLANs that `flood_vlans` can name.
 const VLANS: std::ops::RangeInclusive<u16> = 0..=4095;

@@ -3,7 +3,8 @@
 use super::*;
 use crate::observed::{ElementState, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::port::PortName;
-use usnet_crds::MacLearning;
+use std::collections::BTreeSet;
+use usnet_crds::{MacLearning, Vlan, VlanTag};
 use usnet_ovsdb::monitor::{Change, RowUpdate};
 use usnet_ovsdb::schema::TABLES;
 use usnet_ovsdb::{Row, Uuid, Value};
@@ -99,14 +100,39 @@ fn a_peer_is_there_when_the_switch_says_so() {
 }
 
 #[test]
-fn only_a_tag_alone_is_an_access_port() {
+fn a_port_is_in_vlans_as_its_columns_say_together() {
     let tagging = |port: Row| observed(port, vhost_user_interface()).tagging;
+    let tag = |tag: i64| VlanTag::try_from(tag).unwrap();
+    let row = |mode: &'static str| Row::new().with("vlan_mode", mode);
+    let (trunks, set) = (BTreeSet::from([tag(7), tag(8)]), || Value::set([8, 7]));
+    let vlan = Tagging::Vlan;
     assert_eq!(tagging(Row::new()), Tagging::Untagged);
-    assert_eq!(tagging(Row::new().with("tag", 7)), Tagging::Access(7));
-    assert_eq!(tagging(Row::new().with("tag", 7).with("vlan_mode", "access")), Tagging::Access(7));
-    assert_eq!(tagging(Row::new().with("tag", 7).with("vlan_mode", "native-tagged")), Tagging::Other);
-    assert_eq!(tagging(Row::new().with("trunks", Value::set([7, 8]))), Tagging::Other);
-    assert_eq!(tagging(Row::new().with("tag", 7).with("trunks", Value::set([7]))), Tagging::Other);
+    assert_eq!(tagging(Row::new().with("tag", 7)), vlan(Vlan::Access { tag: tag(7) }));
+    assert_eq!(tagging(row("access").with("tag", 7)), vlan(Vlan::Access { tag: tag(7) }));
+    assert_eq!(tagging(row("trunk").with("trunks", set())), vlan(Vlan::Trunk { trunks: trunks.clone() }));
+    let native = |mode| row(mode).with("tag", 5).with("trunks", set());
+    let tagged = Vlan::NativeTagged { tag: tag(5), trunks: trunks.clone() };
+    assert_eq!(tagging(native("native-tagged")), vlan(tagged));
+    assert_eq!(tagging(native("native-untagged")), vlan(Vlan::NativeUntagged { tag: tag(5), trunks }));
+}
+
+#[test]
+fn columns_about_vlans_that_we_never_set_together_are_somebody_elses() {
+    let tagging = |port: Row| observed(port, vhost_user_interface()).tagging;
+    let row = |mode: &'static str| Row::new().with("vlan_mode", mode);
+    for strange in [
+        row("native-tagged").with("tag", 7),
+        Row::new().with("trunks", Value::set([7, 8])),
+        Row::new().with("tag", 7).with("trunks", Value::set([7])),
+        row("trunk"),
+        row("trunk").with("tag", 7).with("trunks", Value::set([7])),
+        row("access"),
+        row("access").with("tag", 0),
+        row("trunk").with("trunks", Value::set([0, 7])),
+        row("dot1q-tunnel").with("tag", 7),
+    ] {
+        assert_eq!(tagging(strange.clone()), Tagging::Other, "{strange:?}");
+    }
 }
 
 #[test]

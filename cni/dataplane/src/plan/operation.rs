@@ -86,7 +86,7 @@ impl fmt::Display for Op {
                 write!(formatter, "create bridge {} for network {network}", bridge.name)
             }
             Self::UpdateBridge { network, bridge } => {
-                let Bridge { name, mtu, mac_learning, mac_age_seconds } = bridge;
+                let Bridge { name, mtu, mac_learning, mac_age_seconds, .. } = bridge;
                 write!(
                     formatter,
                     "set MTU {mtu}, MAC learning {mac_learning:?} for {mac_age_seconds} s and the kind of bridge {name} of network {network}"
@@ -96,12 +96,12 @@ impl fmt::Display for Op {
                 write!(formatter, "create port {} of {attachment} on bridge {}", port.name, port.bridge)
             }
             Self::UpdatePort { port, mark, settings } => {
-                write!(formatter, "set MTU {} and ", settings.mtu)?;
-                match settings.vlan {
-                    Some(tag) => write!(formatter, "VLAN {tag}")?,
+                write!(formatter, "set MTU {}, ", settings.mtu)?;
+                match &settings.vlan {
+                    Some(vlan) => write!(formatter, "{vlan}")?,
                     None => write!(formatter, "no VLAN")?,
                 }
-                write!(formatter, " on port {port} of {}", mark.attachment)
+                write!(formatter, " and {} on port {port} of {}", settings.rate_limit, mark.attachment)
             }
         }
     }

@@ -4,6 +4,7 @@ use super::Vpp;
 use super::change::{self, Change};
 use super::decide::{Claims, Decision, NewPort, Origin, Situation, decide};
 use super::failure::{Failure, failure};
+use super::limits::LimitSupport;
 use super::make;
 use super::shown::Shown;
 use crate::engine::{EngineError, OpError};
@@ -90,8 +91,9 @@ impl<A: Api + Send> Vpp<A> {
 
     async fn look_and_do(&mut self, part: &[Op], pending: &BTreeSet<usize>) -> Result<Failures, EngineError> {
         let shown = Shown::read(&mut self.api).await?;
-        let work = Work::decide(part, pending, Situation { shown: &shown, ours: self.socket_ids });
-        self.carry_out(part, work).await
+        let work = Work::decide(part, pending, self.situation(&shown));
+        let orphans = shown.orphaned_policers().map(|policer| Change::DeletePolicer { name: policer.name() });
+        self.carry_out(part, work, orphans.collect()).await
     }
 
     /// Makes a port if its bridge domain is there and its socket is new; none when that is not so, and nothing was done.
@@ -99,17 +101,22 @@ impl<A: Api + Send> Vpp<A> {
         let Op::CreatePort { port, .. } = operation else { return Ok(None) };
         let Ok(domain) = port.bridge.as_str().parse() else { return Ok(None) };
         let (shown, sockets) = Shown::read_for(&mut self.api, domain, &port.connection).await?;
-        let situation = Situation { shown: &shown, ours: self.socket_ids };
-        let work = Work::decide(part, &BTreeSet::from([0]), situation);
+        let work = Work::decide(part, &BTreeSet::from([0]), self.situation(&shown));
         if !work.is_one_new_port() || sockets.contains(&port.connection.socket_name()) {
             return Ok(None);
         }
-        self.carry_out(part, work).await.map(Some)
+        self.carry_out(part, work, Vec::new()).await.map(Some)
     }
 
-    async fn carry_out(&mut self, part: &[Op], work: Work<'_>) -> Result<Failures, EngineError> {
+    fn situation<'a>(&self, shown: &'a Shown) -> Situation<'a> {
+        Situation { shown, ours: self.socket_ids, limits: LimitSupport::of(&self.api) }
+    }
+
+    /// Whether the orphans are gone nobody has to know: whoever looks next tries again.
+    async fn carry_out(&mut self, part: &[Op], work: Work<'_>, orphans: Vec<Change>) -> Result<Failures, EngineError> {
         let Work { changes, ports, mut failures } = work;
-        let outcomes = change::send(&mut self.api, changes.iter().map(|(_, change)| change)).await?;
+        let all = changes.iter().map(|(_, change)| change).chain(&orphans);
+        let outcomes = change::send(&mut self.api, all).await?;
         for ((place, change), outcome) in changes.iter().zip(outcomes) {
             let failure = outcome.err().and_then(|error| failure(part.get(*place)?, change, error));
             if let Some(failure) = failure {

@@ -2,12 +2,13 @@
 
 mod requests;
 
+use super::limits::{Direction, Policer};
 use super::marks::Tag;
 use crate::engine::EngineError;
 use usnet_crds::{Mtu, RingSize, VlanTag};
 use usnet_vpp::messages::{
     BdFlags, BridgeDomainAddDelV2, BridgeDomainSetMacAge, BridgeFlags, CreateVhostUserIfV2, DeleteVhostUserIf,
-    IfStatusFlags, MemifDelete, SwInterfaceSetFlags, SwInterfaceSetMtu, SwInterfaceTagAddDel,
+    IfStatusFlags, L2InterfaceEfpFilter, MemifDelete, PolicerAddDel, SwInterfaceSetFlags, SwInterfaceTagAddDel,
 };
 use usnet_vpp::wire::{FixedText, Secret};
 use usnet_vpp::{Answers, Api, Batch, ReplyError};
@@ -20,22 +21,87 @@ pub(super) type VhostUserPath = FixedText<256>;
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
-    CreateDomain { id: u32, tag: Tag, learns: bool, mac_age_minutes: u8 },
-    DeleteDomain { id: u32 },
-    SetDomainFlags { id: u32, flags: BdFlags, is_set: bool },
-    SetMacAge { id: u32, minutes: u8 },
-    AddSocket { id: u32, name: SocketName },
-    ForgetSocket { id: u32 },
-    CreateMemif { socket_id: u32, ring_size: RingSize, secret: Option<Secret> },
-    DeleteMemif { index: u32 },
-    CreateVhostUser { path: VhostUserPath, is_server: bool, tag: Tag },
-    DeleteVhostUser { index: u32 },
-    Mark { index: u32, tag: Tag },
-    SetMtu { index: u32, mtu: Mtu },
-    SetVlan { index: u32, vlan: Option<VlanTag> },
-    SwitchOn { index: u32 },
-    JoinDomain { index: u32, id: u32 },
-    LeaveDomain { index: u32, id: u32 },
+    CreateDomain {
+        id: u32,
+        tag: Tag,
+        learns: bool,
+        mac_age_minutes: u8,
+    },
+    DeleteDomain {
+        id: u32,
+    },
+    SetDomainFlags {
+        id: u32,
+        flags: BdFlags,
+        is_set: bool,
+    },
+    SetMacAge {
+        id: u32,
+        minutes: u8,
+    },
+    AddSocket {
+        id: u32,
+        name: SocketName,
+    },
+    ForgetSocket {
+        id: u32,
+    },
+    CreateMemif {
+        socket_id: u32,
+        ring_size: RingSize,
+        secret: Option<Secret>,
+    },
+    DeleteMemif {
+        index: u32,
+    },
+    CreateVhostUser {
+        path: VhostUserPath,
+        is_server: bool,
+        tag: Tag,
+    },
+    DeleteVhostUser {
+        index: u32,
+    },
+    Mark {
+        index: u32,
+        tag: Tag,
+    },
+    SetMtu {
+        index: u32,
+        mtu: Mtu,
+    },
+    SetVlan {
+        index: u32,
+        vlan: Option<VlanTag>,
+    },
+    /// Without it a port gets the frames of all VLANs, each without its tag.
+    FilterVlan {
+        index: u32,
+        is_on: bool,
+    },
+    AddPolicer {
+        policer: Policer,
+    },
+    DeletePolicer {
+        name: FixedText<64>,
+    },
+    Police {
+        index: u32,
+        policer: FixedText<64>,
+        direction: Direction,
+        apply: bool,
+    },
+    SwitchOn {
+        index: u32,
+    },
+    JoinDomain {
+        index: u32,
+        id: u32,
+    },
+    LeaveDomain {
+        index: u32,
+        id: u32,
+    },
 }
 
 /// What became of a change: the index of the interface that it made, or 0.
@@ -109,12 +175,18 @@ impl Change {
             Self::Mark { index, tag } => {
                 requests::add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })
             }
-            Self::SetMtu { index, mtu } => {
-                // The only MTU that both kinds of port take. It does not limit bridged frames, only those that VPP routes.
-                let mtu = [mtu.get().into(), 0, 0, 0];
-                requests::add(batch, SwInterfaceSetMtu { sw_if_index: *index, mtu })
-            }
+            Self::SetMtu { index, mtu } => requests::add(batch, requests::mtu(*index, *mtu)),
             Self::SetVlan { index, vlan } => requests::add(batch, requests::vlan_tag_rewrite(*index, *vlan)),
+            Self::FilterVlan { index, is_on } => {
+                requests::add(batch, L2InterfaceEfpFilter { sw_if_index: *index, enable_disable: *is_on })
+            }
+            Self::AddPolicer { policer } => requests::add(batch, policer.request()),
+            Self::DeletePolicer { name } => {
+                requests::add(batch, PolicerAddDel { is_add: false, name: name.clone(), ..PolicerAddDel::default() })
+            }
+            Self::Police { index, policer, direction, apply } => {
+                requests::police(batch, *index, policer, *direction, *apply)
+            }
             Self::SwitchOn { index } => {
                 requests::add(batch, SwInterfaceSetFlags { sw_if_index: *index, flags: IfStatusFlags::ADMIN_UP })
             }

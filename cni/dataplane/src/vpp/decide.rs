@@ -3,16 +3,19 @@
 mod bridges;
 mod claims;
 mod ports;
+mod settings;
 
 use super::change::{Change, SocketName, VhostUserPath};
+use super::limits::{LimitSupport, Policed, Policers};
 use super::marks::Tag;
 use super::shown::Shown;
 use crate::engine::OpError;
 use crate::memif::MemifSocketIds;
 use crate::plan::Op;
-use crate::port::PortSettings;
+use crate::port::{PortName, PortSettings};
 pub(super) use claims::Claims;
-use usnet_crds::{NetworkName, RingSize};
+pub(super) use settings::vlan_changes;
+use usnet_crds::{NetworkName, Ownership, RingSize};
 use usnet_vpp::wire::Secret;
 
 /// What an operation comes to.
@@ -31,12 +34,17 @@ pub(super) enum Decision<'a> {
 /// A port to make or to finish.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NewPort<'a> {
-    /// The network that the bridge domain must be marked with.
+    /// The network that the bridge domain must be marked with, unless it is adopted.
     pub(super) network: &'a NetworkName,
+    pub(super) ownership: Ownership,
+    pub(super) name: &'a PortName,
     pub(super) domain: u32,
     pub(super) tag: Tag,
     pub(super) settings: PortSettings,
     pub(super) origin: Origin,
+    /// Policers of its name that are there, and whether they look at its packets.
+    pub(super) policers: Policers,
+    pub(super) policed: Policed,
 }
 
 /// Where the interface of a port comes from.
@@ -56,6 +64,8 @@ pub(super) struct Situation<'a> {
     pub(super) shown: &'a Shown,
     /// The memif socket ids that are ours.
     pub(super) ours: MemifSocketIds,
+    /// What this VPP can limit.
+    pub(super) limits: LimitSupport,
 }
 
 /// What an operation comes to, in view of the earlier ones of the same list.
@@ -68,7 +78,7 @@ pub(super) fn decide<'a>(operation: &'a Op, situation: Situation<'_>, claims: &m
         Op::CreateBridge { network, bridge } => bridges::create(situation.shown, bridge, network),
         Op::UpdateBridge { network, bridge } => bridges::update(situation.shown, bridge, network),
         Op::CreatePort { network, attachment, port } => ports::create(situation, claims, (network, attachment, port)),
-        Op::UpdatePort { port, mark, settings } => ports::update(situation.shown, port, &mark.attachment, *settings),
+        Op::UpdatePort { port, mark, settings } => ports::update(situation, port, &mark.attachment, settings),
     };
     decision.unwrap_or_else(Decision::Refuse)
 }

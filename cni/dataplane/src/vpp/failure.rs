@@ -35,7 +35,11 @@ pub(super) fn failure(operation: &Op, change: &Change, error: ReplyError) -> Opt
 /// What somebody else has taken away already, or still uses.
 fn is_harmless(operation: &Op, change: &Change, code: Option<ReturnCode>) -> bool {
     match change {
-        Change::ForgetSocket { .. } => code.is_some(),
+        Change::ForgetSocket { .. } | Change::DeletePolicer { .. } => code.is_some(),
+        // The same policer: its name says all of it.
+        Change::AddPolicer { .. } => code == Some(ReturnCode::ValueExist),
+        // VPP answers with whatever code was left from another request. Whether it worked is read back.
+        Change::FilterVlan { .. } => code.is_some_and(|code| code != ReturnCode::InvalidSwIfIndex),
         Change::DeleteDomain { .. } if matches!(operation, Op::RemoveBridge { .. }) => {
             code == Some(ReturnCode::NoSuchEntry)
         }

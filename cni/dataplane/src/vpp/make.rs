@@ -2,11 +2,13 @@
 
 use super::apply::Failures;
 use super::change::{self, Change, Changes, Outcome};
-use super::decide::{NewPort, Origin};
+use super::decide::{NewPort, Origin, vlan_changes};
 use super::failure::{Failure, failure};
-use super::shown::{Domain, Domains};
+use super::limits::Policer;
+use super::shown::{Domain, Domains, FeatureTickets, Features};
 use crate::engine::{EngineError, OpError};
 use crate::plan::Op;
+use usnet_crds::Ownership;
 use usnet_vpp::messages::{CreateVhostUserIfV2, MemifCreate, MemifCreateV2, MemifDump, SwInterfaceVhostUserDump};
 use usnet_vpp::{Api, Batch, Message, Remedy};
 
@@ -65,22 +67,25 @@ fn take_in(list: &mut [Making<'_>], planned: &[Vec<Change>], outcomes: Vec<Outco
     }
 }
 
-/// Gives interfaces all that they need, and reads their bridge domains behind it: VPP makes one that is not there, and somebody else may have taken an
-/// interface away.
+/// Gives interfaces all that they need, and reads them and their bridge domains behind it: VPP makes one that is not there, and somebody else may have taken
+/// an interface away.
 async fn settle(api: &mut impl Api, list: &mut [Making<'_>]) -> Result<(), EngineError> {
     let planned = plan(list, Making::settling_changes);
     let domains = list.iter().filter(|making| making.failure.is_none()).map(|making| making.port.domain).collect();
     let mut batch = Batch::new();
     let changes = Changes::ask(&mut batch, api, planned.iter().flatten());
     let domains = Domains::ask(&mut batch, &domains);
+    let asked = list.iter().filter(|making| making.failure.is_none()).filter_map(Making::index_to_look_at);
+    let features = FeatureTickets::ask(&mut batch, api, asked);
     if batch.is_empty() {
         return Ok(());
     }
     let answers = api.send(&batch).await?;
     take_in(list, &planned, changes.outcomes(&answers));
-    let domains = domains.read(&answers)?;
+    let (domains, features) = (domains.read(&answers)?, features.read(&answers));
     for making in list.iter_mut().filter(|making| making.failure.is_none()) {
-        making.verify(domains.get(&making.port.domain));
+        let features = making.index.and_then(|index| features.get(&index));
+        making.verify(domains.get(&making.port.domain), features);
     }
     Ok(())
 }
@@ -101,14 +106,27 @@ impl<'a> Making<'a> {
         Self { place, operation, port, has_socket_id: false, index, is_astray: false, failure: None }
     }
 
-    /// Whether it is a member of its network's bridge domain now.
-    fn verify(&mut self, domain: Option<&Domain>) {
-        if domain.is_none_or(|domain| domain.mark.as_ref() != Some(self.port.network)) {
+    /// Its index if VPP's answers do not say whether all that it needs was done.
+    fn index_to_look_at(&self) -> Option<u32> {
+        self.index.filter(|_| self.port.settings.vlan.is_some())
+    }
+
+    /// Whether it is a member of its network's bridge domain now, and hears its own VLAN only.
+    fn verify(&mut self, domain: Option<&Domain>, features: Option<&Features>) {
+        let is_right = |domain: &Domain| match self.port.ownership {
+            Ownership::Managed => domain.mark.as_ref() == Some(self.port.network),
+            // One that went in between is there again by now, without a tag: VPP made it for this port.
+            Ownership::Adopted => domain.is_tagged,
+        };
+        if !domain.is_some_and(is_right) {
             self.is_astray = domain.is_some_and(|domain| !domain.is_tagged);
             self.failure = Some(OpError::BridgeMissing { bridge: self.port.domain.to_string() }.into());
         } else if !domain.is_some_and(|domain| self.index.is_some_and(|index| domain.members.contains(&index))) {
             let reason = "somebody else took its interface away".to_owned();
             self.failure = Some(Failure { is_conflict: true, ..self.refusal(reason) });
+        } else if features.is_some_and(|features| !features.is_filtered) {
+            let reason = "it does not keep the frames of other VLANs from it".to_owned();
+            self.failure = Some(self.refusal(reason));
         }
     }
 
@@ -142,16 +160,14 @@ impl<'a> Making<'a> {
     /// The mark first, so that whoever finds the port knows whose it is; switched on last, when it is whole.
     fn settling_changes(&self) -> Vec<Change> {
         let Some(index) = self.index else { return Vec::new() };
-        let NewPort { domain, tag, settings, origin, .. } = &self.port;
+        let NewPort { name, domain, tag, settings, origin, policers, policed, .. } = &self.port;
         let mark = (!matches!(origin, Origin::VhostUser { .. })).then(|| Change::Mark { index, tag: tag.clone() });
-        let rest = [
-            Change::SetMtu { index, mtu: settings.mtu },
-            Change::JoinDomain { index, id: *domain },
-            // Also when there is none: a new interface inherits the rewrite of one that had its index and was in no bridge domain.
-            Change::SetVlan { index, vlan: settings.vlan },
-            Change::SwitchOn { index },
-        ];
-        mark.into_iter().chain(rest).collect()
+        let settled = [Change::SetMtu { index, mtu: settings.mtu }, Change::JoinDomain { index, id: *domain }];
+        // Also when there is none: a new interface inherits the rewrite of one that had its index and was in no bridge domain.
+        let vlan = vlan_changes(index, settings.vlan.as_ref());
+        let limits = policers.changes(name, &settings.rate_limit, index, *policed);
+        let switch_on = Change::SwitchOn { index };
+        mark.into_iter().chain(settled).chain(vlan).chain(limits).chain([switch_on]).collect()
     }
 
     fn undoing_changes(&self) -> Vec<Change> {
@@ -165,7 +181,16 @@ impl<'a> Making<'a> {
             Origin::Memif { socket_id, .. } if self.has_socket_id => Some(Change::ForgetSocket { id: *socket_id }),
             _ => None,
         };
-        [delete, forget, stray].into_iter().flatten().collect()
+        let policers = match &self.port.origin {
+            Origin::Found { .. } => Vec::new(),
+            Origin::Memif { .. } | Origin::VhostUser { .. } => {
+                Policer::all_of(self.port.name, &self.port.settings.rate_limit)
+            }
+        };
+        // If it got into no bridge domain, the next interface with its index would inherit its limits.
+        let end = policers.iter().filter_map(|policer| Some(policer.end(self.index?)));
+        let remove = policers.iter().map(|policer| Change::DeletePolicer { name: policer.name() });
+        end.chain([delete, forget, stray].into_iter().flatten()).chain(remove).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::memif::MemifSocketIds;
 use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::port::{PortMark, PortName};
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::MacLearning;
+use usnet_crds::{MacLearning, RateLimit};
 
 pub(super) const SECONDS_PER_MINUTE: i64 = 60;
 
@@ -36,11 +36,21 @@ pub(super) fn observe_domain(domain: &Domain) -> ObservedBridge {
     ObservedBridge {
         mark: domain.mark.clone(),
         is_our_kind: domain.is_our_kind,
+        unusable: unusable(domain),
         mtu: BridgeMtu::OfPortsOnly,
         mac_learning: if domain.learns { MacLearning::Enabled } else { MacLearning::Disabled },
         mac_age_seconds: Some(i64::from(domain.mac_age_minutes) * SECONDS_PER_MINUTE),
         state: ElementState::Running,
         ports: BTreeMap::new(),
+    }
+}
+
+/// One without a tag cannot be told from one that VPP made by itself, once only our ports are in it.
+fn unusable(domain: &Domain) -> Option<String> {
+    match domain {
+        Domain { is_tagged: false, .. } => Some("it has no tag (bd-tag), which says that somebody made it".to_owned()),
+        Domain { forwards: false, .. } => Some("it does not forward".to_owned()),
+        Domain { .. } => None,
     }
 }
 
@@ -50,7 +60,11 @@ pub(super) fn observe_port(shown: &Shown, interface: &Interface) -> ObservedPort
         mark: interface.mark.clone().map(|attachment| PortMark { network, attachment }),
         connection: interface.connection(),
         mtu: Some(interface.mtu.into()),
-        tagging: interface.tagging,
+        tagging: interface.tagging.clone(),
+        rate_limit: match &interface.mark {
+            Some(mark) => shown.policers.limits(&PortName::of_mark(mark), interface.policed),
+            None => Some(RateLimit::default()),
+        },
         is_enabled: interface.is_enabled,
         peer: if interface.has_peer { Peer::Connected } else { Peer::Absent },
         state: ElementState::Running,

@@ -1,10 +1,13 @@
 //! What VPP shows, all of one moment: bridge domains, interfaces and memif sockets.
 
+mod features;
 mod read;
 
+use super::limits::{Policed, Policer, Policers};
 use crate::memif::{MemifSocket, MemifSocketIds};
 use crate::observed::Tagging;
 use crate::port::{Connection, PortName, SocketPath};
+pub(super) use features::{FeatureTickets, Features};
 pub(super) use read::Domains;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,6 +20,7 @@ pub(super) struct Shown {
     pub(super) interfaces: BTreeMap<u32, Interface>,
     /// The names of memif sockets by their ids.
     pub(super) sockets: BTreeMap<u32, String>,
+    pub(super) policers: Policers,
     /// The marked interfaces, by the names that their marks give them. Each should be one.
     marked: BTreeMap<PortName, Vec<u32>>,
     /// The interface that serves a socket, by the socket's name.
@@ -31,6 +35,7 @@ pub(super) struct Domain {
     pub(super) mark: Option<NetworkName>,
     pub(super) is_tagged: bool,
     pub(super) learns: bool,
+    pub(super) forwards: bool,
     /// Whether it forwards and floods and leaves ARP alone, as those do that we make.
     pub(super) is_our_kind: bool,
     pub(super) mac_age_minutes: u8,
@@ -50,6 +55,7 @@ pub(super) struct Interface {
     pub(super) domain: Option<u32>,
     pub(super) mtu: u32,
     pub(super) tagging: Tagging,
+    pub(super) policed: Policed,
     pub(super) is_enabled: bool,
     pub(super) has_peer: bool,
 }
@@ -106,6 +112,7 @@ impl Shown {
         domains: BTreeMap<u32, Domain>,
         interfaces: BTreeMap<u32, Interface>,
         sockets: BTreeMap<u32, String>,
+        policers: Policers,
     ) -> Self {
         let (mut marked, mut serving, mut unused) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut used = BTreeSet::new();
@@ -121,7 +128,7 @@ impl Shown {
         for (id, name) in sockets.iter().filter(|(id, _)| !used.contains(*id)) {
             unused.entry(name.clone()).or_insert_with(Vec::new).push(*id);
         }
-        Self { domains, interfaces, sockets, marked, serving, unused }
+        Self { domains, interfaces, sockets, policers, marked, serving, unused }
     }
 
     /// The interfaces whose marks give them this name.
@@ -132,6 +139,11 @@ impl Shown {
     /// The interface that serves a socket, whoever's it is.
     pub(super) fn serving(&self, socket: &str) -> Option<(u32, &Interface)> {
         self.find(*self.serving.get(socket)?)
+    }
+
+    /// Policers of ports that are not there.
+    pub(super) fn orphaned_policers(&self) -> impl Iterator<Item = &Policer> {
+        self.policers.orphans(|port| self.marked.contains_key(port))
     }
 
     fn find(&self, index: u32) -> Option<(u32, &Interface)> {

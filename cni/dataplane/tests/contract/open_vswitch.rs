@@ -1,12 +1,13 @@
 //! The cases on the real Open vSwitch, and those that are about it alone.
 
+mod limits;
 mod mac_learning;
 mod own;
 
-use crate::switch::{Forwarding, Switch, contract};
+use crate::switch::{Forwarding, Settings, Switch, contract};
 use std::path::PathBuf;
 use std::time::Duration;
-use usnet_crds::{NetworkName, SocketRole};
+use usnet_crds::{KilobitsPerSecond, NetworkName, RateLimit, SocketRole};
 use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::port::{Connection, PortName, SocketPath};
 use usnet_ovsdb::Transaction;
@@ -87,6 +88,7 @@ impl Switch for Daemons {
             ("Bridge", &["_version", "name"][..]),
             ("Port", &["_version", "name"][..]),
             ("Interface", &["name", "type", "options", "mtu_request", "external_ids"][..]),
+            ("QoS", &["_version", "type"][..]),
         ]
         .map(|(table, columns)| transaction.select(table, vec![], columns));
         let reply = client(self).transact(&transaction).expect("all rows");
@@ -122,7 +124,42 @@ impl Forwarding for Daemons {
     }
 }
 
+impl Settings for Daemons {
+    fn change_vlans(&self, port: &PortName) {
+        vsctl(self, &format!("set Port {port} vlan_mode=trunk tag=[] trunks=99"));
+    }
+
+    fn change_limits(&self, port: &PortName) {
+        vsctl(self, &format!("set Interface {port} ingress_policing_rate=77 ingress_policing_burst=7"));
+        let foreign = "type=egress-policer other_config:cir=99999 other_config:cbs=9999";
+        vsctl(self, &format!("set Port {port} qos=@theirs -- --id=@theirs create QoS {foreign}"));
+    }
+
+    fn enforced(&self, port: &PortName) -> RateLimit {
+        let egress = vsctl(self, &format!("get Interface {port} ingress_policing_rate"));
+        // What the switch runs, not what the database asks for.
+        let shown = self.appctl(&["qos/show", port.as_str()]).unwrap_or_default();
+        let cir = shown.lines().find_map(|line| line.strip_prefix("cir: ")).unwrap_or("0");
+        let number = |text: &str| text.trim().parse::<i64>().expect("a number");
+        let limit = |kilobits: i64| KilobitsPerSecond::try_from(kilobits).ok();
+        RateLimit { ingress_kbps: limit(number(cir) * 8 / 1000), egress_kbps: limit(number(&egress)) }
+    }
+
+    fn bridge_settings(&self, bridge: &str) -> String {
+        let row = vsctl(self, &format!("list Bridge {bridge}"));
+        let own = vsctl(self, &format!("list Interface {bridge}"));
+        let is_setting =
+            |line: &&str| !["ports ", "statistics ", "link_resets "].iter().any(|column| line.starts_with(column));
+        row.lines().chain(own.lines()).filter(is_setting).collect::<Vec<_>>().join("\n")
+    }
+}
+
 contract!(start();
+    adopted::an_adopted_bridge_gets_ports_and_nothing_else,
+    adopted::a_bridge_that_is_not_there_is_not_made_to_be_adopted,
+    adopted::a_bridge_of_another_network_is_not_adopted,
+    settings::every_vlan_mode_is_set_changed_and_put_back,
+    settings::limits_are_set_changed_put_back_and_removed,
     making::what_is_asked_for_is_made_and_taken_away,
     making::the_second_time_nothing_changes,
     making::settings_change_in_place,

@@ -1,6 +1,6 @@
 //! What the cases need of a switch.
 
-use usnet_crds::NetworkName;
+use usnet_crds::{NetworkName, RateLimit};
 use usnet_dataplane::engine::Engine;
 use usnet_dataplane::port::{Connection, PortName};
 
@@ -49,6 +49,18 @@ pub(crate) trait Forwarding: Switch {
     fn kill_forwarding(&mut self);
     /// It is started again.
     fn start_forwarding(&mut self);
+}
+
+/// A switch whose ports can be in any VLANs and limited, and whose bridges can be adopted.
+pub(crate) trait Settings: Switch {
+    /// Somebody else puts a port into other VLANs, by other means than the driver's.
+    fn change_vlans(&self, port: &PortName);
+    /// Somebody else limits a port otherwise.
+    fn change_limits(&self, port: &PortName);
+    /// The limits that the switch itself says it enforces.
+    fn enforced(&self, port: &PortName) -> RateLimit;
+    /// All that is set on a bridge, but not which ports it has.
+    fn bridge_settings(&self, bridge: &str) -> String;
 }
 
 /// One test for each of these cases. `start` gives a switch, or none where there is no such switch on this machine.

@@ -23,6 +23,7 @@ pub(crate) trait Values: Switch {
             port: Port::default(),
             allowed_namespaces: BTreeSet::new(),
             ipam: None,
+            attachments: Vec::new(),
             name,
         }
     }
@@ -31,11 +32,12 @@ pub(crate) trait Values: Switch {
         AttachedPort {
             name: port_name(container),
             bridge: network.bridge.name.clone(),
+            ownership: network.bridge.ownership,
             connection: self.connection(container),
             queues: network.port.queues,
             ring_size: network.port.ring_size,
             secret: None,
-            settings: port_settings(network),
+            settings: port_settings(network, "default", container),
         }
     }
 
@@ -73,11 +75,20 @@ pub(crate) trait Values: Switch {
 
 impl<S: Switch> Values for S {}
 
+pub(crate) fn tag(number: i64) -> VlanTag {
+    VlanTag::try_from(number).expect("a tag")
+}
+
+/// An access port's VLAN.
+pub(crate) fn access(number: i64) -> Vlan {
+    Vlan::Access { tag: tag(number) }
+}
+
 /// A network with another MTU and VLAN than the usual ones.
 pub(crate) fn changed(network: &NodeNetwork, mtu: i64, tag: i64) -> NodeNetwork {
     let mut network = network.clone();
     network.bridge.mtu = Mtu::try_from(mtu).expect("an MTU");
-    network.port.vlan = Some(Vlan::Access { tag: VlanTag::try_from(tag).expect("a tag") });
+    network.port.vlan = Some(access(tag));
     network
 }
 

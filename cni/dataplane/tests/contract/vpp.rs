@@ -8,6 +8,8 @@ mod switch;
 
 use switch::{PortKind, VppSwitch};
 use usnet_test_vpp::{Fault, Kind, Vpp};
+use usnet_vpp::Api;
+use usnet_vpp::messages::PolicerInput;
 
 /// A VPP of this kind, where there is one.
 fn start(kind: Kind, port_kind: PortKind) -> Option<VppSwitch> {
@@ -18,6 +20,16 @@ fn start(kind: Kind, port_kind: PortKind) -> Option<VppSwitch> {
 fn start_with(kind: Kind, port_kind: PortKind, missing: &[&str]) -> Option<VppSwitch> {
     let builder = missing.iter().fold(Vpp::builder(kind.or_skip()?), |builder, plugin| builder.without_plugin(plugin));
     Some(VppSwitch::new(builder.start().expect("VPP starts"), port_kind))
+}
+
+/// One that can limit rates: since 26.06 that is a plugin, which may be missing.
+fn start_with_policers(kind: Kind) -> Option<VppSwitch> {
+    let switch = start(kind, PortKind::MemifVolume)?;
+    if !switch.client(switch::TIMEOUT).supports::<PolicerInput>() {
+        Kind::note_missing_plugin("policer_plugin.so");
+        return None;
+    }
+    Some(switch)
 }
 
 /// One test for each of these cases.
@@ -67,6 +79,9 @@ macro_rules! the_rest {
                 making::two_hundred_networks_in_one_go,
                 foreign::a_foreign_bridge_of_the_same_name_is_left_alone,
                 foreign::a_bridge_without_our_mark_is_no_longer_ours,
+                adopted::an_adopted_bridge_gets_ports_and_nothing_else,
+                adopted::a_bridge_that_is_not_there_is_not_made_to_be_adopted,
+                adopted::a_bridge_of_another_network_is_not_adopted,
                 refusals::a_failing_operation_does_not_hold_up_the_others,
             );
             vpp_cases!(start($kind, PortKind::MemifVolume);
@@ -78,6 +93,7 @@ macro_rules! the_rest {
                 half_made::a_port_that_was_switched_off_is_switched_on,
                 half_made::a_bridge_domain_that_vpp_made_by_itself_becomes_ours,
                 half_made::a_bridge_domain_that_vpp_made_by_itself_goes_with_its_port,
+                half_made::a_bridge_domain_without_a_tag_is_not_adopted,
                 marks::our_tag_on_something_that_we_do_not_make_does_not_make_it_ours,
                 marks::a_bridge_domain_with_a_tag_that_we_could_not_have_made_is_not_ours,
                 marks::the_longest_usual_attachment_and_network_are_found_again,
@@ -89,6 +105,20 @@ macro_rules! the_rest {
                 sockets::ids_of_others_are_left_to_them,
                 sockets::another_range_of_ids_changes_nothing_that_is_there,
                 twins::the_same_bridges_are_made_once,
+            );
+            crate::switch::contract!(start_with_policers($kind);
+                settings::limits_are_set_changed_put_back_and_removed,
+            );
+            vpp_cases!(start_with_policers($kind);
+                limits::limits_come_change_and_go_with_their_port,
+                limits::limits_of_ports_that_are_gone_are_collected,
+                limits::limits_that_others_changed_are_put_right,
+            );
+            vpp_cases!(start($kind, PortKind::MemifVolume);
+                limits::a_vlan_whose_filter_others_took_away_gets_it_back,
+            );
+            vpp_cases!(start_with($kind, PortKind::MemifVolume, &["policer_plugin.so"]);
+                limits::limits_without_policers_are_refused_and_ports_without_limits_work,
             );
             vpp_cases!(start_with($kind, PortKind::MemifVolume, &["memif_plugin.so"]);
                 outages::a_missing_plugin_is_named_and_bridges_work_without_it,
@@ -131,6 +161,9 @@ mod simulated_faults {
     vpp_cases!(without_messages(&NEWEST);
         faults::older_messages_do,
     );
+    vpp_cases!(without_messages(&["l2_flags_get"]);
+        limits::before_26_06_only_what_pods_send_is_limited,
+    );
     vpp_cases!(without_messages(&["memif_create_v2", "memif_create"]);
         faults::a_vpp_that_is_too_old_is_told_from_one_without_the_plugin,
     );
@@ -142,5 +175,9 @@ mod real_peers {
     vpp_cases!(start(Kind::Real, PortKind::MemifVolume);
         peers::whether_the_pods_program_is_there_is_seen,
         peers::a_program_without_the_secret_is_kept_out,
+        traffic::vlans_of_one_bridge_domain_do_not_hear_each_other,
+    );
+    vpp_cases!(start_with_policers(Kind::Real);
+        traffic::limits_drop_what_is_too_much_in_either_direction,
     );
 }

@@ -86,6 +86,20 @@ table_row! {
         trunks: BTreeSet<u16> = "trunks",
         /// `access`, `trunk`, `native-tagged`, `native-untagged` or `dot1q-tunnel`.
         vlan_mode: Option<String> = "vlan_mode",
+        /// What limits the frames that leave through it.
+        qos: Option<Uuid> = "qos",
+        /// Marks and notes of its makers.
+        external_ids: BTreeMap<String, String> = "external_ids",
+    }
+}
+
+table_row! {
+    /// Limits of the frames that leave through a port. No port has to refer to it, and it does not go with the last one that does.
+    Qos from "QoS" {
+        /// The column `type`, for example `egress-policer`.
+        qos_type: String = "type",
+        /// Settings of its type.
+        other_config: BTreeMap<String, String> = "other_config",
         /// Marks and notes of its makers.
         external_ids: BTreeMap<String, String> = "external_ids",
     }
@@ -106,6 +120,10 @@ table_row! {
         mtu: Option<i64> = "mtu",
         /// The MTU that was asked for.
         mtu_request: Option<i64> = "mtu_request",
+        /// Limit of the frames that enter through it, in kbit/s (1000 bits); 0 for none.
+        ingress_policing_rate: i64 = "ingress_policing_rate",
+        /// What may enter at once, in kilobits (1000 bits).
+        ingress_policing_burst: i64 = "ingress_policing_burst",
         /// Settings of the interface's type, for example `vhost-server-path`.
         options: BTreeMap<String, String> = "options",
         /// What `ovs-vswitchd` says about it, for example `status=connected` of a vhost-user port.

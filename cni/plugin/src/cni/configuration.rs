@@ -2,6 +2,7 @@
 
 use crate::cni::version::{SpecVersion, UnsupportedVersion};
 use serde_json::{Map, Value};
+use usnet_crds::legacy::{self, InvalidLegacy, Legacy};
 use usnet_crds::{InvalidName, NetworkName};
 
 /// Why a configuration was refused.
@@ -32,6 +33,18 @@ pub enum ConfigurationError {
     /// The network's name is not one.
     #[error("\"network\" of the network configuration is not valid")]
     Network(#[source] InvalidName),
+    /// It is a configuration of the older userspace CNI that cannot be used.
+    #[error("the network configuration, of the older userspace CNI, cannot be used: {0}")]
+    Legacy(InvalidLegacy),
+}
+
+/// What a configuration asks to be attached to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// The network of this name.
+    Network(NetworkName),
+    /// The network of the bridge that a configuration of the older userspace CNI names.
+    Bridge(Box<Legacy>),
 }
 
 /// A network configuration. Only what a verb asks for is checked: DEL has to work with a configuration that ADD refused.
@@ -79,12 +92,29 @@ impl Configuration {
         network.parse().map_err(ConfigurationError::Network)
     }
 
+    /// What to attach to: a network by its name, or the bridge that a configuration of the older userspace CNI names.
+    ///
+    /// # Errors
+    /// When it says neither in a way that can be used.
+    pub fn target(&self) -> Result<Target, ConfigurationError> {
+        if legacy::is_legacy(&self.0) {
+            return Legacy::read(&self.0)
+                .map(|read| Target::Bridge(Box::new(read)))
+                .map_err(ConfigurationError::Legacy);
+        }
+        self.network().map(Target::Network)
+    }
+
     /// The configuration's own IPAM part.
     ///
     /// # Errors
     /// When it is not an object.
-    pub fn ipam(&self) -> Result<Option<&Value>, ConfigurationError> {
-        self.object("ipam").map(|ipam| ipam.filter(|ipam| ipam.as_object().is_some_and(|parts| !parts.is_empty())))
+    pub fn ipam(&self) -> Result<Option<Value>, ConfigurationError> {
+        if legacy::is_legacy(&self.0) {
+            return Legacy::read(&self.0).map(|read| read.ipam).map_err(ConfigurationError::Legacy);
+        }
+        let ipam = self.object("ipam")?;
+        Ok(ipam.filter(|ipam| ipam.as_object().is_some_and(|parts| !parts.is_empty())).cloned())
     }
 
     /// The result of the plugins before this one in a chain.
@@ -99,6 +129,8 @@ impl Configuration {
     pub fn for_ipam(&self, name: &str, ipam: &Value) -> Value {
         let mut parts = self.0.clone();
         parts.remove("prevResult");
+        // Plugins in Go take a key whatever its case, and would find two.
+        parts.retain(|key, _| !key.eq_ignore_ascii_case("ipam"));
         parts.insert("name".to_owned(), name.into());
         parts.insert("ipam".to_owned(), ipam.clone());
         Value::Object(parts)
@@ -127,6 +159,7 @@ impl Configuration {
 mod tests {
     use super::*;
     use serde_json::json;
+    use usnet_crds::Engine;
 
     fn parse(document: &Value) -> Configuration {
         Configuration::parse(document.to_string().as_bytes()).unwrap()
@@ -156,6 +189,20 @@ mod tests {
         assert_eq!(parse(&json!({"network": "blue"})).network().unwrap().as_str(), "blue");
         assert!(matches!(parse(&json!({})).network(), Err(ConfigurationError::Missing { key: "network", .. })));
         assert!(matches!(parse(&json!({"network": "../x"})).network(), Err(ConfigurationError::Network(_))));
+    }
+
+    #[test]
+    fn a_configuration_of_the_older_plugin_names_a_bridge() {
+        let old = json!({"Host": {"engine": "vpp", "iftype": "memif", "bridge": {"bridgeName": "4"}}, "IPAM": {"Type": "static"}});
+        let Target::Bridge(legacy) = parse(&old).target().unwrap() else { panic!("{old}") };
+        assert_eq!((legacy.engine, legacy.bridge.as_str()), (Engine::Vpp, "4"));
+        assert_eq!(parse(&old).ipam().unwrap(), Some(json!({"type": "static"})));
+        let called_with = parse(&old).for_ipam("x", &json!({"type": "static"}));
+        assert!(called_with.get("IPAM").is_none() && called_with["ipam"] == json!({"type": "static"}), "{called_with}");
+        let both = json!({"network": "blue", "host": {"engine": "?"}, "kubeconfig": "/etc/shadow"});
+        assert_eq!(parse(&both).target().unwrap(), Target::Network("blue".parse().unwrap()));
+        let wrong = parse(&json!({"host": {"engine": "?"}})).target().unwrap_err();
+        assert!(wrong.to_string().contains("\"host.engine\" says \"?\""), "{wrong}");
     }
 
     #[test]

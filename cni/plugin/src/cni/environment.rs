@@ -153,6 +153,17 @@ impl Environment {
         Self(variables)
     }
 
+    /// The same, without the address that the pod asks IPAM plugins for (`IP` in `CNI_ARGS`).
+    pub fn without_requested_address(&self) -> Self {
+        let mut variables = self.0.clone();
+        if let Some(text) = variables.get_mut(ARGUMENTS) {
+            let kept: Vec<&str> =
+                text.to_str().unwrap_or_default().split(';').filter(|part| !part.starts_with("IP=")).collect();
+            *text = kept.join(";").into();
+        }
+        Self(variables)
+    }
+
     fn require(&self, names: &[&'static str]) -> Result<(), EnvironmentError> {
         let missing: Vec<_> = names.iter().copied().filter(|name| !self.0.contains_key(name)).collect();
         if missing.is_empty() { Ok(()) } else { Err(EnvironmentError::Missing(missing)) }
@@ -210,6 +221,13 @@ mod tests {
         let given: BTreeMap<_, _> = environment.for_delegate("DEL").collect();
         let expected = [(COMMAND, "DEL"), (CONTAINER, "c1"), (ARGUMENTS, "IP=10.0.0.1")];
         assert_eq!(given, expected.into_iter().map(|(name, value)| (name, OsStr::new(value))).collect());
+    }
+
+    #[test]
+    fn an_address_that_a_pod_asks_for_can_be_left_out() {
+        let asks = environment(&[(ARGUMENTS, "IgnoreUnknown=1;IP=10.0.0.1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
+        let silent = environment(&[(ARGUMENTS, "IgnoreUnknown=1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
+        assert_eq!(asks.without_requested_address(), silent);
     }
 
     #[test]

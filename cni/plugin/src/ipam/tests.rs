@@ -84,3 +84,14 @@ fn a_plugin_is_a_name_and_never_a_path() {
     let absent = Ipam::find(&configuration, &environment);
     assert!(matches!(absent, Err(IpamError::NotInstalled { .. })), "{absent:?}");
 }
+
+#[test]
+fn a_plugin_that_does_not_know_the_question_is_found_out() {
+    let (_folder, environment) = plugin(r#"echo '{"cniVersion": "1.1.0", "ips": [{"address": "10.0.0.7/24"}]}'"#);
+    let configuration = configuration();
+    let ipam = Ipam::find(&configuration, &environment).unwrap();
+    let fixed = |text: &str| vec![text.parse().unwrap()];
+    assert_eq!(ipam.assign_fixed(&fixed("10.0.0.7/24")).unwrap().ips.len(), 1);
+    let error = ipam.assign_fixed(&fixed("10.0.0.8/24")).unwrap_err();
+    assert!(error.to_string().contains("did not give 10.0.0.8"), "{error}");
+}

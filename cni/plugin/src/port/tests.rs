@@ -13,11 +13,16 @@ fn network(engine: Engine, port: Port) -> NodeNetwork {
         port,
         allowed_namespaces: BTreeSet::new(),
         ipam: None,
+        attachments: Vec::new(),
     }
 }
 
 fn attachment(container: &str, interface: &str) -> AttachmentId {
     AttachmentId { container: container.parse().unwrap(), interface: interface.parse().unwrap() }
+}
+
+fn pod() -> Pod {
+    Pod { namespace: "default".into(), name: "c1".into(), uid: "0-1".parse().unwrap() }
 }
 
 fn memif(socket: MemifSocketKind, secret: MemifSecretKind) -> Port {
@@ -26,7 +31,8 @@ fn memif(socket: MemifSocketKind, secret: MemifSecretKind) -> Port {
 
 fn made(network: &NodeNetwork, interface: &str, network_namespace: &str) -> Result<AttachedPort, PortError> {
     let directory = Path::new("/run/usnet/ports/0b6e");
-    port(network, &attachment("c1", interface), Places { directory, network_namespace: Path::new(network_namespace) })
+    let places = Places { directory, network_namespace: Path::new(network_namespace) };
+    port(network, &attachment("c1", interface), &pod(), places)
 }
 
 const NAMESPACE: &str = "/run/netns/p";
@@ -84,12 +90,12 @@ fn names_that_vpp_would_not_take_are_refused() {
     assert!(matches!(made(&memif_network, "net@1", NAMESPACE), Err(PortError::MemifSocket(_))));
     let places = Places { directory: Path::new("/run/usnet/ports/0b6e"), network_namespace: Path::new(NAMESPACE) };
     let long = attachment(&"X".repeat(60), "net1");
-    assert!(matches!(port(&memif_network, &long, places), Err(PortError::Mark(_))));
+    assert!(matches!(port(&memif_network, &long, &pod(), places), Err(PortError::Mark(_))));
     let usual = attachment(&"0123456789abcdef".repeat(4), "fifteen-letters");
-    assert!(port(&memif_network, &usual, places).is_ok());
+    assert!(port(&memif_network, &usual, &pod(), places).is_ok());
     // Open vSwitch has no such limits.
     let open_vswitch = network(Engine::OpenVswitch, Port::default());
-    assert!(port(&open_vswitch, &long, places).is_ok());
+    assert!(port(&open_vswitch, &long, &pod(), places).is_ok());
 }
 
 #[test]
@@ -99,6 +105,7 @@ fn a_socket_path_ends_where_the_engine_ends_it() {
         port(
             network,
             &attachment("c1", "net1"),
+            &pod(),
             Places { directory: &directory, network_namespace: Path::new(NAMESPACE) },
         )
     };

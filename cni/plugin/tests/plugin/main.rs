@@ -4,8 +4,10 @@
 
 mod at_once;
 mod attachment;
+mod fixed;
 mod hostile_pod;
 mod interrupted;
+mod old_configurations;
 mod protocol;
 mod refusals;
 mod support;

@@ -54,6 +54,26 @@ open_enum! {
     }
 }
 
+flags! {
+    /// What is done to frames that come in, as far as we look at it. The bits are of 26.06.
+    L2InputFeatures {
+        /// Their VLAN tags are rewritten.
+        VTR = 1 << 11,
+        /// A policer looks at them.
+        POLICER = 1 << 15,
+    }
+}
+
+flags! {
+    /// What is done to frames that go out, as far as we look at it. The bits are of 26.06.
+    L2OutputFeatures {
+        /// Those that would not come in as they are are dropped: [`L2InterfaceEfpFilter`].
+        EFP_FILTER = 1 << 6,
+        /// A policer looks at them.
+        POLICER = 1 << 12,
+    }
+}
+
 messages! { INTERFACE_EVENTS, None;
     /// An interface came, went or changed. Read it again: the flags are not its state.
     ///
@@ -110,6 +130,23 @@ requests! { INTERFACE_REQUESTS, None;
         tag1: u32,
         tag2: u32,
     } => L2InterfaceVlanTagRewriteReply("e8d4e804") {}
+
+    /// Drops what goes out and would not come in as it is: with a rewrite that pushes a tag, all but the frames with this tag. Without
+    /// it a rewrite takes any tag off. It ends when the interface leaves its bridge domain.
+    ///
+    /// The answer's `retval` is of some other request unless it is about the interface's index.
+    L2InterfaceEfpFilter("l2_interface_efp_filter", "5501adee") {
+        sw_if_index: u32,
+        enable_disable: bool,
+    } => L2InterfaceEfpFilterReply("e8d4e804") {}
+
+    /// Reads what is done to the frames of an interface that is in a bridge domain; refused for any other. Since 26.06.
+    L2FlagsGet("l2_flags_get", "f9e6675e") {
+        sw_if_index: u32,
+    } => L2FlagsGetReply("35cb810f") {
+        input_feature_bitmap: L2InputFeatures,
+        output_feature_bitmap: L2OutputFeatures,
+    }
 
     /// Makes an interface without a network behind it.
     CreateLoopbackInstance("create_loopback_instance", "d36a3ee2") {

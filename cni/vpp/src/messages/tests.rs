@@ -27,6 +27,10 @@ const SIZES: &[(&str, usize)] = &[
     ("sw_interface_tag_add_del_reply_e8d4e804", 10),
     ("l2_interface_vlan_tag_rewrite_62cc0bbc", 30),
     ("l2_interface_vlan_tag_rewrite_reply_e8d4e804", 10),
+    ("l2_interface_efp_filter_5501adee", 15),
+    ("l2_interface_efp_filter_reply_e8d4e804", 10),
+    ("l2_flags_get_f9e6675e", 14),
+    ("l2_flags_get_reply_35cb810f", 18),
     ("create_loopback_instance_d36a3ee2", 21),
     ("create_loopback_instance_reply_5383d31f", 14),
     ("delete_loopback_f9e6675e", 14),
@@ -59,6 +63,14 @@ const SIZES: &[(&str, usize)] = &[
     ("memif_details_da34feb9", 107),
     ("memif_socket_filename_dump_51077d14", 10),
     ("memif_socket_filename_details_7ff326f7", 118),
+    ("policer_add_del_2b31dd38", 109),
+    ("policer_add_del_reply_a177cef2", 14),
+    ("policer_input_233f0ef5", 79),
+    ("policer_input_reply_e8d4e804", 10),
+    ("policer_output_233f0ef5", 79),
+    ("policer_output_reply_e8d4e804", 10),
+    ("policer_dump_35f1ae0f", 75),
+    ("policer_details_72d0e248", 141),
     ("create_vhost_user_if_v2_dba1cc1d", 348),
     ("create_vhost_user_if_v2_reply_5383d31f", 14),
     ("delete_vhost_user_if_f9e6675e", 14),
@@ -97,6 +109,7 @@ fn message_of_a_plugin_names_it() {
     for descriptor in all() {
         let expected = match descriptor.name {
             name if name.contains("memif") => Some("memif_plugin.so"),
+            name if name.contains("policer") => Some("policer_plugin.so"),
             name if name.contains("vhost") => Some("vhost_plugin.so"),
             _ => None,
         };

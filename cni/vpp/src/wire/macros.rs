@@ -21,9 +21,12 @@ macro_rules! structure {
     };
 }
 
-/// An enum of VPP, of 32 bits. A number that we do not know is kept: a newer VPP may have more.
+/// An enum of VPP, of 32 bits if it does not say otherwise. A number that we do not know is kept: a newer VPP may have more.
 macro_rules! open_enum {
-    ($(#[$attribute:meta])* $name:ident {
+    ($(#[$attribute:meta])* $name:ident { $($variants:tt)* }) => {
+        $crate::wire::open_enum! { $(#[$attribute])* $name: u32 { $($variants)* } }
+    };
+    ($(#[$attribute:meta])* $name:ident: $number_type:ty {
         $(#[$first_attribute:meta])* $first:ident = $first_number:literal,
         $($(#[$variant_attribute:meta])* $variant:ident = $number:literal,)*
     }) => {
@@ -35,22 +38,23 @@ macro_rules! open_enum {
             $first,
             $($(#[$variant_attribute])* $variant,)*
             /// Another number.
-            Other(u32),
+            Other($number_type),
         }
 
         impl $crate::wire::Field for $name {
-            const MIN_SIZE: usize = <u32 as $crate::wire::Field>::MIN_SIZE;
+            const MIN_SIZE: usize = <$number_type as $crate::wire::Field>::MIN_SIZE;
 
             fn encode(&self, writer: &mut $crate::wire::Writer) {
-                writer.field(&match self {
+                let number: $number_type = match self {
                     Self::$first => $first_number,
                     $(Self::$variant => $number,)*
                     Self::Other(number) => *number,
-                });
+                };
+                writer.field(&number);
             }
 
             fn decode(reader: &mut $crate::wire::Reader<'_>) -> Result<Self, $crate::wire::DecodeError> {
-                Ok(match <u32 as $crate::wire::Field>::decode(reader)? {
+                Ok(match <$number_type as $crate::wire::Field>::decode(reader)? {
                     $first_number => Self::$first,
                     $($number => Self::$variant,)*
                     number => Self::Other(number),
@@ -62,7 +66,7 @@ macro_rules! open_enum {
 
 /// A set of bits of VPP, of 32 bits.
 macro_rules! flags {
-    ($(#[$attribute:meta])* $name:ident { $($(#[$flag_attribute:meta])* $flag:ident = $bits:literal,)* }) => {
+    ($(#[$attribute:meta])* $name:ident { $($(#[$flag_attribute:meta])* $flag:ident = $bits:expr,)* }) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u32);

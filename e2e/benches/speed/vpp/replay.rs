@@ -77,11 +77,12 @@ fn record(id: AttachmentId, roots: &Roots, network: &NodeNetwork, socket: PathBu
         port: AttachedPort {
             name: PortName::of(&id),
             bridge: network.bridge.name.clone(),
+            ownership: network.bridge.ownership,
             connection: Connection::Memif { socket },
             queues: network.port.queues,
             ring_size: network.port.ring_size,
             secret: None,
-            settings: port_settings(network),
+            settings: port_settings(network, "default", id.container.as_str()),
         },
         pod: Pod {
             namespace: "default".to_owned(),

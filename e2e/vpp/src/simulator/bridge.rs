@@ -198,7 +198,7 @@ impl Handle for SwInterfaceSetL2Bridge {
         }
         if !self.enable {
             state.leave_bridge(index);
-            state.rewrites.remove(&index);
+            state.forget_l2(index);
             return Ok(SwInterfaceSetL2BridgeReply::default());
         }
         if self.bd_id > ID_MAX {

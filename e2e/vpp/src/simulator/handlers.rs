@@ -6,10 +6,11 @@ use usnet_vpp::ReturnCode;
 use usnet_vpp::messages::{
     BridgeDomainAddDel, BridgeDomainAddDelV2, BridgeDomainDump, BridgeDomainSetMacAge, BridgeFlags, CliInband,
     CliInbandReply, ControlPing, ControlPingReply, CreateLoopbackInstance, CreateVhostUserIfV2, DeleteLoopback,
-    DeleteVhostUserIf, HwInterfaceSetMtu, L2InterfaceVlanTagRewrite, MemifCreate, MemifCreateV2, MemifDelete,
-    MemifDump, MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, ShowVersion,
-    ShowVersionReply, SwInterfaceDump, SwInterfaceSetFlags, SwInterfaceSetL2Bridge, SwInterfaceSetMtu,
-    SwInterfaceTagAddDel, SwInterfaceVhostUserDump, WantInterfaceEvents, WantInterfaceEventsReply,
+    DeleteVhostUserIf, HwInterfaceSetMtu, L2FlagsGet, L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite, MemifCreate,
+    MemifCreateV2, MemifDelete, MemifDump, MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2,
+    MemifSocketFilenameDump, PolicerAddDel, PolicerDump, PolicerInput, PolicerOutput, ShowVersion, ShowVersionReply,
+    SwInterfaceDump, SwInterfaceSetFlags, SwInterfaceSetL2Bridge, SwInterfaceSetMtu, SwInterfaceTagAddDel,
+    SwInterfaceVhostUserDump, WantInterfaceEvents, WantInterfaceEventsReply,
 };
 use usnet_vpp::wire::FixedText;
 
@@ -24,11 +25,14 @@ pub(super) static HANDLERS: &[Handler] = &[
     listing::<MemifDump>(),
     listing::<MemifSocketFilenameDump>(),
     listing::<SwInterfaceVhostUserDump>(),
+    listing::<PolicerDump>(),
+    reading::<L2FlagsGet>(),
     changing::<SwInterfaceSetFlags>(),
     changing::<HwInterfaceSetMtu>(),
     changing::<SwInterfaceSetMtu>(),
     changing::<SwInterfaceTagAddDel>(),
     changing::<L2InterfaceVlanTagRewrite>(),
+    changing::<L2InterfaceEfpFilter>(),
     changing::<CreateLoopbackInstance>(),
     changing::<DeleteLoopback>(),
     changing::<BridgeDomainAddDel>(),
@@ -43,6 +47,9 @@ pub(super) static HANDLERS: &[Handler] = &[
     changing::<MemifDelete>(),
     changing::<CreateVhostUserIfV2>(),
     changing::<DeleteVhostUserIf>(),
+    changing::<PolicerAddDel>(),
+    changing::<PolicerInput>(),
+    changing::<PolicerOutput>(),
 ];
 
 impl Handle for ControlPing {

@@ -51,6 +51,12 @@ pub(super) struct Rewrite {
     tags: (u16, u16),
 }
 
+impl Rewrite {
+    pub(super) fn operation(self) -> VtrOp {
+        self.operation
+    }
+}
+
 impl Interface {
     pub(super) fn new(name: String, device: Device) -> Self {
         let mut interface = Self {

@@ -1,8 +1,10 @@
 //! All that a VPP knows. It is empty after each start.
 
 use super::bridge::BridgeDomains;
+use super::features::Features;
 use super::interface::{Device, Interface, Rewrite};
 use super::memif::Sockets;
+use super::policer::Policers;
 use super::pool::Pool;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,6 +23,9 @@ pub(super) struct State {
     pub(super) interfaces: Pool<Interface>,
     /// By `sw_if_index`, because VPP does not forget them with the interface.
     pub(super) rewrites: BTreeMap<u32, Rewrite>,
+    /// By `sw_if_index`, for the same reason.
+    pub(super) features: BTreeMap<u32, Features>,
+    pub(super) policers: Policers,
     pub(super) bridges: BridgeDomains,
     pub(super) sockets: Sockets,
     /// The numbers in the names of vhost-user interfaces.
@@ -47,6 +52,8 @@ impl State {
             runtime_directory: runtime_directory.to_owned(),
             interfaces: Pool::default(),
             rewrites: BTreeMap::new(),
+            features: BTreeMap::new(),
+            policers: Policers::default(),
             bridges: BridgeDomains::default(),
             sockets: Sockets::new(runtime_directory),
             vhost_numbers: Pool::default(),
@@ -81,10 +88,16 @@ impl State {
         sw_if_index
     }
 
-    /// Takes it out of its bridge domain as well, and only with that its VLAN tag rewrite goes.
+    /// What an interface that leaves its bridge domain, and goes to no other, loses.
+    pub(super) fn forget_l2(&mut self, sw_if_index: u32) {
+        self.rewrites.remove(&sw_if_index);
+        self.features.remove(&sw_if_index);
+    }
+
+    /// Takes it out of its bridge domain as well, and only with that its VLAN tag rewrite and the like go.
     pub(super) fn remove_interface(&mut self, sw_if_index: u32) {
         if self.leave_bridge(sw_if_index) {
-            self.rewrites.remove(&sw_if_index);
+            self.forget_l2(sw_if_index);
         }
         if let Some(interface) = self.interfaces.remove(sw_if_index) {
             self.names.remove(&interface.name);

@@ -58,6 +58,9 @@ fn ports_with_a_program_at_the_other_end_are_counted() {
         let bridge = observed.bridges.get_mut(record.port.bridge.as_str()).unwrap();
         bridge.ports.insert(record.port.name.clone(), ObservedPort { peer, ..port_of(record) });
     }
+    // On a bridge of somebody else VPP's mark does not name the network.
+    let adopted = observed.bridges.get_mut("br-red").unwrap();
+    adopted.ports.values_mut().for_each(|port| port.mark.as_mut().unwrap().network = None);
     let foreign = ObservedPort { mark: None, peer: Peer::Connected, ..port_of(&records[1]) };
     let blue = observed.bridges.get_mut(networks[0].bridge.name.as_str()).unwrap();
     blue.ports.insert(PortName::observed("foreign0"), foreign);

@@ -1,7 +1,8 @@
 use super::*;
 use crate::agent::testing::{bridge_of, name, network, port_of, record};
+use usnet_crds::Ownership;
 use usnet_dataplane::attachment::Record;
-use usnet_dataplane::observed::ObservedPort;
+use usnet_dataplane::observed::{ObservedBridge, ObservedPort};
 use usnet_dataplane::plan::{obstacles, plan};
 
 fn judge_one(observed: &Observed, records: &[Record], failures: &[(Op, OpError)]) -> Verdict {
@@ -102,4 +103,46 @@ fn a_port_that_an_engine_in_trouble_did_not_make_is_told_with_the_trouble() {
     let message = verdict.why.expect("a reason").message;
     assert!(message.contains("c1.net1") && message.contains("memif_create_v2"), "{message}");
     assert_eq!(judge_one(&healthy(), &[record], &[]), Verdict::PROGRAMMED, "the plugin works on it");
+}
+
+#[test]
+fn an_adopted_bridge_is_programmed_as_it_is_or_says_what_is_wrong_with_it() {
+    let mut blue = network("blue");
+    blue.bridge.ownership = Ownership::Adopted;
+    let desired = Desired::new([blue], &[]);
+    let verdict = |observed: &Observed| {
+        let left = plan(&desired, observed);
+        assert_eq!(left, [], "somebody else's bridge is to be changed");
+        let obstacles = obstacles(&desired, observed);
+        let evidence = Evidence {
+            engine: Engine::OpenVswitch,
+            desired: &desired,
+            observed,
+            left: &left,
+            obstacles: &obstacles,
+            failures: &[],
+            trouble: None,
+        };
+        judge(evidence).remove(&name("blue")).expect("a verdict for each network")
+    };
+    let failed = |observed: &Observed| {
+        let verdict = verdict(observed);
+        assert_eq!((verdict.state, verdict.attachable), (NetworkState::Failed, false));
+        verdict.why.map(|why| (why.reason, why.message)).expect("a reason")
+    };
+    let with = |change: fn(&mut ObservedBridge)| {
+        let mut observed = healthy();
+        observed.bridges.values_mut().for_each(change);
+        observed
+    };
+    let foreign = with(|bridge| (bridge.mark, bridge.mac_age_seconds, bridge.is_our_kind) = (None, Some(20), false));
+    assert_eq!(verdict(&foreign), Verdict::PROGRAMMED);
+    let (reason, message) = failed(&Observed::default());
+    assert!(reason == BRIDGE_MISSING && message.contains("br-blue"), "{reason}: {message}");
+    let (reason, message) = failed(&with(|bridge| {
+        (bridge.mark, bridge.unusable) = (None, Some("its datapath_type is \"system\"".into()));
+    }));
+    assert!(reason == BRIDGE_UNUSABLE && message.contains("system"), "{reason}: {message}");
+    let (reason, message) = failed(&with(|bridge| bridge.mark = Some(name("green"))));
+    assert!(reason == BRIDGE_UNUSABLE && message.contains("green"), "{reason}: {message}");
 }

@@ -1,5 +1,6 @@
 //! The definitions of one network: which should be there, and what is in their way.
 
+use super::super::from_nad::is_from_nad;
 use super::super::inputs::{Definition, DefinitionKey, Inputs, Network};
 use super::{Verdict, WantedDefinition, namespaces};
 use std::collections::BTreeSet;
@@ -35,10 +36,10 @@ impl Definitions {
         let mut found = Self { has_ours: ours.is_some_and(|ours| !ours.is_empty()), ..Self::default() };
         let mut needed = BTreeSet::new();
         if let Some((network, valid)) = valid(inputs, name) {
-            found.conflicts = name_conflicts(inputs, valid);
+            found.conflicts = name_conflicts(inputs, network, valid);
             if matches!(verdict, Some(Verdict::Active)) {
                 let config = wanted_definition(network, valid);
-                for key in wanted_keys(inputs, valid) {
+                for key in wanted_keys(inputs, network, valid) {
                     found.wanted += 1;
                     if existing(inputs, &key).is_some_and(|it| config.is_achieved_by(&key, it)) {
                         found.achieved += 1;
@@ -53,7 +54,7 @@ impl Definitions {
         let is_surplus = |namespace: &String| match verdict {
             None => true,
             Some(Verdict::Active) => !needed.contains(namespace),
-            Some(Verdict::Deleting(remains)) => remains.is_nothing(),
+            Some(Verdict::Deleting(remains)) => remains.let_go(name),
             Some(Verdict::Starting | Verdict::Refused { .. }) => false,
         };
         // What is in a namespace that is being deleted goes with it.
@@ -76,12 +77,15 @@ pub(in super::super) fn wanted_definition(network: &Network, valid: &ValidNetwor
     WantedDefinition { config: definition::config(&valid.name), owner: network.uid.clone() }
 }
 
-/// Where the definitions of a network should be: in each of its namespaces, but for those that are going away or have a foreign one.
+/// Where the definitions of a network should be: in each of its namespaces, but for those that are going away or have a foreign one. A network that
+/// was made from definitions has none of its own.
 pub(in super::super) fn wanted_keys<'a>(
     inputs: &'a Inputs,
+    network: &Network,
     valid: &'a ValidNetwork,
 ) -> impl Iterator<Item = DefinitionKey> + 'a {
-    let open = namespaces(inputs, valid).filter(|(_, namespace)| !namespace.is_deleting);
+    let makes_some = !is_from_nad(network);
+    let open = namespaces(inputs, valid).filter(move |(_, namespace)| makes_some && !namespace.is_deleting);
     open.map(|(namespace, _)| definition_key(namespace, &valid.name))
         .filter(|key| !is_foreign(inputs, key, &valid.name))
 }
@@ -91,9 +95,12 @@ fn definition_key(namespace: &str, network: &NetworkName) -> DefinitionKey {
 }
 
 /// Namespaces in which somebody else's definition has the name that ours would have.
-fn name_conflicts(inputs: &Inputs, network: &ValidNetwork) -> Vec<String> {
-    let is_conflict = |namespace: &str| is_foreign(inputs, &definition_key(namespace, &network.name), &network.name);
-    let conflicts = namespaces(inputs, network).map(|(namespace, _)| namespace);
+fn name_conflicts(inputs: &Inputs, network: &Network, valid: &ValidNetwork) -> Vec<String> {
+    if is_from_nad(network) {
+        return Vec::new();
+    }
+    let is_conflict = |namespace: &str| is_foreign(inputs, &definition_key(namespace, &valid.name), &valid.name);
+    let conflicts = namespaces(inputs, valid).map(|(namespace, _)| namespace);
     conflicts.filter(|namespace| is_conflict(namespace)).cloned().collect()
 }
 

@@ -87,5 +87,6 @@ pub(super) fn entry(inputs: &Inputs, network: &Network, valid: &ValidNetwork) ->
         port: valid.port.clone(),
         allowed_namespaces: namespaces(inputs, valid).map(|(namespace, _)| namespace.clone()).collect(),
         ipam: valid.ipam.clone(),
+        attachments: valid.attachments.clone(),
     }
 }

@@ -91,7 +91,7 @@ impl Affected {
     }
 
     fn state(&mut self, node: &str, before: Option<&NodeState>, now: Option<&NodeState>, ledger: &Ledger) {
-        if reach(before) != reach(now) {
+        if reach(before) != reach(now) || owner(before) != owner(now) {
             let named = before.into_iter().chain(now).flat_map(named);
             self.look_at(node, ledger.rows.keys().map(String::as_str).chain(named));
             return;
@@ -131,6 +131,11 @@ fn reach(state: Option<&NodeState>) -> Option<&BTreeSet<Engine>> {
     state?.status.as_ref().map(|status| &status.missing_engines)
 }
 
+/// The node whose state it is: what another one said does not count.
+fn owner(state: Option<&NodeState>) -> Option<&String> {
+    state?.owner.as_ref()
+}
+
 /// The generations that tell whether the agent has seen that a network is leaving.
 fn counted(state: Option<&NodeState>) -> Option<(i64, Option<i64>)> {
     let state = state?;
@@ -152,9 +157,20 @@ fn named(state: &NodeState) -> impl Iterator<Item = &str> {
 }
 
 fn is_same_but_for_status(before: &Network, now: &Network) -> bool {
-    let Network { uid, generation, created, is_deleting, has_finalizer, spec, status: _ } = before;
+    let Network {
+        uid,
+        generation,
+        created,
+        is_deleting,
+        has_finalizer,
+        force_delete,
+        has_from_nad_label,
+        spec,
+        status: _,
+    } = before;
     (uid, generation, created) == (&now.uid, &now.generation, &now.created)
         && (is_deleting, has_finalizer, spec) == (&now.is_deleting, &now.has_finalizer, &now.spec)
+        && (force_delete, has_from_nad_label) == (&now.force_delete, &now.has_from_nad_label)
 }
 
 /// The names of the definitions in a namespace.

@@ -4,7 +4,7 @@
 use super::super::changes::Changes;
 use super::super::compile::Verdict;
 use super::super::compile::definitions::Definitions;
-use super::super::inputs::{Inputs, NodeState};
+use super::super::inputs::{Inputs, Node, NodeState};
 use super::Row;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +17,11 @@ pub(super) struct Pending {
     pub(super) finalizers: BTreeSet<String>,
     /// Networks whose definitions are not as they should be.
     pub(super) definitions: BTreeSet<String>,
-    /// Networks whose status has to be compared.
+    /// Networks whose status has to be compared. One that must wait is not among them.
     pub(super) statuses: BTreeSet<String>,
     /// Nodes whose state has to be written whole.
     pub(super) whole: BTreeSet<String>,
-    /// Nodes that left the cluster and whose state is still there.
+    /// Nodes that have a state of a node that left the cluster.
     pub(super) left: BTreeSet<String>,
     /// Node states that were written and not seen since, with uid and generation.
     sent: BTreeMap<String, (String, i64)>,
@@ -44,12 +44,14 @@ impl Pending {
 
     pub(super) fn look_at_node(&mut self, inputs: &Inputs, name: &str) {
         let (node, state) = (inputs.nodes.get(name), inputs.states.get(name));
-        let is_sound = |state: &NodeState, uid: &String| {
-            state.owner.as_ref() == Some(uid) && state.networks.is_some() && !state.is_disordered
-        };
-        let needs_all = node.is_some_and(|node| !state.is_some_and(|state| is_sound(state, &node.uid)));
-        set(&mut self.whole, name, needs_all);
-        set(&mut self.left, name, node.is_none() && state.is_some());
+        let is_sound =
+            |state: &NodeState, node: &Node| state.is_of(node) && state.networks.is_some() && !state.is_disordered;
+        // Of an earlier node of that name: what its agent said goes with it.
+        let is_left = |state: &NodeState| node.is_none_or(|node| state.owner.is_some() && !state.is_of(node));
+        let is_left = state.is_some_and(is_left);
+        let needs_all = node.is_some_and(|node| !state.is_some_and(|state| is_sound(state, node)));
+        set(&mut self.whole, name, needs_all && !is_left);
+        set(&mut self.left, name, is_left);
         if node.is_none() {
             self.refuse(name, None);
         }
@@ -92,9 +94,9 @@ impl Pending {
         self.refused.get(node).map(String::as_str)
     }
 
-    /// Whether a node state may be written: what is known of it is not older than our last write.
+    /// Whether a node state may be written: it does not have to go first, and what is known of it is not older than our last write.
     pub(super) fn may_write(&self, node: &str) -> bool {
-        !self.sent.contains_key(node)
+        !self.left.contains(node) && !self.sent.contains_key(node)
     }
 }
 

@@ -68,7 +68,9 @@ impl Row {
             self.cells.remove(node);
             return;
         };
-        let progress = progress(&network, facts.is_ready, report);
+        // What was said of an earlier node of that name does not count.
+        let said = report.filter(|_| state.is_some_and(|state| state.is_of(facts)));
+        let progress = progress(&network, facts.is_ready, said);
         self.cells.insert(node.clone(), Cell { network, progress });
     }
 

@@ -4,13 +4,9 @@ use super::super::compile::Verdict;
 use super::super::compile::definitions::wanted_definition;
 use super::super::diff::{Edit, Write};
 use super::super::inputs::{DefinitionKey, Inputs};
-use super::super::report::{Facts, report};
-use super::super::tally::Tally;
 use super::Ledger;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::BTreeMap;
-use usnet_crds::UserspaceNetworkStatus;
-use usnet_crds::conditions::{READY, find};
 
 /// Beyond so many edits a node state is written whole. The API server takes 10,000 in one patch.
 const EDITS_MAX: usize = 2_000;
@@ -22,6 +18,7 @@ impl Ledger {
             self.pending.finalizers.iter().filter_map(|name| self.finalizer(inputs, name)).collect();
         writes.extend(self.node_states(inputs));
         writes.extend(self.definitions(inputs));
+        writes.extend(self.hand_written.found().writes.iter().cloned());
         writes.extend(self.statuses(inputs, now));
         writes
     }
@@ -47,7 +44,7 @@ impl Ledger {
         let has_definitions = || self.definitions.get(name).is_some_and(|definitions| definitions.has_ours);
         let present = match &self.rows.get(name)?.verdict {
             Some(Verdict::Starting) => true,
-            Some(Verdict::Deleting(remains)) if remains.is_nothing() && !has_definitions() => false,
+            Some(Verdict::Deleting(remains)) if remains.let_go(name) && !has_definitions() => false,
             _ => return None,
         };
         Some(Write::Finalizer { network: name.to_owned(), uid: network.uid.clone(), present })
@@ -64,6 +61,7 @@ impl Ledger {
         differing.extend(whole.map(|node| (node, Vec::new())));
         let may_write = differing.into_iter().filter(|(node, _)| self.pending.may_write(node));
         let written = may_write.filter_map(|(node, names)| self.node_state(inputs, node, &names));
+        // A state of an earlier node of that name has to go before there is one of this node.
         let left = self.pending.left.iter().map(|node| Write::DeleteNodeState { node: node.clone() });
         written.chain(left).collect()
     }
@@ -112,38 +110,4 @@ impl Ledger {
         missing.append(&mut surplus);
         missing
     }
-
-    /// The statuses that differ from what the networks have.
-    fn statuses(&mut self, inputs: &Inputs, now: &Time) -> Vec<Write> {
-        let mut writes = Vec::new();
-        for name in std::mem::take(&mut self.pending.statuses) {
-            let Some(write) = self.status(inputs, &name, now) else { continue };
-            writes.push(write);
-            self.pending.statuses.insert(name);
-        }
-        writes
-    }
-
-    fn status(&self, inputs: &Inputs, name: &str, now: &Time) -> Option<Write> {
-        let (network, row) = (inputs.networks.get(name)?, self.rows.get(name)?);
-        let verdict = row.verdict.as_ref()?;
-        let nothing = Default::default();
-        let definitions = self.definitions.get(name).unwrap_or(&nothing);
-        let facts = Facts {
-            name,
-            network,
-            verdict,
-            tally: Tally::of(name, row, inputs, |node| self.pending.refusal(node)),
-            definitions: inputs.definitions.is_some().then_some(definitions),
-            usage: row.usage(),
-        };
-        let status = report(&facts, now).filter(|status| network.status.as_ref() != Some(status))?;
-        let is_news = readiness(network.status.as_ref()) != readiness(Some(&status));
-        Some(Write::Status { network: name.to_owned(), uid: network.uid.clone(), status: Box::new(status), is_news })
-    }
-}
-
-fn readiness(status: Option<&UserspaceNetworkStatus>) -> Option<(&str, &str)> {
-    let ready = find(&status?.conditions, READY)?;
-    Some((ready.status.as_str(), ready.reason.as_str()))
 }

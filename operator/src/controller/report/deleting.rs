@@ -4,7 +4,7 @@ use super::super::drain::Remains;
 use super::count;
 use usnet_crds::conditions::reason::{FOREIGN_PORTS, IN_USE, TERMINATING};
 use usnet_crds::conditions::{DELETION_BLOCKED, Finding, READY, RECONCILING, Status};
-use usnet_crds::network::NodeCounts;
+use usnet_crds::network::{FORCE_DELETE, NodeCounts};
 
 /// Most pods that a message names.
 const PODS_NAMED: usize = 10;
@@ -16,7 +16,7 @@ pub(super) fn carriers(remains: &Remains) -> NodeCounts {
 }
 
 pub(super) fn findings(remains: &Remains) -> Vec<Finding> {
-    let (message, waiting) = if remains.attachments > 0 {
+    let (mut message, mut waiting) = if remains.attachments > 0 {
         let message = in_use(remains);
         (message.clone(), Finding::new(DELETION_BLOCKED, Status::True, IN_USE, message))
     } else if let Some((node, obstacle)) = remains.obstacles.first_key_value() {
@@ -29,6 +29,12 @@ pub(super) fn findings(remains: &Remains) -> Vec<Finding> {
         let message = format!("waiting for {nodes} to let go of it, first {first}");
         (message.clone(), Finding::new(RECONCILING, Status::True, TERMINATING, message))
     };
+    if let Some(value) = &remains.force {
+        let ignored =
+            format!("; annotation {FORCE_DELETE} is ignored: its value {value:?} is not the name of this network");
+        message.push_str(&ignored);
+        waiting.message.push_str(&ignored);
+    }
     vec![Finding::new(READY, Status::False, TERMINATING, message), waiting]
 }
 

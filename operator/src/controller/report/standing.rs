@@ -2,6 +2,7 @@
 
 use super::super::compile::Verdict;
 use super::super::compile::definitions::Definitions;
+use super::super::from_nad::is_from_nad;
 use super::{Facts, count};
 use usnet_crds::conditions::reason::{
     ALL_NODES, NAME_CONFLICT, NO_MATCHING_NODES, PENDING, SYNCED, SYNCING, UNAVAILABLE, VALID,
@@ -46,6 +47,10 @@ fn definitions(facts: &Facts<'_>) -> Finding {
     let finding = |status, reason: &str, message: String| Finding::new(DEFINITIONS_READY, status, reason, message);
     if let Verdict::Refused { reason, .. } = facts.verdict {
         return finding(Status::Unknown, reason, NOT_LOOKED_AT.to_owned());
+    }
+    if is_from_nad(facts.network) {
+        let message = "it was made from hand-written definitions and makes none of its own";
+        return finding(Status::True, SYNCED, message.to_owned());
     }
     let Some(Definitions { wanted, achieved, .. }) = facts.definitions else {
         let message = "NetworkAttachmentDefinitions cannot be read: install Multus, whose CRD they need";

@@ -163,3 +163,54 @@ fn a_finalizer_that_somebody_removed_comes_back_and_nodes_keep_the_network() {
     assert!(writes.iter().any(|write| matches!(write, Write::Finalizer { present: true, .. })), "{writes:?}");
     assert_eq!(cluster.inputs.states, states);
 }
+
+fn ask_for_force(cluster: &mut Cluster, value: &str) {
+    cluster.inputs.networks.get_mut("blue").unwrap().force_delete = Some(value.to_owned());
+    cluster.settle();
+}
+
+#[test]
+fn who_names_the_network_in_the_annotation_gets_rid_of_it_at_once() {
+    let mut cluster = deleted_in_use(2);
+    ask_for_force(&mut cluster, "blue");
+    assert!(cluster.inputs.networks.is_empty() && cluster.inputs.definitions == Some([].into()));
+    assert!(cluster.held("node-b").is_empty());
+}
+
+#[test]
+fn another_value_of_the_annotation_is_ignored_and_told() {
+    let mut cluster = deleted_in_use(2);
+    for value in ["true", "Blue", ""] {
+        ask_for_force(&mut cluster, value);
+        assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
+        let message = cluster.message("blue", "DeletionBlocked");
+        assert!(message.ends_with(&format!("its value {value:?} is not the name of this network")), "{message}");
+    }
+}
+
+#[test]
+fn the_annotation_deletes_nothing_that_nobody_deleted() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    ask_for_force(&mut cluster, "blue");
+    assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
+}
+
+#[test]
+fn a_node_made_anew_with_an_old_name_starts_without_what_was_said_of_the_old_one() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    cluster.without_agent.insert("node-b".to_owned());
+    cluster.inputs.nodes.remove("node-b");
+    // Only the name is the same; the old state is still there.
+    cluster.node("node-b", true);
+    let first: Vec<String> = cluster.pass().iter().map(ToString::to_string).collect();
+    assert!(first.contains(&"delete UserspaceNodeState node-b".to_owned()), "{first:?}");
+    assert_eq!(cluster.condition("blue", "Programmed"), "False Pending", "the old report counted");
+    cluster.settle();
+    let state = &cluster.inputs.states["node-b"];
+    assert_eq!((state.owner.as_ref(), &state.status), (Some(&cluster.inputs.nodes["node-b"].uid), &None));
+    assert_eq!(cluster.condition("blue", "Ready"), "False Pending");
+}

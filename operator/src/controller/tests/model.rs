@@ -5,8 +5,10 @@ use super::super::changes::Changes;
 use super::super::compile::{Compiled, compile};
 use super::super::diff::{Edit, Write};
 use super::super::feed::Before;
+use super::super::from_nad::Told;
 use super::super::inputs::{Definition, DefinitionKey, Inputs, Namespace, Network, Node, NodeState, NodeStatus};
 use super::super::ledger::Ledger;
+use super::super::notice::Notice;
 use super::super::parse;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -37,6 +39,8 @@ pub(super) struct Cluster {
     pub(super) ledger: Ledger,
     /// The cluster as it was at the last pass.
     seen: Option<Box<Inputs>>,
+    told: Told,
+    notices: Vec<Notice>,
     seconds: i64,
     uids: usize,
 }
@@ -65,7 +69,10 @@ impl Cluster {
     }
 
     pub(super) fn namespace(&mut self, name: &str, labels: &[(&str, &str)]) {
-        let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        // As the API server labels them.
+        let its_name = [("kubernetes.io/metadata.name", name)];
+        let labels =
+            labels.iter().chain(&its_name).map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         self.inputs.namespaces.insert(name.to_owned(), Namespace { labels, is_deleting: false });
     }
 
@@ -109,6 +116,38 @@ impl Cluster {
         self.inputs.definitions.get_or_insert_default().insert(key(namespace, name), definition);
     }
 
+    /// Makes a hand-written definition, or changes it.
+    pub(super) fn definition(&mut self, namespace: &str, name: &str, config: &str) {
+        self.seconds += 1;
+        let key = key(namespace, name);
+        let old = self.inputs.definitions.as_ref().and_then(|definitions| definitions.get(&key)).cloned();
+        let (uid, created) = match old {
+            Some(old) => (old.uid, old.created),
+            None => (self.uid(), Some(self.now())),
+        };
+        let object = json!({
+            "apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition", "spec": {"config": config},
+            "metadata": {"name": name, "namespace": namespace, "uid": uid, "creationTimestamp": created},
+        });
+        let guarded: DeserializeGuard<_> = serde_json::from_value(object).unwrap();
+        let (key, definition) = parse::definition(&guarded);
+        self.inputs.definitions.get_or_insert_default().insert(key, definition);
+    }
+
+    pub(super) fn delete_definition(&mut self, namespace: &str, name: &str) {
+        self.inputs.definitions.as_mut().unwrap().remove(&key(namespace, name)).unwrap();
+    }
+
+    /// What people were told of definitions since this was asked last: `namespace/name reason`, and the message.
+    pub(super) fn told(&mut self) -> Vec<(String, String)> {
+        let told = std::mem::take(&mut self.notices).into_iter().map(|notice| {
+            let object = notice.regarding;
+            let place = format!("{}/{}", object.namespace.unwrap_or_default(), object.name.unwrap_or_default());
+            (format!("{place} {}", notice.reason), notice.message)
+        });
+        told.collect()
+    }
+
     pub(super) fn attach(&mut self, node: &str, network: &str, count: i64) {
         self.attachments.insert((node.to_owned(), network.to_owned()), count);
     }
@@ -122,7 +161,9 @@ impl Cluster {
         let writes = self.look();
         let mut fresh = Ledger::from_scratch(&self.inputs);
         assert_eq!(self.ledger.compiled(&self.inputs), fresh.compiled(&self.inputs));
+        assert_eq!(self.ledger.from_nad(), fresh.from_nad());
         assert_eq!(writes, fresh.writes(&self.inputs, &self.now()));
+        self.notices.extend(self.ledger.notices().into_iter().flat_map(|notices| self.told.news(notices)));
         for write in writes.clone() {
             self.take(write);
         }
@@ -272,10 +313,19 @@ impl Cluster {
             Write::Definition { key, wanted } => {
                 let uid = self.uid();
                 let label = Some(key.name.clone());
-                let definition = Definition { uid, config: wanted.config, label, owner: Some(wanted.owner) };
+                let owner = Some(wanted.owner);
+                let definition = Definition { uid, config: wanted.config, label, owner, ..Definition::default() };
                 self.inputs.definitions.get_or_insert_default().insert(key, definition);
             }
             Write::DeleteDefinition { key, .. } => drop(self.inputs.definitions.get_or_insert_default().remove(&key)),
+            Write::NetworkFromNad { network, spec, .. } => {
+                self.network(&network, &serde_json::to_value(spec).unwrap());
+                self.inputs.networks.get_mut(&network).unwrap().has_from_nad_label = true;
+            }
+            Write::DeleteNetwork { network, uid } => {
+                assert_eq!(self.inputs.networks[&network].uid, uid);
+                self.delete_network(&network);
+            }
             Write::Finalizer { network, present, .. } => {
                 self.inputs.networks.get_mut(&network).unwrap().has_finalizer = present;
                 if !present {

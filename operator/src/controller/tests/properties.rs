@@ -3,7 +3,8 @@
 use super::super::compile::{Verdict, compile};
 use super::super::diff::Write;
 use super::super::feed::{Before, Feed};
-use super::super::inputs::Inputs;
+use super::super::inputs::{Inputs, Network};
+use super::from_nad::{open_vswitch, vpp, with_vlan};
 use super::model::Cluster;
 use kube::runtime::watcher::Event;
 use proptest::prelude::*;
@@ -14,7 +15,11 @@ use std::sync::Arc;
 use usnet_crds::{Engine, NodeNetwork};
 
 const NODES: [&str; 3] = ["node-a", "node-b", "node-c"];
-const NAMES: [&str; 4] = ["amber", "blue", "cyan", "red"];
+/// The last is the name of the network that definitions make for the bridge `7`.
+const NAMES: [&str; 5] = ["amber", "blue", "cyan", "red", "ovs-7"];
+const NAMESPACES: [&str; 2] = ["team-a", "other"];
+/// Of definitions. One is that of a network as well.
+const DEFINITIONS: [&str; 3] = ["mine", "yours", "blue"];
 
 /// Something that happens to a cluster.
 #[derive(Debug, Clone)]
@@ -24,11 +29,17 @@ enum Happening {
     Attach(usize, usize, i64),
     Node(usize, bool),
     NodeLeaves(usize),
+    NodeIsMadeAnew(usize),
     Engine(usize, Engine, bool),
     Agent(usize, bool),
     Label(bool),
     Namespace(bool),
     Foreign(usize),
+    Definition(usize, usize, String),
+    DefinitionGoes(usize, usize),
+    FromNadLabel(usize, bool),
+    /// Of a network that is being deleted, if there is one; with its name, or that of another.
+    ForceDelete(usize, Option<bool>),
     Tamper(usize, Tampering),
     Passes(usize),
 }
@@ -38,6 +49,7 @@ enum Happening {
 enum Tampering {
     Delete,
     Disown,
+    GiveToAnotherNode,
     Disorder,
     MakeUnreadable,
     TakeOut(usize),
@@ -71,14 +83,34 @@ fn event() -> impl Strategy<Value = Happening> {
         2 => (node.clone(), name.clone(), 0..2i64).prop_map(|(node, name, count)| Happening::Attach(node, name, count)),
         1 => (node.clone(), any::<bool>()).prop_map(|(node, is_ready)| Happening::Node(node, is_ready)),
         1 => node.clone().prop_map(Happening::NodeLeaves),
+        1 => node.clone().prop_map(Happening::NodeIsMadeAnew),
         1 => (node.clone(), prop::sample::select(Engine::ALL.as_slice()), any::<bool>())
             .prop_map(|(node, engine, has)| Happening::Engine(node, engine, has)),
         1 => (node, any::<bool>()).prop_map(|(node, runs)| Happening::Agent(node, runs)),
         1 => any::<bool>().prop_map(Happening::Label),
         1 => any::<bool>().prop_map(Happening::Namespace),
         1 => name.clone().prop_map(Happening::Foreign),
+        3 => (0..NAMESPACES.len(), 0..DEFINITIONS.len(), config())
+            .prop_map(|(namespace, name, config)| Happening::Definition(namespace, name, config)),
+        1 => (0..NAMESPACES.len(), 0..DEFINITIONS.len())
+            .prop_map(|(namespace, name)| Happening::DefinitionGoes(namespace, name)),
+        1 => (name.clone(), any::<bool>()).prop_map(|(name, has)| Happening::FromNadLabel(name, has)),
+        2 => (name.clone(), prop::option::weighted(0.8, prop::bool::weighted(0.7)))
+            .prop_map(|(name, is_right)| Happening::ForceDelete(name, is_right)),
         2 => (tampered, tampering(name)).prop_map(|(node, how)| Happening::Tamper(node, how)),
         4 => (1..4usize).prop_map(Happening::Passes),
+    ]
+}
+
+/// What hand-written definitions say.
+fn config() -> impl Strategy<Value = String> {
+    prop_oneof![
+        2 => Just(open_vswitch("7").to_string()),
+        1 => Just(with_vlan(open_vswitch("7"), 7)),
+        1 => Just(vpp("7").to_string()),
+        1 => Just(json!({"type": "userspace", "network": "blue"}).to_string()),
+        1 => Just(json!({"type": "bridge"}).to_string()),
+        1 => Just("{".to_owned()),
     ]
 }
 
@@ -86,6 +118,7 @@ fn tampering(name: Range<usize>) -> impl Strategy<Value = Tampering> {
     prop_oneof![
         Just(Tampering::Delete),
         Just(Tampering::Disown),
+        Just(Tampering::GiveToAnotherNode),
         Just(Tampering::Disorder),
         Just(Tampering::MakeUnreadable),
         name.clone().prop_map(Tampering::TakeOut),
@@ -100,6 +133,7 @@ fn tamper(cluster: &mut Cluster, node: &str, how: Tampering) {
     let Some(state) = cluster.inputs.states.get_mut(node) else { return };
     match (how, &mut state.networks) {
         (Tampering::Disown, _) => state.owner = None,
+        (Tampering::GiveToAnotherNode, _) => state.owner = Some("uid-of-another".to_owned()),
         (Tampering::Disorder, _) => state.is_disordered = true,
         (Tampering::MakeUnreadable, _) => (state.networks, state.status) = (None, None),
         (Tampering::TakeOut(name), Some(networks)) => drop(networks.remove(NAMES[name])),
@@ -136,6 +170,10 @@ fn happen(cluster: &mut Cluster, event: Happening) {
         Happening::Attach(node, name, count) => cluster.attach(NODES[node], NAMES[name], count),
         Happening::Node(node, is_ready) => cluster.node(NODES[node], is_ready),
         Happening::NodeLeaves(node) => drop(cluster.inputs.nodes.remove(NODES[node])),
+        Happening::NodeIsMadeAnew(node) => {
+            cluster.inputs.nodes.remove(NODES[node]);
+            cluster.node(NODES[node], true);
+        }
         Happening::Engine(node, engine, has) => {
             set(&mut cluster.without_engine, (NODES[node].to_owned(), engine), !has);
         }
@@ -151,12 +189,32 @@ fn happen(cluster: &mut Cluster, event: Happening) {
                 cluster.foreign_definition("other", NAMES[name]);
             }
         }
+        Happening::Definition(namespace, name, config) => {
+            cluster.definition(NAMESPACES[namespace], DEFINITIONS[name], &config);
+        }
+        Happening::DefinitionGoes(namespace, name) => {
+            let key = super::model::key(NAMESPACES[namespace], DEFINITIONS[name]);
+            cluster.inputs.definitions.as_mut().unwrap().remove(&key);
+        }
+        Happening::FromNadLabel(name, has) => edit(cluster, name, |network| network.has_from_nad_label = has),
+        Happening::ForceDelete(name, is_right) => {
+            let is_going = |name: &str| cluster.inputs.networks.get(name).is_some_and(|network| network.is_deleting);
+            let name = NAMES.iter().position(|name| is_going(name)).unwrap_or(name);
+            let value = is_right.map(|is_right| if is_right { NAMES[name] } else { "another" });
+            edit(cluster, name, |network| network.force_delete = value.map(str::to_owned));
+        }
         Happening::Passes(count) => {
             for _ in 0..count {
                 watched_pass(cluster);
                 cluster.agents();
             }
         }
+    }
+}
+
+fn edit(cluster: &mut Cluster, name: usize, edit: impl FnOnce(&mut Network)) {
+    if let Some(network) = cluster.inputs.networks.get_mut(NAMES[name]) {
+        edit(network);
     }
 }
 

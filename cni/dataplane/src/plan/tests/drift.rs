@@ -17,6 +17,7 @@ use usnet_crds::{Engine, MacLearning};
 enum Drift {
     DisablePort,
     RetagPort,
+    LimitPort,
     ResizePort,
     ReplaceSocket,
     TakePortOff,
@@ -29,9 +30,10 @@ enum Drift {
     ForgetAge,
 }
 
-const ALL: [Drift; 11] = [
+const ALL: [Drift; 12] = [
     Drift::DisablePort,
     Drift::RetagPort,
+    Drift::LimitPort,
     Drift::ResizePort,
     Drift::ReplaceSocket,
     Drift::TakePortOff,
@@ -65,6 +67,7 @@ fn suffer(shown: &mut Observed, drift: Drift, index: &Index) -> Option<()> {
     match drift {
         Drift::DisablePort => port(shown, index)?.is_enabled = false,
         Drift::RetagPort => port(shown, index)?.tagging = Tagging::Other,
+        Drift::LimitPort => port(shown, index)?.rate_limit = None,
         Drift::ResizePort => port(shown, index)?.mtu = None,
         Drift::ReplaceSocket => port(shown, index)?.connection = None,
         Drift::TakePortOff => {

@@ -5,7 +5,7 @@ use crate::observed::{BridgeMtu, Observed, Tagging};
 use crate::plan::{obstacles, plan};
 use crate::port::PortName;
 use crate::testing::{attachment, network, record};
-use usnet_crds::{Engine, MacAge, MacLearning, Mtu, NodeNetwork, Vlan, VlanTag};
+use usnet_crds::{Engine, MacAge, MacLearning, Mtu, NodeNetwork, Ownership, Vlan, VlanTag};
 
 fn engine_with(desired: &Desired) -> Observed {
     engine_of_kind(Engine::OpenVswitch, desired)
@@ -68,7 +68,7 @@ fn mtu_and_vlan_change_in_place() {
         text(&Desired::new([changed], &records), &engine),
         [
             "set MTU 9000, MAC learning Enabled for 300 s and the kind of bridge br-blue of network blue",
-            "set MTU 9000 and VLAN 7 on port vhu3c7bbaa36bb of c1.net1",
+            "set MTU 9000, VLAN 7 and no rate limit on port vhu3c7bbaa36bb of c1.net1",
         ]
     );
 }
@@ -93,7 +93,7 @@ fn an_engine_whose_bridges_have_no_mtu_is_not_asked_for_one() {
     assert_eq!(engine.bridges["br-blue"].mtu, BridgeMtu::OfPortsOnly);
     blue.bridge.mtu = Mtu::try_from(9000).unwrap();
     let desired = Desired::new([blue.clone()], &[record("c1", &blue)]);
-    assert_eq!(text(&desired, &engine), ["set MTU 9000 and no VLAN on port vhu3c7bbaa36bb of c1.net1"]);
+    assert_eq!(text(&desired, &engine), ["set MTU 9000, no VLAN and no rate limit on port vhu3c7bbaa36bb of c1.net1"]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_port_that_somebody_switched_off_is_switched_on() {
     let mut engine = engine_of_kind(Engine::Vpp, &desired);
     let ports = &mut engine.bridges.get_mut("br-blue").unwrap().ports;
     ports.get_mut(&PortName::of(&attachment("c1"))).unwrap().is_enabled = false;
-    assert_eq!(text(&desired, &engine), ["set MTU 1500 and no VLAN on port vhu3c7bbaa36bb of c1.net1"]);
+    assert_eq!(text(&desired, &engine), ["set MTU 1500, no VLAN and no rate limit on port vhu3c7bbaa36bb of c1.net1"]);
 }
 
 #[test]
@@ -111,7 +111,87 @@ fn a_vlan_mode_that_somebody_set_is_put_right() {
     let mut engine = engine_with(&desired);
     let ports = &mut engine.bridges.get_mut("br-blue").unwrap().ports;
     ports.get_mut(&PortName::of(&attachment("c1"))).unwrap().tagging = Tagging::Other;
-    assert_eq!(text(&desired, &engine), ["set MTU 1500 and no VLAN on port vhu3c7bbaa36bb of c1.net1"]);
+    assert_eq!(text(&desired, &engine), ["set MTU 1500, no VLAN and no rate limit on port vhu3c7bbaa36bb of c1.net1"]);
+}
+
+fn adopting(bridge: &str) -> NodeNetwork {
+    let mut blue = network("blue");
+    (blue.bridge.name, blue.bridge.ownership) = (bridge.parse().unwrap(), Ownership::Adopted);
+    blue
+}
+
+/// `br0` as somebody else made it.
+fn somebody_elses() -> Observed {
+    let mut other = network("other");
+    other.bridge.name = "br0".parse().unwrap();
+    let mut engine = engine_with(&Desired::new([other], []));
+    engine.bridges.get_mut("br0").unwrap().mark = None;
+    engine
+}
+
+#[test]
+fn an_adopted_bridge_gets_ports_and_loses_them_and_is_otherwise_left_alone() {
+    let mut engine = somebody_elses();
+    let bridge = engine.bridges.get_mut("br0").unwrap();
+    (bridge.is_our_kind, bridge.mtu, bridge.mac_age_seconds) = (false, BridgeMtu::Set(2000), Some(20));
+    let before = engine.clone();
+    let records = [record("c1", &adopting("br0"))];
+    let desired = Desired::new([adopting("br0")], &records);
+    assert_eq!(text(&desired, &engine), ["create port vhu3c7bbaa36bb of c1.net1 on bridge br0"]);
+    let mut model = Model { kind: Engine::OpenVswitch, shown: engine };
+    model.apply_all(&plan(&desired, &model.shown)).unwrap();
+    assert_eq!((plan(&desired, &model.shown), obstacles(&desired, &model.shown).len()), (vec![], 0));
+    // A network that is gone keeps its pods; with them goes the last of ours, whatever else is on the bridge.
+    assert_eq!(plan(&Desired::new([], &records), &model.shown), []);
+    assert_eq!(text(&Desired::default(), &model.shown), ["remove port vhu3c7bbaa36bb of c1.net1 from bridge br0"]);
+    model.apply_all(&plan(&Desired::default(), &model.shown)).unwrap();
+    assert_eq!(model.shown, before);
+}
+
+#[test]
+fn a_bridge_that_cannot_be_adopted_is_an_obstacle_and_nothing_else() {
+    let desired = Desired::new([adopting("br0")], &[record("c1", &adopting("br0"))]);
+    let obstacle = |engine: &Observed| {
+        assert_eq!(plan(&desired, engine), []);
+        obstacles(&desired, engine)["blue".parse().as_ref().unwrap()].to_string()
+    };
+    let missing = obstacle(&Observed::default());
+    assert!(missing.starts_with("bridge br0 is not on this node"), "{missing}");
+
+    let mut kernel = somebody_elses();
+    kernel.bridges.get_mut("br0").unwrap().unusable = Some("its datapath_type is \"system\"".into());
+    let unusable = obstacle(&kernel);
+    assert!(unusable.starts_with("bridge br0 cannot be adopted: its datapath_type is \"system\""), "{unusable}");
+}
+
+#[test]
+fn a_bridge_of_ours_cannot_be_adopted_by_another_network() {
+    let mut red = network("red");
+    red.bridge.name = "br0".parse().unwrap();
+    let desired = Desired::new([adopting("br0"), red.clone()], &[record("c1", &adopting("br0"))]);
+    let engine = engine_with(&Desired::new([red], []));
+    assert_eq!(plan(&desired, &engine), []);
+    let obstacle = obstacles(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
+    assert!(obstacle.contains("belongs to network red"), "{obstacle}");
+}
+
+#[test]
+fn what_a_pods_name_fixes_is_its_ports_alone() {
+    let fixed = serde_json::json!([{
+        "namespace": "default", "pod": "c1", "vlan": {"mode": "Trunk", "trunks": [7, 8]}, "rateLimit": {"egressKbps": 1000},
+    }]);
+    let attachments = serde_json::from_value(fixed).unwrap();
+    let blue = NodeNetwork { attachments, ..with_vlan(network("blue"), 5) };
+    let engine = engine_with(&Desired::new(
+        [network("blue")],
+        &[record("c1", &network("blue")), record("c2", &network("blue"))],
+    ));
+    let desired = Desired::new([blue.clone()], &[record("c1", &blue), record("c2", &blue)]);
+    let trunk = "set MTU 1500, a trunk of VLANs 7, 8 and a limit of 1000 kbit/s from the pod on port";
+    let access = "set MTU 1500, VLAN 5 and no rate limit on port";
+    let expected = [trunk, access].map(str::to_owned).into_iter().zip(["c1", "c2"]);
+    let expected = expected.map(|(what, pod)| format!("{what} {} of {pod}.net1", PortName::of(&attachment(pod))));
+    assert_eq!(text(&desired, &engine), expected.collect::<Vec<_>>());
 }
 
 #[test]

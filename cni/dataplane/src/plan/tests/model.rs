@@ -1,11 +1,11 @@
 //! An engine in memory. It refuses what a real one refuses.
 
 use crate::attachment::AttachmentId;
-use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::plan::Op;
 use crate::port::{AttachedPort, PortMark, PortName, PortSettings};
 use std::collections::BTreeMap;
-use usnet_crds::{Bridge, Engine, NetworkName};
+use usnet_crds::{Bridge, Engine, NetworkName, Ownership};
 
 /// What an engine has, and which one it is like.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +47,7 @@ impl Model {
             Op::CreateBridge { network, bridge } => self.create_bridge(network, bridge),
             Op::UpdateBridge { network, bridge } => self.update_bridge(network, bridge),
             Op::CreatePort { network, attachment, port } => self.create_port(network, attachment, port),
-            Op::UpdatePort { port, mark, settings } => self.update_port(port, mark, *settings),
+            Op::UpdatePort { port, mark, settings } => self.update_port(port, mark, settings),
         }
     }
 
@@ -69,10 +69,12 @@ impl Model {
     }
 
     fn create_bridge(&mut self, network: &NetworkName, bridge: &Bridge) -> Result<(), String> {
+        check(bridge.ownership == Ownership::Managed, "somebody else has to make it")?;
         check(!self.name_is_taken(bridge.name.as_str()), "the name is taken")?;
         let made = ObservedBridge {
             mark: Some(network.clone()),
             is_our_kind: true,
+            unusable: None,
             mtu: self.mtu(bridge),
             mac_learning: bridge.mac_learning,
             mac_age_seconds: Some(bridge.mac_age_seconds.into()),
@@ -84,11 +86,12 @@ impl Model {
     }
 
     fn update_bridge(&mut self, network: &NetworkName, bridge: &Bridge) -> Result<(), String> {
+        check(bridge.ownership == Ownership::Managed, "somebody else made it")?;
         let mtu = self.mtu(bridge);
         let shown = self.bridge(bridge.name.as_str())?;
         check(shown.mark.as_ref() == Some(network), "the mark is another one")?;
         let before = shown.clone();
-        (shown.is_our_kind, shown.mtu) = (true, mtu);
+        (shown.is_our_kind, shown.unusable, shown.mtu) = (true, None, mtu);
         (shown.mac_learning, shown.mac_age_seconds) = (bridge.mac_learning, Some(bridge.mac_age_seconds.into()));
         check(*shown != before, "it is so already")
     }
@@ -102,12 +105,17 @@ impl Model {
         check(!self.name_is_taken(port.name.as_str()), "the name is taken")?;
         self.take_loose(attachment, port)?;
         let bridge = self.bridge(port.bridge.as_str())?;
-        check(bridge.mark.as_ref() == Some(network) && bridge.is_our_kind, "the bridge takes no ports")?;
+        let takes_ports = match port.ownership {
+            Ownership::Managed => bridge.mark.as_ref() == Some(network) && bridge.is_our_kind,
+            Ownership::Adopted => bridge.mark.as_ref().is_none_or(|mark| mark == network) && bridge.unusable.is_none(),
+        };
+        check(takes_ports, "the bridge takes no ports")?;
         let made = ObservedPort {
             mark: Some(PortMark::new(network, attachment)),
             connection: Some(port.connection.clone()),
             mtu: Some(port.settings.mtu.into()),
-            tagging: tagging(port.settings),
+            tagging: port.settings.vlan.clone().into(),
+            rate_limit: Some(port.settings.rate_limit),
             is_enabled: true,
             peer: Peer::Absent,
             state: ElementState::Running,
@@ -129,22 +137,19 @@ impl Model {
     }
 
     /// A port can be on two bridges at once; it is one port all the same.
-    fn update_port(&mut self, name: &PortName, mark: &PortMark, settings: PortSettings) -> Result<(), String> {
+    fn update_port(&mut self, name: &PortName, mark: &PortMark, settings: &PortSettings) -> Result<(), String> {
         let bridges = self.shown.bridges.values_mut();
         let shown: Vec<_> = bridges.filter_map(|bridge| bridge.ports.get_mut(name)).collect();
         check(!shown.is_empty(), "no such port")?;
         for port in shown {
             check(carries(port, mark), "the mark is another one")?;
             let before = port.clone();
-            (port.mtu, port.tagging, port.is_enabled) = (Some(settings.mtu.into()), tagging(settings), true);
+            (port.mtu, port.is_enabled) = (Some(settings.mtu.into()), true);
+            (port.tagging, port.rate_limit) = (settings.vlan.clone().into(), Some(settings.rate_limit));
             check(*port != before, "it is so already")?;
         }
         Ok(())
     }
-}
-
-fn tagging(settings: PortSettings) -> Tagging {
-    settings.vlan.map_or(Tagging::Untagged, |tag| Tagging::Access(tag.into()))
 }
 
 /// Whether a port has this mark, as far as both say.

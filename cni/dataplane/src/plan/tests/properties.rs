@@ -4,10 +4,11 @@ use crate::attachment::AttachmentId;
 use crate::desired::{Desired, DesiredAttachment, Presence};
 use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::plan::{Obstacle, Op, obstacles, plan};
-use crate::port::PortName;
+use crate::port::{PortName, PortSettings};
 use crate::testing::{network, record};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::Ownership;
 
 pub(super) fn achieve(desired: &Desired, mut engine: Model) -> Result<Observed, TestCaseError> {
     let operations = plan(desired, &engine.shown);
@@ -53,16 +54,21 @@ fn ports_named<'a>(engine: &'a Observed, name: &'a PortName) -> impl Iterator<It
 }
 
 fn is_as_wanted(id: &AttachmentId, wanted: &DesiredAttachment, bridge: &str, port: &ObservedPort) -> bool {
-    let tagging = wanted.port.settings.vlan.map_or(Tagging::Untagged, |tag| Tagging::Access(tag.into()));
+    let PortSettings { mtu, vlan, rate_limit } = &wanted.port.settings;
     bridge == wanted.port.bridge.as_str()
         && port.mark.as_ref().is_some_and(|mark| mark.is_of(&wanted.network, id))
         && port.is_enabled
         && port.connection.as_ref() == Some(&wanted.port.connection)
-        && (port.mtu, port.tagging) == (Some(wanted.port.settings.mtu.into()), tagging)
+        && port.mtu == Some((*mtu).into())
+        && port.tagging == Tagging::from(vlan.clone())
+        && port.rate_limit == Some(*rate_limit)
 }
 
 fn check_network(wanted: &usnet_crds::NodeNetwork, engine: &Observed) -> Result<(), TestCaseError> {
     let name = wanted.bridge.name.as_str();
+    if wanted.bridge.ownership == Ownership::Adopted {
+        return Ok(());
+    }
     match engine.bridges.get(name) {
         Some(bridge) if bridge.mark.as_ref() == Some(&wanted.name) => {
             let mtus = [BridgeMtu::OfPortsOnly, BridgeMtu::Set(wanted.bridge.mtu.into())];
@@ -84,10 +90,14 @@ fn check_attachment(id: &AttachmentId, wanted: &DesiredAttachment, engine: &Obse
     let shown: Vec<_> = ports_named(engine, &wanted.port.name).collect();
     let is_there = shown.iter().any(|(bridge, port)| is_as_wanted(id, wanted, bridge, port));
     let bridge = engine.bridges.get(wanted.port.bridge.as_str());
-    let bridge_is_ours =
-        bridge.is_some_and(|bridge| bridge.mark.as_ref() == Some(&wanted.network) && bridge.is_our_kind);
+    let takes_ports = bridge.is_some_and(|bridge| match (wanted.port.ownership, &bridge.mark) {
+        (Ownership::Managed, mark) => mark.as_ref() == Some(&wanted.network) && bridge.is_our_kind,
+        (Ownership::Adopted, mark) => {
+            mark.as_ref().is_none_or(|mark| *mark == wanted.network) && bridge.unusable.is_none()
+        }
+    });
     let name_is_free = shown.is_empty() && !engine.bridges.contains_key(wanted.port.name.as_str());
-    if wanted.presence == Presence::Required && bridge_is_ours && name_is_free {
+    if wanted.presence == Presence::Required && takes_ports && name_is_free {
         prop_assert!(is_there, "{id} has no port");
     }
     Ok(())
@@ -162,6 +172,26 @@ proptest! {
     }
 
     #[test]
+    fn an_adopted_bridge_gets_ports_and_nothing_else(desired in desired_strategy(), engine in engine_strategy()) {
+        let networks = desired.networks.values();
+        let adopted = networks.filter(|network| network.bridge.ownership == Ownership::Adopted);
+        let adopted: BTreeSet<_> = adopted.map(|network| &network.name).collect();
+        for operation in plan(&desired, &engine.shown) {
+            match &operation {
+                Op::CreateBridge { network, .. } | Op::UpdateBridge { network, .. } => {
+                    prop_assert!(!adopted.contains(network), "{}", operation);
+                }
+                // A bridge with our mark that some network still asks for stays, too.
+                Op::RemoveBridge { bridge, network } => {
+                    prop_assert_eq!(engine.shown.bridges[bridge].mark.as_ref(), Some(network));
+                    prop_assert!(desired.networks.get(network).is_none_or(|wanted| wanted.bridge.name.as_str() != bridge));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
     fn without_a_mark_only_the_socket_of_an_ended_attachment_goes(desired in desired_strategy(), engine in engine_strategy()) {
         for operation in plan(&desired, &engine.shown) {
             let Op::RemovePort { bridge: None, port: name, mark, connection } = &operation else { continue };
@@ -223,9 +253,19 @@ proptest! {
         let obstacles = obstacles(&desired, &achieved);
         for network in desired.networks.values() {
             let bridge = achieved.bridges.get(network.bridge.name.as_str());
-            let has_bridge = bridge.is_some_and(|bridge| bridge.mark.as_ref() == Some(&network.name));
-            let named = Obstacle::BridgeExists { bridge: network.bridge.name.clone() };
-            prop_assert_eq!(obstacles.get(&network.name) == Some(&named), !has_bridge, "{}", network.name);
+            let is_marked = bridge.is_some_and(|bridge| bridge.mark.as_ref() == Some(&network.name));
+            let is_fine = match network.bridge.ownership {
+                Ownership::Managed => is_marked,
+                Ownership::Adopted => bridge.is_some_and(|bridge| (is_marked || bridge.mark.is_none()) && bridge.unusable.is_none()),
+            };
+            let is_in_the_way = match (obstacles.get(&network.name), network.bridge.ownership) {
+                (Some(Obstacle::BridgeExists { bridge }), Ownership::Managed)
+                | (Some(Obstacle::BridgeMissing { bridge } | Obstacle::BridgeUnusable { bridge, .. }), Ownership::Adopted) => {
+                    *bridge == network.bridge.name
+                }
+                _ => false,
+            };
+            prop_assert_eq!(is_in_the_way, !is_fine, "{}: {:?}", network.name, obstacles.get(&network.name));
         }
     }
 

@@ -13,7 +13,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{
-    BridgeName, Engine, MacAge, MacLearning, Mtu, NetworkName, NodeNetwork, Queues, RingSize, Vlan, VlanTag,
+    BridgeName, Engine, KilobitsPerSecond, MacAge, MacLearning, Mtu, NetworkName, NodeNetwork, Ownership, Queues,
+    RateLimit, RingSize, Vlan, VlanTag,
 };
 
 const NETWORKS: [&str; 3] = ["blue", "green", "red"];
@@ -41,8 +42,23 @@ fn mac_strategy() -> impl Strategy<Value = (MacLearning, MacAge)> {
     (learning, select(&[300, 600][..]).prop_map(|age| MacAge::try_from(age).unwrap()))
 }
 
-fn vlan_strategy() -> impl Strategy<Value = Option<VlanTag>> {
-    option::of(select(&[7, 8][..]).prop_map(|tag| VlanTag::try_from(tag).unwrap()))
+fn tag_strategy() -> impl Strategy<Value = VlanTag> {
+    select(&[7, 8][..]).prop_map(|tag| VlanTag::try_from(tag).unwrap())
+}
+
+fn vlan_strategy() -> impl Strategy<Value = Option<Vlan>> {
+    option::of(prop_oneof![
+        2 => tag_strategy().prop_map(|tag| Vlan::Access { tag }),
+        1 => btree_set(tag_strategy(), 1..=2).prop_map(|trunks| Vlan::Trunk { trunks }),
+        1 => (tag_strategy(), btree_set(tag_strategy(), 1..=2)).prop_map(|(tag, trunks)| Vlan::NativeTagged { tag, trunks }),
+        1 => (tag_strategy(), btree_set(tag_strategy(), 1..=2)).prop_map(|(tag, trunks)| Vlan::NativeUntagged { tag, trunks }),
+    ])
+}
+
+fn rate_limit_strategy() -> impl Strategy<Value = RateLimit> {
+    let rate =
+        || option::weighted(0.3, select(&[1000, 8000][..]).prop_map(|rate| KilobitsPerSecond::try_from(rate).unwrap()));
+    (rate(), rate()).prop_map(|(ingress_kbps, egress_kbps)| RateLimit { ingress_kbps, egress_kbps })
 }
 
 fn connection_strategy() -> impl Strategy<Value = Connection> {
@@ -63,17 +79,29 @@ fn any_port_name_strategy() -> impl Strategy<Value = PortName> {
     ]
 }
 
+fn ownership_strategy() -> impl Strategy<Value = Ownership> {
+    select(&[Ownership::Managed, Ownership::Managed, Ownership::Adopted][..])
+}
+
+fn settings_strategy() -> impl Strategy<Value = PortSettings> {
+    let parts = (mtu_strategy(), vlan_strategy(), rate_limit_strategy());
+    parts.prop_map(|(mtu, vlan, rate_limit)| PortSettings { mtu, vlan, rate_limit })
+}
+
 fn network_strategy(name: &NetworkName) -> impl Strategy<Value = NodeNetwork> + use<> {
     let usual = BridgeName::default_for(name);
     let bridge = prop_oneof![4 => Just(usual), 1 => bridge_name_strategy()];
     let base = network(name.as_str());
-    (bridge, mtu_strategy(), mac_strategy(), vlan_strategy()).prop_map(move |(name, mtu, mac, vlan)| {
-        let mut network = base.clone();
-        (network.bridge.name, network.bridge.mtu) = (name, mtu);
-        (network.bridge.mac_learning, network.bridge.mac_age_seconds) = mac;
-        network.port.vlan = vlan.map(|tag| Vlan::Access { tag });
-        network
-    })
+    (bridge, ownership_strategy(), mac_strategy(), settings_strategy()).prop_map(
+        move |(name, ownership, mac, settings)| {
+            let mut network = base.clone();
+            network.bridge.ownership = ownership;
+            (network.bridge.name, network.bridge.mtu) = (name, settings.mtu);
+            (network.bridge.mac_learning, network.bridge.mac_age_seconds) = mac;
+            (network.port.vlan, network.port.rate_limit) = (settings.vlan, settings.rate_limit);
+            network
+        },
+    )
 }
 
 fn networks_strategy() -> impl Strategy<Value = BTreeMap<NetworkName, NodeNetwork>> {
@@ -84,16 +112,14 @@ fn networks_strategy() -> impl Strategy<Value = BTreeMap<NetworkName, NodeNetwor
 
 fn desired_attachment_strategy(id: &AttachmentId) -> impl Strategy<Value = DesiredAttachment> + use<> {
     let presence = select(&[Presence::Required, Presence::Required, Presence::Tolerated][..]);
-    let bridge = option::weighted(0.2, bridge_name_strategy());
-    let settings = (mtu_strategy(), vlan_strategy()).prop_map(|(mtu, vlan)| PortSettings { mtu, vlan });
-    (network_name_strategy(), bridge, port_name_strategy(id), connection_strategy(), settings, presence).prop_map(
-        |(network, bridge, name, connection, settings, presence)| {
+    let bridge = (option::weighted(0.2, bridge_name_strategy()), ownership_strategy());
+    (network_name_strategy(), bridge, port_name_strategy(id), connection_strategy(), settings_strategy(), presence)
+        .prop_map(|(network, (bridge, ownership), name, connection, settings, presence)| {
             let bridge = bridge.unwrap_or_else(|| BridgeName::default_for(&network));
             let (queues, ring_size) = (Queues::default(), RingSize::default());
-            let port = AttachedPort { name, bridge, connection, queues, ring_size, secret: None, settings };
+            let port = AttachedPort { name, bridge, ownership, connection, queues, ring_size, secret: None, settings };
             DesiredAttachment { network, port, presence }
-        },
-    )
+        })
 }
 
 /// Anything that a node may be told to have, contradictions included.
@@ -104,11 +130,20 @@ pub(super) fn desired_strategy() -> impl Strategy<Value = Desired> {
     });
     (networks_strategy(), attachments, btree_map(attachment_strategy(), ended_strategy(), 0..=2)).prop_map(
         |(networks, attachments, mut ended)| {
-            let attachments: BTreeMap<_, _> = attachments.into_iter().collect();
+            let mut attachments: BTreeMap<_, _> = attachments.into_iter().collect();
+            attachments.values_mut().for_each(|attachment| follow_network(attachment, &networks));
             ended.retain(|id, _| !attachments.contains_key(id));
             Desired { networks, attachments, ended }
         },
     )
+}
+
+/// A bridge that a network asks for is whose that network says, as in [`Desired::new`].
+fn follow_network(attachment: &mut DesiredAttachment, networks: &BTreeMap<NetworkName, NodeNetwork>) {
+    let bridge = networks.get(&attachment.network).map(|network| &network.bridge);
+    if let Some(bridge) = bridge.filter(|bridge| bridge.name == attachment.port.bridge) {
+        attachment.port.ownership = bridge.ownership;
+    }
 }
 
 fn ended_strategy() -> impl Strategy<Value = EndedAttachment> {
@@ -128,10 +163,13 @@ fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
     let mark = option::weighted(0.8, network_name_strategy());
     let mtu = option::weighted(0.8, mtu_strategy().prop_map(i64::from));
     let mac = (mac_strategy(), prop::bool::weighted(0.9));
-    (mark, prop::bool::weighted(0.9), mtu, mac, state_strategy()).prop_map(
-        |(mark, is_our_kind, mtu, ((mac_learning, age), has_age), state)| ObservedBridge {
+    // What no port works on is not of our kind either.
+    let kind = prop_oneof![8 => Just((true, None)), 1 => Just((false, None)), 1 => Just((false, Some("a kernel's".to_owned())))];
+    (mark, kind, mtu, mac, state_strategy()).prop_map(
+        |(mark, (is_our_kind, unusable), mtu, ((mac_learning, age), has_age), state)| ObservedBridge {
             mark,
             is_our_kind,
+            unusable,
             mtu: mtu.map_or(BridgeMtu::Unset, BridgeMtu::Set),
             mac_learning,
             mac_age_seconds: has_age.then(|| age.into()),
@@ -143,16 +181,18 @@ fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
 
 fn observed_port_strategy() -> impl Strategy<Value = ObservedPort> {
     let mark = (network_name_strategy(), attachment_strategy()).prop_map(|(network, id)| PortMark::new(&network, &id));
-    let tagging = select(&[Tagging::Untagged, Tagging::Access(7), Tagging::Access(8), Tagging::Other][..]);
+    let tagging = prop_oneof![4 => vlan_strategy().prop_map(Tagging::from), 1 => Just(Tagging::Other)];
+    let settings = (tagging, option::weighted(0.9, rate_limit_strategy()));
     let mtu = option::weighted(0.8, mtu_strategy().prop_map(i64::from));
     let connection = option::weighted(0.9, connection_strategy());
     let peer = select(&[Peer::Connected, Peer::Absent][..]);
-    let parts = (option::weighted(0.7, mark), connection, mtu, tagging, peer, state_strategy());
-    parts.prop_map(|(mark, connection, mtu, tagging, peer, state)| ObservedPort {
+    let parts = (option::weighted(0.7, mark), connection, mtu, settings, peer, state_strategy());
+    parts.prop_map(|(mark, connection, mtu, (tagging, rate_limit), peer, state)| ObservedPort {
         mark,
         connection,
         mtu,
         tagging,
+        rate_limit,
         is_enabled: true,
         peer,
         state,

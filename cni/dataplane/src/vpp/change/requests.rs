@@ -1,13 +1,15 @@
 //! The requests themselves, in the newest form that this VPP knows.
 
 use super::{Find, SocketName};
+use crate::vpp::limits::Direction;
 use crate::vpp::marks::Tag;
-use usnet_crds::{RingSize, VlanTag};
+use usnet_crds::{Mtu, RingSize, VlanTag};
 use usnet_vpp::messages::{
     BridgeDomainAddDel, BridgeDomainAddDelV2, L2InterfaceVlanTagRewrite, L2PortType, MemifCreate, MemifCreateV2,
-    MemifMode, MemifRole, MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2, SwInterfaceSetL2Bridge, VtrOp,
+    MemifMode, MemifRole, MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2, PolicerInput, PolicerOutput,
+    SwInterfaceSetL2Bridge, SwInterfaceSetMtu, VtrOp,
 };
-use usnet_vpp::wire::{Secret, Text};
+use usnet_vpp::wire::{FixedText, Secret, Text};
 use usnet_vpp::{Api, Batch, Request};
 
 /// A request that makes no interface.
@@ -92,6 +94,26 @@ pub(super) fn vlan_tag_rewrite(index: u32, vlan: Option<VlanTag>) -> L2Interface
     }
 }
 
+/// The only MTU that both kinds of port take. It does not limit bridged frames, only those that VPP routes.
+pub(super) fn mtu(index: u32, mtu: Mtu) -> SwInterfaceSetMtu {
+    SwInterfaceSetMtu { sw_if_index: index, mtu: [mtu.get().into(), 0, 0, 0] }
+}
+
 pub(super) fn membership(index: u32, domain: u32, enable: bool) -> SwInterfaceSetL2Bridge {
     SwInterfaceSetL2Bridge { rx_sw_if_index: index, bd_id: domain, port_type: L2PortType::Normal, shg: 0, enable }
+}
+
+/// By name. The messages that take a policer's index are answered under the name of these, so that nobody finds the answer.
+pub(super) fn police(
+    batch: &mut Batch,
+    index: u32,
+    policer: &FixedText<64>,
+    direction: Direction,
+    apply: bool,
+) -> Find {
+    let (name, sw_if_index) = (policer.clone(), index);
+    match direction {
+        Direction::Ingress => add(batch, PolicerOutput { name, sw_if_index, apply }),
+        Direction::Egress => add(batch, PolicerInput { name, sw_if_index, apply }),
+    }
 }

@@ -2,12 +2,13 @@
 
 use super::{Decision, changes};
 use crate::engine::OpError;
-use crate::plan::bridge_is_as_wanted;
+use crate::plan::{bridge_is_as_wanted, unusable};
+use crate::port::AttachedPort;
 use crate::vpp::change::Change;
 use crate::vpp::marks;
 use crate::vpp::observe::{SECONDS_PER_MINUTE, observe_domain};
 use crate::vpp::shown::{Domain, Shown};
-use usnet_crds::{Bridge, BridgeDomainId, MacLearning, NetworkName};
+use usnet_crds::{Bridge, BridgeDomainId, MacLearning, NetworkName, Ownership};
 use usnet_vpp::messages::BdFlags;
 
 pub(super) fn remove<'a>(shown: &Shown, bridge: &str, network: &NetworkName) -> Result<Decision<'a>, OpError> {
@@ -46,6 +47,23 @@ pub(super) fn update<'a>(shown: &Shown, bridge: &Bridge, network: &NetworkName) 
         None => Err(OpError::BridgeMissing { bridge: bridge.name.to_string() }),
         Some(domain) if domain.mark.as_ref() == Some(network) => Ok(settle(id, domain, bridge)),
         Some(_) => Err(foreign(bridge.name.as_str())),
+    }
+}
+
+/// The bridge domain that a port goes into: its network's own, or the one that the network adopts.
+pub(super) fn of_port(shown: &Shown, port: &AttachedPort, network: &NetworkName) -> Result<u32, OpError> {
+    let bridge = port.bridge.to_string();
+    let found = bridge.parse().ok().and_then(|id: u32| Some((id, shown.domains.get(&id)?)));
+    match (port.ownership, found) {
+        (Ownership::Managed, Some((id, domain))) if domain.mark.as_ref() == Some(network) => Ok(id),
+        (Ownership::Managed, _) => Err(OpError::BridgeMissing { bridge }),
+        (Ownership::Adopted, found) => {
+            let domain = found.map(|(_, domain)| observe_domain(domain));
+            match (found, unusable(domain.as_ref(), network)) {
+                (Some((id, _)), None) => Ok(id),
+                (_, found) => Err(OpError::BridgeUnusable { bridge, found: found.unwrap_or_default() }),
+            }
+        }
     }
 }
 

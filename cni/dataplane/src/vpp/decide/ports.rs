@@ -1,10 +1,10 @@
 //! Ports: memif and vhost-user interfaces.
 
-use super::{Claims, Decision, NewPort, Origin, Situation, changes};
+use super::settings::{check, settle};
+use super::{Claims, Decision, NewPort, Origin, Situation, bridges, changes};
 use crate::attachment::AttachmentId;
 use crate::engine::OpError;
 use crate::memif::MemifSocketIds;
-use crate::observed::Tagging;
 use crate::port::{AttachedPort, Connection, PortName, PortSettings};
 use crate::vpp::change::{Change, SocketName, VhostUserPath};
 use crate::vpp::marks;
@@ -15,7 +15,7 @@ use usnet_vpp::wire::{Secret, TextError};
 
 /// All that an attachment has: its marked interfaces, one that was begun on its socket, and ids of the socket.
 pub(super) fn remove<'a>(
-    Situation { shown, ours }: Situation<'_>,
+    Situation { shown, ours, .. }: Situation<'_>,
     port: &PortName,
     attachment: &str,
     connection: Option<&Connection>,
@@ -42,6 +42,8 @@ pub(super) fn remove<'a>(
     }
     let unused = socket.iter().flat_map(|socket| shown.unused_ids(socket, ours));
     list.extend(unused.map(|id| Change::ForgetSocket { id }));
+    // Behind the interface that they look at.
+    list.extend(shown.policers.of(port).map(|policer| Change::DeletePolicer { name: policer.name() }));
     Ok(changes(list))
 }
 
@@ -64,14 +66,29 @@ pub(super) fn create<'a>(
     claims: &mut Claims<'a>,
     (network, attachment, port): (&'a NetworkName, &AttachmentId, &'a AttachedPort),
 ) -> Result<Decision<'a>, OpError> {
-    let Situation { shown, ours } = situation;
+    let Situation { shown, ours, limits } = situation;
     let mark = attachment.to_string();
+    check(&port.name, &port.settings, limits)?;
     let tag = marks::attachment_tag(&mark)?;
-    let domain = port.bridge.as_str().parse().ok();
-    let domain = domain.filter(|id| shown.domains.get(id).is_some_and(|domain| domain.mark.as_ref() == Some(network)));
-    let domain = domain.ok_or_else(|| OpError::BridgeMissing { bridge: port.bridge.to_string() })?;
+    let domain = bridges::of_port(shown, port, network)?;
     claims.name(&port.name, &mark)?;
-    let new = |origin| Decision::Make(NewPort { network, domain, tag, settings: port.settings, origin });
+    let new = |origin| {
+        let policers = shown.policers.only(&port.name);
+        let policed = limits.unbridged(matches!(origin, Origin::Found { .. }));
+        let settings = port.settings.clone();
+        let ownership = port.ownership;
+        Decision::Make(NewPort {
+            network,
+            ownership,
+            name: &port.name,
+            domain,
+            tag,
+            settings,
+            origin,
+            policers,
+            policed,
+        })
+    };
     let differs = |found: String| Err(OpError::PortDiffers { port: port.name.clone(), found });
     if let Some((index, interface)) = shown.marked(&port.name).next() {
         let is_bridged =
@@ -83,7 +100,7 @@ pub(super) fn create<'a>(
             }
             _ if !is_bridged => Ok(new(Origin::Found { index })),
             _ if interface.domain != Some(domain) => differs("it is on another bridge".to_owned()),
-            _ => Ok(changes(settle(index, interface, port.settings))),
+            _ => Ok(changes(settle(shown, (index, interface), &port.name, &port.settings))),
         };
     }
     let socket = port.connection.socket_name();
@@ -104,7 +121,7 @@ fn is_unfinished(interface: &Interface, domain: u32, connection: &Connection, ou
 }
 
 fn origin(
-    Situation { shown, ours }: Situation<'_>,
+    Situation { shown, ours, .. }: Situation<'_>,
     claims: &mut Claims<'_>,
     port: &AttachedPort,
     socket: String,
@@ -129,22 +146,13 @@ fn origin(
 }
 
 pub(super) fn update<'a>(
-    shown: &Shown,
+    Situation { shown, limits, .. }: Situation<'_>,
     port: &PortName,
     attachment: &str,
-    settings: PortSettings,
+    settings: &PortSettings,
 ) -> Result<Decision<'a>, OpError> {
+    check(port, settings, limits)?;
     let mut marked = shown.marked(port).filter(|(_, interface)| interface.mark.as_deref() == Some(attachment));
-    let (index, interface) = marked.next().ok_or_else(|| OpError::PortMissing { port: port.clone() })?;
-    Ok(changes(settle(index, interface, settings)))
-}
-
-/// A port in its place: its settings may differ, and somebody may have switched it off.
-fn settle(index: u32, interface: &Interface, settings: PortSettings) -> Vec<Change> {
-    let PortSettings { mtu, vlan } = settings;
-    let tagging = vlan.map_or(Tagging::Untagged, |tag| Tagging::Access(tag.into()));
-    let mtu = (interface.mtu != u32::from(mtu.get())).then_some(Change::SetMtu { index, mtu });
-    let vlan = (interface.tagging != tagging).then_some(Change::SetVlan { index, vlan });
-    let switch_on = (!interface.is_enabled).then_some(Change::SwitchOn { index });
-    [mtu, vlan, switch_on].into_iter().flatten().collect()
+    let found = marked.next().ok_or_else(|| OpError::PortMissing { port: port.clone() })?;
+    Ok(changes(settle(shown, found, port, settings)))
 }

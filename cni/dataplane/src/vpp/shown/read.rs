@@ -1,15 +1,17 @@
 //! Reading it: dumps that are asked for in one go and put together.
 
-use super::{Domain, Interface, Kind, Shown};
+use super::{Domain, Interface, Kind, Shown, features};
 use crate::engine::EngineError;
 use crate::observed::Tagging;
 use crate::port::Connection;
+use crate::vpp::limits::{Policed, Policers};
 use crate::vpp::marks;
 use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::{Vlan, VlanTag};
 use usnet_vpp::messages::{
     BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, MemifDetails, MemifDump, MemifRole,
-    MemifSocketFilenameDetails, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceDetails,
-    SwInterfaceDump, SwInterfaceVhostUserDetails, SwInterfaceVhostUserDump, VtrOp,
+    MemifSocketFilenameDetails, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump,
+    SwInterfaceDetails, SwInterfaceDump, SwInterfaceVhostUserDetails, SwInterfaceVhostUserDump, VtrOp,
 };
 use usnet_vpp::{Answers, Api, Batch, DumpTicket};
 
@@ -23,12 +25,15 @@ struct Dumps {
     interfaces: DumpTicket<SwInterfaceDump>,
     memifs: Option<(DumpTicket<MemifDump>, DumpTicket<MemifSocketFilenameDump>)>,
     vhost_users: Option<DumpTicket<SwInterfaceVhostUserDump>>,
+    policers: Option<DumpTicket<PolicerDump>>,
 }
 
 impl Shown {
-    /// Reads everything, in one go.
+    /// Reads everything, in one go; then what is done to the frames of ports that have a VLAN or limits.
     pub(in crate::vpp) async fn read(api: &mut impl Api) -> Result<Self, EngineError> {
         let mut batch = Batch::new();
+        // Before the interfaces: a port is marked before it gets a policer, so that one without a port is really an orphan.
+        let policers = api.supports::<PolicerDump>().then(|| batch.dump(PolicerDump::default()));
         let interfaces = SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() };
         let dumps = Dumps {
             domains: batch.dump(BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE }),
@@ -40,9 +45,12 @@ impl Shown {
             vhost_users: api
                 .supports::<SwInterfaceVhostUserDump>()
                 .then(|| batch.dump(SwInterfaceVhostUserDump { sw_if_index: NO_INTERFACE })),
+            policers,
         };
         let answers = api.send(&batch).await?;
-        Self::put_together(&answers, &dumps)
+        let mut shown = Self::put_together(&answers, &dumps)?;
+        features::read(api, &mut shown).await?;
+        Ok(shown)
     }
 
     /// Reads one bridge domain, and the sockets of the kind that one port will have; no interfaces.
@@ -64,7 +72,8 @@ impl Shown {
         let vhost_users = vhost_users.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
         let names = vhost_users.iter().map(|shown| shown.sock_filename.to_string());
         let names = names.chain(memifs.iter().map(|shown| shown.socket_filename.to_string())).collect();
-        Ok((Self::new(domains, BTreeMap::new(), memifs.iter().map(socket_name).collect()), names))
+        let sockets = memifs.iter().map(socket_name).collect();
+        Ok((Self::new(domains, BTreeMap::new(), sockets, Policers::default()), names))
     }
 
     fn put_together(answers: &Answers, dumps: &Dumps) -> Result<Self, EngineError> {
@@ -86,7 +95,8 @@ impl Shown {
             (shown.sw_if_index, interface(shown, kind, member_of.get(&shown.sw_if_index).copied()))
         });
         let interfaces = interfaces.collect();
-        Ok(Self::new(domains, interfaces, sockets))
+        let policers = dumps.policers.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
+        Ok(Self::new(domains, interfaces, sockets, Policers::new(&policers)))
     }
 }
 
@@ -118,6 +128,7 @@ fn domain(shown: &BridgeDomainDetails) -> Domain {
         mark: marks::network(&tag),
         is_tagged: !tag.is_empty(),
         learns: shown.learn,
+        forwards: shown.forward,
         is_our_kind: shown.forward && shown.flood && shown.uu_flood && !shown.arp_term && !shown.arp_ufwd,
         mac_age_minutes: shown.mac_age,
         members: shown.sw_if_details.iter().map(|member| member.sw_if_index).collect(),
@@ -136,6 +147,7 @@ fn interface(shown: &SwInterfaceDetails, kind: Kind, domain: Option<u32>) -> Int
         domain,
         mtu,
         tagging: tagging(shown),
+        policed: Policed::default(),
         is_enabled: shown.flags.contains(IfStatusFlags::ADMIN_UP),
         has_peer: shown.flags.contains(IfStatusFlags::LINK_UP),
     }
@@ -145,7 +157,10 @@ fn interface(shown: &SwInterfaceDetails, kind: Kind, domain: Option<u32>) -> Int
 fn tagging(shown: &SwInterfaceDetails) -> Tagging {
     match (shown.vtr_op, shown.vtr_push_dot1q) {
         (VtrOp::Disabled, _) => Tagging::Untagged,
-        (VtrOp::Push1, 1) => Tagging::Access(shown.vtr_tag1.into()),
+        (VtrOp::Push1, 1) => match VlanTag::try_from(i64::from(shown.vtr_tag1)) {
+            Ok(tag) => Tagging::Vlan(Vlan::Access { tag }),
+            Err(_) => Tagging::Other,
+        },
         _ => Tagging::Other,
     }
 }

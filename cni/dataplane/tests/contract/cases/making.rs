@@ -2,7 +2,7 @@
 
 use crate::switch::Switch;
 use crate::values::{
-    Values, achieve, apply, attachment, bridge, bridge_missing, changed, observe, port_name, remove_bridge,
+    Values, access, achieve, apply, attachment, bridge, bridge_missing, changed, observe, port_name, remove_bridge,
     update_bridge,
 };
 use usnet_crds::{MacAge, MacLearning};
@@ -23,7 +23,8 @@ pub(crate) fn what_is_asked_for_is_made_and_taken_away(switch: &mut impl Switch)
     assert_eq!((made.mark.as_ref(), made.mtu), (Some(&red.name), switch.bridge_mtu(&red)));
     assert_eq!((made.is_our_kind, &made.state), (true, &ElementState::Running));
     let port = &made.ports[&port_name("c1")];
-    assert_eq!((port.mtu, port.tagging, &port.state), (Some(9000), Tagging::Access(7), &ElementState::Running));
+    assert_eq!((port.mtu, &port.state), (Some(9000), &ElementState::Running));
+    assert_eq!(port.tagging, Tagging::Vlan(access(7)));
     assert_eq!((port.is_enabled, port.peer), (true, Peer::Absent));
     assert_eq!(port.connection.as_ref(), Some(&switch.connection("c1")));
     assert_eq!((shown.bridges[bridge(&blue)].ports.len(), shown.loose.len()), (0, 0));
@@ -69,10 +70,10 @@ pub(crate) fn settings_change_in_place(switch: &mut impl Switch) {
     for network in [changed(&blue, 9000, 7), changed(&blue, 1600, 8), blue] {
         achieve(&mut engine, &switch.desired(std::slice::from_ref(&network), &["c1", "c2"]));
         let shown = &observe(&mut engine).bridges[bridge(&network)];
-        let tagging =
-            network.port.vlan.map_or(Tagging::Untagged, |usnet_crds::Vlan::Access { tag }| Tagging::Access(tag.into()));
+        let tagging = Tagging::from(network.port.vlan.clone());
         assert_eq!(shown.mtu, switch.bridge_mtu(&network));
-        assert_eq!((shown.ports[&name].tagging, shown.ports[&name].mtu), (tagging, Some(network.bridge.mtu.into())));
+        let port = &shown.ports[&name];
+        assert_eq!((&port.tagging, port.mtu), (&tagging, Some(network.bridge.mtu.into())));
         assert_eq!(switch.port_identity(&name), identity);
     }
 }

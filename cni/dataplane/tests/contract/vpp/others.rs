@@ -8,11 +8,11 @@ use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
     BridgeDomainAddDelV2, BridgeDomainDetails, BridgeDomainDump, CreateLoopbackInstance, DeleteLoopback,
     DeleteVhostUserIf, L2PortType, MemifCreateV2, MemifDelete, MemifDetails, MemifDump, MemifSocketFilenameAddDelV2,
-    MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceDetails, SwInterfaceDump,
+    MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump, SwInterfaceDetails, SwInterfaceDump,
     SwInterfaceSetL2Bridge, SwInterfaceTagAddDel, SwInterfaceVhostUserDetails, SwInterfaceVhostUserDump,
 };
 use usnet_vpp::wire::FixedText;
-use usnet_vpp::{Batch, Dump, Request};
+use usnet_vpp::{Api, Batch, Dump, Request};
 
 const AMPLE: Duration = Duration::from_secs(30);
 
@@ -161,12 +161,20 @@ impl Others {
         }
     }
 
+    /// The names of all policers; none with a VPP that has no such thing.
+    pub(crate) fn policers(&mut self) -> Vec<String> {
+        if !self.client().supports::<PolicerDump>() {
+            return Vec::new();
+        }
+        self.dump(PolicerDump::default()).into_iter().map(|policer| policer.name.into_string()).collect()
+    }
+
     /// All that is configured.
     pub(crate) fn dump_all(&mut self) -> String {
         let mut domains = self.domains();
         // VPP does not keep the order of members.
         domains.values_mut().for_each(|domain| domain.sw_if_details.sort_by_key(|member| member.sw_if_index));
-        let interfaces = (self.interfaces(), self.memifs(), self.vhost_users(), self.sockets());
+        let interfaces = (self.interfaces(), self.memifs(), self.vhost_users(), self.sockets(), self.policers());
         format!("{domains:#?}\n{interfaces:#?}")
     }
 }

@@ -1,22 +1,25 @@
 //! VPP as the cases need it.
 
 use super::namespace::Namespace;
-use super::others::Others;
+use super::others::{Others, text};
 use super::recording::{Changes, Recording};
-use crate::switch::Switch;
+use crate::switch::{Settings, Switch};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
-use usnet_crds::{NetworkName, SocketRole};
+use usnet_crds::{KilobitsPerSecond, NetworkName, RateLimit, SocketRole};
 use usnet_dataplane::memif::{MemifSocket, MemifSocketIds};
 use usnet_dataplane::port::{Connection, PortName, SocketPath};
 use usnet_dataplane::vpp::Vpp as Driver;
 use usnet_test_vpp::Vpp;
 use usnet_vpp::blocking::Client;
-use usnet_vpp::messages::{BdFlags, BridgeDomainSetMacAge, BridgeFlags, IfStatusFlags};
+use usnet_vpp::messages::{
+    BdFlags, BridgeDomainSetMacAge, BridgeFlags, IfStatusFlags, L2FlagsGet, L2InputFeatures, L2InterfaceVlanTagRewrite,
+    L2OutputFeatures, PolicerAction, PolicerActionType, PolicerAddDel, PolicerInput, VtrOp,
+};
 
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 /// The memif socket ids that are ours in these tests.
 pub(crate) const SOCKET_IDS: [u32; 2] = [5000, 5999];
 /// What [`Switch::change_mac_settings`] leaves, in minutes.
@@ -178,5 +181,54 @@ impl Switch for VppSwitch {
 
     fn start_again(&mut self) {
         self.vpp.start_again().expect("VPP starts again");
+    }
+}
+
+impl Settings for VppSwitch {
+    fn change_vlans(&self, port: &PortName) {
+        let sw_if_index = self.others().interface(port).sw_if_index;
+        let (vtr_op, push_dot1q, tag1, tag2) = (VtrOp::Push1, 1, 99, 0);
+        self.others().request(L2InterfaceVlanTagRewrite { sw_if_index, vtr_op, push_dot1q, tag1, tag2 });
+    }
+
+    /// What another agent of ours might do.
+    fn change_limits(&self, port: &PortName) {
+        let mut others = self.others();
+        let sw_if_index = others.interface(port).sw_if_index;
+        let name = text(&format!("usnet:{port}:egress:77"));
+        let conform_action = PolicerAction { r#type: PolicerActionType::Transmit, dscp: 0 };
+        let (is_add, cir, cb) = (true, 77, 20_000);
+        let policer = PolicerAddDel { is_add, name, cir, cb, conform_action, ..PolicerAddDel::default() };
+        let prefix = format!("usnet:{port}:egress:");
+        for name in others.policers().iter().filter(|name| name.starts_with(&prefix)) {
+            others.request(PolicerAddDel { is_add: false, name: text(name), ..PolicerAddDel::default() });
+        }
+        others.request(policer.clone());
+        others.request(PolicerInput { name: policer.name, sw_if_index, apply: true });
+    }
+
+    /// The policers of a port, as far as VPP says that its interface has one.
+    fn enforced(&self, port: &PortName) -> RateLimit {
+        let mut others = self.others();
+        let sw_if_index = others.interface(port).sw_if_index;
+        let shown = others.request(L2FlagsGet { sw_if_index });
+        let is_used = [
+            ("ingress", shown.output_feature_bitmap.contains(L2OutputFeatures::POLICER)),
+            ("egress", shown.input_feature_bitmap.contains(L2InputFeatures::POLICER)),
+        ];
+        let names = others.policers();
+        let [ingress_kbps, egress_kbps] = is_used.map(|(direction, is_used)| {
+            let prefix = format!("usnet:{port}:{direction}:");
+            let mut rates = names.iter().filter_map(|name| name.strip_prefix(&prefix)?.parse::<i64>().ok());
+            let rate = rates.next().filter(|_| is_used);
+            rate.map(|rate| KilobitsPerSecond::try_from(rate).expect("a rate"))
+        });
+        RateLimit { ingress_kbps, egress_kbps }
+    }
+
+    fn bridge_settings(&self, bridge: &str) -> String {
+        let mut domain = self.others().domains().remove(&domain_id(bridge)).expect("a bridge domain");
+        domain.sw_if_details.clear();
+        format!("{domain:?}")
     }
 }

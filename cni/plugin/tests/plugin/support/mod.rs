@@ -144,6 +144,7 @@ impl TestNode {
             port: port.clone(),
             allowed_namespaces: BTreeSet::from([NAMESPACE.to_owned()]),
             ipam,
+            attachments: Vec::new(),
         };
         self.publish(network.clone());
         network

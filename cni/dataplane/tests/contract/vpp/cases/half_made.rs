@@ -4,8 +4,11 @@ use crate::switch::Switch;
 use crate::values::{Values, achieve, apply, attachment, bridge, observe, port_name, remove_bridge};
 use crate::vpp::switch::{SOCKET_IDS, VppSwitch, domain_id};
 use std::collections::BTreeMap;
+use usnet_crds::Ownership;
 use usnet_dataplane::desired::{Desired, EndedAttachment};
+use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::Tagging;
+use usnet_dataplane::plan::{obstacles, plan};
 use usnet_dataplane::port::Connection;
 use usnet_vpp::messages::{IfStatusFlags, L2InterfaceVlanTagRewrite, SwInterfaceSetFlags, VtrOp};
 
@@ -157,6 +160,22 @@ pub(crate) fn a_bridge_domain_that_vpp_made_by_itself_goes_with_its_port(switch:
     assert_eq!(apply(&mut engine, &[switch.remove_port_op("c1", &blue)]), [Ok(())]);
     assert_gone(switch);
     assert!(!switch.others().domains().contains_key(&domain_id(bridge(&blue))));
+}
+
+/// With only our ports in it, it could not be told from one that VPP made by itself.
+pub(crate) fn a_bridge_domain_without_a_tag_is_not_adopted(switch: &mut VppSwitch) {
+    let mut engine = switch.engine();
+    let mut blue = switch.network("blue");
+    blue.bridge.ownership = Ownership::Adopted;
+    switch.others().add_domain(domain_id(bridge(&blue)), "");
+    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    let shown = observe(&mut engine);
+    assert_eq!(plan(&wanted, &shown), []);
+    let text = obstacles(&wanted, &shown)[&blue.name].to_string();
+    assert!(text.contains("cannot be adopted: it has no tag"), "{text}");
+    let refused = &apply(&mut engine, &[switch.create_port("c1", &blue)])[0];
+    assert!(matches!(refused, Err(OpError::BridgeUnusable { .. })), "{refused:?}");
+    assert_gone(switch);
 }
 
 /// VPP gives the VLAN of an interface that was deleted outside of any bridge domain to the next one with its index.

@@ -1,0 +1,85 @@
+//! Rate limits in the words of Open vSwitch.
+//!
+//! What a pod sends enters the switch: `ingress_policing_rate` and `ingress_policing_burst` of its interface, in kbit/s and kilobits. What it receives
+//! leaves the switch: a row of the table `QoS` with the type `egress-policer`, which is the one that DPDK ports have, `cir` in bytes per second
+//! and `cbs` in bytes. (ovs-vswitchd.conf.db(5); `linux-htb` and the others are accepted for such a port and do nothing.)
+//!
+//! No row of `QoS` goes with its port. Ours carry the mark of their attachment and are deleted by it, whether a port still refers to them or not.
+
+use super::marks;
+use super::rows::Rows;
+use crate::port::{PortMark, PortSettings};
+use std::collections::BTreeMap;
+use usnet_crds::{KilobitsPerSecond, RateLimit};
+use usnet_ovsdb::{Interface, Port, Qos, Row, Transaction, Value};
+
+const QOS: &str = "QoS";
+const POLICER: &str = "egress-policer";
+/// Bytes per second.
+const RATE_KEY: &str = "cir";
+/// Bytes.
+const BURST_KEY: &str = "cbs";
+/// Bytes of one kilobit.
+const BYTES: u64 = 1000 / 8;
+
+/// The columns of an interface about what enters the switch through it.
+pub(super) fn with_policing(interface: Row, settings: &PortSettings) -> Row {
+    let limit = settings.rate_limit.egress_kbps;
+    interface
+        .with("ingress_policing_rate", limit.map_or(0, i64::from))
+        .with("ingress_policing_burst", limit.map_or(0, |limit| i64::from(limit.burst_kilobits())))
+}
+
+/// Replaces the limit of what leaves the switch through a port, which has to be in this transaction behind it. What is there is not asked for: it is
+/// deleted by its mark. The switch compares settings and not rows, so that for it the same limit in a new row is no change.
+pub(super) fn replace(transaction: &mut Transaction, settings: &PortSettings, mark: &PortMark) -> Value {
+    delete(transaction, mark);
+    settings.rate_limit.ingress_kbps.map_or_else(Value::empty, |limit| {
+        let row = Row::new()
+            .with("type", POLICER)
+            .with("other_config", policer(limit))
+            .with("external_ids", marks::port_value(mark));
+        transaction.insert(QOS, row).into()
+    })
+}
+
+/// Deletes the limits of an attachment. Its port must go or get others in the same transaction: the database lets no reference dangle.
+pub(super) fn delete(transaction: &mut Transaction, mark: &PortMark) {
+    let _ = transaction.delete(QOS, vec![marks::carries(marks::port_value(mark))]);
+}
+
+/// Whether an attachment has left limits behind, which no port needs any more.
+pub(super) fn are_left(rows: &Rows, mark: &PortMark) -> bool {
+    rows.limits.values().any(|limit| marks::is_port_of(&limit.external_ids, mark))
+}
+
+/// The limits of a port; none when somebody set others than we would.
+pub(super) fn observe(rows: &Rows, port: &Port, interface: &Interface) -> Option<RateLimit> {
+    let ingress_kbps = match port.qos {
+        None => None,
+        Some(row) => Some(received(rows.limits.get(&row)?, port)?),
+    };
+    Some(RateLimit { ingress_kbps, egress_kbps: sent(interface)? })
+}
+
+/// The limit of what the pod sends. The outer option is none when it is not one of ours.
+fn sent(interface: &Interface) -> Option<Option<KilobitsPerSecond>> {
+    if interface.ingress_policing_rate == 0 {
+        return Some(None);
+    }
+    let limit = KilobitsPerSecond::try_from(interface.ingress_policing_rate).ok()?;
+    (interface.ingress_policing_burst == i64::from(limit.burst_kilobits())).then_some(Some(limit))
+}
+
+/// The limit of what the pod receives, if the row is of this port and as we write it.
+fn received(limit: &Qos, port: &Port) -> Option<KilobitsPerSecond> {
+    let is_its = marks::port(&port.external_ids).is_some_and(|mark| marks::is_port_of(&limit.external_ids, &mark));
+    let bytes: u64 = limit.other_config.get(RATE_KEY)?.parse().ok()?;
+    let rate = KilobitsPerSecond::try_from(i64::try_from(bytes / BYTES).ok()?).ok()?;
+    (is_its && limit.qos_type == POLICER && limit.other_config == policer(rate)).then_some(rate)
+}
+
+fn policer(limit: KilobitsPerSecond) -> BTreeMap<String, String> {
+    let bytes = |kilobits: u32| u64::from(kilobits).saturating_mul(BYTES).to_string();
+    BTreeMap::from([(RATE_KEY.to_owned(), bytes(limit.get())), (BURST_KEY.to_owned(), bytes(limit.burst_kilobits()))])
+}

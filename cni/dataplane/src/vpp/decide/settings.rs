@@ -1,0 +1,50 @@
+//! What can be changed on a port that is in its place.
+
+use crate::engine::OpError;
+use crate::observed::Tagging;
+use crate::port::{PortName, PortSettings};
+use crate::vpp::change::Change;
+use crate::vpp::limits::LimitSupport;
+use crate::vpp::shown::{Interface, Shown};
+use usnet_crds::{Vlan, VlanTag};
+
+/// What differs, and switching on what somebody switched off.
+pub(super) fn settle(
+    shown: &Shown,
+    (index, interface): (u32, &Interface),
+    port: &PortName,
+    settings: &PortSettings,
+) -> Vec<Change> {
+    let mtu = (interface.mtu != u32::from(settings.mtu.get())).then_some(Change::SetMtu { index, mtu: settings.mtu });
+    let is_tagged = interface.tagging == Tagging::from(settings.vlan.clone());
+    let vlan = if is_tagged { Vec::new() } else { vlan_changes(index, settings.vlan.as_ref()) };
+    let limits = shown.policers.changes(port, &settings.rate_limit, index, interface.policed);
+    let switch_on = (!interface.is_enabled).then_some(Change::SwitchOn { index });
+    mtu.into_iter().chain(vlan).chain(limits).chain(switch_on).collect()
+}
+
+/// The rewrite is there only while the filter is, because VPP always shows the rewrite, and the filter since 26.06 alone.
+pub(in crate::vpp) fn vlan_changes(index: u32, vlan: Option<&Vlan>) -> Vec<Change> {
+    match vlan.and_then(access) {
+        Some(tag) => vec![Change::FilterVlan { index, is_on: true }, Change::SetVlan { index, vlan: Some(tag) }],
+        None => vec![Change::SetVlan { index, vlan: None }, Change::FilterVlan { index, is_on: false }],
+    }
+}
+
+const fn access(vlan: &Vlan) -> Option<VlanTag> {
+    match vlan {
+        Vlan::Access { tag } => Some(*tag),
+        Vlan::Trunk { .. } | Vlan::NativeTagged { .. } | Vlan::NativeUntagged { .. } => None,
+    }
+}
+
+/// Refuses what this VPP, or any VPP, cannot do.
+pub(super) fn check(port: &PortName, settings: &PortSettings, support: LimitSupport) -> Result<(), OpError> {
+    let is_trunk = settings.vlan.as_ref().is_some_and(|vlan| access(vlan).is_none());
+    // The API server and the controller refuse it before.
+    let trunk = is_trunk.then(|| "VPP has only ports of one VLAN: use the VLAN mode Access".to_owned());
+    match trunk.or_else(|| support.refusal(&settings.rate_limit)) {
+        Some(reason) => Err(OpError::Refused { what: format!("port {port}"), reason }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,251 @@
+//! Rate limits: one policer for each direction of a port. Pure.
+//!
+//! A policer is found by its name, which says whose it is and what it allows: `usnet:<port>:<direction>:<kbit/s>`. A changed limit is a new policer, which takes the
+//! old one's place before that goes: a change that ended half way shows as two.
+
+use super::change::Change;
+use crate::port::PortName;
+use std::collections::BTreeMap;
+use usnet_crds::{KilobitsPerSecond, RateLimit};
+use usnet_vpp::messages::{
+    L2FlagsGet, PolicerAction, PolicerActionType, PolicerAddDel, PolicerDetails, PolicerInput, PolicerOutput,
+};
+use usnet_vpp::wire::FixedText;
+use usnet_vpp::{Api, Message, Remedy};
+
+const MARK: &str = "usnet";
+const BYTES_PER_KILOBIT: u64 = 125;
+
+/// Which way packets go, seen from the pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Direction {
+    /// To the pod: what VPP sends.
+    Ingress,
+    /// From the pod: what VPP receives.
+    Egress,
+}
+
+impl Direction {
+    pub(super) const ALL: [Self; 2] = [Self::Ingress, Self::Egress];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Ingress => "ingress",
+            Self::Egress => "egress",
+        }
+    }
+
+    const fn of(self, limits: &RateLimit) -> Option<KilobitsPerSecond> {
+        match self {
+            Self::Ingress => limits.ingress_kbps,
+            Self::Egress => limits.egress_kbps,
+        }
+    }
+}
+
+/// A policer of ours.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Policer {
+    pub(super) port: PortName,
+    pub(super) direction: Direction,
+    pub(super) rate: KilobitsPerSecond,
+}
+
+impl Policer {
+    /// What VPP calls it.
+    pub(super) fn name(&self) -> FixedText<64> {
+        let Self { port, direction, rate } = self;
+        // Port names have 14 bytes and rates at most 10 digits, so that it always fits.
+        FixedText::new(format!("{MARK}:{port}:{}:{}", direction.name(), rate.get())).unwrap_or_default()
+    }
+
+    /// What takes an interface from it.
+    pub(super) fn end(&self, index: u32) -> Change {
+        Change::Police { index, policer: self.name(), direction: self.direction, apply: false }
+    }
+
+    /// Those that a port with these limits has.
+    pub(super) fn all_of(port: &PortName, limits: &RateLimit) -> Vec<Self> {
+        let of = |direction: Direction| Some(Self { port: port.clone(), direction, rate: direction.of(limits)? });
+        Direction::ALL.into_iter().filter_map(of).collect()
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        let mut parts = name.split(':');
+        let [mark, port, direction, rate] = [parts.next()?, parts.next()?, parts.next()?, parts.next()?];
+        let direction = Direction::ALL.into_iter().find(|known| known.name() == direction)?;
+        let rate = KilobitsPerSecond::try_from(rate.parse::<i64>().ok()?).ok()?;
+        let policer = Self { port: PortName::observed(port), direction, rate };
+        (mark == MARK && policer.name().as_str() == name).then_some(policer)
+    }
+
+    /// As it is asked for: what is within the rate goes on, the rest is dropped.
+    pub(super) fn request(&self) -> PolicerAddDel {
+        let transmit = PolicerAction { r#type: PolicerActionType::Transmit, dscp: 0 };
+        PolicerAddDel {
+            is_add: true,
+            name: self.name(),
+            cir: self.rate.get(),
+            cb: u64::from(self.rate.burst_kilobits()) * BYTES_PER_KILOBIT,
+            conform_action: transmit,
+            ..PolicerAddDel::default()
+        }
+    }
+
+    /// Whether VPP's policer of this name does what ours does.
+    fn is_shown_in(&self, shown: &PolicerDetails) -> bool {
+        let request = self.request();
+        let numbers = (shown.cir, shown.cb, shown.eir, shown.eb) == (request.cir, request.cb, request.eir, request.eb);
+        let kind = (shown.rate_type, shown.r#type) == (request.rate_type, request.r#type);
+        // Of a policer of two colours VPP never asks what it does with the middle one.
+        let actions = shown.conform_action == request.conform_action && shown.violate_action == request.violate_action;
+        numbers && kind && actions
+    }
+}
+
+/// The policers of ours that VPP has, each with whether it is as we make it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Policers(BTreeMap<PortName, BTreeMap<Policer, bool>>);
+
+impl Policers {
+    pub(super) fn new(shown: &[PolicerDetails]) -> Self {
+        let mut policers: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        for details in shown {
+            if let Some(policer) = Policer::parse(details.name.as_str()) {
+                let is_sound = policer.is_shown_in(details);
+                policers.entry(policer.port.clone()).or_default().insert(policer, is_sound);
+            }
+        }
+        Self(policers)
+    }
+
+    /// Those of a port.
+    pub(super) fn of(&self, port: &PortName) -> impl Iterator<Item = &Policer> {
+        self.0.get(port).into_iter().flat_map(BTreeMap::keys)
+    }
+
+    /// Those of a port alone.
+    pub(super) fn only(&self, port: &PortName) -> Self {
+        Self(self.0.get_key_value(port).map(|(port, policers)| (port.clone(), policers.clone())).into_iter().collect())
+    }
+
+    /// Those of ports that are not there.
+    pub(super) fn orphans(&self, is_there: impl Fn(&PortName) -> bool) -> impl Iterator<Item = &Policer> {
+        self.0.iter().filter(move |(port, _)| !is_there(port)).flat_map(|(_, policers)| policers.keys())
+    }
+
+    fn in_direction(&self, port: &PortName, direction: Direction) -> Vec<(&Policer, bool)> {
+        let policers = self.0.get(port).into_iter().flatten();
+        let policers = policers.filter(|(policer, _)| policer.direction == direction);
+        policers.map(|(policer, is_sound)| (policer, *is_sound)).collect()
+    }
+
+    /// The limits of a port; none when they are not as we leave them.
+    pub(super) fn limits(&self, port: &PortName, policed: Policed) -> Option<RateLimit> {
+        let rate = |direction| match self.in_direction(port, direction).as_slice() {
+            // Somebody else's policer is none of ours.
+            [] => Some(None),
+            [(policer, true)] if policed.in_direction(direction) != Some(false) => Some(Some(policer.rate)),
+            _ => None,
+        };
+        Some(RateLimit { ingress_kbps: rate(Direction::Ingress)?, egress_kbps: rate(Direction::Egress)? })
+    }
+
+    /// What has to be done so that the interface of a port has these limits and no others.
+    pub(super) fn changes(&self, port: &PortName, wanted: &RateLimit, index: u32, policed: Policed) -> Vec<Change> {
+        let wanted = Policer::all_of(port, wanted);
+        let in_direction = |direction| {
+            let found = self.in_direction(port, direction);
+            let wanted = wanted.iter().find(|policer| policer.direction == direction);
+            changes(&found, wanted, (index, direction), policed.in_direction(direction))
+        };
+        Direction::ALL.into_iter().flat_map(in_direction).collect()
+    }
+}
+
+/// What a VPP can limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LimitSupport {
+    has_policers: bool,
+    /// Whether policers see what leaves a bridge domain. They do since 26.06, which also has a message for reading it.
+    sees_bridged_output: bool,
+}
+
+impl LimitSupport {
+    pub(super) fn of(api: &impl Api) -> Self {
+        Self {
+            has_policers: api.supports::<PolicerInput>() && api.supports::<PolicerOutput>(),
+            sees_bridged_output: api.supports::<L2FlagsGet>(),
+        }
+    }
+
+    /// Why a port cannot have these limits.
+    pub(super) fn refusal(self, limits: &RateLimit) -> Option<String> {
+        if *limits != RateLimit::default() && !self.has_policers {
+            let remedy = PolicerInput::PLUGIN.map_or(Remedy::UseRelease, Remedy::LoadPlugin);
+            return Some(format!("it limits no rates, because it does not know {}; {remedy}", PolicerInput::NAME));
+        }
+        let is_blind = limits.ingress_kbps.is_some() && !self.sees_bridged_output;
+        is_blind.then(|| "before 26.06 it does not limit what goes to a pod; use 26.06, or no ingressKbps".to_owned())
+    }
+
+    /// What is known of an interface that is in no bridge domain, or even new. What leaves its bridge domain is no longer policed there. Before
+    /// 26.06 policers see what comes in before bridge domains do.
+    pub(super) const fn unbridged(self, is_old: bool) -> Policed {
+        let egress = if is_old && !self.sees_bridged_output { None } else { Some(false) };
+        Policed { ingress: Some(false), egress }
+    }
+}
+
+/// Whether policers look at the packets of an interface; none means that VPP does not say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Policed {
+    pub(super) ingress: Option<bool>,
+    pub(super) egress: Option<bool>,
+}
+
+impl Policed {
+    #[cfg(test)]
+    const NOT: Self = Self { ingress: Some(false), egress: Some(false) };
+
+    const fn in_direction(self, direction: Direction) -> Option<bool> {
+        match direction {
+            Direction::Ingress => self.ingress,
+            Direction::Egress => self.egress,
+        }
+    }
+}
+
+/// One direction. An interface is taken from its policer before it gets another, because VPP counts how often it has one. It is not taken from
+/// one if it has none: VPP may die of that.
+fn changes(
+    found: &[(&Policer, bool)],
+    wanted: Option<&Policer>,
+    (index, direction): (u32, Direction),
+    is_policed: Option<bool>,
+) -> Vec<Change> {
+    let is_wanted = |policer: &Policer| wanted == Some(policer);
+    let is_there = found.iter().any(|(policer, is_sound)| is_wanted(policer) && *is_sound);
+    let has_others = found.iter().any(|(policer, is_sound)| !is_wanted(policer) || !is_sound);
+    let is_policed = is_policed.unwrap_or(!found.is_empty());
+    if !has_others && is_there == wanted.is_some() && is_policed == is_there {
+        return Vec::new();
+    }
+    let police = |policer: &Policer, apply| Change::Police { index, policer: policer.name(), direction, apply };
+    let mut list = Vec::new();
+    let spoilt = found.iter().filter(|(policer, is_sound)| is_wanted(policer) && !is_sound);
+    list.extend(spoilt.map(|(policer, _)| Change::DeletePolicer { name: policer.name() }));
+    if let Some(policer) = wanted.filter(|_| !is_there) {
+        list.push(Change::AddPolicer { policer: policer.clone() });
+    }
+    // Any name that VPP knows does.
+    let known = wanted.or(found.first().map(|(policer, _)| *policer));
+    list.extend(known.filter(|_| is_policed).map(|policer| police(policer, false)));
+    list.extend(wanted.map(|policer| police(policer, true)));
+    let others = found.iter().filter(|(policer, _)| !is_wanted(policer));
+    list.extend(others.map(|(policer, _)| Change::DeletePolicer { name: policer.name() }));
+    list
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Addresses that a network fixes for a pod by its name (`spec.attachments`): they are asked of the IPAM plugin, in the form that it takes, instead of what the pod
+//! or its definition may ask for.
+
+use crate::cni::result::{AssignedAddress, Assignment};
+use ipnet::IpNet;
+use serde_json::{Map, Value, json};
+use std::net::IpAddr;
+use usnet_crds::InterfaceAddress;
+
+/// The configuration of an IPAM plugin that asks for these addresses. Without any it stays as it is.
+///
+/// `static` knows nothing but addresses, and takes them with their gateways only from its own part; the gateways are those of the network's addresses in the same subnet. All
+/// others have the capability `ips` (`runtimeConfig.ips`), as host-local has, or give what they choose, which [`missing`] finds.
+pub fn ask_for(mut configuration: Value, ips: &[InterfaceAddress]) -> Value {
+    let Some(parts) = configuration.as_object_mut().filter(|_| !ips.is_empty()) else { return configuration };
+    remove(parts, "runtimeConfig", "ips");
+    if let Some(arguments) = parts.get_mut("args").and_then(Value::as_object_mut) {
+        remove(arguments, "cni", "ips");
+    }
+    let texts: Vec<String> = ips.iter().map(ToString::to_string).collect();
+    match parts.get_mut("ipam").and_then(Value::as_object_mut) {
+        Some(ipam) if ipam.get("type").and_then(Value::as_str) == Some("static") => {
+            let known = ipam.remove("addresses").unwrap_or_default();
+            let addresses: Vec<Value> = ips.iter().map(|ip| address(*ip, &known)).collect();
+            ipam.insert("addresses".to_owned(), addresses.into());
+        }
+        _ => {
+            let runtime = parts.entry("runtimeConfig").or_insert_with(|| json!({}));
+            if let Some(runtime) = runtime.as_object_mut() {
+                runtime.insert("ips".to_owned(), texts.into());
+            }
+        }
+    }
+    configuration
+}
+
+/// Takes a key out of one of the parts, which may not be there.
+fn remove(parts: &mut Map<String, Value>, part: &str, key: &str) {
+    if let Some(part) = parts.get_mut(part).and_then(Value::as_object_mut) {
+        part.remove(key);
+    }
+}
+
+/// An address of `static`, with the gateway of the known address whose subnet it is in.
+fn address(ip: InterfaceAddress, known: &Value) -> Value {
+    let is_in_subnet = |entry: &&Value| {
+        let subnet: Option<IpNet> = entry.get("address").and_then(Value::as_str).and_then(|text| text.parse().ok());
+        subnet.is_some_and(|subnet| subnet.contains(&ip.ip()))
+    };
+    let entry = known.as_array().and_then(|entries| entries.iter().find(is_in_subnet));
+    match entry.and_then(|entry| entry.get("gateway")) {
+        Some(gateway) => json!({"address": ip.to_string(), "gateway": gateway}),
+        None => json!({"address": ip.to_string()}),
+    }
+}
+
+/// The addresses themselves, where there is no IPAM plugin to ask.
+pub fn assignment(ips: &[InterfaceAddress]) -> Assignment {
+    let net = |ip: &InterfaceAddress| IpNet::new(ip.ip(), ip.prefix()).ok();
+    let ips = ips.iter().filter_map(net).map(|address| AssignedAddress { address, gateway: None });
+    Assignment { ips: ips.collect(), ..Assignment::default() }
+}
+
+/// The first address that was asked for and not given. Plugins that do not know the question do not refuse it.
+pub fn missing(ips: &[InterfaceAddress], assignment: &Assignment) -> Option<IpAddr> {
+    let given = |ip: &IpAddr| assignment.ips.iter().any(|assigned| assigned.address.addr() == *ip);
+    ips.iter().map(|ip| ip.ip()).find(|ip| !given(ip))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ips(texts: &[&str]) -> Vec<InterfaceAddress> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn host_local_is_asked_by_its_capability_and_the_pod_is_not_heard() {
+        let configuration = json!({
+            "name": "blue", "ipam": {"type": "host-local"}, "args": {"cni": {"ips": ["10.0.0.66"], "x": 1}},
+            "runtimeConfig": {"ips": ["10.0.0.66/24"], "mac": "02:00:00:00:00:01"}
+        });
+        let expected = json!({
+            "name": "blue", "ipam": {"type": "host-local"}, "args": {"cni": {"x": 1}},
+            "runtimeConfig": {"ips": ["10.0.0.5/24", "fd00::5/64"], "mac": "02:00:00:00:00:01"}
+        });
+        assert_eq!(ask_for(configuration.clone(), &ips(&["10.0.0.5/24", "fd00::5/64"])), expected);
+        assert_eq!(ask_for(configuration.clone(), &[]), configuration, "nothing is fixed");
+    }
+
+    #[test]
+    fn static_gets_addresses_with_the_gateways_of_their_subnets() {
+        let addresses = json!([{"address": "10.0.0.9/24", "gateway": "10.0.0.1"}, {"address": "fd00::9/64"}]);
+        let configuration = json!({"ipam": {"type": "static", "addresses": addresses, "routes": []}, "runtimeConfig": {"ips": ["10.9.9.9/8"]}});
+        let expected = json!([{"address": "10.0.0.5/24", "gateway": "10.0.0.1"}, {"address": "fd00::5/64"}, {"address": "10.7.0.5/24"}]);
+        let asked = ask_for(configuration, &ips(&["10.0.0.5/24", "fd00::5/64", "10.7.0.5/24"]));
+        assert_eq!(
+            asked,
+            json!({"ipam": {"type": "static", "addresses": expected, "routes": []}, "runtimeConfig": {}})
+        );
+    }
+
+    #[test]
+    fn an_address_that_was_not_given_is_found() {
+        let wanted = ips(&["10.0.0.5/24", "fd00::5/64"]);
+        assert_eq!(missing(&wanted, &assignment(&wanted)), None);
+        assert_eq!(missing(&wanted, &assignment(&ips(&["10.0.0.5/16"]))), Some("fd00::5".parse().unwrap()));
+    }
+}

@@ -1,0 +1,130 @@
+//! What a network fixes for a pod by its name (`spec.attachments`), on real engines, with the real host-local and static.
+
+use crate::support::engine::on_each_engine;
+use crate::support::pod::Pod;
+use crate::support::{NAMESPACE, NETWORK, TestNode, configuration, kinds, tools};
+use serde_json::{Value, json};
+use std::fs;
+use usnet_crds::Engine;
+
+on_each_engine! {
+    a_pod_gets_its_addresses_and_its_mac_without_ipam,
+    host_local_gives_the_address_that_is_fixed_and_no_other,
+    an_address_that_another_pod_holds_is_refused_and_nothing_is_left,
+    static_gives_the_addresses_that_are_fixed_with_their_gateway,
+    the_port_has_the_vlan_and_the_rate_that_are_fixed,
+}
+
+/// The network that every node has, which fixes this for pod `p`.
+fn program(node: &TestNode, mut fixed: Value, ipam: Option<Value>) {
+    let port = match node.engine.kind() {
+        Engine::OpenVswitch => kinds::vhost_user(),
+        Engine::Vpp => kinds::memif(usnet_crds::MemifSocketKind::Volume, usnet_crds::MemifSecretKind::None),
+    };
+    let mut network = node.program_network_with(NETWORK, &port, ipam);
+    fixed["namespace"] = json!(NAMESPACE);
+    fixed["pod"] = json!("p");
+    network.attachments = vec![serde_json::from_value(fixed).unwrap()];
+    node.publish(network);
+}
+
+/// A configuration of host-local with one range; none where it was not built.
+fn host_local() -> Option<Value> {
+    if tools().is_none() {
+        eprintln!("SKIPPED: no host-local in USNET_TOOLS or ~/.cache/usnet/tools; `make test` builds it");
+        return None;
+    }
+    Some(json!({"type": "host-local", "dataDir": "/run/addresses", "ranges": [[{"subnet": "10.56.0.0/24"}]]}))
+}
+
+/// A pod that asks for an address, as Multus passes that on.
+fn asking(node: &TestNode, name: &str, address: &str) -> Pod {
+    let mut pod = node.pod(name);
+    pod.uid.push_str(&format!(";IP={address}"));
+    pod
+}
+
+fn addresses(result: &Value) -> Vec<&str> {
+    let ips = result["ips"].as_array().map(Vec::as_slice).unwrap_or_default();
+    ips.iter().map(|ip| ip["address"].as_str().unwrap()).collect()
+}
+
+fn a_pod_gets_its_addresses_and_its_mac_without_ipam(node: &mut TestNode) {
+    let mac = "02:11:22:33:44:55";
+    program(node, json!({"ips": ["10.56.0.77/24", "fd00:1::77/64"], "mac": mac}), None);
+    let pod = node.pod("p");
+    let result = node.add(&pod, "net1").result();
+    assert_eq!(addresses(&result), ["10.56.0.77/24", "fd00:1::77/64"]);
+    assert_eq!(result["interfaces"][0]["mac"], mac);
+    let description = pod.description("net1");
+    assert_eq!(description["ips"], json!([{"address": "10.56.0.77/24"}, {"address": "fd00:1::77/64"}]));
+    assert_eq!(description["mac"], mac);
+    let record: Value = serde_json::from_slice(&fs::read(&node.records()[0]).unwrap()).unwrap();
+    assert_eq!((&record["mac"], record["addresses"].as_array().unwrap().len()), (&json!(mac), 2));
+
+    let other = node.add(&node.pod("other"), "net1").result();
+    assert!(addresses(&other).is_empty(), "it was fixed for another pod: {other}");
+    assert_ne!(other["interfaces"][0]["mac"], mac);
+    node.del(&pod, "net1").assert_done();
+    node.del(&node.pod("other"), "net1").assert_done();
+    node.assert_clean();
+}
+
+fn host_local_gives_the_address_that_is_fixed_and_no_other(node: &mut TestNode) {
+    let Some(ipam) = host_local() else { return };
+    program(node, json!({"ips": ["10.56.0.77/24"]}), Some(ipam));
+    // What the pod asks for does not count beside what is fixed, in any of the three forms.
+    let mut asks = configuration(NETWORK);
+    asks["args"] = json!({"cni": {"ips": ["10.56.0.99"]}});
+    asks["runtimeConfig"] = json!({"ips": ["10.56.0.99/24"]});
+    let result = node.call("ADD", &asking(node, "p", "10.56.0.99"), "net1", &asks).result();
+    assert_eq!(result["ips"], json!([{"address": "10.56.0.77/24", "gateway": "10.56.0.1", "interface": 0}]));
+    let other = node.add(&node.pod("other"), "net1").result();
+    assert!(addresses(&other).len() == 1 && addresses(&other) != ["10.56.0.77/24"], "{other}");
+    node.del(&node.pod("p"), "net1").assert_done();
+    assert!(!fs::exists("/run/addresses/blue/10.56.0.77").unwrap());
+}
+
+fn an_address_that_another_pod_holds_is_refused_and_nothing_is_left(node: &mut TestNode) {
+    let Some(ipam) = host_local() else { return };
+    program(node, json!({"ips": ["10.56.0.2/24"]}), Some(ipam));
+    let other = node.pod("other");
+    assert_eq!(addresses(&node.add(&other, "net1").result()), ["10.56.0.2/24"]);
+    let pod = node.pod("p");
+    let message = node.add(&pod, "net1").error()["msg"].as_str().unwrap().to_owned();
+    for part in ["host-local", "10.56.0.2", "not available", "spec.attachments"] {
+        assert!(message.contains(part), "no {part:?} in {message}");
+    }
+    assert_eq!(node.ports(NETWORK).len(), 1);
+    node.del(&other, "net1").assert_done();
+    assert_eq!(addresses(&node.add(&pod, "net1").result()), ["10.56.0.2/24"]);
+}
+
+fn static_gives_the_addresses_that_are_fixed_with_their_gateway(node: &mut TestNode) {
+    if !tools().is_some_and(|tools| tools.join("static").exists()) {
+        eprintln!("SKIPPED: no plugin static in USNET_TOOLS or ~/.cache/usnet/tools; `make test` builds it");
+        return;
+    }
+    let known = json!([{"address": "10.56.0.9/24", "gateway": "10.56.0.1"}]);
+    program(node, json!({"ips": ["10.56.0.77/24"]}), Some(json!({"type": "static", "addresses": known})));
+    let result = node.add(&asking(node, "p", "10.56.0.99/24"), "net1").result();
+    assert_eq!(result["ips"], json!([{"address": "10.56.0.77/24", "gateway": "10.56.0.1", "interface": 0}]));
+    assert_eq!(addresses(&node.add(&node.pod("other"), "net1").result()), ["10.56.0.9/24"]);
+}
+
+fn the_port_has_the_vlan_and_the_rate_that_are_fixed(node: &mut TestNode) {
+    let vlan = json!({"mode": "Access", "tag": 77});
+    // VPP's driver has no rates yet, and refuses them.
+    let rate = match node.engine.kind() {
+        Engine::OpenVswitch => json!({"ingressKbps": 10_000, "egressKbps": 20_000}),
+        Engine::Vpp => json!({}),
+    };
+    program(node, json!({"vlan": vlan, "rateLimit": rate}), None);
+    node.add(&node.pod("p"), "net1").result();
+    let record: Value = serde_json::from_slice(&fs::read(&node.records()[0]).unwrap()).unwrap();
+    assert_eq!((&record["port"]["settings"]["vlan"], &record["port"]["settings"]["rateLimit"]), (&vlan, &rate));
+    let ports = node.ports(NETWORK);
+    if node.engine.kind() == Engine::OpenVswitch {
+        assert_eq!(node.open_vswitch().vsctl(&["get", "Port", &ports[0], "tag"]).unwrap().trim(), "77");
+    }
+}

@@ -1,0 +1,132 @@
+//! Rate limits (`policer.api`). They are a plugin since 26.06; every older VPP has these messages.
+
+use super::macros::{dumps, requests};
+use crate::wire::{FixedText, open_enum, structure};
+
+const PLUGIN: &str = "policer_plugin.so";
+
+open_enum! {
+    /// What a policer's rates count.
+    PolicerRateType: u8 {
+        /// Thousands of bits per second.
+        Kbps = 0,
+        /// Packets per second.
+        Pps = 1,
+    }
+}
+
+open_enum! {
+    /// How a policer judges a packet.
+    PolicerType: u8 {
+        /// One rate, two colours: a packet is within the rate (`conform`) or not (`violate`; `exceed` never comes).
+        OneRateTwoColour = 0,
+        /// RFC 2697.
+        OneRateThreeColour = 1,
+        /// RFC 2698.
+        TwoRateThreeColour = 2,
+        /// RFC 4115.
+        TwoRateThreeColour4115 = 3,
+        /// MEF 5, CF1.
+        TwoRateThreeColourMef5 = 4,
+    }
+}
+
+open_enum! {
+    /// What a policer does with a packet.
+    PolicerActionType: u8 {
+        /// It is dropped.
+        Drop = 0,
+        /// It goes on.
+        Transmit = 1,
+        /// It goes on with another DSCP.
+        MarkAndTransmit = 2,
+    }
+}
+
+structure! {
+    /// What a policer does with packets of one colour.
+    PolicerAction {
+        /// What is done.
+        r#type: PolicerActionType,
+        /// For [`PolicerActionType::MarkAndTransmit`].
+        dscp: u8,
+    }
+}
+
+requests! { POLICER_REQUESTS, Some(PLUGIN);
+    /// Makes or removes a policer by its name. One that exists is not changed, and refused. One that interfaces use is removed all the
+    /// same: they go on with its old values until another policer gets its place.
+    PolicerAddDel("policer_add_del", "2b31dd38") {
+        is_add: bool,
+        name: FixedText<64>,
+        /// In kbit/s, or packets per second.
+        cir: u32,
+        /// The second rate, of types that have two.
+        eir: u32,
+        /// In bytes.
+        cb: u64,
+        /// In bytes, of types that have a second burst.
+        eb: u64,
+        rate_type: PolicerRateType,
+        /// 0 to the closest rate that VPP can do, 1 up, 2 down.
+        round_type: u8,
+        r#type: PolicerType,
+        color_aware: bool,
+        conform_action: PolicerAction,
+        exceed_action: PolicerAction,
+        violate_action: PolicerAction,
+    } => PolicerAddDelReply("a177cef2") {
+        /// Of the new policer; `u32::MAX` in a refusal and after a removal.
+        policer_index: u32,
+    }
+
+    /// Lets a policer look at what comes in on an interface, or ends that. The interface has one policer in this direction: the last one counts. In a bridge
+    /// domain this ends when the interface leaves it.
+    ///
+    /// Ending it where no interface of such an index ever had one makes VPP die.
+    PolicerInput("policer_input", "233f0ef5") {
+        name: FixedText<64>,
+        sw_if_index: u32,
+        apply: bool,
+    } => PolicerInputReply("e8d4e804") {}
+
+    /// The same for what goes out. Before 26.06 this is for routed packets only and does nothing in a bridge domain.
+    PolicerOutput("policer_output", "233f0ef5") {
+        name: FixedText<64>,
+        sw_if_index: u32,
+        apply: bool,
+    } => PolicerOutputReply("e8d4e804") {}
+}
+
+dumps! { POLICER_DUMPS, Some(PLUGIN);
+    /// Reads policers. Which interfaces use them it does not say.
+    PolicerDump("policer_dump", "35f1ae0f") {
+        match_name_valid: bool,
+        match_name: FixedText<64>,
+    } => PolicerDetails("policer_details", "72d0e248") {
+        name: FixedText<64>,
+        /// In kbit/s, or packets per second.
+        cir: u32,
+        eir: u32,
+        /// In bytes.
+        cb: u64,
+        /// In bytes.
+        eb: u64,
+        rate_type: PolicerRateType,
+        round_type: u8,
+        r#type: PolicerType,
+        conform_action: PolicerAction,
+        exceed_action: PolicerAction,
+        violate_action: PolicerAction,
+        single_rate: bool,
+        color_aware: bool,
+        scale: u32,
+        cir_tokens_per_period: u32,
+        pir_tokens_per_period: u32,
+        current_limit: u32,
+        current_bucket: u32,
+        extended_limit: u32,
+        extended_bucket: u32,
+        last_update_time: u64,
+    }
+}

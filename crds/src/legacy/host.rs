@@ -1,0 +1,201 @@
+//! The whole configuration: `host`, what of `container` must fit it, and `ipam`.
+
+use super::Legacy;
+use super::keys::Keys;
+use super::refusal::InvalidLegacy;
+use super::settings::Settings;
+use super::vlan::vlan;
+use crate::{
+    BridgeDomainId, BridgeName, Engine, KilobitsPerSecond, MacAddress, PortType, Queues, RateLimit, SocketRole,
+};
+use serde_json::Value;
+
+/// What the older plugin used where no bridge of Open vSwitch was named.
+const DEFAULT_BRIDGE: &str = "br0";
+
+pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
+    let (host, container) = (whole.object("host")?, whole.object("container")?);
+    if !host.is_there() {
+        return Err(whole.missing("host", "it says which engine and bridge"));
+    }
+    let engine = engine(&host)?;
+    let port_type = port_type(&host, engine)?;
+    network_type(&host)?;
+    let arguments = whole.object("args")?.object("cni")?;
+    if let Some(port) = arguments.text("OvnPort")? {
+        return Err(arguments.refused(
+            "OvnPort",
+            port,
+            "ports of OVN are not supported: they belong on OVN's own bridge",
+        ));
+    }
+    for end in [&host, &container] {
+        for kind in ["memif", "vhost"] {
+            socket_file(&end.object(kind)?)?;
+        }
+    }
+    let (memif, vhost) = (host.object("memif")?, host.object("vhost")?);
+    let engine_role = match port_type {
+        PortType::VhostUser => vhost_role(&vhost, &container.object("vhost")?, engine)?,
+        PortType::Memif => {
+            memif_ends(&memif, &container.object("memif")?)?;
+            SocketRole::default()
+        }
+    };
+    let is_memif = port_type == PortType::Memif;
+    let bridge = host.object("bridge")?;
+    Ok(Legacy {
+        engine,
+        bridge: bridge_name(&bridge, engine)?,
+        settings: Settings {
+            port_type,
+            engine_role,
+            vlan: vlan(&bridge)?,
+            mtu: host.number("mtu")?,
+            queues: if is_memif { queues(&memif)? } else { None },
+            ring_size: if is_memif { memif.number("ringSize")? } else { None },
+            rate_limit: if is_memif { RateLimit::default() } else { rate_limit(&vhost)? },
+        },
+        ipam: ipam(whole)?,
+        mac: mac(&container)?.or(mac(&host)?),
+    })
+}
+
+fn engine(host: &Keys<'_>) -> Result<Engine, InvalidLegacy> {
+    match host.text("engine")? {
+        Some("ovs-dpdk") => Ok(Engine::OpenVswitch),
+        Some("vpp") => Ok(Engine::Vpp),
+        Some(other) => Err(host.refused("engine", other, "use ovs-dpdk or vpp")),
+        None => Err(host.missing("engine", "write ovs-dpdk or vpp")),
+    }
+}
+
+fn port_type(host: &Keys<'_>, engine: Engine) -> Result<PortType, InvalidLegacy> {
+    match (host.text("iftype")?, engine) {
+        (Some("vhostuser"), _) => Ok(PortType::VhostUser),
+        (Some("memif"), Engine::Vpp) => Ok(PortType::Memif),
+        (Some("memif"), Engine::OpenVswitch) => {
+            Err(host.refused("iftype", "memif", "Open vSwitch has no memif: use vhostuser, or the engine vpp"))
+        }
+        (Some(other), _) => Err(host.refused("iftype", other, "use vhostuser, or with vpp memif")),
+        (None, _) => Err(host.missing("iftype", "write vhostuser, or with vpp memif")),
+    }
+}
+
+fn network_type(host: &Keys<'_>) -> Result<(), InvalidLegacy> {
+    match host.text("netType")? {
+        None | Some("bridge") => Ok(()),
+        Some(other) => {
+            Err(host.refused("netType", other, "every port joins a bridge here: use bridge (others never worked)"))
+        }
+    }
+}
+
+/// It named a file in a directory. Ours have names of our own, in a directory that only the pod has; a path is an attempt at something else.
+fn socket_file(kind: &Keys<'_>) -> Result<(), InvalidLegacy> {
+    match kind.text("socketfile")? {
+        Some(name) if name.contains('/') || name.contains('\0') || name == ".." || name == "." => {
+            Err(kind.refused("socketfile", name, "it is the name of a file, and no path: leave it out"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The older plugin let the engine listen unless it was told to connect. Open vSwitch's listening ports do not outlive its restart.
+fn vhost_role(host: &Keys<'_>, container: &Keys<'_>, engine: Engine) -> Result<SocketRole, InvalidLegacy> {
+    let (ours, pods) = (mode(host)?, mode(container)?);
+    if let (Some(ours), Some(pods)) = (ours, pods)
+        && ours == pods
+    {
+        let value = container.text("mode")?.unwrap_or_default();
+        return Err(container.refused("mode", value, "one end is the client and the other the server"));
+    }
+    let opposite = |role| if role == SocketRole::Client { SocketRole::Server } else { SocketRole::Client };
+    let role = ours.or(pods.map(opposite)).unwrap_or(SocketRole::Server);
+    if (engine, role) == (Engine::OpenVswitch, SocketRole::Server) {
+        let advice =
+            "Open vSwitch no longer listens at sockets (dpdkvhostuser): write client, and let the pod's program listen";
+        return Err(host.refused("mode", host.text("mode")?.unwrap_or("nothing, which meant server"), advice));
+    }
+    Ok(role)
+}
+
+fn mode(vhost: &Keys<'_>) -> Result<Option<SocketRole>, InvalidLegacy> {
+    match vhost.text("mode")? {
+        None => Ok(None),
+        Some("client") => Ok(Some(SocketRole::Client)),
+        Some("server") => Ok(Some(SocketRole::Server)),
+        Some(other) => Err(vhost.refused("mode", other, "use client or server")),
+    }
+}
+
+/// VPP listens at every memif: a memif that connects would follow whatever the pod offers it.
+fn memif_ends(host: &Keys<'_>, container: &Keys<'_>) -> Result<(), InvalidLegacy> {
+    for (end, own, advice) in [
+        (host, "master", "VPP is always the master: leave it out, and let the pod's program be the slave"),
+        (container, "slave", "VPP is always the master, so the pod's program is the slave"),
+    ] {
+        if let Some(other) = end.text("role")?.filter(|role| *role != own) {
+            return Err(end.refused("role", other, advice));
+        }
+        if let Some(other) = end.text("mode")?.filter(|mode| *mode != "ethernet") {
+            return Err(end.refused("mode", other, "a bridge takes Ethernet frames only: use ethernet"));
+        }
+    }
+    Ok(())
+}
+
+/// A pair of queues is one number here.
+fn queues(memif: &Keys<'_>) -> Result<Option<Queues>, InvalidLegacy> {
+    let (receive, transmit): (Option<Queues>, Option<Queues>) = (memif.number("rxQueues")?, memif.number("txQueues")?);
+    match (receive, transmit) {
+        (Some(receive), Some(transmit)) if receive != transmit => {
+            let advice = "there are as many queues in one direction as in the other: write what rxQueues says";
+            Err(memif.refused("txQueues", &transmit.to_string(), advice))
+        }
+        (receive, transmit) => Ok(receive.or(transmit)),
+    }
+}
+
+/// Open vSwitch calls ingress what it takes from the pod; the pod calls that egress.
+fn rate_limit(vhost: &Keys<'_>) -> Result<RateLimit, InvalidLegacy> {
+    let egress_kbps: Option<KilobitsPerSecond> = vhost.number("ingressPolicingRate")?;
+    Ok(RateLimit { egress_kbps, ..RateLimit::default() })
+}
+
+fn bridge_name(bridge: &Keys<'_>, engine: Engine) -> Result<BridgeName, InvalidLegacy> {
+    const KEY: &str = "bridgeName";
+    let name = bridge.text(KEY)?;
+    match engine {
+        Engine::OpenVswitch => BridgeName::try_from(name.unwrap_or(DEFAULT_BRIDGE).to_owned())
+            .map_err(|problem| bridge.out_of_range(KEY, &problem)),
+        Engine::Vpp => {
+            let Some(name) = name else {
+                let id: Option<BridgeDomainId> = bridge.number("bridgeId")?;
+                return id
+                    .map(BridgeName::from)
+                    .ok_or_else(|| bridge.missing(KEY, "write the bridge domain's id in digits"));
+            };
+            let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+            let number = Some(name).filter(|_| is_number).and_then(|digits| digits.parse::<i64>().ok());
+            let number = number
+                .ok_or_else(|| bridge.refused(KEY, name, "VPP's bridge domains have numbers: write one in digits"))?;
+            BridgeDomainId::try_from(number).map(BridgeName::from).map_err(|problem| bridge.out_of_range(KEY, &problem))
+        }
+    }
+}
+
+/// Its plugin under the key `type`, however that was written. Without a plugin it is none.
+fn ipam(whole: &Keys<'_>) -> Result<Option<Value>, InvalidLegacy> {
+    let ipam = whole.object("ipam")?;
+    let Some(plugin) = ipam.text("type")? else { return Ok(None) };
+    let mut parts = whole.value("ipam")?.and_then(Value::as_object).cloned().unwrap_or_default();
+    parts.retain(|key, _| !key.eq_ignore_ascii_case("type"));
+    parts.insert("type".to_owned(), plugin.into());
+    Ok(Some(Value::Object(parts)))
+}
+
+fn mac(end: &Keys<'_>) -> Result<Option<MacAddress>, InvalidLegacy> {
+    let parse = |text: &str| text.parse().map_err(|problem| end.out_of_range("mac", &problem));
+    end.text("mac")?.map(parse).transpose()
+}

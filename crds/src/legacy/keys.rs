@@ -1,0 +1,93 @@
+//! Reads JSON objects as Go's `encoding/json` does: a key is found whatever its case, and `null`, empty text and 0 mean that it is not there.
+
+use super::refusal::InvalidLegacy;
+use serde_json::{Map, Value};
+
+/// An object, or none, and how people find it.
+#[derive(Debug, Clone)]
+pub(super) struct Keys<'a> {
+    path: String,
+    object: Option<&'a Map<String, Value>>,
+}
+
+impl<'a> Keys<'a> {
+    /// The whole configuration.
+    pub(super) fn of(object: &'a Map<String, Value>) -> Self {
+        Self { path: String::new(), object: Some(object) }
+    }
+
+    /// A key of this object with those around it.
+    pub(super) fn path(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// What a key holds.
+    pub(super) fn value(&self, key: &str) -> Result<Option<&'a Value>, InvalidLegacy> {
+        let entries = self.object.into_iter().flatten();
+        let mut found = entries.filter(|(spelling, _)| spelling.eq_ignore_ascii_case(key));
+        let (first, second) = (found.next(), found.next());
+        if let (Some((first, _)), Some((second, _))) = (first, second) {
+            return Err(InvalidLegacy::Twice { key: self.path(key), first: first.clone(), second: second.clone() });
+        }
+        Ok(first.map(|(_, value)| value).filter(|value| !value.is_null()))
+    }
+
+    /// The object that a key holds, or an empty one.
+    pub(super) fn object(&self, key: &str) -> Result<Keys<'a>, InvalidLegacy> {
+        let object = match self.value(key)? {
+            Some(value) => Some(value.as_object().ok_or_else(|| self.wrong(key, "an object"))?),
+            None => None,
+        };
+        Ok(Keys { path: self.path(key), object })
+    }
+
+    /// The text that a key holds.
+    pub(super) fn text(&self, key: &str) -> Result<Option<&'a str>, InvalidLegacy> {
+        let Some(value) = self.value(key)? else { return Ok(None) };
+        let text = value.as_str().ok_or_else(|| self.wrong(key, "text"))?;
+        Ok(Some(text).filter(|text| !text.is_empty()))
+    }
+
+    /// The number that a key holds, as what it stands for.
+    pub(super) fn number<T>(&self, key: &str) -> Result<Option<T>, InvalidLegacy>
+    where
+        T: TryFrom<i64, Error: std::fmt::Display>,
+    {
+        let Some(value) = self.value(key)? else { return Ok(None) };
+        let number = value.as_i64().ok_or_else(|| self.wrong(key, "a whole number"))?;
+        if number == 0 {
+            return Ok(None);
+        }
+        T::try_from(number).map(Some).map_err(|problem| self.out_of_range(key, &problem))
+    }
+
+    /// The list that a key holds.
+    pub(super) fn list(&self, key: &str) -> Result<&'a [Value], InvalidLegacy> {
+        match self.value(key)? {
+            Some(Value::Array(items)) => Ok(items),
+            Some(_) => Err(self.wrong(key, "a list")),
+            None => Ok(&[]),
+        }
+    }
+
+    /// Whether a key is there at all.
+    pub(super) const fn is_there(&self) -> bool {
+        self.object.is_some()
+    }
+
+    pub(super) fn wrong(&self, key: &str, expected: &'static str) -> InvalidLegacy {
+        InvalidLegacy::WrongType { key: self.path(key), expected }
+    }
+
+    pub(super) fn missing(&self, key: &str, advice: &'static str) -> InvalidLegacy {
+        InvalidLegacy::Missing { key: self.path(key), advice }
+    }
+
+    pub(super) fn refused(&self, key: &str, value: &str, advice: &'static str) -> InvalidLegacy {
+        InvalidLegacy::Refused { key: self.path(key), value: value.to_owned(), advice }
+    }
+
+    pub(super) fn out_of_range(&self, key: &str, problem: &impl std::fmt::Display) -> InvalidLegacy {
+        InvalidLegacy::OutOfRange { key: self.path(key), problem: problem.to_string() }
+    }
+}

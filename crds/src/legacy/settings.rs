@@ -1,0 +1,120 @@
+//! What a configuration of the older plugin asks of bridge and port, and whether a network gives it.
+
+use crate::{Bridge, Engine, Mtu, Port, PortType, Queues, RateLimit, RingSize, SocketRole, VhostUser, Vlan};
+use std::fmt;
+
+/// What is asked of bridge and port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// `host.iftype`.
+    pub port_type: PortType,
+    /// Which end of a vhost-user socket the engine is: `host.vhost.mode`.
+    pub engine_role: SocketRole,
+    /// `host.bridge.vlanId`, `trunks`, `vlanMode`; none means untagged.
+    pub vlan: Option<Vlan>,
+    /// `host.mtu`, if it is there.
+    pub mtu: Option<Mtu>,
+    /// `host.memif.rxQueues` and `txQueues`, if they are there.
+    pub queues: Option<Queues>,
+    /// `host.memif.ringSize`, if it is there.
+    pub ring_size: Option<RingSize>,
+    /// `host.vhost.ingressPolicingRate`, which limits what the pod sends.
+    pub rate_limit: RateLimit,
+}
+
+/// A configuration asks for what the network of its bridge does not give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disagreement {
+    /// The key, with those around it.
+    pub key: &'static str,
+    /// What the configuration asks for.
+    pub wanted: String,
+    /// What the network has.
+    pub found: String,
+}
+
+impl fmt::Display for Disagreement {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "\"{}\" asks for {}, and the network has {}", self.key, self.wanted, self.found)
+    }
+}
+
+impl Settings {
+    /// The port of a network that is made from this configuration.
+    pub fn port(&self) -> Port {
+        let usual = Port::default();
+        Port {
+            port_type: self.port_type,
+            queues: self.queues.unwrap_or(usual.queues),
+            ring_size: self.ring_size.unwrap_or(usual.ring_size),
+            vlan: self.vlan.clone(),
+            rate_limit: self.rate_limit,
+            vhost_user: VhostUser { engine_role: self.engine_role },
+            ..usual
+        }
+    }
+
+    /// What is asked for and not given, in a fixed order.
+    ///
+    /// Type, role and VLAN always count: a pod of another type would not find its socket, and one without `vlanId` must not land in a VLAN. The
+    /// rest counts when it is there.
+    pub fn disagreements(&self, engine: Engine, bridge: &Bridge, port: &Port) -> Vec<Disagreement> {
+        let is_vhost_user = self.port_type == PortType::VhostUser && port.port_type == PortType::VhostUser;
+        let role = |role| Role(engine, role);
+        let all = [
+            differ("host.iftype", &Type(self.port_type), &Type(port.port_type)),
+            is_vhost_user
+                .then(|| differ("host.vhost.mode", &role(self.engine_role), &role(port.vhost_user.engine_role)))
+                .flatten(),
+            differ("host.bridge.vlanId", &Tagging(self.vlan.as_ref()), &Tagging(port.vlan.as_ref())),
+            self.mtu.and_then(|mtu| differ("host.mtu", &mtu, &bridge.mtu)),
+            self.queues.and_then(|queues| differ("host.memif.rxQueues", &queues, &port.queues)),
+            self.ring_size.and_then(|size| differ("host.memif.ringSize", &i64::from(size), &i64::from(port.ring_size))),
+            (self.rate_limit != RateLimit::default())
+                .then(|| differ("host.vhost.ingressPolicingRate", &self.rate_limit, &port.rate_limit))
+                .flatten(),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
+fn differ<T: PartialEq + fmt::Display>(key: &'static str, wanted: &T, found: &T) -> Option<Disagreement> {
+    (wanted != found).then(|| Disagreement { key, wanted: wanted.to_string(), found: found.to_string() })
+}
+
+#[derive(PartialEq)]
+struct Type(PortType);
+
+impl fmt::Display for Type {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self.0 {
+            PortType::VhostUser => "vhostuser",
+            PortType::Memif => "memif",
+        })
+    }
+}
+
+#[derive(PartialEq)]
+struct Role(Engine, SocketRole);
+
+impl fmt::Display for Role {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let role = match self.1 {
+            SocketRole::Client => "client",
+            SocketRole::Server => "server",
+        };
+        write!(formatter, "{} as {role}", self.0)
+    }
+}
+
+#[derive(PartialEq)]
+struct Tagging<'a>(Option<&'a Vlan>);
+
+impl fmt::Display for Tagging<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(vlan) => vlan.fmt(formatter),
+            None => formatter.write_str("no VLAN"),
+        }
+    }
+}

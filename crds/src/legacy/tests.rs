@@ -1,0 +1,173 @@
+//! Every key of the older plugin and of its fork: what it does here, or the words with which it is refused.
+
+mod keys;
+mod properties;
+
+use super::*;
+use crate::{Bridge, Port, PortType, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag};
+use serde_json::json;
+
+/// As the older plugin's examples have it: Open vSwitch connects, the pod's program listens.
+fn open_vswitch() -> Value {
+    json!({
+        "cniVersion": "0.3.1", "type": "userspace", "name": "userspace-ovs-net-1",
+        "kubeconfig": "/etc/cni/net.d/multus.d/multus.kubeconfig",
+        "logFile": "/var/log/userspace-ovs-net-1-cni.log", "logLevel": "debug",
+        "host": {
+            "engine": "ovs-dpdk", "iftype": "vhostuser", "netType": "bridge",
+            "vhost": {"mode": "client"}, "bridge": {"bridgeName": "br-4"},
+        },
+        "container": {"engine": "ovs-dpdk", "iftype": "vhostuser", "netType": "interface", "vhost": {"mode": "server"}},
+        "ipam": {"type": "host-local", "subnet": "10.56.217.0/24", "routes": [{"dst": "0.0.0.0/0"}]},
+    })
+}
+
+/// The same with VPP's memif.
+fn vpp() -> Value {
+    json!({
+        "cniVersion": "0.3.1", "type": "userspace", "name": "userspace-vpp-net-1",
+        "host": {
+            "engine": "vpp", "iftype": "memif", "netType": "bridge",
+            "memif": {"role": "master", "mode": "ethernet"}, "bridge": {"bridgeName": "4"},
+        },
+        "container": {"engine": "vpp", "iftype": "memif", "netType": "interface", "memif": {"role": "slave", "mode": "ethernet"}},
+    })
+}
+
+/// The same with vhost-user, as the fork has it.
+fn vpp_vhost_user() -> Value {
+    json!({
+        "type": "userspace",
+        "host": {"engine": "vpp", "iftype": "vhostuser", "vhost": {"mode": "server"}, "bridge": {"bridgeName": "5"}},
+        "container": {"vhost": {"mode": "client"}},
+    })
+}
+
+/// With the value at that pointer set, or taken away if it is null.
+fn with(mut whole: Value, pointer: &str, value: Value) -> Value {
+    let (above, key) = pointer.rsplit_once('/').unwrap();
+    let mut place = &mut whole;
+    for key in above.split('/').filter(|key| !key.is_empty()) {
+        place = place.as_object_mut().unwrap().entry(key).or_insert_with(|| json!({}));
+        if !place.is_object() {
+            *place = json!({});
+        }
+    }
+    let place = place.as_object_mut().unwrap();
+    if value.is_null() {
+        place.remove(key)
+    } else {
+        place.insert(key.to_owned(), value)
+    };
+    whole
+}
+
+fn read(whole: &Value) -> Result<Legacy, InvalidLegacy> {
+    Legacy::read(whole.as_object().unwrap())
+}
+
+fn tag(number: i64) -> VlanTag {
+    number.try_into().unwrap()
+}
+
+#[test]
+fn the_examples_of_the_older_plugin_are_read_as_they_are() {
+    let old = read(&open_vswitch()).unwrap();
+    assert_eq!((old.engine, old.bridge.as_str()), (Engine::OpenVswitch, "br-4"));
+    assert_eq!(old.network_name().as_str(), "ovs-br-4");
+    assert_eq!(old.ipam, Some(open_vswitch()["ipam"].clone()));
+    let port = Port { port_type: PortType::VhostUser, ..Port::default() };
+    assert_eq!(old.settings.port(), port);
+
+    let old = read(&vpp()).unwrap();
+    assert_eq!((old.engine, old.network_name().as_str()), (Engine::Vpp, "vpp-4"));
+    assert_eq!(old.settings.port(), Port { port_type: PortType::Memif, ..Port::default() });
+    assert_eq!(old.ipam, None);
+
+    let old = read(&vpp_vhost_user()).unwrap();
+    assert_eq!(old.settings.port_type, PortType::VhostUser);
+    assert_eq!(old.settings.engine_role, SocketRole::Server);
+}
+
+#[test]
+fn keys_are_found_whatever_their_case() {
+    fn upper(value: &Value) -> Value {
+        match value {
+            Value::Object(parts) => parts.iter().map(|(key, value)| (key.to_uppercase(), upper(value))).collect(),
+            Value::Array(items) => items.iter().map(upper).collect(),
+            other => other.clone(),
+        }
+    }
+    for example in [open_vswitch(), vpp(), vpp_vhost_user()] {
+        let (as_it_is, shouted) = (read(&example).unwrap(), read(&upper(&example)).unwrap());
+        assert_eq!((&as_it_is.bridge, &as_it_is.settings), (&shouted.bridge, &shouted.settings));
+        assert_eq!(as_it_is.ipam.is_some(), shouted.ipam.is_some());
+        assert!(matches!(form(&upper(&example).to_string()), Ok(Some(Form::Legacy(_)))));
+    }
+}
+
+#[test]
+fn a_key_in_two_spellings_is_refused_because_writers_sort_them_differently() {
+    let twice = with(open_vswitch(), "/host/bridge/BRIDGENAME", json!("br-int"));
+    let refused = read(&twice).unwrap_err();
+    assert_eq!(refused.key(), "host.bridge.bridgeName");
+    assert!(refused.to_string().contains("\"BRIDGENAME\" and as \"bridgeName\""), "{refused}");
+}
+
+#[test]
+fn a_list_of_plugins_is_searched_for_ours() {
+    let tuning = json!({"type": "tuning"});
+    let list = |plugins: &[&Value]| json!({"cniVersion": "1.0.0", "name": "x", "plugins": plugins}).to_string();
+    let found = form(&list(&[&tuning, &vpp()])).unwrap();
+    assert_eq!(found, Some(Form::Legacy(Box::new(read(&vpp()).unwrap()))));
+    assert_eq!(form(&list(&[&tuning])), Ok(None));
+    assert_eq!(form(&list(&[&vpp(), &vpp()])), Err(InvalidForm::SeveralPlugins));
+}
+
+#[test]
+fn what_is_for_us_is_told_from_what_is_not() {
+    let blue = Form::Network("blue".parse().unwrap());
+    assert_eq!(form(r#"{"type": "userspace", "network": "blue"}"#), Ok(Some(blue.clone())));
+    // With `network` the old keys say nothing, not even wrong things.
+    let both = with(open_vswitch(), "/network", json!("blue"));
+    assert_eq!(form(&with(both, "/host/engine", json!("?")).to_string()), Ok(Some(blue)));
+    for foreign in ["", "  ", r#"{"type": "bridge", "host": {}}"#, "{}", r#"{"type": 7}"#] {
+        assert_eq!(form(foreign), Ok(None), "{foreign}");
+    }
+    for unreadable in ["{", "[]", "userspace"] {
+        assert_eq!(form(unreadable), Err(InvalidForm::NotJson), "{unreadable}");
+    }
+    assert_eq!(form(r#"{"type": "userspace"}"#), Err(InvalidForm::Neither));
+    assert_eq!(form(r#"{"type": "userspace", "network": 7}"#), Err(InvalidForm::NetworkType));
+    assert!(matches!(form(r#"{"type": "userspace", "network": "../x"}"#), Err(InvalidForm::Network(_))));
+}
+
+#[test]
+fn a_network_that_gives_what_is_asked_fits() {
+    let old = read(&with(vpp(), "/host/mtu", json!(9000))).unwrap();
+    let bridge = |mtu: i64| Bridge { mtu: mtu.try_into().unwrap(), ..Bridge::named(old.bridge.clone()) };
+    let differences = |bridge: &Bridge, port: &Port| {
+        let all = old.settings.disagreements(old.engine, bridge, port);
+        all.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let own = old.settings.port();
+    // Who does not say how many queues takes what there is.
+    let many = Port { queues: Queues::try_from(4).unwrap(), ring_size: RingSize::try_from(2).unwrap(), ..own.clone() };
+    assert_eq!(differences(&bridge(9000), &many), Vec::<String>::new());
+    assert_eq!(differences(&bridge(1500), &own), [r#""host.mtu" asks for 9000, and the network has 1500"#]);
+    let elsewhere = Port { vlan: Some(Vlan::Access { tag: tag(7) }), ..own };
+    let expected = r#""host.bridge.vlanId" asks for no VLAN, and the network has VLAN 7"#;
+    assert_eq!(differences(&bridge(9000), &elsewhere), [expected]);
+    let other = Port { port_type: PortType::VhostUser, ..Port::default() };
+    assert_eq!(differences(&bridge(9000), &other), [r#""host.iftype" asks for memif, and the network has vhostuser"#]);
+}
+
+#[test]
+fn ends_of_a_socket_are_compared() {
+    let old = read(&vpp_vhost_user()).unwrap();
+    let connecting = Port { port_type: PortType::VhostUser, ..Port::default() };
+    let differences = old.settings.disagreements(old.engine, &Bridge::named(old.bridge.clone()), &connecting);
+    let expected = r#""host.vhost.mode" asks for VPP as server, and the network has VPP as client"#;
+    assert_eq!(differences.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
+    assert_eq!(old.settings.rate_limit, RateLimit::default());
+}

@@ -1,0 +1,249 @@
+//! One row for each key and value.
+
+use super::*;
+use crate::KilobitsPerSecond;
+use std::collections::BTreeSet;
+
+/// Keys that say nothing here, with a value that would be wrong if it were looked at.
+fn ignored() -> Vec<(&'static str, Value)> {
+    vec![
+        ("/cniVersion", json!("9.9.9")),
+        ("/name", json!("../x")),
+        ("/kubeconfig", json!("/etc/shadow")),
+        ("/sharedDir", json!("../../etc")),
+        ("/logFile", json!("/etc/passwd")),
+        ("/logLevel", json!(7)),
+        ("/dns", json!({"nameservers": ["x"]})),
+        ("/capabilities", json!({"mac": true})),
+        ("/runtimeConfig", json!({"CNIDeviceInfoFile": "/etc/x"})),
+        ("/prevResult", json!({})),
+        ("/unknown", json!({"host": 7})),
+        ("/host/unknown", json!("/x")),
+        ("/host/vhost/group", json!("root")),
+        ("/host/vhost/socketfile", json!("sock-1")),
+        ("/host/vhost/enableGso", json!("x")),
+        ("/host/vhost/enablePacked", json!("x")),
+        ("/host/vhost/enableEventIdx", json!("x")),
+        ("/host/vhost/ingressPolicingBurst", json!("x")),
+        ("/host/memif", json!({"role": "slave", "mode": "ip", "rxQueues": 300, "ringSize": 3, "secret": "x"})),
+        ("/host/bridge/bridgeId", json!("x")),
+        ("/container/engine", json!("?")),
+        ("/container/iftype", json!("?")),
+        ("/container/netType", json!("none")),
+        ("/container/bridge", json!({"bridgeName": "/"})),
+        ("/container/mtu", json!(1)),
+    ]
+}
+
+#[test]
+fn keys_that_say_nothing_here_change_nothing() {
+    let usual = read(&open_vswitch()).unwrap();
+    for (pointer, value) in ignored() {
+        assert_eq!(read(&with(open_vswitch(), pointer, value)), Ok(usual.clone()), "{pointer}");
+    }
+    let usual = read(&vpp()).unwrap();
+    for key in ["socketfile", "bufferSize", "secret", "noZeroCopy", "useDma"] {
+        let pointer = format!("/host/memif/{key}");
+        assert_eq!(read(&with(vpp(), &pointer, json!("x"))), Ok(usual.clone()), "{pointer}");
+    }
+    // With VPP the name wins over the id, whatever that is.
+    assert_eq!(read(&with(vpp(), "/host/bridge/bridgeId", json!(77))), Ok(usual));
+}
+
+#[test]
+fn bridges_are_named_as_the_older_plugin_named_them() {
+    let bridge = |whole: Value| read(&whole).unwrap().bridge.to_string();
+    assert_eq!(bridge(with(open_vswitch(), "/host/bridge", json!(null))), "br0");
+    assert_eq!(bridge(with(open_vswitch(), "/host/bridge/bridgeName", json!(""))), "br0");
+    assert_eq!(bridge(with(vpp(), "/host/bridge", json!({"bridgeId": 12}))), "12");
+    assert_eq!(bridge(with(vpp(), "/host/bridge/bridgeName", json!("004"))), "4");
+}
+
+#[test]
+fn vlans_are_those_of_the_fork() {
+    let tags = BTreeSet::from([tag(7), tag(9)]);
+    let (trunks, single) = (json!([9, 7, 7]), Some(Vlan::Access { tag: tag(5) }));
+    let native = (
+        Vlan::NativeTagged { tag: tag(5), trunks: tags.clone() },
+        Vlan::NativeUntagged { tag: tag(5), trunks: tags.clone() },
+    );
+    for (bridge, vlan) in [
+        (json!({"vlanId": 0}), None),
+        (json!({"vlanId": 5}), single.clone()),
+        (json!({"vlanId": 5, "vlanMode": "access"}), single),
+        (json!({"trunks": trunks}), Some(Vlan::Trunk { trunks: tags.clone() })),
+        (json!({"trunks": trunks, "vlanMode": "trunk"}), Some(Vlan::Trunk { trunks: tags })),
+        (json!({"vlanId": 5, "trunks": trunks}), Some(native.0.clone())),
+        (json!({"vlanId": 5, "trunks": trunks, "vlanMode": "native-tagged"}), Some(native.0)),
+        (json!({"vlanId": 5, "trunks": trunks, "vlanMode": "native-untagged"}), Some(native.1)),
+    ] {
+        assert_eq!(
+            read(&with(open_vswitch(), "/host/bridge", bridge.clone())).unwrap().settings.vlan,
+            vlan,
+            "{bridge}"
+        );
+    }
+}
+
+#[test]
+fn the_forks_numbers_are_taken() {
+    let mut whole = with(vpp(), "/host/mtu", json!(9000));
+    for (key, number) in [("rxQueues", 4), ("txQueues", 4), ("ringSize", 2048)] {
+        whole = with(whole, &format!("/host/memif/{key}"), json!(number));
+    }
+    let settings = read(&whole).unwrap().settings;
+    assert_eq!(settings.mtu.map(i64::from), Some(9000));
+    assert_eq!(settings.queues.map(i64::from), Some(4));
+    assert_eq!(settings.ring_size.map(i64::from), Some(2048));
+    let limited = read(&with(open_vswitch(), "/host/vhost/ingressPolicingRate", json!(8000))).unwrap();
+    let egress_kbps = Some(KilobitsPerSecond::try_from(8000).unwrap());
+    assert_eq!(limited.settings.rate_limit, RateLimit { ingress_kbps: None, egress_kbps });
+}
+
+#[test]
+fn a_mac_of_the_pods_end_goes_first() {
+    let mac = |whole: &Value| read(whole).unwrap().mac.map(|mac| mac.to_string());
+    let hosts = with(open_vswitch(), "/host/mac", json!("02:00:00:00:00:01"));
+    assert_eq!(mac(&hosts).as_deref(), Some("02:00:00:00:00:01"));
+    let both = with(hosts, "/container/mac", json!("02:00:00:00:00:02"));
+    assert_eq!(mac(&both).as_deref(), Some("02:00:00:00:00:02"));
+}
+
+#[test]
+fn an_end_of_vhost_user_follows_from_the_other() {
+    let silent = with(open_vswitch(), "/host/vhost", json!(null));
+    assert_eq!(read(&silent).unwrap().settings.engine_role, SocketRole::Client, "the pod's program listens");
+    let role = |whole: Value| read(&whole).unwrap().settings.engine_role;
+    let silent = with(with(vpp_vhost_user(), "/host/vhost", json!(null)), "/container", json!(null));
+    assert_eq!(role(silent), SocketRole::Server, "as the older plugin had it");
+    let connecting = with(with(vpp_vhost_user(), "/host/vhost/mode", json!("client")), "/container", json!(null));
+    assert_eq!(role(connecting), SocketRole::Client);
+}
+
+#[test]
+fn what_cannot_be_ours_is_refused_by_its_key() {
+    let refused = |whole: Value, key: &str, words: &str| {
+        let error = read(&whole).expect_err(key);
+        assert_eq!(error.key(), key, "{error}");
+        assert!(error.to_string().contains(words), "{key}: {error}");
+    };
+    let ovs = |pointer: &str, value: Value| with(open_vswitch(), pointer, value);
+    let memif = |pointer: &str, value: Value| with(vpp(), pointer, value);
+    refused(json!({"type": "userspace"}), "host", "which engine and bridge");
+    refused(json!({"host": []}), "host", "must be an object");
+    refused(ovs("/host/engine", json!("ovs")), "host.engine", "use ovs-dpdk or vpp");
+    refused(ovs("/host/engine", json!(null)), "host.engine", "missing");
+    refused(ovs("/host/iftype", json!("memif")), "host.iftype", "Open vSwitch has no memif");
+    refused(ovs("/host/iftype", json!("tap")), "host.iftype", "use vhostuser");
+    refused(ovs("/host/iftype", json!(null)), "host.iftype", "missing");
+    for kind in ["none", "interface", "Bridge"] {
+        refused(ovs("/host/netType", json!(kind)), "host.netType", "use bridge");
+    }
+    refused(ovs("/host/vhost/mode", json!("server")), "container.vhost.mode", "one end is the client");
+    let listening = ovs("/container", json!(null));
+    refused(with(listening.clone(), "/host/vhost/mode", json!("server")), "host.vhost.mode", "write client");
+    refused(with(listening, "/host/vhost", json!(null)), "host.vhost.mode", "nothing, which meant server");
+    refused(ovs("/host/vhost/mode", json!("both")), "host.vhost.mode", "use client or server");
+    refused(ovs("/host/vhost/ingressPolicingRate", json!(-1)), "host.vhost.ingressPolicingRate", "-1");
+    refused(ovs("/host/mtu", json!(100)), "host.mtu", "use 576 to 9702");
+    refused(ovs("/host/mtu", json!("9000")), "host.mtu", "must be a whole number");
+    refused(ovs("/container/mac", json!("01:00:5e:00:00:01")), "container.mac", "not valid");
+    refused(ovs("/args", json!({"cni": {"ovnport": "x"}})), "args.cni.OvnPort", "OVN");
+    refused(ovs("/ipam", json!("host-local")), "ipam", "must be an object");
+    refused(ovs("/ipam/type", json!(7)), "ipam.type", "must be text");
+    refused(memif("/host/memif/role", json!("slave")), "host.memif.role", "VPP is always the master");
+    refused(memif("/container/memif/role", json!("master")), "container.memif.role", "slave");
+    for mode in ["ip", "inject-punt"] {
+        refused(memif("/host/memif/mode", json!(mode)), "host.memif.mode", "Ethernet frames only");
+    }
+    refused(memif("/host/memif/rxQueues", json!(129)), "host.memif.rxQueues", "use 1 to 128");
+    refused(memif("/host/memif/ringSize", json!(1000)), "host.memif.ringSize", "power of two");
+    let uneven = memif("/host/memif/rxQueues", json!(2));
+    refused(with(uneven, "/host/memif/txQueues", json!(4)), "host.memif.txQueues", "as many queues");
+}
+
+#[test]
+fn no_bridge_is_named_that_an_engine_would_mistake() {
+    for name in ["../x", "br/0", "-br", "--", "ovs-netdev", "br 0", "a\0b", "@abstract", &"b".repeat(300), "brü"] {
+        let error = read(&with(open_vswitch(), "/host/bridge/bridgeName", json!(name))).expect_err(name);
+        assert_eq!(error.key(), "host.bridge.bridgeName");
+    }
+    for name in ["br-4", "-1", "0", "16777216", "4.0", "+4", "99999999999999999999", " 4"] {
+        let error = read(&with(vpp(), "/host/bridge/bridgeName", json!(name))).expect_err(name);
+        assert_eq!(error.key(), "host.bridge.bridgeName");
+    }
+    for id in [json!(-1), json!(1 << 24), json!("4"), json!(4.5)] {
+        let error = read(&with(vpp(), "/host/bridge", json!({"bridgeId": id}))).expect_err("an id");
+        assert_eq!(error.key(), "host.bridge.bridgeId", "{id}");
+    }
+    let none = read(&with(vpp(), "/host/bridge", json!(null))).unwrap_err();
+    assert_eq!(none.to_string(), "\"host.bridge.bridgeName\" is missing: write the bridge domain's id in digits");
+}
+
+#[test]
+fn vlans_that_contradict_themselves_are_refused() {
+    for (bridge, key) in [
+        (json!({"vlanId": 4095}), "vlanId"),
+        (json!({"vlanId": -5}), "vlanId"),
+        (json!({"trunks": [0]}), "trunks"),
+        (json!({"trunks": ["7"]}), "trunks"),
+        (json!({"trunks": 7}), "trunks"),
+        (json!({"vlanMode": "access"}), "vlanId"),
+        (json!({"vlanMode": "trunk"}), "trunks"),
+        (json!({"vlanMode": "native-tagged", "trunks": [7]}), "vlanId"),
+        (json!({"vlanMode": "native-untagged", "vlanId": 7}), "trunks"),
+        (json!({"vlanMode": "access", "vlanId": 7, "trunks": [8]}), "trunks"),
+        (json!({"vlanMode": "trunk", "vlanId": 7, "trunks": [8]}), "vlanId"),
+        (json!({"vlanMode": "dot1q-tunnel", "vlanId": 7}), "vlanMode"),
+    ] {
+        let error = read(&with(open_vswitch(), "/host/bridge", bridge.clone())).expect_err("a refusal");
+        assert_eq!(error.key(), format!("host.bridge.{key}"), "{bridge}");
+    }
+}
+
+#[test]
+fn a_socket_file_is_a_name_and_never_a_path() {
+    for name in ["../x", "/etc/passwd", "a/b", "..", ".", "a\0b"] {
+        for (end, kind) in [("host", "vhost"), ("host", "memif"), ("container", "vhost"), ("container", "memif")] {
+            let error = read(&with(vpp(), &format!("/{end}/{kind}/socketfile"), json!(name))).expect_err(name);
+            assert_eq!(error.key(), format!("{end}.{kind}.socketfile"));
+        }
+    }
+}
+
+/// The page that people read names every key that is treated here.
+#[test]
+fn the_document_has_each_key() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/userspace-cni.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let mut keys: BTreeSet<&str> =
+        ignored().into_iter().filter_map(|(pointer, _)| pointer.rsplit('/').next()).collect();
+    keys.remove("unknown");
+    keys.extend([
+        "bufferSize",
+        "secret",
+        "noZeroCopy",
+        "useDma",
+        "engine",
+        "iftype",
+        "netType",
+        "vhost.mode",
+        "memif.role",
+    ]);
+    keys.extend([
+        "memif.mode",
+        "bridgeName",
+        "vlanId",
+        "trunks",
+        "vlanMode",
+        "mtu",
+        "mac",
+        "rxQueues",
+        "txQueues",
+        "ringSize",
+    ]);
+    keys.extend(["ingressPolicingRate", "OvnPort", "ipam", "plugins", "network"]);
+    for key in keys {
+        assert!(page.contains(&format!("`{key}`")) || page.contains(&format!(".{key}`")), "{key} is not in {path}");
+    }
+}

@@ -1,0 +1,48 @@
+//! `rights`, run in a world after the cluster tests: fails when the roles of `config/rbac` give more or less than the tests have used.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use usnet_e2e::rights::{self, Differences, RolesError, UsageError};
+use usnet_e2e::{audit, progress};
+
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error("{} is not set: run this in a world (e2e/world -- COMMAND), after the cluster tests", audit::VARIABLE)]
+    NoWorld,
+    #[error("cannot read {0}")]
+    Log(PathBuf, #[source] std::io::Error),
+    #[error(transparent)]
+    Roles(#[from] RolesError),
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+}
+
+fn main() -> ExitCode {
+    match differences() {
+        Ok(Differences { unused, missing }) if unused.is_empty() && missing.is_empty() => {
+            progress::line("rights: each right of config/rbac was used, and none was missing");
+            ExitCode::SUCCESS
+        }
+        Ok(Differences { unused, missing }) => {
+            for right in missing {
+                progress::line(&format!("rights: missing: {right}: add it to config/rbac, or do not ask for it"));
+            }
+            for right in unused {
+                progress::line(&format!("rights: unused: {right}: take it out of config/rbac, or test what needs it"));
+            }
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            progress::error(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn differences() -> Result<Differences, Error> {
+    let path = PathBuf::from(std::env::var_os(audit::VARIABLE).ok_or(Error::NoWorld)?);
+    let log = std::fs::read_to_string(&path).map_err(|source| Error::Log(path, source))?;
+    let roles = rights::grants(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/rbac"))?;
+    Ok(rights::compare(&roles, &rights::usage(&log)?))
+}

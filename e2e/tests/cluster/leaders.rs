@@ -1,0 +1,158 @@
+//! Two controllers of which one writes: killed, stopped and ended.
+
+use crate::cluster::{check, eventually, get, kubectl, on_node, try_run};
+use crate::scene::{Scene, wait_ready};
+use serde_json::{Value, json};
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// How long another may take to lead, from the moment when the leader was lost.
+const TAKEOVER: Duration = Duration::from_secs(15);
+const NAMESPACE: &str = "usnet-system";
+
+/// The lease as it is now.
+fn lease() -> Value {
+    get(&["lease", "usnet-controller", "-n", NAMESPACE]).expect("there is no lease")["spec"].clone()
+}
+
+/// The pod that leads.
+fn leader() -> String {
+    eventually("a leader", || lease()["holderIdentity"].as_str().map(str::to_owned).ok_or("nobody leads".to_owned()))
+}
+
+/// Both controllers run, so that one can take over from the other.
+fn await_both() {
+    eventually("two controllers", || {
+        let deployment = get(&["deployment", "usnet-controller", "-n", NAMESPACE]).ok_or("none")?;
+        check(deployment["status"]["readyReplicas"] == 2, deployment["status"].to_string())
+    });
+}
+
+/// The process of a controller, by the name of its pod. The nodes of a world share their process ids.
+fn process(pod: &str) -> String {
+    let script = format!(
+        "for pid in $(pgrep -f '^/usr/local/bin/usnet controller'); do if grep -qzx 'POD_NAME={pod}' /proc/$pid/environ; then echo $pid; fi; done"
+    );
+    let pid = on_node("node-a", &["sh", "-c", &script]).trim().to_owned();
+    assert!(!pid.is_empty() && pid.chars().all(|digit| digit.is_ascii_digit()), "processes of {pod}: {pid:?}");
+    pid
+}
+
+fn signal(signal: &str, pid: &str) {
+    on_node("node-a", &["kill", signal, pid]);
+}
+
+/// Waits until somebody has taken the lease since `transitions`, prints how long that took and gives the lease.
+fn await_takeover(what: &str, transitions: &Value, since: Instant) -> Value {
+    let lease = eventually(&format!("another leads after the leader was {what}"), || {
+        let lease = lease();
+        check(lease["leaseTransitions"] != *transitions && !lease["holderIdentity"].is_null(), lease.to_string())?;
+        Ok(lease)
+    });
+    let took = since.elapsed();
+    println!("leader {what}: another leads after {} ms", took.as_millis());
+    assert!(took <= TAKEOVER, "{took:?}");
+    lease
+}
+
+/// What the API server let the controller of this pod write since then, but for the lease itself: one line for each request.
+fn writes_of(pod: &str, since: &str) -> Vec<String> {
+    let log = fs::read_to_string(std::env::var("USNET_WORLD_AUDIT_LOG").expect("the world has an audit log")).unwrap();
+    let events = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let is_write = |event: &Value| {
+        let verb = event["verb"].as_str().unwrap_or_default();
+        event["user"]["extra"]["authentication.kubernetes.io/pod-name"][0] == pod
+            && ["create", "update", "patch", "delete"].contains(&verb)
+            && event["responseStatus"]["code"].as_u64().is_some_and(|code| code < 400)
+            // Both are times of the API server's machine in RFC 3339 with microseconds.
+            && event["requestReceivedTimestamp"].as_str() > Some(since)
+    };
+    let line = |event: Value| format!("{} {} {}", event["requestReceivedTimestamp"], event["verb"], event["objectRef"]);
+    events.filter(is_write).map(line).collect()
+}
+
+#[test]
+fn a_leader_that_is_stopped_is_replaced_and_writes_nothing_when_it_goes_on() {
+    let scene = Scene::new("stopped");
+    await_both();
+    let (old, before) = (leader(), lease());
+    let pid = process(&old);
+    let stopped = Instant::now();
+    signal("-STOP", &pid);
+    let taken = await_takeover("stopped", &before["leaseTransitions"], stopped);
+    assert_ne!(taken["holderIdentity"], *old);
+    scene.network("stopped", &json!({}));
+
+    // It wakes with work to do: the network that it has not seen, and changes that go on.
+    signal("-CONT", &pid);
+    for mtu in [1400, 1300, 1200] {
+        scene.apply_network("stopped", &json!({"bridge": {"mtu": mtu}}));
+        wait_ready("stopped");
+    }
+    eventually("the old leader knows", || {
+        let log = kubectl(&["logs", &old, "-n", NAMESPACE]);
+        check(log.contains("leads no more"), log)
+    });
+    let written = writes_of(&old, taken["acquireTime"].as_str().unwrap());
+    assert!(written.is_empty(), "written by the old leader: {written:#?}");
+    assert_eq!(lease()["holderIdentity"], taken["holderIdentity"], "it leads no more");
+    let new = taken["holderIdentity"].as_str().unwrap();
+    assert!(!writes_of(new, taken["acquireTime"].as_str().unwrap()).is_empty(), "the log shows who writes");
+}
+
+#[test]
+fn a_leader_that_is_killed_is_replaced() {
+    let scene = Scene::new("killed");
+    await_both();
+    let (old, before) = (leader(), lease());
+    let killed = Instant::now();
+    signal("-KILL", &process(&old));
+    // Its pod starts anew at once, and may well be the next leader.
+    await_takeover("killed", &before["leaseTransitions"], killed);
+    scene.network("killed", &json!({}));
+    await_both();
+}
+
+#[test]
+fn a_leader_that_ends_in_good_order_gives_the_lease_back() {
+    let scene = Scene::new("ended");
+    await_both();
+    let (old, before) = (leader(), lease());
+    kubectl(&["delete", "pod", &old, "-n", NAMESPACE, "--wait=false"]);
+    let ended = Instant::now();
+    let taken = await_takeover("deleted", &before["leaseTransitions"], ended);
+    assert_ne!(taken["holderIdentity"], *old);
+    scene.network("ended", &json!({}));
+    await_both();
+}
+
+#[test]
+fn the_api_server_refuses_the_writes_of_a_controller_that_does_not_lead() {
+    let scene = Scene::new("fenced");
+    scene.network("fenced", &json!({}));
+    await_both();
+    let leads = leader();
+    let all = get(&["pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/component=controller"]).unwrap();
+    let names: Vec<&str> =
+        all["items"].as_array().unwrap().iter().filter_map(|pod| pod["metadata"]["name"].as_str()).collect();
+    let standby = names.iter().find(|name| **name != leads).expect("a standby");
+
+    let status = json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "metadata": {"name": "fenced"}, "status": {"attachments": 7},
+    });
+    let refused = write_status(standby, &status).expect_err("the standby wrote a status");
+    assert!(refused.contains("only the controller that holds the lease may write"), "{refused}");
+    write_status(&leads, &status).expect("the leader may");
+}
+
+/// Writes a status with a token of that controller, as its pod has it.
+fn write_status(pod: &str, status: &Value) -> Result<String, String> {
+    let uid = kubectl(&["get", "pod", pod, "-n", NAMESPACE, "-o", "jsonpath={.metadata.uid}"]);
+    let bound = ["--bound-object-kind=Pod", "--bound-object-name", pod, "--bound-object-uid", &uid];
+    let token = kubectl(&[&["create", "token", "usnet-controller", "-n", NAMESPACE], &bound[..]].concat());
+    let server = kubectl(&["config", "view", "--raw", "-o", "jsonpath={.clusters[0].cluster.server}"]);
+    let mut words = vec!["--kubeconfig=/dev/null", "--insecure-skip-tls-verify", "--server", server.trim()];
+    words.extend(["--token", token.trim(), "apply", "--server-side", "--subresource=status", "--force-conflicts"]);
+    words.extend(["--field-manager=test", "--validate=false", "-f", "-"]);
+    try_run("kubectl", &words, &status.to_string())
+}

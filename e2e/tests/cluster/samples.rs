@@ -1,0 +1,96 @@
+//! The files of `config`: samples are applied as they are, and every overlay can be installed.
+
+use crate::cluster::{check, eventually, get, kubectl, try_run};
+use crate::scene::{Scene, wait_ready};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn config() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../config")
+}
+
+/// The samples; a file with pods only comes after the networks.
+fn files() -> Vec<String> {
+    let entries = std::fs::read_dir(config().join("samples")).unwrap();
+    let mut files: Vec<String> = entries.map(|entry| entry.unwrap().path().display().to_string()).collect();
+    files.retain(|file| file.ends_with(".yaml"));
+    files.sort();
+    files
+}
+
+/// The objects of a file as the API server would take them.
+fn objects(file: &str, namespace: &str) -> Vec<Value> {
+    let text = kubectl(&["create", "--dry-run=client", "-o", "json", "-n", namespace, "-f", file]);
+    // kubectl prints one document for each object, one after the other.
+    serde_json::Deserializer::from_str(&text).into_iter::<Value>().map(Result::unwrap).collect()
+}
+
+/// Deletes what the samples made, also when the test fails.
+struct Applied<'a>(&'a Scene, Vec<String>);
+
+impl Drop for Applied<'_> {
+    fn drop(&mut self) {
+        let _failed = try_run("kubectl", &["delete", "pods", "--all", "-n", &self.0.name, "--grace-period=1"], "");
+        for file in &self.1 {
+            let _failed = try_run("kubectl", &["delete", "-n", &self.0.name, "--ignore-not-found", "-f", file], "");
+        }
+    }
+}
+
+#[test]
+fn every_sample_works_as_it_stands() {
+    let scene = Scene::new("samples");
+    let files = files();
+    let applied = Applied(&scene, files.clone());
+    let (mut networks, mut pods) = (Vec::new(), Vec::new());
+    for object in files.iter().flat_map(|file| objects(file, &scene.name)) {
+        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+        match object["kind"].as_str() {
+            Some("UserspaceNetwork") => networks.push(object),
+            Some("Pod") => pods.push(name),
+            _ => (),
+        }
+    }
+    for network in &networks {
+        for (label, value) in network["spec"]["namespaceSelector"]["matchLabels"].as_object().into_iter().flatten() {
+            let label = format!("{label}={}", value.as_str().unwrap());
+            kubectl(&["label", "namespace", &scene.name, &label, "--overwrite"]);
+        }
+    }
+    // Networks first: kubectl applies a file's objects in order, and a pod that comes before its definition waits for kubelet's next try.
+    for file in &files {
+        kubectl(&["apply", "-n", &scene.name, "-f", file]);
+    }
+    for network in &networks {
+        wait_ready(network["metadata"]["name"].as_str().unwrap());
+    }
+    assert!(networks.len() >= 4 && pods.len() >= 4, "{} networks, {} pods", networks.len(), pods.len());
+    for pod in &pods {
+        eventually(&format!("pod {pod} runs"), || {
+            let shown = get(&["pod", pod, "-n", &scene.name]).ok_or("gone")?;
+            check(shown["status"]["phase"] == "Running", format!("{} {}", shown["status"], scene.events(pod)))
+        });
+    }
+    drop(applied);
+}
+
+#[test]
+fn every_overlay_can_be_applied_and_reaches_its_engines() {
+    for (overlay, sockets) in [
+        ("default", &["/run/openvswitch", "/run/vpp"][..]),
+        ("overlays/both", &["/run/openvswitch", "/run/vpp"]),
+        ("overlays/ovs", &["/run/openvswitch"]),
+        ("overlays/vpp", &["/run/vpp"]),
+    ] {
+        let folder = config().join(overlay).display().to_string();
+        let text = kubectl(&["apply", "--dry-run=server", "-o", "json", "-k", &folder]);
+        let all: Value = serde_json::from_str(&text).unwrap();
+        let items = all["items"].as_array().unwrap();
+        let agent = items.iter().find(|object| object["kind"] == "DaemonSet").unwrap();
+        let mounts = agent["spec"]["template"]["spec"]["containers"][0]["volumeMounts"].as_array().unwrap();
+        let engines = ["/run/openvswitch", "/run/vpp"].into_iter();
+        let mounted: Vec<&str> =
+            engines.filter(|path| mounts.iter().any(|mount| mount["mountPath"] == *path)).collect();
+        assert_eq!(mounted, sockets, "{overlay}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Tokens of usnet's service accounts, as somebody has them who broke into a pod.
+
+use crate::cluster::{kubectl, try_run};
+use crate::scene::agent_pod;
+
+/// Who asks the API server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Thief {
+    /// With the token of the agent's pod on this node.
+    Agent(&'static str),
+    /// With a token of the agents' service account that was made for no pod, and so names no node.
+    AgentWithoutNode,
+    /// With the token of the controller's pod that leads.
+    Controller,
+    /// With the token of the controller's pod that stands by.
+    Standby,
+    /// An administrator of the cluster.
+    Administrator,
+}
+
+impl Thief {
+    /// The service account; none for the administrator.
+    pub(crate) fn account(self) -> Option<&'static str> {
+        match self {
+            Self::Agent(_) | Self::AgentWithoutNode => Some("usnet-agent"),
+            Self::Controller | Self::Standby => Some("usnet-controller"),
+            Self::Administrator => None,
+        }
+    }
+
+    /// Runs `kubectl` as this one.
+    pub(crate) fn kubectl(self, arguments: &[&str], input: &str) -> Result<String, String> {
+        let Some(account) = self.account() else { return try_run("kubectl", arguments, input) };
+        let pod = match self {
+            Self::Agent(node) => Some(agent_pod(node)),
+            Self::Controller => Some(leader()),
+            Self::Standby => Some(standby()),
+            Self::AgentWithoutNode | Self::Administrator => None,
+        };
+        let mut create = vec!["create", "token", account, "-n", "usnet-system"];
+        if let Some(pod) = &pod {
+            create.extend(["--bound-object-kind=Pod", "--bound-object-name", pod]);
+        }
+        let token = kubectl(&create);
+        // Without the kubeconfig: else its client certificate would speak.
+        let server = kubectl(&["config", "view", "--raw", "-o", "jsonpath={.clusters[0].cluster.server}"]);
+        let anonymous = ["--kubeconfig=/dev/null", "--insecure-skip-tls-verify", "--server"];
+        let words = [&anonymous, [server.trim(), "--token", token.trim()].as_slice(), arguments].concat();
+        try_run("kubectl", &words, input)
+    }
+}
+
+/// The name of the controller's pod that leads.
+fn leader() -> String {
+    let lease = ["get", "lease", "usnet-controller", "-n", "usnet-system", "-o", "jsonpath={.spec.holderIdentity}"];
+    kubectl(&lease)
+}
+
+/// The name of a controller's pod that runs and does not lead.
+fn standby() -> String {
+    let (leader, selector) = (leader(), "app.kubernetes.io/component=controller");
+    let pods =
+        kubectl(&["get", "pods", "-n", "usnet-system", "-l", selector, "-o", "jsonpath={.items[*].metadata.name}"]);
+    let mut others = pods.split_whitespace().filter(|pod| *pod != leader);
+    others.next().unwrap_or_else(|| panic!("no controller stands by: {pods}")).to_owned()
+}

@@ -1,0 +1,116 @@
+use super::*;
+use crate::agent::testing::{name, network, record};
+use usnet_dataplane::attachment::Record;
+use usnet_dataplane::desired::Desired;
+
+fn refused(operation: &Op) -> Attempt {
+    let error = OpError::Refused { what: "port".into(), reason: "no".into() };
+    Attempt { operation: operation.clone(), failure: Some(Failure::of(&error)) }
+}
+
+fn done(operation: &Op) -> Attempt {
+    Attempt { operation: operation.clone(), failure: None }
+}
+
+fn create(record: &Record) -> Op {
+    Op::CreatePort { network: record.network.clone(), attachment: record.id.clone(), port: record.port.clone() }
+}
+
+struct Scene {
+    recorder: Recorder,
+    cause: Cause,
+    desired: Desired,
+    verdicts: BTreeMap<NetworkName, Verdict>,
+}
+
+impl Scene {
+    fn new(records: &[Record]) -> Self {
+        Self {
+            recorder: Recorder::new(Engine::Vpp, Some(4)),
+            cause: Cause { generation: 5, is_new_spec: true, restarted: None, since: Instant::now() },
+            desired: Desired::new(vec![network("blue")], records),
+            verdicts: BTreeMap::from([(name("blue"), Verdict::PROGRAMMED)]),
+        }
+    }
+
+    fn pass(&mut self, attempts: Vec<Attempt>, left: &[Op]) -> Vec<Change> {
+        let aftermath = Aftermath { desired: &self.desired, left, verdicts: &self.verdicts };
+        let time = MicroTime(k8s_openapi::jiff::Timestamp::UNIX_EPOCH);
+        let now = Now { instant: self.cause.since + Duration::from_millis(9), time };
+        self.recorder.changes(attempts, self.cause, Some(aftermath), now)
+    }
+
+    fn why(&mut self, attempt: Attempt) -> Why {
+        self.pass(vec![attempt], &[]).remove(0).why
+    }
+}
+
+#[test]
+fn each_cause_has_its_word() {
+    let bridge = Op::CreateBridge { network: name("blue"), bridge: network("blue").bridge };
+    let mut scene = Scene::new(&[]);
+    assert_eq!(scene.why(done(&bridge)), Why::NewSpec);
+    scene.cause.generation = 4;
+    assert_eq!(scene.why(done(&bridge)), Why::AgentStarted, "the spec is the one that an earlier agent had");
+    scene.cause.is_new_spec = false;
+    assert_eq!(scene.why(done(&bridge)), Why::Drift);
+    scene.cause.restarted = Some(3);
+    assert_eq!(scene.why(done(&bridge)), Why::EngineRestarted { epoch: 3 });
+    let gone = record("c1", &network("blue"));
+    let mark = usnet_dataplane::port::PortMark::new(&gone.network, &gone.id);
+    let removal = Op::RemovePort { bridge: None, port: gone.port.name, mark, connection: None };
+    assert_eq!(scene.why(done(&removal)), Why::PodEnded);
+}
+
+#[test]
+fn what_failed_half_way_is_told_once_and_then_how_it_ended() {
+    let record = record("c1", &network("blue"));
+    let port = create(&record);
+    let mut scene = Scene::new(&[record]);
+    let first = scene.pass(vec![refused(&port)], std::slice::from_ref(&port));
+    assert_eq!((first.len(), first[0].milliseconds, first[0].generation), (1, 9, 5));
+    assert!(matches!(&first[0].outcome, Outcome::RolledBack { message } if message.contains("no")), "{first:?}");
+    assert_eq!(scene.pass(vec![refused(&port)], std::slice::from_ref(&port)), [], "a storm of tries is one line");
+    let last = scene.pass(vec![done(&port)], &[]);
+    assert_eq!((last.len(), &last[0].why, &last[0].outcome), (1, &Why::Retry, &Outcome::CompletedLater));
+    assert_eq!(scene.pass(vec![done(&port)], &[])[0].outcome, Outcome::Done, "that was another time");
+}
+
+#[test]
+fn what_the_engine_kept_and_did_by_itself_later_was_completed() {
+    let record = record("c1", &network("blue"));
+    let port = create(&record);
+    let mut scene = Scene::new(&[record]);
+    scene.verdicts.insert(name("blue"), Verdict::failed("PortFailed", "no"));
+    let first = scene.pass(vec![refused(&port)], &[]);
+    assert!(matches!(first[0].outcome, Outcome::Failed { .. }), "nothing was taken back: {first:?}");
+    assert_eq!(scene.pass(Vec::new(), &[]), []);
+    scene.verdicts.insert(name("blue"), Verdict::PROGRAMMED);
+    assert_eq!(scene.pass(Vec::new(), &[])[0].outcome, Outcome::CompletedLater);
+    assert_eq!(scene.pass(Vec::new(), &[]), []);
+}
+
+#[test]
+fn what_nobody_asks_for_any_more_is_forgotten() {
+    let record = record("c1", &network("blue"));
+    let port = create(&record);
+    let mut scene = Scene::new(&[record]);
+    scene.pass(vec![refused(&port)], std::slice::from_ref(&port));
+    scene.desired = Desired::new(vec![network("blue")], &[]);
+    assert_eq!(scene.pass(Vec::new(), &[]), []);
+    assert!(scene.recorder.open.is_empty());
+}
+
+#[test]
+fn a_thousand_ports_are_one_line_and_a_failure_among_them_is_its_own() {
+    let records: Vec<_> = (0..1000).map(|number| record(&format!("c{number}"), &network("blue"))).collect();
+    let mut scene = Scene::new(&records);
+    scene.cause.restarted = Some(2);
+    let mut attempts: Vec<_> = records.iter().map(|record| done(&create(record))).collect();
+    let failing = create(&records[500]);
+    attempts[500] = refused(&failing);
+    let told = scene.pass(attempts, std::slice::from_ref(&failing));
+    let texts: Vec<_> = told.iter().map(|change| change.operation.as_str()).collect();
+    assert_eq!(texts, ["create 999 ports", failing.to_string().as_str()]);
+    assert_eq!((told[0].network.as_deref(), told[1].attachment.as_deref()), (Some("blue"), Some("c500.net1")));
+}

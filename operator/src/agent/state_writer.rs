@@ -1,0 +1,113 @@
+//! The node itself as a listener: keeps what the agent says in the node's state file, with and without an API server.
+
+use super::retry::Backoff;
+use super::spec::Report;
+use crate::error_chain::ErrorChain;
+use crate::node::state_file::StateFile;
+use crate::standalone::problem::Problem;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::jiff::Timestamp;
+use std::future::pending;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::sync::watch::Receiver;
+use tokio::time::sleep;
+use usnet_crds::conditions::{Finding, MANIFESTS_ACCEPTED, Status, reason};
+use usnet_dataplane::roots::Roots;
+
+/// Changes come in bursts when pods come and go; one write tells of a whole burst.
+const GATHER: Duration = Duration::from_millis(100);
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// What the file is made of.
+#[derive(Debug)]
+pub(super) struct Sources {
+    pub(super) node: String,
+    /// The folder of manifests, if there is one, and what is wrong in it.
+    pub(super) manifests: Option<PathBuf>,
+    pub(super) problems: Receiver<Option<Vec<Problem>>>,
+    pub(super) reports: Receiver<Option<Report>>,
+}
+
+/// Writes the file whenever it would say something else. Ends when the agent does.
+pub(super) async fn write(roots: Roots, mut sources: Sources) {
+    // Since when conditions hold is known to the file alone.
+    let mut conditions = match StateFile::read(&roots) {
+        Ok(file) => file.map(|file| file.status.conditions).unwrap_or_default(),
+        Err(error) => {
+            tracing::warn!(error = %ErrorChain(&error), "the node's state file is written anew");
+            Vec::new()
+        }
+    };
+    let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+    loop {
+        let Some(file) = sources.file(&conditions) else {
+            if !sources.changed().await {
+                return;
+            }
+            continue;
+        };
+        conditions.clone_from(&file.status.conditions);
+        let is_alive = match file.write(&roots) {
+            Ok(()) => {
+                backoff.reset();
+                sources.changed().await
+            }
+            Err(error) => {
+                tracing::warn!(error = %ErrorChain(&error), "the node's state file was not written; trying again");
+                sleep(backoff.wait()).await;
+                true
+            }
+        };
+        if !is_alive {
+            return;
+        }
+        sleep(GATHER).await;
+    }
+}
+
+impl Sources {
+    /// None before the first report, and before the folder of manifests was read: since when its condition holds would be forgotten.
+    fn file(&mut self, conditions: &[Condition]) -> Option<StateFile> {
+        let mut report = self.reports.borrow_and_update().clone()?;
+        let problems = self.problems.borrow_and_update().clone();
+        if self.manifests.is_some() && problems.is_none() {
+            return None;
+        }
+        report.findings.extend(problems.as_deref().map(accepted));
+        let now = Timestamp::now();
+        // Kubernetes keeps whole seconds.
+        let now = Time(Timestamp::from_second(now.as_second()).unwrap_or(now));
+        Some(StateFile {
+            version: StateFile::VERSION,
+            node: self.node.clone(),
+            manifests: self.manifests.clone(),
+            manifest_problems: problems.unwrap_or_default(),
+            status: report.into_status(conditions, &now),
+        })
+    }
+
+    /// False when nobody will tell anything any more.
+    async fn changed(&mut self) -> bool {
+        let problems = async {
+            if self.problems.changed().await.is_err() {
+                pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            change = self.reports.changed() => change.is_ok(),
+            () = problems => true,
+        }
+    }
+}
+
+fn accepted(problems: &[Problem]) -> Finding {
+    match problems {
+        [] => Finding::new(MANIFESTS_ACCEPTED, Status::True, reason::VALID, "every manifest can be used"),
+        [first, ..] => {
+            let message = format!("what these are about stays as it was ({} in all): {first}", problems.len());
+            Finding::new(MANIFESTS_ACCEPTED, Status::False, reason::INVALID, message)
+        }
+    }
+}

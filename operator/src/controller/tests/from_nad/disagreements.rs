@@ -1,0 +1,80 @@
+//! Definitions that ask for different things of one bridge.
+
+use super::*;
+
+#[test]
+fn two_that_disagree_are_both_told_what_and_who_was_first() {
+    let mut cluster = Cluster::new();
+    cluster.definition("team-a", "younger-by-name", &open_vswitch("br0").to_string());
+    cluster.definition("other", "an-elder-by-name", &with_vlan(open_vswitch("br0"), 7));
+    cluster.settle();
+    assert_eq!(shown(&cluster, "ovs-br0"), on("br0", &["team-a"]), "the second is not joined");
+    let told = cluster.told();
+    let (to_second, to_first) = (&told[0], &told[1]);
+    assert_eq!(to_second.0, "other/an-elder-by-name DefinitionsDisagree");
+    assert_eq!(to_first.0, "team-a/younger-by-name DefinitionsDisagree");
+    let difference = "\"host.bridge.vlanId\" asks for VLAN 7, and the network has no VLAN";
+    for part in [difference, "as NetworkAttachmentDefinition team-a/younger-by-name asks, which was there first"] {
+        assert!(to_second.1.contains(part), "{}", to_second.1);
+    }
+    for part in [difference, "NetworkAttachmentDefinition other/an-elder-by-name disagrees", "This one was there first"]
+    {
+        assert!(to_first.1.contains(part), "{}", to_first.1);
+    }
+    cluster.settle();
+    assert_eq!(cluster.told(), [], "once");
+}
+
+#[test]
+fn when_the_first_goes_the_next_decides_and_a_new_disagreement_is_told_again() {
+    let mut cluster = Cluster::new();
+    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.definition("other", "two", &with_vlan(open_vswitch("br0"), 7));
+    cluster.settle();
+    cluster.told();
+    let generation = cluster.inputs.networks["ovs-br0"].generation;
+    cluster.delete_definition("team-a", "one");
+    cluster.settle();
+    assert_eq!(shown(&cluster, "ovs-br0"), on("br0", &["other"]));
+    assert_eq!(cluster.inputs.networks["ovs-br0"].generation, generation + 1, "changed in place");
+    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.settle();
+    let told: Vec<String> = cluster.told().into_iter().map(|(about, _)| about).collect();
+    assert_eq!(told, ["team-a/one DefinitionsDisagree", "other/two DefinitionsDisagree"]);
+}
+
+#[test]
+fn each_thing_that_must_agree_is_compared() {
+    let mut listening = vpp("4");
+    listening["host"] =
+        json!({"engine": "vpp", "iftype": "vhostuser", "vhost": {"mode": "server"}, "bridge": {"bridgeName": "4"}});
+    let mut connecting = listening.clone();
+    connecting["host"]["vhost"]["mode"] = "client".into();
+    let mut large = vpp("4");
+    large["host"]["mtu"] = 9000.into();
+    for (first, second, key) in [
+        (&vpp("4"), &listening, "host.iftype"),
+        (&listening, &connecting, "host.vhost.mode"),
+        (&vpp("4"), &large, "host.mtu"),
+    ] {
+        let mut cluster = Cluster::new();
+        cluster.definition("team-a", "one", &first.to_string());
+        cluster.definition("team-a", "two", &second.to_string());
+        cluster.settle();
+        let told = cluster.told();
+        assert_eq!(told.len(), 2, "{key}");
+        assert!(told.iter().all(|(_, message)| message.contains(key)), "{key}: {told:?}");
+    }
+}
+
+#[test]
+fn one_that_does_not_say_takes_what_there_is() {
+    let mut cluster = Cluster::new();
+    let mut large = vpp("4");
+    large["host"]["mtu"] = 9000.into();
+    cluster.definition("team-a", "one", &large.to_string());
+    cluster.definition("other", "two", &vpp("4").to_string());
+    cluster.settle();
+    assert_eq!(shown(&cluster, "vpp-4"), on("4", &["other", "team-a"]));
+    assert_eq!(cluster.told(), []);
+}

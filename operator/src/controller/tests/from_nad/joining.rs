@@ -1,0 +1,102 @@
+//! Definitions and the networks that people made.
+
+use super::*;
+
+#[test]
+fn a_definition_that_names_a_network_is_checked() {
+    let mut cluster = Cluster::new();
+    let blue = json!({"type": "userspace", "network": "blue"}).to_string();
+    cluster.definition("other", "mine", &blue);
+    cluster.settle();
+    let told = cluster.told();
+    assert_eq!(told[0].0, "other/mine UnknownNetwork");
+    assert!(told[0].1.contains("create UserspaceNetwork blue"), "{}", told[0].1);
+    cluster.simple_network("blue");
+    cluster.settle();
+    let told = cluster.told();
+    assert_eq!((told.len(), told[0].0.as_str()), (1, "other/mine NamespaceNotSelected"));
+    assert!(told[0].1.contains("pods of namespace other may not attach to network blue"), "{}", told[0].1);
+    cluster.namespace("other", &[("team", "a")]);
+    cluster.settle();
+    assert_eq!(cluster.told(), []);
+}
+
+#[test]
+fn a_bridge_that_a_network_has_is_joined_and_that_network_decides() {
+    let mut cluster = Cluster::new();
+    let bridge =
+        json!({"engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}}, "bridge": {"name": "br0"}});
+    cluster.network("blue", &bridge);
+    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.definition("other", "two", &open_vswitch("br0").to_string());
+    cluster.definition("team-a", "three", &with_vlan(open_vswitch("br0"), 7));
+    cluster.settle();
+    assert_eq!(cluster.inputs.networks.keys().collect::<Vec<_>>(), ["blue"]);
+    let told = cluster.told();
+    let about: Vec<&str> = told.iter().map(|(about, _)| about.as_str()).collect();
+    assert_eq!(about, ["other/two NamespaceNotSelected", "team-a/three DefinitionsDisagree"]);
+    assert!(told[1].1.contains("bridge br0 belongs to network blue"), "{}", told[1].1);
+}
+
+#[test]
+fn a_network_of_the_same_bridge_that_comes_later_waits() {
+    let mut cluster = Cluster::new();
+    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.settle();
+    cluster.network("late", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br0"}}));
+    cluster.settle();
+    assert_eq!(cluster.condition("late", "Accepted"), "False BridgeConflict");
+    assert_eq!(cluster.held("node-a"), [("ovs-br0".to_owned(), Active)]);
+    cluster.delete_definition("team-a", "one");
+    cluster.settle();
+    assert_eq!(cluster.held("node-a"), [("late".to_owned(), Active)]);
+}
+
+#[test]
+fn a_network_that_people_delete_is_replaced_for_the_definitions() {
+    let mut cluster = Cluster::new();
+    cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br0"}}));
+    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.settle();
+    cluster.delete_network("blue");
+    cluster.settle();
+    assert_eq!(cluster.held("node-a"), [("ovs-br0".to_owned(), Active)]);
+}
+
+#[test]
+fn a_name_that_another_bridges_network_has_is_not_taken() {
+    let mut cluster = Cluster::new();
+    let theirs = json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br-x"}});
+    cluster.network("ovs-br0", &theirs);
+    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.settle();
+    assert_eq!(shown(&cluster, "ovs-br0").unwrap().0, "br-x");
+    assert_eq!(cluster.told()[0].0, "team-a/one NetworkNameTaken");
+}
+
+#[test]
+fn our_label_on_a_persons_network_gives_it_to_nobody() {
+    let mut cluster = Cluster::new();
+    cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br0"}}));
+    cluster.inputs.networks.get_mut("blue").unwrap().has_from_nad_label = true;
+    let before = cluster.inputs.networks["blue"].spec.clone();
+    cluster.settle();
+    assert_eq!(cluster.inputs.networks["blue"].spec, before, "neither changed nor deleted");
+    assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
+    assert!(cluster.inputs.definitions.as_ref().unwrap().contains_key(&key("other", "blue")));
+}
+
+#[test]
+fn more_namespaces_than_a_selector_holds_are_told() {
+    let mut cluster = Cluster::new();
+    let most = usnet_crds::network::SELECTOR_VALUES_MAX;
+    for number in 0..=most {
+        let namespace = format!("ns-{number}");
+        cluster.namespace(&namespace, &[]);
+        cluster.definition(&namespace, "net", &open_vswitch("br0").to_string());
+    }
+    cluster.settle();
+    assert_eq!(shown(&cluster, "ovs-br0").unwrap().1.len(), most);
+    let told = cluster.told();
+    assert_eq!((told.len(), told[0].0.as_str()), (1, "ns-256/net TooManyNamespaces"));
+}

@@ -1,0 +1,153 @@
+//! What GitOps tools make of a network, by the published rules of kstatus (sigs.k8s.io/cli-utils, `pkg/kstatus/status`).
+
+use super::model::Cluster;
+use serde_json::json;
+use usnet_crds::conditions::find;
+
+#[derive(Debug, PartialEq, Eq)]
+enum Kstatus {
+    InProgress,
+    Failed,
+    Current,
+    Terminating,
+    NotFound,
+}
+
+use Kstatus::{Current, Failed, InProgress, NotFound, Terminating};
+
+/// The rules in their published order.
+fn kstatus(cluster: &Cluster, network: &str) -> Kstatus {
+    let Some(network) = cluster.inputs.networks.get(network) else { return NotFound };
+    if network.is_deleting {
+        return Terminating;
+    }
+    // An object without conditions is taken for a healthy one.
+    let Some(status) = &network.status else { return Current };
+    let is = |kind: &str, value: &str| find(&status.conditions, kind).map(|condition| condition.status == value);
+    if status.observed_generation.is_some_and(|observed| observed != network.generation) {
+        return InProgress;
+    }
+    if is("Reconciling", "True") == Some(true) {
+        return InProgress;
+    }
+    if is("Stalled", "True") == Some(true) {
+        return Failed;
+    }
+    match is("Ready", "True") {
+        Some(false) => InProgress,
+        Some(true) | None => Current,
+    }
+}
+
+/// Passes and agents until all is quiet; each reading on the way that differs from the one before.
+fn readings(cluster: &mut Cluster, network: &str) -> Vec<Kstatus> {
+    let mut readings = vec![kstatus(cluster, network)];
+    let mut read = |cluster: &Cluster| {
+        let now = kstatus(cluster, network);
+        if readings.last() != Some(&now) {
+            readings.push(now);
+        }
+    };
+    for _ in 0..12 {
+        cluster.pass();
+        read(cluster);
+        cluster.agents();
+        read(cluster);
+    }
+    readings
+}
+
+/// A network that is there and has its first word.
+fn begun() -> Cluster {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.pass();
+    cluster
+}
+
+#[test]
+fn creation_is_in_progress_until_it_is_current() {
+    let mut cluster = begun();
+    assert_eq!(cluster.condition("blue", "Ready"), "Unknown Starting");
+    assert_eq!(readings(&mut cluster, "blue"), [InProgress, Current]);
+}
+
+#[test]
+fn a_change_is_in_progress_from_the_moment_when_it_is_written() {
+    let mut cluster = begun();
+    cluster.settle();
+    cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"mtu": 9000}}));
+    assert_eq!(readings(&mut cluster, "blue"), [InProgress, Current]);
+}
+
+#[test]
+fn a_failure_that_may_pass_is_in_progress_and_one_that_a_person_must_mend_is_failed() {
+    let mut cluster = begun();
+    cluster.settle();
+    let place = ("node-a".to_owned(), "blue".to_owned());
+    cluster.failures.insert(place.clone(), "EngineRefused");
+    assert_eq!(readings(&mut cluster, "blue"), [Current, InProgress]);
+    cluster.failures.insert(place.clone(), "BridgeExists");
+    assert_eq!(readings(&mut cluster, "blue"), [InProgress, Failed]);
+    cluster.failures.remove(&place);
+    assert_eq!(readings(&mut cluster, "blue"), [Failed, Current]);
+}
+
+#[test]
+fn a_spec_that_is_refused_is_failed_and_a_good_one_mends_it() {
+    let mut cluster = begun();
+    cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"mtu": 1}}));
+    assert_eq!(readings(&mut cluster, "blue"), [InProgress, Failed]);
+    cluster.simple_network("blue");
+    assert_eq!(readings(&mut cluster, "blue"), [InProgress, Current], "failed no more from the new generation on");
+}
+
+#[test]
+fn deletion_is_terminating_while_it_is_blocked_and_then_the_network_is_gone() {
+    let mut cluster = begun();
+    cluster.attach("node-a", "blue", 1);
+    cluster.settle();
+    cluster.delete_network("blue");
+    assert_eq!(readings(&mut cluster, "blue"), [Terminating]);
+    assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
+    let generation = cluster.inputs.networks["blue"].generation;
+    assert_eq!(cluster.status("blue").observed_generation, Some(generation));
+    cluster.attach("node-a", "blue", 0);
+    assert_eq!(readings(&mut cluster, "blue"), [Terminating, NotFound]);
+}
+
+#[test]
+fn every_condition_speaks_of_the_generation_that_the_status_speaks_of() {
+    let mut cluster = begun();
+    cluster.settle();
+    cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"mtu": 9000}}));
+    for _ in 0..4 {
+        cluster.pass();
+        let status = cluster.status("blue");
+        let observed = status.conditions.iter().map(|condition| condition.observed_generation);
+        assert!(observed.into_iter().all(|observed| observed == Some(2) && status.observed_generation == Some(2)));
+        cluster.agents();
+    }
+}
+
+#[test]
+fn failures_of_other_nodes_do_not_move_what_is_listed() {
+    let mut cluster = Cluster::new();
+    for index in 10..30 {
+        let node = format!("node-{index}");
+        cluster.node(&node, true);
+        cluster.failures.insert((node, "blue".to_owned()), "EngineRefused");
+    }
+    cluster.simple_network("blue");
+    cluster.settle();
+    let before = cluster.status("blue");
+    cluster.failures.remove(&("node-29".to_owned(), "blue".to_owned()));
+    cluster.settle();
+    let after = cluster.status("blue");
+    assert_eq!((before.nodes.failed, after.nodes.failed), (20, 19));
+    assert_eq!(before.failures, after.failures);
+    let since = |status: &usnet_crds::UserspaceNetworkStatus| {
+        find(&status.conditions, "Ready").map(|ready| ready.last_transition_time.clone())
+    };
+    assert_eq!(since(&before), since(&after));
+}

@@ -1,0 +1,252 @@
+//! The last changes that an agent made to the engines of its node: one JSON object for each line of a file that never grows beyond twice what is kept.
+//! It is for people and not needed for anything, so it is not synced to the disk: what a loss of power left of a line is skipped.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use usnet_crds::Engine;
+
+/// How many changes are kept.
+pub const KEPT: usize = 500;
+/// How many lines the file may have before those beyond [`KEPT`] are taken away, so that it is not written anew for each line.
+const LINES_MAX: usize = 2 * KEPT;
+
+/// One change, or several of one kind that were made together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// When it was over.
+    pub time: MicroTime,
+    /// The engine that was changed.
+    pub engine: Engine,
+    /// The network that it was made for, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
+    /// The attachment whose port it was, as `container.interface`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attachment: Option<String>,
+    /// What was done, in words.
+    pub operation: String,
+    /// Why.
+    #[serde(flatten)]
+    pub why: Why,
+    /// The generation of the node's spec that it was made for.
+    pub generation: i64,
+    /// How long it took from the event that called for it; of what was completed later, from the first try.
+    pub milliseconds: u64,
+    /// What became of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// Why a change was made.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all_fields = "camelCase")]
+pub enum Why {
+    /// There is a new spec for the node.
+    NewSpec,
+    /// The agent, and perhaps the node, was started again and found this missing.
+    AgentStarted,
+    /// Somebody else changed what is ours.
+    Drift,
+    /// The engine was started again and had lost it.
+    EngineRestarted {
+        /// How often the engine came back by then.
+        epoch: u64,
+    },
+    /// The pod is gone and its port was left.
+    PodEnded,
+    /// It failed before.
+    Retry,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "result")]
+pub enum Outcome {
+    /// The engine has it.
+    Done,
+    /// It had failed, and the engine has it now.
+    CompletedLater,
+    /// It was not made.
+    Failed {
+        /// Why not.
+        message: String,
+    },
+    /// It failed half way, and what was made of it was taken back.
+    RolledBack {
+        /// Why it failed.
+        message: String,
+    },
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NewSpec => formatter.write_str("new spec"),
+            Self::AgentStarted => formatter.write_str("agent started"),
+            Self::Drift => formatter.write_str("drift"),
+            Self::EngineRestarted { epoch } => write!(formatter, "engine restarted (epoch {epoch})"),
+            Self::PodEnded => formatter.write_str("pod ended"),
+            Self::Retry => formatter.write_str("retry"),
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done => formatter.write_str("done"),
+            Self::CompletedLater => formatter.write_str("completed on a later pass"),
+            Self::Failed { message } => write!(formatter, "failed: {message}"),
+            Self::RolledBack { message } => write!(formatter, "rolled back: {message}"),
+        }
+    }
+}
+
+/// The file, held by the one agent that writes it.
+#[derive(Debug)]
+pub struct HistoryFile {
+    path: PathBuf,
+    /// How many lines it has; none while that is not known or its last line may be cut.
+    lines: Option<usize>,
+}
+
+impl HistoryFile {
+    /// The history at `path`, which the first change makes if it is missing.
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, lines: None }
+    }
+
+    /// Adds changes, and takes away the oldest of more than can be kept.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn append(&mut self, changes: &[Change]) -> io::Result<()> {
+        let mut text = Vec::new();
+        for change in changes.iter().skip(changes.len().saturating_sub(KEPT)) {
+            serde_json::to_writer(&mut text, change)?;
+            text.push(b'\n');
+        }
+        let added = changes.len().min(KEPT);
+        match self.lines.take() {
+            Some(lines) if lines + added <= LINES_MAX => {
+                open(OpenOptions::new().append(true), &self.path)?.write_all(&text)?;
+                self.lines = Some(lines + added);
+            }
+            _ => self.lines = Some(self.write_anew(&text, added)?),
+        }
+        Ok(())
+    }
+
+    fn write_anew(&self, added: &[u8], count: usize) -> io::Result<usize> {
+        let old = texts(&self.path)?;
+        let kept: Vec<&str> = old.lines().filter(|line| parse(line).is_some()).collect();
+        let kept = kept.get(kept.len().saturating_sub(KEPT.saturating_sub(count))..).unwrap_or_default();
+        let mut text: String = kept.iter().flat_map(|line| [line, "\n"]).collect();
+        text.push_str(&String::from_utf8_lossy(added));
+        if let Some(folder) = self.path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let new = self.path.with_extension("new");
+        open(OpenOptions::new().write(true).truncate(true), &new)?.write_all(text.as_bytes())?;
+        fs::rename(&new, &self.path)?;
+        Ok(kept.len() + count)
+    }
+}
+
+/// The changes that are kept at `path`, the oldest first. There are none when there is no file.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn read(path: &Path) -> io::Result<Vec<Change>> {
+    let mut changes: Vec<Change> = texts(path)?.lines().filter_map(parse).collect();
+    changes.drain(..changes.len().saturating_sub(KEPT));
+    Ok(changes)
+}
+
+/// None for a line that was cut.
+fn parse(line: &str) -> Option<Change> {
+    serde_json::from_str(line).ok()
+}
+
+fn texts(path: &Path) -> io::Result<String> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error),
+    }
+}
+
+fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    options.create(true).mode(0o600).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::jiff::Timestamp;
+
+    fn change(number: i64) -> Change {
+        Change {
+            time: MicroTime(Timestamp::from_second(number).unwrap()),
+            engine: Engine::Vpp,
+            network: Some("blue".into()),
+            attachment: None,
+            operation: format!("number {number}"),
+            why: Why::EngineRestarted { epoch: 3 },
+            generation: 7,
+            milliseconds: 12,
+            outcome: Outcome::RolledBack { message: "no \"room\"".into() },
+        }
+    }
+
+    #[test]
+    fn a_change_is_one_line_that_tells_why_and_what_became_of_it() {
+        let text = serde_json::to_string(&change(1)).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            value,
+            serde_json::json!({
+                "time": "1970-01-01T00:00:01.000000Z", "engine": "VPP", "network": "blue", "operation": "number 1", "why": "EngineRestarted", "epoch": 3,
+                "generation": 7, "milliseconds": 12, "result": "RolledBack", "message": "no \"room\"",
+            })
+        );
+        assert_eq!(parse(&text), Some(change(1)));
+    }
+
+    #[test]
+    fn the_file_never_grows_beyond_its_bound_and_keeps_the_newest() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/history.jsonl");
+        assert_eq!(read(&path).unwrap(), []);
+        let mut file = HistoryFile::new(path.clone());
+        let mut longest = 0;
+        for number in 0..i64::try_from(LINES_MAX).unwrap() + 200 {
+            file.append(&[change(number)]).unwrap();
+            longest = longest.max(fs::read_to_string(&path).unwrap().lines().count());
+        }
+        assert!(longest <= LINES_MAX, "{longest} lines");
+        let kept = read(&path).unwrap();
+        assert_eq!((kept.len(), kept.last()), (KEPT, Some(&change(1199))));
+        assert_eq!(kept.first(), Some(&change(700)));
+        let storm: Vec<_> = (2000..5000).map(change).collect();
+        file.append(&storm).unwrap();
+        assert_eq!(read(&path).unwrap().first(), Some(&change(4500)));
+    }
+
+    #[test]
+    fn a_line_that_was_cut_costs_itself_only_and_a_new_agent_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("history.jsonl");
+        HistoryFile::new(path.clone()).append(&[change(1), change(2)]).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, &text[..text.len() - 9]).unwrap();
+        HistoryFile::new(path.clone()).append(&[change(3)]).unwrap();
+        assert_eq!(read(&path).unwrap(), [change(1), change(3)]);
+    }
+}

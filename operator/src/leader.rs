@@ -1,0 +1,44 @@
+//! Which of several controllers writes: the holder of one Lease (`coordination.k8s.io/v1`, the object that Kubernetes' own controllers use).
+//!
+//! [`decide`] says what to do about the lease as it was last seen. [`lease`] does it. Whoever holds the lease may write for a while, which the
+//! [`fence`] measures: every write goes through a client that asks the fence right before it is sent. So a controller that was stopped, or cut off
+//! from the API server, writes nothing once another may have taken over:
+//!
+//! ```text
+//! 0 s     the leader asks to renew; from here on all is counted, on a clock that also runs while the machine sleeps
+//! 5 s     without another renewal it writes no more                     LEASE - MARGIN
+//! 9 s     and what it had sent by then is given up                      + REQUEST_TIMEOUT
+//! 10 s    another may take over, counted from when it saw the renewal   LEASE
+//! ```
+//!
+//! What is left is a process that is stopped between the fence and the socket. The API server itself refuses that write:
+//! `config/rbac/leader-only.yaml` compares the pod that the token was made for with the holder of the lease.
+
+mod boot_clock;
+mod decide;
+mod fence;
+mod lease;
+
+pub(crate) use fence::is_closed;
+pub use fence::{Closed, Fence};
+pub use lease::{Elector, Role};
+
+use std::time::Duration;
+
+/// The name of the Lease, in the controller's namespace.
+pub const LEASE_NAME: &str = "usnet-controller";
+/// The policy by which the API server refuses writes of others (`config/rbac/leader-only.yaml`). It names it in its answer.
+pub(crate) const POLICY_NAME: &str = "usnet-leader-only";
+/// How long others wait for a holder that renews no more.
+const LEASE: Duration = Duration::from_secs(10);
+/// So long before the lease ends its holder stops to write.
+const MARGIN: Duration = Duration::from_secs(5);
+/// The longest that a write may take. It ends within the margin.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
+/// How often the holder renews.
+const RENEW_EVERY: Duration = Duration::from_secs(2);
+/// How often the others look.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+const _: () = assert!(REQUEST_TIMEOUT.as_secs() < MARGIN.as_secs() && MARGIN.as_secs() < LEASE.as_secs());
+const _: () = assert!(2 * RENEW_EVERY.as_secs() < LEASE.as_secs() - MARGIN.as_secs(), "two tries while it may write");

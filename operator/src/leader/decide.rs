@@ -1,0 +1,121 @@
+//! What to do about the lease. Pure: the clock is the caller's.
+
+use std::time::Duration;
+
+/// A lease that asks for more patience than this was not written by us.
+const LONGEST_LEASE: Duration = Duration::from_secs(60);
+
+/// The Lease as it was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Who holds it; none when it was given back.
+    pub(super) holder: Option<String>,
+    /// How long it holds without being renewed.
+    pub(super) duration: Duration,
+    /// Changes with every renewal.
+    pub(super) version: String,
+}
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// There is no lease: make it, and hold it.
+    Create,
+    /// It is free, or its holder is gone: take it.
+    Acquire,
+    /// It is held by this process: go on.
+    Renew,
+    /// It is held by another.
+    Wait,
+}
+
+/// What `identity` should do. `is_holding` says that this process took the lease, and not an earlier one of its name, which is dead.
+pub(super) fn decide(lease: Option<&Seen>, unchanged_for: Duration, identity: &str, is_holding: bool) -> Decision {
+    let Some(lease) = lease else { return Decision::Create };
+    match lease.holder.as_deref() {
+        None | Some("") => Decision::Acquire,
+        Some(holder) if holder == identity => {
+            if is_holding {
+                Decision::Renew
+            } else {
+                Decision::Acquire
+            }
+        }
+        Some(_) if unchanged_for >= lease.duration.min(LONGEST_LEASE) => Decision::Acquire,
+        Some(_) => Decision::Wait,
+    }
+}
+
+/// Since when the lease has not changed, by the own clock: the clocks of two machines are never compared.
+#[derive(Debug, Default)]
+pub(super) struct Stillness {
+    version: String,
+    since: Duration,
+}
+
+impl Stillness {
+    /// Takes in the version that is seen at `now`, and says how long it has been the same.
+    pub(super) fn sees(&mut self, version: &str, now: Duration) -> Duration {
+        if self.version != version {
+            *self = Self { version: version.to_owned(), since: now };
+        }
+        now.saturating_sub(self.since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEN: Duration = Duration::from_secs(10);
+
+    fn lease(holder: Option<&str>) -> Seen {
+        Seen { holder: holder.map(str::to_owned), duration: TEN, version: "1".to_owned() }
+    }
+
+    fn decision(holder: Option<&str>, unchanged_for: u64, is_holding: bool) -> Decision {
+        decide(Some(&lease(holder)), Duration::from_secs(unchanged_for), "a", is_holding)
+    }
+
+    #[test]
+    fn a_lease_that_is_free_is_taken() {
+        assert_eq!(decide(None, Duration::ZERO, "a", false), Decision::Create);
+        assert_eq!(decision(None, 0, false), Decision::Acquire);
+        assert_eq!(decision(Some(""), 0, false), Decision::Acquire);
+    }
+
+    #[test]
+    fn the_lease_of_another_is_taken_only_after_it_has_run_out() {
+        assert_eq!(decision(Some("b"), 0, false), Decision::Wait);
+        assert_eq!(decision(Some("b"), 9, true), Decision::Wait, "it was lost");
+        assert_eq!(decision(Some("b"), 10, false), Decision::Acquire);
+    }
+
+    #[test]
+    fn the_own_lease_is_renewed_also_when_it_has_run_out() {
+        assert_eq!(decision(Some("a"), 0, true), Decision::Renew);
+        assert_eq!(decision(Some("a"), 99, true), Decision::Renew, "nobody took it");
+    }
+
+    #[test]
+    fn a_new_process_of_the_same_pod_takes_over_from_the_dead_one_at_once() {
+        assert_eq!(decision(Some("a"), 0, false), Decision::Acquire);
+    }
+
+    #[test]
+    fn a_lease_without_end_is_not_waited_for() {
+        let endless = Seen { duration: Duration::from_secs(1 << 30), ..lease(Some("b")) };
+        assert_eq!(decide(Some(&endless), Duration::from_secs(59), "a", false), Decision::Wait);
+        assert_eq!(decide(Some(&endless), Duration::from_secs(60), "a", false), Decision::Acquire);
+    }
+
+    #[test]
+    fn a_renewal_starts_the_wait_anew() {
+        let mut stillness = Stillness::default();
+        let at = Duration::from_secs;
+        assert_eq!(stillness.sees("1", at(100)), at(0), "a lease that is first seen may be fresh");
+        assert_eq!(stillness.sees("1", at(109)), at(9));
+        assert_eq!(stillness.sees("2", at(110)), at(0));
+        assert_eq!(stillness.sees("2", at(121)), at(11));
+    }
+}

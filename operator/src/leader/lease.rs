@@ -1,0 +1,239 @@
+//! The lease in the API server: looked at, taken, renewed and given back.
+
+use super::decide::{Decision, Seen, Stillness, decide};
+use super::fence::Fence;
+use super::{LEASE, LEASE_NAME, LOOK_EVERY, MARGIN, RENEW_EVERY, boot_clock};
+use crate::error_chain::ErrorChain;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{ObjectMeta, PostParams};
+use kube::{Api, Client};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch::{Receiver, Sender, channel};
+use tokio::time::{sleep, timeout};
+
+/// A request about the lease may take so long; a renewal that takes longer comes too late to be of use.
+const LEASE_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What this controller is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Watches, and writes nothing.
+    Standby,
+    /// The one that writes.
+    Leader,
+    /// About to end: no more passes.
+    Ended,
+}
+
+/// Why the lease could not be looked at or written.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error("the API server refused or did not get a request about Lease {LEASE_NAME}")]
+    Request(#[from] kube::Error),
+    #[error("the API server did not answer within {} s about Lease {LEASE_NAME}", LEASE_REQUEST_TIMEOUT.as_secs())]
+    Timeout,
+}
+
+/// Stands for election for as long as it runs.
+#[derive(Debug)]
+pub struct Elector {
+    leases: Api<Lease>,
+    identity: String,
+    fence: Arc<Fence>,
+    roles: Sender<Role>,
+    stillness: Stillness,
+    /// The lease as we wrote it last; none while it is not ours.
+    held: Option<Lease>,
+    /// Who leads, as far as was told.
+    known_leader: Option<String>,
+    in_trouble: bool,
+}
+
+impl Elector {
+    /// One that holds nothing yet. The lease is in the client's own namespace. `identity` is the name of the pod: unique, and known to the API server.
+    pub fn new(client: Client, identity: String) -> Self {
+        Self {
+            leases: Api::default_namespaced(client),
+            identity,
+            fence: Arc::default(),
+            roles: channel(Role::Standby).0,
+            stillness: Stillness::default(),
+            held: None,
+            known_leader: None,
+            in_trouble: false,
+        }
+    }
+
+    /// Open while the lease is held.
+    pub fn fence(&self) -> Arc<Fence> {
+        Arc::clone(&self.fence)
+    }
+
+    /// Tells of every change.
+    pub fn roles(&self) -> Receiver<Role> {
+        self.roles.subscribe()
+    }
+
+    /// Takes the lease when it can be had, and keeps it. Runs for ever.
+    pub async fn campaign(&mut self) -> Infallible {
+        loop {
+            let result = match timeout(LEASE_REQUEST_TIMEOUT, self.step()).await {
+                Ok(result) => result,
+                Err(_) => Err(Error::Timeout),
+            };
+            self.tell(result.err().as_ref());
+            sleep(if self.held.is_some() { RENEW_EVERY } else { LOOK_EVERY }).await;
+        }
+    }
+
+    /// Closes the fence for good. Requests that were sent already go on for up to [`super::REQUEST_TIMEOUT`].
+    pub fn resign(&mut self) {
+        self.fence.close();
+        self.roles.send_replace(Role::Ended);
+    }
+
+    /// Gives the lease back, so that another need not wait for its end. Nothing of ours may be under way any more.
+    pub async fn release(self) {
+        if self.held.is_none() {
+            return;
+        }
+        match timeout(LEASE_REQUEST_TIMEOUT, self.give_back()).await {
+            Ok(Ok(())) => tracing::info!(lease = LEASE_NAME, "gave the lease back"),
+            Ok(Err(_)) | Err(_) => {
+                tracing::warn!(lease = LEASE_NAME, "could not give the lease back; it runs out by itself");
+            }
+        }
+    }
+
+    /// Reads it first: a renewal may have been under way when this controller was asked to end.
+    async fn give_back(&self) -> Result<(), Error> {
+        let mut lease = self.leases.get(LEASE_NAME).await?;
+        if let Some(spec) = lease.spec.as_mut().filter(|spec| spec.holder_identity.as_ref() == Some(&self.identity)) {
+            spec.holder_identity = None;
+            self.leases.replace(LEASE_NAME, &PostParams::default(), &lease).await?;
+        }
+        Ok(())
+    }
+
+    async fn step(&mut self) -> Result<(), Error> {
+        let started = boot_clock::now();
+        if let Some(held) = self.held.clone() {
+            match self.write(&held, started).await {
+                // Somebody else wrote it, or a renewal that seemed to fail had worked: look again.
+                Err(error) if is_conflict(&error) => {}
+                result => return result,
+            }
+        }
+        let found = self.leases.get_opt(LEASE_NAME).await?;
+        let seen = found.as_ref().map(seen);
+        let unchanged_for = seen.as_ref().map_or(Duration::ZERO, |seen| self.stillness.sees(&seen.version, started));
+        match decide(seen.as_ref(), unchanged_for, &self.identity, self.held.is_some()) {
+            Decision::Create => {
+                let created = self.leases.create(&PostParams::default(), &self.claim(&Lease::default(), true)).await;
+                created.map(|lease| self.hold(lease, started)).or_else(lost_the_race)
+            }
+            Decision::Acquire => {
+                self.held = None;
+                self.write(&found.unwrap_or_default(), started).await
+            }
+            Decision::Renew => self.write(&found.unwrap_or_default(), started).await,
+            Decision::Wait => {
+                self.lose();
+                self.follow(seen.and_then(|seen| seen.holder));
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes the lease on top of the version `old`; the API server refuses when somebody else was quicker.
+    async fn write(&mut self, old: &Lease, started: Duration) -> Result<(), Error> {
+        let claim = self.claim(old, self.held.is_none());
+        let lease = self.leases.replace(LEASE_NAME, &PostParams::default(), &claim).await?;
+        self.hold(lease, started);
+        Ok(())
+    }
+
+    /// The lease as it should be, with this controller as its holder.
+    fn claim(&self, old: &Lease, is_new_holder: bool) -> Lease {
+        let spec = old.spec.clone().unwrap_or_default();
+        let now = Some(MicroTime(Timestamp::now()));
+        let transitions = spec.lease_transitions.unwrap_or_default();
+        Lease {
+            metadata: ObjectMeta { name: Some(LEASE_NAME.to_owned()), ..old.metadata.clone() },
+            spec: Some(LeaseSpec {
+                holder_identity: Some(self.identity.clone()),
+                lease_duration_seconds: i32::try_from(LEASE.as_secs()).ok(),
+                acquire_time: if is_new_holder { now.clone() } else { spec.acquire_time },
+                renew_time: now,
+                lease_transitions: Some(if is_new_holder { transitions.saturating_add(1) } else { transitions }),
+                ..LeaseSpec::default()
+            }),
+        }
+    }
+
+    /// The lease is ours, counted from before we asked for it.
+    fn hold(&mut self, lease: Lease, started: Duration) {
+        self.fence.open_until(started.saturating_add(LEASE - MARGIN));
+        self.held = Some(lease);
+        self.play(Role::Leader);
+    }
+
+    fn lose(&mut self) {
+        self.fence.close();
+        self.held = None;
+        self.play(Role::Standby);
+    }
+
+    fn follow(&mut self, leader: Option<String>) {
+        if self.known_leader != leader {
+            tracing::info!(identity = self.identity, leader, "stands by");
+            self.known_leader = leader;
+        }
+    }
+
+    fn play(&self, role: Role) {
+        let changed = self.roles.send_if_modified(|known| std::mem::replace(known, role) != role);
+        match role {
+            Role::Leader if changed => tracing::info!(identity = self.identity, "leads"),
+            Role::Standby if changed => tracing::warn!(identity = self.identity, "leads no more, and writes nothing"),
+            Role::Standby | Role::Leader | Role::Ended => {}
+        }
+    }
+
+    /// Tells of trouble once. A lease that could not be renewed in time may still be ours, but that is no longer proved.
+    fn tell(&mut self, error: Option<&Error>) {
+        if let Some(error) = error.filter(|_| !self.in_trouble) {
+            tracing::warn!(error = %ErrorChain(error), "trying again until it works");
+        }
+        self.in_trouble = error.is_some();
+        if self.fence.check().is_err() {
+            self.play(Role::Standby);
+        }
+    }
+}
+
+fn seen(lease: &Lease) -> Seen {
+    let spec = lease.spec.clone().unwrap_or_default();
+    let seconds = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
+    Seen {
+        holder: spec.holder_identity,
+        duration: seconds.map_or(LEASE, Duration::from_secs),
+        version: lease.metadata.resource_version.clone().unwrap_or_default(),
+    }
+}
+
+fn is_conflict(error: &Error) -> bool {
+    matches!(error, Error::Request(kube::Error::Api(status)) if status.code == 409)
+}
+
+/// Another made it at the same time: it is looked at again in a moment.
+fn lost_the_race(error: kube::Error) -> Result<(), Error> {
+    match Error::from(error) {
+        error if is_conflict(&error) => Ok(()),
+        error => Err(error),
+    }
+}

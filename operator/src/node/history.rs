@@ -1,0 +1,38 @@
+//! `usnet node history`.
+
+use super::{Error, Output, document_text, table};
+use crate::history::{Change, read};
+use usnet_crds::NetworkName;
+use usnet_dataplane::roots::Roots;
+
+/// The changes that are kept, or those of one network.
+///
+/// # Errors
+/// When they cannot be read.
+pub(super) fn answer(roots: &Roots, output: Output, network: Option<&NetworkName>) -> Result<String, Error> {
+    let path = roots.history_file();
+    let mut changes = read(&path).map_err(|source| Error::History { path, source })?;
+    if let Some(network) = network {
+        changes.retain(|change| change.network.as_deref() == Some(network.as_str()));
+    }
+    document_text(&changes, output).unwrap_or_else(|| Ok(text(&changes)))
+}
+
+/// For people.
+pub(super) fn text(changes: &[Change]) -> String {
+    let rows: Vec<_> = changes.iter().map(row).collect();
+    table(["TIME", "ENGINE", "NETWORK", "OPERATION", "WHY", "GENERATION", "TOOK", "RESULT"], &rows)
+}
+
+fn row(change: &Change) -> [String; 8] {
+    [
+        change.time.0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        change.engine.to_string(),
+        change.network.clone().unwrap_or_default(),
+        change.operation.clone(),
+        change.why.to_string(),
+        change.generation.to_string(),
+        format!("{} ms", change.milliseconds),
+        change.outcome.to_string(),
+    ]
+}

@@ -1,0 +1,82 @@
+//! `/run/usnet/state.json`: what the agent says of its node, in the words of the status of a `UserspaceNodeState`, for people and programs on the node itself.
+//! It is there with and without an API server.
+
+use crate::standalone::problem::Problem;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use usnet_crds::UserspaceNodeStateStatus;
+use usnet_dataplane::document::{self, Durability, Error};
+use usnet_dataplane::roots::Roots;
+
+/// What the agent says of its node.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StateFile {
+    /// The layout of this file; [`StateFile::VERSION`] when written by this release.
+    pub version: u32,
+    /// The name of the node.
+    pub node: String,
+    /// The folder of manifests that the agent follows; none when it follows the API server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifests: Option<PathBuf>,
+    /// What is wrong in that folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub manifest_problems: Vec<Problem>,
+    /// The status of the node.
+    #[serde(flatten)]
+    pub status: UserspaceNodeStateStatus,
+}
+
+impl StateFile {
+    /// The layout that this release writes.
+    pub const VERSION: u32 = 1;
+
+    /// What the agent of this node said last; none when none ran since the node started.
+    ///
+    /// # Errors
+    /// When there is a file that cannot be read or is of a later release.
+    pub fn read(roots: &Roots) -> Result<Option<Self>, Error> {
+        document::read(&roots.state_file(), Self::VERSION)
+    }
+
+    /// Writes the file if that changes it.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn write(&self, roots: &Roots) -> Result<(), Error> {
+        document::make_folder(&roots.run, 0o700)?;
+        document::write_if_changed(&roots.state_file(), self, Durability::Process).map(drop)
+    }
+}
+
+/// Held by an agent while it runs; the kernel lets go of it when the process ends.
+#[derive(Debug)]
+pub struct Presence(#[expect(dead_code, reason = "the lock goes with the file")] File);
+
+impl Presence {
+    /// Says that the agent of this node runs; none when another one does.
+    ///
+    /// # Errors
+    /// When the run folder cannot be used.
+    pub fn take(roots: &Roots) -> io::Result<Option<Self>> {
+        std::fs::create_dir_all(&roots.run)?;
+        let file = open(roots, true)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+/// Whether the agent of this node runs.
+pub fn is_agent_running(roots: &Roots) -> bool {
+    open(roots, false).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+fn open(roots: &Roots, create: bool) -> io::Result<File> {
+    OpenOptions::new().read(true).write(create).create(create).mode(0o600).open(roots.run.join(".agent.lock"))
+}

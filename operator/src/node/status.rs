@@ -1,0 +1,75 @@
+//! `usnet node status`.
+
+use super::state_file::{StateFile, is_agent_running};
+use super::{Error, Output, age, document_text, table};
+use std::fmt::Write;
+use std::time::SystemTime;
+use usnet_crds::node_state::{NetworkReport, NetworkState};
+use usnet_dataplane::roots::Roots;
+
+/// What the agent said last.
+///
+/// # Errors
+/// When it said nothing, or that cannot be read.
+pub(super) fn answer(roots: &Roots, output: Output) -> Result<String, Error> {
+    let state = StateFile::read(roots)?.ok_or_else(|| Error::NoState(roots.state_file()))?;
+    if let Some(text) = document_text(&state, output) {
+        return text;
+    }
+    let written = std::fs::metadata(roots.state_file()).and_then(|metadata| metadata.modified()).ok();
+    let seconds =
+        written.and_then(|written| SystemTime::now().duration_since(written).ok()).map_or(0, |age| age.as_secs());
+    Ok(text(&state, is_agent_running(roots), seconds))
+}
+
+/// For people.
+pub(super) fn text(state: &StateFile, is_running: bool, seconds: u64) -> String {
+    let mut text = String::new();
+    let source = match &state.manifests {
+        Some(folder) => format!("the manifests in {}", folder.display()),
+        None => "the API server".to_owned(),
+    };
+    let generation =
+        state.status.observed_generation.map_or_else(|| "none yet".to_owned(), |number| number.to_string());
+    let _ = writeln!(text, "Node {}, by {source}, generation {generation}", state.node);
+    let since = age(seconds);
+    let _ = match is_running {
+        true => writeln!(text, "The agent runs; the last change is {since} old."),
+        false => writeln!(text, "The agent does not run. This is what it said last, {since} ago."),
+    };
+    text.push('\n');
+    let conditions = state.status.conditions.iter().map(|condition| {
+        [condition.type_.clone(), condition.status.clone(), condition.reason.clone(), condition.message.clone()]
+    });
+    text.push_str(&table(["CONDITION", "STATUS", "REASON", "MESSAGE"], &conditions.collect::<Vec<_>>()));
+    if !state.status.networks.is_empty() {
+        text.push('\n');
+        let rows: Vec<_> = state.status.networks.iter().map(row).collect();
+        text.push_str(&table(["NETWORK", "STATE", "GENERATION", "PODS", "CONNECTED", "REASON", "MESSAGE"], &rows));
+    }
+    if !state.manifest_problems.is_empty() {
+        text.push_str("\nManifests that cannot be used; what they are about stays as it was:\n");
+        for problem in &state.manifest_problems {
+            let _ = writeln!(text, "  {problem}");
+        }
+    }
+    text
+}
+
+fn row(network: &NetworkReport) -> [String; 7] {
+    let state = match network.state {
+        NetworkState::Programmed => "Programmed",
+        NetworkState::Pending => "Pending",
+        NetworkState::Failed => "Failed",
+        NetworkState::Draining => "Draining",
+    };
+    [
+        network.name.clone(),
+        state.to_owned(),
+        network.generation.to_string(),
+        network.attachments.to_string(),
+        network.connected.to_string(),
+        network.reason.clone(),
+        network.message.clone(),
+    ]
+}

@@ -1,0 +1,112 @@
+use super::*;
+use crate::agent::spec::Report;
+use crate::history::{Change, HistoryFile, Outcome, Why};
+use crate::standalone::problem::Problem;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
+use k8s_openapi::jiff::Timestamp;
+use state_file::{Presence, StateFile, is_agent_running};
+use usnet_crds::Engine;
+use usnet_crds::conditions::{Finding, READY, Status};
+use usnet_crds::node_state::{NetworkReport, NetworkState};
+
+fn roots() -> (tempfile::TempDir, Roots) {
+    crate::agent::testing::roots()
+}
+
+fn state() -> StateFile {
+    let network = NetworkReport {
+        name: "blue".into(),
+        generation: 3,
+        state: NetworkState::Failed,
+        reason: "BridgeExists".into(),
+        message: "bridge br-blue is there".into(),
+        attachments: 2,
+        connected: 1,
+        pods: Vec::new(),
+    };
+    let report = Report {
+        observed_generation: Some(7),
+        networks: vec![network],
+        engines: Vec::new(),
+        findings: vec![Finding::new(READY, Status::False, "NotProgrammed", "0 of 1 networks are programmed")],
+    };
+    let problem = Problem {
+        file: "a.yaml".into(),
+        document: Some(2),
+        line: Some(9),
+        field: "spec.bridge.mtu".into(),
+        message: "must be less".into(),
+        ..Problem::default()
+    };
+    StateFile {
+        version: StateFile::VERSION,
+        node: "node-a".into(),
+        manifests: Some("/etc/usnet/manifests".into()),
+        manifest_problems: vec![problem],
+        status: report.into_status(&[], &Time(Timestamp::UNIX_EPOCH)),
+    }
+}
+
+#[test]
+fn the_state_comes_back_and_has_the_fields_of_a_status() {
+    let (_folder, roots) = roots();
+    assert!(matches!(status::answer(&roots, Output::Table), Err(Error::NoState(_))));
+    state().write(&roots).unwrap();
+    assert_eq!(StateFile::read(&roots).unwrap(), Some(state()));
+    let json: serde_json::Value = serde_json::from_str(&status::answer(&roots, Output::Json).unwrap()).unwrap();
+    assert_eq!(
+        (&json["summary"], &json["observedGeneration"], &json["node"]),
+        (&"0/1".into(), &7.into(), &"node-a".into())
+    );
+    let yaml: StateFile = serde_yaml::from_str(&status::answer(&roots, Output::Yaml).unwrap()).unwrap();
+    assert_eq!(yaml, state());
+}
+
+#[test]
+fn people_are_told_what_is_wrong_where_and_how_old_that_is() {
+    let text = status::text(&state(), false, 130);
+    for part in [
+        "does not run",
+        "2m ago",
+        "generation 7",
+        "BridgeExists",
+        "a.yaml, document 2, line 9: spec.bridge.mtu: must be less",
+    ] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    assert!(status::text(&state(), true, 5).contains("The agent runs"));
+}
+
+#[test]
+fn it_is_known_whether_an_agent_runs() {
+    let (_folder, roots) = roots();
+    assert!(!is_agent_running(&roots));
+    let presence = Presence::take(&roots).unwrap().unwrap();
+    assert!(is_agent_running(&roots));
+    assert!(Presence::take(&roots).unwrap().is_none(), "two agents on one node");
+    drop(presence);
+    assert!(!is_agent_running(&roots));
+}
+
+#[test]
+fn the_history_can_be_read_for_one_network() {
+    let (_folder, roots) = roots();
+    let change = |network: &str| Change {
+        time: MicroTime(Timestamp::UNIX_EPOCH),
+        engine: Engine::Vpp,
+        network: Some(network.into()),
+        attachment: None,
+        operation: format!("create bridge 4 for network {network}"),
+        why: Why::NewSpec,
+        generation: 2,
+        milliseconds: 12,
+        outcome: Outcome::Done,
+    };
+    HistoryFile::new(roots.history_file()).append(&[change("blue"), change("green")]).unwrap();
+    let text = history::answer(&roots, Output::Table, Some(&"green".parse().unwrap())).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    for part in ["1970-01-01T00:00:00Z", "VPP", "green", "new spec", "12 ms", "done"] {
+        assert!(lines[1].contains(part), "no {part:?} in\n{text}");
+    }
+}

@@ -1,0 +1,146 @@
+//! What monitoring asks a program over HTTP: `/metrics` in the Prometheus text format, `/healthz` and `/readyz`.
+//!
+//! Who answers is the one thread that does the work: a program that hangs does not answer `/healthz`.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::CONTENT_TYPE;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use prometheus::{Encoder, Registry, TextEncoder};
+use std::convert::Infallible;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+/// A connection may take so long for all that it asks.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
+/// Connections at the same time: a scraper, kubelet's probes and a person need fewer.
+const CONNECTIONS: usize = 16;
+/// The pause after a connection could not be accepted, mostly for want of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Nobody can be answered at this address.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen at {address} for /metrics, /healthz and /readyz: choose another --listen")]
+pub struct Error {
+    address: SocketAddr,
+    source: io::Error,
+}
+
+/// Where a program listens; the same for all programs.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub struct ListenOptions {
+    /// Where to answer /metrics, /healthz and /readyz, such as [::]:8081; nowhere if absent.
+    #[arg(long, env = "USNET_LISTEN", value_name = "ADDRESS:PORT")]
+    pub listen: Option<SocketAddr>,
+}
+
+/// What is answered.
+#[derive(Debug, Default)]
+pub struct Telemetry {
+    registry: Registry,
+    is_ready: AtomicBool,
+}
+
+impl Telemetry {
+    /// Where metrics are registered.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// From now on `/readyz` says yes.
+    pub fn set_ready(&self) {
+        self.is_ready.store(true, Ordering::Relaxed);
+    }
+
+    /// Answers for ever, if an address is given.
+    ///
+    /// # Errors
+    /// When nobody can listen there.
+    pub async fn serve(self: Arc<Self>, options: ListenOptions) -> Result<Infallible, Error> {
+        let Some(address) = options.listen else { return std::future::pending().await };
+        let listener = listen(address).await.map_err(|source| Error { address, source })?;
+        let address = listener.local_addr().unwrap_or(address);
+        tracing::info!(%address, "answers /metrics, /healthz and /readyz");
+        let seats = Arc::new(Semaphore::new(CONNECTIONS));
+        loop {
+            let seat = Arc::clone(&seats).acquire_owned().await;
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    let telemetry = Arc::clone(&self);
+                    tokio::spawn(async move {
+                        let _seat = seat;
+                        // A client that breaks off is no news.
+                        let _ = timeout(CONNECTION_TIMEOUT, telemetry.talk(stream)).await;
+                    });
+                }
+                Err(_) => sleep(ACCEPT_PAUSE).await,
+            }
+        }
+    }
+
+    async fn talk(&self, stream: TcpStream) -> Result<(), hyper::Error> {
+        let service = service_fn(|request: Request<Incoming>| async move {
+            Ok::<_, Infallible>(self.answer(request.method(), request.uri().path()))
+        });
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .keep_alive(false)
+            .serve_connection(TokioIo::new(stream), service)
+            .await
+    }
+
+    fn answer(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
+        if method != Method::GET && method != Method::HEAD {
+            return plain(StatusCode::METHOD_NOT_ALLOWED, "only GET\n");
+        }
+        match path {
+            "/healthz" => plain(StatusCode::OK, "ok\n"),
+            "/readyz" if self.is_ready.load(Ordering::Relaxed) => plain(StatusCode::OK, "ok\n"),
+            "/readyz" => plain(StatusCode::SERVICE_UNAVAILABLE, "not yet: still looking at what there is\n"),
+            "/metrics" => self.metrics(),
+            _ => plain(StatusCode::NOT_FOUND, "there are /metrics, /healthz and /readyz\n"),
+        }
+    }
+
+    fn metrics(&self) -> Response<Full<Bytes>> {
+        let (encoder, mut text) = (TextEncoder::new(), Vec::new());
+        match encoder.encode(&self.registry.gather(), &mut text) {
+            Ok(()) => respond(StatusCode::OK, prometheus::TEXT_FORMAT, text.into()),
+            Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
+        }
+    }
+}
+
+/// `[::]` also takes IPv4. Where the kernel has no IPv6 it is taken for 0.0.0.0.
+async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    match TcpListener::bind(address).await {
+        Err(_) if address.is_ipv6() && address.ip().is_unspecified() => {
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
+        }
+        result => result,
+    }
+}
+
+fn plain(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
+    respond(status, "text/plain; charset=utf-8", Bytes::copy_from_slice(text.as_bytes()))
+}
+
+fn respond(status: StatusCode, content_type: &'static str, body: Bytes) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static(content_type));
+    response
+}
+
+#[cfg(test)]
+mod tests;

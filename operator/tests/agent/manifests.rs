@@ -1,0 +1,234 @@
+//! A node without an API server: networks come from a folder of YAML files, and what the node has is in its state file.
+
+use crate::node::{Node, network_with, until};
+use crate::standalone_agent::{Manifests, StandaloneAgent, manifest};
+use crate::world::World;
+use std::fs;
+use std::os::unix::fs::symlink;
+use usnet_crds::node_state::NetworkState;
+use usnet_crds::{Engine, NodeNetwork, SocketRole};
+use usnet_dataplane::network_file::NetworkFile;
+use usnet_dataplane::node_file::NodeFile;
+use usnet_dataplane::port::{Connection, SocketPath};
+use usnet_operator::history::{Outcome, Why};
+use usnet_operator::node::state_file::is_agent_running;
+use usnet_test_openvswitch::OpenVswitch;
+use usnet_test_vpp::{Kind, Vpp};
+
+fn node_file(node: &Node) -> NodeFile {
+    NodeFile::read(&node.roots).unwrap().unwrap()
+}
+
+#[test]
+fn files_become_bridges_of_both_engines_and_follow_their_changes() {
+    let ovs = OpenVswitch::start().unwrap();
+    let vpp = Vpp::start(Kind::Simulator).unwrap();
+    let node = Node::new(Some(ovs.socket().to_owned()), Some(vpp.socket().to_owned()));
+    let manifests = Manifests::new();
+    manifests.write("a.yaml", &(manifest("blue", "OVS", 1500) + &manifest("green", "VPP", 1500)));
+    let agent = StandaloneAgent::start(&node.roots, manifests.path());
+    node.wait_until_programmed("blue");
+    node.wait_until_programmed("green");
+    let state = agent.wait_until_accepted("True");
+    assert_eq!((state.node.as_str(), state.manifests.as_ref()), ("node-a", Some(&manifests.path())));
+    agent.wait_for_state("2/2", |state| (state.status.summary == "2/2").then_some(()));
+    let Some(NetworkFile::Programmed(file)) = node.file("blue") else { panic!("{:?}", node.file("blue")) };
+    assert!(file.network.allows("any-namespace"), "{:?}", file.network.allowed_namespaces);
+
+    let before = node_file(&node).generation;
+    manifests.write("a.yaml", &(manifest("blue", "OVS", 1400) + &manifest("green", "VPP", 1500)));
+    agent.wait_for_network("blue", "is programmed anew", |entry| {
+        entry.generation == 2 && entry.state == NetworkState::Programmed
+    });
+    assert_eq!(ovs.vsctl(&["get", "Interface", "br-blue", "mtu_request"]).unwrap().trim(), "1400");
+    assert_eq!(node_file(&node).generation, before + 1);
+
+    manifests.remove("a.yaml");
+    until("both bridges are gone", || {
+        let is_gone = ovs.vsctl(&["list-br"]).unwrap().is_empty() && node.file("green").is_none();
+        is_gone.then_some(())
+    });
+    agent.wait_for_state("no network", |state| state.status.networks.is_empty().then_some(()));
+}
+
+#[test]
+fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart() {
+    let world = World::start();
+    let manifests = Manifests::new();
+    manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
+    manifests.write("b.yaml", &manifest("green", "OVS", 1500));
+    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    world.wait_until_programmed("blue");
+    world.wait_until_programmed("green");
+    let columns = ["_uuid", "name"];
+    let before = world.rows("Bridge", &columns);
+    let generation = node_file(&world).generation;
+
+    manifests.write("a.yaml", &manifest("blue", "OVS", 1500).replace("mtu: 1500", "mtu: big"));
+    manifests.write("b.yaml", "kind: [\n");
+    let state = agent.wait_until_accepted("False");
+    let problems = agent.wait_for_state("two problems", |state| {
+        (state.manifest_problems.len() == 2).then(|| state.manifest_problems.clone())
+    });
+    let [field, syntax] = problems.as_slice() else { panic!("{problems:?}") };
+    assert_eq!((field.file.as_str(), field.document, field.line), ("a.yaml", Some(1), Some(8)), "{field:?}");
+    assert_eq!((field.field.as_str(), field.network.as_deref()), ("spec.bridge.mtu", Some("blue")));
+    assert_eq!((syntax.file.as_str(), syntax.document), ("b.yaml", Some(1)), "{syntax:?}");
+    assert!(state.status.conditions.iter().any(|condition| condition.message.contains("a.yaml")), "{state:?}");
+    drop(agent);
+
+    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    agent.wait_for_state("both networks again", |state| (state.status.summary == "2/2").then_some(()));
+    manifests.write("c.yaml", &manifest("red", "OVS", 1500));
+    world.wait_until_programmed("red");
+    assert_eq!(node_file(&world).generation, generation + 1, "the broken files changed nothing");
+    let names = world.rows("Bridge", &columns);
+    for row in before[0]["rows"].as_array().unwrap() {
+        assert!(names[0]["rows"].as_array().unwrap().contains(row), "{row} is not as it was: {names}");
+    }
+    manifests.remove("c.yaml");
+    manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
+    manifests.write("b.yaml", &manifest("green", "OVS", 1500));
+    agent.wait_until_accepted("True");
+    until("the third is gone", || (world.bridges() == ["br-blue", "br-green"]).then_some(()));
+}
+
+#[test]
+fn a_network_whose_file_goes_keeps_its_pods_and_takes_no_new_ones() {
+    let world = World::with(OpenVswitch::builder().dpdk(true).start().unwrap());
+    let manifests = Manifests::new();
+    manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
+    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    world.wait_until_programmed("blue");
+    let socket = SocketPath::try_from(world.ovs.folder().join("c1.sock")).unwrap();
+    let network: NodeNetwork = network_with(Engine::OpenVswitch, "blue");
+    let pod = world.record("c1", &network, Connection::VhostUser { socket, engine_role: SocketRole::Client });
+    world.write(&pod);
+    agent.wait_for_network("blue", "has a pod", |entry| entry.attachments == 1);
+    manifests.remove("a.yaml");
+    agent.wait_for_network("blue", "drains", |entry| entry.state == NetworkState::Draining);
+    assert!(matches!(world.file("blue"), Some(NetworkFile::Draining { .. })));
+    assert_eq!(world.vsctl("list-ports br-blue"), pod.port.name.as_str(), "the pod lost its port");
+    fs::remove_file(world.roots.attachments().join(format!("{}.json", pod.id))).unwrap();
+    until("the bridge is gone", || world.bridges().is_empty().then_some(()));
+    let why = agent.history().into_iter().find(|change| change.operation.starts_with("remove port")).unwrap().why;
+    assert_eq!(why, Why::PodEnded);
+}
+
+/// As kubelet mounts a ConfigMap: the files are links into a folder that one link names, and that one is replaced.
+#[test]
+fn the_links_of_a_config_map_are_followed_when_they_turn() {
+    let world = World::start();
+    let manifests = Manifests::new();
+    let place = manifests.path();
+    let turn = |release: &str, text: &str| {
+        fs::create_dir(place.join(release)).unwrap();
+        fs::write(place.join(release).join("a.yaml"), text).unwrap();
+        symlink(release, place.join("..data_tmp")).unwrap();
+        fs::rename(place.join("..data_tmp"), place.join("..data")).unwrap();
+    };
+    turn("..1", &manifest("blue", "OVS", 1500));
+    symlink("..data/a.yaml", place.join("a.yaml")).unwrap();
+    let _agent = StandaloneAgent::start(&world.roots, place.clone());
+    world.wait_until_programmed("blue");
+    turn("..2", &manifest("green", "OVS", 1500));
+    world.wait_until_programmed("green");
+    until("the first is gone", || (world.bridges() == ["br-green"]).then_some(()));
+}
+
+#[test]
+fn after_a_reboot_the_node_file_is_enough_and_an_unreadable_folder_is_not_an_empty_one() {
+    let manifests = Manifests::new();
+    manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
+    let mut world = World::start();
+    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    world.wait_until_programmed("blue");
+    drop(agent);
+    // What a reboot takes away: all below /run and the engine's bridges.
+    fs::remove_dir_all(&world.roots.run).unwrap();
+    world.vsctl("del-br br-blue");
+    world.ovs.kill_ovsdb_server().unwrap();
+    world.ovs.start_ovsdb_server().unwrap();
+    let nowhere = manifests.path().join("not-mounted-yet");
+    let agent = StandaloneAgent::start(&world.roots, nowhere);
+    world.wait_until_programmed("blue");
+    assert_eq!(world.bridges(), ["br-blue"]);
+    let state = agent.wait_until_accepted("False");
+    assert!(state.manifest_problems[0].message.contains("not-mounted-yet"), "{:?}", state.manifest_problems);
+}
+
+#[test]
+fn the_history_says_what_was_done_why_and_for_which_generation() {
+    let world = World::start();
+    let manifests = Manifests::new();
+    manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
+    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
+    let first = agent.history();
+    assert_eq!(first.len(), 1, "{first:?}");
+    assert_eq!(
+        (first[0].operation.as_str(), first[0].network.as_deref()),
+        ("create bridge br-blue for network blue", Some("blue"))
+    );
+    assert_eq!((&first[0].why, first[0].generation, &first[0].outcome), (&Why::NewSpec, 1, &Outcome::Done));
+
+    world.vsctl("del-br br-blue");
+    let second = until("the repair is told", || agent.history().get(1).cloned());
+    assert_eq!((&second.why, second.generation, &second.outcome), (&Why::Drift, 1, &Outcome::Done));
+    drop(agent);
+
+    world.vsctl("del-br br-blue");
+    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    let third = until("what was missing at the start is told", || agent.history().get(2).cloned());
+    assert_eq!((&third.why, third.generation), (&Why::AgentStarted, 1));
+    agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
+    assert_eq!(agent.history().len(), 3, "nothing else was done: {:?}", agent.history());
+}
+
+#[test]
+fn what_is_in_the_way_is_told_once_and_that_it_was_completed_later() {
+    let world = World::start();
+    let manifests = Manifests::new();
+    manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
+    let mut world = world;
+    world.ovs.kill_vswitchd().unwrap();
+    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    let failed = until("a failure is told", || {
+        agent.history().into_iter().find(|change| matches!(change.outcome, Outcome::Failed { .. }))
+    });
+    assert_eq!(failed.network.as_deref(), Some("blue"));
+    world.ovs.start_vswitchd().unwrap();
+    agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
+    let last = until("its end is told", || {
+        agent.history().into_iter().find(|change| change.outcome == Outcome::CompletedLater)
+    });
+    assert_eq!((last.operation, last.why), (failed.operation, Why::Retry));
+}
+
+#[test]
+fn the_state_outlives_the_agent_and_is_written_only_when_it_changes() {
+    let world = World::start();
+    let manifests = Manifests::new();
+    manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
+    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
+    assert!(is_agent_running(&world.roots));
+    let state = agent.wait_until_accepted("True");
+    let written = || fs::metadata(world.roots.state_file()).unwrap().modified().unwrap();
+    let before = written();
+    // The folder tells of this, and nothing of it changes anything.
+    manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
+    manifests.write("notes.txt", "nothing");
+    let conditions = state.status.conditions;
+    drop(agent);
+    assert_eq!(written(), before);
+    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    manifests.write("b.yaml", &manifest("green", "OVS", 1500));
+    agent.wait_for_network("green", "is programmed", |entry| entry.state == NetworkState::Programmed);
+    let since = |kind: &str, conditions: &[_]| {
+        usnet_crds::conditions::find(conditions, kind).map(|condition| condition.last_transition_time.clone())
+    };
+    let after = agent.state().unwrap().status.conditions;
+    let accepted = "ManifestsAccepted";
+    assert_eq!(since(accepted, &after), since(accepted, &conditions), "it is known since when it holds");
+}

@@ -1,0 +1,127 @@
+//! An agent that follows a folder of manifests, run as `usnet agent --manifests` does.
+
+use crate::node::until;
+use std::fs;
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use usnet_crds::conditions::find;
+use usnet_crds::node_state::NetworkReport;
+use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::roots::Roots;
+use usnet_operator::agent::{self, Options};
+use usnet_operator::history::{self, Change};
+use usnet_operator::node::state_file::{StateFile, is_agent_running};
+use usnet_operator::telemetry;
+
+/// A folder of manifests for one network in each file.
+pub(crate) struct Manifests(TempDir);
+
+impl Manifests {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.0.path().to_owned()
+    }
+
+    /// Replaces a file in one step.
+    pub(crate) fn write(&self, file: &str, text: &str) {
+        let new = self.0.path().join(".new");
+        fs::write(&new, text).unwrap();
+        fs::rename(new, self.0.path().join(file)).unwrap();
+    }
+
+    pub(crate) fn remove(&self, file: &str) {
+        fs::remove_file(self.0.path().join(file)).unwrap();
+    }
+}
+
+/// A document with a network for everybody.
+pub(crate) fn manifest(name: &str, engine: &str, mtu: u16) -> String {
+    format!(
+        "---\napiVersion: usnet.dev/v1alpha1\nkind: UserspaceNetwork\nmetadata: {{name: {name}}}\nspec:\n  engine: {engine}\n  namespaceSelector: {{}}\n  bridge: {{mtu: {mtu}}}\n"
+    )
+}
+
+/// A running agent, on a thread of its own as in its own process. Drop it to stop it.
+pub(crate) struct StandaloneAgent {
+    roots: Roots,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl StandaloneAgent {
+    pub(crate) fn start(roots: &Roots, manifests: PathBuf) -> Self {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (roots_of_agent, roots) = (roots.clone(), roots.clone());
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let options = Options {
+                node_name: "node-a".into(),
+                manifests: Some(manifests),
+                memif_socket_ids: MemifSocketIds::default(),
+                telemetry: telemetry::ListenOptions::default(),
+            };
+            runtime.block_on(async {
+                tokio::select! {
+                    ended = agent::run_at(&roots_of_agent, options) => ended.unwrap(),
+                    _ = stopped => {}
+                }
+            });
+        });
+        Self { roots, stop: Some(stop), thread: Some(thread) }
+    }
+
+    /// What the state file says; none before there is one.
+    pub(crate) fn state(&self) -> Option<StateFile> {
+        StateFile::read(&self.roots).unwrap()
+    }
+
+    pub(crate) fn wait_for_state<T>(&self, what: &str, condition: impl Fn(&StateFile) -> Option<T>) -> T {
+        until(&format!("{what} in the state file, which says {:#?}", self.state()), || {
+            self.state().as_ref().and_then(&condition)
+        })
+    }
+
+    pub(crate) fn wait_for_network(
+        &self,
+        name: &str,
+        what: &str,
+        condition: impl Fn(&NetworkReport) -> bool,
+    ) -> NetworkReport {
+        self.wait_for_state(&format!("{name} {what}"), |state| {
+            state.status.networks.iter().find(|entry| entry.name == name && condition(entry)).cloned()
+        })
+    }
+
+    /// Waits until the folder is said to be usable, or not.
+    pub(crate) fn wait_until_accepted(&self, status: &str) -> StateFile {
+        self.wait_for_state(&format!("ManifestsAccepted={status}"), |state| {
+            let condition = find(&state.status.conditions, "ManifestsAccepted")?;
+            (condition.status == status).then(|| state.clone())
+        })
+    }
+
+    pub(crate) fn history(&self) -> Vec<Change> {
+        history::read(&self.roots.history_file()).unwrap()
+    }
+}
+
+impl Drop for StandaloneAgent {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let ended = self.thread.take().map(JoinHandle::join);
+        if let Some(Err(panic)) = ended
+            && !std::thread::panicking()
+        {
+            std::panic::resume_unwind(panic);
+        }
+        if !std::thread::panicking() {
+            // A program that another test is starting at this moment holds the lock until it runs.
+            until("no agent is said to run", || (!is_agent_running(&self.roots)).then_some(()));
+        }
+    }
+}
