@@ -138,7 +138,7 @@ fn log(write: &Write) {
             tracing::info!(node, networks = networks.len(), "wrote what the node should have");
         }
         Write::DeleteNodeState { node } => {
-            tracing::info!(node, "deleted the state of a node that left or was made anew")
+            tracing::info!(node, "deleted the state of a node that left or was made anew");
         }
         Write::Definition { key, .. } => {
             tracing::info!(network = key.name, namespace = key.namespace, "wrote the definition");

@@ -88,7 +88,7 @@ impl Metrics {
     /// Takes in the cluster as the leader sees it.
     pub(super) fn cluster(&self, inputs: &Inputs) {
         let networks = inputs.networks.values().map(network_state);
-        set(&self.networks, &NETWORK_STATES, networks);
+        set(&self.networks, &NETWORK_STATES, &networks);
         let nodes = inputs.nodes.iter().map(|(name, node)| {
             let is_current = inputs.states.get(name).is_some_and(|state| {
                 state.status.as_ref().is_some_and(|status| status.observed_generation == Some(state.generation))
@@ -99,7 +99,7 @@ impl Metrics {
                 (true, false) => "Behind",
             }
         });
-        set(&self.nodes, &NODE_STATES, nodes);
+        set(&self.nodes, &NODE_STATES, &nodes);
     }
 
     /// Another leads, and says how the cluster is.
@@ -111,7 +111,7 @@ impl Metrics {
     }
 }
 
-fn set(gauges: &IntGaugeVec, states: &[&'static str], found: impl Iterator<Item = &'static str> + Clone) {
+fn set(gauges: &IntGaugeVec, states: &[&'static str], found: &(impl Iterator<Item = &'static str> + Clone)) {
     for state in states {
         let count = found.clone().filter(|found| found == state).count();
         gauges.with_label_values(&[*state]).set(i64::try_from(count).unwrap_or(i64::MAX));

@@ -1,7 +1,6 @@
 //! The real programs, asked over HTTP. Neither needs an API server for that: it is waited for.
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "all of this program is test code: a test fails by panicking"
