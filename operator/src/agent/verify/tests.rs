@@ -112,7 +112,8 @@ fn an_adopted_bridge_is_programmed_as_it_is_or_says_what_is_wrong_with_it() {
     let desired = Desired::new([blue], &[]);
     let verdict = |observed: &Observed| {
         let left = plan(&desired, observed);
-        assert_eq!(left, [], "somebody else's bridge is to be changed");
+        // Green's own bridge, in the last case, is no longer wanted and may go.
+        assert!(left.iter().all(|operation| network_of(operation) != Some(&name("blue"))), "{left:?}");
         let obstacles = obstacles(&desired, observed);
         let evidence = Evidence {
             engine: Engine::OpenVswitch,

@@ -29,19 +29,28 @@ fn a_network_is_compiled_whole() {
     let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.0.0.0/24"}]], "dataDir": "/x"});
     let spec = json!({
         "engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}}, "bridge": {"mtu": 9000},
-        "port": {"queues": 2, "vlan": {"mode": "Access", "tag": 7}}, "ipam": ipam,
+        "port": {"queues": 2, "vlan": {"mode": "Access", "tag": 7}, "rateLimit": {"ingressKbps": 5000}}, "ipam": ipam,
+        "attachments": [
+            {"namespace": "db", "pod": "b", "vlan": {"mode": "Trunk", "trunks": [9, 8]}, "rateLimit": {}},
+            {"namespace": "db", "pod": "a", "ips": ["10.0.0.7/24"], "mac": "02:00:00:00:00:0A"},
+        ],
     });
     cluster.network("blue", &spec);
     cluster.settle();
     let compiled = serde_json::to_value(&*cluster.compiled().nodes["node-b"]["blue"]).unwrap();
     let expected = json!({
         "name": "blue", "generation": 1, "phase": "Active", "engine": "OVS",
-        "bridge": {"name": "br-blue", "mtu": 9000, "macLearning": "Enabled", "macAgeSeconds": 300},
+        "bridge": {"name": "br-blue", "mtu": 9000, "macLearning": "Enabled", "macAgeSeconds": 300, "ownership": "Managed"},
         "port": {
             "type": "VhostUser", "queues": 2, "ringSize": 1024, "vlan": {"mode": "Access", "tag": 7},
+            "rateLimit": {"ingressKbps": 5000},
             "memif": {"socket": "Volume", "secret": "None"}, "vhostUser": {"engineRole": "Client"},
         },
         "allowedNamespaces": ["team-a"], "ipam": ipam,
+        "attachments": [
+            {"namespace": "db", "pod": "a", "ips": ["10.0.0.7/24"], "mac": "02:00:00:00:00:0a"},
+            {"namespace": "db", "pod": "b", "vlan": {"mode": "Trunk", "trunks": [8, 9]}, "rateLimit": {}},
+        ],
     });
     assert_eq!(compiled, expected);
 }
@@ -51,7 +60,7 @@ fn a_network_of_vpp_is_compiled_whole() {
     let mut cluster = Cluster::new();
     let spec = json!({
         "engine": "VPP", "namespaceSelector": {"matchLabels": {"team": "a"}},
-        "bridge": {"id": 4, "macLearning": "Disabled", "macAgeSeconds": 120},
+        "bridge": {"id": 4, "macLearning": "Disabled", "macAgeSeconds": 120, "ownership": "Adopted"},
         "port": {"queues": 4, "ringSize": 256, "memif": {"secret": "Generated"}},
     });
     cluster.network("blue", &spec);
@@ -59,9 +68,9 @@ fn a_network_of_vpp_is_compiled_whole() {
     let compiled = serde_json::to_value(&*cluster.compiled().nodes["node-b"]["blue"]).unwrap();
     let expected = json!({
         "name": "blue", "generation": 1, "phase": "Active", "engine": "VPP",
-        "bridge": {"name": "4", "mtu": 1500, "macLearning": "Disabled", "macAgeSeconds": 120},
+        "bridge": {"name": "4", "mtu": 1500, "macLearning": "Disabled", "macAgeSeconds": 120, "ownership": "Adopted"},
         "port": {
-            "type": "Memif", "queues": 4, "ringSize": 256,
+            "type": "Memif", "queues": 4, "ringSize": 256, "rateLimit": {},
             "memif": {"socket": "Volume", "secret": "Generated"}, "vhostUser": {"engineRole": "Client"},
         },
         "allowedNamespaces": ["team-a"],
