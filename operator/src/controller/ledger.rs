@@ -161,7 +161,7 @@ impl Ledger {
 
     /// What follows from hand-written definitions.
     #[cfg(test)]
-    pub(super) fn from_nad(&self) -> &FromNad {
+    pub(super) fn definitions_ask_for(&self) -> &FromNad {
         self.hand_written.found()
     }
 

@@ -58,7 +58,7 @@ pub(super) fn describe(folder: &Folder, node: NodeFacts<'_>) -> Described {
         let source = Source { file: file.to_owned(), document: document.number, line: document.line };
         match &document.object {
             Object::Network { name, network } => {
-                described.network(name, network, source, held.get(name).map(AsRef::as_ref))
+                described.network(name, network, source, held.get(name).map(AsRef::as_ref));
             }
             Object::Namespace { name, labels } => described.namespace(name, labels),
             Object::Node { name, labels: own } if name == node.name => labels.extend(own.clone()),

@@ -161,7 +161,7 @@ impl Cluster {
         let writes = self.look();
         let mut fresh = Ledger::from_scratch(&self.inputs);
         assert_eq!(self.ledger.compiled(&self.inputs), fresh.compiled(&self.inputs));
-        assert_eq!(self.ledger.from_nad(), fresh.from_nad());
+        assert_eq!(self.ledger.definitions_ask_for(), fresh.definitions_ask_for());
         assert_eq!(writes, fresh.writes(&self.inputs, &self.now()));
         self.notices.extend(self.ledger.notices().into_iter().flat_map(|notices| self.told.news(notices)));
         for write in writes.clone() {

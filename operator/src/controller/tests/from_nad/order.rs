@@ -50,7 +50,7 @@ proptest! {
         };
         prop_assert_eq!(specs(&cluster.inputs), specs(&piecemeal.inputs));
         let (one, other) = (Ledger::from_scratch(&cluster.inputs), Ledger::from_scratch(&piecemeal.inputs));
-        prop_assert_eq!(one.from_nad(), other.from_nad());
-        prop_assert_eq!(&one.from_nad().writes, &vec![], "nothing is left to do");
+        prop_assert_eq!(one.definitions_ask_for(), other.definitions_ask_for());
+        prop_assert_eq!(&one.definitions_ask_for().writes, &vec![], "nothing is left to do");
     }
 }

@@ -1,0 +1,234 @@
+//! What may happen to a cluster, in any order.
+
+use super::super::super::inputs::Network;
+use super::super::from_nad::{open_vswitch, vpp, with_vlan};
+use super::super::model::Cluster;
+use super::watched_pass;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+use usnet_crds::{Engine, NodeNetwork};
+
+const NODES: [&str; 3] = ["node-a", "node-b", "node-c"];
+/// The last is the name of the network that definitions make for the bridge `7`.
+pub(super) const NAMES: [&str; 5] = ["amber", "blue", "cyan", "red", "ovs-7"];
+const NAMESPACES: [&str; 2] = ["team-a", "other"];
+/// Of definitions. One is that of a network as well.
+const DEFINITIONS: [&str; 3] = ["mine", "yours", "blue"];
+
+/// Something that happens to a cluster.
+#[derive(Debug, Clone)]
+pub(super) enum Happening {
+    Network(usize, ToNetwork),
+    Attach(usize, usize, i64),
+    Node(usize, bool),
+    NodeLeaves(usize),
+    NodeIsMadeAnew(usize),
+    Engine(usize, Engine, bool),
+    Agent(usize, bool),
+    Label(bool),
+    Namespace(bool),
+    Foreign(usize),
+    /// Somebody writes one, or deletes it.
+    Definition(usize, usize, Option<String>),
+    Tamper(usize, Tampering),
+    Passes(usize),
+}
+
+/// What happens to a network.
+#[derive(Debug, Clone)]
+pub(super) enum ToNetwork {
+    Write(Value),
+    Delete,
+    /// While a pod on this node uses it.
+    DeleteInUse(usize),
+    FromNadLabel(bool),
+    /// Of one that is being deleted, if there is one; with its name, or that of another.
+    ForceDelete(Option<bool>),
+}
+
+/// What somebody else does to a node state.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Tampering {
+    Delete,
+    Disown,
+    GiveToAnotherNode,
+    Disorder,
+    MakeUnreadable,
+    TakeOut(usize),
+    Change(usize),
+}
+
+pub(super) fn spec() -> impl Strategy<Value = Value> {
+    let selector = prop_oneof![Just(json!({})), Just(json!({"matchLabels": {"team": "a"}}))];
+    let nodes =
+        prop_oneof![Just(None), (0..NODES.len()).prop_map(|node| Some(json!({"matchLabels": {"host": NODES[node]}})))];
+    // `7` is a name with one engine and an id with the other: two bridges.
+    let shared = |engine| if engine == "OVS" { json!({"name": "7"}) } else { json!({"id": 7}) };
+    let bridge = prop_oneof![Just("OVS"), Just("VPP")].prop_flat_map(move |engine| {
+        let bridge = prop_oneof![Just(json!({})), Just(shared(engine)), Just(json!({"mtu": 1}))];
+        (Just(engine), bridge)
+    });
+    (selector, nodes, bridge).prop_map(|(selector, nodes, (engine, bridge))| {
+        let mut spec = json!({"engine": engine, "namespaceSelector": selector, "bridge": bridge});
+        if let Some(nodes) = nodes {
+            spec["nodeSelector"] = nodes;
+        }
+        spec
+    })
+}
+
+pub(super) fn event() -> impl Strategy<Value = Happening> {
+    let (node, name, tampered) = (0..NODES.len(), 0..NAMES.len(), 0..NODES.len());
+    prop_oneof![
+        10 => (name.clone(), to_network()).prop_map(|(name, change)| Happening::Network(name, change)),
+        2 => (node.clone(), name.clone(), 0..2i64).prop_map(|(node, name, count)| Happening::Attach(node, name, count)),
+        1 => (node.clone(), any::<bool>()).prop_map(|(node, is_ready)| Happening::Node(node, is_ready)),
+        1 => node.clone().prop_map(Happening::NodeLeaves),
+        1 => node.clone().prop_map(Happening::NodeIsMadeAnew),
+        1 => (node.clone(), prop::sample::select(Engine::ALL.as_slice()), any::<bool>())
+            .prop_map(|(node, engine, has)| Happening::Engine(node, engine, has)),
+        1 => (node, any::<bool>()).prop_map(|(node, runs)| Happening::Agent(node, runs)),
+        1 => any::<bool>().prop_map(Happening::Label),
+        1 => any::<bool>().prop_map(Happening::Namespace),
+        1 => name.clone().prop_map(Happening::Foreign),
+        4 => (0..NAMESPACES.len(), 0..DEFINITIONS.len(), prop::option::weighted(0.75, config()))
+            .prop_map(|(namespace, name, config)| Happening::Definition(namespace, name, config)),
+        2 => (tampered, tampering(name)).prop_map(|(node, how)| Happening::Tamper(node, how)),
+        4 => (1..4usize).prop_map(Happening::Passes),
+    ]
+}
+
+fn to_network() -> impl Strategy<Value = ToNetwork> {
+    prop_oneof![
+        4 => spec().prop_map(ToNetwork::Write),
+        2 => Just(ToNetwork::Delete),
+        2 => (0..NODES.len()).prop_map(ToNetwork::DeleteInUse),
+        1 => any::<bool>().prop_map(ToNetwork::FromNadLabel),
+        2 => prop::option::weighted(0.8, prop::bool::weighted(0.7)).prop_map(ToNetwork::ForceDelete),
+    ]
+}
+
+/// What hand-written definitions say.
+fn config() -> impl Strategy<Value = String> {
+    prop_oneof![
+        2 => Just(open_vswitch("7").to_string()),
+        1 => Just(with_vlan(open_vswitch("7"), 7)),
+        1 => Just(vpp("7").to_string()),
+        1 => Just(json!({"type": "userspace", "network": "blue"}).to_string()),
+        1 => Just(json!({"type": "bridge"}).to_string()),
+        1 => Just("{".to_owned()),
+    ]
+}
+
+fn tampering(name: Range<usize>) -> impl Strategy<Value = Tampering> {
+    prop_oneof![
+        Just(Tampering::Delete),
+        Just(Tampering::Disown),
+        Just(Tampering::GiveToAnotherNode),
+        Just(Tampering::Disorder),
+        Just(Tampering::MakeUnreadable),
+        name.clone().prop_map(Tampering::TakeOut),
+        name.prop_map(Tampering::Change),
+    ]
+}
+
+fn tamper(cluster: &mut Cluster, node: &str, how: Tampering) {
+    if matches!(how, Tampering::Delete) {
+        cluster.inputs.states.remove(node);
+    }
+    let Some(state) = cluster.inputs.states.get_mut(node) else { return };
+    match (how, &mut state.networks) {
+        (Tampering::Disown, _) => state.owner = None,
+        (Tampering::GiveToAnotherNode, _) => state.owner = Some("uid-of-another".to_owned()),
+        (Tampering::Disorder, _) => state.is_disordered = true,
+        (Tampering::MakeUnreadable, _) => (state.networks, state.status) = (None, None),
+        (Tampering::TakeOut(name), Some(networks)) => drop(networks.remove(NAMES[name])),
+        (Tampering::Change(name), Some(networks)) => {
+            if let Some(network) = networks.get(NAMES[name]) {
+                let changed = NodeNetwork { generation: 0, ..NodeNetwork::clone(network) };
+                networks.insert(Arc::new(changed));
+            }
+        }
+        _ => {}
+    }
+    state.generation += 1;
+}
+
+fn set<T: Ord>(set: &mut BTreeSet<T>, item: T, is_in: bool) {
+    match is_in {
+        true => drop(set.insert(item)),
+        false => drop(set.remove(&item)),
+    }
+}
+
+pub(super) fn happen(cluster: &mut Cluster, event: Happening) {
+    match event {
+        Happening::Network(name, change) => change_network(cluster, name, change),
+        Happening::Attach(node, name, count) => cluster.attach(NODES[node], NAMES[name], count),
+        Happening::Node(node, is_ready) => cluster.node(NODES[node], is_ready),
+        Happening::NodeLeaves(node) => drop(cluster.inputs.nodes.remove(NODES[node])),
+        Happening::NodeIsMadeAnew(node) => {
+            cluster.inputs.nodes.remove(NODES[node]);
+            cluster.node(NODES[node], true);
+        }
+        Happening::Engine(node, engine, has) => {
+            set(&mut cluster.without_engine, (NODES[node].to_owned(), engine), !has);
+        }
+        Happening::Agent(node, runs) => set(&mut cluster.without_agent, NODES[node].to_owned(), !runs),
+        Happening::Label(has) => cluster.namespace("team-a", if has { &[("team", "a")] } else { &[] }),
+        Happening::Namespace(is_deleting) => {
+            cluster.inputs.namespaces.get_mut("other").unwrap().is_deleting = is_deleting;
+        }
+        Happening::Tamper(node, how) => tamper(cluster, NODES[node], how),
+        Happening::Foreign(name) => {
+            let key = super::super::model::key("other", NAMES[name]);
+            if !cluster.inputs.definitions.as_ref().unwrap().contains_key(&key) {
+                cluster.foreign_definition("other", NAMES[name]);
+            }
+        }
+        Happening::Definition(namespace, name, Some(config)) => {
+            cluster.definition(NAMESPACES[namespace], DEFINITIONS[name], &config);
+        }
+        Happening::Definition(namespace, name, None) => {
+            let key = super::super::model::key(NAMESPACES[namespace], DEFINITIONS[name]);
+            cluster.inputs.definitions.as_mut().unwrap().remove(&key);
+        }
+        Happening::Passes(count) => {
+            for _ in 0..count {
+                watched_pass(cluster);
+                cluster.agents();
+            }
+        }
+    }
+}
+
+fn change_network(cluster: &mut Cluster, index: usize, change: ToNetwork) {
+    let is_deleting = |name: &str| cluster.inputs.networks.get(name).map(|network| network.is_deleting);
+    let name = NAMES[index];
+    match change {
+        ToNetwork::Write(spec) if is_deleting(name) != Some(true) => cluster.network(name, &spec),
+        ToNetwork::Delete if is_deleting(name) == Some(false) => cluster.delete_network(name),
+        ToNetwork::Write(_) | ToNetwork::Delete => {}
+        ToNetwork::DeleteInUse(node) => {
+            cluster.attach(NODES[node], name, 1);
+            happen(cluster, Happening::Passes(3));
+            change_network(cluster, index, ToNetwork::Delete);
+            happen(cluster, Happening::Passes(2));
+        }
+        ToNetwork::FromNadLabel(has) => edit(cluster, name, |network| network.has_from_nad_label = has),
+        ToNetwork::ForceDelete(is_right) => {
+            let name = NAMES.into_iter().find(|name| is_deleting(name) == Some(true)).unwrap_or(name);
+            let value = is_right.map(|is_right| if is_right { name } else { "another" });
+            edit(cluster, name, |network| network.force_delete = value.map(str::to_owned));
+        }
+    }
+}
+
+fn edit(cluster: &mut Cluster, name: &str, edit: impl FnOnce(&mut Network)) {
+    if let Some(network) = cluster.inputs.networks.get_mut(name) {
+        edit(network);
+    }
+}
