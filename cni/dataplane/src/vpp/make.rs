@@ -75,7 +75,7 @@ async fn settle(api: &mut impl Api, list: &mut [Making<'_>]) -> Result<(), Engin
     let mut batch = Batch::new();
     let changes = Changes::ask(&mut batch, api, planned.iter().flatten());
     let domains = Domains::ask(&mut batch, &domains);
-    let asked = list.iter().filter(|making| making.failure.is_none()).filter_map(Making::index_to_look_at);
+    let asked = list.iter().filter(|making| making.failure.is_none()).filter_map(|making| making.index);
     let features = FeatureTickets::ask(&mut batch, api, asked);
     if batch.is_empty() {
         return Ok(());
@@ -106,12 +106,7 @@ impl<'a> Making<'a> {
         Self { place, operation, port, has_socket_id: false, index, is_astray: false, failure: None }
     }
 
-    /// Its index if VPP's answers do not say whether all that it needs was done.
-    fn index_to_look_at(&self) -> Option<u32> {
-        self.index.filter(|_| self.port.settings.vlan.is_some())
-    }
-
-    /// Whether it is a member of its network's bridge domain now, and hears its own VLAN only.
+    /// Whether it is a member of its network's bridge domain now, and is filtered just when it is in a VLAN: VPP's answer to that request says nothing.
     fn verify(&mut self, domain: Option<&Domain>, features: Option<&Features>) {
         let is_right = |domain: &Domain| match self.port.ownership {
             Ownership::Managed => domain.mark.as_ref() == Some(self.port.network),
@@ -124,8 +119,8 @@ impl<'a> Making<'a> {
         } else if !domain.is_some_and(|domain| self.index.is_some_and(|index| domain.members.contains(&index))) {
             let reason = "somebody else took its interface away".to_owned();
             self.failure = Some(Failure { is_conflict: true, ..self.refusal(reason) });
-        } else if features.is_some_and(|features| !features.is_filtered) {
-            let reason = "it does not keep the frames of other VLANs from it".to_owned();
+        } else if features.is_some_and(|features| features.is_filtered != self.port.settings.vlan.is_some()) {
+            let reason = "VPP refused to change whether it keeps the frames of other VLANs from it".to_owned();
             self.failure = Some(self.refusal(reason));
         }
     }

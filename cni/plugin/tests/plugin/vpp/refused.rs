@@ -36,12 +36,18 @@ fn changes(messages: &[LogEntry]) -> u64 {
     messages.iter().filter(|entry| entry.changes).count().try_into().unwrap()
 }
 
+/// Which of the changes matter by their answers. VPP's answer about the filter says nothing: whether it is as it should be is read, and a port without a VLAN has none.
+fn answered(messages: &[LogEntry]) -> Vec<u64> {
+    let changes = (1..).zip(messages.iter().filter(|entry| entry.changes));
+    changes.filter(|(_, entry)| entry.message != "l2_interface_efp_filter").map(|(nth, _)| nth).collect()
+}
+
 fn a_message_that_vpp_refuses_fails_the_add_and_leaves_nothing(node: &mut TestNode) {
     for port in kinds::all() {
         node.program_network_with(NETWORK, &port, None);
-        let changes = changes(&messages(node)[0]);
-        assert!(changes > 3, "{changes} changes are no ADD");
-        for nth in 1..=changes {
+        let changes = answered(&messages(node)[0]);
+        assert!(changes.len() > 3, "{changes:?} are no ADD");
+        for nth in changes {
             simulator(node).fault(Fault::Fail { nth, retval: REFUSED });
             let error = node.add(&node.pod("p"), "net1").error();
             assert!(error.to_string().contains("VPP refused"), "{port:?}, change {nth}: {error}");
@@ -56,7 +62,7 @@ fn what_cannot_be_undone_because_vpp_refuses_is_undone_by_del(node: &mut TestNod
     for port in kinds::all() {
         node.program_network_with(NETWORK, &port, None);
         let [of_add, of_del] = messages(node);
-        for nth in 1..=changes(&of_add) {
+        for nth in answered(&of_add) {
             for more in 1..=changes(&of_del) {
                 simulator(node).fault(Fault::Fail { nth, retval: REFUSED });
                 simulator(node).fault(Fault::Fail { nth: nth + more, retval: REFUSED });
