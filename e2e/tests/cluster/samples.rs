@@ -1,6 +1,6 @@
 //! The files of `config`: samples are applied as they are, and every overlay can be installed.
 
-use crate::cluster::{check, eventually, get, kubectl, try_run};
+use crate::cluster::{NODES, check, eventually, get, kubectl, try_run, vsctl};
 use crate::scene::{Scene, wait_ready};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,9 @@ fn objects(file: &str, namespace: &str) -> Vec<Value> {
     serde_json::Deserializer::from_str(&text).into_iter::<Value>().map(Result::unwrap).collect()
 }
 
+/// The bridge that the sample of an adopted one takes for granted.
+const UPLINK: &str = "br-uplink";
+
 /// Deletes what the samples made, also when the test fails.
 struct Applied<'a>(&'a Scene, Vec<String>);
 
@@ -34,6 +37,7 @@ impl Drop for Applied<'_> {
         for file in &self.1 {
             let _failed = try_run("kubectl", &["delete", "-n", &self.0.name, "--ignore-not-found", "-f", file], "");
         }
+        NODES.iter().for_each(|node| drop(vsctl(node, &["--if-exists", "del-br", UPLINK])));
     }
 }
 
@@ -42,6 +46,9 @@ fn every_sample_works_as_it_stands() {
     let scene = Scene::new("samples");
     let files = files();
     let applied = Applied(&scene, files.clone());
+    for node in NODES {
+        vsctl(node, &["add-br", UPLINK, "--", "set", "Bridge", UPLINK, "datapath_type=netdev"]);
+    }
     let (mut networks, mut pods) = (Vec::new(), Vec::new());
     for object in files.iter().flat_map(|file| objects(file, &scene.name)) {
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();

@@ -85,10 +85,11 @@ impl Switch for Daemons {
         let mut transaction = Transaction::new();
         let selected = [
             ("Open_vSwitch", &["next_cfg", "bridges"][..]),
-            ("Bridge", &["_version", "name"][..]),
-            ("Port", &["_version", "name"][..]),
+            // Without what the switch itself writes there, when it gets to it.
+            ("Bridge", &["_uuid", "name", "ports", "datapath_type", "other_config", "external_ids"][..]),
+            ("Port", &["_uuid", "name", "interfaces", "tag", "trunks", "vlan_mode", "qos", "external_ids"][..]),
             ("Interface", &["name", "type", "options", "mtu_request", "external_ids"][..]),
-            ("QoS", &["_version", "type"][..]),
+            ("QoS", &["_uuid", "type", "other_config", "external_ids"][..]),
         ]
         .map(|(table, columns)| transaction.select(table, vec![], columns));
         let reply = client(self).transact(&transaction).expect("all rows");
