@@ -38,13 +38,13 @@ impl FollowUp {
     }
 
     /// Before it is known what to write: has statuses compared that had to wait, and tells what holds of definitions, as far as nobody was told yet.
-    pub(super) fn begin(&mut self, inputs: &Inputs, changes: &Changes, ledger: &mut Ledger) {
+    pub(super) fn begin(&mut self, inputs: &Inputs, changes: &Changes, ledger: &mut Ledger, now: Instant) {
         if changes.everything || changes.networks.keys().any(|network| !inputs.networks.contains_key(network)) {
             let exists = |network: &str| inputs.networks.contains_key(network);
             self.news.keep(exists);
             self.throttle.keep(exists);
         }
-        for network in self.throttle.released(Instant::now()) {
+        for network in self.throttle.released(now) {
             ledger.compare_status(&network);
         }
         for notice in ledger.notices().into_iter().flat_map(|notices| self.told.news(notices)) {
@@ -53,8 +53,14 @@ impl FollowUp {
     }
 
     /// Before the writes: takes out statuses that come too soon. What comes back is when they are due.
-    pub(super) fn before(&mut self, inputs: &Inputs, ledger: &mut Ledger, writes: &mut Vec<Write>) -> Option<Instant> {
-        let due = self.throttle.hold_back(writes, Instant::now());
+    pub(super) fn before(
+        &mut self,
+        inputs: &Inputs,
+        ledger: &mut Ledger,
+        writes: &mut Vec<Write>,
+        now: Instant,
+    ) -> Option<Instant> {
+        let due = self.throttle.hold_back(writes, now);
         ledger.put_off_statuses(|network| self.throttle.is_waiting(network));
         self.news.remember(inputs, writes);
         due

@@ -191,9 +191,9 @@ impl Worker {
     async fn pass(&mut self, inputs: &Inputs, changes: &Changes) -> Pass {
         let started = Instant::now();
         self.ledger.update(inputs, changes);
-        self.follow_up.begin(inputs, changes, &mut self.ledger);
+        self.follow_up.begin(inputs, changes, &mut self.ledger, started);
         let mut writes = self.ledger.writes(inputs, &now());
-        let due = self.follow_up.before(inputs, &mut self.ledger, &mut writes);
+        let due = self.follow_up.before(inputs, &mut self.ledger, &mut writes, started);
         let outcomes = apply::apply(&self.writer, writes).await;
         learn(&mut self.ledger, inputs, &outcomes);
         Pass { is_done: self.follow_up.after(inputs, &outcomes, started), due }

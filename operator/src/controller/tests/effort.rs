@@ -1,9 +1,17 @@
 //! What a pass leaves alone because nothing of it changed.
 
+use super::super::changes::Changes;
 use super::super::diff::Write;
+use super::super::events;
+use super::super::follow_up::FollowUp;
+use super::super::metrics::Metrics;
 use super::from_nad::open_vswitch;
 use super::model::Cluster;
+use prometheus::Registry;
 use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
 
 fn has_status(writes: &[Write], name: &str) -> bool {
     writes.iter().any(|write| matches!(write, Write::Status { network, .. } if network == name))
@@ -30,6 +38,31 @@ fn a_status_that_was_put_off_comes_back_when_it_is_asked_for_or_something_change
     cluster.ledger.compare_status("blue");
     cluster.settle();
     assert_eq!(cluster.status("blue").attachments, 2);
+}
+
+#[test]
+fn a_status_that_comes_too_soon_is_written_in_its_time() {
+    let metrics = Arc::new(Metrics::register(&Registry::new()).unwrap());
+    let (announcer, _notices) = events::queue(metrics.dropped_events());
+    let (mut follow_up, start) = (FollowUp::new(metrics, announcer), Instant::now());
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    cluster.attach("node-a", "blue", 1);
+    cluster.agents();
+    // Nothing is written, so that the status stays to be written all the time.
+    let mut pass = |at: u64| {
+        let now = start + Duration::from_millis(at);
+        follow_up.begin(&cluster.inputs, &Changes::default(), &mut cluster.ledger, now);
+        let mut writes = cluster.look();
+        let offered = has_status(&writes, "blue");
+        let due = follow_up.before(&cluster.inputs, &mut cluster.ledger, &mut writes, now);
+        (offered, has_status(&writes, "blue"), due.map(|due| due.duration_since(start).as_millis()))
+    };
+    assert_eq!(pass(0), (true, true, None));
+    assert_eq!(pass(100), (true, false, Some(1_000)));
+    assert_eq!(pass(200), (false, false, Some(1_000)), "it is not even compared");
+    assert_eq!(pass(1_000), (true, true, None));
 }
 
 #[test]
