@@ -11,8 +11,8 @@
 //! 10 s    another may take over, counted from when it saw the renewal   LEASE
 //! ```
 //!
-//! What is left is a process that is stopped between the fence and the socket. The API server itself refuses that write:
-//! `config/rbac/leader-only.yaml` compares the pod that the token was made for with the holder of the lease.
+//! What is left is a process that is stopped between the fence and the socket: it may send one request when it goes on, which the next pass of the new
+//! leader puts right.
 
 mod boot_clock;
 mod decide;

@@ -41,6 +41,8 @@ struct Event {
 
 #[derive(Debug, Deserialize)]
 struct User {
+    /// Empty for who was not known, as with a token of a service account that is gone.
+    #[serde(default)]
     username: String,
 }
 

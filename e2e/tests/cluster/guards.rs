@@ -5,17 +5,16 @@
 
 use crate::cluster::{apply, check, eventually, get, kubectl, try_run};
 use crate::scene::Scene;
-use crate::stolen::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller, Standby};
+use crate::stolen::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller};
 use serde_json::{Value, json};
 
 /// The admission policies: who may write what of node states, what agents may write of them, what the controller may write of definitions and
-/// of networks, and which controller.
-const POLICIES: [&str; 5] = [
+/// of networks.
+const POLICIES: [&str; 4] = [
     "usnet-node-state-writers",
     "usnet-agent-own-node-only",
     "usnet-controller-own-definitions-only",
     "usnet-controller-networks-of-definitions-only",
-    "usnet-leader-only",
 ];
 
 /// A request that has to be refused.
@@ -106,7 +105,6 @@ fn attacks() -> Vec<Attack> {
         spec(Agent("node-a"), "node-b").role().policy(),
         spec(Agent("node-a"), "node-z").role().policy(),
         spec(Administrator, "node-a").policy(),
-        spec(Standby, "node-a").policy(),
         Attack::words(Agent("node-a"), "delete usns node-a --wait=false --dry-run=server").role().policy(),
         Attack::words(Administrator, "delete usns node-a --wait=false --dry-run=server").policy(),
         Attack::apply(Controller, "", &definition("guards", "made", "bridge")).policy(),
@@ -201,6 +199,10 @@ fn each_guard_refuses_by_itself_and_without_guards_the_requests_work() {
     {
         let _fewer_policies = WithoutPolicies::new();
         expect_all(&attacks, true, false);
+        apply(&node_state("node-nowhere", "spec", &json!({"networks": []})));
+        eventually("the state of a node that is not there goes", || {
+            check(get(&["usns", "node-nowhere"]).is_none(), "still there")
+        });
     }
     expect_all(&attacks, true, true);
     assert_eq!(get(&["net-attach-def", "foreign", "-n", "guards"]).unwrap()["spec"], foreign["spec"]);

@@ -1,6 +1,6 @@
 //! Two controllers of which one writes: killed, stopped and ended.
 
-use crate::cluster::{check, eventually, get, kubectl, on_node, try_run};
+use crate::cluster::{check, eventually, get, kubectl, on_node};
 use crate::scene::{Scene, wait_ready};
 use serde_json::{Value, json};
 use std::fs;
@@ -124,35 +124,4 @@ fn a_leader_that_ends_in_good_order_gives_the_lease_back() {
     assert_ne!(taken["holderIdentity"], *old);
     scene.network("ended", &json!({}));
     await_both();
-}
-
-#[test]
-fn the_api_server_refuses_the_writes_of_a_controller_that_does_not_lead() {
-    let scene = Scene::new("fenced");
-    scene.network("fenced", &json!({}));
-    await_both();
-    let leads = leader();
-    let all = get(&["pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/component=controller"]).unwrap();
-    let names: Vec<&str> =
-        all["items"].as_array().unwrap().iter().filter_map(|pod| pod["metadata"]["name"].as_str()).collect();
-    let standby = names.iter().find(|name| **name != leads).expect("a standby");
-
-    let status = json!({
-        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "metadata": {"name": "fenced"}, "status": {"attachments": 7},
-    });
-    let refused = write_status(standby, &status).expect_err("the standby wrote a status");
-    assert!(refused.contains("only the controller that holds the lease may write"), "{refused}");
-    write_status(&leads, &status).expect("the leader may");
-}
-
-/// Writes a status with a token of that controller, as its pod has it.
-fn write_status(pod: &str, status: &Value) -> Result<String, String> {
-    let uid = kubectl(&["get", "pod", pod, "-n", NAMESPACE, "-o", "jsonpath={.metadata.uid}"]);
-    let bound = ["--bound-object-kind=Pod", "--bound-object-name", pod, "--bound-object-uid", &uid];
-    let token = kubectl(&[&["create", "token", "usnet-controller", "-n", NAMESPACE], &bound[..]].concat());
-    let server = kubectl(&["config", "view", "--raw", "-o", "jsonpath={.clusters[0].cluster.server}"]);
-    let mut words = vec!["--kubeconfig=/dev/null", "--insecure-skip-tls-verify", "--server", server.trim()];
-    words.extend(["--token", token.trim(), "apply", "--server-side", "--subresource=status", "--force-conflicts"]);
-    words.extend(["--field-manager=test", "--validate=false", "-f", "-"]);
-    try_run("kubectl", &words, &status.to_string())
 }

@@ -12,8 +12,6 @@ pub(crate) enum Thief {
     AgentWithoutNode,
     /// With the token of the controller's pod that leads.
     Controller,
-    /// With the token of the controller's pod that stands by.
-    Standby,
     /// An administrator of the cluster.
     Administrator,
 }
@@ -23,7 +21,7 @@ impl Thief {
     pub(crate) fn account(self) -> Option<&'static str> {
         match self {
             Self::Agent(_) | Self::AgentWithoutNode => Some("usnet-agent"),
-            Self::Controller | Self::Standby => Some("usnet-controller"),
+            Self::Controller => Some("usnet-controller"),
             Self::Administrator => None,
         }
     }
@@ -34,7 +32,6 @@ impl Thief {
         let pod = match self {
             Self::Agent(node) => Some(agent_pod(node)),
             Self::Controller => Some(leader()),
-            Self::Standby => Some(standby()),
             Self::AgentWithoutNode | Self::Administrator => None,
         };
         let mut create = vec!["create", "token", account, "-n", "usnet-system"];
@@ -54,13 +51,4 @@ impl Thief {
 fn leader() -> String {
     let lease = ["get", "lease", "usnet-controller", "-n", "usnet-system", "-o", "jsonpath={.spec.holderIdentity}"];
     kubectl(&lease)
-}
-
-/// The name of a controller's pod that runs and does not lead.
-fn standby() -> String {
-    let (leader, selector) = (leader(), "app.kubernetes.io/component=controller");
-    let pods =
-        kubectl(&["get", "pods", "-n", "usnet-system", "-l", selector, "-o", "jsonpath={.items[*].metadata.name}"]);
-    let mut others = pods.split_whitespace().filter(|pod| *pod != leader);
-    others.next().unwrap_or_else(|| panic!("no controller stands by: {pods}")).to_owned()
 }
