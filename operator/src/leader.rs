@@ -27,8 +27,6 @@ use std::time::Duration;
 
 /// The name of the Lease, in the controller's namespace.
 pub const LEASE_NAME: &str = "usnet-controller";
-/// The policy by which the API server refuses writes of others (`config/rbac/leader-only.yaml`). It names it in its answer.
-pub(crate) const POLICY_NAME: &str = "usnet-leader-only";
 /// How long others wait for a holder that renews no more.
 const LEASE: Duration = Duration::from_secs(10);
 /// So long before the lease ends its holder stops to write.

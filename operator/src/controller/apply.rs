@@ -5,7 +5,7 @@ mod from_nad;
 mod objects;
 
 use super::diff::Write;
-use super::refusal::{is_not_leader, reason, word};
+use super::refusal::{reason, word};
 use crate::leader::{REQUEST_TIMEOUT, is_closed};
 use futures::{StreamExt, stream};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -130,17 +130,15 @@ fn failure(write: &Write, error: kube::Error) -> Error {
     }
 }
 
-/// The API server understood and does not want it. What etcd finds too large comes back as an internal error. That another leads says nothing of
-/// the node state.
+/// The API server understood and does not want it. What etcd finds too large comes back as an internal error.
 fn is_refusal(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else { return false };
-    let is_about_it = matches!(status.code, 400 | 403 | 413 | 422) || status.message.contains("too large");
-    is_about_it && !is_not_leader(error)
+    matches!(status.code, 400 | 403 | 413 | 422) || status.message.contains("too large")
 }
 
 /// A test in the patch failed, or it speaks of something that is not there.
 fn is_refused_edit(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if matches!(status.code, 404 | 409 | 422)) && !is_not_leader(error)
+    matches!(error, kube::Error::Api(status) if matches!(status.code, 404 | 409 | 422))
 }
 
 async fn request(client: Client, write: &Write) -> Result<Option<Written>, kube::Error> {

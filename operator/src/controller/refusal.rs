@@ -1,7 +1,7 @@
 //! Why the API server did not do as asked, in the words of its answer.
 
 use crate::error_chain::ErrorChain;
-use crate::leader::{POLICY_NAME, is_closed};
+use crate::leader::is_closed;
 
 /// One line for people. kube prints an answer of the API server with all of its fields, twice; its message says it all.
 pub(super) fn reason(error: &kube::Error) -> String {
@@ -19,11 +19,6 @@ pub(super) fn word(error: &kube::Error) -> &str {
         error if is_closed(error) => "NotLeader",
         _ => "Unreachable",
     }
-}
-
-/// Whether the API server refused because another controller leads, or because it has not learnt yet that this one does.
-pub(super) fn is_not_leader(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.message.contains(POLICY_NAME))
 }
 
 #[cfg(test)]

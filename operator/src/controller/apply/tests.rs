@@ -1,7 +1,6 @@
 //! What the answers of the API server mean for a node state.
 
 use super::*;
-use crate::leader::POLICY_NAME;
 use kube::core::Status;
 
 fn edit() -> Write {
@@ -38,15 +37,4 @@ fn edits_that_do_not_fit_came_too_late_and_a_whole_state_that_is_not_taken_is_re
         assert!(outcome.refusal().is_some() && !is_stale(&outcome));
     }
     assert_eq!(answered(whole(), 500, "no leader").refusal(), None, "that passes");
-}
-
-#[test]
-fn that_another_controller_leads_says_nothing_of_the_node_state() {
-    for write in [edit(), whole()] {
-        let message = format!(
-            "ValidatingAdmissionPolicy '{POLICY_NAME}' denied request: only the controller that holds the lease may write"
-        );
-        let outcome = answered(write, 422, &message);
-        assert!(!is_stale(&outcome) && outcome.refusal().is_none());
-    }
 }
