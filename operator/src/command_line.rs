@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::io;
+use tokio::runtime::Builder;
 
 /// Networks for DPDK pods, kept on every node as Kubernetes objects say.
 #[derive(Debug, Parser)]
@@ -57,10 +58,10 @@ impl CommandLine {
     /// When the program cannot start or cannot go on.
     pub fn run(self) -> Result<(), Error> {
         match self.program {
-            Program::Controller(options) => run_until_shutdown(async |requested| {
+            Program::Controller(options) => run_until_shutdown(&mut two_threads(), async |requested| {
                 controller::run(options, requested).await.map_err(Error::Controller)
             }),
-            Program::Agent(options) => run_until_shutdown(async |requested| {
+            Program::Agent(options) => run_until_shutdown(&mut one_thread(), async |requested| {
                 tokio::select! {
                     result = agent::run(options) => result.map_err(Error::Agent),
                     () = requested => Ok(()),
@@ -72,10 +73,24 @@ impl CommandLine {
     }
 }
 
-/// Runs a program with a future that is ready when the process is asked to end. One thread is enough for both: they wait nearly all the time, and each
-/// thread would have its own memory arena.
-fn run_until_shutdown(program: impl AsyncFnOnce(BoxFuture<'static, ()>) -> Result<(), Error>) -> Result<(), Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+/// Enough for the agent, which waits nearly all the time; each thread would have its own memory arena.
+fn one_thread() -> Builder {
+    Builder::new_current_thread()
+}
+
+/// The controller computes for seconds when it begins with a large cluster. What it spawns, such as its election, goes on meanwhile.
+fn two_threads() -> Builder {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(1);
+    builder
+}
+
+/// Runs a program with a future that is ready when the process is asked to end.
+fn run_until_shutdown(
+    runtime: &mut Builder,
+    program: impl AsyncFnOnce(BoxFuture<'static, ()>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let runtime = runtime.enable_all().build().map_err(Error::Runtime)?;
     runtime.block_on(async { program(shutdown::requested().map_err(Error::Runtime)?.boxed()).await })
 }
 

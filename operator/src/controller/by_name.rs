@@ -91,7 +91,8 @@ impl<T: Named> ByName<T> {
     where
         T: Eq,
     {
-        let (mut left, mut right) = (self.0.iter().peekable(), other.0.iter().peekable());
+        let (left, right) = without_common_ends(&self.0, &other.0);
+        let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
         let mut names = Vec::new();
         while let Some(order) = order(left.peek(), right.peek()) {
             let one = left.next_if(|_| order.is_le());
@@ -103,6 +104,16 @@ impl<T: Named> ByName<T> {
         }
         names
     }
+}
+
+/// What lies between the entries that both lists share at their beginning and at their end: most often one entry of many.
+fn without_common_ends<'a, T>(one: &'a [Arc<T>], two: &'a [Arc<T>]) -> (&'a [Arc<T>], &'a [Arc<T>]) {
+    let is_shared = |(one, two): &(&Arc<T>, &Arc<T>)| Arc::ptr_eq(one, two);
+    let first = one.iter().zip(two).take_while(is_shared).count();
+    let (one, two) = (one.get(first..).unwrap_or_default(), two.get(first..).unwrap_or_default());
+    let last = one.iter().rev().zip(two.iter().rev()).take_while(is_shared).count();
+    let end = |list: &'a [Arc<T>]| list.get(..list.len() - last).unwrap_or_default();
+    (end(one), end(two))
 }
 
 /// Which of two entries comes first; one that is missing comes last.

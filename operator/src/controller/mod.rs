@@ -33,7 +33,7 @@ use apply::Outcome;
 use changes::Changes;
 use diff::Write;
 use follow_up::FollowUp;
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use inputs::Inputs;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -43,6 +43,7 @@ use metrics::Metrics;
 use observe::Observer;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, sleep_until};
 
@@ -87,7 +88,7 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
     let telemetry = Arc::new(Telemetry::default());
     let metrics = Arc::new(Metrics::register(telemetry.registry())?);
     let (announcer, notices) = events::queue(metrics.dropped_events());
-    let mut elector = Elector::new(client.clone(), options.identity.clone());
+    let elector = Elector::new(client.clone(), options.identity.clone());
     // Whatever is written goes through the fence.
     let writer = elector.fence().client(&client);
     let worker = Worker {
@@ -99,11 +100,12 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
         metrics,
         telemetry: Arc::clone(&telemetry),
     };
-    let stand = async {
-        tokio::select! {
-            never = elector.campaign() => match never {},
-            () = end => elector.resign(),
-        }
+    let (end_election, ended) = oneshot::channel::<()>();
+    // A task of its own, so that the lease is renewed while a pass computes.
+    let election = tokio::spawn(elector.stand_until(ended.map(drop)));
+    let wait_for_end = async {
+        end.await;
+        drop(end_election);
         Ok(())
     };
     let publish = async {
@@ -111,11 +113,12 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
         Ok(())
     };
     let result = tokio::select! {
-        result = async { tokio::try_join!(worker.work(), stand, publish) } => result.map(drop),
+        result = async { tokio::try_join!(worker.work(), wait_for_end, publish) } => result.map(drop),
         Err(error) = telemetry.serve(options.telemetry) => Err(error.into()),
     };
-    elector.resign();
-    elector.release().await;
+    if let Ok(elector) = election.await {
+        elector.release().await;
+    }
     result
 }
 
@@ -150,9 +153,9 @@ impl Worker {
                         self.telemetry.set_ready();
                     }
                 }
-                Ok(()) = self.roles.changed() => {
+                election = self.roles.changed() => {
                     let role = *self.roles.borrow_and_update();
-                    if role == Role::Ended {
+                    if role == Role::Ended || election.is_err() {
                         return Ok(());
                     }
                     leads = role == Role::Leader;

@@ -78,8 +78,18 @@ impl Elector {
         self.roles.subscribe()
     }
 
-    /// Takes the lease when it can be had, and keeps it. Runs for ever.
-    pub async fn campaign(&mut self) -> Infallible {
+    /// Takes the lease when it can be had, and keeps it until `end`. From then on nothing passes the fence; requests that were sent already go on for up
+    /// to [`super::REQUEST_TIMEOUT`].
+    pub async fn stand_until(mut self, end: impl Future<Output = ()>) -> Self {
+        tokio::select! {
+            never = self.campaign() => match never {},
+            () = end => self.resign(),
+        }
+        self
+    }
+
+    /// Runs for ever.
+    async fn campaign(&mut self) -> Infallible {
         loop {
             let result = match timeout(LEASE_REQUEST_TIMEOUT, self.step()).await {
                 Ok(result) => result,
@@ -90,8 +100,7 @@ impl Elector {
         }
     }
 
-    /// Closes the fence for good. Requests that were sent already go on for up to [`super::REQUEST_TIMEOUT`].
-    pub fn resign(&mut self) {
+    fn resign(&mut self) {
         self.fence.close();
         self.roles.send_replace(Role::Ended);
     }

@@ -38,6 +38,11 @@ fn lists_are_compared_by_name() {
     assert_eq!(two.differing(&one), ["a", "b", "c", "e"]);
     assert!(one.differing(&one.clone()).is_empty());
     assert_eq!(ByName::default().differing(&two), ["b", "c", "d"]);
+    let mut changed = one.clone();
+    changed.insert(Arc::new(report("c", 1)));
+    changed.remove("d");
+    assert_eq!(one.differing(&changed), ["c", "d"]);
+    assert_eq!(changed.differing(&one), ["c", "d"]);
 }
 
 #[test]
