@@ -140,3 +140,32 @@ fn controllers_and_agents_that_are_removed_leave_traffic_and_go_on_when_they_are
     wait_running(&scene, "left");
     assert_traffic(&scene);
 }
+
+#[test]
+fn usnet_removed_under_running_pods_leaves_their_traffic_and_tidies_up_when_it_is_back() {
+    let scene = busy_scene("removed");
+    let _restore = Installed;
+    // The wrong order on purpose: networks should go first, so that their pods are asked for.
+    kubectl(&["delete", "-k", &installation(), "--wait=false"]);
+    eventually("controllers and agents are gone", || {
+        let pods = kubectl(&["get", "pods", "-n", "usnet-system", "-o", "name", "--ignore-not-found"]);
+        check(pods.is_empty(), pods)
+    });
+    assert_traffic(&scene);
+
+    install();
+    assert_traffic(&scene);
+    for pod in ["left", "right"] {
+        scene.delete_pod(pod);
+    }
+    await_nothing("removed");
+    eventually("the CRD goes with the last network", || {
+        check(get(&["crd", "userspacenetworks.usnet.dev"]).is_none(), "still there")
+    });
+
+    install();
+    eventually("the new CRD serves", || try_run("kubectl", &["get", "usn"], ""));
+    scene.network("removed", &json!({}));
+    apply(&testpmd_pod(&scene, "left", "removed", "flowgen"));
+    wait_running(&scene, "left");
+}

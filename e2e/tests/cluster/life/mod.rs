@@ -42,7 +42,7 @@ fn a_week_of_life_ends_as_people_wrote_it() {
         };
         let start = Instant::now();
         for (number, step) in steps::steps(seed, count).into_iter().enumerate() {
-            println!("{number:5} {:6.1} s {step}", start.elapsed().as_secs_f32());
+            println!("{number:5} {:6.1} s {step:?}", start.elapsed().as_secs_f32());
             week.take(step);
         }
         println!("{count} steps took {:.0} s", start.elapsed().as_secs_f32());

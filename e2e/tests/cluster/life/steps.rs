@@ -2,7 +2,6 @@
 
 use fastrand::Rng;
 use std::collections::BTreeMap;
-use std::fmt;
 use usnet_crds::Engine;
 
 /// Networks that come and go; even ones are of Open vSwitch, odd ones of VPP. Some share a bridge, which only one of them can have.
@@ -136,12 +135,6 @@ pub(super) struct Wishes {
     pub(super) zone: Option<&'static str>,
     pub(super) team: Option<&'static str>,
     pub(super) vhost_user: bool,
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{self:?}")
-    }
 }
 
 /// The engine of a network.
