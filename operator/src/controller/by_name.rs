@@ -25,13 +25,19 @@ impl Named for NetworkReport {
     }
 }
 
-/// Entries sorted by name, one of each name. An entry costs a list one pointer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ByName<T>(Vec<Arc<T>>);
+/// Entries sorted by name, one of each name. An entry costs a list one pointer, and a copy of the list is one pointer until it is changed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ByName<T>(Arc<Vec<Arc<T>>>);
+
+impl<T> Clone for ByName<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
 
 impl<T> Default for ByName<T> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self(Arc::default())
     }
 }
 
@@ -39,6 +45,24 @@ impl<T: Named> ByName<T> {
     /// The entry of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<T>> {
         self.0.get(self.place(name).ok()?)
+    }
+
+    /// As [`Self::get`], but looks first where the last list had it.
+    pub fn get_near(&self, name: &str, near: &mut usize) -> Option<&Arc<T>> {
+        self.0.get(self.place_near(name, near).ok()?)
+    }
+
+    /// As [`Self::place`], but looks first where the last list had it: most lists have the same names.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn place_near(&self, name: &str, near: &mut usize) -> Result<usize, usize> {
+        if self.0.get(*near).is_some_and(|entry| entry.name() == name) {
+            return Ok(*near);
+        }
+        let place = self.place(name);
+        *near = place.unwrap_or(*near);
+        place
     }
 
     /// Where the entry of this name is, or where it would be put.
@@ -71,19 +95,21 @@ impl<T: Named> ByName<T> {
 
     /// Adds an entry, or puts it in the place of the one with its name.
     pub fn insert(&mut self, entry: Arc<T>) {
-        match self.place(entry.name()) {
+        let place = self.place(entry.name());
+        let list = Arc::make_mut(&mut self.0);
+        match place {
             Ok(index) => {
-                if let Some(old) = self.0.get_mut(index) {
+                if let Some(old) = list.get_mut(index) {
                     *old = entry;
                 }
             }
-            Err(index) => self.0.insert(index, entry),
+            Err(index) => list.insert(index, entry),
         }
     }
 
     /// Takes the entry of this name out.
     pub fn remove(&mut self, name: &str) -> Option<Arc<T>> {
-        self.place(name).ok().map(|index| self.0.remove(index))
+        self.place(name).ok().map(|index| Arc::make_mut(&mut self.0).remove(index))
     }
 
     /// Names whose entries are not the same in both lists. Entries that are shared cost one comparison of pointers.
@@ -91,6 +117,9 @@ impl<T: Named> ByName<T> {
     where
         T: Eq,
     {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return Vec::new();
+        }
         let (left, right) = without_common_ends(&self.0, &other.0);
         let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
         let mut names = Vec::new();
@@ -135,7 +164,7 @@ impl<T: Named> FromIterator<Arc<T>> for ByName<T> {
         entries.sort_by(|one, two| one.name().cmp(two.name()));
         entries.dedup_by(|later, first| later.name() == first.name());
         entries.shrink_to_fit();
-        Self(entries)
+        Self(Arc::new(entries))
     }
 }
 
@@ -163,9 +192,13 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T: Named + Eq> Pool<T> {
-    /// Puts known entries in the place of equal ones.
-    pub fn share(&mut self, list: &mut ByName<T>) {
-        for entry in &mut list.0 {
+    /// Puts known entries in the place of equal ones, or all of the list that was known before.
+    pub fn share(&mut self, list: &mut ByName<T>, before: Option<&ByName<T>>) {
+        if let Some(before) = before.filter(|before| *before == list) {
+            *list = before.clone();
+            return;
+        }
+        for entry in Arc::make_mut(&mut list.0) {
             if let Some(known) = self.known(entry) {
                 *entry = known;
             }

@@ -6,11 +6,13 @@ mod affected;
 mod bridges;
 mod found;
 mod hand_written;
+mod held_changes;
 mod pending;
 mod row;
 mod statuses;
 mod writes;
 
+use super::by_name::ByName;
 use super::changes::Changes;
 use super::compile::claims::Claims;
 use super::compile::definitions::{Definitions, wanted_definition, wanted_keys};
@@ -23,6 +25,7 @@ use affected::Affected;
 use bridges::Bridges;
 use found::Found;
 use hand_written::HandWritten;
+use held_changes::HeldChanges;
 use pending::Pending;
 pub(super) use row::{Progress, Row};
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,8 +79,10 @@ impl Ledger {
     fn prepare(&mut self, inputs: &Inputs, changes: &Changes) -> Affected {
         self.found.update(inputs, changes);
         self.hand_written.update(inputs, changes);
-        let touched = self.bridges.update(inputs, changes);
-        let affected = Affected::of(inputs, changes, self, touched);
+        let none = ByName::default();
+        let held = HeldChanges::of(inputs, changes, &none);
+        let touched = self.bridges.update(inputs, changes, &held);
+        let affected = Affected::of(inputs, changes, &held, self, touched);
         self.take_nodes(inputs, &affected.nodes);
         self.pending.seen(inputs, changes);
         affected

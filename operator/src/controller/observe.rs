@@ -179,7 +179,7 @@ impl Observer {
             Seen::Namespace(event) => self.namespaces.take(&mut inputs.namespaces, &mut changes.namespaces, event),
             Seen::Node(event) => self.nodes.take(&mut inputs.nodes, &mut changes.nodes, event),
             Seen::NodeState(mut event) => {
-                share(&mut self.held, &mut self.reports, &mut event);
+                share(&mut self.held, &mut self.reports, &inputs.states, &mut event);
                 self.states.take(&mut inputs.states, &mut changes.states, event)
             }
             Seen::Definition(event) => match &mut inputs.definitions {
@@ -202,13 +202,19 @@ impl Observer {
 }
 
 /// A node state takes over the entries that others have as well.
-fn share(held: &mut Pool<NodeNetwork>, reports: &mut Pool<NetworkReport>, event: &mut Event<(String, NodeState)>) {
-    let (Event::Apply((_, state)) | Event::InitApply((_, state))) = event else { return };
+fn share(
+    held: &mut Pool<NodeNetwork>,
+    reports: &mut Pool<NetworkReport>,
+    states: &BTreeMap<String, NodeState>,
+    event: &mut Event<(String, NodeState)>,
+) {
+    let (Event::Apply((name, state)) | Event::InitApply((name, state))) = event else { return };
+    let before = states.get(name);
     if let Some(networks) = &mut state.networks {
-        held.share(networks);
+        held.share(networks, before.and_then(|before| before.networks.as_ref()));
     }
     if let Some(status) = &mut state.status {
-        reports.share(&mut status.reports);
+        reports.share(&mut status.reports, before.and_then(|before| Some(&before.status.as_ref()?.reports)));
     }
 }
 

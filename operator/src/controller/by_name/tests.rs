@@ -49,9 +49,9 @@ fn lists_are_compared_by_name() {
 fn equal_entries_of_different_lists_become_one() {
     let mut pool = Pool::default();
     let (mut one, mut two, mut other) = (list(&[("a", 1)]), list(&[("a", 1)]), list(&[("a", 2)]));
-    pool.share(&mut one);
-    pool.share(&mut other);
-    pool.share(&mut two);
+    pool.share(&mut one, None);
+    pool.share(&mut other, None);
+    pool.share(&mut two, None);
     assert!(Arc::ptr_eq(one.get("a").unwrap(), two.get("a").unwrap()));
     assert_eq!(other.get("a").unwrap().attachments, 2);
 }
@@ -60,7 +60,28 @@ fn equal_entries_of_different_lists_become_one() {
 fn what_no_list_has_any_more_is_forgotten() {
     let mut pool = Pool::default();
     for number in 0..1_000 {
-        pool.share(&mut list(&[(format!("network-{number}").as_str(), 1)]));
+        pool.share(&mut list(&[(format!("network-{number}").as_str(), 1)]), None);
     }
     assert!(pool.known.len() <= FEW + 1, "{}", pool.known.len());
+}
+
+#[test]
+fn an_entry_is_found_wherever_another_list_had_it() {
+    let (one, two) = (list(&[("b", 1), ("c", 2)]), list(&[("a", 3), ("b", 4)]));
+    let mut near = 0;
+    let found: Vec<_> = [(&one, "b"), (&two, "b"), (&one, "b"), (&one, "c"), (&two, "c"), (&two, "a")]
+        .map(|(list, name)| list.get_near(name, &mut near).map(|entry| entry.attachments))
+        .into();
+    assert_eq!(found, [Some(1), Some(4), Some(1), Some(2), None, Some(3)]);
+    assert_eq!(near, 0);
+}
+
+#[test]
+fn a_list_that_is_as_before_stays_the_same_one() {
+    let (before, mut same, mut other) = (list(&[("a", 1)]), list(&[("a", 1)]), list(&[("a", 2)]));
+    let mut pool = Pool::default();
+    pool.share(&mut same, Some(&before));
+    pool.share(&mut other, Some(&before));
+    assert!(Arc::ptr_eq(&same.0, &before.0));
+    assert_eq!(other.get("a").unwrap().attachments, 2);
 }

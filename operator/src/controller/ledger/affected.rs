@@ -4,6 +4,7 @@ use super::super::by_name::ByName;
 use super::super::changes::Changes;
 use super::super::inputs::{Definition, DefinitionKey, Inputs, Namespace, Network, NodeState};
 use super::Ledger;
+use super::held_changes::HeldChanges;
 use kube::core::SelectorExt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,7 +28,13 @@ pub(super) struct Affected {
 
 impl Affected {
     /// `touched` are networks with which another came to share a bridge, or no longer does.
-    pub(super) fn of(inputs: &Inputs, changes: &Changes, ledger: &Ledger, touched: BTreeSet<String>) -> Self {
+    pub(super) fn of(
+        inputs: &Inputs,
+        changes: &Changes,
+        held: &HeldChanges<'_>,
+        ledger: &Ledger,
+        touched: BTreeSet<String>,
+    ) -> Self {
         let mut affected = Self { networks: touched, ..Self::default() };
         if changes.everything {
             affected.everything(inputs, ledger);
@@ -43,6 +50,7 @@ impl Affected {
         }
         for (name, before) in &changes.states {
             affected.nodes.insert(name.clone());
+            affected.look_at(name, held.on(name).iter().copied());
             affected.state(name, before.as_ref(), inputs.states.get(name), ledger);
         }
         affected.widen(inputs, ledger);
@@ -97,13 +105,11 @@ impl Affected {
             return;
         }
         let none = ByName::default();
-        let held_now = held(now).unwrap_or(&none);
-        self.look_at(node, held(before).unwrap_or(&none).differing(held_now));
-        let none = ByName::default();
         self.look_at(node, reports(before).unwrap_or(&none).differing(reports(now).unwrap_or(&none)));
         if counted(before) != counted(now) {
             let is_leaving = |network: &&Arc<NodeNetwork>| network.phase == Phase::Draining;
-            self.look_at(node, held_now.iter().filter(is_leaving).map(|network| network.name.as_str()));
+            let held = now.and_then(|state| state.networks.as_ref()).into_iter().flat_map(ByName::iter);
+            self.look_at(node, held.filter(is_leaving).map(|network| network.name.as_str()));
         }
     }
 
@@ -140,10 +146,6 @@ fn owner(state: Option<&NodeState>) -> Option<&String> {
 fn counted(state: Option<&NodeState>) -> Option<(i64, Option<i64>)> {
     let state = state?;
     Some((state.generation, state.status.as_ref().and_then(|status| status.observed_generation)))
-}
-
-fn held(state: Option<&NodeState>) -> Option<&ByName<NodeNetwork>> {
-    state?.networks.as_ref()
 }
 
 fn reports(state: Option<&NodeState>) -> Option<&ByName<NetworkReport>> {

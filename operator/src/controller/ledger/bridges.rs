@@ -3,8 +3,9 @@
 use super::super::by_name::ByName;
 use super::super::changes::Changes;
 use super::super::inputs::{Inputs, Network, NodeState};
+use super::held_changes::HeldChanges;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::{Bridge, BridgeName, Engine, NodeNetwork};
+use usnet_crds::{Bridge, BridgeName, Engine};
 
 /// A bridge, whatever node it is on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,20 +28,25 @@ pub(super) struct Bridges {
 
 impl Bridges {
     /// Follows the changes; gives back the networks that another came to or went from.
-    pub(super) fn update(&mut self, inputs: &Inputs, changes: &Changes) -> BTreeSet<String> {
+    pub(super) fn update(&mut self, inputs: &Inputs, changes: &Changes, held: &HeldChanges<'_>) -> BTreeSet<String> {
         if changes.everything {
             for (name, network) in &inputs.networks {
                 self.change_spec(name, None, Some(network));
             }
-            for state in inputs.states.values() {
-                self.change_state(None, Some(state));
+            for network in inputs.states.values().flat_map(|state| state.networks.iter().flat_map(ByName::iter)) {
+                self.change(network.name.as_str(), None, Some(Key::new(network.engine, &network.bridge)));
             }
         } else {
             for (name, before) in &changes.networks {
                 self.change_spec(name, before.as_ref(), inputs.networks.get(name));
             }
             for (node, before) in &changes.states {
-                self.change_state(before.as_ref(), inputs.states.get(node));
+                let now = inputs.states.get(node);
+                for name in held.on(node) {
+                    let key =
+                        |state: Option<&NodeState>| state?.held(name).map(|held| Key::new(held.engine, &held.bridge));
+                    self.change(name, key(before.as_ref()), key(now));
+                }
             }
         }
         std::mem::take(&mut self.touched)
@@ -73,15 +79,6 @@ impl Bridges {
             Some(Key::new(valid.engine, &valid.bridge))
         };
         self.change(name, key(before), key(now));
-    }
-
-    fn change_state(&mut self, before: Option<&NodeState>, now: Option<&NodeState>) {
-        let none = ByName::default();
-        let (before, now) = (held(before).unwrap_or(&none), held(now).unwrap_or(&none));
-        for name in before.differing(now) {
-            let key = |list: &ByName<NodeNetwork>| list.get(name).map(|held| Key::new(held.engine, &held.bridge));
-            self.change(name, key(before), key(now));
-        }
     }
 
     fn change(&mut self, name: &str, before: Option<Key>, now: Option<Key>) {
@@ -123,8 +120,4 @@ impl Bridges {
             }
         }
     }
-}
-
-fn held(state: Option<&NodeState>) -> Option<&ByName<NodeNetwork>> {
-    state?.networks.as_ref()
 }

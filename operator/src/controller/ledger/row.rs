@@ -20,6 +20,8 @@ pub(in super::super) struct Row {
     differing: BTreeSet<Arc<str>>,
     /// Attached and connected interfaces, of nodes that have some.
     usage: BTreeMap<Arc<str>, (i64, i64)>,
+    /// Where the network was found last in what a node has and says.
+    places: (usize, usize),
 }
 
 /// A network as one node should have it.
@@ -50,7 +52,7 @@ impl Row {
     pub(super) fn look(&mut self, inputs: &Inputs, name: &str, node: &Arc<str>) {
         let Some(facts) = inputs.nodes.get(&**node) else { return self.forget(node) };
         let state = inputs.states.get(&**node);
-        let held = state.and_then(|state| state.held(name));
+        let held = state.and_then(|state| state.networks.as_ref()?.get_near(name, &mut self.places.0));
         let network = inputs.networks.get(name);
         let wanted = network.and_then(|network| self.course.on(network, (facts, state), held, &mut self.draining));
         let wanted = wanted.map(|wanted| self.adopt(wanted, held));
@@ -59,7 +61,7 @@ impl Row {
         } else {
             self.differing.insert(node.clone());
         }
-        let report = state.and_then(|state| state.report(name));
+        let report = state.and_then(|state| state.status.as_ref()?.reports.get_near(name, &mut self.places.1));
         match report.map(|report| (report.attachments, report.connected)) {
             None | Some((0, _)) => drop(self.usage.remove(node)),
             Some(usage) => drop(self.usage.insert(node.clone(), usage)),
@@ -69,7 +71,7 @@ impl Row {
             return;
         };
         // What was said of an earlier node of that name does not count.
-        let said = report.filter(|_| state.is_some_and(|state| state.is_of(facts)));
+        let said = report.map(AsRef::as_ref).filter(|_| state.is_some_and(|state| state.is_of(facts)));
         let progress = progress(&network, facts.is_ready, said);
         self.cells.insert(node.clone(), Cell { network, progress });
     }

@@ -52,6 +52,7 @@ impl Ledger {
 
     fn node_states(&self, inputs: &Inputs) -> Vec<Write> {
         let mut differing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let mut near = 0;
         for name in &self.pending.networks {
             for node in self.rows.get(name).into_iter().flat_map(|row| row.differing()) {
                 differing.entry(node).or_default().push(name);
@@ -60,20 +61,20 @@ impl Ledger {
         let whole = self.pending.whole.iter().map(String::as_str);
         differing.extend(whole.map(|node| (node, Vec::new())));
         let may_write = differing.into_iter().filter(|(node, _)| self.pending.may_write(node));
-        let written = may_write.filter_map(|(node, names)| self.node_state(inputs, node, &names));
+        let written = may_write.filter_map(|(node, names)| self.node_state(inputs, node, &names, &mut near));
         // A state of an earlier node of that name has to go before there is one of this node.
         let left = self.pending.left.iter().map(|node| Write::DeleteNodeState { node: node.clone() });
         written.chain(left).collect()
     }
 
     /// The write for one node: what differs, or everything.
-    fn node_state(&self, inputs: &Inputs, node: &str, differing: &[&str]) -> Option<Write> {
+    fn node_state(&self, inputs: &Inputs, node: &str, differing: &[&str], near: &mut usize) -> Option<Write> {
         let facts = inputs.nodes.get(node)?;
         let edits = inputs.states.get(node).filter(|_| !self.pending.whole.contains(node)).and_then(|state| {
             let networks = state.networks.as_ref().filter(|_| differing.len() <= EDITS_MAX)?;
             // From the end, so that no edit moves what a later one speaks of.
             let edits = differing.iter().rev().filter_map(|name| {
-                match (networks.place(name), self.rows.get(*name).and_then(|row| row.on(node))) {
+                match (networks.place_near(name, near), self.rows.get(*name).and_then(|row| row.on(node))) {
                     (Ok(index), Some(wanted)) => Some(Edit::Replace(index, wanted.clone())),
                     (Err(index), Some(wanted)) => Some(Edit::Insert(index, wanted.clone())),
                     (Ok(index), None) => Some(Edit::Remove(index)),
