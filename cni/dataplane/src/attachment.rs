@@ -176,6 +176,9 @@ pub struct Record {
     pub mac: String,
     /// Its addresses with prefix lengths, as IPAM gave them.
     pub addresses: Vec<Address>,
+    /// The name of the configuration that it was attached by, which a runtime counts attachments under; none in records of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration_name: Option<String>,
     /// The configuration that its IPAM plugin was called with, and is called with again when it goes; none when it has no addresses, or
     /// they were given back.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,6 +10,7 @@ use crate::roots::Roots;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process;
 use std::str;
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,6 +80,16 @@ impl Journal {
         let folder = roots.attachments();
         document::make_folder(&folder, 0o700)?;
         Ok(Self { folder })
+    }
+
+    /// Whether a record could be written now.
+    ///
+    /// # Errors
+    /// When the disk is full or read-only.
+    pub fn check_writable(&self) -> Result<(), Error> {
+        let path = self.folder.join(format!(".probe.{}", process::id()));
+        document::write(&path, &(), Durability::Process)?;
+        Ok(document::remove(&path)?)
     }
 
     /// Waits up to [`LOCK_PATIENCE`] until nobody else works on this attachment.

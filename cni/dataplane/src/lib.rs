@@ -5,6 +5,7 @@
 
 pub mod attachment;
 pub mod desired;
+pub mod difference;
 pub mod document;
 pub mod engine;
 pub mod journal;

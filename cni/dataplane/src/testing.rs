@@ -74,6 +74,7 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
         pod_directory: "/run/usnet/ports/0".into(),
         mac: "02:00:00:00:00:01".into(),
         addresses: vec![Address { ip: "10.0.0.2".parse().unwrap(), prefix: 24 }],
+        configuration_name: None,
         ipam: None,
         id,
     }

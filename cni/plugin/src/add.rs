@@ -134,6 +134,7 @@ impl<'a> Request<'a> {
             pod_directory,
             mac: self.mac(network).to_string(),
             addresses: Vec::new(),
+            configuration_name: Some(self.configuration.name()?.to_owned()),
             ipam: self.ipam(programmed)?,
         })
     }

@@ -95,18 +95,33 @@ pub fn admit(
 ) -> Result<ProgrammedNetwork, AdmissionError> {
     let deadline = Instant::now() + patience;
     loop {
-        let judged = match target {
-            Target::Network(network) => judge(files.read(network)?, network, pod),
-            Target::Bridge(legacy) => legacy_bridge::judge(files, legacy, pod),
-        };
-        match judged {
+        match usable(files, target) {
             Err(error) if error.is_passing() && Instant::now() < deadline => sleep(POLL),
-            other => return other,
+            other => return other.and_then(|programmed| allow(programmed, pod)),
         }
     }
 }
 
-fn judge(file: Option<NetworkFile>, network: &NetworkName, pod: &Pod) -> Result<ProgrammedNetwork, AdmissionError> {
+/// The network, if pods of the right namespaces may attach now.
+///
+/// # Errors
+/// Why none may.
+pub fn usable(files: &NetworkFiles, target: &Target) -> Result<ProgrammedNetwork, AdmissionError> {
+    match target {
+        Target::Network(network) => judge_network(files.read(network)?, network),
+        Target::Bridge(legacy) => legacy_bridge::judge(files, legacy),
+    }
+}
+
+fn allow(programmed: ProgrammedNetwork, pod: &Pod) -> Result<ProgrammedNetwork, AdmissionError> {
+    if programmed.network.allows(&pod.namespace) {
+        Ok(programmed)
+    } else {
+        Err(AdmissionError::Namespace { pod: pod.clone(), network: programmed.network.name })
+    }
+}
+
+fn judge_network(file: Option<NetworkFile>, network: &NetworkName) -> Result<ProgrammedNetwork, AdmissionError> {
     match file {
         None => Err(AdmissionError::Unknown(network.clone())),
         Some(NetworkFile::Unavailable { name, reason, message }) => {
@@ -116,12 +131,6 @@ fn judge(file: Option<NetworkFile>, network: &NetworkName, pod: &Pod) -> Result<
         Some(NetworkFile::Programmed(programmed)) if programmed.network.phase == Phase::Draining => {
             Err(AdmissionError::Draining(programmed.network.name))
         }
-        Some(NetworkFile::Programmed(programmed)) => {
-            if programmed.network.allows(&pod.namespace) {
-                Ok(programmed)
-            } else {
-                Err(AdmissionError::Namespace { pod: pod.clone(), network: network.clone() })
-            }
-        }
+        Some(NetworkFile::Programmed(programmed)) => Ok(programmed),
     }
 }

@@ -1,14 +1,17 @@
 //! One call of the plugin: from its environment and standard input to what it prints and how it exits.
 
 use crate::add::Request;
+use crate::check::check;
 use crate::cni::configuration::Configuration;
 use crate::cni::environment::{Environment, Verb};
 use crate::cni::error::{ErrorCode, ErrorReply};
 use crate::cni::version::SpecVersion;
 use crate::del::del;
 use crate::error::Error;
+use crate::gc::collect;
 use crate::input::read_all;
 use crate::node::Node;
+use crate::status::status;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::panic;
@@ -59,6 +62,16 @@ fn answer(environment: &Environment, version: &mut SpecVersion) -> Result<Answer
             request.run(&node()?).map(Answer::Result)
         }
         Verb::Del => del(&node()?, environment, &configuration(&input, version)?).map(Answer::Done),
+        Verb::Check => {
+            let configuration = configuration(&input, version)?;
+            check(&node()?, environment, &configuration).map(|()| Answer::Done(None))
+        }
+        Verb::CollectGarbage => collect(&node()?, environment, &configuration(&input, version)?).map(Answer::Done),
+        Verb::Status => {
+            let configuration = configuration(&input, version)?;
+            let node = node().map_err(|error| Error::not_ready(ErrorCode::NotAvailable, error))?;
+            status(&node, environment, &configuration).map(|()| Answer::Done(None))
+        }
     }
 }
 

@@ -42,8 +42,8 @@ fn release_unrecorded(node: &Node, environment: &Environment, configuration: &Co
     }
 }
 
-/// What ADD would have called, as far as it is still known.
-fn ipam(node: &Node, configuration: &Configuration) -> Option<Value> {
+/// The configuration of the IPAM plugin that ADD would call, as far as it is still known.
+pub(crate) fn ipam(node: &Node, configuration: &Configuration) -> Option<Value> {
     let network = configuration.network().ok();
     let file = network.and_then(|network| node.networks.read(&network).ok().flatten());
     if let Some(NetworkFile::Programmed(programmed)) = file

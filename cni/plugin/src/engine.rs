@@ -1,9 +1,12 @@
 //! The engine of an attachment, asked for one port at a time and without an async runtime.
 
+use std::path::Path;
 use std::time::Duration;
 use usnet_crds::Engine;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::engine::{Engine as Driver, EngineError, OpError};
+use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::observed::Observed;
 use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::plan::Op;
 use usnet_dataplane::port::PortMark;
@@ -52,17 +55,37 @@ impl Switch {
     /// # Errors
     /// When it does not answer. Nothing was asked of it then.
     pub fn connect(record: &Record) -> Result<Self, SwitchError> {
-        let socket = &record.engine_socket;
-        match record.engine {
+        Self::to(record.engine, &record.engine_socket, record.memif_socket_ids)
+    }
+
+    /// Connects to the engine at this socket.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn to(engine: Engine, socket: &Path, memif_socket_ids: MemifSocketIds) -> Result<Self, SwitchError> {
+        match engine {
             Engine::OpenVswitch => {
                 let client = OvsdbClient::connect(socket, DATABASE_PATIENCE).map_err(EngineError::from)?;
                 Ok(Self::OpenVswitch(client))
             }
             Engine::Vpp => {
                 let client = VppClient::connect(socket, VPP_PATIENCE).map_err(EngineError::from)?;
-                Ok(Self::Vpp(Vpp::new(client, record.memif_socket_ids)))
+                Ok(Self::Vpp(Vpp::new(client, memif_socket_ids)))
             }
         }
+    }
+
+    /// All that the engine shows of what is ours.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn observe(self) -> Result<Observed, SwitchError> {
+        let no_answer = |error| SwitchError::NoAnswer(Some(error));
+        let observed = match self {
+            Self::OpenVswitch(client) => ready(OpenVswitch::new(client).observe()),
+            Self::Vpp(mut driver) => ready(driver.observe()),
+        };
+        Ok(observed.map_err(no_answer)??)
     }
 
     /// Makes the port of an attachment, and returns when the engine runs it.

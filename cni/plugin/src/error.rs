@@ -40,6 +40,25 @@ pub enum Error {
         .0.interface, .0.container
     )]
     AlreadyAttached(AttachmentId),
+    /// CHECK found something.
+    #[error(
+        "interface {} of sandbox {} is not as it was attached: {}. The agent repairs what it can; if this stays, delete the pod so that it is made anew",
+        id.interface, id.container, differences.join("; ")
+    )]
+    NotAsAttached {
+        /// The attachment.
+        id: AttachmentId,
+        /// What is not as it was.
+        differences: Vec<String>,
+    },
+    /// STATUS found something.
+    #[error("pods cannot be attached now: {cause}")]
+    NotReady {
+        /// What it means for pods.
+        code: ErrorCode,
+        /// Why. Not the source: its own text and causes come first.
+        cause: Box<Error>,
+    },
     /// The pod's directory.
     #[error(transparent)]
     PodDirectory(#[from] PodDirectoryError),
@@ -67,6 +86,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Why STATUS says no.
+    pub(crate) fn not_ready(code: ErrorCode, cause: impl Into<Self>) -> Self {
+        Self::NotReady { code, cause: Box::new(cause.into()) }
+    }
+
     /// The code that the caller gets.
     pub fn code(&self) -> u32 {
         let code = match self {
@@ -77,6 +101,8 @@ impl Error {
             Self::Configuration(error) => configuration_code(error),
             Self::Admission(error) => admission_code(error),
             Self::AlreadyAttached(_) => ErrorCode::AlreadyAttached,
+            Self::NotAsAttached { .. } => ErrorCode::NotAsAttached,
+            Self::NotReady { code, .. } => *code,
             Self::PodDirectory(error) => pod_directory_code(error),
             Self::Port(error) => port_code(error),
             Self::Ipam(error) => ipam_code(error),
@@ -96,6 +122,7 @@ impl Error {
     fn details(&self) -> String {
         match self {
             Self::Ipam(IpamError::Refused { details, .. }) => details.clone(),
+            Self::NotReady { cause, .. } => cause.details(),
             Self::NotUndone { cause, left } => {
                 let parts = [cause.details(), format!("not undone: {left}"), left.details()];
                 parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("; ")
@@ -114,7 +141,7 @@ pub fn causes(error: &dyn std::error::Error) -> String {
 fn configuration_code(error: &ConfigurationError) -> ErrorCode {
     match error {
         ConfigurationError::NotAnObject(_) => ErrorCode::DecodingFailure,
-        ConfigurationError::Version(_) => ErrorCode::IncompatibleVersion,
+        ConfigurationError::Version(_) | ConfigurationError::TooOld { .. } => ErrorCode::IncompatibleVersion,
         ConfigurationError::WrongType { .. }
         | ConfigurationError::Missing { .. }
         | ConfigurationError::Network(_)

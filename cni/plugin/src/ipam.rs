@@ -3,6 +3,7 @@
 mod process;
 
 use crate::cni::environment::{Environment, EnvironmentError};
+use crate::cni::error::ErrorCode;
 use crate::cni::result::Assignment;
 use crate::fixed;
 use process::Finished;
@@ -168,8 +169,40 @@ impl<'a> Ipam<'a> {
         self.call("DEL").map(drop)
     }
 
+    /// Whether the plugin still holds the addresses of the attachment that the environment names, and the result of ADD has them.
+    ///
+    /// # Errors
+    /// When the plugin says that it does not.
+    pub fn check(&self, previous: &Value) -> Result<(), IpamError> {
+        let mut configuration = self.configuration.clone();
+        if let Some(parts) = configuration.as_object_mut() {
+            parts.insert("prevResult".to_owned(), previous.clone());
+        }
+        self.call_with("CHECK", &configuration).map(drop)
+    }
+
+    /// Whether the plugin has addresses to give. One that does not know the question has.
+    ///
+    /// # Errors
+    /// When the plugin says that it has not.
+    pub fn status(&self) -> Result<(), IpamError> {
+        self.call("STATUS").map(drop).or_else(unknown_verb)
+    }
+
+    /// Has the plugin give up what is not among the configuration's valid attachments. One that does not know how keeps it.
+    ///
+    /// # Errors
+    /// When the plugin says so.
+    pub fn collect_garbage(&self) -> Result<(), IpamError> {
+        self.call("GC").map(drop).or_else(unknown_verb)
+    }
+
     fn call(&self, verb: &str) -> Result<Vec<u8>, IpamError> {
-        let input = self.configuration.to_string();
+        self.call_with(verb, self.configuration)
+    }
+
+    fn call_with(&self, verb: &str, configuration: &Value) -> Result<Vec<u8>, IpamError> {
+        let input = configuration.to_string();
         let ended = process::run(&self.program, self.environment.for_delegate(verb), input.as_bytes(), self.patience);
         let ended = ended.map_err(|source| IpamError::Run { program: self.program.clone(), source })?;
         let Some(finished) = ended else {
@@ -193,6 +226,14 @@ impl<'a> Ipam<'a> {
             Ok(Reply { code, msg, details }) => IpamError::Refused { plugin, code, msg, details },
             Err(_) => IpamError::Failed { plugin, status: finished.status.to_string(), output: finished.last_words() },
         }
+    }
+}
+
+/// Plugins from before version 1.1.0 refuse its verbs, as a wrong variable.
+fn unknown_verb(error: IpamError) -> Result<(), IpamError> {
+    match error {
+        IpamError::Refused { code, .. } if code == ErrorCode::InvalidEnvironment.number() => Ok(()),
+        other => Err(other),
     }
 }
 

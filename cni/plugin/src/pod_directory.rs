@@ -121,6 +121,11 @@ impl PodDirectory {
         }
     }
 
+    /// Whether the engine sees the pod's volume there.
+    pub fn is_mounted(&self) -> bool {
+        self.open_volume().is_ok_and(|volume| is_same_directory(&volume, &self.path()).unwrap_or(false))
+    }
+
     /// Lets the engine see the directory. Nothing happens when it does already.
     ///
     /// # Errors

@@ -103,6 +103,7 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
         pod_directory: "/run/usnet/ports/0".into(),
         mac: "02:00:00:00:00:01".into(),
         addresses: Vec::new(),
+        configuration_name: None,
         ipam: None,
         id,
     }

@@ -100,6 +100,7 @@ impl Node {
             pod_directory: self.folder.path().to_owned(),
             mac: "02:00:00:00:00:01".into(),
             addresses: Vec::new(),
+            configuration_name: None,
             ipam: None,
             id,
         }

@@ -2,29 +2,28 @@
 //!
 //! On one node a bridge of one engine belongs to one network only, so that what is found is the only one there can be.
 
-use super::{AdmissionError, judge as judge_network};
+use super::{AdmissionError, judge_network};
 use usnet_crds::legacy::Legacy;
 use usnet_crds::{NetworkName, NodeNetwork};
-use usnet_dataplane::attachment::Pod;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles, ProgrammedNetwork};
 
-pub(super) fn judge(files: &NetworkFiles, legacy: &Legacy, pod: &Pod) -> Result<ProgrammedNetwork, AdmissionError> {
+pub(super) fn judge(files: &NetworkFiles, legacy: &Legacy) -> Result<ProgrammedNetwork, AdmissionError> {
     let usual = legacy.network_name();
     let file = files.read(&usual)?;
     if let Some(network) = of_bridge(file.as_ref(), legacy) {
         fits(network, legacy)?;
-        return judge_network(file, &usual, pod);
+        return judge_network(file, &usual);
     }
     for name in files.list()?.into_iter().filter(|name| *name != usual) {
         // A file that cannot be read is about a network that pods cannot use; it must not hold up the others.
         let Ok(file) = files.read(&name) else { continue };
         if let Some(network) = of_bridge(file.as_ref(), legacy) {
             fits(network, legacy)?;
-            return judge_network(file, &name, pod);
+            return judge_network(file, &name);
         }
     }
     match file {
-        Some(NetworkFile::Draining { .. } | NetworkFile::Unavailable { .. }) => judge_network(file, &usual, pod),
+        Some(NetworkFile::Draining { .. } | NetworkFile::Unavailable { .. }) => judge_network(file, &usual),
         _ => Err(no_bridge(legacy, usual)),
     }
 }

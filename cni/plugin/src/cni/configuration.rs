@@ -1,6 +1,8 @@
 //! The network configuration that a runtime writes to a plugin's standard input.
 
 use crate::cni::version::{SpecVersion, UnsupportedVersion};
+use crate::gc::ValidAttachments;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use usnet_crds::legacy::{self, InvalidLegacy, Legacy};
 use usnet_crds::{InvalidName, NetworkName};
@@ -11,6 +13,16 @@ pub enum ConfigurationError {
     /// It is not a JSON object.
     #[error("the network configuration on standard input is not a JSON object")]
     NotAnObject(#[source] Option<serde_json::Error>),
+    /// Its version is older than the verb.
+    #[error("the network configuration is of version {found}, which has no {verb}: that came with {since}")]
+    TooOld {
+        /// The verb.
+        verb: &'static str,
+        /// The first version that has it.
+        since: SpecVersion,
+        /// The configuration's.
+        found: SpecVersion,
+    },
     /// Its version is none that is spoken.
     #[error("the network configuration cannot be used")]
     Version(#[from] UnsupportedVersion),
@@ -73,6 +85,15 @@ impl Configuration {
         Ok(self.text("cniVersion")?.unwrap_or("0.1.0").parse()?)
     }
 
+    /// Refuses a version that does not have this verb yet.
+    ///
+    /// # Errors
+    /// When it has not, or is none that this plugin speaks.
+    pub fn require_version(&self, since: SpecVersion, verb: &'static str) -> Result<(), ConfigurationError> {
+        let found = self.version()?;
+        if found < since { Err(ConfigurationError::TooOld { verb, since, found }) } else { Ok(()) }
+    }
+
     /// The name of the configuration, which IPAM plugins keep their addresses under.
     ///
     /// # Errors
@@ -123,6 +144,28 @@ impl Configuration {
     /// When it is not an object.
     pub fn previous_result(&self) -> Result<Option<&Value>, ConfigurationError> {
         self.object("prevResult")
+    }
+
+    /// Where runtimes write the attachments that GC leaves. The second is what the specification's first library called it.
+    pub const VALID_ATTACHMENTS: [&str; 2] = ["cni.dev/valid-attachments", "cni.dev/attachments"];
+
+    /// The attachments that GC leaves; none when the runtime names no list. That library leaves out an empty list, too.
+    ///
+    /// # Errors
+    /// When it is not a list of attachments.
+    pub fn valid_attachments(&self) -> Result<Option<ValidAttachments>, ConfigurationError> {
+        #[derive(Deserialize)]
+        struct Entry {
+            #[serde(rename = "containerID")]
+            container: String,
+            ifname: String,
+        }
+        let list = Self::VALID_ATTACHMENTS.iter().find_map(|key| self.0.get_key_value(*key));
+        let Some((_, list)) = list.filter(|(_, list)| !list.is_null()) else { return Ok(None) };
+        let expected = "a list of {\"containerID\": …, \"ifname\": …}";
+        let wrong = |_| ConfigurationError::WrongType { key: Self::VALID_ATTACHMENTS[0], expected };
+        let entries: Vec<Entry> = Vec::deserialize(list).map_err(wrong)?;
+        Ok(Some(entries.into_iter().map(|entry| (entry.container, entry.ifname)).collect()))
     }
 
     /// The configuration for an IPAM plugin: this one, under `name`, with `ipam` as its IPAM part.

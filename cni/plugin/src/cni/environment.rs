@@ -4,7 +4,7 @@ use crate::cni::arguments::{Arguments, ArgumentsError};
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use usnet_dataplane::attachment::{AttachmentId, InvalidIdentifier};
 
 /// The variable that says the verb.
@@ -22,6 +22,12 @@ pub enum Verb {
     Add,
     /// Detach an interface.
     Del,
+    /// Say whether an interface is as it was attached.
+    Check,
+    /// Detach what the runtime no longer knows of.
+    CollectGarbage,
+    /// Say whether ADD would work.
+    Status,
     /// Say which versions of the specification are spoken.
     Version,
 }
@@ -32,9 +38,6 @@ pub enum EnvironmentError {
     /// Variables that the verb needs are not set.
     #[error("required environment variables [{}] are missing", .0.join(", "))]
     Missing(Vec<&'static str>),
-    /// The verb belongs to the specification, and this plugin does not have it.
-    #[error("CNI_COMMAND {0} is not supported by this plugin: it has ADD, DEL and VERSION")]
-    UnsupportedVerb(String),
     /// The verb is none of the specification's.
     #[error("unknown CNI_COMMAND: {0}")]
     UnknownVerb(String),
@@ -80,13 +83,15 @@ impl Environment {
         match verb.to_string_lossy().as_ref() {
             "ADD" => Ok(Some(Verb::Add)),
             "DEL" => Ok(Some(Verb::Del)),
+            "CHECK" => Ok(Some(Verb::Check)),
+            "GC" => Ok(Some(Verb::CollectGarbage)),
+            "STATUS" => Ok(Some(Verb::Status)),
             "VERSION" => Ok(Some(Verb::Version)),
-            known @ ("CHECK" | "GC" | "STATUS") => Err(EnvironmentError::UnsupportedVerb(known.to_owned())),
             unknown => Err(EnvironmentError::UnknownVerb(unknown.to_owned())),
         }
     }
 
-    /// Whether everything is there that ADD needs.
+    /// Whether everything is there that ADD and CHECK need.
     ///
     /// # Errors
     /// Names all that is missing.
@@ -100,6 +105,14 @@ impl Environment {
     /// Names all that is missing.
     pub fn require_for_del(&self) -> Result<(), EnvironmentError> {
         self.require(&[CONTAINER, INTERFACE])
+    }
+
+    /// Whether everything is there that GC needs.
+    ///
+    /// # Errors
+    /// Names all that is missing.
+    pub fn require_for_gc(&self) -> Result<(), EnvironmentError> {
+        self.require(&[PLUGIN_PATH])
     }
 
     /// The attachment that is meant.
@@ -153,6 +166,17 @@ impl Environment {
         Self(variables)
     }
 
+    /// The same, about an attachment whose runtime is not there to say its network namespace.
+    pub fn of_stale(&self, attachment: &AttachmentId, network_namespace: &Path) -> Self {
+        let Self(mut variables) = self.of_attachment(attachment);
+        if network_namespace.exists() {
+            variables.insert(NETWORK_NAMESPACE, network_namespace.into());
+        } else {
+            variables.remove(NETWORK_NAMESPACE);
+        }
+        Self(variables)
+    }
+
     /// The same, without the address that the pod asks IPAM plugins for (`IP` in `CNI_ARGS`).
     pub fn without_requested_address(&self) -> Self {
         let mut variables = self.0.clone();
@@ -189,9 +213,11 @@ mod tests {
         let verb = |text| environment(&[(COMMAND, text)]).verb();
         assert_eq!(verb("ADD"), Ok(Some(Verb::Add)));
         assert_eq!(verb("DEL"), Ok(Some(Verb::Del)));
+        assert_eq!(verb("CHECK"), Ok(Some(Verb::Check)));
+        assert_eq!(verb("GC"), Ok(Some(Verb::CollectGarbage)));
+        assert_eq!(verb("STATUS"), Ok(Some(Verb::Status)));
         assert_eq!(verb("VERSION"), Ok(Some(Verb::Version)));
         assert_eq!(environment(&[]).verb(), Ok(None));
-        assert!(matches!(verb("GC"), Err(EnvironmentError::UnsupportedVerb(_))));
         assert!(matches!(verb("add"), Err(EnvironmentError::UnknownVerb(_))));
     }
 

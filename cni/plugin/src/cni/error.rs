@@ -20,6 +20,10 @@ pub enum ErrorCode {
     InvalidConfiguration = 7,
     /// It may go away by itself: the network is not programmed on this node yet, or the engine does not answer.
     TryAgainLater = 11,
+    /// STATUS: pods cannot be attached now; those that are attached are not concerned.
+    NotAvailable = 50,
+    /// STATUS: pods cannot be attached now, and those that are may be cut off.
+    LimitedConnectivity = 51,
     /// The pod's namespace is not among those of the network.
     NamespaceNotAllowed = 100,
     /// The network is being deleted.
@@ -32,6 +36,8 @@ pub enum ErrorCode {
     PortRefused = 104,
     /// The IPAM plugin failed without a code of its own, or did not answer in time.
     IpamFailed = 105,
+    /// CHECK: the attachment is not as ADD left it; the message says in what.
+    NotAsAttached = 106,
     /// A defect of this plugin.
     Internal = 999,
 }

@@ -11,4 +11,5 @@ mod old_configurations;
 mod protocol;
 mod refusals;
 mod support;
+mod verbs;
 mod vpp;

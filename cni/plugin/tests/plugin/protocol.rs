@@ -58,10 +58,32 @@ fn a_person_is_told_what_this_is() {
 
 #[test]
 fn verbs_that_are_not_there_are_refused_by_name() {
-    for verb in ["CHECK", "GC", "STATUS", "add", "REMOVE"] {
+    for verb in ["add", "REMOVE", "CHECK "] {
         let message = call_with(verb, &[], &configuration("blue")).message(4);
         assert!(message.contains("CNI_COMMAND") && message.contains(verb), "{message}");
     }
+}
+
+#[test]
+fn a_verb_is_refused_in_versions_that_do_not_have_it() {
+    let of_version =
+        |version: &str| json!({"cniVersion": version, "name": "x", "type": "userspace", "network": "blue"});
+    for (verb, too_old) in [
+        ("CHECK", ["0.3.1"].as_slice()),
+        ("GC", &["0.3.1", "0.4.0", "1.0.0"]),
+        ("STATUS", &["0.3.1", "0.4.0", "1.0.0"]),
+    ] {
+        for version in too_old {
+            let message = call_with(verb, &[], &of_version(version)).message(1);
+            assert!(message.contains(verb) && message.contains(version), "{message}");
+        }
+    }
+    assert!(call_with("CHECK", &[], &of_version("0.4.0")).message(7).contains("prevResult"));
+    let mut wrong = of_version("1.1.0");
+    wrong["cni.dev/valid-attachments"] = json!([{"ifname": "net1"}]);
+    assert!(call_with("GC", &[], &wrong).message(7).contains("cni.dev/valid-attachments"));
+    let without_path: Vec<_> = variables("GC", &[]).into_iter().filter(|(name, _)| *name != "CNI_PATH").collect();
+    assert!(call(&without_path, of_version("1.1.0").to_string().as_bytes()).message(4).contains("CNI_PATH"));
 }
 
 #[test]

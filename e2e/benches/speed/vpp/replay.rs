@@ -93,6 +93,7 @@ fn record(id: AttachmentId, roots: &Roots, network: &NodeNetwork, socket: PathBu
         pod_directory: "/nonexistent".into(),
         mac: "02:00:00:00:00:01".to_owned(),
         addresses: Vec::new(),
+        configuration_name: None,
         ipam: None,
         id,
     }

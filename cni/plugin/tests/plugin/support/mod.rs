@@ -208,7 +208,8 @@ impl TestNode {
         self.call_in(verb, pod, interface, &configuration(NETWORK), changed)
     }
 
-    fn call_in(
+    /// Calls the plugin with other variables.
+    pub(crate) fn call_in(
         &self,
         verb: &'static str,
         pod: &Pod,

@@ -1,0 +1,110 @@
+//! CHECK: an interface is compared with what ADD made of it. Whatever differs is named; nothing is changed.
+
+use crate::cni::configuration::{Configuration, ConfigurationError};
+use crate::cni::environment::Environment;
+use crate::cni::version::SpecVersion;
+use crate::description::Description;
+use crate::engine::Switch;
+use crate::error::Error;
+use crate::ipam::Ipam;
+use crate::node::Node;
+use crate::pod_directory::PodDirectory;
+use crate::port::needs_volume;
+use ipnet::IpNet;
+use serde_json::Value;
+use std::path::Path;
+use usnet_dataplane::attachment::{Progress, Record};
+use usnet_dataplane::desired::Desired;
+use usnet_dataplane::difference::differences;
+use usnet_dataplane::network_file::NetworkFile;
+
+/// Compares the interface that the environment names.
+///
+/// # Errors
+/// [`Error::NotAsAttached`] with all that differs, or why it could not be compared.
+pub fn check(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
+    environment.require_for_add()?;
+    configuration.require_version(SpecVersion::V0_4_0, "CHECK")?;
+    let advice = "the runtime gives the result of ADD there";
+    let previous = configuration.previous_result()?;
+    let previous = previous.ok_or(ConfigurationError::Missing { key: "prevResult", advice })?;
+    let id = environment.attachment()?;
+    // Whoever works on it is waited for.
+    let record = node.journal.lock(&id)?.read()?;
+    let not_as_attached = |differences| Error::NotAsAttached { id: id.clone(), differences };
+    let Some(record) = record else {
+        return Err(not_as_attached(vec!["the node has no record of it: ADD failed, or DEL was called".to_owned()]));
+    };
+    let mut found: Vec<String> = of_record(&record).into_iter().collect();
+    found.extend(of_namespace(&record, &environment.network_namespace()));
+    found.extend(of_result(&record, previous));
+    found.extend(of_directory(&record, &PodDirectory::new(&node.roots, &record.pod.uid)));
+    found.extend(of_port(node, &record)?);
+    if !found.is_empty() {
+        return Err(not_as_attached(found));
+    }
+    match &record.ipam {
+        Some(ipam) => Ok(Ipam::find(ipam, environment)?.check(previous)?),
+        None => Ok(()),
+    }
+}
+
+fn of_record(record: &Record) -> Option<String> {
+    match record.progress {
+        Progress::Attached => None,
+        Progress::Attaching => Some("its ADD did not come to an end".to_owned()),
+        Progress::Detaching | Progress::Detached => Some("its DEL has begun".to_owned()),
+    }
+}
+
+fn of_namespace(record: &Record, asked: &Path) -> Option<String> {
+    let attached = &record.network_namespace;
+    if attached != asked {
+        return Some(format!("it was attached in network namespace {}, not {}", attached.display(), asked.display()));
+    }
+    (!attached.exists()).then(|| format!("network namespace {} is gone", attached.display()))
+}
+
+/// What the result of ADD says otherwise than the record.
+fn of_result(record: &Record, previous: &Value) -> Vec<String> {
+    let list = |key: &str| previous.get(key).and_then(Value::as_array).into_iter().flatten();
+    let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let is_ours =
+        |entry: &&Value| text(entry, "name") == record.id.interface.as_str() && !text(entry, "sandbox").is_empty();
+    let mut found = Vec::new();
+    match list("interfaces").find(is_ours).map(|entry| text(entry, "mac")) {
+        None => found.push(format!("\"prevResult\" has no interface {} in the pod", record.id.interface)),
+        Some(mac) if !mac.eq_ignore_ascii_case(&record.mac) => {
+            found.push(format!("\"prevResult\" says MAC address {mac}, and it has {}", record.mac));
+        }
+        Some(_) => {}
+    }
+    let said: Vec<IpNet> = list("ips").filter_map(|entry| text(entry, "address").parse().ok()).collect();
+    let missing = record.addresses.iter().filter(|address| !said.iter().any(|said| said.addr() == address.ip));
+    found.extend(missing.map(|address| format!("\"prevResult\" lacks its address {}", address.ip)));
+    found
+}
+
+/// What the pod's program needs to find its socket.
+fn of_directory(record: &Record, directory: &PodDirectory) -> Option<String> {
+    if !needs_volume(&record.port) {
+        return None;
+    }
+    let path = directory.path();
+    if !directory.is_mounted() {
+        return Some(format!("the pod's volume is not mounted at {}", path.display()));
+    }
+    let file = path.join(Description::file_name(&record.id.interface));
+    (!file.is_file()).then(|| format!("the pod's description {} is gone", file.display()))
+}
+
+/// What the engine has, compared with what the network asks for now: its port settings may have changed since ADD.
+fn of_port(node: &Node, record: &Record) -> Result<Vec<String>, Error> {
+    let networks = match node.networks.read(&record.network) {
+        Ok(Some(NetworkFile::Programmed(programmed))) => Some(programmed.network),
+        _ => None,
+    };
+    let desired = Desired::new(networks, [record]);
+    let observed = Switch::connect(record)?.observe()?;
+    Ok(desired.attachments.get(&record.id).map(|wanted| differences(&record.id, wanted, &observed)).unwrap_or_default())
+}

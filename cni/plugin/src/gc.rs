@@ -1,0 +1,98 @@
+//! GC: what the runtime no longer knows of is detached. Only attachments by the configuration of that name are looked at: a runtime counts
+//! under that name, and other definitions may join the same network.
+
+use crate::cni::configuration::{Configuration, Target};
+use crate::cni::environment::Environment;
+use crate::cni::version::SpecVersion;
+use crate::del::{self, Note};
+use crate::detach::{Detachment, Outcome};
+use crate::error::Error;
+use crate::ipam::Ipam;
+use crate::node::Node;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use usnet_dataplane::attachment::{AttachmentId, Record};
+
+/// Attachments by container id and interface, as a runtime writes them.
+pub type ValidAttachments = BTreeSet<(String, String)>;
+
+/// Detaches what is not among the configuration's valid attachments. Without such a list a runtime that means "none" looks like one that says
+/// nothing: then only what is proved stale goes, because its network namespace is gone.
+///
+/// # Errors
+/// The first that could not be detached; the others are.
+pub fn collect(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<Option<Note>, Error> {
+    environment.require_for_gc()?;
+    configuration.require_version(SpecVersion::V1_1_0, "GC")?;
+    let name = configuration.name()?;
+    let valid = configuration.valid_attachments()?;
+    let network = match configuration.target()? {
+        Target::Network(network) => Some(network),
+        Target::Bridge(_) => None,
+    };
+    let is_stale = |record: &Record| {
+        record.configuration_name.as_deref() == Some(name)
+            && network.as_ref().is_none_or(|network| record.network == *network)
+            && match &valid {
+                Some(valid) => !valid.contains(&key(&record.id)),
+                None => !record.network_namespace.exists(),
+            }
+    };
+    let (mut notes, mut failed) = (Vec::new(), None);
+    let all = node.journal.records()?;
+    notes.extend(all.unreadable.iter().map(|error| format!("left alone: {error}")));
+    for record in all.records.iter().filter(|record| is_stale(record)) {
+        match detach(node, environment, record) {
+            Ok(note) => notes.extend(note),
+            Err(error) => drop(failed.get_or_insert(error)),
+        }
+    }
+    if let Some(valid) = valid {
+        let forwarded = collect_addresses(node, environment, configuration, valid);
+        failed = failed.or(forwarded.err());
+    }
+    match failed {
+        Some(error) => Err(error),
+        None => Ok((!notes.is_empty()).then(|| notes.join("; "))),
+    }
+}
+
+fn detach(node: &Node, environment: &Environment, record: &Record) -> Result<Option<Note>, Error> {
+    let environment = environment.of_stale(&record.id, &record.network_namespace);
+    let locked = node.journal.lock(&record.id)?;
+    let Some(record) = locked.read()? else { return Ok(None) };
+    match Detachment::new(node, &environment, &locked, record).run()? {
+        Outcome::Gone => Ok(None),
+        Outcome::PortLeft(error) => Ok(Some(format!("the agent removes a port later: {error}"))),
+    }
+}
+
+/// IPAM plugins collect too. Where addresses are kept under the network's name, those of other configurations that join it are valid as well.
+fn collect_addresses(
+    node: &Node,
+    environment: &Environment,
+    configuration: &Configuration,
+    mut valid: ValidAttachments,
+) -> Result<(), Error> {
+    let Some(mut ipam) = del::ipam(node, configuration) else { return Ok(()) };
+    let name = |configuration: &Value| configuration.get("name").cloned();
+    let all = node.journal.records()?;
+    if !all.unreadable.is_empty() {
+        // Whose addresses are valid is not known.
+        return Ok(());
+    }
+    let shares = |record: &&Record| record.ipam.as_ref().is_some_and(|other| name(other) == name(&ipam));
+    valid.extend(all.records.iter().filter(shares).map(|record| key(&record.id)));
+    let entry = |(container, interface): &(String, String)| json!({"containerID": container, "ifname": interface});
+    let entries: Vec<Value> = valid.iter().map(entry).collect();
+    if let Some(parts) = ipam.as_object_mut() {
+        for key in Configuration::VALID_ATTACHMENTS {
+            parts.insert(key.to_owned(), entries.clone().into());
+        }
+    }
+    Ok(Ipam::find(&ipam, environment)?.collect_garbage()?)
+}
+
+fn key(id: &AttachmentId) -> (String, String) {
+    (id.container.to_string(), id.interface.to_string())
+}

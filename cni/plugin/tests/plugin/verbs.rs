@@ -1,0 +1,194 @@
+//! CHECK, GC and STATUS on real engines, with the real host-local.
+
+use crate::support::engine::on_each_engine;
+use crate::support::pod::Pod;
+use crate::support::{NETWORK, TestNode, configuration, on_a_node, tools};
+use serde_json::{Value, json};
+use std::fs;
+use usnet_crds::{Mtu, Phase};
+use usnet_dataplane::attachment::Record;
+use usnet_dataplane::network_file::NetworkFile;
+use usnet_dataplane::plan::Op;
+use usnet_dataplane::port::{PortMark, PortSettings};
+
+on_each_engine! {
+    check_is_content_until_something_differs_and_says_what,
+    check_follows_what_the_network_asks_for_now,
+    without_its_engine_check_and_status_fail_soon,
+    gc_detaches_what_the_runtime_does_not_list_and_nothing_else,
+    gc_without_a_list_detaches_only_what_is_proved_stale,
+    status_says_whether_pods_could_be_attached,
+}
+
+/// The configuration of a call after ADD, which gave `result`.
+fn after(result: &Value) -> Value {
+    let mut configuration = configuration(NETWORK);
+    configuration["prevResult"] = result.clone();
+    configuration
+}
+
+/// What CHECK finds wrong.
+#[track_caller]
+fn found(node: &TestNode, pod: &Pod, configuration: &Value) -> String {
+    node.call("CHECK", pod, "net1", configuration).message(106)
+}
+
+fn record(node: &TestNode) -> Record {
+    let [path] = node.records().try_into().unwrap();
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+fn check_is_content_until_something_differs_and_says_what(node: &mut TestNode) {
+    let pod = node.pod("p");
+    let result = node.add(&pod, "net1").result();
+    let configuration = after(&result);
+    node.call("CHECK", &pod, "net1", &configuration).assert_done();
+
+    let mut other = configuration.clone();
+    other["prevResult"]["interfaces"][0]["mac"] = json!("02:00:00:00:00:99");
+    assert!(found(node, &pod, &other).contains("02:00:00:00:00:99"));
+    other["prevResult"]["interfaces"] = json!([]);
+    assert!(found(node, &pod, &other).contains("no interface net1"));
+
+    let elsewhere = [("CNI_NETNS", "/run/netns/other")];
+    let message = node.call_in("CHECK", &pod, "net1", &configuration, &elsewhere).message(106);
+    assert!(message.contains("/run/netns/other"), "{message}");
+
+    fs::remove_file(pod.volume.join("net1.json")).unwrap();
+    assert!(found(node, &pod, &configuration).contains("description"));
+
+    let attached = record(node);
+    let settings = PortSettings { mtu: Mtu::try_from(1400).unwrap(), ..attached.port.settings.clone() };
+    let mark = PortMark::new(&attached.network, &attached.id);
+    node.engine.apply(Op::UpdatePort { port: attached.port.name.clone(), mark: mark.clone(), settings });
+    let message = found(node, &pod, &configuration);
+    assert!(
+        message.contains("is 1400 and should be 1500") && message.contains("description"),
+        "all is told: {message}"
+    );
+
+    let connection = Some(attached.port.connection.clone());
+    node.engine.apply(Op::RemovePort { bridge: Some(node.bridge()), port: attached.port.name, mark, connection });
+    assert!(found(node, &pod, &configuration).contains("the engine has no port of it"));
+
+    node.del(&pod, "net1").assert_done();
+    assert!(found(node, &pod, &configuration).contains("no record"));
+    node.assert_clean();
+}
+
+fn check_follows_what_the_network_asks_for_now(node: &mut TestNode) {
+    let pod = node.pod("p");
+    let configuration = after(&node.add(&pod, "net1").result());
+    let mut network = node.program_network(NETWORK, None);
+    network.bridge.mtu = Mtu::try_from(1400).unwrap();
+    node.publish(network);
+    assert!(found(node, &pod, &configuration).contains("is 1500 and should be 1400"));
+    let attached = record(node);
+    let settings = PortSettings { mtu: Mtu::try_from(1400).unwrap(), ..attached.port.settings.clone() };
+    let mark = PortMark::new(&attached.network, &attached.id);
+    node.engine.apply(Op::UpdatePort { port: attached.port.name, mark, settings });
+    node.call("CHECK", &pod, "net1", &configuration).assert_done();
+}
+
+fn without_its_engine_check_and_status_fail_soon(node: &mut TestNode) {
+    let pod = node.pod("p");
+    let configuration = after(&node.add(&pod, "net1").result());
+    node.engine.kill();
+    for (verb, code) in [("CHECK", 11), ("STATUS", 51)] {
+        let output = node.call(verb, &pod, "net1", &configuration);
+        let error = output.error();
+        assert_eq!(error["code"], code, "{error}");
+        output.assert_soon();
+    }
+}
+
+/// A configuration for GC.
+fn valid(attachments: &[(&Pod, &str)]) -> Value {
+    let entry = |(pod, interface): &(&Pod, &str)| json!({"containerID": pod.container, "ifname": interface});
+    let mut configuration = configuration(NETWORK);
+    configuration["cni.dev/valid-attachments"] = attachments.iter().map(entry).collect();
+    configuration
+}
+
+fn gc_detaches_what_the_runtime_does_not_list_and_nothing_else(node: &mut TestNode) {
+    let (kept, stale, foreign) = (node.pod("kept"), node.pod("stale"), node.pod("foreign"));
+    node.add(&kept, "net1").result();
+    node.add(&stale, "net1").result();
+    node.add(&stale, "net2").result();
+    let mut other_name = configuration(NETWORK);
+    other_name["name"] = json!("other");
+    node.call("ADD", &foreign, "net1", &other_name).result();
+
+    node.call("GC", &kept, "net1", &valid(&[(&kept, "net1"), (&stale, "net2")])).assert_done();
+    assert_eq!(node.ports(NETWORK).len(), 3, "net1 of stale is gone");
+    assert!(stale.volume.join("net2.json").exists() && !stale.volume.join("net1.json").exists());
+    node.call("GC", &kept, "net1", &valid(&[])).assert_done();
+    assert_eq!(node.ports(NETWORK).len(), 1, "what was attached under another name stays");
+    assert!(foreign.volume.join("net1.json").exists());
+    node.del(&foreign, "net1").assert_done();
+    node.del(&stale, "net1").assert_done();
+    node.assert_clean();
+}
+
+fn gc_without_a_list_detaches_only_what_is_proved_stale(node: &mut TestNode) {
+    let (alive, gone) = (node.pod("alive"), node.pod("gone"));
+    node.add(&alive, "net1").result();
+    node.call_with("ADD", &gone, "net1", &[("CNI_NETNS", "/run/netns/gone")]).result();
+    node.call("GC", &alive, "net1", &configuration(NETWORK)).assert_done();
+    assert_eq!(node.ports(NETWORK).len(), 1);
+    assert!(alive.volume.join("net1.json").exists());
+    node.del(&alive, "net1").assert_done();
+    node.assert_clean();
+}
+
+#[test]
+fn gc_gives_back_addresses_and_leaves_those_of_other_definitions_of_the_network() {
+    if tools().is_none() {
+        eprintln!("SKIPPED: no host-local in USNET_TOOLS or ~/.cache/usnet/tools; `make test` builds it");
+        return;
+    }
+    on_a_node(|node| {
+        let ipam = json!({"type": "host-local", "dataDir": "/run/addresses", "ranges": [[{"subnet": "10.56.0.0/24"}]]});
+        node.program_network(NETWORK, Some(ipam));
+        let (kept, stale) = (node.pod("kept"), node.pod("stale"));
+        let mut other_name = configuration(NETWORK);
+        other_name["name"] = json!("other");
+        let result = node.call("ADD", &kept, "net1", &other_name).result();
+        node.add(&stale, "net1").result();
+        let held = || {
+            let names = fs::read_dir("/run/addresses/blue").unwrap().map(|entry| entry.unwrap().file_name());
+            names.filter(|name| name.to_string_lossy().starts_with("10.")).count()
+        };
+        assert_eq!(held(), 2);
+        node.call("GC", &kept, "net1", &valid(&[])).assert_done();
+        assert_eq!(held(), 1, "{result}");
+        other_name["prevResult"] = result;
+        node.call("CHECK", &kept, "net1", &other_name).assert_done();
+        fs::remove_dir_all("/run/addresses/blue").unwrap();
+        let lost = node.call("CHECK", &kept, "net1", &other_name).error();
+        assert!(lost["msg"].as_str().unwrap().contains("host-local"), "{lost}");
+    });
+}
+
+fn status_says_whether_pods_could_be_attached(node: &mut TestNode) {
+    let pod = node.pod("p");
+    let status = |configuration: &Value| node.call("STATUS", &pod, "net1", configuration);
+    status(&configuration(NETWORK)).assert_done();
+    assert!(status(&configuration("unheard-of")).message(50).contains("unheard-of"));
+    let mut with_ipam = configuration(NETWORK);
+    with_ipam["ipam"] = json!({"type": "not-installed"});
+    assert!(status(&with_ipam).message(50).contains("not-installed"));
+
+    let mut network = node.program_network(NETWORK, None);
+    network.phase = Phase::Draining;
+    node.publish(network);
+    assert!(status(&configuration(NETWORK)).message(50).contains("being deleted"));
+    let (reason, message) = ("EngineUnreachable".to_owned(), "it is not there".to_owned());
+    node.say(&NetworkFile::Unavailable { name: NETWORK.parse().unwrap(), reason, message });
+    assert!(status(&configuration(NETWORK)).message(50).contains("EngineUnreachable"));
+
+    node.program_network(NETWORK, None);
+    status(&configuration(NETWORK)).assert_done();
+    node.engine.remove_bridge(&node.bridge());
+    assert!(status(&configuration(NETWORK)).message(51).contains("is not there"));
+}
