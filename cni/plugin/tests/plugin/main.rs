@@ -4,6 +4,7 @@
 
 mod at_once;
 mod attachment;
+mod conformance;
 mod fixed;
 mod hostile_pod;
 mod interrupted;

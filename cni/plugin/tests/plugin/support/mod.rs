@@ -325,7 +325,7 @@ pub(crate) fn tools() -> Option<PathBuf> {
     folders.into_iter().find(|folder: &PathBuf| folder.join("host-local").exists())
 }
 
-fn plugin_path() -> OsString {
+pub(crate) fn plugin_path() -> OsString {
     tools().map_or_else(|| "/nonexistent".into(), PathBuf::into_os_string)
 }
 
