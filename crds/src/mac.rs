@@ -28,6 +28,11 @@ impl MacAddress {
         let [_, _, _, a, b, c, d, e] = fnv1a(name.as_bytes()).to_be_bytes();
         Self([0x02, a, b, c, d, e])
     }
+
+    /// Its bytes, in the order in which they are sent.
+    pub const fn octets(self) -> [u8; 6] {
+        self.0
+    }
 }
 
 impl FromStr for MacAddress {

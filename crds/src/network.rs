@@ -62,6 +62,8 @@ pub const FAILURES_MAX: usize = 10;
     validation = rules::engines::memif_with_its_type(),
     validation = rules::engines::vhost_user_with_its_type(),
     validation = rules::engines::engine_role_with_ovs(),
+    validation = rules::engines::egress_of_veth_with_ovs(),
+    validation = rules::engines::fixed_egress_of_veth_with_ovs(),
     validation = rules::engines::trunk_with_vpp(),
     validation = rules::engines::fixed_trunk_with_vpp()
 )]

@@ -59,6 +59,8 @@ pub enum PortType {
     VhostUser,
     /// A memif socket that VPP listens on and the pod's program connects to.
     Memif,
+    /// A device of the pod's kernel: one end of a veth pair, whose other end the engine has.
+    Veth,
 }
 
 /// Which end of a socket listens.

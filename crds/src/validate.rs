@@ -54,6 +54,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     let port = port::port(&mut problems, spec.engine, &spec.port);
     let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());
     let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);
+    port::egress_over_veth(&mut problems, spec);
     match (name, namespaces, nodes, bridge, port, ipam) {
         (Some(name), Some(namespaces), Some(nodes), Some(bridge), Some(port), Some(ipam)) if problems.count() == 0 => {
             Ok(ValidNetwork { name, engine: spec.engine, namespaces, nodes, bridge, port, ipam, attachments })

@@ -71,6 +71,7 @@ fn each_way_from_a_pod_to_an_engine_is_shown() {
         .collect();
     let expected = [
         (Engine::OpenVswitch, PortType::VhostUser, MemifSocketKind::Volume),
+        (Engine::OpenVswitch, PortType::Veth, MemifSocketKind::Volume),
         (Engine::Vpp, PortType::VhostUser, MemifSocketKind::Volume),
         (Engine::Vpp, PortType::Memif, MemifSocketKind::Volume),
         (Engine::Vpp, PortType::Memif, MemifSocketKind::Abstract),
@@ -97,13 +98,15 @@ fn every_pod_joins_a_network_of_the_samples_and_finds_its_socket() {
         let port = &networks.get(network).unwrap_or_else(|| panic!("{file}: no network {network}")).port;
         let container = &object["spec"]["containers"][0];
         let is_abstract = (port.port_type, port.memif.socket) == (PortType::Memif, MemifSocketKind::Abstract);
+        let needs_no_volume = is_abstract || port.port_type == PortType::Veth;
         let mounts = container["volumeMounts"].as_array().into_iter().flatten();
         let mounted: Vec<&str> = mounts.filter_map(|mount| mount["name"].as_str()).collect();
-        assert_eq!(mounted, if is_abstract { vec![] } else { vec!["usnet"] }, "{file}");
+        assert_eq!(mounted, if needs_no_volume { vec![] } else { vec!["usnet"] }, "{file}");
         let device = match (port.port_type, port.memif.socket) {
             (PortType::VhostUser, _) => "net_virtio_user0,path=/run/usnet/net1.sock",
             (PortType::Memif, MemifSocketKind::Volume) => "net_memif0,role=client,id=0,socket=/run/usnet/net1.sock",
             (PortType::Memif, MemifSocketKind::Abstract) => "net_memif0,role=client,id=0,socket=net1",
+            (PortType::Veth, _) => continue,
         };
         let has_device =
             |word: &Value| word.as_str().is_some_and(|word| word.starts_with(&format!("--vdev={device},")));

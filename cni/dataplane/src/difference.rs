@@ -28,7 +28,7 @@ pub fn differences(id: &AttachmentId, wanted: &DesiredAttachment, observed: &Obs
     };
     let settings = &wanted.port.settings;
     compare("the bridge", bridge.unwrap_or("none").to_owned(), wanted.port.bridge.to_string());
-    compare("the socket", socket(shown.connection.as_ref()), socket(Some(&wanted.port.connection)));
+    compare("the pod's end", end(shown.connection.as_ref()), end(Some(&wanted.port.connection)));
     compare("the MTU", shown.mtu.map_or_else(|| "unset".to_owned(), |mtu| mtu.to_string()), settings.mtu.to_string());
     compare("the VLAN", tagging(&shown.tagging), tagging(&Tagging::from(settings.vlan.clone())));
     compare("the rate limit", rate_limit(shown.rate_limit), rate_limit(Some(settings.rate_limit)));
@@ -43,14 +43,15 @@ pub fn differences(id: &AttachmentId, wanted: &DesiredAttachment, observed: &Obs
     found
 }
 
-fn socket(connection: Option<&Connection>) -> String {
+fn end(connection: Option<&Connection>) -> String {
     match connection {
         None => "of a kind that usnet does not make".to_owned(),
         Some(port @ Connection::VhostUser { engine_role, .. }) => match engine_role {
-            SocketRole::Client => format!("{} (vhost-user, the engine connects)", port.socket_name()),
-            SocketRole::Server => format!("{} (vhost-user, the engine listens)", port.socket_name()),
+            SocketRole::Client => format!("{} (vhost-user, the engine connects)", port.end_name()),
+            SocketRole::Server => format!("{} (vhost-user, the engine listens)", port.end_name()),
         },
-        Some(port @ Connection::Memif { .. }) => format!("{} (memif)", port.socket_name()),
+        Some(port @ Connection::Memif { .. }) => format!("{} (memif)", port.end_name()),
+        Some(port @ Connection::Veth { .. }) => format!("device {} (veth)", port.end_name()),
     }
 }
 

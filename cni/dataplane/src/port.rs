@@ -80,6 +80,34 @@ impl fmt::Display for PortName {
     }
 }
 
+/// The end of a veth pair on the node. Its name is that of the port, which is short enough for a network device: Open vSwitch knows a device by the
+/// name of its port.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct DeviceName(String);
+
+impl DeviceName {
+    /// The device of an attachment.
+    pub fn of(attachment: &AttachmentId) -> Self {
+        Self(PortName::of(attachment).0)
+    }
+
+    /// A name that an engine showed.
+    pub fn observed(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
 /// How a port meets its pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
@@ -98,14 +126,28 @@ pub enum Connection {
         /// The socket as the engine sees it.
         socket: MemifSocket,
     },
+    /// A veth pair, whose other end is the interface in the pod's network namespace.
+    Veth {
+        /// The engine's end.
+        device: DeviceName,
+    },
 }
 
 impl Connection {
-    /// The socket's name, as VPP shows it.
-    pub(crate) fn socket_name(&self) -> String {
+    /// The name of the socket, as VPP shows it, or of the device.
+    pub(crate) fn end_name(&self) -> String {
         match self {
             Self::VhostUser { socket, .. } => socket.as_path().to_string_lossy().into_owned(),
             Self::Memif { socket } => socket.to_string(),
+            Self::Veth { device } => device.to_string(),
+        }
+    }
+
+    /// The engine's end of a veth pair.
+    pub fn device(&self) -> Option<&DeviceName> {
+        match self {
+            Self::Veth { device } => Some(device),
+            Self::VhostUser { .. } | Self::Memif { .. } => None,
         }
     }
 
@@ -114,6 +156,7 @@ impl Connection {
         match self {
             Self::VhostUser { socket, .. } => Some(socket.as_path()),
             Self::Memif { socket } => socket.path(),
+            Self::Veth { .. } => None,
         }
     }
 }

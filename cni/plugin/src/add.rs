@@ -10,6 +10,7 @@ use crate::detach::{Detachment, Outcome};
 use crate::engine::Switch;
 use crate::error::Error;
 use crate::fixed;
+use crate::interface;
 use crate::ipam::Ipam;
 use crate::mac::mac_of;
 use crate::node::Node;
@@ -97,6 +98,9 @@ impl<'a> Request<'a> {
         let record = self.record(&network, &directory)?;
         if needs_volume(&record.port) {
             directory.check(&self.pod)?;
+        }
+        if record.port.connection.device().is_some() {
+            interface::check_namespace(&record.network_namespace)?;
         }
         if let Some(ipam) = &record.ipam {
             Ipam::find(ipam, self.environment)?;

@@ -8,6 +8,7 @@ use crate::detach::{Detachment, Outcome};
 use crate::engine::{Switch, SwitchError};
 use crate::error::Error;
 use crate::fixed;
+use crate::interface::{self, InterfaceError};
 use crate::ipam::{Ipam, IpamError};
 use crate::node::Node;
 use crate::pod_directory::{PodDirectory, PodDirectoryError};
@@ -25,6 +26,8 @@ pub enum Step {
     Addresses,
     /// The engine sees the pod's directory, if the port needs it.
     Directory,
+    /// The pod has the interface, if it is a device of the kernel, and the node its other end.
+    Interface,
     /// The engine has the port.
     Port,
     /// The pod may use the engine's socket and has the description, if the port needs its directory.
@@ -35,8 +38,15 @@ pub enum Step {
 
 impl Step {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Record, Self::Addresses, Self::Directory, Self::Port, Self::Description, Self::Confirmation];
+    pub const ALL: [Self; 7] = [
+        Self::Record,
+        Self::Addresses,
+        Self::Directory,
+        Self::Interface,
+        Self::Port,
+        Self::Description,
+        Self::Confirmation,
+    ];
 }
 
 /// What the interface is known by beyond its node.
@@ -101,6 +111,7 @@ impl<'a> Attachment<'a> {
             Step::Record => Ok(self.locked.write(&self.record)?),
             Step::Addresses => Ok(self.assign_addresses()?),
             Step::Directory => Ok(self.mount_directory()?),
+            Step::Interface => Ok(self.create_interface()?),
             Step::Port => Ok(self.create_port()?),
             Step::Description => Ok(self.describe()?),
             Step::Confirmation => {
@@ -147,6 +158,13 @@ impl<'a> Attachment<'a> {
         self.directory.remove(&Description::socket_name(&self.record.id.interface))
     }
 
+    fn create_interface(&self) -> Result<(), InterfaceError> {
+        match self.record.port.connection.device() {
+            Some(device) => interface::create(&self.record, device, self.identity.mac, &self.assignment),
+            None => Ok(()),
+        }
+    }
+
     fn create_port(&mut self) -> Result<(), SwitchError> {
         let switch = match self.switch.take() {
             Some(switch) => switch,
@@ -159,7 +177,9 @@ impl<'a> Attachment<'a> {
         if !needs_volume(&self.record.port) {
             return Ok(());
         }
-        let description = Description::new(&self.record, self.identity.mac, &self.assignment);
+        let Some(description) = Description::new(&self.record, self.identity.mac, &self.assignment) else {
+            return Ok(());
+        };
         if description.socket_is_engines() {
             self.directory.share_socket(&Description::socket_name(&description.interface))?;
         }

@@ -6,6 +6,7 @@ use crate::cni::version::SpecVersion;
 use crate::description::Description;
 use crate::engine::Switch;
 use crate::error::Error;
+use crate::interface;
 use crate::ipam::Ipam;
 use crate::node::Node;
 use crate::pod_directory::PodDirectory;
@@ -39,6 +40,9 @@ pub fn check(node: &Node, environment: &Environment, configuration: &Configurati
     found.extend(of_namespace(&record, &environment.network_namespace()));
     found.extend(of_result(&record, previous));
     found.extend(of_directory(&record, &PodDirectory::new(&node.roots, &record.pod.uid)));
+    if let Some(device) = record.port.connection.device() {
+        found.extend(interface::differences(&record, device)?);
+    }
     found.extend(of_port(node, &record)?);
     if !found.is_empty() {
         return Err(not_as_attached(found));

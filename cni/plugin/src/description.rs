@@ -92,15 +92,16 @@ impl Description {
     /// The layout that this release writes.
     pub const VERSION: u32 = 1;
 
-    /// The description of an attachment.
-    pub fn new(record: &Record, mac: MacAddress, assignment: &Assignment) -> Self {
+    /// The description of an attachment; none for an interface of the kernel, which says all of it by itself.
+    pub fn new(record: &Record, mac: MacAddress, assignment: &Assignment) -> Option<Self> {
         let (interface, port) = (&record.id.interface, &record.port);
         let (kind, role) = match &port.connection {
             Connection::VhostUser { engine_role: SocketRole::Client, .. } => (Kind::VhostUser, Role::Server),
             Connection::VhostUser { engine_role: SocketRole::Server, .. } => (Kind::VhostUser, Role::Client),
             Connection::Memif { .. } => (Kind::Memif { id: MEMIF_ID, secret: port.secret.clone() }, Role::Client),
+            Connection::Veth { .. } => return None,
         };
-        Self {
+        Some(Self {
             version: Self::VERSION,
             network: record.network.clone(),
             interface: interface.clone(),
@@ -116,7 +117,7 @@ impl Description {
             ring_size: port.ring_size,
             ips: assignment.ips.clone(),
             routes: assignment.routes.clone(),
-        }
+        })
     }
 
     /// Whether the engine makes the socket's file.

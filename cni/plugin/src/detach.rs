@@ -4,6 +4,7 @@ use crate::cni::environment::Environment;
 use crate::description::Description;
 use crate::engine::{Switch, SwitchError};
 use crate::error::Error;
+use crate::interface::{self, InterfaceError};
 use crate::ipam::{Ipam, IpamError};
 use crate::node::Node;
 use crate::pod_directory::{PodDirectory, PodDirectoryError, StillUsed};
@@ -17,6 +18,8 @@ pub enum Step {
     Record,
     /// The engine has no port.
     Port,
+    /// The node has no device of it, and so the pod has none.
+    Interface,
     /// IPAM has the addresses back.
     Addresses,
     /// The pod's directory has no files of ours, and the engine does not see it, unless another attachment needs it.
@@ -27,7 +30,8 @@ pub enum Step {
 
 impl Step {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Record, Self::Port, Self::Addresses, Self::Directory, Self::Removal];
+    pub const ALL: [Self; 6] =
+        [Self::Record, Self::Port, Self::Interface, Self::Addresses, Self::Directory, Self::Removal];
 }
 
 /// What is left of an attachment.
@@ -85,6 +89,7 @@ impl<'a> Detachment<'a> {
                 self.port = self.remove_port().err();
                 Ok(())
             }
+            Step::Interface => self.remove_interface().map_err(Error::from),
             Step::Addresses => self.release_addresses().map_err(Error::from),
             Step::Directory => self.clear_directory().map_err(Error::from),
             Step::Removal => self.remove_record().map_err(Error::from),
@@ -107,6 +112,14 @@ impl<'a> Detachment<'a> {
             return Ok(());
         }
         Switch::connect(&self.record)?.remove_port(&self.record)
+    }
+
+    /// Also when the engine still has the port: it misses the device, and the agent takes the port away.
+    fn remove_interface(&self) -> Result<(), InterfaceError> {
+        match self.record.port.connection.device() {
+            Some(device) => interface::remove(&self.record.id, device),
+            None => Ok(()),
+        }
     }
 
     fn release_addresses(&mut self) -> Result<(), IpamError> {

@@ -7,6 +7,7 @@ use crate::cni::error::{ErrorCode, ErrorReply};
 use crate::cni::version::SpecVersion;
 use crate::engine::SwitchError;
 use crate::input::InputError;
+use crate::interface::InterfaceError;
 use crate::ipam::IpamError;
 use crate::pod_directory::PodDirectoryError;
 use crate::port::PortError;
@@ -68,6 +69,9 @@ pub enum Error {
     /// IPAM.
     #[error(transparent)]
     Ipam(#[from] IpamError),
+    /// The interface in the pod's kernel.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
     /// The engine.
     #[error(transparent)]
     Switch(#[from] SwitchError),
@@ -106,6 +110,7 @@ impl Error {
             Self::PodDirectory(error) => pod_directory_code(error),
             Self::Port(error) => port_code(error),
             Self::Ipam(error) => ipam_code(error),
+            Self::Interface(error) => interface_code(error),
             Self::Switch(error) => switch_code(error),
             Self::Journal(journal::Error::Busy(_)) => ErrorCode::TryAgainLater,
             Self::Journal(_) => ErrorCode::IoFailure,
@@ -181,6 +186,16 @@ fn port_code(error: &PortError) -> ErrorCode {
         PortError::NotOfEngine { .. } => ErrorCode::InvalidConfiguration,
         PortError::SocketPath(_) | PortError::MemifSocket(_) | PortError::NoRandomBytes(_) => ErrorCode::IoFailure,
         PortError::Secret(_) => ErrorCode::Internal,
+    }
+}
+
+fn interface_code(error: &InterfaceError) -> ErrorCode {
+    match error {
+        InterfaceError::Namespace { .. } | InterfaceError::NodesNamespace(_) => ErrorCode::InvalidEnvironment,
+        InterfaceError::Exists(_) => ErrorCode::InterfaceExists,
+        InterfaceError::DeviceExists(_) => ErrorCode::PortRefused,
+        InterfaceError::Gone(_) => ErrorCode::TryAgainLater,
+        InterfaceError::Kernel { .. } | InterfaceError::Ipv6 { .. } => ErrorCode::IoFailure,
     }
 }
 

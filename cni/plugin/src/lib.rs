@@ -18,6 +18,7 @@ pub mod error;
 pub mod fixed;
 pub mod gc;
 pub mod input;
+pub mod interface;
 pub mod ipam;
 pub mod mac;
 pub mod node;

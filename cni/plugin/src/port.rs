@@ -9,7 +9,7 @@ use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind, NetworkName, NodeNetw
 use usnet_dataplane::attachment::{AttachmentId, Pod};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::memif::{InvalidSecret, InvalidSocket, MemifSecret, MemifSocket};
-use usnet_dataplane::port::{AttachedPort, Connection, PortName, SocketPath, SocketPathTooLong};
+use usnet_dataplane::port::{AttachedPort, Connection, DeviceName, PortName, SocketPath, SocketPathTooLong};
 use usnet_dataplane::vpp::{Unmarkable, check_attachment};
 
 /// Bytes of chance in a secret. In base64 they are 23 characters, which is the most that a memif takes.
@@ -109,6 +109,7 @@ fn connection(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'
             }
             Ok(Connection::VhostUser { socket: SocketPath::try_from(file())?, engine_role })
         }
+        (PortType::Veth, _) => Ok(Connection::Veth { device: DeviceName::of(attachment) }),
         (PortType::Memif, Engine::OpenVswitch) => not_of_engine("Memif"),
         (PortType::Memif, Engine::Vpp) => Ok(Connection::Memif {
             socket: match network.port.memif.socket {

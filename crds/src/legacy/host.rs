@@ -41,6 +41,7 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
             memif_ends(&memif, &container.object("memif")?)?;
             SocketRole::default()
         }
+        PortType::Veth => SocketRole::default(),
     };
     let is_memif = port_type == PortType::Memif;
     let bridge = host.object("bridge")?;

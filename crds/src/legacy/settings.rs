@@ -90,6 +90,7 @@ impl fmt::Display for Type {
         formatter.write_str(match self.0 {
             PortType::VhostUser => "vhostuser",
             PortType::Memif => "memif",
+            PortType::Veth => "veth",
         })
     }
 }

@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct PortSpec {
-    /// How a pod's interface meets the engine: VhostUser, or with VPP also Memif. Default VhostUser with OVS, Memif with VPP. A change is for
-    /// pods that attach from then on.
+    /// How a pod's interface meets the engine: VhostUser, Veth, or with VPP also Memif. Default VhostUser with OVS, Memif with VPP. A change is
+    /// for pods that attach from then on.
     // The API server knows no default that depends on another field. It leaves the field out, and who reads it asks the engine.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PortType")]
     pub port_type: Option<PortType>,
-    /// Queue pairs, told to the pod's program: 1 to 128.
+    /// Queue pairs, told to the pod's program: 1 to 128. Not for Veth.
     #[serde(default = "default_queues")]
     #[x_kube(validation = rules::queues())]
     pub queues: i64,
     /// Descriptors of each ring, told to the pod's program: a power of two from 2 to 32768. A memif has no more than 16384, whatever its
-    /// program asks for.
+    /// program asks for. Not for Veth.
     #[serde(default = "default_ring_size")]
     #[x_kube(validation = rules::ring_size())]
     pub ring_size: i64,
@@ -48,7 +48,7 @@ pub struct RateLimitSpec {
     #[serde(default)]
     #[x_kube(validation = rules::rate())]
     pub ingress_kbps: i64,
-    /// What the pod sends, in thousands of bits per second; 0 means no limit.
+    /// What the pod sends, in thousands of bits per second; 0 means no limit. Not for Veth with OVS.
     #[serde(default)]
     #[x_kube(validation = rules::rate())]
     pub egress_kbps: i64,

@@ -75,6 +75,19 @@ pub(crate) fn engine_role_with_ovs() -> Rule {
     at(".port.vhostUser.engineRole", format!("self.engine != 'OVS' || !({is_server})"), &Problem::ServerWithOvs)
 }
 
+const OVS_VETH: &str = "self.engine == 'OVS' && has(self.port.type) && self.port.type == 'Veth'";
+
+pub(crate) fn egress_of_veth_with_ovs() -> Rule {
+    let is_limited = "has(self.port.rateLimit.egressKbps) && self.port.rateLimit.egressKbps > 0";
+    at(".port.rateLimit.egressKbps", format!("!({OVS_VETH} && {is_limited})"), &Problem::EgressOfVethWithOvs)
+}
+
+pub(crate) fn fixed_egress_of_veth_with_ovs() -> Rule {
+    let is_limited = "has(a.rateLimit) && has(a.rateLimit.egressKbps) && a.rateLimit.egressKbps > 0";
+    let are_limited = format!("has(self.attachments) && self.attachments.exists(a, {is_limited})");
+    at(".attachments", format!("!({OVS_VETH} && {are_limited})"), &Problem::EgressOfVethWithOvs)
+}
+
 pub(crate) fn trunk_with_vpp() -> Rule {
     let is_access = "!has(self.port.vlan) || self.port.vlan.mode == 'Access'";
     at(".port.vlan.mode", format!("self.engine != 'VPP' || {is_access}"), &Problem::TrunkWithVpp)

@@ -1,7 +1,7 @@
 //! What ports start from, and what of it each engine and each type of port takes.
 
 use super::problem::{Problem, Problems};
-use crate::network::{PortSpec, RateLimitSpec, VlanMode, VlanSpec};
+use crate::network::{PortSpec, RateLimitSpec, UserspaceNetworkSpec, VlanMode, VlanSpec};
 use crate::{
     Engine, KilobitsPerSecond, Memif, MemifSecretKind, MemifSocketKind, Port, PortType, RateLimit, SocketRole, Vlan,
     VlanTag,
@@ -41,6 +41,20 @@ fn settings(problems: &mut Problems, engine: Engine, port_type: PortType, spec: 
         problems.add_if(is_foreign(PortType::VhostUser), "spec.port.vhostUser", Problem::OnlyForVhostUser);
         let cannot = (engine, vhost_user.engine_role) == (Engine::OpenVswitch, SocketRole::Server);
         problems.add_if(cannot, "spec.port.vhostUser.engineRole", Problem::ServerWithOvs);
+    }
+}
+
+/// Open vSwitch's userspace datapath takes frames of a kernel's device as a packet socket does, before the kernel polices them.
+pub(super) fn egress_over_veth(problems: &mut Problems, spec: &UserspaceNetworkSpec) {
+    if (spec.engine, spec.port.port_type) != (Engine::OpenVswitch, Some(PortType::Veth)) {
+        return;
+    }
+    let mut check = |field: &str, rate: RateLimitSpec| {
+        problems.add_if(rate.egress_kbps > 0, &format!("{field}.egressKbps"), Problem::EgressOfVethWithOvs);
+    };
+    check("spec.port.rateLimit", spec.port.rate_limit);
+    for (index, fixed) in spec.attachments.iter().enumerate() {
+        check(&format!("spec.attachments[{index}].rateLimit"), fixed.rate_limit.unwrap_or_default());
     }
 }
 

@@ -127,6 +127,9 @@ pub enum Problem {
     /// Settings of vhost-user for ports of another type.
     #[error("only ports of the type VhostUser have these settings: remove them, or set port.type to VhostUser")]
     OnlyForVhostUser,
+    /// The kernel hands a frame to Open vSwitch's userspace datapath before it polices.
+    #[error("Open vSwitch cannot limit what a pod sends over Veth: leave egressKbps out, or use VhostUser")]
+    EgressOfVethWithOvs,
     /// Ports of Open vSwitch only connect.
     #[error("ports of Open vSwitch connect to the pod's program: use Client, or a network with the engine VPP")]
     ServerWithOvs,

@@ -3,12 +3,12 @@
 //! Each action begins with guards: the transaction fails when the rows are not as expected at that moment, and then nothing of it is done.
 //! A change of a row that is guarded cannot miss it, so the numbers of changed rows need no look.
 
-use super::decide::{Action, NewPort};
-use super::observe::{NETDEV, VHOST_SERVER_PATH, VHOST_USER_CLIENT};
-use super::settings;
-use super::{limits, marks};
+use super::decide::{Action, NewPort, PodEnd};
+use super::limits::{self, Shaper};
+use super::observe::{NETDEV, SYSTEM, VHOST_SERVER_PATH, VHOST_USER_CLIENT};
+use super::{marks, settings};
 use crate::engine::OpError;
-use crate::port::{PortMark, PortName, PortSettings};
+use crate::port::{PortMark, PortName, PortSettings, SocketPath};
 use std::collections::BTreeSet;
 use usnet_crds::{Bridge, NetworkName, Ownership};
 use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, NextCfgIndex, Row, Transaction, Uuid, Value};
@@ -58,7 +58,9 @@ impl Batch {
                 self.update_bridge(operation, bridge, network, *own_port);
             }
             Action::InsertPort(new) => self.insert_port(operation, new),
-            Action::UpdatePort { port, settings, mark } => self.update_port(operation, port, settings, mark),
+            Action::UpdatePort { port, settings, shaper, mark } => {
+                self.update_port(operation, port, (settings, *shaper), mark);
+            }
         }
         self.owners.resize(self.transaction.operations().len(), Owner { operation, meaning: None });
     }
@@ -142,8 +144,7 @@ impl Batch {
     }
 
     fn insert_port(&mut self, operation: usize, new: &NewPort<'_>) {
-        let NewPort { port, socket, network, .. } = new;
-        let path = socket.as_path().to_string_lossy();
+        let NewPort { port, end, network, .. } = new;
         let mut bridge =
             vec![Condition::equal("name", port.bridge.as_str()), Condition::equal("datapath_type", NETDEV)];
         if port.ownership == Ownership::Managed {
@@ -151,19 +152,14 @@ impl Batch {
         }
         let missing = OpError::BridgeMissing { bridge: port.bridge.to_string() };
         self.guard(operation, missing, "Bridge", bridge.clone());
-        let options = Value::map([(VHOST_SERVER_PATH, path.as_ref())]);
-        self.transaction.require_no_row("Interface", vec![Condition::includes("options", options.clone())]);
-        let in_use = OpError::SocketInUse { socket: socket.as_path().to_owned() };
-        self.owners.push(Owner { operation, meaning: Some(in_use) });
-
-        let interface = Row::new()
-            .with("name", port.name.as_str())
-            .with("type", VHOST_USER_CLIENT)
-            .with("options", options)
-            .with("mtu_request", i64::from(port.settings.mtu));
+        let interface = match end {
+            PodEnd::Socket(socket) => self.interface_with_socket(operation, socket),
+            PodEnd::Device => Row::new().with("type", SYSTEM),
+        };
+        let interface = interface.with("name", port.name.as_str()).with("mtu_request", i64::from(port.settings.mtu));
         let interface = limits::with_policing(interface, &port.settings);
         let interface = self.transaction.insert("Interface", interface);
-        let limit = limits::replace(&mut self.transaction, &port.settings, &new.mark());
+        let limit = limits::replace(&mut self.transaction, &port.settings, end.shaper(), &new.mark());
         let row = settings::vlan(&port.settings)
             .with("name", port.name.as_str())
             .with("interfaces", interface)
@@ -173,11 +169,27 @@ impl Batch {
         let _ = self.transaction.mutate("Bridge", bridge, vec![Mutation::insert("ports", row)]);
     }
 
-    fn update_port(&mut self, operation: usize, port: &PortName, settings: &PortSettings, mark: &PortMark) {
+    /// An interface that connects to the socket, which no other may.
+    fn interface_with_socket(&mut self, operation: usize, socket: &SocketPath) -> Row {
+        let path = socket.as_path().to_string_lossy();
+        let options = Value::map([(VHOST_SERVER_PATH, path.as_ref())]);
+        self.transaction.require_no_row("Interface", vec![Condition::includes("options", options.clone())]);
+        let in_use = OpError::SocketInUse { socket: socket.as_path().to_owned() };
+        self.owners.push(Owner { operation, meaning: Some(in_use) });
+        Row::new().with("type", VHOST_USER_CLIENT).with("options", options)
+    }
+
+    fn update_port(
+        &mut self,
+        operation: usize,
+        port: &PortName,
+        (settings, shaper): (&PortSettings, Shaper),
+        mark: &PortMark,
+    ) {
         let missing = OpError::PortMissing { port: port.clone() };
         let ours = vec![Condition::equal("name", port.as_str()), marks::carries(marks::port_value(mark))];
         self.guard(operation, missing.clone(), "Port", ours.clone());
-        let limit = limits::replace(&mut self.transaction, settings, mark);
+        let limit = limits::replace(&mut self.transaction, settings, shaper, mark);
         let _ = self.transaction.update("Port", ours, settings::vlan(settings).with("qos", limit));
         let interface = vec![Condition::equal("name", port.as_str())];
         self.guard(operation, missing, "Interface", interface.clone());

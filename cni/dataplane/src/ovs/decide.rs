@@ -1,8 +1,9 @@
 //! From an operation and the rows that are there to what has to be done in the database. Pure.
 
+use super::limits::{self, Shaper};
+use super::marks;
 use super::observe::{VHOST_SERVER_PATH, observe_bridge, observe_port};
 use super::rows::Rows;
-use super::{limits, marks};
 use crate::attachment::AttachmentId;
 use crate::engine::OpError;
 use crate::observed::ObservedPort;
@@ -56,6 +57,7 @@ pub(super) enum Action<'a> {
     UpdatePort {
         port: &'a PortName,
         settings: &'a PortSettings,
+        shaper: Shaper,
         mark: PortMark,
     },
 }
@@ -66,8 +68,25 @@ pub(super) struct NewPort<'a> {
     pub(super) network: &'a NetworkName,
     pub(super) attachment: &'a AttachmentId,
     pub(super) port: &'a AttachedPort,
-    /// The socket that the switch connects to.
-    pub(super) socket: &'a SocketPath,
+    pub(super) end: PodEnd<'a>,
+}
+
+/// What of the pod the switch meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PodEnd<'a> {
+    /// A socket that it connects to.
+    Socket(&'a SocketPath),
+    /// The device of the port's name.
+    Device,
+}
+
+impl PodEnd<'_> {
+    pub(super) const fn shaper(&self) -> Shaper {
+        match self {
+            Self::Socket(_) => Shaper::Policer,
+            Self::Device => Shaper::Queue,
+        }
+    }
 }
 
 impl<'a> NewPort<'a> {
@@ -76,8 +95,14 @@ impl<'a> NewPort<'a> {
         match operation {
             Op::CreatePort { network, attachment, port } => match &port.connection {
                 Connection::VhostUser { socket, engine_role: SocketRole::Client } => {
-                    Some(Self { network, attachment, port, socket })
+                    Some(Self { network, attachment, port, end: PodEnd::Socket(socket) })
                 }
+                Connection::Veth { device } => (device.as_str() == port.name.as_str()).then_some(Self {
+                    network,
+                    attachment,
+                    port,
+                    end: PodEnd::Device,
+                }),
                 Connection::VhostUser { engine_role: SocketRole::Server, .. } | Connection::Memif { .. } => None,
             },
             _ => None,
@@ -96,7 +121,11 @@ pub(super) fn decide_blindly(operation: &Op) -> Option<Action<'_>> {
         // Nothing guards a bridge that carries no mark of ours.
         Op::CreatePort { port, .. } if port.ownership == Ownership::Adopted => None,
         Op::CreatePort { .. } => NewPort::of(operation).map(Action::InsertPort),
-        Op::UpdatePort { port, mark, settings } => Some(Action::UpdatePort { port, settings, mark: mark.clone() }),
+        // What limits a port differs with its kind.
+        Op::UpdatePort { settings, .. } if settings.rate_limit.ingress_kbps.is_some() => None,
+        Op::UpdatePort { port, mark, settings } => {
+            Some(Action::UpdatePort { port, settings, shaper: Shaper::Policer, mark: mark.clone() })
+        }
         Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::UpdateBridge { .. } => None,
     }
 }
@@ -185,6 +214,9 @@ fn no_such_ports(operation: &Op, connection: &Connection) -> OpError {
         Connection::VhostUser { .. } => {
             "Open vSwitch only connects to vhost-user sockets: give the network vhostUser.engineRole Client, or engine VPP"
         }
+        Connection::Veth { .. } => {
+            "the device has another name than its port; this is a defect of usnet, please report it"
+        }
     };
     OpError::Refused { what: operation.subject(), reason: reason.to_owned() }
 }
@@ -198,20 +230,17 @@ fn refuse_adopted(rows: &Rows, new: NewPort<'_>) -> Option<OpError> {
 }
 
 fn create_port<'a>(rows: &Rows, new: NewPort<'a>) -> Decision<'a> {
-    let NewPort { port, socket, .. } = new;
+    let port = new.port;
     let is_adopted = port.ownership == Ownership::Adopted;
     if let Some(error) = is_adopted.then(|| refuse_adopted(rows, new)).flatten() {
         return Decision::Refuse(error);
     }
     let (name, mark) = (port.name.as_str(), new.mark());
     let Some(row) = rows.port(name) else {
-        let serves = |path: &String| socket.as_path().as_os_str() == path.as_str();
-        let is_taken =
-            rows.interfaces.values().any(|interface| interface.options.get(VHOST_SERVER_PATH).is_some_and(serves));
-        return match (rows.interface(name), is_taken) {
+        return match (rows.interface(name), taken_socket(rows, new.end)) {
             (Some(_), _) => foreign(format!("interface {name}")),
-            (None, true) => Decision::Refuse(OpError::SocketInUse { socket: socket.as_path().to_owned() }),
-            (None, false) => Decision::Act(Action::InsertPort(new)),
+            (None, Some(socket)) => Decision::Refuse(OpError::SocketInUse { socket: socket.as_path().to_owned() }),
+            (None, None) => Decision::Act(Action::InsertPort(new)),
         };
     };
     let shown = observe_port(rows, row);
@@ -220,10 +249,18 @@ fn create_port<'a>(rows: &Rows, new: NewPort<'a>) -> Decision<'a> {
         None => return foreign(format!("port {name}")),
         Some(found) if *found != mark => format!("it belongs to {}", found.attachment),
         Some(_) if !is_on_bridge => "it is on another bridge".to_owned(),
-        Some(_) if shown.connection.as_ref() != Some(&port.connection) => "it has another socket".to_owned(),
+        Some(_) if shown.connection.as_ref() != Some(&port.connection) => "it has another socket or device".to_owned(),
         Some(_) => return settle_port(&port.name, &shown, &port.settings, mark),
     };
     Decision::Refuse(OpError::PortDiffers { port: port.name.clone(), found })
+}
+
+/// The socket, if another port has it.
+fn taken_socket<'a>(rows: &Rows, end: PodEnd<'a>) -> Option<&'a SocketPath> {
+    let PodEnd::Socket(socket) = end else { return None };
+    let serves = |path: &String| socket.as_path().as_os_str() == path.as_str();
+    let mut interfaces = rows.interfaces.values();
+    interfaces.any(|interface| interface.options.get(VHOST_SERVER_PATH).is_some_and(serves)).then_some(socket)
 }
 
 /// One of our ports that is in its place: only its settings may differ.
@@ -236,6 +273,7 @@ fn settle_port<'a>(
     if port_is_as_wanted(shown, settings) {
         Decision::Nothing
     } else {
-        Decision::Act(Action::UpdatePort { port, settings, mark })
+        let shaper = shown.connection.as_ref().map_or(Shaper::Policer, Shaper::of);
+        Decision::Act(Action::UpdatePort { port, settings, shaper, mark })
     }
 }

@@ -4,11 +4,15 @@
 //! leaves the switch: a row of the table `QoS` with the type `egress-policer`, which is the one that DPDK ports have, `cir` in bytes per second
 //! and `cbs` in bytes. (ovs-vswitchd.conf.db(5); `linux-htb` and the others are accepted for such a port and do nothing.)
 //!
+//! For a device of the kernel it is the other way round: the type `linux-htb` with `max-rate` in bits per second works, and policing does not, because
+//! the kernel hands a frame to packet sockets, as the userspace datapath has one, before it polices. The API refuses that.
+//!
 //! No row of `QoS` goes with its port. Ours carry the mark of their attachment and are deleted by it, whether a port still refers to them or not.
 
-use super::marks;
 use super::rows::Rows;
-use crate::port::{PortMark, PortSettings};
+use super::{marks, observe as observed};
+
+use crate::port::{Connection, PortMark, PortSettings};
 use std::collections::BTreeMap;
 use usnet_crds::{KilobitsPerSecond, RateLimit};
 use usnet_ovsdb::{Interface, Port, Qos, Row, Transaction, Value};
@@ -21,6 +25,55 @@ const RATE_KEY: &str = "cir";
 const BURST_KEY: &str = "cbs";
 /// Bytes of one kilobit.
 const BYTES: u64 = 1000 / 8;
+const QUEUE: &str = "linux-htb";
+/// Bits per second.
+const MAX_RATE_KEY: &str = "max-rate";
+
+/// What limits what leaves the switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shaper {
+    /// `egress-policer`, of DPDK ports.
+    Policer,
+    /// `linux-htb`, of devices of the kernel.
+    Queue,
+}
+
+impl Shaper {
+    /// That of ports that meet their pods so.
+    pub(super) const fn of(connection: &Connection) -> Self {
+        match connection {
+            Connection::Veth { .. } => Self::Queue,
+            Connection::VhostUser { .. } | Connection::Memif { .. } => Self::Policer,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Policer => POLICER,
+            Self::Queue => QUEUE,
+        }
+    }
+
+    fn settings(self, limit: KilobitsPerSecond) -> BTreeMap<String, String> {
+        match self {
+            Self::Policer => policer(limit),
+            Self::Queue => {
+                let bits = u64::from(limit.get()).saturating_mul(1000).to_string();
+                BTreeMap::from([(MAX_RATE_KEY.to_owned(), bits)])
+            }
+        }
+    }
+
+    /// The limit that a row of this kind sets.
+    fn limit(self, limit: &Qos) -> Option<KilobitsPerSecond> {
+        let (key, kilobit) = match self {
+            Self::Policer => (RATE_KEY, BYTES),
+            Self::Queue => (MAX_RATE_KEY, 1000),
+        };
+        let rate: u64 = limit.other_config.get(key)?.parse().ok()?;
+        KilobitsPerSecond::try_from(i64::try_from(rate / kilobit).ok()?).ok()
+    }
+}
 
 /// The columns of an interface about what enters the switch through it.
 pub(super) fn with_policing(interface: Row, settings: &PortSettings) -> Row {
@@ -32,12 +85,17 @@ pub(super) fn with_policing(interface: Row, settings: &PortSettings) -> Row {
 
 /// Replaces the limit of what leaves the switch through a port, which has to be in this transaction behind it. What is there is not asked for: it is
 /// deleted by its mark. The switch compares settings and not rows, so that for it the same limit in a new row is no change.
-pub(super) fn replace(transaction: &mut Transaction, settings: &PortSettings, mark: &PortMark) -> Value {
+pub(super) fn replace(
+    transaction: &mut Transaction,
+    settings: &PortSettings,
+    shaper: Shaper,
+    mark: &PortMark,
+) -> Value {
     delete(transaction, mark);
     settings.rate_limit.ingress_kbps.map_or_else(Value::empty, |limit| {
         let row = Row::new()
-            .with("type", POLICER)
-            .with("other_config", policer(limit))
+            .with("type", shaper.name())
+            .with("other_config", shaper.settings(limit))
             .with("external_ids", marks::port_value(mark));
         transaction.insert(QOS, row).into()
     })
@@ -57,7 +115,10 @@ pub(super) fn are_left(rows: &Rows, mark: &PortMark) -> bool {
 pub(super) fn observe(rows: &Rows, port: &Port, interface: &Interface) -> Option<RateLimit> {
     let ingress_kbps = match port.qos {
         None => None,
-        Some(row) => Some(received(rows.limits.get(&row)?, port)?),
+        Some(row) => {
+            let shaper = Shaper::of(&observed::connection(interface)?);
+            Some(received(rows.limits.get(&row)?, shaper, port)?)
+        }
     };
     Some(RateLimit { ingress_kbps, egress_kbps: sent(interface)? })
 }
@@ -72,11 +133,10 @@ fn sent(interface: &Interface) -> Option<Option<KilobitsPerSecond>> {
 }
 
 /// The limit of what the pod receives, if the row is of this port and as we write it.
-fn received(limit: &Qos, port: &Port) -> Option<KilobitsPerSecond> {
+fn received(limit: &Qos, shaper: Shaper, port: &Port) -> Option<KilobitsPerSecond> {
     let is_its = marks::port(&port.external_ids).is_some_and(|mark| marks::is_port_of(&limit.external_ids, &mark));
-    let bytes: u64 = limit.other_config.get(RATE_KEY)?.parse().ok()?;
-    let rate = KilobitsPerSecond::try_from(i64::try_from(bytes / BYTES).ok()?).ok()?;
-    (is_its && limit.qos_type == POLICER && limit.other_config == policer(rate)).then_some(rate)
+    let rate = shaper.limit(limit)?;
+    (is_its && limit.qos_type == shaper.name() && limit.other_config == shaper.settings(rate)).then_some(rate)
 }
 
 fn policer(limit: KilobitsPerSecond) -> BTreeMap<String, String> {

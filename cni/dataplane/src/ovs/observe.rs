@@ -4,7 +4,7 @@ use super::rows::Rows;
 use super::settings::{MAC_AGE_KEY, mac_learning, tagging};
 use super::{limits, marks};
 use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
-use crate::port::{Connection, PortName, SocketPath};
+use crate::port::{Connection, DeviceName, PortName, SocketPath};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use usnet_crds::{MacLearning, SocketRole};
@@ -14,6 +14,8 @@ use usnet_ovsdb::{Bridge, Interface, Port};
 pub(super) const VHOST_USER_CLIENT: &str = "dpdkvhostuserclient";
 /// Its option with the socket's path.
 pub(super) const VHOST_SERVER_PATH: &str = "vhost-server-path";
+/// The type of interface that is a device of the kernel.
+pub(super) const SYSTEM: &str = "system";
 /// The datapath in user space.
 pub(super) const NETDEV: &str = "netdev";
 
@@ -61,16 +63,25 @@ pub(super) fn observe_port(rows: &Rows, port: &Port) -> ObservedPort {
     }
 }
 
-fn connection(interface: &Interface) -> Option<Connection> {
-    let path = interface.options.get(VHOST_SERVER_PATH)?;
-    let socket = SocketPath::try_from(PathBuf::from(path)).ok()?;
-    (interface.interface_type == VHOST_USER_CLIENT)
-        .then_some(Connection::VhostUser { socket, engine_role: SocketRole::Client })
+pub(super) fn connection(interface: &Interface) -> Option<Connection> {
+    match interface.interface_type.as_str() {
+        VHOST_USER_CLIENT => {
+            let path = interface.options.get(VHOST_SERVER_PATH)?;
+            let socket = SocketPath::try_from(PathBuf::from(path)).ok()?;
+            Some(Connection::VhostUser { socket, engine_role: SocketRole::Client })
+        }
+        // Both are the default.
+        "" | SYSTEM => Some(Connection::Veth { device: DeviceName::observed(&interface.name) }),
+        _ => None,
+    }
 }
 
-/// Whether the pod's program is there.
+/// Whether the pod's program is there, or the device.
 fn is_connected(interface: &Interface) -> bool {
-    interface.status.get("status").is_some_and(|status| status == "connected")
+    match interface.interface_type.as_str() {
+        "" | SYSTEM => interface.status.contains_key("driver_name"),
+        _ => interface.status.get("status").is_some_and(|status| status == "connected"),
+    }
 }
 
 /// A bridge runs when it has a datapath id; one whose name Open vSwitch cannot use never gets one, and no error either.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::observed::{ElementState, ObservedBridge, ObservedPort, Peer, Tagging};
-use crate::port::PortName;
+use crate::port::{Connection, DeviceName, PortName};
 use std::collections::BTreeSet;
 use usnet_crds::{MacLearning, Vlan, VlanTag};
 use usnet_ovsdb::monitor::{Change, RowUpdate};
@@ -140,6 +140,13 @@ fn a_port_of_another_type_or_without_a_usable_socket_has_no_connection() {
     let connection = |interface: Row| observed(Row::new(), interface).connection;
     assert!(connection(vhost_user_interface()).is_some());
     assert_eq!(connection(vhost_user_interface().with("type", "internal")), None);
+    let device = DeviceName::observed("vhu1");
+    for kernel in ["", "system"] {
+        assert_eq!(
+            connection(vhost_user_interface().with("type", kernel)),
+            Some(Connection::Veth { device: device.clone() })
+        );
+    }
     assert_eq!(connection(vhost_user_interface().with("options", Value::map::<&str, &str>([]))), None);
     let long = format!("/{}", "x".repeat(crate::port::SOCKET_PATH_MAX));
     let options = Value::map([("vhost-server-path", long)]);

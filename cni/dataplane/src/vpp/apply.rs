@@ -102,7 +102,7 @@ impl<A: Api + Send> Vpp<A> {
         let Ok(domain) = port.bridge.as_str().parse() else { return Ok(None) };
         let (shown, sockets) = Shown::read_for(&mut self.api, domain, &port.connection).await?;
         let work = Work::decide(part, &BTreeSet::from([0]), self.situation(&shown));
-        if !work.is_one_new_port() || sockets.contains(&port.connection.socket_name()) {
+        if !work.is_one_new_port() || sockets.contains(&port.connection.end_name()) {
             return Ok(None);
         }
         self.carry_out(part, work, Vec::new()).await.map(Some)

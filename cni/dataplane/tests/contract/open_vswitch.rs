@@ -3,21 +3,61 @@
 mod limits;
 mod mac_learning;
 mod own;
+mod veth;
 
 use crate::switch::{Forwarding, Settings, Switch, contract};
+use crate::values::attachment;
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::time::Duration;
 use usnet_crds::{KilobitsPerSecond, NetworkName, RateLimit, SocketRole};
 use usnet_dataplane::ovs::OpenVswitch;
-use usnet_dataplane::port::{Connection, PortName, SocketPath};
+use usnet_dataplane::port::{Connection, DeviceName, PortName, SocketPath};
 use usnet_ovsdb::Transaction;
 use usnet_ovsdb::blocking::Client;
 use usnet_test_openvswitch::OpenVswitch as Daemons;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-fn start() -> Option<Daemons> {
-    Some(Daemons::builder().dpdk(true).dpdk_memory(64).start().expect("Open vSwitch"))
+/// Open vSwitch, and how its ports meet their pods in the cases.
+pub(crate) struct OneSwitch {
+    daemons: Daemons,
+    is_veth: bool,
+}
+
+impl Deref for OneSwitch {
+    type Target = Daemons;
+    fn deref(&self) -> &Daemons {
+        &self.daemons
+    }
+}
+
+impl DerefMut for OneSwitch {
+    fn deref_mut(&mut self) -> &mut Daemons {
+        &mut self.daemons
+    }
+}
+
+impl From<Daemons> for OneSwitch {
+    fn from(daemons: Daemons) -> Self {
+        Self { daemons, is_veth: false }
+    }
+}
+
+impl OneSwitch {
+    /// Makes the pair of a container, as the plugin does before it asks for the port. The pod's end stays beside the other.
+    fn make_pair(&self, device: &DeviceName) {
+        let peer = device.as_str().replace("vhu", "pod");
+        let pair = ["link", "add", device.as_str(), "up", "type", "veth", "peer", "name", &peer];
+        // It may be there.
+        let _output = self.command("ip").args(pair).output().expect("ip");
+        let up = self.command("ip").args(["link", "set", &peer, "up"]).status().expect("ip");
+        assert!(up.success(), "no device {peer}");
+    }
+}
+
+fn start() -> Option<OneSwitch> {
+    Some(Daemons::builder().dpdk(true).dpdk_memory(64).start().expect("Open vSwitch").into())
 }
 
 fn client(daemons: &Daemons) -> Client {
@@ -32,7 +72,7 @@ fn row_of_port(daemons: &Daemons, port: &str) -> String {
     vsctl(daemons, &format!("get Port {port} _uuid")).trim().to_owned()
 }
 
-impl Switch for Daemons {
+impl Switch for OneSwitch {
     type Engine = OpenVswitch<Client>;
     const KIND: usnet_crds::Engine = usnet_crds::Engine::OpenVswitch;
     const REMEMBERS: bool = true;
@@ -42,6 +82,11 @@ impl Switch for Daemons {
     }
 
     fn connection(&self, container: &str) -> Connection {
+        if self.is_veth {
+            let device = DeviceName::of(&attachment(container));
+            self.make_pair(&device);
+            return Connection::Veth { device };
+        }
         let path = PathBuf::from(format!("/run/usnet-contract/{container}/net1.sock"));
         let socket = SocketPath::try_from(path).expect("a short path");
         Connection::VhostUser { socket, engine_role: SocketRole::Client }
@@ -115,7 +160,7 @@ impl Switch for Daemons {
     }
 }
 
-impl Forwarding for Daemons {
+impl Forwarding for OneSwitch {
     fn kill_forwarding(&mut self) {
         self.kill_vswitchd().expect("kill");
     }
@@ -125,7 +170,7 @@ impl Forwarding for Daemons {
     }
 }
 
-impl Settings for Daemons {
+impl Settings for OneSwitch {
     fn change_vlans(&self, port: &PortName) {
         vsctl(self, &format!("set Port {port} vlan_mode=trunk tag=[] trunks=99"));
     }
@@ -140,10 +185,15 @@ impl Settings for Daemons {
         let egress = vsctl(self, &format!("get Interface {port} ingress_policing_rate"));
         // What the switch runs, not what the database asks for.
         let shown = self.appctl(&["qos/show", port.as_str()]).unwrap_or_default();
-        let cir = shown.lines().find_map(|line| line.strip_prefix("cir: ")).unwrap_or("0");
+        let find = |key: &str| shown.lines().find_map(|line| line.strip_prefix(key));
         let number = |text: &str| text.trim().parse::<i64>().expect("a number");
         let limit = |kilobits: i64| KilobitsPerSecond::try_from(kilobits).ok();
-        RateLimit { ingress_kbps: limit(number(cir) * 8 / 1000), egress_kbps: limit(number(&egress)) }
+        let ingress = match (find("cir: "), find("max-rate: ")) {
+            (Some(bytes), _) => number(bytes) * 8 / 1000,
+            (None, Some(bits)) => number(bits) / 1000,
+            (None, None) => 0,
+        };
+        RateLimit { ingress_kbps: limit(ingress), egress_kbps: limit(number(&egress)) }
     }
 
     fn bridge_settings(&self, bridge: &str) -> String {

@@ -38,6 +38,8 @@ pub enum ErrorCode {
     IpamFailed = 105,
     /// CHECK: the attachment is not as ADD left it; the message says in what.
     NotAsAttached = 106,
+    /// The pod has an interface of that name already.
+    InterfaceExists = 107,
     /// A defect of this plugin.
     Internal = 999,
 }

@@ -6,7 +6,7 @@ use crate::support::{NETWORK, TestNode, configuration, kinds, tools};
 use nix::mount::{MsFlags, mount};
 use serde_json::json;
 use std::fs;
-use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind};
+use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind, Port};
 use usnet_plugin::add::Request;
 use usnet_plugin::cni::configuration::Configuration;
 use usnet_plugin::detach::Detachment;
@@ -21,14 +21,18 @@ on_each_engine! {
     a_mount_that_was_left_in_the_middle_is_cleaned_up,
 }
 
+/// The kinds of ports whose steps differ.
+fn kinds_of(node: &TestNode) -> Vec<Port> {
+    match node.engine.kind() {
+        Engine::OpenVswitch => vec![kinds::vhost_user(), kinds::veth()],
+        Engine::Vpp => vec![kinds::memif(MemifSocketKind::Volume, MemifSecretKind::Generated)],
+    }
+}
+
 /// The network with addresses, where host-local is there.
-fn program(node: &TestNode) {
+fn program(node: &TestNode, port: &Port) {
     let ipam = json!({"type": "host-local", "dataDir": "/run/addresses", "ranges": [[{"subnet": "10.56.0.0/24"}]]});
-    let port = match node.engine.kind() {
-        Engine::OpenVswitch => kinds::vhost_user(),
-        Engine::Vpp => kinds::memif(MemifSocketKind::Volume, MemifSecretKind::Generated),
-    };
-    node.program_network_with(NETWORK, &port, tools().is_some().then_some(ipam));
+    node.program_network_with(NETWORK, port, tools().is_some().then_some(ipam));
 }
 
 fn held() -> usize {
@@ -68,53 +72,62 @@ fn assert_all_gone(node: &TestNode) {
 }
 
 fn del_cleans_up_after_an_interrupted_add(node: &mut TestNode) {
-    program(node);
-    for steps in 0..=attach::Step::ALL.len() {
-        let pod = node.pod(&format!("p{steps}"));
-        begin_add(node, &pod, steps);
-        node.del(&pod, "net1").assert_done();
-        assert_all_gone(node);
+    for port in kinds_of(node) {
+        program(node, &port);
+        for steps in 0..=attach::Step::ALL.len() {
+            let pod = node.pod(&format!("p{steps}"));
+            begin_add(node, &pod, steps);
+            node.del(&pod, "net1").assert_done();
+            assert_all_gone(node);
+        }
     }
 }
 
 fn add_begins_anew_after_an_interrupted_add(node: &mut TestNode) {
-    program(node);
-    // After the last step it is attached, and not interrupted.
-    for steps in 0..attach::Step::ALL.len() {
-        let pod = node.pod(&format!("p{steps}"));
-        begin_add(node, &pod, steps);
-        node.add(&pod, "net1").result();
-        assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (1, 1), "after {steps} steps");
-        node.del(&pod, "net1").assert_done();
-        assert_all_gone(node);
+    for port in kinds_of(node) {
+        program(node, &port);
+        // After the last step it is attached, and not interrupted.
+        for steps in 0..attach::Step::ALL.len() {
+            let pod = node.pod(&format!("p{steps}"));
+            begin_add(node, &pod, steps);
+            node.add(&pod, "net1").result();
+            let volumes = if port == kinds::veth() { 0 } else { 1 };
+            assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (1, volumes), "after {steps} steps");
+            node.del(&pod, "net1").assert_done();
+            assert_all_gone(node);
+        }
     }
 }
 
 fn del_goes_on_after_an_interrupted_del(node: &mut TestNode) {
-    program(node);
-    for steps in 0..=detach::Step::ALL.len() {
-        let pod = node.pod(&format!("p{steps}"));
-        node.add(&pod, "net1").result();
-        begin_del(node, &pod, steps);
-        node.del(&pod, "net1").assert_done();
-        assert_all_gone(node);
+    for port in kinds_of(node) {
+        program(node, &port);
+        for steps in 0..=detach::Step::ALL.len() {
+            let pod = node.pod(&format!("p{steps}"));
+            node.add(&pod, "net1").result();
+            begin_del(node, &pod, steps);
+            node.del(&pod, "net1").assert_done();
+            assert_all_gone(node);
+        }
     }
 }
 
 fn add_works_after_an_interrupted_del(node: &mut TestNode) {
-    program(node);
-    for steps in 1..=detach::Step::ALL.len() {
-        let pod = node.pod(&format!("p{steps}"));
-        node.add(&pod, "net1").result();
-        begin_del(node, &pod, steps);
-        node.add(&pod, "net1").result();
-        node.del(&pod, "net1").assert_done();
-        assert_all_gone(node);
+    for port in kinds_of(node) {
+        program(node, &port);
+        for steps in 1..=detach::Step::ALL.len() {
+            let pod = node.pod(&format!("p{steps}"));
+            node.add(&pod, "net1").result();
+            begin_del(node, &pod, steps);
+            node.add(&pod, "net1").result();
+            node.del(&pod, "net1").assert_done();
+            assert_all_gone(node);
+        }
     }
 }
 
 fn a_mount_that_was_left_in_the_middle_is_cleaned_up(node: &mut TestNode) {
-    program(node);
+    program(node, &kinds_of(node)[0]);
     for finish in ["DEL", "ADD"] {
         let pod = node.pod(finish);
         begin_add(node, &pod, 1);

@@ -13,4 +13,5 @@ mod protocol;
 mod refusals;
 mod support;
 mod verbs;
+mod veth;
 mod vpp;

@@ -32,7 +32,7 @@ pub(super) fn remove<'a>(
         }
         marked.map(|(index, interface)| (*index, interface)).into_iter().collect()
     };
-    let socket = connection.map(Connection::socket_name);
+    let socket = connection.map(Connection::end_name);
     let begun = socket.as_deref().and_then(|socket| shown.serving(socket));
     let begun =
         begun.filter(|(_, interface)| interface.is_begun(ours) && interface.connection().as_ref() == connection);
@@ -103,7 +103,7 @@ pub(super) fn create<'a>(
             _ => Ok(changes(settle(shown, (index, interface), &port.name, &port.settings))),
         };
     }
-    let socket = port.connection.socket_name();
+    let socket = port.connection.end_name();
     claims.socket(&socket)?;
     match shown.serving(&socket) {
         Some((index, interface)) if is_unfinished(interface, domain, &port.connection, ours) => {
@@ -142,6 +142,10 @@ fn origin(
             let path = VhostUserPath::new(socket).map_err(unfit)?;
             Ok(Origin::VhostUser { path, is_server: *engine_role == SocketRole::Server })
         }
+        Connection::Veth { .. } => Err(OpError::Refused {
+            what: format!("port {}", port.name),
+            reason: "ports of the type Veth are not made on VPP yet".to_owned(),
+        }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What only Open vSwitch does, or suffers.
 
-use super::{client, row_of_port, start, vsctl};
+use super::{OneSwitch, client, row_of_port, start, vsctl};
 use crate::switch::Switch;
 use crate::values::{Values, achieve, apply, create_bridge, observe, port_name};
 use std::fs;
@@ -43,7 +43,7 @@ fn attaching_takes_two_round_trips_and_so_do_many_networks() {
 
 #[test]
 fn a_port_that_the_switch_cannot_make_is_refused_in_its_own_words() {
-    let daemons = Daemons::start().expect("Open vSwitch without DPDK");
+    let daemons = OneSwitch::from(Daemons::start().expect("Open vSwitch without DPDK"));
     let mut engine = daemons.engine();
     let blue = daemons.network("blue");
     let results = apply(&mut engine, &[create_bridge(&blue), daemons.create_port("c1", &blue)]);

@@ -1,4 +1,4 @@
-//! The kinds of ports that VPP has.
+//! The kinds of ports.
 
 use usnet_crds::{Memif, MemifSecretKind, MemifSocketKind, Port, PortType, SocketRole, VhostUser};
 
@@ -22,6 +22,11 @@ pub(crate) fn memif_in_volume() -> Port {
 
 pub(crate) fn memif_in_namespace() -> Port {
     memif(MemifSocketKind::Abstract, MemifSecretKind::None)
+}
+
+/// A device of the kernel.
+pub(crate) fn veth() -> Port {
+    Port { port_type: PortType::Veth, ..Port::default() }
 }
 
 pub(crate) fn all() -> [Port; 6] {

@@ -1,6 +1,6 @@
 //! A node for one test: an engine, kubelet's folders, and the plugin as a program.
 //!
-//! The test runs in a thread with a mount namespace of its own and with a fresh file system on `/run`, where all of the node's files are:
+//! The test runs in a thread with a mount namespace and a network namespace of its own, which with Open vSwitch is the switch's, and with a fresh file system on `/run`, where all of the node's files are:
 //! whatever is mounted or written goes with the thread, also when the test is killed.
 
 pub(crate) mod breakdown;
@@ -70,7 +70,7 @@ fn on_a_node_of(
     test: impl FnOnce(&mut TestNode) + Send + 'static,
 ) {
     let thread = std::thread::spawn(|| {
-        separate_mounts();
+        separate_node();
         test(&mut TestNode::new(start()));
     });
     if let Err(panic) = thread.join() {
@@ -78,24 +78,25 @@ fn on_a_node_of(
     }
 }
 
-/// Shared inside, as on a node, so that Open vSwitch's namespace (a slave of this one, as a container's would be) sees our mounts.
-fn separate_mounts() {
+/// Mounts are shared inside, as on a node, so that Open vSwitch's namespace (a slave of this one, as a container's would be) sees ours. Devices that the
+/// plugin makes go with the thread.
+fn separate_node() {
     const NONE: Option<&str> = None;
-    unshare(CloneFlags::CLONE_NEWNS).expect("a mount namespace; are you root?");
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).expect("namespaces; are you root?");
     mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE).unwrap();
     mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), Some("mode=755")).unwrap();
     mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_SHARED, NONE).unwrap();
 }
 
-/// Makes the network namespace of the node's pods. It is held by its mount.
-fn make_network_namespace() {
+/// Makes a network namespace for pods. It is held by its mount.
+pub(crate) fn make_network_namespace(path: &str) {
     const OWN: &str = "/proc/thread-self/ns/net";
     const NONE: Option<&str> = None;
     let before = File::open(OWN).unwrap();
     unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
     fs::create_dir_all("/run/netns").unwrap();
-    File::create(NETWORK_NAMESPACE).unwrap();
-    mount(Some(OWN), NETWORK_NAMESPACE, NONE, MsFlags::MS_BIND, NONE).unwrap();
+    File::create(path).unwrap();
+    mount(Some(OWN), path, NONE, MsFlags::MS_BIND, NONE).unwrap();
     setns(before, CloneFlags::CLONE_NEWNET).unwrap();
 }
 
@@ -109,7 +110,10 @@ impl TestNode {
             vpp_socket: "/run/nowhere".into(),
         };
         let node = Self { engine, roots };
-        make_network_namespace();
+        if let TestEngine::OpenVswitch(switch) = &node.engine {
+            setns(File::open(switch.network_namespace()).unwrap(), CloneFlags::CLONE_NEWNET).unwrap();
+        }
+        make_network_namespace(NETWORK_NAMESPACE);
         node.program_network(NETWORK, None);
         node
     }
@@ -283,9 +287,16 @@ impl TestNode {
         [self.roots.attachments(), self.roots.ports()].iter().flat_map(|folder| list(folder)).filter(visible).collect()
     }
 
-    /// That nothing of any attachment is left: no port, no mount, no file.
+    /// The ends of veth pairs on the node.
+    pub(crate) fn devices(&self) -> Vec<String> {
+        let shown = ip(&["-o", "link", "show", "type", "veth"]);
+        shown.lines().filter_map(|line| Some(line.split([':', '@']).nth(1)?.trim().to_owned())).collect()
+    }
+
+    /// That nothing of any attachment is left: no port, no device, no mount, no file.
     #[track_caller]
     pub(crate) fn assert_clean(&self) {
+        assert_eq!(self.devices(), Vec::<String>::new());
         assert_eq!(self.ports(NETWORK), Vec::<String>::new());
         self.engine.assert_nothing_loose();
         self.assert_no_files();
@@ -297,6 +308,14 @@ impl TestNode {
         assert_eq!(self.mounts(), []);
         assert_eq!(self.leftovers(), Vec::<PathBuf>::new());
     }
+}
+
+/// Runs `ip` in the network namespace of the thread.
+#[track_caller]
+pub(crate) fn ip(arguments: &[&str]) -> String {
+    let output = Command::new("ip").args(arguments).output().unwrap();
+    assert!(output.status.success(), "ip {arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// A configuration as the controller writes it.

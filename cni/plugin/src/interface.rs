@@ -1,0 +1,250 @@
+//! The interface of a pod that uses the kernel's network stack: one end of a veth pair, made in the pod's network namespace. The other end stays on
+//! the node, where the engine takes it.
+//!
+//! The end on the node carries the mark `usnet:<attachment>` as its alias; without it nothing is deleted. The kernel takes no alias while it makes a
+//! device. Until it is there, the device is known by its MAC address, which is there from the beginning and follows from the attachment.
+
+mod address;
+mod ethtool;
+mod link;
+mod namespace;
+mod netlink;
+
+use crate::cni::result::Assignment;
+use ipnet::IpNet;
+use link::{Link, NewPair};
+use namespace::PodNamespace;
+use netlink::Netlink;
+pub use netlink::NetlinkError;
+use netlink_sys::protocols::NETLINK_ROUTE;
+use nix::errno::Errno;
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use usnet_crds::MacAddress;
+use usnet_dataplane::attachment::{AttachmentId, InterfaceName, Record};
+use usnet_dataplane::port::DeviceName;
+
+/// Why a pod has no interface, or still has one.
+#[derive(Debug, thiserror::Error)]
+pub enum InterfaceError {
+    /// The pod's network namespace cannot be entered.
+    #[error("CNI_NETNS is {}, which is no network namespace that can be entered", path.display())]
+    Namespace {
+        /// It.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The pod has the node's.
+    #[error(
+        "CNI_NETNS is {}, the node's own network namespace: a pod with hostNetwork cannot have an interface of a network",
+        .0.display()
+    )]
+    NodesNamespace(PathBuf),
+    /// The name is taken in the pod.
+    #[error(
+        "the pod has an interface {0} already: give the network another interface name in the pod's annotation k8s.v1.cni.cncf.io/networks"
+    )]
+    Exists(InterfaceName),
+    /// The name is taken on the node.
+    #[error("device {0} is on this node already and was not made by usnet; it was left alone: remove it")]
+    DeviceExists(DeviceName),
+    /// A device that was there a moment ago.
+    #[error("device {0} went away while it was set up: the pod is being deleted, or somebody removed it")]
+    Gone(String),
+    /// The kernel did not do it.
+    #[error("cannot {action} {device}")]
+    Kernel {
+        /// What was tried.
+        action: &'static str,
+        /// On which device.
+        device: String,
+        /// Why not.
+        source: NetlinkError,
+    },
+    /// IPv6 is switched off for the interface.
+    #[error("cannot switch on IPv6 for interface {interface}")]
+    Ipv6 {
+        /// The interface.
+        interface: InterfaceName,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// Whether the network namespace is one that a pod's interface can be made in.
+///
+/// # Errors
+/// Why not.
+pub fn check_namespace(path: &Path) -> Result<(), InterfaceError> {
+    PodNamespace::open(path)?.within(|| Ok(()))
+}
+
+/// Makes the pair of an attachment, with `device` on the node, and sets up both ends. The pod's end is switched on last.
+///
+/// # Errors
+/// What the kernel refused. Part of it may be there; [`remove`] takes it away.
+pub fn create(
+    record: &Record,
+    device: &DeviceName,
+    mac: MacAddress,
+    assignment: &Assignment,
+) -> Result<(), InterfaceError> {
+    let namespace = PodNamespace::open(&record.network_namespace)?;
+    let interface = &record.id.interface;
+    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("make", device.as_str()))?;
+    let pair = NewPair {
+        device: device.as_str(),
+        device_mac: device_mac(&record.id),
+        interface: interface.as_str(),
+        mac,
+        mtu: record.port.settings.mtu,
+        namespace: namespace.file.as_fd(),
+    };
+    match link::create_pair(&mut netlink, &pair) {
+        Ok(()) => {}
+        Err(error) if error.is(Errno::EEXIST) => {
+            let on_node = link::find(&mut netlink, device.as_str()).map_err(failed("look for", device.as_str()))?;
+            return Err(match on_node {
+                Some(_) => InterfaceError::DeviceExists(device.clone()),
+                None => InterfaceError::Exists(interface.clone()),
+            });
+        }
+        Err(error) => return Err(failed("make", device.as_str())(error)),
+    }
+    set_up_device(&mut netlink, device, &mark(&record.id))?;
+    namespace.within(|| set_up_interface(interface, assignment))
+}
+
+fn set_up_device(netlink: &mut Netlink, device: &DeviceName, mark: &str) -> Result<(), InterfaceError> {
+    let name = device.as_str();
+    let index = index_of(netlink, name)?;
+    ethtool::complete_checksums(index).map_err(failed("switch off checksum offload of", name))?;
+    link::switch_on(netlink, index, Some(mark)).map_err(failed("mark and switch on", name))
+}
+
+/// In the pod's network namespace. Routes need a device that is switched on.
+fn set_up_interface(interface: &InterfaceName, assignment: &Assignment) -> Result<(), InterfaceError> {
+    let name = interface.as_str();
+    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("set up", name))?;
+    let index = index_of(&mut netlink, name)?;
+    ethtool::complete_checksums(index).map_err(failed("switch off checksum offload of", name))?;
+    if assignment.ips.iter().any(|assigned| assigned.address.addr().is_ipv6()) {
+        allow_ipv6(interface).map_err(|source| InterfaceError::Ipv6 { interface: interface.clone(), source })?;
+    }
+    for assigned in &assignment.ips {
+        address::add(&mut netlink, index, assigned.address).map_err(failed("give an address to", name))?;
+    }
+    link::switch_on(&mut netlink, index, None).map_err(failed("switch on", name))?;
+    for route in &assignment.routes {
+        address::add_route(&mut netlink, index, route, assignment).map_err(failed("add a route over", name))?;
+    }
+    Ok(())
+}
+
+/// Some runtimes switch IPv6 off for each new interface of a pod.
+fn allow_ipv6(interface: &InterfaceName) -> io::Result<()> {
+    let file = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
+    if fs::read_to_string(&file)?.trim() == "0" { Ok(()) } else { fs::write(file, "0") }
+}
+
+/// Removes the pair of an attachment, if it is there and ours.
+///
+/// # Errors
+/// When the kernel cannot be asked, or refuses.
+pub fn remove(id: &AttachmentId, device: &DeviceName) -> Result<(), InterfaceError> {
+    let name = device.as_str();
+    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("look for", name))?;
+    match link::find(&mut netlink, name).map_err(failed("look for", name))? {
+        Some(found) if is_ours(&found, id) => link::delete(&mut netlink, found.index).map_err(failed("remove", name)),
+        _ => Ok(()),
+    }
+}
+
+/// In what the interface and its other end are not as ADD made them.
+///
+/// # Errors
+/// When the kernel cannot be asked.
+pub fn differences(record: &Record, device: &DeviceName) -> Result<Vec<String>, InterfaceError> {
+    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("look for", device.as_str()))?;
+    let on_node = link::find(&mut netlink, device.as_str()).map_err(failed("look for", device.as_str()))?;
+    let Some(on_node) = on_node.filter(|found| is_ours(found, &record.id)) else {
+        return Ok(vec![format!("the node has no device {device} of it")]);
+    };
+    let mut found = Vec::new();
+    if !on_node.is_up {
+        found.push(format!("device {device} is switched off"));
+    }
+    let interface = &record.id.interface;
+    let in_pod = PodNamespace::open(&record.network_namespace)?.within(|| read_interface(interface))?;
+    match in_pod {
+        None => found.push(format!("the pod has no interface {interface}")),
+        Some((link, _)) if link.peer != Some(on_node.index) => {
+            found.push(format!("interface {interface} of the pod is another device than the one that was made"));
+        }
+        Some((link, addresses)) => found.extend(interface_differences(record, &link, &addresses)),
+    }
+    Ok(found)
+}
+
+/// In the pod's network namespace.
+fn read_interface(interface: &InterfaceName) -> Result<Option<(Link, Vec<IpNet>)>, InterfaceError> {
+    let name = interface.as_str();
+    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("look for", name))?;
+    let Some(link) = link::find(&mut netlink, name).map_err(failed("look for", name))? else { return Ok(None) };
+    let addresses = address::list(&mut netlink, link.index).map_err(failed("read the addresses of", name))?;
+    Ok(Some((link, addresses)))
+}
+
+fn interface_differences(record: &Record, link: &Link, addresses: &[IpNet]) -> Vec<String> {
+    let interface = &record.id.interface;
+    let mut found = Vec::new();
+    if !link.is_up {
+        found.push(format!("interface {interface} of the pod is switched off"));
+    }
+    let is_mac = record.mac.parse::<MacAddress>().is_ok_and(|mac| mac.octets().as_slice() == link.mac);
+    if !is_mac {
+        found.push(format!("interface {interface} of the pod has another MAC address than {}", record.mac));
+    }
+    let mtu = u32::from(record.port.settings.mtu.get());
+    if link.mtu != mtu {
+        found.push(format!("the MTU of interface {interface} of the pod is {} and should be {mtu}", link.mtu));
+    }
+    let is_there = |ip| addresses.iter().any(|address| address.addr() == ip);
+    let missing = record.addresses.iter().filter(|address| !is_there(address.ip));
+    found.extend(missing.map(|address| format!("interface {interface} of the pod lacks its address {}", address.ip)));
+    found
+}
+
+/// The alias of the device on the node.
+fn mark(id: &AttachmentId) -> String {
+    format!("usnet:{id}")
+}
+
+/// The MAC address of the device on the node, which no frame carries.
+fn device_mac(id: &AttachmentId) -> MacAddress {
+    MacAddress::of(&format!("{} on the node", mark(id)))
+}
+
+fn is_ours(found: &Link, id: &AttachmentId) -> bool {
+    found.is_veth
+        && match &found.alias {
+            Some(alias) => *alias == mark(id),
+            None => found.mac == device_mac(id).octets(),
+        }
+}
+
+fn index_of(netlink: &mut Netlink, name: &str) -> Result<u32, InterfaceError> {
+    let found = link::find(netlink, name).map_err(failed("look for", name))?;
+    found.map(|link| link.index).ok_or_else(|| InterfaceError::Gone(name.to_owned()))
+}
+
+fn failed(action: &'static str, device: &str) -> impl FnOnce(NetlinkError) -> InterfaceError + use<> {
+    let device = device.to_owned();
+    move |source| InterfaceError::Kernel { action, device, source }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! Network devices: the veth pair, and what the kernel says of its ends.
+
+use super::netlink::{Netlink, NetlinkError};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
+use nix::errno::Errno;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use usnet_crds::{MacAddress, Mtu};
+
+/// What the kernel says of a device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Link {
+    /// Its number in its namespace.
+    pub(super) index: u32,
+    pub(super) is_up: bool,
+    pub(super) is_veth: bool,
+    pub(super) mac: Vec<u8>,
+    pub(super) mtu: u32,
+    pub(super) alias: Option<String>,
+    /// The number of the other end, in the namespace of that; none when it is in this one.
+    pub(super) peer: Option<u32>,
+}
+
+/// A pair to make: the end on the node, and the one in the pod.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewPair<'a> {
+    pub(super) device: &'a str,
+    pub(super) device_mac: MacAddress,
+    pub(super) interface: &'a str,
+    pub(super) mac: MacAddress,
+    pub(super) mtu: Mtu,
+    pub(super) namespace: BorrowedFd<'a>,
+}
+
+/// Makes both ends at once, each where it belongs: the kernel makes both or none.
+pub(super) fn create_pair(netlink: &mut Netlink, pair: &NewPair<'_>) -> Result<(), NetlinkError> {
+    let end = |name: &str, mac: MacAddress| {
+        let mut end = LinkMessage::default();
+        let mac = LinkAttribute::Address(mac.octets().to_vec());
+        end.attributes = vec![LinkAttribute::IfName(name.to_owned()), mac, LinkAttribute::Mtu(pair.mtu.get().into())];
+        end
+    };
+    let mut peer = end(pair.interface, pair.mac);
+    peer.attributes.push(LinkAttribute::NetNsFd(pair.namespace.as_raw_fd()));
+    let mut message = end(pair.device, pair.device_mac);
+    let kind = [LinkInfo::Kind(InfoKind::Veth), LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer)))];
+    message.attributes.push(LinkAttribute::LinkInfo(kind.to_vec()));
+    change(netlink, RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
+}
+
+/// Switches a device on, and gives it an alias.
+pub(super) fn switch_on(netlink: &mut Netlink, index: u32, alias: Option<&str>) -> Result<(), NetlinkError> {
+    let mut message = of_index(index);
+    (message.header.flags, message.header.change_mask) = (LinkFlags::Up, LinkFlags::Up);
+    message.attributes.extend(alias.map(|alias| LinkAttribute::IfAlias(alias.to_owned())));
+    change(netlink, RouteNetlinkMessage::SetLink(message), 0)
+}
+
+/// Removes a device, and with it the other end of its pair. It may be gone.
+pub(super) fn delete(netlink: &mut Netlink, index: u32) -> Result<(), NetlinkError> {
+    match change(netlink, RouteNetlinkMessage::DelLink(of_index(index)), 0) {
+        Err(error) if error.is(Errno::ENODEV) => Ok(()),
+        other => other,
+    }
+}
+
+/// The device of this name in the thread's network namespace.
+pub(super) fn find(netlink: &mut Netlink, name: &str) -> Result<Option<Link>, NetlinkError> {
+    let mut message = LinkMessage::default();
+    message.attributes = vec![LinkAttribute::IfName(name.to_owned())];
+    let answers: Vec<RouteNetlinkMessage> = match netlink.request(RouteNetlinkMessage::GetLink(message), 0) {
+        Err(error) if error.is(Errno::ENODEV) => return Ok(None),
+        other => other?,
+    };
+    Ok(answers.into_iter().find_map(|answer| match answer {
+        RouteNetlinkMessage::NewLink(message) => Some(read(message)),
+        _ => None,
+    }))
+}
+
+fn read(message: LinkMessage) -> Link {
+    let is_up = message.header.flags.contains(LinkFlags::Up);
+    let mut link = Link { index: message.header.index, is_up, ..Link::default() };
+    let mut is_apart = false;
+    for attribute in message.attributes {
+        match attribute {
+            LinkAttribute::Address(mac) => link.mac = mac,
+            LinkAttribute::Mtu(mtu) => link.mtu = mtu,
+            LinkAttribute::IfAlias(alias) => link.alias = Some(alias),
+            LinkAttribute::Link(peer) => link.peer = Some(peer),
+            LinkAttribute::LinkNetNsId(_) => is_apart = true,
+            LinkAttribute::LinkInfo(info) => link.is_veth = info.contains(&LinkInfo::Kind(InfoKind::Veth)),
+            _ => {}
+        }
+    }
+    Link { peer: link.peer.filter(|_| is_apart), ..link }
+}
+
+fn of_index(index: u32) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message
+}
+
+/// A request that the kernel only acknowledges.
+pub(super) fn change(netlink: &mut Netlink, message: RouteNetlinkMessage, flags: u16) -> Result<(), NetlinkError> {
+    netlink.request::<_, RouteNetlinkMessage>(message, flags).map(drop)
+}
