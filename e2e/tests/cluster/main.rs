@@ -35,6 +35,7 @@ mod testpmd;
 mod threats;
 mod traffic;
 mod uninstalled;
+mod veth;
 mod vpp;
 mod vpp_outages;
 mod vpp_requests;
