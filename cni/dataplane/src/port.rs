@@ -47,6 +47,10 @@ impl From<SocketPath> for PathBuf {
     }
 }
 
+/// `vhu` and 11 characters is what OpenStack names such ports, and fits a network device's name.
+const PREFIX: &str = "vhu";
+const DIGITS: usize = 11;
+
 /// The name of a port in the engine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PortName(String);
@@ -59,8 +63,7 @@ impl PortName {
 
     /// The same, for an attachment as a mark names it.
     pub fn of_mark(attachment: &str) -> Self {
-        // `vhu` and 11 characters is what OpenStack names such ports, and fits a network device's name.
-        Self(format!("vhu{:011x}", fnv1a(attachment.as_bytes()) & 0xfff_ffff_ffff))
+        Self(format!("{PREFIX}{:0DIGITS$x}", fnv1a(attachment.as_bytes()) & 0xfff_ffff_ffff))
     }
 
     /// A name that an engine showed.
@@ -94,6 +97,12 @@ impl DeviceName {
     /// A name that an engine showed.
     pub fn observed(name: &str) -> Self {
         Self(name.to_owned())
+    }
+
+    /// Whether [`DeviceName::of`] gives such names.
+    pub(crate) fn looks_like_ours(&self) -> bool {
+        let digits = self.0.strip_prefix(PREFIX).unwrap_or_default();
+        digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
 
     /// The name as text.

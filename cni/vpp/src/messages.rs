@@ -4,6 +4,7 @@
 //! same CRC as long as the layout is the same; those here hold from VPP 23.06 on. Both directions of each message are
 //! here, so a server can be written with the same table. A message more is an entry more.
 
+mod af_packet;
 mod bridge;
 mod interface;
 mod macros;
@@ -14,6 +15,7 @@ mod policer;
 mod tests;
 mod vhost;
 
+pub use af_packet::*;
 pub use bridge::*;
 pub use interface::*;
 pub use memclnt::*;
@@ -123,6 +125,8 @@ pub fn all() -> impl Iterator<Item = &'static Descriptor> {
         POLICER_DUMPS,
         VHOST_REQUESTS,
         VHOST_DUMPS,
+        AF_PACKET_REQUESTS,
+        AF_PACKET_DUMPS,
     ]
     .into_iter()
     .flatten()

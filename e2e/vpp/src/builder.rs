@@ -19,11 +19,13 @@ pub struct Builder {
 
 impl Builder {
     pub(crate) fn new(kind: Kind) -> Self {
-        let plugins = ["memif_plugin.so", "vhost_plugin.so", "policer_plugin.so"].map(str::to_owned).into();
+        let plugins = ["memif_plugin.so", "vhost_plugin.so", "af_packet_plugin.so", "policer_plugin.so"]
+            .map(str::to_owned)
+            .into();
         Self { kind, plugins, faults: Vec::new() }
     }
 
-    /// With a plugin more than those of memif, vhost-user and policers. The simulator has no other.
+    /// With a plugin more than those of memif, vhost-user, af_packet and policers. The simulator has no other.
     pub fn plugin(mut self, file: &str) -> Self {
         self.plugins.push(file.to_owned());
         self

@@ -39,6 +39,7 @@
 //! that is kept open, and commands (`cli_inband` shows nothing).
 
 mod address;
+mod af_packet;
 mod bridge;
 mod client;
 mod control;

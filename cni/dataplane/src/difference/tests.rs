@@ -58,7 +58,10 @@ fn each_difference_is_told_with_what_is_and_what_should_be() {
         (said_of(|port| port.tagging = Tagging::Other), ["the VLAN", "usnet does not set"]),
         (said_of(|port| port.rate_limit = None), ["the rate limit", "should be no rate limit"]),
         (said_of(|port| port.connection = None), ["the pod's end", "/c1/net1.sock (vhost-user, the engine connects)"]),
-        (said_of(|port| port.connection = Some(testing::connection("c2"))), ["the pod's end", "is /run/usnet/ports/c2"]),
+        (
+            said_of(|port| port.connection = Some(testing::connection("c2"))),
+            ["the pod's end", "is /run/usnet/ports/c2"],
+        ),
         (said_of(|port| port.is_enabled = false), ["port", "switched off"]),
         (said_of(|port| port.state = ElementState::Failed("no memory".to_owned())), ["cannot run", "no memory"]),
         (said_of(|port| port.state = ElementState::Pending), ["does not run", "yet"]),

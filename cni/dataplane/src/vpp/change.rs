@@ -7,8 +7,9 @@ use super::marks::Tag;
 use crate::engine::EngineError;
 use usnet_crds::{Mtu, RingSize, VlanTag};
 use usnet_vpp::messages::{
-    BdFlags, BridgeDomainAddDelV2, BridgeDomainSetMacAge, BridgeFlags, CreateVhostUserIfV2, DeleteVhostUserIf,
-    IfStatusFlags, L2InterfaceEfpFilter, MemifDelete, PolicerAddDel, SwInterfaceSetFlags, SwInterfaceTagAddDel,
+    AfPacketDelete, BdFlags, BridgeDomainAddDelV2, BridgeDomainSetMacAge, BridgeFlags, CreateVhostUserIfV2,
+    DeleteVhostUserIf, IfStatusFlags, L2InterfaceEfpFilter, MemifDelete, PolicerAddDel, SwInterfaceSetFlags,
+    SwInterfaceTagAddDel,
 };
 use usnet_vpp::wire::{FixedText, Secret};
 use usnet_vpp::{Answers, Api, Batch, ReplyError};
@@ -17,6 +18,8 @@ use usnet_vpp::{Answers, Api, Batch, ReplyError};
 pub(super) type SocketName = FixedText<108>;
 /// The path of a vhost-user socket.
 pub(super) type VhostUserPath = FixedText<256>;
+/// The name of a device of the kernel.
+pub(super) type HostDevice = FixedText<64>;
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +64,12 @@ pub(super) enum Change {
     },
     DeleteVhostUser {
         index: u32,
+    },
+    CreateOnDevice {
+        name: HostDevice,
+    },
+    DeleteOnDevice {
+        name: HostDevice,
     },
     Mark {
         index: u32,
@@ -141,7 +150,7 @@ pub(super) async fn send<'a>(
 impl Change {
     /// Whether the outcome is the index of a new interface.
     pub(super) fn makes_interface(&self) -> bool {
-        matches!(self, Self::CreateMemif { .. } | Self::CreateVhostUser { .. })
+        matches!(self, Self::CreateMemif { .. } | Self::CreateVhostUser { .. } | Self::CreateOnDevice { .. })
     }
 
     fn add_to(&self, batch: &mut Batch, api: &impl Api) -> Find {
@@ -172,6 +181,10 @@ impl Change {
                 requests::add_with(batch, request, |reply| reply.sw_if_index)
             }
             Self::DeleteVhostUser { index } => requests::add(batch, DeleteVhostUserIf { sw_if_index: *index }),
+            Self::CreateOnDevice { name } => {
+                requests::add_with(batch, requests::on_device(name.clone()), |reply| reply.sw_if_index)
+            }
+            Self::DeleteOnDevice { name } => requests::add(batch, AfPacketDelete { host_if_name: name.clone() }),
             Self::Mark { index, tag } => {
                 requests::add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })
             }

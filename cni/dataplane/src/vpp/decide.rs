@@ -5,7 +5,7 @@ mod claims;
 mod ports;
 mod settings;
 
-use super::change::{Change, SocketName, VhostUserPath};
+use super::change::{Change, HostDevice, SocketName, VhostUserPath};
 use super::limits::{LimitSupport, Policed, Policers};
 use super::marks::Tag;
 use super::shown::Shown;
@@ -56,6 +56,8 @@ pub(super) enum Origin {
     Memif { socket_id: u32, name: SocketName, unused: Vec<u32>, ring_size: RingSize, secret: Option<Secret> },
     /// A vhost-user interface, which VPP marks as it makes it.
     VhostUser { path: VhostUserPath, is_server: bool },
+    /// An interface on a device of the kernel.
+    Device { name: HostDevice },
 }
 
 /// What a decision depends on.

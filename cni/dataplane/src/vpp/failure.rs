@@ -58,7 +58,7 @@ fn is_conflict(change: &Change, code: ReturnCode) -> bool {
         Change::CreateMemif { .. } => {
             matches!(code, ReturnCode::InvalidArgument | ReturnCode::SubifAlreadyExists | ReturnCode::SyscallError4)
         }
-        Change::CreateVhostUser { .. } => code == ReturnCode::IfAlreadyExists,
+        Change::CreateVhostUser { .. } | Change::CreateOnDevice { .. } => code == ReturnCode::IfAlreadyExists,
         _ => matches!(code, ReturnCode::InvalidSwIfIndex | ReturnCode::NoSuchEntry),
     }
 }

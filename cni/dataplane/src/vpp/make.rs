@@ -9,7 +9,10 @@ use super::shown::{Domain, Domains, FeatureTickets, Features};
 use crate::engine::{EngineError, OpError};
 use crate::plan::Op;
 use usnet_crds::Ownership;
-use usnet_vpp::messages::{CreateVhostUserIfV2, MemifCreate, MemifCreateV2, MemifDump, SwInterfaceVhostUserDump};
+use usnet_vpp::messages::{
+    AfPacketCreateV3, AfPacketDump, CreateVhostUserIfV2, MemifCreate, MemifCreateV2, MemifDump,
+    SwInterfaceVhostUserDump,
+};
 use usnet_vpp::{Api, Batch, Message, Remedy};
 
 /// A port under way.
@@ -101,7 +104,7 @@ impl<'a> Making<'a> {
     fn new(place: usize, operation: &'a Op, port: NewPort<'a>) -> Self {
         let index = match port.origin {
             Origin::Found { index } => Some(index),
-            Origin::Memif { .. } | Origin::VhostUser { .. } => None,
+            Origin::Memif { .. } | Origin::VhostUser { .. } | Origin::Device { .. } => None,
         };
         Self { place, operation, port, has_socket_id: false, index, is_astray: false, failure: None }
     }
@@ -135,7 +138,7 @@ impl<'a> Making<'a> {
                 let forget = unused.iter().map(|id| Change::ForgetSocket { id: *id });
                 forget.chain([Change::AddSocket { id: *socket_id, name: name.clone() }]).collect()
             }
-            Origin::Found { .. } | Origin::VhostUser { .. } => Vec::new(),
+            Origin::Found { .. } | Origin::VhostUser { .. } | Origin::Device { .. } => Vec::new(),
         }
     }
 
@@ -149,6 +152,7 @@ impl<'a> Making<'a> {
                 let (path, tag) = (path.clone(), self.port.tag.clone());
                 vec![Change::CreateVhostUser { path, is_server: *is_server, tag }]
             }
+            Origin::Device { name } => vec![Change::CreateOnDevice { name: name.clone() }],
         }
     }
 
@@ -171,6 +175,7 @@ impl<'a> Making<'a> {
             Origin::Found { .. } => None,
             Origin::Memif { .. } => Some(Change::DeleteMemif { index }),
             Origin::VhostUser { .. } => Some(Change::DeleteVhostUser { index }),
+            Origin::Device { name } => Some(Change::DeleteOnDevice { name: name.clone() }),
         });
         let forget = match &self.port.origin {
             Origin::Memif { socket_id, .. } if self.has_socket_id => Some(Change::ForgetSocket { id: *socket_id }),
@@ -178,7 +183,7 @@ impl<'a> Making<'a> {
         };
         let policers = match &self.port.origin {
             Origin::Found { .. } => Vec::new(),
-            Origin::Memif { .. } | Origin::VhostUser { .. } => {
+            Origin::Memif { .. } | Origin::VhostUser { .. } | Origin::Device { .. } => {
                 Policer::all_of(self.port.name, &self.port.settings.rate_limit)
             }
         };
@@ -197,6 +202,9 @@ fn missing_message(api: &impl Api, origin: &Origin) -> Option<String> {
         }
         Origin::VhostUser { .. } if !api.supports::<CreateVhostUserIfV2>() => {
             Some(missing::<CreateVhostUserIfV2>(api.supports::<SwInterfaceVhostUserDump>()))
+        }
+        Origin::Device { .. } if !api.supports::<AfPacketCreateV3>() => {
+            Some(missing::<AfPacketCreateV3>(api.supports::<AfPacketDump>()))
         }
         _ => None,
     }

@@ -6,7 +6,7 @@ mod read;
 use super::limits::{Policed, Policer, Policers};
 use crate::memif::{MemifSocket, MemifSocketIds};
 use crate::observed::Tagging;
-use crate::port::{Connection, PortName, SocketPath};
+use crate::port::{Connection, DeviceName, PortName, SocketPath};
 pub(super) use features::{FeatureTickets, Features};
 pub(super) use read::Domains;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,16 +63,28 @@ pub(super) struct Interface {
 /// What an interface is, as far as we make such.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
-    Memif { socket_id: u32, socket: String, is_server: bool },
-    VhostUser { socket: String, is_server: bool },
+    Memif {
+        socket_id: u32,
+        socket: String,
+        is_server: bool,
+    },
+    VhostUser {
+        socket: String,
+        is_server: bool,
+    },
+    /// On a device of the kernel (af_packet).
+    Device {
+        name: String,
+    },
     Other,
 }
 
 impl Kind {
-    /// The name of its socket.
+    /// The name of its socket or device.
     pub(super) fn socket(&self) -> Option<&str> {
         match self {
             Self::Memif { socket, .. } | Self::VhostUser { socket, .. } => Some(socket),
+            Self::Device { name } => Some(name),
             Self::Other => None,
         }
     }
@@ -81,7 +93,7 @@ impl Kind {
     pub(super) fn socket_id(&self) -> Option<u32> {
         match self {
             Self::Memif { socket_id, .. } => Some(*socket_id),
-            Self::VhostUser { .. } | Self::Other => None,
+            Self::VhostUser { .. } | Self::Device { .. } | Self::Other => None,
         }
     }
 }
@@ -97,13 +109,20 @@ impl Interface {
                 let engine_role = if *is_server { SocketRole::Server } else { SocketRole::Client };
                 Some(Connection::VhostUser { socket: SocketPath::try_from(PathBuf::from(socket)).ok()?, engine_role })
             }
+            Kind::Device { name } => Some(Connection::Veth { device: DeviceName::observed(name) }),
             Kind::Memif { is_server: false, .. } | Kind::Other => None,
         }
     }
 
-    /// Whether it is one that we began to make and did not get to mark: a memif without a tag on a socket id of ours.
+    /// Whether it is one that we began to make and did not get to mark: without a tag on a memif socket id of ours, or on a device that is named as ours
+    /// are.
     pub(super) fn is_begun(&self, ours: MemifSocketIds) -> bool {
-        !self.is_tagged && matches!(self.kind, Kind::Memif { socket_id, .. } if ours.contains(socket_id))
+        let is_on_ours = match &self.kind {
+            Kind::Memif { socket_id, .. } => ours.contains(*socket_id),
+            Kind::Device { name } => DeviceName::observed(name).looks_like_ours(),
+            Kind::VhostUser { .. } | Kind::Other => false,
+        };
+        !self.is_tagged && is_on_ours
     }
 }
 

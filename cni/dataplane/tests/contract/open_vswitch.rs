@@ -6,7 +6,7 @@ mod own;
 mod veth;
 
 use crate::switch::{Forwarding, Settings, Switch, contract};
-use crate::values::attachment;
+use crate::values::{attachment, make_pair};
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -44,18 +44,6 @@ impl From<Daemons> for OneSwitch {
     }
 }
 
-impl OneSwitch {
-    /// Makes the pair of a container, as the plugin does before it asks for the port. The pod's end stays beside the other.
-    fn make_pair(&self, device: &DeviceName) {
-        let peer = device.as_str().replace("vhu", "pod");
-        let pair = ["link", "add", device.as_str(), "up", "type", "veth", "peer", "name", &peer];
-        // It may be there.
-        let _output = self.command("ip").args(pair).output().expect("ip");
-        let up = self.command("ip").args(["link", "set", &peer, "up"]).status().expect("ip");
-        assert!(up.success(), "no device {peer}");
-    }
-}
-
 fn start() -> Option<OneSwitch> {
     Some(Daemons::builder().dpdk(true).dpdk_memory(64).start().expect("Open vSwitch").into())
 }
@@ -84,7 +72,7 @@ impl Switch for OneSwitch {
     fn connection(&self, container: &str) -> Connection {
         if self.is_veth {
             let device = DeviceName::of(&attachment(container));
-            self.make_pair(&device);
+            make_pair(&device, |program| self.command(program));
             return Connection::Veth { device };
         }
         let path = PathBuf::from(format!("/run/usnet-contract/{container}/net1.sock"));

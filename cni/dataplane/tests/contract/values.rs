@@ -2,13 +2,14 @@
 
 use crate::switch::Switch;
 use std::collections::BTreeSet;
+use std::process::Command;
 use usnet_crds::{Bridge, Engine as Kind, Mtu, NetworkName, NodeNetwork, Phase, Port, Vlan, VlanTag};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::{Desired, DesiredAttachment, Presence, port_settings};
 use usnet_dataplane::engine::{Engine, EngineError, OpError};
 use usnet_dataplane::observed::{BridgeMtu, Observed};
 use usnet_dataplane::plan::{Op, plan};
-use usnet_dataplane::port::{AttachedPort, PortMark, PortName};
+use usnet_dataplane::port::{AttachedPort, DeviceName, PortMark, PortName};
 use usnet_dataplane::ready::ready;
 
 /// Values that fit a switch.
@@ -94,6 +95,16 @@ pub(crate) fn changed(network: &NodeNetwork, mtu: i64, tag: i64) -> NodeNetwork 
 
 pub(crate) fn attachment(container: &str) -> AttachmentId {
     AttachmentId { container: container.parse().expect("an id"), interface: "net1".parse().expect("a name") }
+}
+
+/// Makes the pair of a container, as the plugin does before it asks for the port. The pod's end stays beside the other.
+pub(crate) fn make_pair(device: &DeviceName, command: impl Fn(&str) -> Command) {
+    let peer = device.as_str().replace("vhu", "pod");
+    let pair = ["link", "add", device.as_str(), "up", "type", "veth", "peer", "name", &peer];
+    // It may be there.
+    let _output = command("ip").args(pair).output().expect("ip");
+    let up = command("ip").args(["link", "set", &peer, "up"]).status().expect("ip");
+    assert!(up.success(), "no device {peer}");
 }
 
 pub(crate) fn port_name(container: &str) -> PortName {

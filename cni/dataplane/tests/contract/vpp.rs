@@ -6,6 +6,7 @@ mod others;
 mod recording;
 mod switch;
 
+use nix::sched::{CloneFlags, unshare};
 use switch::{PortKind, VppSwitch};
 use usnet_test_vpp::{Fault, Kind, Vpp};
 use usnet_vpp::Api;
@@ -18,7 +19,12 @@ fn start(kind: Kind, port_kind: PortKind) -> Option<VppSwitch> {
 
 /// One without some of its plugins.
 fn start_with(kind: Kind, port_kind: PortKind, missing: &[&str]) -> Option<VppSwitch> {
-    let builder = missing.iter().fold(Vpp::builder(kind.or_skip()?), |builder, plugin| builder.without_plugin(plugin));
+    let kind = kind.or_skip()?;
+    if port_kind == PortKind::Veth {
+        // VPP takes devices of the namespace that it is started in.
+        unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace; are you root?");
+    }
+    let builder = missing.iter().fold(Vpp::builder(kind), |builder, plugin| builder.without_plugin(plugin));
     Some(VppSwitch::new(builder.start().expect("VPP starts"), port_kind))
 }
 
@@ -132,10 +138,12 @@ ports! {
     simulated_memif_abstract: start(Kind::Simulator, PortKind::MemifAbstract);
     simulated_vhost_user_client: start(Kind::Simulator, PortKind::VhostUserClient);
     simulated_vhost_user_server: start(Kind::Simulator, PortKind::VhostUserServer);
+    simulated_veth: start(Kind::Simulator, PortKind::Veth);
     real_memif_volume: start(Kind::Real, PortKind::MemifVolume);
     real_memif_abstract: start(Kind::Real, PortKind::MemifAbstract);
     real_vhost_user_client: start(Kind::Real, PortKind::VhostUserClient);
     real_vhost_user_server: start(Kind::Real, PortKind::VhostUserServer);
+    real_veth: start(Kind::Real, PortKind::Veth);
 }
 
 the_rest! {

@@ -25,7 +25,7 @@ on_each_engine! {
 fn kinds_of(node: &TestNode) -> Vec<Port> {
     match node.engine.kind() {
         Engine::OpenVswitch => vec![kinds::vhost_user(), kinds::veth()],
-        Engine::Vpp => vec![kinds::memif(MemifSocketKind::Volume, MemifSecretKind::Generated)],
+        Engine::Vpp => vec![kinds::memif(MemifSocketKind::Volume, MemifSecretKind::Generated), kinds::veth()],
     }
 }
 

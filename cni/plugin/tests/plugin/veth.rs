@@ -1,7 +1,8 @@
-//! Interfaces of the pod's kernel, on the real Open vSwitch and in real network namespaces.
+//! Interfaces of the pod's kernel, on real engines and in real network namespaces.
 
+use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{NETWORK, TestNode, configuration, ip, kinds, make_network_namespace, on_a_node};
+use crate::support::{NETWORK, TestNode, configuration, ip, kinds, make_network_namespace, on_a_node, on_a_vpp_node};
 use nix::sched::{CloneFlags, setns};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -9,7 +10,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
-use usnet_crds::{Mtu, NodeNetwork, Vlan};
+use usnet_crds::{Engine, Mtu, NodeNetwork, Vlan};
+use usnet_test_vpp::Kind;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The network namespaces of two pods, and how `ip` names them.
@@ -43,48 +45,54 @@ fn within<T: Send + 'static>(namespace: &str, act: impl FnOnce() -> T + Send + '
     })
 }
 
-#[test]
-fn the_pod_has_an_interface_with_all_that_was_assigned_and_del_takes_it_away() {
-    on_a_node(|node| {
-        program(node, |network| network.bridge.mtu = Mtu::try_from(1400).unwrap());
-        let pod = node.pod("p");
-        let mut with_routes = configuration(NETWORK);
-        with_routes["cniVersion"] = json!("1.1.0");
-        let result = node.call("ADD", &pod, "net1", &with_routes).result();
-        let interface = &result["interfaces"][0];
-        let expected = json!({"name": "net1", "mac": interface["mac"], "mtu": 1400, "sandbox": "/run/netns/p"});
-        assert_eq!(*interface, expected, "no socket");
+on_each_engine! {
+    the_pod_has_an_interface_with_all_that_was_assigned_and_del_takes_it_away,
+    check_says_in_what_the_interface_differs,
+    what_has_the_name_already_is_left_alone_and_nothing_is_left_behind,
+}
 
-        let shown = shown("p");
-        assert_eq!((&shown["address"], &shown["mtu"]), (&interface["mac"], &json!(1400)));
-        assert!(shown["flags"].as_array().unwrap().contains(&json!("UP")), "{shown}");
-        let addresses: Vec<String> = shown["addr_info"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|one| {
-                assert!(one["tentative"].is_null() || one["scope"] == "link", "{shown}");
-                format!("{}/{}", one["local"].as_str().unwrap(), one["prefixlen"])
-            })
-            .collect();
-        assert!(addresses.contains(&"10.56.0.1/24".to_owned()) && addresses.contains(&"fd00:1::1/64".to_owned()));
+fn the_pod_has_an_interface_with_all_that_was_assigned_and_del_takes_it_away(node: &mut TestNode) {
+    program(node, |network| network.bridge.mtu = Mtu::try_from(1400).unwrap());
+    let pod = node.pod("p");
+    let mut with_routes = configuration(NETWORK);
+    with_routes["cniVersion"] = json!("1.1.0");
+    let result = node.call("ADD", &pod, "net1", &with_routes).result();
+    let interface = &result["interfaces"][0];
+    let expected = json!({"name": "net1", "mac": interface["mac"], "mtu": 1400, "sandbox": "/run/netns/p"});
+    assert_eq!(*interface, expected, "no socket");
 
-        let [device] = node.devices().try_into().unwrap();
+    let shown = shown("p");
+    assert_eq!((&shown["address"], &shown["mtu"]), (&interface["mac"], &json!(1400)));
+    assert!(shown["flags"].as_array().unwrap().contains(&json!("UP")), "{shown}");
+    let addresses: Vec<String> = shown["addr_info"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            assert!(one["tentative"].is_null() || one["scope"] == "link", "{shown}");
+            format!("{}/{}", one["local"].as_str().unwrap(), one["prefixlen"])
+        })
+        .collect();
+    assert!(addresses.contains(&"10.56.0.1/24".to_owned()) && addresses.contains(&"fd00:1::1/64".to_owned()));
+
+    let [device] = node.devices().try_into().unwrap();
+    assert_eq!(node.ports(NETWORK).len(), 1);
+    if node.engine.kind() == Engine::OpenVswitch {
         assert_eq!(node.ports(NETWORK), [device.as_str()]);
-        let on_node = ip(&["link", "show", "dev", &device]);
-        assert!(
-            on_node.contains(&format!("alias usnet:{}.net1", pod.container)) && on_node.contains("mtu 1400"),
-            "{on_node}"
-        );
-        assert_eq!(node.mounts(), [], "it needs no volume");
+    }
+    let on_node = ip(&["link", "show", "dev", &device]);
+    assert!(
+        on_node.contains(&format!("alias usnet:{}.net1", pod.container)) && on_node.contains("mtu 1400"),
+        "{on_node}"
+    );
+    assert_eq!(node.mounts(), [], "it needs no volume");
 
-        let mut after = configuration(NETWORK);
-        after["prevResult"] = result;
-        node.call("CHECK", &pod, "net1", &after).assert_done();
-        node.del(&pod, "net1").assert_done();
-        node.assert_clean();
-        node.del(&pod, "net1").assert_done();
-    });
+    let mut after = configuration(NETWORK);
+    after["prevResult"] = result;
+    node.call("CHECK", &pod, "net1", &after).assert_done();
+    node.del(&pod, "net1").assert_done();
+    node.assert_clean();
+    node.del(&pod, "net1").assert_done();
 }
 
 #[test]
@@ -110,111 +118,108 @@ fn routes_of_the_ipam_plugin_are_in_the_pod() {
 /// A wrong checksum does not show with ICMP, and the kernel leaves it to the device by default.
 #[test]
 fn two_pods_of_a_vlan_talk_over_udp_and_tcp() {
-    on_a_node(|node| {
-        program(node, |network| network.port.vlan = Some(Vlan::Access { tag: 7.try_into().unwrap() }));
-        make_network_namespace(PODS[1].0);
-        let pods = ["p", "q"].map(|name| node.pod(name));
-        for (pod, (namespace, _)) in pods.iter().zip(PODS) {
-            add(node, pod, namespace);
-        }
-        let server = within(PODS[1].0, || {
-            let udp = UdpSocket::bind("10.56.0.2:7000").unwrap();
-            let tcp = TcpListener::bind("[fd00:1::2]:7000").unwrap();
-            thread::spawn(move || {
-                let mut datagram = [0; 2000];
-                while let Ok((length, from)) = udp.recv_from(&mut datagram) {
-                    udp.send_to(&datagram[..length], from).unwrap();
-                }
-            });
-            thread::spawn(move || {
-                let (mut stream, _) = tcp.accept().unwrap();
-                let mut all = Vec::new();
-                stream.read_to_end(&mut all).unwrap();
-                all.len()
-            })
-        });
-        let received = server.join().unwrap();
-        let client = within(PODS[0].0, || {
-            let udp = UdpSocket::bind("10.56.0.1:0").unwrap();
-            udp.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-            udp.connect("10.56.0.2:7000").unwrap();
-            let echoed = (0..20).any(|_| {
-                udp.send(&[1; 1000]).unwrap();
-                udp.recv(&mut [0; 2000]).is_ok_and(|length| length == 1000)
-            });
-            let mut tcp = TcpStream::connect_timeout(&"[fd00:1::2]:7000".parse().unwrap(), PATIENCE).unwrap();
-            tcp.write_all(&vec![2; 1_000_000]).unwrap();
-            echoed
-        });
-        assert!(client.join().unwrap(), "no datagram came back");
-        assert_eq!(received.join().unwrap(), 1_000_000);
-        pods.iter().for_each(|pod| node.del(pod, "net1").assert_done());
-        node.assert_clean();
-    });
+    on_a_node(talk);
+    on_a_vpp_node(Kind::Real, talk);
 }
 
-#[test]
-fn what_has_the_name_already_is_left_alone_and_nothing_is_left_behind() {
-    on_a_node(|node| {
-        program(node, |_| {});
-        let pod = node.pod("p");
-        ip(&["-n", "p", "link", "add", "net1", "type", "veth", "peer", "name", "theirs"]);
-        let message = node.add(&pod, "net1").message(107);
-        assert!(message.contains("net1"), "{message}");
-        node.assert_clean();
-        assert!(ip(&["-n", "p", "link", "show", "dev", "net1"]).contains("net1@theirs"));
-        ip(&["-n", "p", "link", "del", "net1"]);
-
-        let message = node.call_with("ADD", &pod, "net1", &[("CNI_NETNS", "/proc/self/ns/net")]).message(4);
-        assert!(message.contains("hostNetwork"), "{message}");
-        node.call_with("ADD", &pod, "net1", &[("CNI_NETNS", "/proc/self/ns/uts")]).message(4);
-        node.assert_clean();
-
-        // Somebody's device on the node that has the name, of the same kind even.
-        node.add(&pod, "net1").result();
-        let [device] = node.devices().try_into().unwrap();
-        node.del(&pod, "net1").assert_done();
-        ip(&["link", "add", &device, "type", "veth", "peer", "name", "theirs"]);
-        let message = node.add(&pod, "net1").message(104);
-        assert!(message.contains(&device), "{message}");
-        node.del(&pod, "net1").assert_done();
-        assert_eq!(node.devices().len(), 2, "theirs is left alone");
-        ip(&["link", "del", &device]);
-        node.assert_clean();
+fn talk(node: &mut TestNode) {
+    program(node, |network| network.port.vlan = Some(Vlan::Access { tag: 7.try_into().unwrap() }));
+    make_network_namespace(PODS[1].0);
+    let pods = ["p", "q"].map(|name| node.pod(name));
+    for (pod, (namespace, _)) in pods.iter().zip(PODS) {
+        add(node, pod, namespace);
+    }
+    let server = within(PODS[1].0, || {
+        let udp = UdpSocket::bind("10.56.0.2:7000").unwrap();
+        let tcp = TcpListener::bind("[fd00:1::2]:7000").unwrap();
+        thread::spawn(move || {
+            let mut datagram = [0; 2000];
+            while let Ok((length, from)) = udp.recv_from(&mut datagram) {
+                udp.send_to(&datagram[..length], from).unwrap();
+            }
+        });
+        thread::spawn(move || {
+            let (mut stream, _) = tcp.accept().unwrap();
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).unwrap();
+            all.len()
+        })
     });
+    let received = server.join().unwrap();
+    let client = within(PODS[0].0, || {
+        let udp = UdpSocket::bind("10.56.0.1:0").unwrap();
+        udp.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        udp.connect("10.56.0.2:7000").unwrap();
+        let echoed = (0..20).any(|_| {
+            udp.send(&[1; 1000]).unwrap();
+            udp.recv(&mut [0; 2000]).is_ok_and(|length| length == 1000)
+        });
+        let mut tcp = TcpStream::connect_timeout(&"[fd00:1::2]:7000".parse().unwrap(), PATIENCE).unwrap();
+        tcp.write_all(&vec![2; 1_000_000]).unwrap();
+        echoed
+    });
+    assert!(client.join().unwrap(), "no datagram came back");
+    assert_eq!(received.join().unwrap(), 1_000_000);
+    pods.iter().for_each(|pod| node.del(pod, "net1").assert_done());
+    node.assert_clean();
 }
 
-#[test]
-fn check_says_in_what_the_interface_differs() {
-    on_a_node(|node| {
-        program(node, |_| {});
-        let pod = node.pod("p");
-        let mut after = configuration(NETWORK);
-        after["prevResult"] = node.add(&pod, "net1").result();
-        let found = || node.call("CHECK", &pod, "net1", &after).message(106);
-        let [device] = node.devices().try_into().unwrap();
-        ip(&["link", "set", &device, "down"]);
-        assert!(found().contains(&format!("device {device} is switched off")), "{}", found());
-        ip(&["link", "set", &device, "up"]);
-        let changes: [(&[&str], &str); 4] = [
-            (&["addr", "del", "10.56.0.1/24", "dev", "net1"], "lacks its address 10.56.0.1"),
-            (&["link", "set", "net1", "mtu", "1300"], "is 1300 and should be 1500"),
-            (&["link", "set", "net1", "address", "02:00:00:00:00:01"], "another MAC address"),
-            (&["link", "set", "net1", "down"], "net1 of the pod is switched off"),
-        ];
-        for (change, said) in changes {
-            ip(&[&["-n", "p"], change].concat());
-            assert!(found().contains(said), "{}", found());
-        }
-        ip(&["-n", "p", "link", "set", "net1", "name", "other0"]);
-        assert!(found().contains("the pod has no interface net1"), "{}", found());
-        ip(&["-n", "p", "link", "add", "net1", "type", "veth", "peer", "name", "theirs"]);
-        assert!(found().contains("another device"), "{}", found());
-        ip(&["link", "del", &device]);
-        assert!(found().contains(&format!("the node has no device {device}")), "{}", found());
-        node.del(&pod, "net1").assert_done();
-        node.assert_clean();
-    });
+fn what_has_the_name_already_is_left_alone_and_nothing_is_left_behind(node: &mut TestNode) {
+    program(node, |_| {});
+    let pod = node.pod("p");
+    ip(&["-n", "p", "link", "add", "net1", "type", "veth", "peer", "name", "theirs"]);
+    let message = node.add(&pod, "net1").message(107);
+    assert!(message.contains("net1"), "{message}");
+    node.assert_clean();
+    assert!(ip(&["-n", "p", "link", "show", "dev", "net1"]).contains("net1@theirs"));
+    ip(&["-n", "p", "link", "del", "net1"]);
+
+    let message = node.call_with("ADD", &pod, "net1", &[("CNI_NETNS", "/proc/self/ns/net")]).message(4);
+    assert!(message.contains("hostNetwork"), "{message}");
+    node.call_with("ADD", &pod, "net1", &[("CNI_NETNS", "/proc/self/ns/uts")]).message(4);
+    node.assert_clean();
+
+    // Somebody's device on the node that has the name, of the same kind even.
+    node.add(&pod, "net1").result();
+    let [device] = node.devices().try_into().unwrap();
+    node.del(&pod, "net1").assert_done();
+    ip(&["link", "add", &device, "type", "veth", "peer", "name", "theirs"]);
+    let message = node.add(&pod, "net1").message(104);
+    assert!(message.contains(&device), "{message}");
+    node.del(&pod, "net1").assert_done();
+    assert_eq!(node.devices().len(), 2, "theirs is left alone");
+    ip(&["link", "del", &device]);
+    node.assert_clean();
+}
+
+fn check_says_in_what_the_interface_differs(node: &mut TestNode) {
+    program(node, |_| {});
+    let pod = node.pod("p");
+    let mut after = configuration(NETWORK);
+    after["prevResult"] = node.add(&pod, "net1").result();
+    let found = || node.call("CHECK", &pod, "net1", &after).message(106);
+    let [device] = node.devices().try_into().unwrap();
+    ip(&["link", "set", &device, "down"]);
+    assert!(found().contains(&format!("device {device} is switched off")), "{}", found());
+    ip(&["link", "set", &device, "up"]);
+    let changes: [(&[&str], &str); 4] = [
+        (&["addr", "del", "10.56.0.1/24", "dev", "net1"], "lacks its address 10.56.0.1"),
+        (&["link", "set", "net1", "mtu", "1300"], "is 1300 and should be 1500"),
+        (&["link", "set", "net1", "address", "02:00:00:00:00:01"], "another MAC address"),
+        (&["link", "set", "net1", "down"], "net1 of the pod is switched off"),
+    ];
+    for (change, said) in changes {
+        ip(&[&["-n", "p"], change].concat());
+        assert!(found().contains(said), "{}", found());
+    }
+    ip(&["-n", "p", "link", "set", "net1", "name", "other0"]);
+    assert!(found().contains("the pod has no interface net1"), "{}", found());
+    ip(&["-n", "p", "link", "add", "net1", "type", "veth", "peer", "name", "theirs"]);
+    assert!(found().contains("another device"), "{}", found());
+    ip(&["link", "del", &device]);
+    assert!(found().contains(&format!("the node has no device {device}")), "{}", found());
+    node.del(&pod, "net1").assert_done();
+    node.assert_clean();
 }
 
 #[test]

@@ -77,6 +77,12 @@ const SIZES: &[(&str, usize)] = &[
     ("delete_vhost_user_if_reply_e8d4e804", 10),
     ("sw_interface_vhost_user_dump_f9e6675e", 14),
     ("sw_interface_vhost_user_details_0cee1e53", 351),
+    ("af_packet_create_v3_b3a809d4", 109),
+    ("af_packet_create_v3_reply_5383d31f", 14),
+    ("af_packet_delete_863fa648", 74),
+    ("af_packet_delete_reply_e8d4e804", 10),
+    ("af_packet_dump_51077d14", 10),
+    ("af_packet_details_58c7c042", 74),
 ];
 
 fn header_size(descriptor: &Descriptor) -> usize {
@@ -111,6 +117,7 @@ fn message_of_a_plugin_names_it() {
             name if name.contains("memif") => Some("memif_plugin.so"),
             name if name.contains("policer") => Some("policer_plugin.so"),
             name if name.contains("vhost") => Some("vhost_plugin.so"),
+            name if name.starts_with("af_packet_") => Some("af_packet_plugin.so"),
             _ => None,
         };
         assert_eq!(descriptor.plugin, expected, "{}", descriptor.name);

@@ -4,13 +4,14 @@ use super::dispatch::{Failure, Handle, Handler, changing, listing, reading};
 use super::state::State;
 use usnet_vpp::ReturnCode;
 use usnet_vpp::messages::{
-    BridgeDomainAddDel, BridgeDomainAddDelV2, BridgeDomainDump, BridgeDomainSetMacAge, BridgeFlags, CliInband,
-    CliInbandReply, ControlPing, ControlPingReply, CreateLoopbackInstance, CreateVhostUserIfV2, DeleteLoopback,
-    DeleteVhostUserIf, HwInterfaceSetMtu, L2FlagsGet, L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite, MemifCreate,
-    MemifCreateV2, MemifDelete, MemifDump, MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2,
-    MemifSocketFilenameDump, PolicerAddDel, PolicerDump, PolicerInput, PolicerOutput, ShowVersion, ShowVersionReply,
-    SwInterfaceDump, SwInterfaceSetFlags, SwInterfaceSetL2Bridge, SwInterfaceSetMtu, SwInterfaceTagAddDel,
-    SwInterfaceVhostUserDump, WantInterfaceEvents, WantInterfaceEventsReply,
+    AfPacketCreateV3, AfPacketDelete, AfPacketDump, BridgeDomainAddDel, BridgeDomainAddDelV2, BridgeDomainDump,
+    BridgeDomainSetMacAge, BridgeFlags, CliInband, CliInbandReply, ControlPing, ControlPingReply,
+    CreateLoopbackInstance, CreateVhostUserIfV2, DeleteLoopback, DeleteVhostUserIf, HwInterfaceSetMtu, L2FlagsGet,
+    L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite, MemifCreate, MemifCreateV2, MemifDelete, MemifDump,
+    MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, PolicerAddDel, PolicerDump,
+    PolicerInput, PolicerOutput, ShowVersion, ShowVersionReply, SwInterfaceDump, SwInterfaceSetFlags,
+    SwInterfaceSetL2Bridge, SwInterfaceSetMtu, SwInterfaceTagAddDel, SwInterfaceVhostUserDump, WantInterfaceEvents,
+    WantInterfaceEventsReply,
 };
 use usnet_vpp::wire::FixedText;
 
@@ -26,6 +27,7 @@ pub(super) static HANDLERS: &[Handler] = &[
     listing::<MemifSocketFilenameDump>(),
     listing::<SwInterfaceVhostUserDump>(),
     listing::<PolicerDump>(),
+    listing::<AfPacketDump>(),
     reading::<L2FlagsGet>(),
     changing::<SwInterfaceSetFlags>(),
     changing::<HwInterfaceSetMtu>(),
@@ -47,6 +49,8 @@ pub(super) static HANDLERS: &[Handler] = &[
     changing::<MemifDelete>(),
     changing::<CreateVhostUserIfV2>(),
     changing::<DeleteVhostUserIf>(),
+    changing::<AfPacketCreateV3>(),
+    changing::<AfPacketDelete>(),
     changing::<PolicerAddDel>(),
     changing::<PolicerInput>(),
     changing::<PolicerOutput>(),

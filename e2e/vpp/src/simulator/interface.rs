@@ -1,5 +1,6 @@
 //! Interfaces of any kind, and the messages about them.
 
+use super::af_packet::AfPacket;
 use super::dispatch::{Failure, Handle, List};
 use super::memif::Memif;
 use super::state::State;
@@ -41,6 +42,7 @@ pub(super) enum Device {
     },
     Memif(Memif),
     Vhost(Vhost),
+    AfPacket(AfPacket),
 }
 
 /// What is done to VLAN tags.
@@ -80,14 +82,14 @@ impl Interface {
         match &self.device {
             Device::Local => false,
             Device::Memif(memif) => memif.mode == MemifMode::Ethernet,
-            Device::Loopback { .. } | Device::Vhost(_) => true,
+            Device::Loopback { .. } | Device::Vhost(_) | Device::AfPacket(_) => true,
         }
     }
 
-    /// No peer ever connects.
+    /// No peer ever connects; a device has its link.
     pub(super) fn flags(&self) -> IfStatusFlags {
         match (self.admin_up, &self.device) {
-            (true, Device::Loopback { .. }) => IfStatusFlags::ADMIN_UP | IfStatusFlags::LINK_UP,
+            (true, Device::Loopback { .. } | Device::AfPacket(_)) => IfStatusFlags::ADMIN_UP | IfStatusFlags::LINK_UP,
             (true, _) => IfStatusFlags::ADMIN_UP,
             (false, _) => IfStatusFlags::default(),
         }
@@ -104,6 +106,7 @@ impl Interface {
             Device::Loopback { .. } => "Loopback",
             Device::Memif(_) => "memif",
             Device::Vhost(_) => "vhost-user",
+            Device::AfPacket(_) => "af-packet",
         };
         SwInterfaceDetails {
             sw_if_index,
@@ -127,7 +130,7 @@ impl Interface {
     fn set_link_mtu(&mut self, mtu: u16) -> Result<(), ReturnCode> {
         match &self.device {
             _ if !self.is_ethernet() => Err(ReturnCode::FeatureDisabled),
-            Device::Memif(_) => {
+            Device::Memif(_) | Device::AfPacket(_) => {
                 self.link_mtu = mtu;
                 let [layer_3, ..] = &mut self.mtu;
                 *layer_3 = mtu.into();
@@ -228,7 +231,7 @@ impl Handle for CreateLoopbackInstance {
     fn handle(&self, state: &mut State) -> Result<CreateLoopbackInstanceReply, Failure> {
         let instances = state.interfaces.iter().filter_map(|(_, other)| match other.device {
             Device::Loopback { instance } => Some(instance),
-            Device::Local | Device::Memif(_) | Device::Vhost(_) => None,
+            Device::Local | Device::Memif(_) | Device::Vhost(_) | Device::AfPacket(_) => None,
         });
         let used: BTreeSet<u32> = instances.collect();
         let mut free = (0..LOOPBACKS_MAX).filter(|instance| !used.contains(instance));

@@ -1,13 +1,13 @@
 //! The requests themselves, in the newest form that this VPP knows.
 
-use super::{Find, SocketName};
+use super::{Find, HostDevice, SocketName};
 use crate::vpp::limits::Direction;
 use crate::vpp::marks::Tag;
 use usnet_crds::{Mtu, RingSize, VlanTag};
 use usnet_vpp::messages::{
-    BridgeDomainAddDel, BridgeDomainAddDelV2, L2InterfaceVlanTagRewrite, L2PortType, MemifCreate, MemifCreateV2,
-    MemifMode, MemifRole, MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2, PolicerInput, PolicerOutput,
-    SwInterfaceSetL2Bridge, SwInterfaceSetMtu, VtrOp,
+    AfPacketCreateV3, AfPacketFlags, AfPacketMode, BridgeDomainAddDel, BridgeDomainAddDelV2, L2InterfaceVlanTagRewrite,
+    L2PortType, MemifCreate, MemifCreateV2, MemifMode, MemifRole, MemifSocketFilenameAddDel,
+    MemifSocketFilenameAddDelV2, PolicerInput, PolicerOutput, SwInterfaceSetL2Bridge, SwInterfaceSetMtu, VtrOp,
 };
 use usnet_vpp::wire::{FixedText, Secret, Text};
 use usnet_vpp::{Api, Batch, Request};
@@ -47,6 +47,26 @@ pub(super) fn add_bridge_domain(batch: &mut Batch, api: &impl Api, newest: Bridg
         batch,
         BridgeDomainAddDel { bd_id, flood, uu_flood, forward, learn, arp_term, arp_ufwd, mac_age, bd_tag, is_add },
     )
+}
+
+/// Bytes of a frame in the ring for sending: more than the largest MTU with all headers. A power of two, so that pages hold whole frames.
+const SENT_FRAME_BYTES: u32 = 16 * 1024;
+/// Frames of that ring, which is 4 MiB then; VPP's own would be 66 MiB for each port.
+const SENT_FRAMES: u32 = 256;
+
+/// The interface on a device. Checksums are completed here: the device has nothing that would.
+pub(super) fn on_device(host_if_name: HostDevice) -> AfPacketCreateV3 {
+    AfPacketCreateV3 {
+        mode: AfPacketMode::Ethernet,
+        use_random_hw_addr: true,
+        host_if_name,
+        tx_frame_size: SENT_FRAME_BYTES,
+        tx_frames_per_block: SENT_FRAMES,
+        flags: AfPacketFlags::QDISC_BYPASS,
+        num_rx_queues: 1,
+        num_tx_queues: 1,
+        ..AfPacketCreateV3::default()
+    }
 }
 
 /// Gives a socket an id, or takes the id back when there is no name: VPP does not look at the name then.

@@ -1,4 +1,4 @@
-//! Ports: memif and vhost-user interfaces.
+//! Ports: memif and vhost-user interfaces, and those on devices of the kernel.
 
 use super::settings::{check, settle};
 use super::{Claims, Decision, NewPort, Origin, Situation, bridges, changes};
@@ -6,7 +6,7 @@ use crate::attachment::AttachmentId;
 use crate::engine::OpError;
 use crate::memif::MemifSocketIds;
 use crate::port::{AttachedPort, Connection, PortName, PortSettings};
-use crate::vpp::change::{Change, SocketName, VhostUserPath};
+use crate::vpp::change::{Change, HostDevice, SocketName, VhostUserPath};
 use crate::vpp::marks;
 use crate::vpp::shown::{Interface, Kind, Shown};
 use std::path::PathBuf;
@@ -49,11 +49,15 @@ pub(super) fn remove<'a>(
 
 /// With the id of its socket, and with its bridge domain if VPP made that by itself. VPP keeps both while something else uses them.
 fn remove_interface(shown: &Shown, index: u32, interface: &Interface) -> Vec<Change> {
-    let mut list = match interface.kind {
+    let mut list = match &interface.kind {
         Kind::Memif { socket_id, .. } => {
-            vec![Change::DeleteMemif { index }, Change::ForgetSocket { id: socket_id }]
+            vec![Change::DeleteMemif { index }, Change::ForgetSocket { id: *socket_id }]
         }
         Kind::VhostUser { .. } => vec![Change::DeleteVhostUser { index }],
+        // VPP gave us the name in a field of this size.
+        Kind::Device { name } => {
+            vec![Change::DeleteOnDevice { name: HostDevice::new(name.as_str()).unwrap_or_default() }]
+        }
         Kind::Other => Vec::new(),
     };
     let domain = interface.domain.filter(|id| shown.domains.get(id).is_some_and(|domain| shown.is_stray(domain)));
@@ -96,7 +100,7 @@ pub(super) fn create<'a>(
         return match &interface.mark {
             Some(owner) if *owner != mark => differs(format!("it belongs to {owner}")),
             _ if interface.connection().as_ref() != Some(&port.connection) => {
-                differs("it has another socket".to_owned())
+                differs("it has another socket or device".to_owned())
             }
             _ if !is_bridged => Ok(new(Origin::Found { index })),
             _ if interface.domain != Some(domain) => differs("it is on another bridge".to_owned()),
@@ -114,7 +118,7 @@ pub(super) fn create<'a>(
     }
 }
 
-/// Whether somebody began to make a memif on this socket and was stopped before it was marked, or took its mark away.
+/// Whether somebody began to make a memif on this socket, or an interface on this device, and was stopped before it was marked, or took its mark away.
 fn is_unfinished(interface: &Interface, domain: u32, connection: &Connection, ours: MemifSocketIds) -> bool {
     let is_free = interface.domain.is_none_or(|id| id == domain);
     interface.is_begun(ours) && is_free && interface.connection().as_ref() == Some(connection)
@@ -142,10 +146,7 @@ fn origin(
             let path = VhostUserPath::new(socket).map_err(unfit)?;
             Ok(Origin::VhostUser { path, is_server: *engine_role == SocketRole::Server })
         }
-        Connection::Veth { .. } => Err(OpError::Refused {
-            what: format!("port {}", port.name),
-            reason: "ports of the type Veth are not made on VPP yet".to_owned(),
-        }),
+        Connection::Veth { .. } => Ok(Origin::Device { name: HostDevice::new(socket).map_err(unfit)? }),
     }
 }
 

@@ -9,8 +9,8 @@ use crate::vpp::marks;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{Vlan, VlanTag};
 use usnet_vpp::messages::{
-    BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, MemifDetails, MemifDump, MemifRole,
-    MemifSocketFilenameDetails, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump,
+    AfPacketDetails, AfPacketDump, BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, MemifDetails, MemifDump,
+    MemifRole, MemifSocketFilenameDetails, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump,
     SwInterfaceDetails, SwInterfaceDump, SwInterfaceVhostUserDetails, SwInterfaceVhostUserDump, VtrOp,
 };
 use usnet_vpp::{Answers, Api, Batch, DumpTicket};
@@ -25,6 +25,7 @@ struct Dumps {
     interfaces: DumpTicket<SwInterfaceDump>,
     memifs: Option<(DumpTicket<MemifDump>, DumpTicket<MemifSocketFilenameDump>)>,
     vhost_users: Option<DumpTicket<SwInterfaceVhostUserDump>>,
+    devices: Option<DumpTicket<AfPacketDump>>,
     policers: Option<DumpTicket<PolicerDump>>,
 }
 
@@ -45,6 +46,7 @@ impl Shown {
             vhost_users: api
                 .supports::<SwInterfaceVhostUserDump>()
                 .then(|| batch.dump(SwInterfaceVhostUserDump { sw_if_index: NO_INTERFACE })),
+            devices: api.supports::<AfPacketDump>().then(|| batch.dump(AfPacketDump {})),
             policers,
         };
         let answers = api.send(&batch).await?;
@@ -66,11 +68,15 @@ impl Shown {
         let vhost_users =
             matches!(connection, Connection::VhostUser { .. }) && api.supports::<SwInterfaceVhostUserDump>();
         let vhost_users = vhost_users.then(|| batch.dump(SwInterfaceVhostUserDump { sw_if_index: NO_INTERFACE }));
+        let devices = matches!(connection, Connection::Veth { .. }) && api.supports::<AfPacketDump>();
+        let devices = devices.then(|| batch.dump(AfPacketDump {}));
         let answers = api.send(&batch).await?;
         let domains = answers.details(domains)?.iter().map(|shown| (shown.bd_id, domain(shown))).collect();
         let memifs = memifs.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
         let vhost_users = vhost_users.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
+        let devices = devices.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
         let names = vhost_users.iter().map(|shown| shown.sock_filename.to_string());
+        let names = names.chain(devices.iter().map(|shown| shown.host_if_name.to_string()));
         let names = names.chain(memifs.iter().map(|shown| shown.socket_filename.to_string())).collect();
         let sockets = memifs.iter().map(socket_name).collect();
         Ok((Self::new(domains, BTreeMap::new(), sockets, Policers::default()), names))
@@ -84,6 +90,10 @@ impl Shown {
         }
         if let Some(vhost_users) = dumps.vhost_users {
             kinds.extend(answers.details(vhost_users)?.iter().map(|vhost| (vhost.sw_if_index, vhost_kind(vhost))));
+        }
+        if let Some(devices) = dumps.devices {
+            let kind = |shown: &AfPacketDetails| Kind::Device { name: shown.host_if_name.to_string() };
+            kinds.extend(answers.details(devices)?.iter().map(|shown| (shown.sw_if_index, kind(shown))));
         }
         let domains: BTreeMap<u32, Domain> =
             answers.details(dumps.domains)?.iter().map(|shown| (shown.bd_id, domain(shown))).collect();

@@ -6,10 +6,11 @@ use std::time::Duration;
 use usnet_dataplane::port::PortName;
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
-    BridgeDomainAddDelV2, BridgeDomainDetails, BridgeDomainDump, CreateLoopbackInstance, DeleteLoopback,
-    DeleteVhostUserIf, L2PortType, MemifCreateV2, MemifDelete, MemifDetails, MemifDump, MemifSocketFilenameAddDelV2,
-    MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump, SwInterfaceDetails, SwInterfaceDump,
-    SwInterfaceSetL2Bridge, SwInterfaceTagAddDel, SwInterfaceVhostUserDetails, SwInterfaceVhostUserDump,
+    AfPacketDelete, AfPacketDetails, AfPacketDump, BridgeDomainAddDelV2, BridgeDomainDetails, BridgeDomainDump,
+    CreateLoopbackInstance, DeleteLoopback, DeleteVhostUserIf, L2PortType, MemifCreateV2, MemifDelete, MemifDetails,
+    MemifDump, MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump,
+    SwInterfaceDetails, SwInterfaceDump, SwInterfaceSetL2Bridge, SwInterfaceTagAddDel, SwInterfaceVhostUserDetails,
+    SwInterfaceVhostUserDump,
 };
 use usnet_vpp::wire::FixedText;
 use usnet_vpp::{Api, Batch, Dump, Request};
@@ -66,13 +67,18 @@ impl Others {
         self.dump(MemifDump {})
     }
 
+    /// None with a VPP that lacks the plugin.
+    pub(crate) fn on_devices(&mut self) -> Vec<AfPacketDetails> {
+        if self.client().supports::<AfPacketDump>() { self.dump(AfPacketDump {}) } else { Vec::new() }
+    }
+
     pub(crate) fn vhost_users(&mut self) -> Vec<SwInterfaceVhostUserDetails> {
         self.dump(SwInterfaceVhostUserDump { sw_if_index: NO_INTERFACE })
     }
 
     /// How many interfaces there are of the kinds that ports are made of.
     pub(crate) fn ports(&mut self) -> usize {
-        self.memifs().len() + self.vhost_users().len()
+        self.memifs().len() + self.vhost_users().len() + self.on_devices().len()
     }
 
     /// The names of memif sockets by their ids.
@@ -156,6 +162,8 @@ impl Others {
             self.request(MemifDelete { sw_if_index });
         } else if self.vhost_users().iter().any(|vhost_user| vhost_user.sw_if_index == sw_if_index) {
             self.request(DeleteVhostUserIf { sw_if_index });
+        } else if let Some(on) = self.on_devices().into_iter().find(|on| on.sw_if_index == sw_if_index) {
+            self.request(AfPacketDelete { host_if_name: on.host_if_name });
         } else {
             self.request(DeleteLoopback { sw_if_index });
         }

@@ -4,13 +4,15 @@ use super::namespace::Namespace;
 use super::others::{Others, text};
 use super::recording::{Changes, Recording};
 use crate::switch::{Settings, Switch};
+use crate::values::{attachment, make_pair};
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use usnet_crds::{KilobitsPerSecond, NetworkName, RateLimit, SocketRole};
 use usnet_dataplane::memif::{MemifSocket, MemifSocketIds};
-use usnet_dataplane::port::{Connection, PortName, SocketPath};
+use usnet_dataplane::port::{Connection, DeviceName, PortName, SocketPath};
 use usnet_dataplane::vpp::Vpp as Driver;
 use usnet_test_vpp::Vpp;
 use usnet_vpp::blocking::Client;
@@ -32,6 +34,8 @@ pub(crate) enum PortKind {
     MemifAbstract,
     VhostUserClient,
     VhostUserServer,
+    /// On devices of the kernel.
+    Veth,
 }
 
 /// A VPP of its own for one test.
@@ -111,6 +115,11 @@ impl Switch for VppSwitch {
             }
             PortKind::VhostUserClient => vhost_user(SocketRole::Client),
             PortKind::VhostUserServer => vhost_user(SocketRole::Server),
+            PortKind::Veth => {
+                let device = DeviceName::of(&attachment(container));
+                make_pair(&device, |program| Command::new(program));
+                Connection::Veth { device }
+            }
         }
     }
 

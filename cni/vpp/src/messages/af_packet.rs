@@ -1,0 +1,62 @@
+//! Interfaces on devices of the kernel (`af_packet.api`).
+
+use super::macros::{dumps, requests};
+use crate::wire::{FixedText, flags, open_enum};
+
+/// The plugin that has these messages.
+const PLUGIN: &str = "af_packet_plugin.so";
+
+open_enum! {
+    /// What goes over the device.
+    AfPacketMode {
+        /// Ethernet frames.
+        Ethernet = 1,
+        /// IP packets.
+        Ip = 2,
+    }
+}
+
+flags! {
+    /// How VPP uses the device.
+    AfPacketFlags {
+        /// Past the kernel's queueing.
+        QDISC_BYPASS = 1,
+        /// Leaves checksums and segmentation to the device.
+        CKSUM_GSO = 2,
+        /// Rings of an older layout.
+        VERSION_2 = 8,
+    }
+}
+
+requests! { AF_PACKET_REQUESTS, Some(PLUGIN);
+    /// Makes an interface `host-<device>` on a device, and switches the device on.
+    AfPacketCreateV3("af_packet_create_v3", "b3a809d4") {
+        mode: AfPacketMode,
+        hw_addr: [u8; 6],
+        use_random_hw_addr: bool,
+        host_if_name: FixedText<64>,
+        /// In bytes, as the others; 0 means VPP's own: rings of 10 MiB for receiving and 66 MiB for sending.
+        rx_frame_size: u32,
+        tx_frame_size: u32,
+        rx_frames_per_block: u32,
+        tx_frames_per_block: u32,
+        flags: AfPacketFlags,
+        num_rx_queues: u16,
+        num_tx_queues: u16,
+    } => AfPacketCreateV3Reply("5383d31f") {
+        sw_if_index: u32,
+    }
+
+    /// Removes the interface of a device, which may be gone already. The device stays.
+    AfPacketDelete("af_packet_delete", "863fa648") {
+        host_if_name: FixedText<64>,
+    } => AfPacketDeleteReply("e8d4e804") {}
+}
+
+dumps! { AF_PACKET_DUMPS, Some(PLUGIN);
+    /// Reads the interfaces on devices.
+    AfPacketDump("af_packet_dump", "51077d14") {} => AfPacketDetails("af_packet_details", "58c7c042") {
+        sw_if_index: u32,
+        host_if_name: FixedText<64>,
+    }
+}
