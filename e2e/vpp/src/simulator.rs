@@ -25,6 +25,9 @@
 //! - Whatever file is at the path is removed first, also the socket of another listener.
 //! - The link's MTU cannot be set. A client's path is not checked.
 //!
+//! af_packet
+//! - A device has one interface, which goes by the device's name and also when the device is gone. No device is no interface.
+//!
 //! Interfaces and bridge domains
 //! - The index of a deleted interface is the next one's, and the last deleted comes first.
 //! - A dump of interface 0 is one of all interfaces.

@@ -4,6 +4,7 @@
 //! Where a check makes a real VPP crash, it says so: that is what VPP 26.06 does.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod af_packet;
 mod bridges;
 mod connection;
 mod events;

@@ -1,0 +1,57 @@
+//! Interfaces on devices of the kernel.
+
+use crate::{Fixture, on_each};
+use nix::sched::{CloneFlags, unshare};
+use std::process::Command;
+use usnet_vpp::ReturnCode;
+use usnet_vpp::messages::{
+    AfPacketCreateV3, AfPacketCreateV3Reply, AfPacketDelete, AfPacketDump, AfPacketMode, IfStatusFlags,
+    SwInterfaceSetFlags,
+};
+use usnet_vpp::wire::FixedText;
+
+fn ip(arguments: &str) {
+    let status = Command::new("ip").args(arguments.split(' ')).status().expect("ip");
+    assert!(status.success(), "ip {arguments}");
+}
+
+fn device(name: &str) -> FixedText<64> {
+    FixedText::new(name).expect("fits")
+}
+
+impl Fixture {
+    fn on_device(&mut self, name: &str) -> Result<AfPacketCreateV3Reply, ReturnCode> {
+        let (mode, host_if_name) = (AfPacketMode::Ethernet, device(name));
+        self.ask(AfPacketCreateV3 { mode, host_if_name, use_random_hw_addr: true, ..AfPacketCreateV3::default() })
+    }
+
+    fn devices(&mut self) -> Vec<(u32, String)> {
+        self.dump(AfPacketDump {})
+            .into_iter()
+            .map(|shown| (shown.sw_if_index, shown.host_if_name.to_string()))
+            .collect()
+    }
+}
+
+#[test]
+fn a_device_has_one_interface_which_goes_by_its_name_also_when_the_device_is_gone() {
+    // VPP takes devices of the namespace that it is started in.
+    unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
+    on_each(|vpp| {
+        ip("link add veth0 up type veth peer name veth1");
+        let index = vpp.on_device("veth0").expect("an interface").sw_if_index;
+        let shown = vpp.interface(index);
+        assert_eq!((shown.interface_name.as_str(), shown.link_mtu), ("host-veth0", 9000));
+        assert_eq!((shown.tag.as_str(), shown.flags.contains(IfStatusFlags::ADMIN_UP)), ("", false));
+        vpp.ask(SwInterfaceSetFlags { sw_if_index: index, flags: IfStatusFlags::ADMIN_UP }).expect("on");
+        assert_eq!(vpp.devices(), [(index, "veth0".to_owned())]);
+
+        assert_eq!(vpp.on_device("veth0").err(), Some(ReturnCode::IfAlreadyExists));
+        assert_eq!(vpp.on_device("nothing").err(), Some(ReturnCode::InvalidInterface));
+        let delete = |vpp: &mut Fixture, name| vpp.ask(AfPacketDelete { host_if_name: device(name) }).map(drop);
+        assert_eq!(delete(vpp, "nothing"), Err(ReturnCode::SyscallError1));
+        ip("link del veth0");
+        assert_eq!(delete(vpp, "veth0"), Ok(()));
+        assert_eq!(vpp.devices(), []);
+    });
+}
