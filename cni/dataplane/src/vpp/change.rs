@@ -7,9 +7,8 @@ use super::marks::Tag;
 use crate::engine::EngineError;
 use usnet_crds::{Mtu, RingSize, VlanTag};
 use usnet_vpp::messages::{
-    AfPacketDelete, BdFlags, BridgeDomainAddDelV2, BridgeDomainSetMacAge, BridgeFlags, CreateVhostUserIfV2,
-    DeleteVhostUserIf, IfStatusFlags, L2InterfaceEfpFilter, MemifDelete, PolicerAddDel, SwInterfaceSetFlags,
-    SwInterfaceTagAddDel,
+    AfPacketDelete, BdFlags, BridgeDomainAddDelV2, BridgeDomainSetMacAge, BridgeFlags, DeleteVhostUserIf,
+    IfStatusFlags, L2InterfaceEfpFilter, MemifDelete, PolicerAddDel, SwInterfaceSetFlags, SwInterfaceTagAddDel,
 };
 use usnet_vpp::wire::{FixedText, Secret};
 use usnet_vpp::{Answers, Api, Batch, ReplyError};
@@ -176,9 +175,7 @@ impl Change {
             }
             Self::DeleteMemif { index } => requests::add(batch, MemifDelete { sw_if_index: *index }),
             Self::CreateVhostUser { path, is_server, tag } => {
-                let (sock_filename, tag) = (path.clone(), tag.clone());
-                let request = CreateVhostUserIfV2 { is_server: *is_server, sock_filename, tag, ..Default::default() };
-                requests::add_with(batch, request, |reply| reply.sw_if_index)
+                requests::add_with(batch, requests::vhost_user(path, *is_server, tag), |reply| reply.sw_if_index)
             }
             Self::DeleteVhostUser { index } => requests::add(batch, DeleteVhostUserIf { sw_if_index: *index }),
             Self::CreateOnDevice { name } => {

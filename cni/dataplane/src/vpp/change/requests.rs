@@ -1,12 +1,12 @@
 //! The requests themselves, in the newest form that this VPP knows.
 
-use super::{Find, HostDevice, SocketName};
+use super::{Find, HostDevice, SocketName, VhostUserPath};
 use crate::vpp::limits::Direction;
 use crate::vpp::marks::Tag;
 use usnet_crds::{Mtu, RingSize, VlanTag};
 use usnet_vpp::messages::{
-    AfPacketCreateV3, AfPacketFlags, AfPacketMode, BridgeDomainAddDel, BridgeDomainAddDelV2, L2InterfaceVlanTagRewrite,
-    L2PortType, MemifCreate, MemifCreateV2, MemifMode, MemifRole, MemifSocketFilenameAddDel,
+    AfPacketCreateV3, AfPacketFlags, AfPacketMode, BridgeDomainAddDel, BridgeDomainAddDelV2, CreateVhostUserIfV2,
+    L2InterfaceVlanTagRewrite, L2PortType, MemifCreate, MemifCreateV2, MemifMode, MemifRole, MemifSocketFilenameAddDel,
     MemifSocketFilenameAddDelV2, PolicerInput, PolicerOutput, SwInterfaceSetL2Bridge, SwInterfaceSetMtu, VtrOp,
 };
 use usnet_vpp::wire::{FixedText, Secret, Text};
@@ -47,6 +47,11 @@ pub(super) fn add_bridge_domain(batch: &mut Batch, api: &impl Api, newest: Bridg
         batch,
         BridgeDomainAddDel { bd_id, flood, uu_flood, forward, learn, arp_term, arp_ufwd, mac_age, bd_tag, is_add },
     )
+}
+
+/// A vhost-user interface with its mark.
+pub(super) fn vhost_user(path: &VhostUserPath, is_server: bool, tag: &Tag) -> CreateVhostUserIfV2 {
+    CreateVhostUserIfV2 { is_server, sock_filename: path.clone(), tag: tag.clone(), ..CreateVhostUserIfV2::default() }
 }
 
 /// Bytes of a frame in the ring for sending: more than the largest MTU with all headers. A power of two, so that pages hold whole frames.
