@@ -10,12 +10,15 @@ use crate::detach::{Detachment, Outcome};
 use crate::engine::Switch;
 use crate::error::Error;
 use crate::fixed;
+use crate::holder::refuse_held;
 use crate::ipam::Ipam;
 use crate::mac::mac_of;
 use crate::node::Node;
 use crate::pod_directory::PodDirectory;
 use crate::port::{Places, needs_volume, port};
+use crate::wishes::{self, WishError, Wishes};
 use serde_json::Value;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use usnet_crds::{FixedAttachment, InterfaceAddress, MacAddress, NodeNetwork};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
@@ -35,6 +38,7 @@ pub struct Request<'a> {
     network_namespace: PathBuf,
     pod: Pod,
     mac: MacAddress,
+    wishes: Wishes,
 }
 
 impl<'a> Request<'a> {
@@ -48,8 +52,9 @@ impl<'a> Request<'a> {
         let arguments = environment.arguments()?;
         configuration.name()?;
         let target = configuration.target()?;
-        let mac = match (arguments.mac(), &target) {
-            (Some(asked), _) => asked.parse().map_err(Error::Mac)?,
+        let wishes = Wishes::read(configuration, &arguments)?;
+        let mac = match (wishes.mac, &target) {
+            (Some(asked), _) => asked,
             (None, Target::Bridge(legacy)) => legacy.mac.unwrap_or_else(|| mac_of(&id)),
             (None, Target::Network(_)) => mac_of(&id),
         };
@@ -64,6 +69,7 @@ impl<'a> Request<'a> {
             network_namespace: environment.network_namespace(),
             pod: arguments.pod().map_err(EnvironmentError::Arguments)?,
             mac,
+            wishes,
         })
     }
 
@@ -102,13 +108,32 @@ impl<'a> Request<'a> {
             Ipam::find(ipam, self.environment)?;
         }
         let switch = Switch::connect(&record)?;
-        let fixed_ips = self.fixed(&network.network).map(|fixed| fixed.ips.clone()).unwrap_or_default();
+        let fixed_ips = self.ips(&network.network)?;
+        self.refuse_held(node, &record, &fixed_ips)?;
         Ok(Prepared { record, switch, mac: self.mac(&network.network), fixed_ips })
     }
 
     /// What the network fixes for the pod, whatever the pod asks for.
     fn fixed<'n>(&self, network: &'n NodeNetwork) -> Option<&'n FixedAttachment> {
         network.fixed(&self.pod.namespace, &self.pod.name)
+    }
+
+    /// The addresses that are not IPAM's to choose: what the network fixes, or, where it has no IPAM, what the pod asks for.
+    fn ips(&self, network: &NodeNetwork) -> Result<Vec<InterfaceAddress>, Error> {
+        let fixed = self.fixed(network).map(|fixed| fixed.ips.clone()).unwrap_or_default();
+        if !fixed.is_empty() || network.ipam.is_some() || self.own_ipam.is_some() {
+            return Ok(fixed);
+        }
+        let whole = |text: &String| text.parse().map_err(|_| WishError::NoPrefix { text: text.clone() });
+        Ok(self.wishes.ips.iter().map(whole).collect::<Result<_, _>>()?)
+    }
+
+    fn refuse_held(&self, node: &Node, record: &Record, ips: &[InterfaceAddress]) -> Result<(), Error> {
+        let mut wanted: Vec<IpAddr> = ips.iter().map(|ip| ip.ip()).collect();
+        if wanted.is_empty() {
+            wanted.extend(self.wishes.ips.iter().filter_map(|text| wishes::address(text)));
+        }
+        refuse_held(node, &record.network, &self.pod, &wanted)
     }
 
     fn mac(&self, network: &NodeNetwork) -> MacAddress {
@@ -119,7 +144,7 @@ impl<'a> Request<'a> {
         let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
         let pod_directory = directory.path();
         let places = Places { directory: &pod_directory, network_namespace: &self.network_namespace };
-        let port = port(network, &self.id, &self.pod, places)?;
+        let port = port(network, &self.id, &self.pod, self.wishes.rate_limit, places)?;
         Ok(Record {
             version: Record::VERSION,
             id: self.id.clone(),
@@ -134,6 +159,7 @@ impl<'a> Request<'a> {
             pod_directory,
             mac: self.mac(network).to_string(),
             addresses: Vec::new(),
+            asked_rate_limit: self.wishes.rate_limit,
             configuration_name: Some(self.configuration.name()?.to_owned()),
             ipam: self.ipam(programmed)?,
         })

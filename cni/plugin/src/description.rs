@@ -10,6 +10,7 @@
 
 use crate::cni::result::{AssignedAddress, Assignment, Route};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use usnet_crds::{MacAddress, Mtu, NetworkName, Queues, RingSize, SocketRole};
 use usnet_dataplane::attachment::{InterfaceName, Record};
 use usnet_dataplane::memif::MemifSecret;
@@ -86,6 +87,9 @@ pub struct Description {
     /// Routes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
+    /// Name servers, as CNI writes them; none when IPAM gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns: Option<Value>,
 }
 
 impl Description {
@@ -116,6 +120,7 @@ impl Description {
             ring_size: port.ring_size,
             ips: assignment.ips.clone(),
             routes: assignment.routes.clone(),
+            dns: assignment.dns.clone().filter(|dns| dns.as_object().is_some_and(|parts| !parts.is_empty())),
         }
     }
 

@@ -10,8 +10,10 @@ use crate::input::InputError;
 use crate::ipam::IpamError;
 use crate::pod_directory::PodDirectoryError;
 use crate::port::PortError;
-use usnet_crds::InvalidMac;
-use usnet_dataplane::attachment::AttachmentId;
+use crate::wishes::WishError;
+use std::net::IpAddr;
+use usnet_crds::NetworkName;
+use usnet_dataplane::attachment::{AttachmentId, Pod};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::journal;
 use usnet_dataplane::memif::InvalidSocket;
@@ -28,9 +30,21 @@ pub enum Error {
     /// The configuration.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
-    /// The MAC address that was asked for.
-    #[error("CNI_ARGS asks for a MAC address that cannot be given")]
-    Mac(#[source] InvalidMac),
+    /// What the pod asked for.
+    #[error(transparent)]
+    Wish(#[from] WishError),
+    /// Another pod has the address.
+    #[error(
+        "address {address} of network \"{network}\" is held by pod {holder} on this node: end that pod, or choose another address"
+    )]
+    AddressHeld {
+        /// The address.
+        address: IpAddr,
+        /// The network.
+        network: NetworkName,
+        /// Who has it.
+        holder: Pod,
+    },
     /// The pod may not attach.
     #[error(transparent)]
     Admission(#[from] AdmissionError),
@@ -97,7 +111,9 @@ impl Error {
             Self::Ipam(IpamError::Refused { code, .. }) => return *code,
             Self::NotUndone { cause, .. } => return cause.code(),
             Self::Input(error) => error.code(),
-            Self::Environment(_) | Self::Mac(_) => ErrorCode::InvalidEnvironment,
+            Self::Environment(_) => ErrorCode::InvalidEnvironment,
+            Self::Wish(error) => wish_code(error),
+            Self::AddressHeld { .. } => ErrorCode::AddressHeld,
             Self::Configuration(error) => configuration_code(error),
             Self::Admission(error) => admission_code(error),
             Self::AlreadyAttached(_) => ErrorCode::AlreadyAttached,
@@ -146,6 +162,20 @@ fn configuration_code(error: &ConfigurationError) -> ErrorCode {
         | ConfigurationError::Missing { .. }
         | ConfigurationError::Network(_)
         | ConfigurationError::Legacy(_) => ErrorCode::InvalidConfiguration,
+    }
+}
+
+fn wish_code(error: &WishError) -> ErrorCode {
+    const OLDER_FORM: &str = "CNI_ARGS";
+    match error {
+        WishError::Configuration(error) => configuration_code(error),
+        WishError::Mac { asked: OLDER_FORM, .. } | WishError::Address { asked: OLDER_FORM, .. } => {
+            ErrorCode::InvalidEnvironment
+        }
+        WishError::Mac { .. } | WishError::Address { .. } | WishError::NoPrefix { .. } | WishError::Rate(_) => {
+            ErrorCode::InvalidConfiguration
+        }
+        WishError::Unsupported { .. } => ErrorCode::UnsupportedField,
     }
 }
 

@@ -14,3 +14,4 @@ mod refusals;
 mod support;
 mod verbs;
 mod vpp;
+mod wishes;
