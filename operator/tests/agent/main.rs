@@ -4,6 +4,7 @@
 
 mod attachments;
 mod definitions;
+mod history;
 mod manifests;
 mod networks;
 mod node;
