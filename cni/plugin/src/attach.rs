@@ -136,7 +136,7 @@ impl<'a> Attachment<'a> {
         // A sandbox without its namespace is over, although nobody called DEL, as after a reboot.
         others.retain(|other| other.network_namespace.try_exists().unwrap_or(true));
         match fixed::taken(&self.record, *is_mac_fixed, fixed_ips, &others) {
-            Some(taken) => Err(taken.into()),
+            Some(taken) => Err(Box::new(taken).into()),
             None => Ok(()),
         }
     }

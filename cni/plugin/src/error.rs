@@ -43,7 +43,7 @@ pub enum Error {
     AlreadyAttached(AttachmentId),
     /// What the network fixes for the pod another interface has.
     #[error(transparent)]
-    Taken(#[from] Taken),
+    Taken(#[from] Box<Taken>),
     /// The pod's directory.
     #[error(transparent)]
     PodDirectory(#[from] PodDirectoryError),
