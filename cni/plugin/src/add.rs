@@ -17,7 +17,7 @@ use crate::pod_directory::PodDirectory;
 use crate::port::{Places, needs_volume, port};
 use serde_json::Value;
 use std::path::PathBuf;
-use usnet_crds::{FixedAttachment, InterfaceAddress, MacAddress, NodeNetwork};
+use usnet_crds::{FixedAttachment, MacAddress, NodeNetwork};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::journal::Locked;
 use usnet_dataplane::network_file::ProgrammedNetwork;
@@ -102,8 +102,13 @@ impl<'a> Request<'a> {
             Ipam::find(ipam, self.environment)?;
         }
         let switch = Switch::connect(&record)?;
-        let fixed_ips = self.fixed(&network.network).map(|fixed| fixed.ips.clone()).unwrap_or_default();
-        Ok(Prepared { record, switch, mac: self.mac(&network.network), fixed_ips })
+        let fixed = self.fixed(&network.network);
+        let identity = Identity {
+            mac: self.mac(&network.network),
+            is_mac_fixed: fixed.is_some_and(|fixed| fixed.mac.is_some()),
+            fixed_ips: fixed.map(|fixed| fixed.ips.clone()).unwrap_or_default(),
+        };
+        Ok(Prepared { record, switch, identity })
     }
 
     /// What the network fixes for the pod, whatever the pod asks for.
@@ -133,7 +138,8 @@ impl<'a> Request<'a> {
             network_namespace: self.network_namespace.clone(),
             pod_directory,
             mac: self.mac(network).to_string(),
-            addresses: Vec::new(),
+            // Those that are fixed are known by now, so that no other call takes them meanwhile.
+            addresses: self.fixed(network).map(fixed::addresses).unwrap_or_default(),
             ipam: self.ipam(programmed)?,
         })
     }
@@ -189,14 +195,13 @@ fn finish(detachment: Detachment<'_>) -> Result<(), Error> {
 pub struct Prepared {
     record: Record,
     switch: Switch,
-    mac: MacAddress,
-    fixed_ips: Vec<InterfaceAddress>,
+    identity: Identity,
 }
 
 impl Prepared {
     /// The attachment, with nothing done yet.
     pub fn attachment<'a>(self, request: &Request<'a>, node: &'a Node, locked: &'a Locked) -> Attachment<'a> {
-        let Self { record, switch, mac, fixed_ips } = self;
-        Attachment::new(node, request.environment, locked, switch, record, Identity { mac, fixed_ips })
+        let Self { record, switch, identity } = self;
+        Attachment::new(node, request.environment, locked, switch, record, identity)
     }
 }

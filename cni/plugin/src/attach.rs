@@ -44,6 +44,8 @@ impl Step {
 pub struct Identity {
     /// Its MAC address.
     pub mac: MacAddress,
+    /// Whether its network fixes that for the pod.
+    pub is_mac_fixed: bool,
     /// The addresses that its network fixes for the pod; none means that IPAM chooses.
     pub fixed_ips: Vec<InterfaceAddress>,
 }
@@ -98,7 +100,10 @@ impl<'a> Attachment<'a> {
     pub fn take(&mut self, step: Step) -> Result<(), Error> {
         self.reached = Some(step);
         match step {
-            Step::Record => Ok(self.locked.write(&self.record)?),
+            Step::Record => {
+                self.locked.write(&self.record)?;
+                self.refuse_what_is_taken()
+            }
             Step::Addresses => Ok(self.assign_addresses()?),
             Step::Directory => Ok(self.mount_directory()?),
             Step::Port => Ok(self.create_port()?),
@@ -118,6 +123,21 @@ impl<'a> Attachment<'a> {
             Ok(Outcome::Gone) => cause,
             Ok(Outcome::PortLeft(left)) => Error::NotUndone { cause: Box::new(cause), left: Box::new(left.into()) },
             Err(left) => Error::NotUndone { cause: Box::new(cause), left: Box::new(left) },
+        }
+    }
+
+    /// With its own record written, so that of two calls at once each sees the other.
+    fn refuse_what_is_taken(&self) -> Result<(), Error> {
+        let Identity { is_mac_fixed, fixed_ips, .. } = &self.identity;
+        if !is_mac_fixed && fixed_ips.is_empty() {
+            return Ok(());
+        }
+        let mut others = self.node.journal.records()?.records;
+        // A sandbox without its namespace is over, although nobody called DEL, as after a reboot.
+        others.retain(|other| other.network_namespace.try_exists().unwrap_or(true));
+        match fixed::taken(&self.record, *is_mac_fixed, fixed_ips, &others) {
+            Some(taken) => Err(Box::new(taken).into()),
+            None => Ok(()),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::cni::environment::EnvironmentError;
 use crate::cni::error::{ErrorCode, ErrorReply};
 use crate::cni::version::SpecVersion;
 use crate::engine::SwitchError;
+use crate::fixed::Taken;
 use crate::input::InputError;
 use crate::ipam::IpamError;
 use crate::pod_directory::PodDirectoryError;
@@ -40,6 +41,9 @@ pub enum Error {
         .0.interface, .0.container
     )]
     AlreadyAttached(AttachmentId),
+    /// What the network fixes for the pod another interface has.
+    #[error(transparent)]
+    Taken(#[from] Box<Taken>),
     /// The pod's directory.
     #[error(transparent)]
     PodDirectory(#[from] PodDirectoryError),
@@ -77,6 +81,7 @@ impl Error {
             Self::Configuration(error) => configuration_code(error),
             Self::Admission(error) => admission_code(error),
             Self::AlreadyAttached(_) => ErrorCode::AlreadyAttached,
+            Self::Taken(_) => ErrorCode::InvalidConfiguration,
             Self::PodDirectory(error) => pod_directory_code(error),
             Self::Port(error) => port_code(error),
             Self::Ipam(error) => ipam_code(error),

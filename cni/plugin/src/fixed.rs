@@ -1,11 +1,64 @@
 //! Addresses that a network fixes for a pod by its name (`spec.attachments`): they are asked of the IPAM plugin, in the form that it takes, instead of what the pod
-//! or its definition may ask for.
+//! or its definition may ask for. What is fixed is one interface's: two with one MAC or one address on one network would take each other's frames.
 
 use crate::cni::result::{AssignedAddress, Assignment};
 use ipnet::IpNet;
 use serde_json::{Map, Value, json};
 use std::net::IpAddr;
-use usnet_crds::InterfaceAddress;
+use usnet_crds::{FixedAttachment, InterfaceAddress, NetworkName};
+use usnet_dataplane::attachment::{Address, InterfaceName, Pod, Progress, Record};
+
+/// Something that is fixed for a pod, and another interface on the network has it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "network \"{network}\" fixes {what} for pod {pod} (spec.attachments[].{field}), and {interface} of pod {holder} has it there already: {}",
+    advice(pod, holder)
+)]
+pub struct Taken {
+    /// The network.
+    pub network: NetworkName,
+    /// The field of `spec.attachments[]`.
+    pub field: &'static str,
+    /// Its value.
+    pub what: String,
+    /// The pod that it is for.
+    pub pod: Pod,
+    /// The pod that has it.
+    pub holder: Pod,
+    /// The interface of that pod.
+    pub interface: InterfaceName,
+}
+
+fn advice(pod: &Pod, holder: &Pod) -> &'static str {
+    match pod.uid == holder.uid {
+        true => "attach the pod to this network once, or take it out of spec.attachments",
+        false => "end that pod, or change spec.attachments",
+    }
+}
+
+/// What is fixed for the interface of `record`, if one of the `others` has it on the same network.
+pub fn taken(record: &Record, is_mac_fixed: bool, ips: &[InterfaceAddress], others: &[Record]) -> Option<Taken> {
+    let is_there = |other: &&Record| {
+        let is_attached = matches!(other.progress, Progress::Attaching | Progress::Attached);
+        is_attached && other.id != record.id && other.network == record.network
+    };
+    others.iter().filter(is_there).find_map(|other| {
+        let has = |ip: &&InterfaceAddress| other.addresses.iter().any(|address| address.ip == ip.ip());
+        let (field, what) = match ips.iter().find(has) {
+            Some(ip) => ("ips", format!("address {}", ip.ip())),
+            None if is_mac_fixed && other.mac == record.mac => ("mac", format!("MAC address {}", record.mac)),
+            None => return None,
+        };
+        Some(Taken {
+            network: record.network.clone(),
+            field,
+            what,
+            pod: record.pod.clone(),
+            holder: other.pod.clone(),
+            interface: other.id.interface.clone(),
+        })
+    })
+}
 
 /// The configuration of an IPAM plugin that asks for these addresses. Without any it stays as it is.
 ///
@@ -52,6 +105,11 @@ fn address(ip: InterfaceAddress, known: &Value) -> Value {
         Some(gateway) => json!({"address": ip.to_string(), "gateway": gateway}),
         None => json!({"address": ip.to_string()}),
     }
+}
+
+/// The addresses as a record has them.
+pub fn addresses(fixed: &FixedAttachment) -> Vec<Address> {
+    fixed.ips.iter().map(|ip| Address { ip: ip.ip(), prefix: ip.prefix() }).collect()
 }
 
 /// The addresses themselves, where there is no IPAM plugin to ask.
