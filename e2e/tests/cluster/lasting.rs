@@ -1,17 +1,13 @@
-//! What lasts when the API server is away for longer than the lease, and when it has forgotten what came after the last thing that was seen of it.
+//! Controllers that last when the API server is away for longer than the lease.
 
-use crate::audit;
-use crate::cluster::{NODES, apply, check, condition, eventually, get, kubectl, run, try_run, vsctl};
-use crate::controllers::{Controller, Still, agent_process, await_both, lease, process};
-use crate::pods::{NODE, sleeping_pod, start};
-use crate::scene::{Scene, agent_log, agent_pod, remains, wait_ready};
-use k8s_openapi::jiff::Timestamp;
-use serde_json::{Value, json};
+use crate::cluster::{NODES, check, eventually, kubectl, run, try_run, vsctl};
+use crate::controllers::{Controller, await_both, lease};
+use crate::scene::{Scene, wait_ready};
+use serde_json::json;
 use std::time::{Duration, Instant};
-use usnet_e2e::control_plane::ETCD;
 
 /// All that the controller watches: where the API server has it, and the controller's word for it.
-const WATCHED: [(&str, &str); 5] = [
+pub(crate) const WATCHED: [(&str, &str); 5] = [
     ("apis/usnet.dev/v1alpha1/userspacenetworks", "Networks"),
     ("apis/usnet.dev/v1alpha1/userspacenodestates", "NodeStates"),
     ("apis/k8s.cni.cncf.io/v1/network-attachment-definitions", "Definitions"),
@@ -20,15 +16,15 @@ const WATCHED: [(&str, &str); 5] = [
 ];
 
 /// No API server, until this ends; if a test fails too.
-struct Outage;
+pub(crate) struct Outage;
 
 impl Outage {
-    fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         run("component", &["stop", "kube-apiserver"]);
         Self
     }
 
-    fn end(self) {
+    pub(crate) fn end(self) {
         drop(self);
         kubectl(&["get", "--raw=/readyz"]);
     }
@@ -89,151 +85,4 @@ fn await_leaders(controllers: &[Controller], count: usize) -> Vec<String> {
         check(leaders.len() == count, format!("{leaders:?}"))?;
         Ok(leaders)
     })
-}
-
-#[test]
-fn what_happened_while_nobody_watched_is_seen_though_the_api_server_has_forgotten_how() {
-    let scene = Scene::new("gap");
-    await_both();
-    for network in ["gap-kept", "gap-gone", "gap-leaving", "gap-changed"] {
-        scene.network(network, &json!({}));
-    }
-    start(&scene, &sleeping_pod(&scene, "user", "gap-kept"));
-    let _foreign = Foreign::make(&scene);
-    eventually("the pod is counted", || {
-        let shown = get(&["usn", "gap-kept"]).unwrap()["status"]["attachments"].clone();
-        check(shown == 1, shown.to_string())
-    });
-    let (before, controllers) = (untouched(&scene), Controller::all());
-
-    let still = Still::stop(controllers.iter().map(|controller| process(&controller.pod)).collect());
-    let still_agents = Still::stop(NODES.into_iter().map(agent_process).collect());
-    let seen_by_usnet = newest_version();
-    change_everything(&scene);
-    let newest = newest_version();
-    let outage = Outage::begin();
-    compact(&newest);
-    outage.end();
-    assert_forgotten(&seen_by_usnet);
-
-    let going_on = Timestamp::now().to_string();
-    drop(still);
-    NODES.into_iter().for_each(await_told);
-    drop(still_agents);
-    for network in ["gap-kept", "gap-changed", "gap-new"] {
-        wait_ready(network);
-    }
-    kubectl(&["wait", "--for=delete", "usn/gap-leaving", "--timeout=60s"]);
-    eventually("what was deleted is gone from the nodes", || {
-        let left = [remains("gap-gone"), remains("gap-leaving")].concat();
-        check(left.is_empty(), format!("{left:?}"))
-    });
-    for node in NODES {
-        assert_eq!(vsctl(node, &["get", "Interface", "br-gap-changed", "mtu_request"]), "1400", "{node}");
-    }
-    assert_listed_anew(&controllers, &going_on);
-    assert_eq!(untouched(&scene), before);
-    assert_eq!(Controller::all(), controllers, "a controller started anew");
-}
-
-/// What somebody else has; gone when the test ends.
-struct Foreign;
-
-impl Foreign {
-    fn make(scene: &Scene) -> Self {
-        vsctl(
-            NODE,
-            &["--no-wait", "add-br", "foreign-gap", "--", "set", "bridge", "foreign-gap", "datapath_type=netdev"],
-        );
-        apply(&json!({
-            "apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
-            "metadata": {"name": "somebodys", "namespace": scene.name},
-            "spec": {"config": r#"{"cniVersion": "1.0.0", "name": "somebodys", "type": "macvlan"}"#},
-        }));
-        Self
-    }
-}
-
-impl Drop for Foreign {
-    fn drop(&mut self) {
-        let _is_gone =
-            try_run("on-node", &[NODE, "ovs-vsctl", "--no-wait", "--if-exists", "del-br", "foreign-gap"], "");
-    }
-}
-
-/// What no object of the gap speaks of: the network with a pod and what is there for it, and what belongs to somebody else.
-fn untouched(scene: &Scene) -> Vec<String> {
-    let kept = get(&["usn", "gap-kept"]).unwrap();
-    let definition = |name: &str| get(&["net-attach-def", name, "-n", &scene.name]).unwrap()["metadata"].take();
-    let port = vsctl(NODE, &["list-ports", "br-gap-kept"]);
-    vec![
-        condition(&kept, "Ready").unwrap()["lastTransitionTime"].to_string(),
-        kept["status"]["attachments"].to_string(),
-        definition("gap-kept")["uid"].to_string(),
-        definition("somebodys")["resourceVersion"].to_string(),
-        vsctl(NODE, &["get", "Bridge", "br-gap-kept", "_uuid"]),
-        vsctl("node-b", &["get", "Bridge", "br-gap-kept", "_uuid"]),
-        vsctl(NODE, &["get", "Interface", &port, "_uuid", "ofport"]),
-        vsctl(NODE, &["list", "Bridge", "foreign-gap"]),
-    ]
-}
-
-fn newest_version() -> String {
-    get(&["usn"]).unwrap()["metadata"]["resourceVersion"].as_str().unwrap().to_owned()
-}
-
-/// Networks come, change, go in good order, and go without the controller.
-fn change_everything(scene: &Scene) {
-    kubectl(&["delete", "usn", "gap-gone", "gap-leaving", "--wait=false"]);
-    kubectl(&["patch", "usn", "gap-gone", "--type=merge", "--patch", r#"{"metadata": {"finalizers": null}}"#]);
-    assert!(get(&["usn", "gap-gone"]).is_none(), "somebody still waits for it");
-    scene.apply_network("gap-changed", &json!({"bridge": {"mtu": 1400}}));
-    scene.apply_network("gap-new", &json!({}));
-}
-
-/// Takes from etcd how things were before that version.
-fn compact(version: &str) {
-    let (url, body) = (format!("http://{ETCD}/v3/kv/compaction"), json!({"revision": version}).to_string());
-    run("curl", &["--silent", "--show-error", "--fail", "--max-time", "10", "--data", &body, &url]);
-}
-
-/// Whoever goes on watching from that version is told "410 Gone", whatever it watches. It comes as an event of the watch, so that the audit log has it as success.
-fn assert_forgotten(version: &str) {
-    for (path, _) in WATCHED {
-        let told = kubectl(&["get", "--raw", &format!("/{path}?watch=1&resourceVersion={version}&timeoutSeconds=5")]);
-        let event: Value = serde_json::from_str(&told).unwrap_or_else(|error| panic!("{path}: {error}: {told}"));
-        assert_eq!((&event["type"], &event["object"]["code"]), (&json!("ERROR"), &json!(410)), "{path}: {told}");
-    }
-}
-
-/// Waits until the controller has said to the agent of a node what should be there now, and nothing else.
-fn await_told(node: &str) {
-    eventually(&format!("the controller has told {node}"), || {
-        let state = get(&["usns", node]).ok_or("there is none")?;
-        let networks = state["spec"]["networks"].as_array().ok_or("none")?;
-        let phase = |name: &str| networks.iter().find(|it| it["name"] == name).map(|it| it["phase"].clone());
-        let all = ["gap-kept", "gap-new", "gap-changed", "gap-gone", "gap-leaving"].map(phase);
-        let is_leaving = |phase: &Option<Value>| phase.as_ref().is_none_or(|phase| phase == "Draining");
-        let (stay, leave) = all.split_at(3);
-        let holds = stay.iter().all(|phase| phase.is_some() && !is_leaving(phase)) && leave.iter().all(is_leaving);
-        check(holds, format!("{all:?}"))
-    });
-}
-
-/// A watch begins with a list only at first and when it cannot go on from where it was.
-fn assert_listed_anew(controllers: &[Controller], since: &str) {
-    let listed = |pod: &str, path: &str| {
-        let resource = path.rsplit('/').next().unwrap();
-        let is_it = |event: &Value| event["verb"] == "list" && audit::resource(event) == resource;
-        audit::since(since).iter().any(|event| audit::is_from(event, pod) && is_it(event))
-    };
-    for controller in controllers {
-        for (path, _) in WATCHED {
-            assert!(listed(&controller.pod, path), "{} has not listed {path}\n{}", controller.pod, controller.log());
-        }
-    }
-    for node in NODES {
-        let log = agent_log(node);
-        assert!(listed(&agent_pod(node), "userspacenodestates"), "the agent of {node} has not listed anew\n{log}");
-    }
 }

@@ -21,6 +21,7 @@ mod deletion;
 mod direct;
 mod drift;
 mod footprint;
+mod forgotten;
 mod guards;
 mod lasting;
 mod leaders;
