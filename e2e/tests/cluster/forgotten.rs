@@ -25,15 +25,15 @@ fn what_changed_while_nobody_watched_is_found_by_listing_anew() {
     });
     let (before, controllers) = (untouched(&scene), Controller::all());
 
+    let seen = newest_version();
+    let outage = Outage::begin();
+    // Only now: what the API server had sent before would be read by whoever goes on.
     let still = Still::stop(controllers.iter().map(|controller| process(&controller.pod)).collect());
     let still_agents = Still::stop(NODES.into_iter().map(agent_process).collect());
-    let seen_by_usnet = newest_version();
-    change_everything(&scene);
-    let newest = newest_version();
-    let outage = Outage::begin();
-    compact(&newest);
     outage.end();
-    assert_forgotten(&seen_by_usnet);
+    change_everything(&scene);
+    compact(&newest_version());
+    assert_forgotten(&seen);
 
     let going_on = Timestamp::now().to_string();
     drop(still);
