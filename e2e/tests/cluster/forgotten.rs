@@ -2,10 +2,10 @@
 
 use crate::audit;
 use crate::cluster::{NODES, apply, check, condition, eventually, get, kubectl, run, try_run, vsctl};
-use crate::controllers::{Controller, Still, agent_process, await_both, process};
+use crate::controllers::{Controller, NAMESPACE, Still, agent_process, await_both, process};
 use crate::lasting::{Outage, WATCHED};
 use crate::pods::{NODE, sleeping_pod, start};
-use crate::scene::{Scene, agent_log, agent_pod, remains, wait_ready};
+use crate::scene::{Scene, agent_pod, remains, wait_ready};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 use usnet_e2e::control_plane::ETCD;
@@ -50,7 +50,7 @@ fn what_changed_while_nobody_watched_is_found_by_listing_anew() {
     for node in NODES {
         assert_eq!(vsctl(node, &["get", "Interface", "br-gap-changed", "mtu_request"]), "1400", "{node}");
     }
-    assert_listed_anew(&controllers, &going_on);
+    await_lists(&controllers, &going_on);
     assert_eq!(untouched(&scene), before);
     assert_eq!(Controller::all(), controllers, "a controller started anew");
 }
@@ -142,19 +142,17 @@ fn await_told(node: &str) {
 }
 
 /// A watch begins with a list only at first and when it cannot go on from where it was.
-fn assert_listed_anew(controllers: &[Controller], since: &str) {
-    let listed = |pod: &str, path: &str| {
+fn await_lists(controllers: &[Controller], since: &str) {
+    let await_list = |pod: &str, path: &str| {
         let resource = path.rsplit('/').next().unwrap();
         let is_it = |event: &Value| event["verb"] == "list" && audit::resource(event) == resource;
-        audit::since(since).iter().any(|event| audit::is_from(event, pod) && is_it(event))
+        eventually(&format!("{pod} lists {resource} anew"), || {
+            let is_listed = audit::since(since).iter().any(|event| audit::is_from(event, pod) && is_it(event));
+            check(is_listed, kubectl(&["logs", pod, "-n", NAMESPACE]))
+        });
     };
     for controller in controllers {
-        for (path, _) in WATCHED {
-            assert!(listed(&controller.pod, path), "{} has not listed {path}\n{}", controller.pod, controller.log());
-        }
+        WATCHED.into_iter().for_each(|(path, _)| await_list(&controller.pod, path));
     }
-    for node in NODES {
-        let log = agent_log(node);
-        assert!(listed(&agent_pod(node), "userspacenodestates"), "the agent of {node} has not listed anew\n{log}");
-    }
+    NODES.into_iter().for_each(|node| await_list(&agent_pod(node), "userspacenodestates"));
 }
