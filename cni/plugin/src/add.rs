@@ -9,8 +9,7 @@ use crate::cni::version::SpecVersion;
 use crate::detach::{Detachment, Outcome};
 use crate::engine::Switch;
 use crate::error::Error;
-use crate::fixed;
-use crate::holder::refuse_held;
+use crate::fixed::{self, Claims};
 use crate::ipam::Ipam;
 use crate::mac::mac_of;
 use crate::node::Node;
@@ -18,7 +17,6 @@ use crate::pod_directory::PodDirectory;
 use crate::port::{Places, needs_volume, port};
 use crate::wishes::{self, WishError, Wishes};
 use serde_json::Value;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use usnet_crds::{FixedAttachment, InterfaceAddress, MacAddress, NodeNetwork};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
@@ -109,8 +107,9 @@ impl<'a> Request<'a> {
         }
         let switch = Switch::connect(&record)?;
         let fixed_ips = self.ips(&network.network)?;
-        self.refuse_held(node, &record, &fixed_ips)?;
-        Ok(Prepared { record, switch, mac: self.mac(&network.network), fixed_ips })
+        let claims = self.claims(&network.network, &fixed_ips);
+        let identity = Identity { mac: self.mac(&network.network), fixed_ips, claims };
+        Ok(Prepared { record, switch, identity })
     }
 
     /// What the network fixes for the pod, whatever the pod asks for.
@@ -128,12 +127,16 @@ impl<'a> Request<'a> {
         Ok(self.wishes.ips.iter().map(whole).collect::<Result<_, _>>()?)
     }
 
-    fn refuse_held(&self, node: &Node, record: &Record, ips: &[InterfaceAddress]) -> Result<(), Error> {
-        let mut wanted: Vec<IpAddr> = ips.iter().map(|ip| ip.ip()).collect();
-        if wanted.is_empty() {
-            wanted.extend(self.wishes.ips.iter().filter_map(|text| wishes::address(text)));
+    /// What no other interface of the network may have.
+    fn claims(&self, network: &NodeNetwork, ips: &[InterfaceAddress]) -> Claims {
+        let fixed = self.fixed(network);
+        let asked = self.wishes.ips.iter().filter_map(|text| wishes::address(text));
+        Claims {
+            ips: if ips.is_empty() { asked.collect() } else { ips.iter().map(|ip| ip.ip()).collect() },
+            are_ips_fixed: fixed.is_some_and(|fixed| !fixed.ips.is_empty()),
+            mac: fixed.and_then(|fixed| fixed.mac).or(self.wishes.mac),
+            is_mac_fixed: fixed.is_some_and(|fixed| fixed.mac.is_some()),
         }
-        refuse_held(node, &record.network, &self.pod, &wanted)
     }
 
     fn mac(&self, network: &NodeNetwork) -> MacAddress {
@@ -158,9 +161,10 @@ impl<'a> Request<'a> {
             network_namespace: self.network_namespace.clone(),
             pod_directory,
             mac: self.mac(network).to_string(),
-            addresses: Vec::new(),
             asked_rate_limit: self.wishes.rate_limit,
             configuration_name: Some(self.configuration.name()?.to_owned()),
+            // Those that are not IPAM's to choose are known by now, so that no other call takes them meanwhile.
+            addresses: fixed::addresses(&self.ips(network)?),
             ipam: self.ipam(programmed)?,
         })
     }
@@ -216,14 +220,13 @@ fn finish(detachment: Detachment<'_>) -> Result<(), Error> {
 pub struct Prepared {
     record: Record,
     switch: Switch,
-    mac: MacAddress,
-    fixed_ips: Vec<InterfaceAddress>,
+    identity: Identity,
 }
 
 impl Prepared {
     /// The attachment, with nothing done yet.
     pub fn attachment<'a>(self, request: &Request<'a>, node: &'a Node, locked: &'a Locked) -> Attachment<'a> {
-        let Self { record, switch, mac, fixed_ips } = self;
-        Attachment::new(node, request.environment, locked, switch, record, Identity { mac, fixed_ips })
+        let Self { record, switch, identity } = self;
+        Attachment::new(node, request.environment, locked, switch, record, identity)
     }
 }

@@ -7,7 +7,7 @@ use crate::description::Description;
 use crate::detach::{Detachment, Outcome};
 use crate::engine::{Switch, SwitchError};
 use crate::error::Error;
-use crate::fixed;
+use crate::fixed::{self, Claims};
 use crate::ipam::{Ipam, IpamError};
 use crate::node::Node;
 use crate::pod_directory::{PodDirectory, PodDirectoryError};
@@ -44,8 +44,10 @@ impl Step {
 pub struct Identity {
     /// Its MAC address.
     pub mac: MacAddress,
-    /// The addresses that its network fixes for the pod; none means that IPAM chooses.
+    /// The addresses that are not IPAM's to choose; none means that it chooses.
     pub fixed_ips: Vec<InterfaceAddress>,
+    /// What no other interface of the network may have.
+    pub claims: Claims,
 }
 
 /// An attachment that is being made.
@@ -98,7 +100,10 @@ impl<'a> Attachment<'a> {
     pub fn take(&mut self, step: Step) -> Result<(), Error> {
         self.reached = Some(step);
         match step {
-            Step::Record => Ok(self.locked.write(&self.record)?),
+            Step::Record => {
+                self.locked.write(&self.record)?;
+                self.refuse_what_is_taken()
+            }
             Step::Addresses => Ok(self.assign_addresses()?),
             Step::Directory => Ok(self.mount_directory()?),
             Step::Port => Ok(self.create_port()?),
@@ -118,6 +123,21 @@ impl<'a> Attachment<'a> {
             Ok(Outcome::Gone) => cause,
             Ok(Outcome::PortLeft(left)) => Error::NotUndone { cause: Box::new(cause), left: Box::new(left.into()) },
             Err(left) => Error::NotUndone { cause: Box::new(cause), left: Box::new(left) },
+        }
+    }
+
+    /// With its own record written, so that of two calls at once each sees the other.
+    fn refuse_what_is_taken(&self) -> Result<(), Error> {
+        let claims = &self.identity.claims;
+        if claims.mac.is_none() && claims.ips.is_empty() {
+            return Ok(());
+        }
+        let mut others = self.node.journal.records()?.records;
+        // A sandbox without its namespace is over, although nobody called DEL, as after a reboot.
+        others.retain(|other| other.network_namespace.try_exists().unwrap_or(true));
+        match fixed::taken(&self.record, claims, &others) {
+            Some(taken) => Err(Box::new(taken).into()),
+            None => Ok(()),
         }
     }
 

@@ -6,14 +6,13 @@ use crate::cni::environment::EnvironmentError;
 use crate::cni::error::{ErrorCode, ErrorReply};
 use crate::cni::version::SpecVersion;
 use crate::engine::SwitchError;
+use crate::fixed::Taken;
 use crate::input::InputError;
 use crate::ipam::IpamError;
 use crate::pod_directory::PodDirectoryError;
 use crate::port::PortError;
 use crate::wishes::WishError;
-use std::net::IpAddr;
-use usnet_crds::NetworkName;
-use usnet_dataplane::attachment::{AttachmentId, Pod};
+use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::journal;
 use usnet_dataplane::memif::InvalidSocket;
@@ -33,18 +32,6 @@ pub enum Error {
     /// What the pod asked for.
     #[error(transparent)]
     Wish(#[from] WishError),
-    /// Another pod has the address.
-    #[error(
-        "address {address} of network \"{network}\" is held by pod {holder} on this node: end that pod, or choose another address"
-    )]
-    AddressHeld {
-        /// The address.
-        address: IpAddr,
-        /// The network.
-        network: NetworkName,
-        /// Who has it.
-        holder: Pod,
-    },
     /// The pod may not attach.
     #[error(transparent)]
     Admission(#[from] AdmissionError),
@@ -73,6 +60,9 @@ pub enum Error {
         /// Why. Not the source: its own text and causes come first.
         cause: Box<Error>,
     },
+    /// What the network fixes for the pod another interface has.
+    #[error(transparent)]
+    Taken(#[from] Box<Taken>),
     /// The pod's directory.
     #[error(transparent)]
     PodDirectory(#[from] PodDirectoryError),
@@ -113,12 +103,12 @@ impl Error {
             Self::Input(error) => error.code(),
             Self::Environment(_) => ErrorCode::InvalidEnvironment,
             Self::Wish(error) => wish_code(error),
-            Self::AddressHeld { .. } => ErrorCode::AddressHeld,
             Self::Configuration(error) => configuration_code(error),
             Self::Admission(error) => admission_code(error),
             Self::AlreadyAttached(_) => ErrorCode::AlreadyAttached,
             Self::NotAsAttached { .. } => ErrorCode::NotAsAttached,
             Self::NotReady { code, .. } => *code,
+            Self::Taken(_) => ErrorCode::InvalidConfiguration,
             Self::PodDirectory(error) => pod_directory_code(error),
             Self::Port(error) => port_code(error),
             Self::Ipam(error) => ipam_code(error),

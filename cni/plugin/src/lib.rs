@@ -17,7 +17,6 @@ pub mod engine;
 pub mod error;
 pub mod fixed;
 pub mod gc;
-pub mod holder;
 pub mod input;
 pub mod ipam;
 pub mod mac;

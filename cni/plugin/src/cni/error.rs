@@ -40,8 +40,6 @@ pub enum ErrorCode {
     IpamFailed = 105,
     /// CHECK: the attachment is not as ADD left it; the message says in what.
     NotAsAttached = 106,
-    /// Another pod has the address that this one is meant to have.
-    AddressHeld = 107,
     /// A defect of this plugin.
     Internal = 999,
 }

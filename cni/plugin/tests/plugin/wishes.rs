@@ -53,7 +53,7 @@ fn an_address_that_another_pod_holds_is_refused_with_its_name(node: &mut TestNod
     node.program_network(NETWORK, Some(ipam));
     let wishes = || asking(json!({"ips": ["10.56.0.42"]}));
     node.call("ADD", &node.pod("first"), "net1", &wishes()).result();
-    let message = node.call("ADD", &node.pod("second"), "net1", &wishes()).message(107);
+    let message = node.call("ADD", &node.pod("second"), "net1", &wishes()).message(7);
     assert!(message.contains("10.56.0.42") && message.contains("db/first"), "{message}");
     assert_eq!(node.ports(NETWORK).len(), 1);
     node.call("DEL", &node.pod("first"), "net1", &wishes()).assert_done();

@@ -41,7 +41,7 @@ pub(crate) const NETWORK: &str = "blue";
 pub(crate) const NAMESPACE: &str = "db";
 
 /// The network namespace of its pods, as a runtime would name it in a call.
-const NETWORK_NAMESPACE: &str = "/run/netns/p";
+pub(crate) const NETWORK_NAMESPACE: &str = "/run/netns/p";
 
 pub(crate) struct TestNode {
     pub(crate) engine: TestEngine,
