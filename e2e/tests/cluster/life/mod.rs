@@ -14,6 +14,7 @@ mod foreign;
 mod manifests;
 mod meddling;
 mod names;
+mod off;
 mod old;
 mod parts;
 mod pods;

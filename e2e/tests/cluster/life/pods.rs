@@ -134,5 +134,6 @@ fn ended(verb: &str, child: Child) -> String {
         panic!("{verb} failed without an error of CNI ({error}): {shown}{}", String::from_utf8_lossy(&output.stderr))
     });
     assert!(error["code"].is_u64() && error["msg"].as_str().is_some_and(|message| !message.is_empty()), "{shown}");
+    println!("      {verb} refused: {}", error["msg"]);
     format!("{verb} refused with code {}", error["code"])
 }
