@@ -26,6 +26,8 @@ fn what_changed_while_nobody_watched_is_found_by_listing_anew() {
     let (before, controllers) = (untouched(&scene), Controller::all());
 
     let seen = newest_version();
+    // So that what the API server finds when it starts is newer, whatever usnet watches.
+    kubectl(&["create", "configmap", "newer", "-n", &scene.name]);
     let outage = Outage::begin();
     // Only now: what the API server had sent before would be read by whoever goes on.
     let still = Still::stop(controllers.iter().map(|controller| process(&controller.pod)).collect());

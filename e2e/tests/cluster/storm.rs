@@ -65,22 +65,17 @@ struct Agent {
 impl Agent {
     /// Waits until the node has been told of the networks.
     fn of(number: usize) -> Self {
-        let state = eventually("the node is told", || {
+        let (state, networks) = eventually("the node is told", || {
             let state = get(&["usns", &name(number)]).ok_or("not yet")?;
-            let count = state["spec"]["networks"].as_array().map_or(0, Vec::len);
-            check(count == NETWORKS.len(), state.to_string())?;
-            Ok(state)
+            let all = state["spec"]["networks"].as_array().ok_or("none")?;
+            let generation = |name| all.iter().find(|it| it["name"] == name).map(|it| it["generation"].clone());
+            let networks: Option<Vec<Value>> = NETWORKS.into_iter().map(generation).collect();
+            Ok((state["metadata"]["generation"].clone(), networks.ok_or_else(|| state["spec"].to_string())?))
         });
-        let networks = state["spec"]["networks"].as_array().unwrap();
         // Nobody but an agent of that node may report.
         let bound = ["--bound-object-kind=Node", "--bound-object-name", &name(number)];
         let token = kubectl(&[["create", "token", "usnet-agent", "-n", "usnet-system"].as_slice(), &bound].concat());
-        Self {
-            number,
-            token: token.trim().to_owned(),
-            state: state["metadata"]["generation"].clone(),
-            networks: networks.iter().map(|network| network["generation"].clone()).collect(),
-        }
+        Self { number, token: token.trim().to_owned(), state, networks }
     }
 
     /// Writes one report after another.
