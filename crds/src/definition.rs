@@ -33,7 +33,7 @@ pub struct NetworkAttachmentDefinitionSpec {
 }
 
 /// What a pod may ask for in its annotation, and Multus passes on. `portMappings` is among them so that it is refused, and not left out without a word.
-const CAPABILITIES: &str = r#"{"bandwidth":true,"ips":true,"mac":true,"portMappings":true}"#;
+const CAPABILITIES: &str = r#"{"CNIDeviceInfoFile":true,"bandwidth":true,"ips":true,"mac":true,"portMappings":true}"#;
 
 /// The configuration of a network's generated definitions. Beyond capabilities it names the network and nothing else: no path, no bridge.
 pub fn config(network: &NetworkName) -> String {
@@ -50,7 +50,7 @@ mod tests {
         let config = super::config(&"blue-2".parse().unwrap());
         let expected = serde_json::json!({
             "cniVersion": "1.1.0", "name": "blue-2", "type": "userspace", "network": "blue-2",
-            "capabilities": {"bandwidth": true, "ips": true, "mac": true, "portMappings": true}
+            "capabilities": {"CNIDeviceInfoFile": true, "bandwidth": true, "ips": true, "mac": true, "portMappings": true}
         });
         assert_eq!(serde_json::from_str::<serde_json::Value>(&config).unwrap(), expected);
     }

@@ -7,6 +7,7 @@ use crate::cni::environment::{Environment, EnvironmentError};
 use crate::cni::result::{Interface, result};
 use crate::cni::version::SpecVersion;
 use crate::detach::{Detachment, Outcome};
+use crate::device_info::DeviceInfoFile;
 use crate::engine::Switch;
 use crate::error::Error;
 use crate::fixed::{self, Claims};
@@ -108,7 +109,8 @@ impl<'a> Request<'a> {
         let switch = Switch::connect(&record)?;
         let fixed_ips = self.ips(&network.network)?;
         let claims = self.claims(&network.network, &fixed_ips);
-        let identity = Identity { mac: self.mac(&network.network), fixed_ips, claims };
+        let device_info = DeviceInfoFile::read(self.configuration, &node.roots.device_info)?;
+        let identity = Identity { mac: self.mac(&network.network), fixed_ips, claims, device_info };
         Ok(Prepared { record, switch, identity })
     }
 

@@ -5,6 +5,7 @@ use crate::cni::environment::Environment;
 use crate::cni::result::Assignment;
 use crate::description::Description;
 use crate::detach::{Detachment, Outcome};
+use crate::device_info::DeviceInfoFile;
 use crate::engine::{Switch, SwitchError};
 use crate::error::Error;
 use crate::fixed::{self, Claims};
@@ -48,6 +49,8 @@ pub struct Identity {
     pub fixed_ips: Vec<InterfaceAddress>,
     /// What no other interface of the network may have.
     pub claims: Claims,
+    /// Where else it is described, if the runtime asks for that.
+    pub device_info: Option<DeviceInfoFile>,
 }
 
 /// An attachment that is being made.
@@ -107,7 +110,7 @@ impl<'a> Attachment<'a> {
             Step::Addresses => Ok(self.assign_addresses()?),
             Step::Directory => Ok(self.mount_directory()?),
             Step::Port => Ok(self.create_port()?),
-            Step::Description => Ok(self.describe()?),
+            Step::Description => self.describe(),
             Step::Confirmation => {
                 self.record.progress = Progress::Attached;
                 Ok(self.locked.write(&self.record)?)
@@ -175,14 +178,17 @@ impl<'a> Attachment<'a> {
         switch.create_port(&self.record)
     }
 
-    fn describe(&self) -> Result<(), PodDirectoryError> {
+    fn describe(&self) -> Result<(), Error> {
+        let description = Description::new(&self.record, self.identity.mac, &self.assignment);
+        if let Some(file) = &self.identity.device_info {
+            file.write(&description.kind, description.role, &description.socket.to_string())?;
+        }
         if !needs_volume(&self.record.port) {
             return Ok(());
         }
-        let description = Description::new(&self.record, self.identity.mac, &self.assignment);
         if description.socket_is_engines() {
             self.directory.share_socket(&Description::socket_name(&description.interface))?;
         }
-        self.directory.write(&Description::file_name(&description.interface), &description.to_json())
+        Ok(self.directory.write(&Description::file_name(&description.interface), &description.to_json())?)
     }
 }

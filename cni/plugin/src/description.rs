@@ -11,6 +11,7 @@
 use crate::cni::result::{AssignedAddress, Assignment, Route};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::fmt;
 use usnet_crds::{MacAddress, Mtu, NetworkName, Queues, RingSize, SocketRole};
 use usnet_dataplane::attachment::{InterfaceName, Record};
 use usnet_dataplane::memif::MemifSecret;
@@ -54,6 +55,16 @@ pub enum Socket {
     /// A name among the abstract sockets of the pod's network namespace.
     #[serde(rename = "abstractSocket")]
     Abstract(String),
+}
+
+impl fmt::Display for Socket {
+    /// An abstract one with the `@` that people write for it.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(name) => formatter.write_str(name),
+            Self::Abstract(name) => write!(formatter, "@{name}"),
+        }
+    }
 }
 
 /// What a pod's program is told of its interface.

@@ -5,6 +5,7 @@ use crate::cni::configuration::ConfigurationError;
 use crate::cni::environment::EnvironmentError;
 use crate::cni::error::{ErrorCode, ErrorReply};
 use crate::cni::version::SpecVersion;
+use crate::device_info::DeviceInfoError;
 use crate::engine::SwitchError;
 use crate::fixed::Taken;
 use crate::input::InputError;
@@ -69,6 +70,9 @@ pub enum Error {
     /// The port.
     #[error(transparent)]
     Port(#[from] PortError),
+    /// The file with device information.
+    #[error(transparent)]
+    DeviceInfo(#[from] DeviceInfoError),
     /// IPAM.
     #[error(transparent)]
     Ipam(#[from] IpamError),
@@ -114,7 +118,7 @@ impl Error {
             Self::Ipam(error) => ipam_code(error),
             Self::Switch(error) => switch_code(error),
             Self::Journal(journal::Error::Busy(_)) => ErrorCode::TryAgainLater,
-            Self::Journal(_) => ErrorCode::IoFailure,
+            Self::Journal(_) | Self::DeviceInfo(_) => ErrorCode::IoFailure,
         };
         code.number()
     }

@@ -13,6 +13,7 @@ pub mod cni;
 pub mod del;
 pub mod description;
 pub mod detach;
+pub mod device_info;
 pub mod engine;
 pub mod error;
 pub mod fixed;

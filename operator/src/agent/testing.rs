@@ -19,6 +19,7 @@ pub(crate) fn roots() -> (TempDir, Roots) {
         run: path("run"),
         state: path("state"),
         kubelet: path("kubelet"),
+        device_info: path("devinfo"),
         open_vswitch_socket: path("db.sock"),
         vpp_socket: path("api.sock"),
     };

@@ -66,6 +66,7 @@ impl Node {
             run: path("run"),
             state: path("state"),
             kubelet: path("kubelet"),
+            device_info: path("devinfo"),
             open_vswitch_socket: open_vswitch.unwrap_or_else(|| path("db.sock")),
             vpp_socket: vpp.unwrap_or_else(|| path("api.sock")),
         };

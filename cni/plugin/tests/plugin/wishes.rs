@@ -12,6 +12,7 @@ on_each_engine! {
     without_ipam_the_pods_own_addresses_are_taken_if_they_are_whole,
     a_pod_may_ask_for_less_bandwidth_than_its_network_gives_and_not_for_more,
     port_mappings_are_refused_and_nothing_is_left,
+    device_information_is_written_where_the_runtime_looks_and_nowhere_else,
     gateway_routes_and_dns_reach_the_result_and_the_description,
 }
 
@@ -115,4 +116,21 @@ fn gateway_routes_and_dns_reach_the_result_and_the_description(node: &mut TestNo
         assert_eq!(said["routes"], routes);
         assert_eq!(said["dns"], json!({"nameservers": ["10.1.0.1"], "search": ["example.org"]}));
     }
+}
+
+fn device_information_is_written_where_the_runtime_looks_and_nowhere_else(node: &mut TestNode) {
+    let pod = node.pod("p");
+    let file = node.roots.device_info.join("db-blue-c1_net1");
+    let stolen = node.roots.state.join("passwd");
+    let message = node.call("ADD", &pod, "net1", &asking(json!({"CNIDeviceInfoFile": stolen}))).message(2);
+    assert!(message.contains("CNIDeviceInfoFile") && !stolen.exists(), "{message}");
+    node.assert_clean();
+    // Something of an earlier pod is in its place.
+    fs::create_dir_all(&node.roots.device_info).unwrap();
+    fs::write(&file, "{}").unwrap();
+    let configuration = asking(json!({"CNIDeviceInfoFile": file}));
+    node.call("ADD", &pod, "net1", &configuration).result();
+    let written: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let vhost_user = json!({"mode": "server", "path": "/run/usnet/net1.sock"});
+    assert_eq!(written, json!({"type": "vhost-user", "version": "1.1.0", "vhost-user": vhost_user}));
 }

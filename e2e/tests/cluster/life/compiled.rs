@@ -67,6 +67,7 @@ fn roots(node: &str) -> Roots {
         run: root.join("run/usnet"),
         state: root.join("var/lib/usnet"),
         kubelet: root.join("var/lib/kubelet"),
+        device_info: root.join("var/run/k8s.cni.cncf.io/devinfo/cni"),
         open_vswitch_socket: root.join("run/openvswitch/db.sock"),
         vpp_socket: root.join("run/vpp/api.sock"),
     }
