@@ -15,6 +15,7 @@ impl Drop for Cleanup<'_> {
     fn drop(&mut self) {
         if panicking() {
             eprintln!("cleaning up after a week");
+            tell_logs();
             parts::start_all();
             pods::clear(self.nodes);
             // Ports of somebody would keep bridges.
@@ -24,6 +25,15 @@ impl Drop for Cleanup<'_> {
             (0..NODES.len()).for_each(foreign::clear);
         }
         unlabel_nodes();
+    }
+}
+
+/// What the parts of usnet said last, which helps to find out why the week failed.
+fn tell_logs() {
+    let logs = ["logs", "-n", "usnet-system", "-l", "app.kubernetes.io/name=usnet", "--prefix", "--tail=40"];
+    match try_run("kubectl", &logs, "") {
+        Ok(text) => eprintln!("{text}"),
+        Err(error) => eprintln!("cleaning up after a week: {error}"),
     }
 }
 

@@ -119,7 +119,7 @@ impl Written {
 /// The controller has said its last word on the network, and the agents theirs; a failure that only a person can mend is a last word.
 fn has_settled(network: &Value) -> Result<(), String> {
     let (metadata, status) = (&network["metadata"], &network["status"]);
-    let complaint = || format!("{}: {status}", metadata["name"]);
+    let complaint = || format!("{} of generation {}: {status}", metadata["name"], metadata["generation"]);
     check(status["observedGeneration"] == metadata["generation"], complaint())?;
     let word = |kind| condition(network, kind).map(|shown| (shown["status"].clone(), shown["reason"].clone()));
     let (ready, reason) = word("Ready").ok_or_else(complaint)?;
