@@ -15,7 +15,7 @@ impl Drop for Cleanup<'_> {
     fn drop(&mut self) {
         if panicking() {
             eprintln!("cleaning up after a week");
-            tell_logs();
+            tell_state();
             parts::start_all();
             pods::clear(self.nodes);
             // Ports of somebody would keep bridges.
@@ -28,12 +28,16 @@ impl Drop for Cleanup<'_> {
     }
 }
 
-/// What the parts of usnet said last, which helps to find out why the week failed.
-fn tell_logs() {
+/// What helps to find out why the week failed: what there is, and what the parts of usnet and Kubernetes' own controllers said last. Those delete
+/// namespaces and make pods, and are slow to notice that an API server is back.
+fn tell_state() {
     let logs = ["logs", "-n", "usnet-system", "-l", "app.kubernetes.io/name=usnet", "--prefix", "--tail=40"];
-    match try_run("kubectl", &logs, "") {
-        Ok(text) => eprintln!("{text}"),
-        Err(error) => eprintln!("cleaning up after a week: {error}"),
+    let manager = "tail -n 20 \"$USNET_WORLD/logs/kube-controller-manager.log\"";
+    let objects = ["get", "namespaces,nodes,usn,usns,net-attach-def,pods", "-A", "-o", "wide"];
+    for (program, arguments) in [("kubectl", &objects[..]), ("kubectl", &logs), ("sh", &["-c", manager])] {
+        match try_run(program, arguments, "") {
+            Ok(text) | Err(text) => eprintln!("{text}"),
+        }
     }
 }
 
