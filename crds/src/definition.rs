@@ -32,10 +32,15 @@ pub struct NetworkAttachmentDefinitionSpec {
     pub config: String,
 }
 
-/// The configuration of a network's generated definitions. It names the network and nothing else: no path, no bridge.
+/// What a pod may ask for in its annotation, and Multus passes on. `portMappings` is among them so that it is refused, and not left out without a word.
+const CAPABILITIES: &str = r#"{"CNIDeviceInfoFile":true,"bandwidth":true,"ips":true,"mac":true,"portMappings":true}"#;
+
+/// The configuration of a network's generated definitions. Beyond capabilities it names the network and nothing else: no path, no bridge.
 pub fn config(network: &NetworkName) -> String {
     // The name is a DNS label, which JSON text holds as it is.
-    format!(r#"{{"cniVersion":"{CNI_VERSION}","name":"{network}","type":"{PLUGIN}","network":"{network}"}}"#)
+    format!(
+        r#"{{"cniVersion":"{CNI_VERSION}","name":"{network}","type":"{PLUGIN}","network":"{network}","capabilities":{CAPABILITIES}}}"#
+    )
 }
 
 #[cfg(test)]
@@ -43,8 +48,10 @@ mod tests {
     #[test]
     fn a_generated_definition_names_the_network_and_nothing_else() {
         let config = super::config(&"blue-2".parse().unwrap());
-        let expected =
-            serde_json::json!({"cniVersion": "1.1.0", "name": "blue-2", "type": "userspace", "network": "blue-2"});
+        let expected = serde_json::json!({
+            "cniVersion": "1.1.0", "name": "blue-2", "type": "userspace", "network": "blue-2",
+            "capabilities": {"CNIDeviceInfoFile": true, "bandwidth": true, "ips": true, "mac": true, "portMappings": true}
+        });
         assert_eq!(serde_json::from_str::<serde_json::Value>(&config).unwrap(), expected);
     }
 }

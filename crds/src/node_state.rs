@@ -60,9 +60,10 @@ pub struct UserspaceNodeStateStatus {
     #[serde(default)]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
-    /// One entry for each network that the node has or should have.
+    /// One entry for each network that the node has or should have. The agent replaces the list whole: for a list by key the API server would keep
+    /// track of every field of every entry at every write.
     #[serde(default)]
-    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub networks: Vec<NetworkReport>,
     /// The engines that the agent is connected to.
     #[serde(default)]

@@ -72,6 +72,22 @@ pub struct RateLimit {
     pub egress_kbps: Option<KilobitsPerSecond>,
 }
 
+impl RateLimit {
+    /// Whether nothing is limited.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The lower of both in each direction.
+    pub fn at_most(self, other: Self) -> Self {
+        let lower = |one: Option<KilobitsPerSecond>, other| one.into_iter().chain(other).min();
+        Self {
+            ingress_kbps: lower(self.ingress_kbps, other.ingress_kbps),
+            egress_kbps: lower(self.egress_kbps, other.egress_kbps),
+        }
+    }
+}
+
 impl fmt::Display for RateLimit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.ingress_kbps, self.egress_kbps) {
@@ -97,6 +113,17 @@ mod tests {
         for bad in [0, -1, 1_000_000_001, (1 << 32) + 5] {
             assert!(KilobitsPerSecond::try_from(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn the_lower_limit_counts_and_none_is_the_highest() {
+        let limit = |ingress: Option<i64>, egress: Option<i64>| RateLimit {
+            ingress_kbps: ingress.map(rate),
+            egress_kbps: egress.map(rate),
+        };
+        assert_eq!(limit(Some(5), None).at_most(limit(Some(7), Some(2))), limit(Some(5), Some(2)));
+        assert_eq!(limit(Some(5), Some(3)).at_most(limit(Some(4), None)), limit(Some(4), Some(3)));
+        assert!(limit(None, None).at_most(RateLimit::default()).is_none());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
 use std::path::{Path, PathBuf};
+use usnet_crds::definition::config;
 use usnet_crds::manifests::{definitions, manifests};
 use usnet_crds::reference;
 
@@ -23,6 +24,14 @@ fn config_crd_is_up_to_date() {
 fn the_reference_is_up_to_date() {
     let checked_in = std::fs::read_to_string(checkout().join("docs/reference.md")).unwrap_or_default();
     assert!(checked_in == reference::page().unwrap(), "docs/reference.md is stale: run make crds");
+}
+
+/// The API server takes from the controller no definition but the one that it makes.
+#[test]
+fn the_policy_on_definitions_takes_what_the_controller_makes() {
+    let policy = std::fs::read_to_string(checkout().join("config/rbac/own-definitions-only.yaml")).unwrap();
+    let made = config(&"some-network".parse().unwrap()).replace("some-network", "' + object.metadata.name + '");
+    assert!(policy.contains(&format!("'{made}'")), "write {made} into config/rbac/own-definitions-only.yaml");
 }
 
 #[test]

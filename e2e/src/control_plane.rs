@@ -14,7 +14,8 @@ use crate::folder::WorldFolder;
 use crate::kubectl::Kubectl;
 use crate::probes;
 
-const ETCD: SocketAddr = local(2379);
+/// Where etcd serves, without asking who comes.
+pub const ETCD: SocketAddr = local(2379);
 const CONTROLLER_MANAGER: SocketAddr = local(10257);
 const SCHEDULER: SocketAddr = local(10259);
 

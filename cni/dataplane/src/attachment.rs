@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use usnet_crds::{Engine, NetworkName};
+use usnet_crds::{Engine, NetworkName, RateLimit};
 
 /// Longest name of a network interface, in bytes (`IFNAMSIZ` without its NUL).
 pub const INTERFACE_NAME_MAX: usize = 15;
@@ -179,6 +179,9 @@ pub struct Record {
     /// The name of the configuration that it was attached by, which a runtime counts attachments under; none in records of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration_name: Option<String>,
+    /// The rates that the pod asked for.
+    #[serde(default, skip_serializing_if = "RateLimit::is_none")]
+    pub asked_rate_limit: RateLimit,
     /// The configuration that its IPAM plugin was called with, and is called with again when it goes; none when it has no addresses, or
     /// they were given back.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@
 use crate::attachment::{AttachmentId, Progress, Record};
 use crate::port::{AttachedPort, Connection, PortSettings};
 use std::collections::BTreeMap;
-use usnet_crds::{NetworkName, NodeNetwork};
+use usnet_crds::{NetworkName, NodeNetwork, RateLimit};
 
 /// What one engine of this node should have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,7 +69,8 @@ impl Desired {
             }
         };
         let present = self.networks.get(&network);
-        let settings = present.map(|present| port_settings(present, &record.pod.namespace, &record.pod.name));
+        let settings = present
+            .map(|present| port_settings(present, &record.pod.namespace, &record.pod.name, record.asked_rate_limit));
         let settings = settings.unwrap_or_else(|| record.port.settings.clone());
         let present = present.map(|present| &present.bridge).filter(|bridge| bridge.name == record.port.bridge);
         let ownership = present.map_or(record.port.ownership, |bridge| bridge.ownership);
@@ -78,12 +79,13 @@ impl Desired {
     }
 }
 
-/// The settings of a pod's port on a network: those that its name fixes, and otherwise the network's.
-pub fn port_settings(network: &NodeNetwork, namespace: &str, pod: &str) -> PortSettings {
+/// The settings of a pod's port on a network: those that its name fixes, and otherwise the network's. The pod itself may ask for a lower rate than the
+/// network's, not for a higher one.
+pub fn port_settings(network: &NodeNetwork, namespace: &str, pod: &str, asked: RateLimit) -> PortSettings {
     let fixed = network.fixed(namespace, pod);
     PortSettings {
         mtu: network.bridge.mtu,
         vlan: fixed.and_then(|fixed| fixed.vlan.clone()).or_else(|| network.port.vlan.clone()),
-        rate_limit: fixed.and_then(|fixed| fixed.rate_limit).unwrap_or(network.port.rate_limit),
+        rate_limit: fixed.and_then(|fixed| fixed.rate_limit).unwrap_or_else(|| network.port.rate_limit.at_most(asked)),
     }
 }

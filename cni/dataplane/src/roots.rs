@@ -12,6 +12,8 @@ pub struct Roots {
     pub state: PathBuf,
     /// kubelet's own folder, `/var/lib/kubelet`.
     pub kubelet: PathBuf,
+    /// Where files with device information are written for whoever called, `/var/run/k8s.cni.cncf.io/devinfo/cni`.
+    pub device_info: PathBuf,
     /// Where Open vSwitch's database listens, `/run/openvswitch/db.sock`.
     pub open_vswitch_socket: PathBuf,
     /// Where VPP's binary API listens, `/run/vpp/api.sock`.
@@ -19,7 +21,7 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// The standard paths, or those that `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR`, `USNET_OVS_SOCKET` and
+    /// The standard paths, or those that `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR`, `USNET_DEVICE_INFO_DIR`, `USNET_OVS_SOCKET` and
     /// `USNET_VPP_SOCKET` name.
     pub fn from_environment() -> Self {
         let path =
@@ -28,6 +30,7 @@ impl Roots {
             run: path("USNET_RUN_DIR", "/run/usnet"),
             state: path("USNET_STATE_DIR", "/var/lib/usnet"),
             kubelet: path("USNET_KUBELET_DIR", "/var/lib/kubelet"),
+            device_info: path("USNET_DEVICE_INFO_DIR", "/var/run/k8s.cni.cncf.io/devinfo/cni"),
             open_vswitch_socket: path("USNET_OVS_SOCKET", "/run/openvswitch/db.sock"),
             vpp_socket: path("USNET_VPP_SOCKET", "/run/vpp/api.sock"),
         }

@@ -8,7 +8,7 @@ use crate::roots::Roots;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use tempfile::TempDir;
-use usnet_crds::{Bridge, BridgeName, Engine, NetworkName, NodeNetwork, Phase, Port, SocketRole};
+use usnet_crds::{Bridge, BridgeName, Engine, NetworkName, NodeNetwork, Phase, Port, RateLimit, SocketRole};
 
 /// Roots in a folder that goes with the first value.
 pub(crate) fn roots() -> (TempDir, Roots) {
@@ -18,6 +18,7 @@ pub(crate) fn roots() -> (TempDir, Roots) {
         run: path("run"),
         state: path("state"),
         kubelet: path("kubelet"),
+        device_info: path("devinfo"),
         open_vswitch_socket: path("db.sock"),
         vpp_socket: path("api.sock"),
     };
@@ -67,7 +68,7 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
             queues: network.port.queues,
             ring_size: network.port.ring_size,
             secret: None,
-            settings: port_settings(network, "default", container),
+            settings: port_settings(network, "default", container, RateLimit::default()),
         },
         pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
         network_namespace: "/run/netns/pod".into(),
@@ -75,6 +76,7 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
         mac: "02:00:00:00:00:01".into(),
         addresses: vec![Address { ip: "10.0.0.2".parse().unwrap(), prefix: 24 }],
         configuration_name: None,
+        asked_rate_limit: RateLimit::default(),
         ipam: None,
         id,
     }

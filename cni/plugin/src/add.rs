@@ -7,15 +7,17 @@ use crate::cni::environment::{Environment, EnvironmentError};
 use crate::cni::result::{Interface, result};
 use crate::cni::version::SpecVersion;
 use crate::detach::{Detachment, Outcome};
+use crate::device_info::DeviceInfoFile;
 use crate::engine::Switch;
 use crate::error::Error;
-use crate::fixed;
+use crate::fixed::{self, Claims};
 use crate::interface;
 use crate::ipam::Ipam;
 use crate::mac::mac_of;
 use crate::node::Node;
 use crate::pod_directory::PodDirectory;
 use crate::port::{Places, needs_volume, port};
+use crate::wishes::{self, WishError, Wishes};
 use serde_json::Value;
 use std::path::PathBuf;
 use usnet_crds::{FixedAttachment, InterfaceAddress, MacAddress, NodeNetwork};
@@ -36,6 +38,7 @@ pub struct Request<'a> {
     network_namespace: PathBuf,
     pod: Pod,
     mac: MacAddress,
+    wishes: Wishes,
 }
 
 impl<'a> Request<'a> {
@@ -49,8 +52,9 @@ impl<'a> Request<'a> {
         let arguments = environment.arguments()?;
         configuration.name()?;
         let target = configuration.target()?;
-        let mac = match (arguments.mac(), &target) {
-            (Some(asked), _) => asked.parse().map_err(Error::Mac)?,
+        let wishes = Wishes::read(configuration, &arguments)?;
+        let mac = match (wishes.mac, &target) {
+            (Some(asked), _) => asked,
             (None, Target::Bridge(legacy)) => legacy.mac.unwrap_or_else(|| mac_of(&id)),
             (None, Target::Network(_)) => mac_of(&id),
         };
@@ -65,6 +69,7 @@ impl<'a> Request<'a> {
             network_namespace: environment.network_namespace(),
             pod: arguments.pod().map_err(EnvironmentError::Arguments)?,
             mac,
+            wishes,
         })
     }
 
@@ -106,13 +111,38 @@ impl<'a> Request<'a> {
             Ipam::find(ipam, self.environment)?;
         }
         let switch = Switch::connect(&record)?;
-        let fixed_ips = self.fixed(&network.network).map(|fixed| fixed.ips.clone()).unwrap_or_default();
-        Ok(Prepared { record, switch, mac: self.mac(&network.network), fixed_ips })
+        let fixed_ips = self.ips(&network.network)?;
+        let claims = self.claims(&network.network, &fixed_ips);
+        let device_info = DeviceInfoFile::read(self.configuration, &node.roots.device_info)?;
+        let identity = Identity { mac: self.mac(&network.network), fixed_ips, claims, device_info };
+        Ok(Prepared { record, switch, identity })
     }
 
     /// What the network fixes for the pod, whatever the pod asks for.
     fn fixed<'n>(&self, network: &'n NodeNetwork) -> Option<&'n FixedAttachment> {
         network.fixed(&self.pod.namespace, &self.pod.name)
+    }
+
+    /// The addresses that are not IPAM's to choose: what the network fixes, or, where it has no IPAM, what the pod asks for.
+    fn ips(&self, network: &NodeNetwork) -> Result<Vec<InterfaceAddress>, Error> {
+        let fixed = self.fixed(network).map(|fixed| fixed.ips.clone()).unwrap_or_default();
+        if !fixed.is_empty() || network.ipam.is_some() || self.own_ipam.is_some() {
+            return Ok(fixed);
+        }
+        let whole = |text: &String| text.parse().map_err(|_| WishError::NoPrefix { text: text.clone() });
+        Ok(self.wishes.ips.iter().map(whole).collect::<Result<_, _>>()?)
+    }
+
+    /// What no other interface of the network may have.
+    fn claims(&self, network: &NodeNetwork, ips: &[InterfaceAddress]) -> Claims {
+        let fixed = self.fixed(network);
+        let asked = self.wishes.ips.iter().filter_map(|text| wishes::address(text));
+        Claims {
+            ips: if ips.is_empty() { asked.collect() } else { ips.iter().map(|ip| ip.ip()).collect() },
+            are_ips_fixed: fixed.is_some_and(|fixed| !fixed.ips.is_empty()),
+            mac: fixed.and_then(|fixed| fixed.mac).or(self.wishes.mac),
+            is_mac_fixed: fixed.is_some_and(|fixed| fixed.mac.is_some()),
+        }
     }
 
     fn mac(&self, network: &NodeNetwork) -> MacAddress {
@@ -123,7 +153,7 @@ impl<'a> Request<'a> {
         let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
         let pod_directory = directory.path();
         let places = Places { directory: &pod_directory, network_namespace: &self.network_namespace };
-        let port = port(network, &self.id, &self.pod, places)?;
+        let port = port(network, &self.id, &self.pod, self.wishes.rate_limit, places)?;
         Ok(Record {
             version: Record::VERSION,
             id: self.id.clone(),
@@ -137,8 +167,10 @@ impl<'a> Request<'a> {
             network_namespace: self.network_namespace.clone(),
             pod_directory,
             mac: self.mac(network).to_string(),
-            addresses: Vec::new(),
+            asked_rate_limit: self.wishes.rate_limit,
             configuration_name: Some(self.configuration.name()?.to_owned()),
+            // Those that are not IPAM's to choose are known by now, so that no other call takes them meanwhile.
+            addresses: fixed::addresses(&self.ips(network)?),
             ipam: self.ipam(programmed)?,
         })
     }
@@ -194,14 +226,13 @@ fn finish(detachment: Detachment<'_>) -> Result<(), Error> {
 pub struct Prepared {
     record: Record,
     switch: Switch,
-    mac: MacAddress,
-    fixed_ips: Vec<InterfaceAddress>,
+    identity: Identity,
 }
 
 impl Prepared {
     /// The attachment, with nothing done yet.
     pub fn attachment<'a>(self, request: &Request<'a>, node: &'a Node, locked: &'a Locked) -> Attachment<'a> {
-        let Self { record, switch, mac, fixed_ips } = self;
-        Attachment::new(node, request.environment, locked, switch, record, Identity { mac, fixed_ips })
+        let Self { record, switch, identity } = self;
+        Attachment::new(node, request.environment, locked, switch, record, identity)
     }
 }

@@ -5,9 +5,10 @@ use crate::cni::environment::Environment;
 use crate::cni::result::Assignment;
 use crate::description::Description;
 use crate::detach::{Detachment, Outcome};
+use crate::device_info::DeviceInfoFile;
 use crate::engine::{Switch, SwitchError};
 use crate::error::Error;
-use crate::fixed;
+use crate::fixed::{self, Claims};
 use crate::interface::{self, InterfaceError};
 use crate::ipam::{Ipam, IpamError};
 use crate::node::Node;
@@ -54,8 +55,12 @@ impl Step {
 pub struct Identity {
     /// Its MAC address.
     pub mac: MacAddress,
-    /// The addresses that its network fixes for the pod; none means that IPAM chooses.
+    /// The addresses that are not IPAM's to choose; none means that it chooses.
     pub fixed_ips: Vec<InterfaceAddress>,
+    /// What no other interface of the network may have.
+    pub claims: Claims,
+    /// Where else it is described, if the runtime asks for that.
+    pub device_info: Option<DeviceInfoFile>,
 }
 
 /// An attachment that is being made.
@@ -108,12 +113,15 @@ impl<'a> Attachment<'a> {
     pub fn take(&mut self, step: Step) -> Result<(), Error> {
         self.reached = Some(step);
         match step {
-            Step::Record => Ok(self.locked.write(&self.record)?),
+            Step::Record => {
+                self.locked.write(&self.record)?;
+                self.refuse_what_is_taken()
+            }
             Step::Addresses => Ok(self.assign_addresses()?),
             Step::Directory => Ok(self.mount_directory()?),
             Step::Interface => Ok(self.create_interface()?),
             Step::Port => Ok(self.create_port()?),
-            Step::Description => Ok(self.describe()?),
+            Step::Description => self.describe(),
             Step::Confirmation => {
                 self.record.progress = Progress::Attached;
                 Ok(self.locked.write(&self.record)?)
@@ -129,6 +137,21 @@ impl<'a> Attachment<'a> {
             Ok(Outcome::Gone) => cause,
             Ok(Outcome::PortLeft(left)) => Error::NotUndone { cause: Box::new(cause), left: Box::new(left.into()) },
             Err(left) => Error::NotUndone { cause: Box::new(cause), left: Box::new(left) },
+        }
+    }
+
+    /// With its own record written, so that of two calls at once each sees the other.
+    fn refuse_what_is_taken(&self) -> Result<(), Error> {
+        let claims = &self.identity.claims;
+        if claims.mac.is_none() && claims.ips.is_empty() {
+            return Ok(());
+        }
+        let mut others = self.node.journal.records()?.records;
+        // A sandbox without its namespace is over, although nobody called DEL, as after a reboot.
+        others.retain(|other| other.network_namespace.try_exists().unwrap_or(true));
+        match fixed::taken(&self.record, claims, &others) {
+            Some(taken) => Err(Box::new(taken).into()),
+            None => Ok(()),
         }
     }
 
@@ -173,16 +196,19 @@ impl<'a> Attachment<'a> {
         switch.create_port(&self.record)
     }
 
-    fn describe(&self) -> Result<(), PodDirectoryError> {
-        if !needs_volume(&self.record.port) {
-            return Ok(());
-        }
+    fn describe(&self) -> Result<(), Error> {
         let Some(description) = Description::new(&self.record, self.identity.mac, &self.assignment) else {
             return Ok(());
         };
+        if let Some(file) = &self.identity.device_info {
+            file.write(&description.kind, description.role, &description.socket.to_string())?;
+        }
+        if !needs_volume(&self.record.port) {
+            return Ok(());
+        }
         if description.socket_is_engines() {
             self.directory.share_socket(&Description::socket_name(&description.interface))?;
         }
-        self.directory.write(&Description::file_name(&description.interface), &description.to_json())
+        Ok(self.directory.write(&Description::file_name(&description.interface), &description.to_json())?)
     }
 }

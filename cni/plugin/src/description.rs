@@ -10,6 +10,8 @@
 
 use crate::cni::result::{AssignedAddress, Assignment, Route};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
 use usnet_crds::{MacAddress, Mtu, NetworkName, Queues, RingSize, SocketRole};
 use usnet_dataplane::attachment::{InterfaceName, Record};
 use usnet_dataplane::memif::MemifSecret;
@@ -55,6 +57,16 @@ pub enum Socket {
     Abstract(String),
 }
 
+impl fmt::Display for Socket {
+    /// An abstract one with the `@` that people write for it.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(name) => formatter.write_str(name),
+            Self::Abstract(name) => write!(formatter, "@{name}"),
+        }
+    }
+}
+
 /// What a pod's program is told of its interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -86,6 +98,9 @@ pub struct Description {
     /// Routes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
+    /// Name servers, as CNI writes them; none when IPAM gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns: Option<Value>,
 }
 
 impl Description {
@@ -117,6 +132,7 @@ impl Description {
             ring_size: port.ring_size,
             ips: assignment.ips.clone(),
             routes: assignment.routes.clone(),
+            dns: assignment.dns.clone().filter(|dns| dns.as_object().is_some_and(|parts| !parts.is_empty())),
         })
     }
 

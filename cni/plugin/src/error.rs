@@ -5,13 +5,15 @@ use crate::cni::configuration::ConfigurationError;
 use crate::cni::environment::EnvironmentError;
 use crate::cni::error::{ErrorCode, ErrorReply};
 use crate::cni::version::SpecVersion;
+use crate::device_info::DeviceInfoError;
 use crate::engine::SwitchError;
+use crate::fixed::Taken;
 use crate::input::InputError;
 use crate::interface::InterfaceError;
 use crate::ipam::IpamError;
 use crate::pod_directory::PodDirectoryError;
 use crate::port::PortError;
-use usnet_crds::InvalidMac;
+use crate::wishes::WishError;
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::journal;
@@ -29,9 +31,9 @@ pub enum Error {
     /// The configuration.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
-    /// The MAC address that was asked for.
-    #[error("CNI_ARGS asks for a MAC address that cannot be given")]
-    Mac(#[source] InvalidMac),
+    /// What the pod asked for.
+    #[error(transparent)]
+    Wish(#[from] WishError),
     /// The pod may not attach.
     #[error(transparent)]
     Admission(#[from] AdmissionError),
@@ -60,12 +62,18 @@ pub enum Error {
         /// Why. Not the source: its own text and causes come first.
         cause: Box<Error>,
     },
+    /// What the network fixes for the pod another interface has.
+    #[error(transparent)]
+    Taken(#[from] Box<Taken>),
     /// The pod's directory.
     #[error(transparent)]
     PodDirectory(#[from] PodDirectoryError),
     /// The port.
     #[error(transparent)]
     Port(#[from] PortError),
+    /// The file with device information.
+    #[error(transparent)]
+    DeviceInfo(#[from] DeviceInfoError),
     /// IPAM.
     #[error(transparent)]
     Ipam(#[from] IpamError),
@@ -101,19 +109,21 @@ impl Error {
             Self::Ipam(IpamError::Refused { code, .. }) => return *code,
             Self::NotUndone { cause, .. } => return cause.code(),
             Self::Input(error) => error.code(),
-            Self::Environment(_) | Self::Mac(_) => ErrorCode::InvalidEnvironment,
+            Self::Environment(_) => ErrorCode::InvalidEnvironment,
+            Self::Wish(error) => wish_code(error),
             Self::Configuration(error) => configuration_code(error),
             Self::Admission(error) => admission_code(error),
             Self::AlreadyAttached(_) => ErrorCode::AlreadyAttached,
             Self::NotAsAttached { .. } => ErrorCode::NotAsAttached,
             Self::NotReady { code, .. } => *code,
+            Self::Taken(_) => ErrorCode::InvalidConfiguration,
             Self::PodDirectory(error) => pod_directory_code(error),
             Self::Port(error) => port_code(error),
             Self::Ipam(error) => ipam_code(error),
             Self::Interface(error) => interface_code(error),
             Self::Switch(error) => switch_code(error),
             Self::Journal(journal::Error::Busy(_)) => ErrorCode::TryAgainLater,
-            Self::Journal(_) => ErrorCode::IoFailure,
+            Self::Journal(_) | Self::DeviceInfo(_) => ErrorCode::IoFailure,
         };
         code.number()
     }
@@ -151,6 +161,20 @@ fn configuration_code(error: &ConfigurationError) -> ErrorCode {
         | ConfigurationError::Missing { .. }
         | ConfigurationError::Network(_)
         | ConfigurationError::Legacy(_) => ErrorCode::InvalidConfiguration,
+    }
+}
+
+fn wish_code(error: &WishError) -> ErrorCode {
+    const OLDER_FORM: &str = "CNI_ARGS";
+    match error {
+        WishError::Configuration(error) => configuration_code(error),
+        WishError::Mac { asked: OLDER_FORM, .. } | WishError::Address { asked: OLDER_FORM, .. } => {
+            ErrorCode::InvalidEnvironment
+        }
+        WishError::Mac { .. } | WishError::Address { .. } | WishError::NoPrefix { .. } | WishError::Rate(_) => {
+            ErrorCode::InvalidConfiguration
+        }
+        WishError::Unsupported { .. } => ErrorCode::UnsupportedField,
     }
 }
 

@@ -1,11 +1,83 @@
 //! Addresses that a network fixes for a pod by its name (`spec.attachments`): they are asked of the IPAM plugin, in the form that it takes, instead of what the pod
-//! or its definition may ask for.
+//! or its definition may ask for. What is fixed is one interface's: two with one MAC or one address on one network would take each other's frames.
 
 use crate::cni::result::{AssignedAddress, Assignment};
 use ipnet::IpNet;
 use serde_json::{Map, Value, json};
 use std::net::IpAddr;
-use usnet_crds::InterfaceAddress;
+use usnet_crds::{InterfaceAddress, MacAddress, NetworkName};
+use usnet_dataplane::attachment::{Address, InterfaceName, Pod, Progress, Record};
+
+/// What an interface is to have and no other one of its network.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Claims {
+    /// Addresses.
+    pub ips: Vec<IpAddr>,
+    /// Whether the network fixes them; otherwise the pod asks for them.
+    pub are_ips_fixed: bool,
+    /// A MAC address that was not made up for it.
+    pub mac: Option<MacAddress>,
+    /// Whether the network fixes that.
+    pub is_mac_fixed: bool,
+}
+
+/// Something that an interface is to have, and another interface on the network has it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}, and {interface} of pod {holder} has it there already: {}", claim(network, pod, what, *fixed_by), advice(pod, holder, *fixed_by))]
+pub struct Taken {
+    /// The network.
+    pub network: NetworkName,
+    /// The field of `spec.attachments[]` that fixes it; none when the pod asks for it.
+    pub fixed_by: Option<&'static str>,
+    /// Its value.
+    pub what: String,
+    /// The pod that it is for.
+    pub pod: Pod,
+    /// The pod that has it.
+    pub holder: Pod,
+    /// The interface of that pod.
+    pub interface: InterfaceName,
+}
+
+fn claim(network: &NetworkName, pod: &Pod, what: &str, fixed_by: Option<&str>) -> String {
+    match fixed_by {
+        Some(field) => format!("network \"{network}\" fixes {what} for pod {pod} (spec.attachments[].{field})"),
+        None => format!("pod {pod} asks for {what} on network \"{network}\""),
+    }
+}
+
+fn advice(pod: &Pod, holder: &Pod, fixed_by: Option<&str>) -> &'static str {
+    match (pod.uid == holder.uid, fixed_by) {
+        (true, Some(_)) => "attach the pod to this network once, or take it out of spec.attachments",
+        (false, Some(_)) => "end that pod, or change spec.attachments",
+        (_, None) => "ask for another one, or end that pod",
+    }
+}
+
+/// What the interface of `record` claims, if one of the `others` has it on the same network.
+pub fn taken(record: &Record, claims: &Claims, others: &[Record]) -> Option<Taken> {
+    let is_there = |other: &&Record| {
+        let is_attached = matches!(other.progress, Progress::Attaching | Progress::Attached);
+        is_attached && other.id != record.id && other.network == record.network
+    };
+    others.iter().filter(is_there).find_map(|other| {
+        let has = |ip: &&IpAddr| other.addresses.iter().any(|address| address.ip == **ip);
+        let mac = claims.mac.filter(|mac| mac.to_string() == other.mac);
+        let (fixed_by, what) = match (claims.ips.iter().find(has), mac) {
+            (Some(ip), _) => (claims.are_ips_fixed.then_some("ips"), format!("address {ip}")),
+            (None, Some(mac)) => (claims.is_mac_fixed.then_some("mac"), format!("MAC address {mac}")),
+            (None, None) => return None,
+        };
+        Some(Taken {
+            network: record.network.clone(),
+            fixed_by,
+            what,
+            pod: record.pod.clone(),
+            holder: other.pod.clone(),
+            interface: other.id.interface.clone(),
+        })
+    })
+}
 
 /// The configuration of an IPAM plugin that asks for these addresses. Without any it stays as it is.
 ///
@@ -52,6 +124,11 @@ fn address(ip: InterfaceAddress, known: &Value) -> Value {
         Some(gateway) => json!({"address": ip.to_string(), "gateway": gateway}),
         None => json!({"address": ip.to_string()}),
     }
+}
+
+/// The addresses as a record has them.
+pub fn addresses(ips: &[InterfaceAddress]) -> Vec<Address> {
+    ips.iter().map(|ip| Address { ip: ip.ip(), prefix: ip.prefix() }).collect()
 }
 
 /// The addresses themselves, where there is no IPAM plugin to ask.

@@ -5,7 +5,7 @@ use crate::description::Description;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::path::{Component, Path, PathBuf};
-use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind, NetworkName, NodeNetwork, PortType, SocketRole};
+use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind, NetworkName, NodeNetwork, PortType, RateLimit, SocketRole};
 use usnet_dataplane::attachment::{AttachmentId, Pod};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::memif::{InvalidSecret, InvalidSocket, MemifSecret, MemifSocket};
@@ -64,7 +64,7 @@ pub struct Places<'a> {
     pub network_namespace: &'a Path,
 }
 
-/// The port of a pod's attachment to a network.
+/// The port of a pod's attachment to a network, if the pod asks for these rates.
 ///
 /// # Errors
 /// When the engine could not make or mark it.
@@ -72,6 +72,7 @@ pub fn port(
     network: &NodeNetwork,
     attachment: &AttachmentId,
     pod: &Pod,
+    asked: RateLimit,
     places: Places<'_>,
 ) -> Result<AttachedPort, PortError> {
     if network.engine == Engine::Vpp {
@@ -88,7 +89,7 @@ pub fn port(
         queues: network.port.queues,
         ring_size: network.port.ring_size,
         secret: if with_secret { Some(generate_secret()?) } else { None },
-        settings: port_settings(network, &pod.namespace, &pod.name),
+        settings: port_settings(network, &pod.namespace, &pod.name, asked),
     })
 }
 

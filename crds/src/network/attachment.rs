@@ -27,12 +27,12 @@ pub struct AttachmentSpec {
     #[schemars(length(max = POD_NAME_MAX))]
     #[x_kube(validation = rules::attachments::pod())]
     pub pod: String,
-    /// Its addresses with prefix lengths, instead of those that `ipam` would choose; at most 2. A change is for pods that attach from then on.
+    /// Its addresses with prefix lengths, instead of those that `ipam` would choose; at most 2. They are one interface's, and a second one of the pod on this network is refused. A change is for pods that attach from then on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = IPS_MAX), inner(length(max = CIDR_MAX)))]
     #[x_kube(validation = rules::attachments::ips())]
     pub ips: Vec<String>,
-    /// Its MAC address. A change is for pods that attach from then on.
+    /// Its MAC address. It is one interface's, and a second one of the pod on this network is refused. A change is for pods that attach from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = NO_MAC.len()))]
     #[x_kube(validation = rules::attachments::mac())]

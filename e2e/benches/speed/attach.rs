@@ -65,6 +65,7 @@ fn prepare(switch: &OpenVswitch, folder: &Path) -> Roots {
         run: switch.folder().join("run"),
         state: folder.join("state"),
         kubelet: folder.join("kubelet"),
+        device_info: folder.join("devinfo"),
         open_vswitch_socket: switch.socket().to_owned(),
         vpp_socket: folder.join("api.sock"),
     };

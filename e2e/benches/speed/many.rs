@@ -48,6 +48,7 @@ fn agent(programs: &Programs) -> Duration {
         run: folder.path().join("run"),
         state: folder.path().join("state"),
         kubelet: folder.path().join("kubelet"),
+        device_info: folder.path().join("devinfo"),
         open_vswitch_socket: switch.socket().to_owned(),
         vpp_socket: folder.path().join("api.sock"),
     };

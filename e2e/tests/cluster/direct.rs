@@ -2,7 +2,7 @@
 
 use crate::cluster::on_node;
 use crate::vpp::process;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
@@ -30,7 +30,8 @@ impl DirectPods {
 
     /// Calls the plugin for pod number `number`, and gives what it printed.
     pub(crate) fn call(&self, command: &str, network: &str, number: usize) -> Result<String, String> {
-        let child = self.start(command, &self.namespace, network, number)?;
+        let config = json!({"cniVersion": "1.1.0", "name": network, "type": "userspace", "network": network});
+        let child = self.start(command, &self.namespace, &config, number)?;
         let output = child.wait_with_output().map_err(|error| error.to_string())?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() {
@@ -39,9 +40,8 @@ impl DirectPods {
         Err(format!("{command} of pod {number}: {text}{}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// Starts the plugin for pod number `number` of that Kubernetes namespace.
-    pub(crate) fn start(&self, command: &str, namespace: &str, network: &str, number: usize) -> Result<Child, String> {
-        let config = json!({"cniVersion": "1.1.0", "name": network, "type": "userspace", "network": network});
+    /// Starts the plugin with a network configuration for pod number `number` of that Kubernetes namespace.
+    pub(crate) fn start(&self, command: &str, namespace: &str, config: &Value, number: usize) -> Result<Child, String> {
         let uid = uid(number);
         let pod = format!("K8S_POD_NAMESPACE={namespace};K8S_POD_NAME=direct-{number};K8S_POD_UID={uid}");
         // Without the script `on-node`: what it takes would count as the plugin's time.

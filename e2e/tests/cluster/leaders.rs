@@ -1,46 +1,14 @@
 //! Two controllers of which one writes: killed, stopped and ended.
 
-use crate::cluster::{check, eventually, get, kubectl, on_node};
+use crate::audit;
+use crate::cluster::{check, eventually, kubectl};
+use crate::controllers::{NAMESPACE, await_both, leader, lease, process, signal};
 use crate::scene::{Scene, wait_ready};
 use serde_json::{Value, json};
-use std::fs;
 use std::time::{Duration, Instant};
 
 /// How long another may take to lead, from the moment when the leader was lost.
 const TAKEOVER: Duration = Duration::from_secs(15);
-const NAMESPACE: &str = "usnet-system";
-
-/// The lease as it is now.
-fn lease() -> Value {
-    get(&["lease", "usnet-controller", "-n", NAMESPACE]).expect("there is no lease")["spec"].clone()
-}
-
-/// The pod that leads.
-fn leader() -> String {
-    eventually("a leader", || lease()["holderIdentity"].as_str().map(str::to_owned).ok_or("nobody leads".to_owned()))
-}
-
-/// Both controllers run, so that one can take over from the other.
-fn await_both() {
-    eventually("two controllers", || {
-        let deployment = get(&["deployment", "usnet-controller", "-n", NAMESPACE]).ok_or("none")?;
-        check(deployment["status"]["readyReplicas"] == 2, deployment["status"].to_string())
-    });
-}
-
-/// The process of a controller, by the name of its pod. The nodes of a world share their process ids.
-fn process(pod: &str) -> String {
-    let script = format!(
-        "for pid in $(pgrep -f '^/usr/local/bin/usnet controller'); do if grep -qzx 'POD_NAME={pod}' /proc/$pid/environ; then echo $pid; fi; done"
-    );
-    let pid = on_node("node-a", &["sh", "-c", &script]).trim().to_owned();
-    assert!(!pid.is_empty() && pid.chars().all(|digit| digit.is_ascii_digit()), "processes of {pod}: {pid:?}");
-    pid
-}
-
-fn signal(signal: &str, pid: &str) {
-    on_node("node-a", &["kill", signal, pid]);
-}
 
 /// Waits until somebody has taken the lease since `transitions`, prints how long that took and gives the lease.
 fn await_takeover(what: &str, transitions: &Value, since: Instant) -> Value {
@@ -57,18 +25,8 @@ fn await_takeover(what: &str, transitions: &Value, since: Instant) -> Value {
 
 /// What the API server let the controller of this pod write since then, but for the lease itself: one line for each request.
 fn writes_of(pod: &str, since: &str) -> Vec<String> {
-    let log = fs::read_to_string(std::env::var("USNET_WORLD_AUDIT_LOG").expect("the world has an audit log")).unwrap();
-    let events = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let is_write = |event: &Value| {
-        let verb = event["verb"].as_str().unwrap_or_default();
-        event["user"]["extra"]["authentication.kubernetes.io/pod-name"][0] == pod
-            && ["create", "update", "patch", "delete"].contains(&verb)
-            && event["responseStatus"]["code"].as_u64().is_some_and(|code| code < 400)
-            // Both are times of the API server's machine in RFC 3339 with microseconds.
-            && event["requestReceivedTimestamp"].as_str() > Some(since)
-    };
-    let line = |event: Value| format!("{} {} {}", event["requestReceivedTimestamp"], event["verb"], event["objectRef"]);
-    events.filter(is_write).map(line).collect()
+    let events = audit::since(since).into_iter().filter(|event| audit::is_write(event) && audit::is_from(event, pod));
+    events.map(|event| format!("{} {} {}", audit::received(&event), event["verb"], event["objectRef"])).collect()
 }
 
 #[test]

@@ -11,15 +11,19 @@
     reason = "all of this program is test code: a test fails by panicking, and prints what it measured"
 )]
 
+mod audit;
 mod bad_input;
 mod bad_objects;
 mod cluster;
+mod controllers;
 mod crowd;
 mod deletion;
 mod direct;
 mod drift;
 mod footprint;
+mod forgotten;
 mod guards;
+mod lasting;
 mod leaders;
 mod life;
 mod networks;
@@ -31,6 +35,7 @@ mod samples;
 mod scene;
 mod status;
 mod stolen;
+mod storm;
 mod testpmd;
 mod threats;
 mod traffic;

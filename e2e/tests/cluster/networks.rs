@@ -28,7 +28,12 @@ fn definitions_appear_in_selected_namespaces_only() {
     let definition =
         get(&["net-attach-def", "selected", "-n", &scene.name]).expect("a definition in the selected namespace");
     let config: serde_json::Value = serde_json::from_str(definition["spec"]["config"].as_str().unwrap()).unwrap();
-    assert_eq!(config, json!({"cniVersion": "1.1.0", "name": "selected", "type": "userspace", "network": "selected"}));
+    let capabilities =
+        json!({"CNIDeviceInfoFile": true, "bandwidth": true, "ips": true, "mac": true, "portMappings": true});
+    let expected = json!({
+        "cniVersion": "1.1.0", "name": "selected", "type": "userspace", "network": "selected", "capabilities": capabilities
+    });
+    assert_eq!(config, expected);
     assert_eq!(get(&["net-attach-def", "selected", "-n", &other.name]), None);
 
     kubectl(&["label", "namespace", &other.name, "scene=selected", "--overwrite"]);

@@ -1,6 +1,7 @@
 //! What scripts read of a network through its life: `kubectl wait`, kstatus, events, and what monitoring asks.
 
-use crate::cluster::{check, eventually, get, kubectl, on_node, run, vsctl};
+use crate::cluster::{check, eventually, get, kubectl, run, vsctl};
+use crate::controllers::{Controller, NAMESPACE, scrape};
 use crate::pods::{NODE, sleeping_pod, start};
 use crate::scene::{Scene, agent_pod, await_condition};
 use serde_json::{Value, json};
@@ -105,19 +106,13 @@ fn a_failure_on_one_node_is_failed_only_if_a_person_must_mend_it() {
 fn monitoring_sees_the_leader_and_every_node() {
     let scene = Scene::new("metrics");
     scene.network("metrics", &json!({}));
-    let scrape = |pod: &str| {
-        let address = kubectl(&["get", "pod", pod, "-n", "usnet-system", "-o", "jsonpath={.status.podIP}"]);
-        let node = kubectl(&["get", "pod", pod, "-n", "usnet-system", "-o", "jsonpath={.spec.nodeName}"]);
-        on_node(&node, &["curl", "--silent", "--fail", "--max-time", "10", &format!("http://{address}:8081/metrics")])
-    };
-    let agent = scrape(&agent_pod(NODE));
+    let agent = get(&["pod", &agent_pod(NODE), "-n", NAMESPACE]).unwrap();
+    let agent = scrape(NODE, agent["status"]["podIP"].as_str().unwrap()).unwrap();
     assert!(agent.contains("usnet_agent_engine_connected{engine=\"OVS\"} 1\n"), "{agent}");
     assert!(agent.contains("usnet_agent_networks{engine=\"OVS\",state=\"Failed\"} 0\n"), "{agent}");
     assert!(agent.contains("usnet_agent_operation_seconds_count{engine=\"OVS\",kind=\"CreateBridge\"}"), "{agent}");
 
-    let controllers = get(&["pods", "-n", "usnet-system", "-l", "app.kubernetes.io/component=controller"]).unwrap();
-    let names = controllers["items"].as_array().unwrap().iter().filter_map(|pod| pod["metadata"]["name"].as_str());
-    let texts: Vec<String> = names.map(scrape).collect();
+    let texts: Vec<String> = Controller::all().iter().map(|controller| controller.metrics().unwrap()).collect();
     let leads = |text: &&String| text.contains("usnet_controller_leader 1\n");
     assert_eq!(texts.iter().filter(leads).count(), 1, "{texts:#?}");
     let leader = texts.iter().find(leads).unwrap();

@@ -1,6 +1,7 @@
 //! Tokens of usnet's service accounts, as somebody has them who broke into a pod.
 
 use crate::cluster::{kubectl, try_run};
+use crate::controllers::leader;
 use crate::scene::agent_pod;
 
 /// Who asks the API server.
@@ -39,16 +40,15 @@ impl Thief {
             create.extend(["--bound-object-kind=Pod", "--bound-object-name", pod]);
         }
         let token = kubectl(&create);
-        // Without the kubeconfig: else its client certificate would speak.
-        let server = kubectl(&["config", "view", "--raw", "-o", "jsonpath={.clusters[0].cluster.server}"]);
-        let anonymous = ["--kubeconfig=/dev/null", "--insecure-skip-tls-verify", "--server"];
-        let words = [&anonymous, [server.trim(), "--token", token.trim()].as_slice(), arguments].concat();
-        try_run("kubectl", &words, input)
+        kubectl_with(token.trim(), arguments, input)
     }
 }
 
-/// The name of the controller's pod that leads.
-fn leader() -> String {
-    let lease = ["get", "lease", "usnet-controller", "-n", "usnet-system", "-o", "jsonpath={.spec.holderIdentity}"];
-    kubectl(&lease)
+/// Runs `kubectl` as the one whose token it is.
+pub(crate) fn kubectl_with(token: &str, arguments: &[&str], input: &str) -> Result<String, String> {
+    // Without the kubeconfig: else its client certificate would speak.
+    let server = kubectl(&["config", "view", "--raw", "-o", "jsonpath={.clusters[0].cluster.server}"]);
+    let anonymous = ["--kubeconfig=/dev/null", "--insecure-skip-tls-verify", "--server"];
+    let words = [&anonymous, [server.trim(), "--token", token].as_slice(), arguments].concat();
+    try_run("kubectl", &words, input)
 }

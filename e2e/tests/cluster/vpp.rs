@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
-    BridgeDomainAddDelV2, BridgeDomainDump, CliInband, DeleteVhostUserIf, MemifDelete, NO_BRIDGE_DOMAIN, NO_INTERFACE,
-    SwInterfaceDump, SwInterfaceSetFlags, SwInterfaceSetL2Bridge,
+    BridgeDomainAddDelV2, BridgeDomainDump, CliInband, MemifDelete, NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceDump,
+    SwInterfaceSetL2Bridge,
 };
 use usnet_vpp::wire::Text;
 use usnet_vpp::{Batch, Error, Request};
@@ -89,17 +89,6 @@ pub(crate) fn delete_memif(node: &str, port: &Port) {
     request(node, MemifDelete { sw_if_index: port.sw_if_index }).unwrap();
 }
 
-/// Removes a port of whatever kind.
-pub(crate) fn try_delete_port(node: &str, port: &Port) -> Result<(), String> {
-    let Port { sw_if_index, .. } = *port;
-    request(node, MemifDelete { sw_if_index }).or_else(|_| request(node, DeleteVhostUserIf { sw_if_index }))
-}
-
-/// Takes a port down, so that it forwards nothing.
-pub(crate) fn try_disable(node: &str, port: &Port) -> Result<(), String> {
-    request(node, SwInterfaceSetFlags { sw_if_index: port.sw_if_index, ..SwInterfaceSetFlags::default() })
-}
-
 /// Sends one request that a VPP may refuse.
 pub(crate) fn request(node: &str, request: impl Request) -> Result<(), String> {
     let mut batch = Batch::new();
@@ -121,12 +110,7 @@ pub(crate) fn tags(node: &str) -> Vec<String> {
 
 /// Removes the bridge domain of a network, which VPP allows when the ports are out of it.
 pub(crate) fn delete_bridge_domain(node: &str, network: &str, ports: &[Port]) {
-    try_delete_bridge_domain(node, network, ports).unwrap();
-}
-
-/// The same for a VPP that may refuse.
-pub(crate) fn try_delete_bridge_domain(node: &str, network: &str, ports: &[Port]) -> Result<(), String> {
-    let (bd_id, _) = domain(node, network).map_err(|error| error.to_string())?.ok_or("no bridge domain")?;
+    let (bd_id, _) = domain(node, network).unwrap().expect("no bridge domain");
     let mut batch = Batch::new();
     for port in ports {
         batch.request(SwInterfaceSetL2Bridge {
@@ -136,8 +120,7 @@ pub(crate) fn try_delete_bridge_domain(node: &str, network: &str, ports: &[Port]
         });
     }
     let deleted = batch.request(BridgeDomainAddDelV2 { bd_id, is_add: false, ..BridgeDomainAddDelV2::default() });
-    let answers = connect(node).and_then(|mut client| client.send(&batch)).map_err(|error| error.to_string())?;
-    answers.reply(deleted).map(drop).map_err(|error| error.to_string())
+    connect(node).unwrap().send(&batch).unwrap().reply(deleted).unwrap();
 }
 
 /// Waits until a network has that many ports.

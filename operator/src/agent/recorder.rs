@@ -1,7 +1,7 @@
 //! What one lane puts into the history of its node: what it did, why, and what became of it. What fails again for the same reason is told once, and how it ended.
 //! Pure: the clock is the caller's.
 
-use super::guard::attachment_of;
+use super::guard::{attachment_of, parse_mark};
 use super::verify::{Verdict, network_of};
 use crate::history::{Change, Outcome, Why};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -84,6 +84,8 @@ struct Open {
     operation: Op,
     message: String,
     since: Instant,
+    /// Whether it was told that nothing of it is left.
+    is_rolled_back: bool,
 }
 
 /// The memory of one lane.
@@ -126,7 +128,7 @@ impl Recorder {
             }
         }
         if let Some(aftermath) = aftermath {
-            made.extend(self.completed(aftermath, &wanted, now));
+            made.extend(self.ended(aftermath, now));
         }
         gather(made).into_iter().map(|told| self.change(told, cause.generation, time.clone())).collect()
     }
@@ -136,6 +138,8 @@ impl Recorder {
             Why::Retry
         } else if matches!(operation, Op::RemovePort { .. }) && !is_wanted {
             Why::PodEnded
+        } else if !cause.is_new_spec && self.open.values().any(|open| is_of_one_port(&open.operation, operation)) {
+            Why::Retry
         } else if let Some(epoch) = cause.restarted {
             Why::EngineRestarted { epoch }
         } else if !cause.is_new_spec {
@@ -166,41 +170,32 @@ impl Recorder {
         if before.is_some_and(|open| open.message == failure.message) {
             return None;
         }
-        let since = before.map_or(cause.since, |open| open.since);
-        let open = Open { operation: attempt.operation.clone(), message: failure.message.clone(), since };
-        self.open.insert(name, open);
         // What was begun is no more, or it would not have to be made from the beginning.
         let makes = matches!(attempt.operation, Op::CreatePort { .. } | Op::CreateBridge { .. });
         let is_undone = aftermath.is_some_and(|aftermath| aftermath.left.contains(&attempt.operation));
-        let message = failure.message.clone();
-        let outcome = match failure.is_refusal && makes && is_undone {
-            true => Outcome::RolledBack { message },
-            false => Outcome::Failed { message },
+        let is_rolled_back = failure.is_refusal && makes && is_undone;
+        let since = before.map_or(cause.since, |open| open.since);
+        let (operation, message) = (attempt.operation.clone(), failure.message.clone());
+        let outcome = match is_rolled_back {
+            true => Outcome::RolledBack { message: message.clone() },
+            false => Outcome::Failed { message: message.clone() },
         };
+        self.open.insert(name, Open { operation, message, since, is_rolled_back });
         Some((outcome, now.duration_since(cause.since)))
     }
 
-    /// What failed, and is as it should be without another try: the engine did it by itself or in spite of what it answered.
-    fn completed(&mut self, aftermath: Aftermath<'_>, wanted: &BTreeSet<String>, now: Instant) -> Vec<Made> {
-        let mut completed = Vec::new();
+    /// What failed, and is over without another try: the engine did it by itself or in spite of what it answered, or nobody asks for it any more and nothing of it is left.
+    fn ended(&mut self, aftermath: Aftermath<'_>, now: Instant) -> Vec<Made> {
+        let mut ended = Vec::new();
         self.open.retain(|_, open| {
-            if aftermath.left.contains(&open.operation) {
-                return true;
-            }
-            let is_removal = matches!(open.operation, Op::RemovePort { .. } | Op::RemoveBridge { .. });
-            let verdict = network_of(&open.operation).and_then(|network| aftermath.verdicts.get(network));
-            let is_asked_for = verdict.is_some()
-                && attachment_of(&open.operation).is_none_or(|attachment| wanted.contains(&attachment));
-            if !is_removal && is_asked_for && verdict != Some(&Verdict::PROGRAMMED) {
-                return true;
-            }
-            if is_removal || is_asked_for {
-                let took = now.duration_since(open.since);
-                completed.push((open.operation.clone(), Why::Retry, Outcome::CompletedLater, took));
+            let Some((why, outcome)) = open.end(aftermath) else { return true };
+            let is_told = open.is_rolled_back && matches!(outcome, Outcome::RolledBack { .. });
+            if !is_told {
+                ended.push((open.operation.clone(), why, outcome, now.duration_since(open.since)));
             }
             false
         });
-        completed
+        ended
     }
 
     fn change(&self, told: Told, generation: i64, time: MicroTime) -> Change {
@@ -215,6 +210,53 @@ impl Recorder {
             milliseconds: u64::try_from(told.took.as_millis()).unwrap_or(u64::MAX),
             outcome: told.outcome,
         }
+    }
+}
+
+impl Open {
+    /// How it ended; none while there is something left to be done about it.
+    fn end(&self, aftermath: Aftermath<'_>) -> Option<(Why, Outcome)> {
+        let is_removal = matches!(self.operation, Op::RemovePort { .. } | Op::RemoveBridge { .. });
+        let is_about = |left: &Op| match attachment_of(&self.operation) {
+            Some(_) => is_of_one_port(left, &self.operation),
+            None => attachment_of(left).is_none() && network_of(left) == network_of(&self.operation),
+        };
+        let is_left = aftermath.left.iter().any(|left| *left == self.operation || (!is_removal && is_about(left)));
+        if is_left {
+            return None;
+        }
+        let verdict = network_of(&self.operation).and_then(|network| aftermath.verdicts.get(network));
+        if is_removal {
+            Some((Why::Retry, Outcome::CompletedLater))
+        } else if is_asked_for(&self.operation, aftermath.desired) {
+            (verdict == Some(&Verdict::PROGRAMMED)).then_some((Why::Retry, Outcome::CompletedLater))
+        } else {
+            let is_of_pod = verdict.is_some() && matches!(self.operation, Op::CreatePort { .. });
+            let why = if is_of_pod { Why::PodEnded } else { Why::NewSpec };
+            let message = format!("it is no longer asked for; {}", self.message);
+            Some((why, Outcome::RolledBack { message }))
+        }
+    }
+}
+
+/// Whether two operations are about the port of one attachment.
+fn is_of_one_port(one: &Op, other: &Op) -> bool {
+    attachment_of(one).is_some_and(|attachment| attachment_of(other).as_ref() == Some(&attachment))
+}
+
+/// Whether it is still to be as this operation makes it.
+fn is_asked_for(operation: &Op, desired: &Desired) -> bool {
+    let attachment = |mark: &str| parse_mark(mark).and_then(|id| desired.attachments.get(&id));
+    match operation {
+        Op::CreateBridge { network, .. } => desired.networks.contains_key(network),
+        Op::UpdateBridge { network, bridge } => {
+            desired.networks.get(network).is_some_and(|network| network.bridge == *bridge)
+        }
+        Op::CreatePort { attachment, .. } => desired.attachments.contains_key(attachment),
+        Op::UpdatePort { mark, settings, .. } => {
+            attachment(&mark.attachment).is_some_and(|attachment| attachment.port.settings == *settings)
+        }
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use tempfile::TempDir;
-use usnet_crds::{Bridge, Engine, NetworkName, NodeNetwork, Phase, Port, Queues, RingSize, SocketRole};
+use usnet_crds::{Bridge, Engine, NetworkName, NodeNetwork, Phase, Port, Queues, RateLimit, RingSize, SocketRole};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::memif::MemifSocketIds;
@@ -19,6 +19,7 @@ pub(crate) fn roots() -> (TempDir, Roots) {
         run: path("run"),
         state: path("state"),
         kubelet: path("kubelet"),
+        device_info: path("devinfo"),
         open_vswitch_socket: path("db.sock"),
         vpp_socket: path("api.sock"),
     };
@@ -96,7 +97,7 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
             queues: Queues::default(),
             ring_size: RingSize::default(),
             secret: None,
-            settings: port_settings(network, "default", container),
+            settings: port_settings(network, "default", container, RateLimit::default()),
         },
         pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
         network_namespace: "/run/netns/pod".into(),
@@ -104,6 +105,7 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
         mac: "02:00:00:00:00:01".into(),
         addresses: Vec::new(),
         configuration_name: None,
+        asked_rate_limit: RateLimit::default(),
         ipam: None,
         id,
     }

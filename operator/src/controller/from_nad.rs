@@ -20,6 +20,7 @@ use usnet_crds::legacy::{Form, InvalidForm, Legacy};
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{BridgeName, Engine, NetworkName};
 
+pub(crate) use spec::network_of;
 pub use words::Told;
 
 /// What follows from the definitions.
@@ -29,6 +30,8 @@ pub struct FromNad {
     pub writes: Vec<Write>,
     /// What people should know now, each at its definition. [`Told`] keeps what they know already.
     pub notices: Vec<Notice>,
+    /// Namespaces with a definition that cannot be read: it may ask for any network of theirs.
+    pub unreadable: BTreeSet<String>,
 }
 
 /// A definition in the older form.
@@ -45,7 +48,6 @@ pub fn from_nad(inputs: &Inputs, keys: &BTreeSet<DefinitionKey>) -> FromNad {
     // Without the whole list nothing is known to be gone.
     let Some(definitions) = &inputs.definitions else { return found };
     let mut bridges: BTreeMap<(Engine, &BridgeName), Vec<Member<'_>>> = BTreeMap::new();
-    let mut unreadable = BTreeSet::new();
     let with_form = keys.iter().filter_map(|key| definitions.get_key_value(key));
     for (key, definition) in with_form.filter(|(key, _)| is_open(inputs, key)) {
         match &definition.form {
@@ -56,7 +58,7 @@ pub fn from_nad(inputs: &Inputs, keys: &BTreeSet<DefinitionKey>) -> FromNad {
                 members.push(Member { key, definition, legacy });
             }
             Some(Err(problem)) => {
-                unreadable.insert(key.namespace.as_str());
+                found.unreadable.insert(key.namespace.clone());
                 if *problem != InvalidForm::NotJson {
                     found.notices.push(words::invalid(key, definition, problem));
                 }
@@ -71,7 +73,7 @@ pub fn from_nad(inputs: &Inputs, keys: &BTreeSet<DefinitionKey>) -> FromNad {
             kept.insert(bridge.name);
         }
     }
-    found.writes.extend(surplus(inputs, &kept, &unreadable));
+    found.writes.extend(surplus(inputs, &kept, &found.unreadable));
     found
 }
 
@@ -105,11 +107,11 @@ fn admits(inputs: &Inputs, network: &ValidNetwork, key: &DefinitionKey) -> bool 
 fn surplus<'a>(
     inputs: &'a Inputs,
     kept: &'a BTreeSet<NetworkName>,
-    unreadable: &'a BTreeSet<&'a str>,
+    unreadable: &'a BTreeSet<String>,
 ) -> impl Iterator<Item = Write> + 'a {
     let is_asked_for = |name: &str| kept.iter().any(|kept| kept.as_str() == name);
     let may_be_meant = |network: &Network| {
-        let namespaces = unreadable.iter().filter_map(|name| inputs.namespaces.get(*name));
+        let namespaces = unreadable.iter().filter_map(|name| inputs.namespaces.get(name));
         let mut namespaces = namespaces.map(|namespace| &namespace.labels);
         network.spec.as_ref().is_ok_and(|valid| namespaces.any(|labels| valid.namespaces.matches(labels)))
     };

@@ -3,12 +3,15 @@
 //! What the API server would know and a folder cannot say is settled here: generations go on from what the node has, a network that is in no file any more is
 //! being deleted, and the namespaces are those that somebody names.
 
+use super::definitions::{is_from_definitions, take_in};
 use super::document::Object;
 use super::folder::Folder;
 use super::problem::Problem;
 use crate::agent::spec::NodeSpec;
 use crate::controller::by_name::ByName;
-use crate::controller::inputs::{Inputs, Labels, Namespace, Network, Node, NodeState, NodeStatus};
+use crate::controller::inputs::{
+    Definition, DefinitionKey, Inputs, Labels, Namespace, Network, Node, NodeState, NodeStatus,
+};
 use crate::controller::parse;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use kube::core::DeserializeGuard;
@@ -31,8 +34,10 @@ pub(super) struct Source {
 #[derive(Debug, Default)]
 pub(super) struct Described {
     pub inputs: Inputs,
-    /// Where each network was found.
+    /// Where each network was found; of one that definitions ask for, where the first of these is.
     pub sources: BTreeMap<String, Source>,
+    /// Where each definition was found.
+    pub definition_sources: BTreeMap<DefinitionKey, Source>,
     /// What has no effect, and why.
     pub problems: Vec<Problem>,
 }
@@ -63,20 +68,12 @@ pub(super) fn describe(folder: &Folder, node: NodeFacts<'_>) -> Described {
             Object::Namespace { name, labels } => described.namespace(name, labels),
             Object::Node { name, labels: own } if name == node.name => labels.extend(own.clone()),
             Object::Node { .. } => {}
-            Object::Definition { key, definition } => {
-                described.namespace(&key.namespace, &Labels::new());
-                described.inputs.definitions.get_or_insert_default().insert(key.clone(), definition.clone());
-            }
+            Object::Definition { key, definition } => described.definition(key, definition, source),
             Object::Other(problem) => described.problems.push(problem.clone()),
         }
     }
+    described.held_without_document(&held, folder.is_complete());
     let inputs = &mut described.inputs;
-    // A file that could never be read may have it.
-    let is_deleting = folder.is_complete();
-    for name in held.names() {
-        let gone = || Network { is_deleting, ..unusable(name, "no file that can be read has it") };
-        inputs.networks.entry(name.to_owned()).or_insert_with(gone);
-    }
     inputs.nodes.insert(node.name.to_owned(), Node { labels, is_ready: true, ..Node::default() });
     let state = NodeState {
         generation: node.held.map_or(0, |held| held.generation),
@@ -104,6 +101,38 @@ fn well_known_labels(node: &str) -> Labels {
 }
 
 impl Described {
+    /// What the node has and no document says: definitions ask for it, or it goes. While a file could never be read it stays, and so does a network from definitions while
+    /// one in its namespaces cannot be read: that may be the one that says it.
+    fn held_without_document(&mut self, held: &ByName<NodeNetwork>, is_complete: bool) {
+        for network in held.iter() {
+            let has_from_nad_label = is_from_definitions(network);
+            let gone =
+                || Network { has_from_nad_label, ..unusable(network.name.as_str(), "no file that can be read has it") };
+            self.inputs.networks.entry(network.name.to_string()).or_insert_with(gone);
+        }
+        let unreadable = take_in(self, held);
+        for network in held.iter().filter(|network| !self.sources.contains_key(network.name.as_str())) {
+            let is_meant = is_from_definitions(network) && !unreadable.is_disjoint(&network.allowed_namespaces);
+            if let Some(gone) = self.inputs.networks.get_mut(network.name.as_str()) {
+                gone.is_deleting = is_complete && !is_meant;
+            }
+        }
+    }
+
+    fn definition(&mut self, key: &DefinitionKey, definition: &Definition, source: Source) {
+        if let Some(first) = self.definition_sources.get(key) {
+            let message = format!(
+                "NetworkAttachmentDefinition {key} is already in {} document {}, which is the one that counts: remove one of the two",
+                first.file, first.document
+            );
+            self.problems.push(source.problem("metadata.name", None, message));
+            return;
+        }
+        self.namespace(&key.namespace, &Labels::new());
+        self.inputs.definitions.get_or_insert_default().insert(key.clone(), definition.clone());
+        self.definition_sources.insert(key.clone(), source);
+    }
+
     fn namespace(&mut self, name: &str, labels: &Labels) {
         let namespace = self.inputs.namespaces.entry(name.to_owned()).or_insert_with(|| Namespace {
             labels: Labels::from([(NAMESPACE_NAME.to_owned(), name.to_owned())]),
@@ -124,7 +153,7 @@ impl Described {
                 "network {name} is already in {} document {}, which is the one that counts: remove one of the two",
                 first.file, first.document
             );
-            self.problems.push(source.problem("metadata.name", name, message));
+            self.problems.push(source.problem("metadata.name", Some(name), message));
             return;
         }
         let network = match read {
@@ -147,7 +176,7 @@ impl Described {
             ..network
         };
         if let Some((field, message)) = held.and_then(|held| fixed_field(&network, held)) {
-            self.problems.push(source.problem(field, name, message.clone()));
+            self.problems.push(source.problem(field, Some(name), message.clone()));
             network.spec = Err(message);
         }
         self.inputs.networks.insert(name.to_owned(), network);
@@ -156,14 +185,14 @@ impl Described {
 }
 
 impl Source {
-    /// Something wrong with the object that was found here.
-    pub(super) fn problem(&self, field: &str, network: &str, message: String) -> Problem {
+    /// Something wrong with the object that was found here, and the network that it is about where there is one.
+    pub(super) fn problem(&self, field: &str, network: Option<&str>, message: String) -> Problem {
         Problem {
             file: self.file.clone(),
             document: Some(self.document),
             line: self.line,
             field: field.to_owned(),
-            network: Some(network.to_owned()),
+            network: network.map(str::to_owned),
             message,
         }
     }

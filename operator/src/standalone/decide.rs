@@ -37,7 +37,7 @@ pub(super) fn decide(folder: &Folder, node: NodeFacts<'_>) -> Decision {
         if let (Verdict::Refused { message, .. }, Some(source), false) = (verdict, described.sources.get(name), is_said)
         {
             let (field, message) = message.split_once(": ").unwrap_or(("", message));
-            problems.push(source.problem(field, name, message.to_owned()));
+            problems.push(source.problem(field, Some(name), message.to_owned()));
         }
     }
     problems.sort();

@@ -6,6 +6,7 @@
 
 mod cluster;
 mod decide;
+mod definitions;
 mod document;
 mod folder;
 mod locate;

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod attachments;
+mod definitions;
+mod history;
 mod manifests;
 mod networks;
 mod node;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use usnet_crds::{Bridge, Engine, NetworkName, NodeNetwork, Phase, Port, PortType, Queues, RingSize};
+use usnet_crds::{Bridge, Engine, NetworkName, NodeNetwork, Phase, Port, PortType, Queues, RateLimit, RingSize};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::journal::Journal;
@@ -66,6 +66,7 @@ impl Node {
             run: path("run"),
             state: path("state"),
             kubelet: path("kubelet"),
+            device_info: path("devinfo"),
             open_vswitch_socket: open_vswitch.unwrap_or_else(|| path("db.sock")),
             vpp_socket: vpp.unwrap_or_else(|| path("api.sock")),
         };
@@ -93,7 +94,7 @@ impl Node {
                 queues: Queues::default(),
                 ring_size: RingSize::default(),
                 secret: None,
-                settings: port_settings(network, "default", container),
+                settings: port_settings(network, "default", container, RateLimit::default()),
             },
             pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
             network_namespace: "/run/netns/pod".into(),
@@ -101,6 +102,7 @@ impl Node {
             mac: "02:00:00:00:00:01".into(),
             addresses: Vec::new(),
             configuration_name: None,
+            asked_rate_limit: RateLimit::default(),
             ipam: None,
             id,
         }

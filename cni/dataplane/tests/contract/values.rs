@@ -3,7 +3,7 @@
 use crate::switch::Switch;
 use std::collections::BTreeSet;
 use std::process::Command;
-use usnet_crds::{Bridge, Engine as Kind, Mtu, NetworkName, NodeNetwork, Phase, Port, Vlan, VlanTag};
+use usnet_crds::{Bridge, Engine as Kind, Mtu, NetworkName, NodeNetwork, Phase, Port, RateLimit, Vlan, VlanTag};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::{Desired, DesiredAttachment, Presence, port_settings};
 use usnet_dataplane::engine::{Engine, EngineError, OpError};
@@ -38,7 +38,7 @@ pub(crate) trait Values: Switch {
             queues: network.port.queues,
             ring_size: network.port.ring_size,
             secret: None,
-            settings: port_settings(network, "default", container),
+            settings: port_settings(network, "default", container, RateLimit::default()),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use usnet_dataplane::attachment::{InvalidIdentifier, Pod};
 
-/// Keys that runtimes and Multus send and this plugin takes or leaves. `IP` is for IPAM plugins, which get all arguments.
+/// Keys that runtimes and Multus send and this plugin takes or leaves. IPAM plugins get all arguments.
 const KNOWN: [&str; 7] =
     ["IgnoreUnknown", "K8S_POD_NAMESPACE", "K8S_POD_NAME", "K8S_POD_UID", "K8S_POD_INFRA_CONTAINER_ID", "IP", "MAC"];
 
@@ -79,6 +79,11 @@ impl<'a> Arguments<'a> {
     /// The MAC address that somebody asked for.
     pub fn mac(&self) -> Option<&'a str> {
         self.0.get("MAC").copied()
+    }
+
+    /// The addresses that somebody asked for.
+    pub fn ips(&self) -> impl Iterator<Item = &'a str> {
+        self.0.get("IP").into_iter().flat_map(|list| list.split(',')).filter(|text| !text.is_empty())
     }
 
     fn required(&self, key: &'static str) -> Result<&'a str, ArgumentsError> {

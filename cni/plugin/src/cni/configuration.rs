@@ -138,6 +138,22 @@ impl Configuration {
         Ok(ipam.filter(|ipam| ipam.as_object().is_some_and(|parts| !parts.is_empty())).cloned())
     }
 
+    /// What the runtime passes on of a pod's wishes, by capability.
+    ///
+    /// # Errors
+    /// When it is not an object.
+    pub fn runtime(&self) -> Result<Option<&Map<String, Value>>, ConfigurationError> {
+        Ok(self.object("runtimeConfig")?.and_then(Value::as_object))
+    }
+
+    /// What the pod's annotation or the definition says beyond capabilities, `args.cni`.
+    ///
+    /// # Errors
+    /// When `args` is not an object.
+    pub fn cni_arguments(&self) -> Result<Option<&Map<String, Value>>, ConfigurationError> {
+        Ok(self.object("args")?.and_then(|arguments| arguments.get("cni")).and_then(Value::as_object))
+    }
+
     /// The result of the plugins before this one in a chain.
     ///
     /// # Errors

@@ -10,6 +10,8 @@ use serde::Serialize;
 pub enum ErrorCode {
     /// The configuration's `cniVersion` is none that this plugin speaks.
     IncompatibleVersion = 1,
+    /// The configuration asks for what this plugin does not have; the message has key and value.
+    UnsupportedField = 2,
     /// A variable of the environment is missing or wrong, or the verb is unknown; the message names the variable.
     InvalidEnvironment = 4,
     /// A file or program of the node could not be used.

@@ -1,6 +1,6 @@
 use super::*;
 use std::collections::BTreeSet;
-use usnet_crds::{Bridge, Memif, Phase, Port, VhostUser};
+use usnet_crds::{Bridge, Memif, Phase, Port, RateLimit, VhostUser};
 
 fn network(engine: Engine, port: Port) -> NodeNetwork {
     let name: NetworkName = "blue".parse().unwrap();
@@ -32,7 +32,7 @@ fn memif(socket: MemifSocketKind, secret: MemifSecretKind) -> Port {
 fn made(network: &NodeNetwork, interface: &str, network_namespace: &str) -> Result<AttachedPort, PortError> {
     let directory = Path::new("/run/usnet/ports/0b6e");
     let places = Places { directory, network_namespace: Path::new(network_namespace) };
-    port(network, &attachment("c1", interface), &pod(), places)
+    port(network, &attachment("c1", interface), &pod(), RateLimit::default(), places)
 }
 
 const NAMESPACE: &str = "/run/netns/p";
@@ -90,12 +90,12 @@ fn names_that_vpp_would_not_take_are_refused() {
     assert!(matches!(made(&memif_network, "net@1", NAMESPACE), Err(PortError::MemifSocket(_))));
     let places = Places { directory: Path::new("/run/usnet/ports/0b6e"), network_namespace: Path::new(NAMESPACE) };
     let long = attachment(&"X".repeat(60), "net1");
-    assert!(matches!(port(&memif_network, &long, &pod(), places), Err(PortError::Mark(_))));
+    assert!(matches!(port(&memif_network, &long, &pod(), RateLimit::default(), places), Err(PortError::Mark(_))));
     let usual = attachment(&"0123456789abcdef".repeat(4), "fifteen-letters");
-    assert!(port(&memif_network, &usual, &pod(), places).is_ok());
+    assert!(port(&memif_network, &usual, &pod(), RateLimit::default(), places).is_ok());
     // Open vSwitch has no such limits.
     let open_vswitch = network(Engine::OpenVswitch, Port::default());
-    assert!(port(&open_vswitch, &long, &pod(), places).is_ok());
+    assert!(port(&open_vswitch, &long, &pod(), RateLimit::default(), places).is_ok());
 }
 
 #[test]
@@ -106,6 +106,7 @@ fn a_socket_path_ends_where_the_engine_ends_it() {
             network,
             &attachment("c1", "net1"),
             &pod(),
+            RateLimit::default(),
             Places { directory: &directory, network_namespace: Path::new(NAMESPACE) },
         )
     };

@@ -2,7 +2,7 @@
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{NAMESPACE, NETWORK, TestNode, configuration, kinds, tools};
+use crate::support::{NAMESPACE, NETWORK, NETWORK_NAMESPACE, TestNode, configuration, kinds, tools};
 use serde_json::{Value, json};
 use std::fs;
 use usnet_crds::Engine;
@@ -12,10 +12,12 @@ on_each_engine! {
     host_local_gives_the_address_that_is_fixed_and_no_other,
     an_address_that_another_pod_holds_is_refused_and_nothing_is_left,
     static_gives_the_addresses_that_are_fixed_with_their_gateway,
+    what_is_fixed_is_one_interfaces_and_a_second_one_is_refused,
+    what_another_pod_has_is_refused_until_it_ends,
     the_port_has_the_vlan_and_the_rate_that_are_fixed,
 }
 
-/// The network that every node has, which fixes this for pod `p`.
+/// The network that every node has, which fixes this for pod `p` or the one that it names.
 fn program(node: &TestNode, mut fixed: Value, ipam: Option<Value>) {
     let port = match node.engine.kind() {
         Engine::OpenVswitch => kinds::vhost_user(),
@@ -23,7 +25,7 @@ fn program(node: &TestNode, mut fixed: Value, ipam: Option<Value>) {
     };
     let mut network = node.program_network_with(NETWORK, &port, ipam);
     fixed["namespace"] = json!(NAMESPACE);
-    fixed["pod"] = json!("p");
+    fixed.as_object_mut().unwrap().entry("pod").or_insert_with(|| json!("p"));
     network.attachments = vec![serde_json::from_value(fixed).unwrap()];
     node.publish(network);
 }
@@ -92,7 +94,7 @@ fn an_address_that_another_pod_holds_is_refused_and_nothing_is_left(node: &mut T
     assert_eq!(addresses(&node.add(&other, "net1").result()), ["10.56.0.2/24"]);
     let pod = node.pod("p");
     let message = node.add(&pod, "net1").error()["msg"].as_str().unwrap().to_owned();
-    for part in ["host-local", "10.56.0.2", "not available", "spec.attachments"] {
+    for part in ["address 10.56.0.2", "of pod db/other", "spec.attachments[].ips", "end that pod"] {
         assert!(message.contains(part), "no {part:?} in {message}");
     }
     assert_eq!(node.ports(NETWORK).len(), 1);
@@ -110,6 +112,56 @@ fn static_gives_the_addresses_that_are_fixed_with_their_gateway(node: &mut TestN
     let result = node.add(&asking(node, "p", "10.56.0.99/24"), "net1").result();
     assert_eq!(result["ips"], json!([{"address": "10.56.0.77/24", "gateway": "10.56.0.1", "interface": 0}]));
     assert_eq!(addresses(&node.add(&node.pod("other"), "net1").result()), ["10.56.0.9/24"]);
+}
+
+fn what_is_fixed_is_one_interfaces_and_a_second_one_is_refused(node: &mut TestNode) {
+    let (mac, ips) = ("02:11:22:33:44:55", json!(["10.56.0.77/24"]));
+    let pod = node.pod("p");
+    for (field, value, fixed) in
+        [("mac", mac, json!({"mac": mac})), ("ips", "10.56.0.77", json!({"ips": ips, "mac": mac}))]
+    {
+        program(node, fixed, None);
+        node.add(&pod, "net1").result();
+        let error = node.add(&pod, "net2").error();
+        assert_eq!(error["code"], 7, "{error}");
+        let message = error["msg"].as_str().unwrap();
+        let named = [value, NETWORK, "p (spec.attachments[]", &format!("[].{field})"), "net1 of pod", "once"];
+        for part in named {
+            assert!(message.contains(part), "no {part:?} in {message}");
+        }
+        assert_eq!((node.records().len(), node.ports(NETWORK).len()), (1, 1), "something of net2 was left");
+        node.del(&pod, "net2").assert_done();
+        node.del(&pod, "net1").assert_done();
+    }
+    // A VLAN may be fixed for both.
+    program(node, json!({"vlan": {"mode": "Access", "tag": 77}}), None);
+    let macs: Vec<_> = ["net1", "net2"].map(|interface| node.add(&pod, interface).result()).into();
+    assert_ne!(macs[0]["interfaces"][0]["mac"], macs[1]["interfaces"][0]["mac"]);
+    node.del(&pod, "net1").assert_done();
+    node.del(&pod, "net2").assert_done();
+    node.assert_clean();
+}
+
+fn what_another_pod_has_is_refused_until_it_ends(node: &mut TestNode) {
+    let fixed = |pod: &str| json!({"pod": pod, "ips": ["10.56.0.77/24"], "mac": "02:11:22:33:44:55"});
+    program(node, fixed("p"), None);
+    node.add(&node.pod("p"), "net1").result();
+    // Somebody gave the address to another pod while the first one runs.
+    program(node, fixed("other"), None);
+    let error = node.add(&node.pod("other"), "net1").error();
+    let message = error["msg"].as_str().unwrap();
+    assert!(message.contains("address 10.56.0.77 for pod") && message.contains("end that pod"), "{message}");
+    node.del(&node.pod("p"), "net1").assert_done();
+    assert_eq!(addresses(&node.add(&node.pod("other"), "net1").result()), ["10.56.0.77/24"]);
+
+    program(node, fixed("p"), None);
+    assert_eq!(node.add(&node.pod("p"), "net1").error()["code"], 7);
+    // After a reboot the other pod's sandbox is gone, and perhaps nobody calls DEL for it.
+    let file = node.records().remove(0);
+    let record = fs::read_to_string(&file).unwrap();
+    assert!(record.contains(NETWORK_NAMESPACE));
+    fs::write(&file, record.replace(NETWORK_NAMESPACE, "/run/netns/gone")).unwrap();
+    assert_eq!(addresses(&node.add(&node.pod("p"), "net1").result()), ["10.56.0.77/24"]);
 }
 
 fn the_port_has_the_vlan_and_the_rate_that_are_fixed(node: &mut TestNode) {

@@ -15,3 +15,4 @@ mod support;
 mod verbs;
 mod veth;
 mod vpp;
+mod wishes;

@@ -32,6 +32,7 @@ pub(crate) fn roots(vpp: &Vpp) -> ([TempDir; 2], Roots) {
         run: memory.path().join("run"),
         state: path("state"),
         kubelet: path("kubelet"),
+        device_info: path("devinfo"),
         open_vswitch_socket: path("db.sock"),
         vpp_socket: vpp.socket().to_owned(),
     };

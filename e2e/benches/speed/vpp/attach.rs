@@ -25,6 +25,7 @@ pub(crate) fn run(programs: &Programs, kind: Kind) {
         run: vpp.folder().join("run"),
         state: folder.path().join("state"),
         kubelet: folder.path().join("kubelet"),
+        device_info: folder.path().join("devinfo"),
         open_vswitch_socket: folder.path().join("db.sock"),
         vpp_socket: vpp.socket().to_owned(),
     };

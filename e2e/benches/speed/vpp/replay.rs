@@ -7,7 +7,7 @@ use crate::pod;
 use crate::programs::{median, ratio, report};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use usnet_crds::{Engine, NodeNetwork};
+use usnet_crds::{Engine, NodeNetwork, RateLimit};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::journal::Journal;
@@ -82,7 +82,7 @@ fn record(id: AttachmentId, roots: &Roots, network: &NodeNetwork, socket: PathBu
             queues: network.port.queues,
             ring_size: network.port.ring_size,
             secret: None,
-            settings: port_settings(network, "default", id.container.as_str()),
+            settings: port_settings(network, "default", id.container.as_str(), RateLimit::default()),
         },
         pod: Pod {
             namespace: "default".to_owned(),
@@ -94,6 +94,7 @@ fn record(id: AttachmentId, roots: &Roots, network: &NodeNetwork, socket: PathBu
         mac: "02:00:00:00:00:01".to_owned(),
         addresses: Vec::new(),
         configuration_name: None,
+        asked_rate_limit: RateLimit::default(),
         ipam: None,
         id,
     }

@@ -1,196 +1,181 @@
-//! What somebody else does at the engines: bridges of their own, which must stay as they are, and changes to ours, which must not.
+//! What somebody else has at the engines: bridges of their own, some of which networks adopt, and ports on their bridges and on ours. All must stay as they are,
+//! whoever comes and goes.
 
-use super::names;
-use super::steps::{Place, engine};
-use crate::cluster::{on_node, try_run};
-use crate::vpp;
-use std::collections::BTreeMap;
+use super::domains::{self, Domain};
+use super::steps::{FOREIGN, NETWORKS, Part, Place};
+use super::{bridges, names};
+use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::Engine;
-use usnet_vpp::Batch;
-use usnet_vpp::messages::{BridgeDomainAddDelV2, BridgeDomainDump, NO_BRIDGE_DOMAIN, NO_INTERFACE};
-use usnet_vpp::wire::FixedText;
 
-/// The bridges that somebody made, and what they looked like then.
+/// What somebody writes on what is theirs.
+const OWNER: &str = "somebody";
+
+/// A bridge: the number of its node, its engine and its name.
+type Bridge = (usize, Engine, String);
+
+/// What somebody made, and what it looked like then.
 #[derive(Debug, Default)]
-pub(super) struct Foreign(BTreeMap<(usize, Engine, Place), String>);
-
-/// What somebody writes on a bridge of theirs.
-const MINE: &str = "somebody's";
+pub(super) struct Foreign {
+    bridges: BTreeMap<Bridge, String>,
+    /// By the bridge that they are on; there is one on each at most.
+    ports: BTreeMap<Bridge, String>,
+}
 
 impl Foreign {
     /// Makes a bridge, unless there is one of that name.
-    pub(super) fn add(&mut self, node: usize, engine: Engine, place: Place) -> Result<(), String> {
-        let name = names::place(engine, place);
+    pub(super) fn add_bridge(&mut self, node: usize, place: Place) -> Result<(), String> {
+        let (engine, name) = names::place(place);
         match engine {
-            Engine::OpenVswitch => {
-                let mine = format!("external_ids:owner={MINE}");
-                let make = ["add-br", &name, "--", "set", "Bridge", &name, "datapath_type=netdev", &mine];
-                ovs_vsctl(node, &make)?;
-            }
-            Engine::Vpp => make_bridge_domain(node, &name)?,
+            Engine::OpenVswitch => bridges::make(names::node(node), &name, OWNER)?,
+            Engine::Vpp => domains::make(names::node(node), &name, OWNER)?,
         }
-        let look = show(node, engine, &name)?;
-        self.0.insert((node, engine, place), look);
+        let bridge = (node, engine, name);
+        let look = show_bridge(&bridge)?;
+        self.bridges.insert(bridge, look);
         Ok(())
     }
 
-    /// Takes one of these away again, if it is there.
-    pub(super) fn remove(&mut self, node: usize, engine: Engine, place: Place) -> Result<(), String> {
-        if !self.0.contains_key(&(node, engine, place)) {
-            return Err("nobody made it".to_owned());
+    /// Takes one of these away again, maybe under the ports of ours that are on it.
+    pub(super) fn remove_bridge(&mut self, node: usize, place: Place) -> Result<(), String> {
+        let (engine, name) = names::place(place);
+        let bridge = (node, engine, name);
+        let before = self.bridges.get(&bridge).ok_or("nobody made it")?;
+        if self.ports.contains_key(&bridge) {
+            return Err("somebody uses it".to_owned());
         }
-        self.check(node, engine, place)?;
-        let name = names::place(engine, place);
-        match engine {
-            Engine::OpenVswitch => ovs_vsctl(node, &["del-br", &name]).map(drop)?,
-            Engine::Vpp => remove_bridge_domain(node, &name)?,
-        }
-        self.0.remove(&(node, engine, place));
+        // An engine that cannot be asked says so here.
+        assert_eq!(*before, show_bridge(&bridge)?, "somebody's bridge was changed: {bridge:?}");
+        remove_bridge(&bridge)?;
+        self.bridges.remove(&bridge);
         Ok(())
+    }
+
+    /// Puts a port on a bridge, theirs or ours.
+    pub(super) fn add_port(&mut self, node: usize, network: usize) -> Result<(), String> {
+        let (engine, name) = names::place(Place::OfNetwork(network));
+        match engine {
+            Engine::OpenVswitch => bridges::add_port(names::node(node), &name, &port_of(&name), OWNER)?,
+            Engine::Vpp => domains::add_loopback(names::node(node), &name)?,
+        }
+        let bridge = (node, engine, name);
+        let look = show_port(&bridge)?;
+        self.ports.insert(bridge.clone(), look);
+        self.look_again(&bridge)
+    }
+
+    /// Takes such a port away again.
+    pub(super) fn remove_port(&mut self, node: usize, network: usize) -> Result<(), String> {
+        let (engine, name) = names::place(Place::OfNetwork(network));
+        let bridge = (node, engine, name);
+        let before = self.ports.get(&bridge).ok_or("nobody made it")?;
+        assert_eq!(*before, show_port(&bridge)?, "somebody's port was changed: {bridge:?}");
+        remove_port(&bridge)?;
+        self.ports.remove(&bridge);
+        self.look_again(&bridge)
+    }
+
+    /// Whether somebody has a port on the bridge of a network.
+    pub(super) fn has_port(&self, node: usize, network: usize) -> bool {
+        let (engine, name) = names::place(Place::OfNetwork(network));
+        self.ports.contains_key(&(node, engine, name))
+    }
+
+    /// Whether somebody made the bridge that a network asks for.
+    pub(super) fn has_bridge(&self, node: usize, network: usize) -> bool {
+        let (engine, name) = names::place(Place::OfNetwork(network));
+        self.bridges.contains_key(&(node, engine, name))
     }
 
     /// VPP forgets everything when it ends, that of somebody else too.
-    pub(super) fn forget(&mut self, node: usize, engine: Engine) {
-        if engine == Engine::Vpp {
-            self.0.retain(|(on, of, _), _| (*on, *of) != (node, engine));
+    pub(super) fn forget(&mut self, node: usize, part: Part) {
+        if part == Part::Vpp {
+            let is_gone = |(on, of, _): &Bridge| (*on, *of) == (node, Engine::Vpp);
+            self.bridges.retain(|bridge, _| !is_gone(bridge));
+            self.ports.retain(|bridge, _| !is_gone(bridge));
         }
     }
 
     /// Panics when one of these does not look as it did.
     pub(super) fn assert_unchanged(&self) {
-        for &(node, engine, place) in self.0.keys() {
-            self.check(node, engine, place).unwrap_or_else(|error| panic!("{error}"));
+        let bridges = self.bridges.iter().map(|(bridge, before)| (bridge, before, show_bridge(bridge)));
+        let ports = self.ports.iter().map(|(bridge, before)| (bridge, before, show_port(bridge)));
+        for (bridge, before, now) in bridges.chain(ports) {
+            let now = now.unwrap_or_else(|error| panic!("somebody's bridge or port is gone: {bridge:?}: {error}"));
+            assert_eq!(*before, now, "somebody's bridge or port was changed: {bridge:?}");
         }
     }
 
-    pub(super) fn remove_all(&mut self) {
-        for (node, engine, place) in self.0.keys().copied().collect::<Vec<_>>() {
-            self.remove(node, engine, place).unwrap_or_else(|error| panic!("{error}"));
+    /// Takes all ports away, which lets bridges of ours go that they kept.
+    pub(super) fn remove_ports(&mut self) {
+        for bridge in std::mem::take(&mut self.ports).into_keys() {
+            remove_port(&bridge).and_then(|()| self.look_again(&bridge)).unwrap_or_else(|error| panic!("{error}"));
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
+    pub(super) fn remove_bridges(&mut self) {
+        for bridge in std::mem::take(&mut self.bridges).into_keys() {
+            remove_bridge(&bridge).unwrap_or_else(|error| panic!("{error}"));
+        }
     }
 
-    fn check(&self, node: usize, engine: Engine, place: Place) -> Result<(), String> {
-        let (before, now) = (&self.0[&(node, engine, place)], show(node, engine, &names::place(engine, place))?);
-        // An engine that cannot be asked has said so above.
-        assert_eq!(*before, now, "{engine} on {}: somebody's bridge was changed", names::node(node));
+    /// The bridges, by engine and name, and how many ports there are.
+    pub(super) fn tell(&self) -> String {
+        let bridges: Vec<_> =
+            self.bridges.keys().map(|(node, _, name)| format!("{name} on {}", names::node(*node))).collect();
+        format!("{} bridges ({}) and {} ports", bridges.len(), bridges.join(", "), self.ports.len())
+    }
+
+    /// Somebody changed their own bridge.
+    fn look_again(&mut self, bridge: &Bridge) -> Result<(), String> {
+        if let Some(look) = self.bridges.get_mut(bridge) {
+            *look = show_bridge(bridge)?;
+        }
         Ok(())
     }
 }
 
-fn ovs_vsctl(node: usize, arguments: &[&str]) -> Result<String, String> {
-    // Without waiting: the switch process may be down.
-    try_run("on-node", &[&[names::node(node), "ovs-vsctl", "--no-wait", "--timeout=5"], arguments].concat(), "")
+/// Takes away whatever somebody may have made on a node, as far as it can be.
+pub(super) fn clear(node: usize) {
+    let networks = (0..NETWORKS).map(Place::OfNetwork);
+    let places: BTreeSet<_> = networks.chain((0..FOREIGN).map(Place::Own)).map(names::place).collect();
+    for (engine, name) in places {
+        let bridge = (node, engine, name);
+        let _not_there = remove_port(&bridge);
+        if show_bridge(&bridge).is_ok_and(|look| look.contains(OWNER)) {
+            let _failed = remove_bridge(&bridge);
+        }
+    }
 }
 
-/// What a person sees of a bridge.
-fn show(node: usize, engine: Engine, name: &str) -> Result<String, String> {
+fn show_bridge((node, engine, name): &Bridge) -> Result<String, String> {
     match engine {
-        Engine::OpenVswitch => {
-            let columns = "--columns=name,external_ids,other_config,datapath_type,mirrors,controller,fail_mode,ports";
-            ovs_vsctl(node, &[columns, "list", "Bridge", name])
-        }
-        Engine::Vpp => {
-            let mut batch = Batch::new();
-            let bd_id = name.parse().unwrap();
-            let dump = batch.dump(BridgeDomainDump { bd_id, sw_if_index: NO_INTERFACE });
-            let answers = vpp::connect(names::node(node)).and_then(|mut client| client.send(&batch)).map_err(text)?;
-            Ok(format!("{:?}", answers.details(dump).unwrap()))
-        }
+        Engine::OpenVswitch => bridges::show(names::node(*node), name),
+        Engine::Vpp => Ok(Domain::read(names::node(*node), name)?.show()),
     }
 }
 
-fn make_bridge_domain(node: usize, name: &str) -> Result<(), String> {
-    let bd_id = name.parse().unwrap();
-    let mut batch = Batch::new();
-    let dump = batch.dump(BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE });
-    let answers = vpp::connect(names::node(node)).and_then(|mut client| client.send(&batch)).map_err(text)?;
-    if answers.details(dump).unwrap().iter().any(|domain| domain.bd_id == bd_id) {
-        return Err("there is one already".to_owned());
-    }
-    let bd_tag = FixedText::new(MINE.to_owned()).unwrap();
-    let made = BridgeDomainAddDelV2 { bd_id, is_add: true, forward: true, bd_tag, ..BridgeDomainAddDelV2::default() };
-    vpp::request(names::node(node), made)
-}
-
-fn remove_bridge_domain(node: usize, name: &str) -> Result<(), String> {
-    let bd_id = name.parse().unwrap();
-    let removed = BridgeDomainAddDelV2 { bd_id, is_add: false, ..BridgeDomainAddDelV2::default() };
-    vpp::request(names::node(node), removed)
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
-/// Takes away a bridge of ours, if the network has it.
-pub(super) fn remove_bridge(node: usize, network: usize) -> Result<(), String> {
-    match engine(network) {
-        Engine::OpenVswitch => {
-            let mark = format!("external_ids:usnet.dev/network={}", names::network(network));
-            let found = ovs_vsctl(node, &["--bare", "--columns=name", "find", "Bridge", &mark])?;
-            let name = found.split_whitespace().next().ok_or("there is none")?;
-            ovs_vsctl(node, &["--if-exists", "del-br", name]).map(drop)
-        }
-        Engine::Vpp => {
-            let node = names::node(node);
-            let ports = vpp::try_ports(node, &names::network(network)).map_err(text)?.ok_or("there is none")?;
-            vpp::try_delete_bridge_domain(node, &names::network(network), &ports)
-        }
+fn remove_bridge((node, engine, name): &Bridge) -> Result<(), String> {
+    match engine {
+        Engine::OpenVswitch => bridges::remove(names::node(*node), name),
+        Engine::Vpp => domains::remove(names::node(*node), name),
     }
 }
 
-/// Takes away a port of ours.
-pub(super) fn remove_port(node: usize, network: usize, port: usize) -> Result<(), String> {
-    match engine(network) {
-        Engine::OpenVswitch => {
-            let name = port_of(node, network, port)?;
-            ovs_vsctl(node, &["--if-exists", "del-port", &name]).map(drop)
-        }
-        Engine::Vpp => {
-            let ports = vpp::try_ports(names::node(node), &names::network(network)).map_err(text)?.unwrap_or_default();
-            let port = ports.get(port % ports.len().max(1)).ok_or("there is none")?;
-            vpp::try_delete_port(names::node(node), port)
-        }
+fn show_port((node, engine, name): &Bridge) -> Result<String, String> {
+    match engine {
+        Engine::OpenVswitch => bridges::show_port(names::node(*node), &port_of(name)),
+        Engine::Vpp => domains::show_loopback(names::node(*node), name),
     }
 }
 
-/// Changes what a port of ours, or without one its bridge, was set to.
-pub(super) fn change_field(node: usize, network: usize, port: usize) -> Result<(), String> {
-    if engine(network) == Engine::Vpp {
-        let ports = vpp::try_ports(names::node(node), &names::network(network)).map_err(text)?.unwrap_or_default();
-        let port = ports.get(port % ports.len().max(1)).ok_or("there is none")?;
-        return vpp::try_disable(names::node(node), port);
+fn remove_port((node, engine, name): &Bridge) -> Result<(), String> {
+    match engine {
+        Engine::OpenVswitch => bridges::remove_port(names::node(*node), &port_of(name)),
+        Engine::Vpp => domains::remove_loopback(names::node(*node), name),
     }
-    let name = port_of(node, network, port)?;
-    let changes: [&[&str]; 3] = [
-        &["set", "Port", &name, "tag=99"],
-        &["set", "Interface", &name, "mtu_request=1000"],
-        &["clear", "Port", &name, "tag"],
-    ];
-    ovs_vsctl(node, changes[port % changes.len()]).map(drop)
 }
 
-fn port_of(node: usize, network: usize, port: usize) -> Result<String, String> {
-    let mark = format!("external_ids:usnet.dev/network={}", names::network(network));
-    let found = ovs_vsctl(node, &["--bare", "--columns=name", "find", "Port", &mark])?;
-    let ports: Vec<&str> = found.split_whitespace().collect();
-    ports.get(port % ports.len().max(1)).map(ToString::to_string).ok_or_else(|| "there is none".to_owned())
-}
-
-/// What carries a mark of ours at the engines of a node.
-pub(super) fn marked(node: &str) -> Vec<String> {
-    let mut found = vpp::tags(node);
-    found.retain(|tag| tag.starts_with("usn"));
-    for table in ["Bridge", "Port"] {
-        let rows = on_node(
-            node,
-            &["ovs-vsctl", "--format=csv", "--no-headings", "--columns=name,external_ids", "list", table],
-        );
-        found.extend(rows.lines().filter(|row| row.contains("usnet.dev/")).map(ToOwned::to_owned));
-    }
-    found
+/// The name of somebody's port on a bridge of Open vSwitch.
+fn port_of(bridge: &str) -> String {
+    format!("p-{bridge}")
 }

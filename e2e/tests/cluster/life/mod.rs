@@ -4,25 +4,38 @@
 //!
 //! `USNET_LIFE_SEED` lives a week again, `USNET_LIFE_STEPS` makes it longer; `make life` lives a long one.
 
+mod bridges;
+mod cleanup;
+mod compiled;
 mod converged;
+mod definitions;
+mod domains;
 mod foreign;
+mod manifests;
+mod meddling;
 mod names;
+mod off;
+mod old;
+mod parts;
 mod pods;
 mod run;
+mod seed;
 mod steps;
 
-use crate::cluster::{NODES, check, eventually_within, run as run_program, try_run};
+use crate::cluster::{NODES, check, eventually_within, get, run as run_program};
 use crate::direct::DirectPods;
-use foreign::Foreign;
+use cleanup::Cleanup;
 use pods::{Call, Pods};
 use run::Week;
-use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
-use steps::{GHOSTS, NAMESPACES, PODS};
+use steps::{FIRST_OLD, GHOSTS, NAMESPACES, PODS, Part, Step};
 
 /// The steps of a week when nobody says how many: what `make test` has time for.
 const STEPS: usize = 200;
+/// The steps of a week that is made to fail.
+const FEW_STEPS: usize = 80;
 /// How long all may take to settle: the longest back-offs of all parts after each other.
 const SETTLING: Duration = Duration::from_secs(180);
 
@@ -31,31 +44,50 @@ fn a_week_of_life_ends_as_people_wrote_it() {
     let seed = setting("USNET_LIFE_SEED").unwrap_or_else(|| fastrand::u64(..1_000_000));
     let count = setting("USNET_LIFE_STEPS").unwrap_or(STEPS);
     println!("seed {seed}, {count} steps: live it again with USNET_LIFE_SEED={seed} USNET_LIFE_STEPS={count}");
-    let nodes = NODES.map(|node| DirectPods::new(node, "life"));
-    std::thread::scope(|scope| {
-        let mut week = Week {
-            pods: Pods::start(scope, &nodes),
-            foreign: Foreign::default(),
-            definitions: BTreeMap::new(),
-            taken: BTreeMap::new(),
-            impossible: BTreeMap::new(),
-        };
-        let start = Instant::now();
-        for (number, step) in steps::steps(seed, count).into_iter().enumerate() {
-            println!("{number:5} {:6.1} s {step:?}", start.elapsed().as_secs_f32());
-            week.take(step);
-        }
-        println!("{count} steps took {:.0} s", start.elapsed().as_secs_f32());
+    live(&seed::steps(seed, count), |week| {
         settle(&week);
         week.foreign.assert_unchanged();
-        week.assert_definitions_unchanged();
+        week.definitions.assert_unchanged();
         wind_down(week);
     });
-    drop(nodes);
-    for node in NODES {
-        let label = try_run("kubectl", &["label", "node", node, "zone-"], "");
-        assert!(label.is_ok(), "{label:?}");
-    }
+}
+
+#[test]
+fn a_week_that_fails_leaves_nothing_behind() {
+    let seed = fastrand::u64(..1_000_000);
+    let mut steps = seed::steps(seed, FEW_STEPS);
+    steps.truncate(FEW_STEPS);
+    let (part, node) = (Part::Vpp, 1);
+    steps.extend([Step::DeleteNode { node: 0 }, Step::StopEngine { node, part }, Step::StopApiServer]);
+    println!("seed {seed}");
+    let result = catch_unwind(AssertUnwindSafe(|| live(&steps, |_| panic!("as a week that fails"))));
+    let words = result.unwrap_err();
+    assert_eq!(words.downcast_ref::<&str>(), Some(&"as a week that fails"));
+    eventually_within(SETTLING, "nothing is left", || {
+        let mut left = converged::leftovers();
+        left.extend(NODES.into_iter().filter(|node| get(&["node", node]).is_none()).map(ToOwned::to_owned));
+        left.extend((0..NAMESPACES).map(names::namespace).filter(|name| get(&["namespace", name]).is_some()));
+        check(left.is_empty(), format!("{left:?}"))
+    });
+    NODES.iter().for_each(|node| drop(crate::vpp::connect(node).unwrap()));
+}
+
+/// Takes the steps of a week and then does what is done at its end.
+fn live(steps: &[Step], end: impl FnOnce(Week<'_>)) {
+    let nodes = NODES.map(|node| DirectPods::new(node, "life"));
+    let cleanup = Cleanup { nodes: &nodes };
+    std::thread::scope(|scope| {
+        let mut week = Week::new(Pods::start(scope, &nodes));
+        let start = Instant::now();
+        for (number, step) in steps.iter().enumerate() {
+            println!("{number:5} {:6.1} s {step:?}", start.elapsed().as_secs_f32());
+            week.take(*step);
+        }
+        let seconds = start.elapsed().as_secs_f32();
+        println!("{} steps took {seconds:.0} s, {:.2} s each", steps.len(), seconds / steps.len() as f32);
+        end(week);
+    });
+    drop(cleanup);
 }
 
 /// Waits until nothing is on its way any more and all is as it was written.
@@ -66,30 +98,31 @@ fn settle(week: &Week<'_>) {
         "kubectl",
         &["rollout", "status", "-n", "usnet-system", "deployment/usnet-controller", "--timeout=180s"],
     );
-    eventually_within(SETTLING, "all is as it was written", || converged::complaint(week));
-    println!("settled after {:.1} s", start.elapsed().as_secs_f32());
+    let told = eventually_within(SETTLING, "all is as it was written", || converged::complaint(week));
+    println!("settled after {:.1} s: {told}", start.elapsed().as_secs_f32());
 }
 
 /// Everything goes, and nothing of ours may be left.
 fn wind_down(mut week: Week<'_>) {
+    println!("as they were made: of somebody else {}, and {} definitions", week.foreign.tell(), week.definitions.len());
     (0..PODS).for_each(|pod| week.pods.call(pod, Call::Delete));
-    let Week { pods, taken, impossible, .. } = week;
-    for (kind, count) in &taken {
-        println!("{count:5} × {kind}, {} of them not possible then", impossible.get(kind).unwrap_or(&0));
+    let Week { pods, taken, .. } = week;
+    for (kind, (count, impossible)) in &taken {
+        println!("{count:5} × {kind}, {impossible} of them not possible then");
     }
     for (outcome, count) in pods.end() {
         println!("{count:5} × {outcome}");
     }
-    println!("{} bridges of somebody else are as they were made", week.foreign.len());
-    delete("usn", run::all_networks());
+    week.foreign.remove_ports();
     delete("namespace", (0..NAMESPACES).map(names::namespace));
+    delete("usn", (0..FIRST_OLD).map(names::network));
     delete("node", (0..GHOSTS).map(names::ghost));
     eventually_within(SETTLING, "nothing is left", || {
         let left = converged::leftovers();
         check(left.is_empty(), format!("{left:?}"))
     });
     week.foreign.assert_unchanged();
-    week.foreign.remove_all();
+    week.foreign.remove_bridges();
 }
 
 fn delete(kind: &str, names: impl Iterator<Item = String>) {

@@ -1,14 +1,23 @@
 //! What the numbers of the steps are called.
 
-use super::steps::{Place, bridge, engine};
+use super::steps::{ByHand, FIRST_OLD, NETWORKS, Old, Place, bridge, engine, is_adopted};
 use crate::cluster::NODES;
-use usnet_crds::Engine;
+use usnet_crds::{Engine, NetworkName};
 
-/// The start of everything that is called something here.
+/// The start of almost everything that is called something here; networks that follow from definitions are called after their bridges.
 pub(super) const OURS: &str = "life-";
 
 pub(super) fn network(number: usize) -> String {
-    format!("{OURS}{number}")
+    match number {
+        _ if is_adopted(number) => format!("{OURS}adopting-{number}"),
+        0..FIRST_OLD => format!("{OURS}{number}"),
+        _ => NetworkName::for_bridge(engine(number), &bridge_of(number).parse().unwrap()).to_string(),
+    }
+}
+
+/// All networks of the week, whether they are there or not.
+pub(super) fn all_networks() -> impl Iterator<Item = String> {
+    (0..NETWORKS).map(network)
 }
 
 pub(super) fn namespace(number: usize) -> String {
@@ -23,17 +32,30 @@ pub(super) fn node(number: usize) -> &'static str {
     NODES[number]
 }
 
-/// The name of a bridge of Open vSwitch, or the id of a bridge domain of VPP in digits.
-pub(super) fn place(engine: Engine, place: Place) -> String {
-    match (engine, place) {
-        (Engine::OpenVswitch, Place::OfNetwork(network)) => format!("br-{OURS}{}", bridge(network)),
-        (Engine::OpenVswitch, Place::Own(number)) => format!("br-somebody-{number}"),
-        (Engine::Vpp, Place::OfNetwork(network)) => (7000 + bridge(network)).to_string(),
-        (Engine::Vpp, Place::Own(number)) => (9000 + number).to_string(),
+pub(super) fn by_hand(definition: ByHand) -> String {
+    let network = network(definition.network);
+    if definition.is_for_us { format!("{network}-by-hand") } else { network }
+}
+
+pub(super) fn old(definition: Old) -> String {
+    format!("{OURS}old-{}-{}", definition.network, definition.copy)
+}
+
+/// The engine of a place, and the name of its bridge: with VPP the id of a bridge domain in digits.
+pub(super) fn place(place: Place) -> (Engine, String) {
+    match place {
+        Place::OfNetwork(network) => (engine(network), bridge_of(network)),
+        Place::Own(number) => match engine(number) {
+            Engine::OpenVswitch => (Engine::OpenVswitch, format!("br-somebody-{number}")),
+            Engine::Vpp => (Engine::Vpp, (9000 + number).to_string()),
+        },
     }
 }
 
 /// The bridge that a network asks for.
 pub(super) fn bridge_of(network: usize) -> String {
-    place(engine(network), Place::OfNetwork(network))
+    match engine(network) {
+        Engine::OpenVswitch => format!("br-{OURS}{}", bridge(network)),
+        Engine::Vpp => (7000 + bridge(network)).to_string(),
+    }
 }

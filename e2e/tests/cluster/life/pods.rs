@@ -1,8 +1,9 @@
 //! Pods of the week: each calls the plugin as its runtime would, one call after the other, while the others go on.
 
-use super::names;
 use super::steps::PODS;
+use super::{manifests, names};
 use crate::direct::DirectPods;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Child;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -12,7 +13,12 @@ use std::time::Duration;
 /// What becomes of a pod.
 #[derive(Debug, Clone)]
 pub(super) enum Call {
-    Add { namespace: usize, network: usize, killed_after: Option<Duration> },
+    /// With the network configuration that Multus would pass.
+    Add {
+        namespace: usize,
+        config: Value,
+        killed_after: Option<Duration>,
+    },
     Delete,
 }
 
@@ -61,12 +67,12 @@ pub(super) const fn node_of(pod: usize) -> usize {
 fn live(node: &DirectPods, pod: usize, calls: &Receiver<Call>) -> Outcomes {
     let mut outcomes = Outcomes::new();
     // What a runtime repeats at DEL is the configuration of the last ADD.
-    let mut last = (names::namespace(0), names::network(0));
+    let mut last = unused();
     while let Ok(call) = calls.recv() {
         let outcome = match call {
-            Call::Add { namespace, network, killed_after } => {
+            Call::Add { namespace, config, killed_after } => {
                 node.make_volume(pod);
-                last = (names::namespace(namespace), names::network(network));
+                last = (names::namespace(namespace), config);
                 let child = node.start("ADD", &last.0, &last.1, pod).unwrap();
                 match killed_after {
                     Some(after) => kill(child, after),
@@ -81,16 +87,32 @@ fn live(node: &DirectPods, pod: usize, calls: &Receiver<Call>) -> Outcomes {
 }
 
 /// Calls DEL until it succeeds, as a runtime does.
-fn delete(node: &DirectPods, pod: usize, (namespace, network): &(String, String)) -> String {
+fn delete(node: &DirectPods, pod: usize, (namespace, config): &(String, Value)) -> String {
     const TRIES: usize = 5;
     let mut outcome = String::new();
     for _ in 0..TRIES {
-        outcome = ended("DEL", node.start("DEL", namespace, network, pod).unwrap());
+        outcome = ended("DEL", node.start("DEL", namespace, config, pod).unwrap());
         if outcome == "DEL succeeded" {
             return outcome;
         }
     }
-    panic!("pod {pod} cannot leave {network}, {TRIES} times: {outcome}");
+    panic!("pod {pod} cannot leave, {TRIES} times, with {config}: {outcome}");
+}
+
+/// Lets all pods leave, whether they are attached or not, as well as that can be done.
+pub(super) fn clear(nodes: &[DirectPods; 2]) {
+    let (namespace, config) = unused();
+    for pod in 0..PODS {
+        let ended = nodes[node_of(pod)].start("DEL", &namespace, &config, pod).map(Child::wait_with_output);
+        if !matches!(&ended, Ok(Ok(output)) if output.status.success()) {
+            eprintln!("cleaning up after a week: pod {pod} cannot leave: {ended:?}");
+        }
+    }
+}
+
+/// A namespace and a configuration for a DEL that comes before every ADD.
+fn unused() -> (String, Value) {
+    (names::namespace(0), manifests::naming(&names::network(0)))
 }
 
 /// Kills the plugin some time after its start, unless it was quicker.
@@ -108,9 +130,10 @@ fn ended(verb: &str, child: Child) -> String {
         return format!("{verb} succeeded");
     }
     let shown = String::from_utf8_lossy(&output.stdout);
-    let error: serde_json::Value = serde_json::from_str(&shown).unwrap_or_else(|error| {
+    let error: Value = serde_json::from_str(&shown).unwrap_or_else(|error| {
         panic!("{verb} failed without an error of CNI ({error}): {shown}{}", String::from_utf8_lossy(&output.stderr))
     });
     assert!(error["code"].is_u64() && error["msg"].as_str().is_some_and(|message| !message.is_empty()), "{shown}");
+    println!("      {verb} refused: {}", error["msg"]);
     format!("{verb} refused with code {}", error["code"])
 }

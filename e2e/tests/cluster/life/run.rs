@@ -1,121 +1,120 @@
 //! Takes the steps. What cannot be done just now, because it is there already or its server is down, is counted and not done.
 
-use super::foreign::{self, Foreign};
-use super::names;
+use super::definitions::Definitions;
+use super::foreign::Foreign;
 use super::pods::{Call, Pods};
-use super::steps::{NETWORKS, Step, Wishes, engine};
-use crate::cluster::{run, try_apply, try_run};
-use crate::scene::agent_pod;
-use serde_json::{Value, json};
+use super::steps::{FIRST_OLD, Step};
+use super::{manifests, meddling, names, parts};
+use crate::cluster::{check, try_apply, try_run};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use usnet_crds::Engine;
 
 /// The world as far as the steps change it.
 pub(super) struct Week<'scope> {
     pub(super) pods: Pods<'scope>,
     pub(super) foreign: Foreign,
-    /// Definitions that somebody made, by namespace and network.
-    pub(super) definitions: BTreeMap<(usize, usize), String>,
-    pub(super) taken: BTreeMap<&'static str, usize>,
-    pub(super) impossible: BTreeMap<&'static str, usize>,
+    pub(super) definitions: Definitions,
+    /// How many steps of each kind were taken, and how many of these were not possible.
+    pub(super) taken: BTreeMap<&'static str, (usize, usize)>,
 }
 
-impl Week<'_> {
+impl<'scope> Week<'scope> {
+    pub(super) fn new(pods: Pods<'scope>) -> Self {
+        Self { pods, foreign: Foreign::default(), definitions: Definitions::default(), taken: BTreeMap::new() }
+    }
+
     pub(super) fn take(&mut self, step: Step) {
-        let kind = kind(step);
-        *self.taken.entry(kind).or_default() += 1;
-        if self.try_take(step).is_err() {
-            *self.impossible.entry(kind).or_default() += 1;
+        let result = self.people(step);
+        let (taken, impossible) = self.taken.entry(kind(step)).or_default();
+        *taken += 1;
+        *impossible += usize::from(result.is_err());
+        if let Err(error) = result {
+            println!("      not possible: {}", error.lines().last().unwrap_or_default());
         }
     }
 
-    fn try_take(&mut self, step: Step) -> Result<(), String> {
+    /// What people do at the API server.
+    fn people(&mut self, step: Step) -> Result<(), String> {
         match step {
-            Step::ApplyNetwork { network, wishes } => try_apply(&network_manifest(network, wishes)).map(drop),
-            Step::DeleteNetwork { network } => delete(&["usn", &names::network(network)]),
-            Step::ApplyNamespace { namespace, team } => try_apply(&namespace_manifest(namespace, team)).map(drop),
+            Step::ApplyNetwork { network, wishes } => try_apply(&manifests::network(network, wishes)).map(drop),
+            Step::DeleteNetwork { network } => delete("usn", &names::network(network)),
+            Step::ApplyNamespace { namespace, team } => try_apply(&manifests::namespace(namespace, team)).map(drop),
             Step::DeleteNamespace { namespace } => {
-                self.definitions.retain(|(of, _), _| *of != namespace);
-                delete(&["namespace", &names::namespace(namespace)])
+                self.definitions.forget(namespace);
+                delete("namespace", &names::namespace(namespace))
             }
             Step::LabelNode { node, zone } => {
                 let label = zone.map_or_else(|| "zone-".to_owned(), |zone| format!("zone={zone}"));
-                kubectl(&["label", "node", names::node(node), "--overwrite", &label])
+                try_run("kubectl", &["label", "node", names::node(node), "--overwrite", &label], "").map(drop)
             }
-            Step::AddGhost { ghost, zone } => try_apply(&ghost_manifest(ghost, zone)).map(drop),
-            Step::RemoveGhost { ghost } => delete(&["node", &names::ghost(ghost)]),
-            Step::AddForeignDefinition { .. }
-            | Step::RemoveForeignDefinition { .. }
-            | Step::EditDefinition { .. }
-            | Step::DeleteDefinition { .. } => self.definition(step),
+            Step::AddGhost { ghost, zone } => try_apply(&manifests::ghost(ghost, zone)).map(drop),
+            Step::RemoveGhost { ghost } => delete("node", &names::ghost(ghost)),
+            Step::AddDefinition(by_hand) => self.definitions.add(by_hand),
+            Step::RemoveDefinition(by_hand) => self.definitions.remove(by_hand.namespace, &names::by_hand(by_hand)),
+            Step::EditGenerated { namespace, network } => self.definitions.edit_generated(namespace, network),
+            Step::DeleteGenerated { namespace, network } => self.definitions.delete_generated(namespace, network),
+            Step::ApplyOld { old, is_other } => self.definitions.apply_old(old, is_other),
+            Step::DeleteOld { old } => self.definitions.remove(old.namespace, &names::old(old)),
+            _ => self.nodes(step),
+        }
+    }
+
+    /// What happens to pods and parts.
+    fn nodes(&mut self, step: Step) -> Result<(), String> {
+        match step {
             Step::Attach { pod, namespace, network } => {
-                self.pods.call(pod, Call::Add { namespace, network, killed_after: None });
+                self.add(pod, namespace, network, None);
                 Ok(())
             }
             Step::KilledAttach { pod, namespace, network, after } => {
-                let killed_after = Some(Duration::from_millis(after));
-                self.pods.call(pod, Call::Add { namespace, network, killed_after });
+                self.add(pod, namespace, network, Some(Duration::from_millis(after)));
                 Ok(())
             }
             Step::Detach { pod } => {
                 self.pods.call(pod, Call::Delete);
                 Ok(())
             }
-            Step::KillAgent { node } => kill_pod(&agent_pod(names::node(node))),
-            Step::KillController => kill_pod("--selector=app.kubernetes.io/component=controller"),
-            Step::StopEngine { node, engine } => {
-                self.foreign.forget(node, engine);
-                switch("stop", node, engine)
+            Step::KillAgent { node } => parts::kill_agent(node),
+            Step::KillControllers => parts::kill_controllers(),
+            Step::KillLeader => parts::kill_leader(),
+            Step::DeleteNode { node } => parts::delete_node(node),
+            Step::ReturnNode { node } => must(parts::return_node(node)),
+            Step::StopEngine { node, part } => {
+                self.foreign.forget(node, part);
+                must(parts::stop_engine(node, part))
             }
-            Step::StartEngine { node, engine } => switch("start", node, engine),
-            Step::StopApiServer => try_run("component", &["stop", "kube-apiserver"], "").map(drop),
-            Step::StartApiServer => {
-                run("component", &["start", "kube-apiserver"]);
-                Ok(())
-            }
-            Step::AddForeignBridge { node, engine, place } => self.foreign.add(node, engine, place),
-            Step::RemoveForeignBridge { node, engine, place } => self.foreign.remove(node, engine, place),
-            Step::RemoveBridge { node, network } => foreign::remove_bridge(node, network),
-            Step::RemovePort { node, network, port } => foreign::remove_port(node, network, port),
-            Step::ChangeField { node, network, port } => foreign::change_field(node, network, port),
+            Step::StartEngine { node, part } => must(parts::start_engine(node, part)),
+            Step::StopApiServer => must(parts::api_server("stop")),
+            Step::StartApiServer => must(parts::api_server("start")),
+            _ => self.engines(step),
         }
     }
 
-    /// What somebody does with NetworkAttachmentDefinitions.
-    fn definition(&mut self, step: Step) -> Result<(), String> {
+    /// What somebody else does at the engines.
+    fn engines(&mut self, step: Step) -> Result<(), String> {
         match step {
-            Step::AddForeignDefinition { namespace, network } => {
-                let manifest = foreign_definition(namespace, network);
-                try_run("kubectl", &["create", "-f", "-"], &manifest.to_string())?;
-                self.definitions.insert((namespace, network), show_definition(namespace, network)?);
-                Ok(())
+            Step::AddForeignBridge { node, place } => self.foreign.add_bridge(node, place),
+            Step::RemoveForeignBridge { node, place } => self.foreign.remove_bridge(node, place),
+            Step::AddForeignPort { node, network } => self.foreign.add_port(node, network),
+            Step::RemoveForeignPort { node, network } => self.foreign.remove_port(node, network),
+            Step::RemoveBridge { node, network } => {
+                check(!self.foreign.has_port(node, network), "somebody uses it")?;
+                meddling::remove_bridge(node, network)
             }
-            Step::RemoveForeignDefinition { namespace, network } => {
-                self.definitions.remove(&(namespace, network)).ok_or("nobody made it")?;
-                delete_definition(namespace, network)
-            }
-            Step::EditDefinition { namespace, network } | Step::DeleteDefinition { namespace, network }
-                if self.definitions.contains_key(&(namespace, network)) =>
-            {
-                Err("it is somebody else's".to_owned())
-            }
-            Step::EditDefinition { namespace, network } => {
-                let (namespace, network) = (names::namespace(namespace), names::network(network));
-                let patch = r#"{"spec":{"config":"{}"}}"#;
-                kubectl(&["patch", "net-attach-def", &network, "-n", &namespace, "--type=merge", "-p", patch])
-            }
-            Step::DeleteDefinition { namespace, network } => delete_definition(namespace, network),
-            _ => Ok(()),
+            Step::RemovePort { node, network, port } => meddling::remove_port(node, network, port),
+            Step::ChangePort { node, network, port } => meddling::change_port(node, network, port),
+            Step::ChangeBridge { node, network, setting } => meddling::change_bridge(node, network, setting),
+            _ => Err("nothing takes this step".to_owned()),
         }
     }
 
-    /// Panics when somebody's definition does not look as it did.
-    pub(super) fn assert_definitions_unchanged(&self) {
-        for (&(namespace, network), before) in &self.definitions {
-            let now = show_definition(namespace, network).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(*before, now, "somebody's definition was changed");
-        }
+    /// Pods of networks that follow from definitions use such a definition.
+    fn add(&self, pod: usize, namespace: usize, network: usize, killed_after: Option<Duration>) {
+        let config = match network {
+            0..FIRST_OLD => manifests::naming(&names::network(network)),
+            _ => manifests::old_config(network, false),
+        };
+        self.pods.call(pod, Call::Add { namespace, config, killed_after });
     }
 }
 
@@ -126,98 +125,28 @@ fn kind(step: Step) -> &'static str {
         Step::DeleteNetwork { .. } => "delete a network",
         Step::ApplyNamespace { .. } | Step::DeleteNamespace { .. } => "apply or delete a namespace",
         Step::LabelNode { .. } | Step::AddGhost { .. } | Step::RemoveGhost { .. } => "label, add or remove a node",
-        Step::AddForeignDefinition { .. } | Step::RemoveForeignDefinition { .. } => "a definition of somebody else",
-        Step::EditDefinition { .. } | Step::DeleteDefinition { .. } => "edit or delete a definition of ours",
+        Step::DeleteNode { .. } | Step::ReturnNode { .. } => "a node with pods goes and comes back",
+        Step::AddDefinition { .. } | Step::RemoveDefinition { .. } => "a definition by hand",
+        Step::EditGenerated { .. } | Step::DeleteGenerated { .. } => "edit or delete a generated definition",
+        Step::ApplyOld { .. } | Step::DeleteOld { .. } => "a definition of the older userspace CNI",
         Step::Attach { .. } | Step::KilledAttach { .. } => "attach a pod",
         Step::Detach { .. } => "detach a pod",
-        Step::KillAgent { .. } | Step::KillController => "kill an agent or the controllers",
+        Step::KillAgent { .. } => "kill an agent",
+        Step::KillControllers | Step::KillLeader => "kill the leader or all controllers",
         Step::StopEngine { .. } | Step::StartEngine { .. } => "stop or start an engine",
         Step::StopApiServer | Step::StartApiServer => "stop or start the API server",
         Step::AddForeignBridge { .. } | Step::RemoveForeignBridge { .. } => "a bridge of somebody else",
-        Step::RemoveBridge { .. } | Step::RemovePort { .. } | Step::ChangeField { .. } => "change what is ours",
+        Step::AddForeignPort { .. } | Step::RemoveForeignPort { .. } => "a port of somebody else",
+        Step::RemoveBridge { .. } | Step::RemovePort { .. } => "take away what is ours",
+        Step::ChangeBridge { .. } | Step::ChangePort { .. } => "change what is ours",
     }
 }
 
-fn kubectl(arguments: &[&str]) -> Result<(), String> {
-    try_run("kubectl", arguments, "").map(drop)
+/// What the world has to be able to do.
+fn must(result: Result<(), String>) -> Result<(), String> {
+    result.map_err(|error| panic!("{error}"))
 }
 
-fn delete(object: &[&str]) -> Result<(), String> {
-    kubectl(&[&["delete", "--wait=false"], object].concat())
-}
-
-fn delete_definition(namespace: usize, network: usize) -> Result<(), String> {
-    delete(&["net-attach-def", &names::network(network), "-n", &names::namespace(namespace)])
-}
-
-/// The object's identity and content.
-fn show_definition(namespace: usize, network: usize) -> Result<String, String> {
-    let (namespace, network) = (names::namespace(namespace), names::network(network));
-    let columns = "jsonpath={.metadata.uid} {.metadata.generation} {.metadata.labels} {.spec}";
-    try_run("kubectl", &["get", "net-attach-def", &network, "-n", &namespace, "-o", columns], "")
-}
-
-fn kill_pod(which: &str) -> Result<(), String> {
-    kubectl(&["delete", "pod", which, "-n", "usnet-system", "--grace-period=0", "--force", "--wait=false"])
-}
-
-/// Stops or starts all of an engine.
-fn switch(verb: &str, node: usize, engine: Engine) -> Result<(), String> {
-    let programs: &[&str] = match (engine, verb) {
-        (Engine::Vpp, _) => &["vpp"],
-        (Engine::OpenVswitch, "stop") => &["ovs-vswitchd", "ovsdb-server"],
-        (Engine::OpenVswitch, _) => &["ovsdb-server", "ovs-vswitchd"],
-    };
-    for program in programs {
-        run("component", &[verb, program, names::node(node)]);
-    }
-    Ok(())
-}
-
-fn network_manifest(network: usize, wishes: Wishes) -> Value {
-    let Wishes { mtu, age, tag, zone, team, vhost_user } = wishes;
-    let mut spec = json!({
-        "engine": "OVS",
-        "bridge": {"name": names::bridge_of(network), "mtu": mtu, "macAgeSeconds": age},
-        "namespaceSelector": team.map_or_else(|| json!({}), |team| json!({"matchLabels": {"team": team}})),
-        "port": tag.map_or_else(|| json!({}), |tag| json!({"vlan": {"mode": "Access", "tag": tag}})),
-    });
-    if engine(network) == Engine::Vpp {
-        spec["engine"] = json!("VPP");
-        spec["bridge"]["name"].take();
-        spec["bridge"]["id"] = json!(names::bridge_of(network).parse::<i64>().unwrap());
-        spec["port"]["type"] = json!(if vhost_user { "VhostUser" } else { "Memif" });
-    }
-    if let Some(zone) = zone {
-        spec["nodeSelector"] = json!({"matchLabels": {"zone": zone}});
-    }
-    let (api, kind) = ("usnet.dev/v1alpha1", "UserspaceNetwork");
-    json!({"apiVersion": api, "kind": kind, "metadata": {"name": names::network(network)}, "spec": spec})
-}
-
-fn namespace_manifest(namespace: usize, team: Option<&str>) -> Value {
-    let labels = team.map_or_else(|| json!({}), |team| json!({"team": team}));
-    let metadata = json!({"name": names::namespace(namespace), "labels": labels});
-    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-}
-
-fn ghost_manifest(ghost: usize, zone: Option<&str>) -> Value {
-    let labels = zone.map_or_else(|| json!({}), |zone| json!({"zone": zone}));
-    let metadata = json!({"name": names::ghost(ghost), "labels": labels});
-    json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
-}
-
-/// Somebody's definition of the same name, for a plugin of theirs.
-fn foreign_definition(namespace: usize, network: usize) -> Value {
-    let config = json!({"cniVersion": "1.0.0", "type": "bridge", "bridge": "theirs"}).to_string();
-    json!({
-        "apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
-        "metadata": {"name": names::network(network), "namespace": names::namespace(namespace)},
-        "spec": {"config": config},
-    })
-}
-
-/// All networks of the week, whether they are there or not.
-pub(super) fn all_networks() -> impl Iterator<Item = String> {
-    (0..NETWORKS).map(names::network)
+fn delete(kind: &str, name: &str) -> Result<(), String> {
+    try_run("kubectl", &["delete", "--wait=false", kind, name], "").map(drop)
 }

@@ -91,7 +91,7 @@ fn what_the_engine_kept_and_did_by_itself_later_was_completed() {
 }
 
 #[test]
-fn what_nobody_asks_for_any_more_is_forgotten() {
+fn what_was_taken_back_and_is_not_asked_for_any_more_is_told_once() {
     let record = record("c1", &network("blue"));
     let port = create(&record);
     let mut scene = Scene::new(&[record]);
@@ -99,6 +99,54 @@ fn what_nobody_asks_for_any_more_is_forgotten() {
     scene.desired = Desired::new(vec![network("blue")], &[]);
     assert_eq!(scene.pass(Vec::new(), &[]), []);
     assert!(scene.recorder.open.is_empty());
+}
+
+#[test]
+fn what_was_half_made_and_is_not_asked_for_any_more_is_rolled_back_once_it_is_gone() {
+    let record = record("c1", &network("blue"));
+    let port = create(&record);
+    let mark = usnet_dataplane::port::PortMark::new(&record.network, &record.id);
+    let removal = Op::RemovePort { bridge: None, port: record.port.name.clone(), mark, connection: None };
+    let mut scene = Scene::new(&[record]);
+    scene.verdicts.insert(name("blue"), Verdict::failed("PortFailed", "no"));
+    scene.pass(vec![refused(&port)], &[]);
+    scene.desired = Desired::new(vec![network("blue")], &[]);
+    scene.cause = Cause { generation: 6, ..scene.cause };
+    assert_eq!(scene.pass(Vec::new(), std::slice::from_ref(&removal)), [], "something is left");
+    let told = scene.pass(vec![done(&removal)], &[]);
+    assert_eq!((told.len(), &told[0].why, &told[0].outcome), (2, &Why::PodEnded, &Outcome::Done));
+    assert!(matches!(&told[1].outcome, Outcome::RolledBack { message } if message.contains("no longer asked for")));
+    assert_eq!((&told[1].operation, &told[1].why, told[1].generation), (&port.to_string(), &Why::PodEnded, 6));
+}
+
+#[test]
+fn what_is_half_made_is_not_completed_before_the_rest_is_done() {
+    let record = record("c1", &network("blue"));
+    let port = create(&record);
+    let mark = usnet_dataplane::port::PortMark::new(&record.network, &record.id);
+    let (name, settings) = (record.port.name.clone(), record.port.settings.clone());
+    let rest = Op::UpdatePort { port: name, mark, settings };
+    let mut scene = Scene::new(&[record]);
+    let first = scene.pass(vec![refused(&port)], std::slice::from_ref(&rest));
+    assert_eq!(first.len(), 1, "{first:?}");
+    scene.cause.is_new_spec = false;
+    let last = scene.pass(vec![done(&rest)], &[]);
+    let told: Vec<_> = last.iter().map(|change| (&change.why, &change.outcome)).collect();
+    assert_eq!(told, [(&Why::Retry, &Outcome::Done), (&Why::Retry, &Outcome::CompletedLater)]);
+}
+
+#[test]
+fn a_setting_that_failed_and_was_taken_back_was_not_completed() {
+    let record = record("c1", &network("blue"));
+    let mark = usnet_dataplane::port::PortMark::new(&record.network, &record.id);
+    let mtu = usnet_crds::Mtu::try_from(9000).unwrap();
+    let settings = usnet_dataplane::port::PortSettings { mtu, ..record.port.settings.clone() };
+    let large = Op::UpdatePort { port: record.port.name.clone(), mark, settings };
+    let mut scene = Scene::new(&[record]);
+    scene.pass(vec![refused(&large)], std::slice::from_ref(&large));
+    let told = scene.pass(Vec::new(), &[]);
+    assert!(matches!(told[0].outcome, Outcome::RolledBack { .. }), "{told:?}");
+    assert_eq!(told[0].why, Why::NewSpec);
 }
 
 #[test]

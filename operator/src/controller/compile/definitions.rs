@@ -50,16 +50,16 @@ impl Definitions {
                 }
             }
         }
-        // The network is gone, or no longer selects the namespace.
+        // What is in a namespace that is being deleted goes with it.
+        let is_open = |namespace: &String| inputs.namespaces.get(namespace).is_some_and(|it| !it.is_deleting);
+        // The network is gone, or no longer selects the namespace. One that is to go does not wait for namespaces to go first.
         let is_surplus = |namespace: &String| match verdict {
             None => true,
-            Some(Verdict::Active) => !needed.contains(namespace),
+            Some(Verdict::Active) => !needed.contains(namespace) && is_open(namespace),
             Some(Verdict::Deleting(remains)) => remains.let_go(name),
             Some(Verdict::Starting | Verdict::Refused { .. }) => false,
         };
-        // What is in a namespace that is being deleted goes with it.
-        let is_open = |namespace: &String| inputs.namespaces.get(namespace).is_some_and(|it| !it.is_deleting);
-        for namespace in ours.into_iter().flatten().filter(|namespace| is_open(namespace) && is_surplus(namespace)) {
+        for namespace in ours.into_iter().flatten().filter(|namespace| is_surplus(namespace)) {
             let key = DefinitionKey { namespace: namespace.clone(), name: name.to_owned() };
             found.surplus.extend(existing(inputs, &key).map(|it| (namespace.clone(), it.uid.clone())));
         }

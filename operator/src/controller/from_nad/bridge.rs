@@ -2,11 +2,11 @@
 
 use super::super::diff::Write;
 use super::super::inputs::{Inputs, Network};
-use super::{FromNad, Member, admits, is_from_nad, spec, words};
+use super::{FromNad, Member, admits, is_from_nad, network_of, words};
 use std::collections::BTreeSet;
 use usnet_crds::network::SELECTOR_VALUES_MAX;
-use usnet_crds::validate::{ValidNetwork, validate};
-use usnet_crds::{BridgeName, Engine, NetworkName, UserspaceNetwork};
+use usnet_crds::validate::ValidNetwork;
+use usnet_crds::{BridgeName, Engine, NetworkName};
 
 /// A bridge that definitions name.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl<'a> Bridge<'a> {
         let (mut namespaces, mut refused) = (BTreeSet::new(), Vec::new());
         for member in members {
             match &first {
-                None => match self.network(member, &BTreeSet::from([member.key.namespace.clone()])) {
+                None => match network_of(member.legacy, &BTreeSet::from([member.key.namespace.clone()])) {
                     Ok((_, valid)) => first = Some((member, valid)),
                     Err(problem) => {
                         found.notices.push(words::invalid(member.key, member.definition, &problem));
@@ -96,22 +96,13 @@ impl<'a> Bridge<'a> {
 
     /// The write that is missing. A network that is being deleted is made anew once it is gone.
     fn write(&self, oldest: &Member<'a>, namespaces: &BTreeSet<String>, network: Option<&Network>) -> Option<Write> {
-        let (object, valid) = self.network(oldest, namespaces).ok()?;
+        let (object, valid) = network_of(oldest.legacy, namespaces).ok()?;
         let is_achieved = |network: &Network| network.is_deleting || network.spec.as_ref() == Ok(&valid);
         let uid = match network {
             Some(network) if is_achieved(network) => return None,
             network => network.map(|network| network.uid.clone()),
         };
         Some(Write::NetworkFromNad { network: self.name.to_string(), uid, spec: Box::new(object.spec) })
-    }
-
-    fn network(
-        &self,
-        member: &Member<'a>,
-        namespaces: &BTreeSet<String>,
-    ) -> Result<(UserspaceNetwork, ValidNetwork), usnet_crds::validate::InvalidSpec> {
-        let object = UserspaceNetwork::new(self.name.as_str(), spec::spec(member.legacy, namespaces));
-        validate(&object).map(|valid| (object, valid))
     }
 
     /// Joins one of the networks that people made for this bridge.

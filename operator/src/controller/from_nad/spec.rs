@@ -4,12 +4,27 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use std::collections::BTreeSet;
 use usnet_crds::legacy::{Legacy, Settings};
 use usnet_crds::network::{BridgeSpec, PortSpec, RateLimitSpec, VlanMode, VlanSpec};
-use usnet_crds::{BridgeDomainId, Engine, PortType, RateLimit, UserspaceNetworkSpec, VhostUser, Vlan};
+use usnet_crds::validate::{InvalidSpec, ValidNetwork, validate};
+use usnet_crds::{
+    BridgeDomainId, Engine, PortType, RateLimit, UserspaceNetwork, UserspaceNetworkSpec, VhostUser, Vlan,
+};
 
 /// On every namespace, put there by the API server: its name.
 const NAMESPACE_NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
-pub(super) fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec {
+/// The network that this configuration asks for, of pods in these namespaces.
+///
+/// # Errors
+/// When it asks for what no network can be.
+pub(crate) fn network_of(
+    legacy: &Legacy,
+    namespaces: &BTreeSet<String>,
+) -> Result<(UserspaceNetwork, ValidNetwork), InvalidSpec> {
+    let object = UserspaceNetwork::new(legacy.network_name().as_str(), spec(legacy, namespaces));
+    validate(&object).map(|valid| (object, valid))
+}
+
+fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec {
     UserspaceNetworkSpec {
         engine: legacy.engine,
         namespace_selector: LabelSelector {

@@ -51,6 +51,19 @@ fn when_the_pods_are_gone_all_goes() {
 }
 
 #[test]
+fn a_network_does_not_wait_for_a_namespace_to_go() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    cluster.inputs.namespaces.get_mut("team-a").unwrap().is_deleting = true;
+    cluster.settle();
+    assert_eq!(cluster.inputs.definitions.as_ref().unwrap().len(), 1, "it goes with its namespace");
+    cluster.delete_network("blue");
+    cluster.settle();
+    assert!(cluster.inputs.networks.is_empty() && cluster.inputs.definitions == Some([].into()));
+}
+
+#[test]
 fn definitions_go_first_and_the_finalizer_last() {
     let mut cluster = deleted_in_use(1);
     cluster.attach("node-b", "blue", 0);

@@ -1,3 +1,5 @@
+mod definitions;
+
 use super::*;
 use crate::controller::inputs::NodeStatus;
 use std::collections::BTreeSet;

@@ -41,7 +41,7 @@ pub(crate) const NETWORK: &str = "blue";
 pub(crate) const NAMESPACE: &str = "db";
 
 /// The network namespace of its pods, as a runtime would name it in a call.
-const NETWORK_NAMESPACE: &str = "/run/netns/p";
+pub(crate) const NETWORK_NAMESPACE: &str = "/run/netns/p";
 
 pub(crate) struct TestNode {
     pub(crate) engine: TestEngine,
@@ -106,6 +106,7 @@ impl TestNode {
             run: "/run/usnet".into(),
             state: "/run/state".into(),
             kubelet: "/run/kubelet".into(),
+            device_info: "/run/devinfo".into(),
             open_vswitch_socket: "/run/nowhere".into(),
             vpp_socket: "/run/nowhere".into(),
         };
@@ -225,7 +226,7 @@ impl TestNode {
         command.env_clear().envs(self.variables(verb, pod, interface)).envs(changed.iter().copied());
         command.env("USNET_RUN_DIR", &self.roots.run);
         command.env("USNET_STATE_DIR", &self.roots.state);
-        command.env("USNET_KUBELET_DIR", &self.roots.kubelet);
+        command.env("USNET_KUBELET_DIR", &self.roots.kubelet).env("USNET_DEVICE_INFO_DIR", &self.roots.device_info);
         run(command, configuration.to_string().as_bytes())
     }
 

@@ -1,0 +1,139 @@
+//! What the implementation of the networks annotation puts into the pod's network status: the file `runtimeConfig.CNIDeviceInfoFile`.
+//! Format: the Device Information Specification 1.1.0 of the Network Plumbing Working Group, seen from the pod's program.
+
+use crate::cni::configuration::Configuration;
+use crate::description::{Kind, Role};
+use crate::wishes::WishError;
+use serde_json::{Value, json};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
+
+/// The version of the format.
+const VERSION: &str = "1.1.0";
+/// Where a pod is told to mount its volume.
+const MOUNT_PATH: &str = "/run/usnet";
+const KEY: &str = "runtimeConfig.CNIDeviceInfoFile";
+
+/// Why the file could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the device information of the interface to {}", path.display())]
+pub struct DeviceInfoError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// A file that may be written, because it is directly in the folder that such files belong to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceInfoFile(PathBuf);
+
+impl DeviceInfoFile {
+    /// The file that the runtime asks for, if it does. Whoever writes definitions could ask for any file of the node in the same way.
+    ///
+    /// # Errors
+    /// When it is in another folder than `folder`.
+    pub fn read(configuration: &Configuration, folder: &Path) -> Result<Option<Self>, WishError> {
+        let asked = configuration.runtime()?.and_then(|all| all.get("CNIDeviceInfoFile")).and_then(Value::as_str);
+        let Some(asked) = asked.filter(|path| !path.is_empty()) else { return Ok(None) };
+        let path = Path::new(asked);
+        let has_name = matches!(path.components().next_back(), Some(Component::Normal(_))) && !asked.ends_with('/');
+        // As it is written: nothing is resolved, so that no link and no ".." counts.
+        if has_name && path.parent().is_some_and(|parent| parent.as_os_str() == folder.as_os_str()) {
+            return Ok(Some(Self(path.to_owned())));
+        }
+        Err(WishError::Unsupported {
+            key: KEY,
+            value: asked.to_owned(),
+            reason: "such files are written to /var/run/k8s.cni.cncf.io/devinfo/cni alone; take it out of the NetworkAttachmentDefinition",
+        })
+    }
+
+    /// Writes the file in place of one that is there. What cannot be told in this format is left out.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn write(&self, kind: &Kind, role: Role, socket: &str) -> Result<(), DeviceInfoError> {
+        let failed = |source| DeviceInfoError { path: self.0.clone(), source };
+        let text = device_info(kind, role, socket).to_string();
+        self.replace(text.as_bytes()).map_err(failed)
+    }
+
+    fn replace(&self, text: &[u8]) -> io::Result<()> {
+        if let Some(folder) = self.0.parent() {
+            DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+        }
+        let name = self.0.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = self.0.with_file_name(format!(".{name}.new"));
+        if let Err(error) = fs::remove_file(&temporary)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o444).open(&temporary)?;
+        file.write_all(text)?;
+        fs::rename(&temporary, &self.0)
+    }
+}
+
+/// The path is the one in the pod, which mounts its volume where the documentation says; an abstract socket has a NUL before its name in the kernel, and `@` where
+/// people write it.
+fn device_info(kind: &Kind, role: Role, socket: &str) -> Value {
+    let path = if socket.starts_with('@') { socket.to_owned() } else { format!("{MOUNT_PATH}/{socket}") };
+    match kind {
+        Kind::VhostUser => {
+            let mode = match role {
+                Role::Server => "server",
+                Role::Client => "client",
+            };
+            json!({"type": "vhost-user", "version": VERSION, "vhost-user": {"mode": mode, "path": path}})
+        }
+        Kind::Memif { .. } => {
+            let role = match role {
+                Role::Server => "master",
+                Role::Client => "slave",
+            };
+            json!({"type": "memif", "version": VERSION, "memif": {"role": role, "path": path, "mode": "ethernet"}})
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &str) -> Result<Option<DeviceInfoFile>, WishError> {
+        let configuration = json!({"runtimeConfig": {"CNIDeviceInfoFile": path}}).to_string();
+        DeviceInfoFile::read(&Configuration::parse(configuration.as_bytes()).unwrap(), Path::new("/run/devinfo"))
+    }
+
+    #[test]
+    fn only_files_directly_in_the_folder_of_such_files_are_written() {
+        assert!(read("/run/devinfo/db-blue-c1_net1").unwrap().is_some());
+        assert_eq!(read("").unwrap(), None);
+        for path in [
+            "/etc/passwd",
+            "/run/devinfo/../passwd",
+            "/run/devinfo/x/y",
+            "/run/devinfo/",
+            "/run/devinfo/x/",
+            "/run/devinfo/..",
+            "/run/./devinfo/x",
+            "x",
+        ] {
+            assert!(matches!(read(path), Err(WishError::Unsupported { .. })), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_program_is_told_its_own_side() {
+        let memif = device_info(&Kind::Memif { id: 0, secret: None }, Role::Client, "net1.sock");
+        let expected = json!({"role": "slave", "path": "/run/usnet/net1.sock", "mode": "ethernet"});
+        assert_eq!(memif, json!({"type": "memif", "version": "1.1.0", "memif": expected}));
+        let vhost = device_info(&Kind::VhostUser, Role::Server, "net1.sock");
+        let expected = json!({"mode": "server", "path": "/run/usnet/net1.sock"});
+        assert_eq!(vhost, json!({"type": "vhost-user", "version": "1.1.0", "vhost-user": expected}));
+        let hidden = device_info(&Kind::Memif { id: 0, secret: None }, Role::Client, "@net1");
+        assert_eq!(hidden["memif"]["path"], "@net1");
+    }
+}

@@ -1,0 +1,142 @@
+//! What a pod asks for its own interface: by the networks annotation, which Multus passes on as `runtimeConfig` where the definition declares the
+//! capability, by `cni-args` (`args.cni`), or by the older `CNI_ARGS`. Where several of them ask for the same thing, the first of these is heard.
+//! What the network fixes for the pod comes before all of them.
+
+use crate::cni::arguments::Arguments;
+use crate::cni::configuration::{Configuration, ConfigurationError};
+use serde_json::Value;
+use std::net::IpAddr;
+use usnet_crds::{InvalidMac, InvalidRate, KilobitsPerSecond, MacAddress, RateLimit};
+
+/// Bits in the unit that rates have here.
+const KILOBIT: u64 = 1000;
+
+/// Why a wish cannot be heard.
+#[derive(Debug, thiserror::Error)]
+pub enum WishError {
+    /// The configuration cannot be read.
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    /// The MAC address.
+    #[error("{asked} asks for a MAC address that cannot be given")]
+    Mac {
+        /// Where it is asked for.
+        asked: &'static str,
+        /// What is wrong with it.
+        source: InvalidMac,
+    },
+    /// An address.
+    #[error(
+        "{asked} asks for {text:?}, which is no IP address: write it with or without the length of its prefix, for example 10.1.2.3/24"
+    )]
+    Address {
+        /// Where it is asked for.
+        asked: &'static str,
+        /// What is written there.
+        text: String,
+    },
+    /// An address that nobody completes.
+    #[error(
+        "the pod asks for address {text}, and the network has no IPAM that knows its subnet: write it with the length of its prefix, for example {text}/24"
+    )]
+    NoPrefix {
+        /// What it asks for.
+        text: String,
+    },
+    /// A rate.
+    #[error("\"runtimeConfig.bandwidth\" asks for a rate that no port can have")]
+    Rate(#[source] InvalidRate),
+    /// The key is of no use with this plugin.
+    #[error("\"{key}\" of the network configuration is {value}, which cannot be had: {reason}")]
+    Unsupported {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// Why not, and what to do.
+        reason: &'static str,
+    },
+}
+
+/// What a pod asks for its own interface.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// Its MAC address.
+    pub mac: Option<MacAddress>,
+    /// Its addresses, as they are written: IPAM plugins read the same text. For messages, and for networks without IPAM.
+    pub ips: Vec<String>,
+    /// How much it wants to send and receive at most.
+    pub rate_limit: RateLimit,
+}
+
+impl Wishes {
+    /// Reads them all.
+    ///
+    /// # Errors
+    /// What cannot be had.
+    pub fn read(configuration: &Configuration, arguments: &Arguments<'_>) -> Result<Self, WishError> {
+        let runtime = |key: &str| Ok::<_, ConfigurationError>(configuration.runtime()?.and_then(|all| all.get(key)));
+        refuse_port_mappings(runtime("portMappings")?)?;
+        let asked = [
+            ("\"runtimeConfig.mac\"", text(runtime("mac")?)),
+            ("\"args.cni.mac\"", text(configuration.cni_arguments()?.and_then(|all| all.get("mac")))),
+            ("CNI_ARGS", arguments.mac()),
+        ];
+        let mac = asked.into_iter().find_map(|(asked, mac)| Some((asked, mac?)));
+        let mac = mac.map(|(asked, mac)| mac.parse().map_err(|source| WishError::Mac { asked, source })).transpose()?;
+        Ok(Self { mac, ips: addresses(configuration, arguments)?, rate_limit: bandwidth(runtime("bandwidth")?)? })
+    }
+}
+
+fn text(value: Option<&Value>) -> Option<&str> {
+    value?.as_str().filter(|text| !text.is_empty())
+}
+
+/// A port of an engine has no host port in front of it.
+fn refuse_port_mappings(mappings: Option<&Value>) -> Result<(), WishError> {
+    match mappings.filter(|mappings| mappings.as_array().is_some_and(|mappings| !mappings.is_empty())) {
+        None => Ok(()),
+        Some(mappings) => Err(WishError::Unsupported {
+            key: "runtimeConfig.portMappings",
+            value: mappings.to_string(),
+            reason: "packets of this interface never pass the node's own network stack, where host ports are; take \"portMappings\" out of the pod's annotation",
+        }),
+    }
+}
+
+fn addresses(configuration: &Configuration, arguments: &Arguments<'_>) -> Result<Vec<String>, WishError> {
+    let list = |value: Option<&Value>| {
+        let entries = value.and_then(Value::as_array).into_iter().flatten();
+        entries.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let runtime = configuration.runtime()?.and_then(|all| all.get("ips"));
+    let by_arguments = arguments.ips().map(str::to_owned).collect();
+    let asked = [
+        ("\"runtimeConfig.ips\"", list(runtime)),
+        ("\"args.cni.ips\"", list(configuration.cni_arguments()?.and_then(|all| all.get("ips")))),
+        ("CNI_ARGS", by_arguments),
+    ];
+    let Some((asked, ips)) = asked.into_iter().find(|(_, ips)| !ips.is_empty()) else { return Ok(Vec::new()) };
+    match ips.iter().find(|text| address(text).is_none()) {
+        Some(wrong) => Err(WishError::Address { asked, text: wrong.clone() }),
+        None => Ok(ips),
+    }
+}
+
+/// The address in a text that may also say the length of its prefix.
+pub fn address(text: &str) -> Option<IpAddr> {
+    text.split('/').next().and_then(|address| address.parse().ok())
+}
+
+/// Kubernetes counts bits per second, and so does `bandwidth`. Less than a kilobit more is given rather than less.
+fn bandwidth(bandwidth: Option<&Value>) -> Result<RateLimit, WishError> {
+    let rate = |key: &str| {
+        let bits = bandwidth.and_then(|rates| rates.get(key)).and_then(Value::as_u64).filter(|bits| *bits > 0);
+        let kilobits = bits.map(|bits| i64::try_from(bits.div_ceil(KILOBIT)).unwrap_or(i64::MAX));
+        kilobits.map(KilobitsPerSecond::try_from).transpose().map_err(WishError::Rate)
+    };
+    Ok(RateLimit { ingress_kbps: rate("ingressRate")?, egress_kbps: rate("egressRate")? })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! What the API server has written down of who asked it for what ([`usnet_e2e::audit`]).
+
+use serde_json::Value;
+use std::fs;
+
+/// All requests since that time (RFC 3339 with microseconds), oldest first.
+pub(crate) fn since(time: &str) -> Vec<Value> {
+    let log = fs::read_to_string(std::env::var("USNET_WORLD_AUDIT_LOG").expect("the world has an audit log")).unwrap();
+    let events = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    // Both are times of the API server's machine.
+    let mut events: Vec<Value> = events.filter(|event| received(event) > time).collect();
+    events.sort_by(|one, two| received(one).cmp(received(two)));
+    events
+}
+
+/// When the API server got the request.
+pub(crate) fn received(event: &Value) -> &str {
+    event["requestReceivedTimestamp"].as_str().unwrap_or_default()
+}
+
+/// Whether a program in this pod asked.
+pub(crate) fn is_from(event: &Value, pod: &str) -> bool {
+    event["user"]["extra"]["authentication.kubernetes.io/pod-name"][0] == pod
+}
+
+/// Whether it was a change, and the API server made it.
+pub(crate) fn is_write(event: &Value) -> bool {
+    let verb = event["verb"].as_str().unwrap_or_default();
+    ["create", "update", "patch", "delete"].contains(&verb)
+        && event["responseStatus"]["code"].as_u64().is_some_and(|code| code < 400)
+}
+
+/// What was asked for, as `userspacenetworks/status`.
+pub(crate) fn resource(event: &Value) -> String {
+    let object = &event["objectRef"];
+    let resource = object["resource"].as_str().unwrap_or_default();
+    match object["subresource"].as_str() {
+        Some(part) => format!("{resource}/{part}"),
+        None => resource.to_owned(),
+    }
+}

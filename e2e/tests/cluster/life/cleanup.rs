@@ -1,0 +1,75 @@
+//! A week that fails in its middle must not disturb the tests that come after it.
+
+use super::steps::{GHOSTS, NAMESPACES};
+use super::{foreign, names, parts, pods};
+use crate::cluster::{NODES, try_run};
+use crate::direct::DirectPods;
+use std::thread::panicking;
+
+/// When it is dropped because its test fails: starts what was stopped, and takes away what the week and its somebody made.
+pub(super) struct Cleanup<'a> {
+    pub(super) nodes: &'a [DirectPods; 2],
+}
+
+impl Drop for Cleanup<'_> {
+    fn drop(&mut self) {
+        if panicking() {
+            eprintln!("cleaning up after a week");
+            tell_state();
+            parts::start_all();
+            pods::clear(self.nodes);
+            // Ports of somebody would keep bridges.
+            (0..NODES.len()).for_each(foreign::clear);
+            clear_cluster();
+            // What could not be taken away while it was used.
+            (0..NODES.len()).for_each(foreign::clear);
+        }
+        unlabel_nodes();
+    }
+}
+
+/// What helps to find out why the week failed: what there is, and what the parts of usnet and Kubernetes' own controllers said last. Those delete
+/// namespaces and make pods, and are slow to notice that an API server is back.
+fn tell_state() {
+    let logs = ["logs", "-n", "usnet-system", "-l", "app.kubernetes.io/name=usnet", "--prefix", "--tail=40"];
+    let manager = "tail -n 20 \"$USNET_WORLD/logs/kube-controller-manager.log\"";
+    let objects = ["get", "namespaces,nodes,usn,usns,net-attach-def,pods", "-A", "-o", "wide"];
+    for (program, arguments) in [("kubectl", &objects[..]), ("kubectl", &logs), ("sh", &["-c", manager])] {
+        match try_run(program, arguments, "") {
+            Ok(text) | Err(text) => eprintln!("{text}"),
+        }
+    }
+}
+
+/// Deletes all objects of the week and waits until they are gone.
+fn clear_cluster() {
+    // With their definitions go the networks that follow from them.
+    delete("namespace", (0..NAMESPACES).map(names::namespace), "60s");
+    delete("node", (0..GHOSTS).map(names::ghost), "10s");
+    if !delete("usn", names::all_networks(), "60s") {
+        // Something of a node is in the way, and is told of there.
+        for network in names::all_networks() {
+            let annotation = format!("usnet.dev/force-delete={network}");
+            let _gone = try_run("kubectl", &["annotate", "usn", &network, &annotation], "");
+        }
+        delete("usn", names::all_networks(), "60s");
+    }
+}
+
+/// Whether all are gone.
+fn delete(kind: &str, names: impl Iterator<Item = String>, timeout: &str) -> bool {
+    let (names, timeout): (Vec<String>, _) = (names.collect(), format!("--timeout={timeout}"));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let arguments = [&["delete", kind, "--ignore-not-found", timeout.as_str()], names.as_slice()].concat();
+    let result = try_run("kubectl", &arguments, "");
+    result.inspect_err(|error| eprintln!("cleaning up after a week: {error}")).is_ok()
+}
+
+/// Takes the week's label from the nodes.
+fn unlabel_nodes() {
+    for node in NODES {
+        if let Err(error) = try_run("kubectl", &["label", "node", node, "zone-"], "") {
+            eprintln!("cleaning up after a week: {error}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Whether the engines of a node have what its UserspaceNodeState asks for, asked of the engines themselves.
+
+use crate::cluster::{check, on_node};
+use crate::vpp::process;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+use usnet_crds::{Engine, NodeNetwork};
+use usnet_dataplane::attachment::Record;
+use usnet_dataplane::desired::Desired;
+use usnet_dataplane::engine::Engine as _;
+use usnet_dataplane::journal::Journal;
+use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::observed::Observed;
+use usnet_dataplane::ovs::OpenVswitch;
+use usnet_dataplane::plan::plan;
+use usnet_dataplane::ready::ready;
+use usnet_dataplane::roots::Roots;
+use usnet_dataplane::vpp::Vpp;
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The engines of a node have what its state asks for, as the plan sees it: nothing is left to do.
+pub(super) fn engines_have_what_was_compiled(node: &str, state: &Value) -> Result<(), String> {
+    let networks = networks_of(state)?;
+    let records = records(node)?;
+    for engine in Engine::ALL {
+        let observed = observe(node, engine)?;
+        let of_engine = networks.iter().filter(|network| network.engine == engine).cloned();
+        let of_records = records.iter().filter(|record| record.engine == engine);
+        let left = plan(&Desired::new(of_engine, of_records), &observed);
+        check(left.is_empty(), format!("{engine} on {node}: left to do: {left:?}"))?;
+    }
+    let files = on_node(node, &["ls", "/run/usnet/networks"]);
+    let files: BTreeSet<&str> = files.split_whitespace().filter_map(|file| file.strip_suffix(".json")).collect();
+    let names: BTreeSet<&str> = networks.iter().map(|network| network.name.as_str()).collect();
+    check(files == names, format!("{node} has files of {files:?} and networks {names:?}"))
+}
+
+fn observe(node: &str, engine: Engine) -> Result<Observed, String> {
+    let roots = roots(node);
+    let observed = match engine {
+        Engine::OpenVswitch => {
+            let client = usnet_ovsdb::blocking::Client::connect(roots.open_vswitch_socket, LIMIT).map_err(text)?;
+            ready(OpenVswitch::new(client).observe())
+        }
+        Engine::Vpp => {
+            let client = usnet_vpp::blocking::Client::connect(roots.vpp_socket, LIMIT).map_err(text)?;
+            ready(Vpp::new(client, MemifSocketIds::default()).observe())
+        }
+    };
+    observed.map_err(text)?.map_err(text)
+}
+
+/// The attachments of a node.
+pub(super) fn records(node: &str) -> Result<Vec<Record>, String> {
+    let all = Journal::open(&roots(node)).and_then(|journal| journal.records()).map_err(text)?;
+    check(all.unreadable.is_empty(), format!("{:?}", all.unreadable))?;
+    Ok(all.records)
+}
+
+/// Where a node has its files, as the world's other processes reach them.
+fn roots(node: &str) -> Roots {
+    let root = PathBuf::from(format!("/proc/{}/root", process(node)));
+    Roots {
+        run: root.join("run/usnet"),
+        state: root.join("var/lib/usnet"),
+        kubelet: root.join("var/lib/kubelet"),
+        device_info: root.join("var/run/k8s.cni.cncf.io/devinfo/cni"),
+        open_vswitch_socket: root.join("run/openvswitch/db.sock"),
+        vpp_socket: root.join("run/vpp/api.sock"),
+    }
+}
+
+/// The networks that a state asks for.
+pub(super) fn networks_of(state: &Value) -> Result<Vec<NodeNetwork>, String> {
+    match &state["spec"]["networks"] {
+        Value::Null => Ok(Vec::new()),
+        networks => serde_json::from_value(networks.clone()).map_err(text),
+    }
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

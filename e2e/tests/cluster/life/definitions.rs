@@ -1,0 +1,96 @@
+//! NetworkAttachmentDefinitions that somebody makes: for a plugin of theirs, by hand for a network of ours, and those of the older userspace CNI. All must stay
+//! as they are. Generated ones are edited and deleted, which must not last.
+
+use super::manifests;
+use super::names;
+use super::steps::{ByHand, Old};
+use crate::cluster::{check, try_apply, try_run};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The definitions that somebody made, by namespace and name, and what they look like.
+#[derive(Debug, Default)]
+pub(super) struct Definitions(BTreeMap<(usize, String), String>);
+
+impl Definitions {
+    /// Makes a definition, unless there is one of that name.
+    pub(super) fn add(&mut self, definition: ByHand) -> Result<(), String> {
+        let manifest = manifests::by_hand(definition);
+        try_run("kubectl", &["create", "-f", "-"], &manifest.to_string())?;
+        self.remember(definition.namespace, names::by_hand(definition))
+    }
+
+    /// Makes or changes one of the older userspace CNI.
+    pub(super) fn apply_old(&mut self, old: Old, is_other: bool) -> Result<(), String> {
+        // In a namespace that is being deleted it would change, and then go.
+        let phase = ["get", "namespace", &names::namespace(old.namespace), "-o", "jsonpath={.status.phase}"];
+        check(try_run("kubectl", &phase, "")? == "Active", "its namespace is being deleted")?;
+        try_apply(&manifests::old(old, is_other))?;
+        self.remember(old.namespace, names::old(old))
+    }
+
+    /// Deletes one that somebody made.
+    pub(super) fn remove(&mut self, namespace: usize, name: &str) -> Result<(), String> {
+        self.0.remove(&(namespace, name.to_owned())).ok_or("nobody made it")?;
+        delete(namespace, name)
+    }
+
+    /// Writes nonsense into a generated one.
+    pub(super) fn edit_generated(&self, namespace: usize, network: usize) -> Result<(), String> {
+        let name = names::network(network);
+        check(!self.contains(namespace, &name), "it is somebody else's")?;
+        let patch = r#"{"spec":{"config":"{}"}}"#;
+        let namespace = names::namespace(namespace);
+        try_run("kubectl", &["patch", "net-attach-def", &name, "-n", &namespace, "--type=merge", "-p", patch], "")
+            .map(drop)
+    }
+
+    /// Deletes a generated one.
+    pub(super) fn delete_generated(&self, namespace: usize, network: usize) -> Result<(), String> {
+        let name = names::network(network);
+        check(!self.contains(namespace, &name), "it is somebody else's")?;
+        delete(namespace, &name)
+    }
+
+    /// The namespace goes, with all that is in it.
+    pub(super) fn forget(&mut self, namespace: usize) {
+        self.0.retain(|(of, _), _| *of != namespace);
+    }
+
+    /// Whether somebody made a definition of that name.
+    pub(super) fn contains(&self, namespace: usize, name: &str) -> bool {
+        self.0.contains_key(&(namespace, name.to_owned()))
+    }
+
+    /// Panics when one of these does not look as it did.
+    pub(super) fn assert_unchanged(&self) {
+        for ((namespace, name), before) in &self.0 {
+            let now = show(*namespace, name).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(*before, now, "somebody's definition {name} was changed");
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn remember(&mut self, namespace: usize, name: String) -> Result<(), String> {
+        let look = show(namespace, &name)?;
+        self.0.insert((namespace, name), look);
+        Ok(())
+    }
+}
+
+fn delete(namespace: usize, name: &str) -> Result<(), String> {
+    let namespace = names::namespace(namespace);
+    try_run("kubectl", &["delete", "--wait=false", "net-attach-def", name, "-n", &namespace], "").map(drop)
+}
+
+/// The object's identity and content.
+fn show(namespace: usize, name: &str) -> Result<String, String> {
+    let text =
+        try_run("kubectl", &["get", "net-attach-def", name, "-n", &names::namespace(namespace), "-o", "json"], "")?;
+    let object: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let (metadata, spec) = (&object["metadata"], &object["spec"]);
+    Ok(format!("{} {} {} {spec}", metadata["uid"], metadata["generation"], metadata["labels"]))
+}

@@ -1,0 +1,69 @@
+//! What somebody does to what is ours at the engines, which must not last.
+
+use super::domains::{self, Domain};
+use super::steps::engine;
+use super::{bridges, names};
+use crate::cluster::{check, on_node};
+use crate::vpp;
+use usnet_crds::Engine;
+
+/// Takes away the bridge of a network, if it is ours.
+pub(super) fn remove_bridge(node: usize, network: usize) -> Result<(), String> {
+    let (node, name) = (names::node(node), names::bridge_of(network));
+    match engine(network) {
+        Engine::OpenVswitch => {
+            check(bridges::is_ours(node, &name)?, "it is not ours")?;
+            bridges::remove(node, &name)
+        }
+        Engine::Vpp => {
+            let domain = Domain::read(node, &name)?;
+            check(domain.is_ours(), "it is not ours")?;
+            domain.remove(node)
+        }
+    }
+}
+
+/// Changes a setting of the bridge of a network, if it is ours.
+pub(super) fn change_bridge(node: usize, network: usize, setting: usize) -> Result<(), String> {
+    let (node, name) = (names::node(node), names::bridge_of(network));
+    match engine(network) {
+        Engine::OpenVswitch => {
+            check(bridges::is_ours(node, &name)?, "it is not ours")?;
+            bridges::change(node, &name, setting)
+        }
+        Engine::Vpp => {
+            let domain = Domain::read(node, &name)?;
+            check(domain.is_ours(), "it is not ours")?;
+            domain.change(node, setting)
+        }
+    }
+}
+
+/// Takes away a port of ours, on whoever's bridge.
+pub(super) fn remove_port(node: usize, network: usize, port: usize) -> Result<(), String> {
+    let (node, name) = (names::node(node), names::bridge_of(network));
+    match engine(network) {
+        Engine::OpenVswitch => bridges::remove_port(node, &bridges::port(node, &name, port)?),
+        Engine::Vpp => domains::remove_port(node, Domain::read(node, &name)?.port(port)?),
+    }
+}
+
+/// Changes what a port of ours was set to.
+pub(super) fn change_port(node: usize, network: usize, port: usize) -> Result<(), String> {
+    let (node, name) = (names::node(node), names::bridge_of(network));
+    match engine(network) {
+        Engine::OpenVswitch => bridges::change_port(node, &bridges::port(node, &name, port)?, port),
+        Engine::Vpp => domains::change_port(node, Domain::read(node, &name)?.port(port)?, port),
+    }
+}
+
+/// What carries a mark of ours at the engines of a node.
+pub(super) fn marked(node: &str) -> Vec<String> {
+    let mut found = vpp::tags(node);
+    found.retain(|tag| tag.starts_with("usn"));
+    for table in ["Bridge", "Port"] {
+        let list = ["ovs-vsctl", "--format=csv", "--no-headings", "--columns=name,external_ids", "list", table];
+        found.extend(on_node(node, &list).lines().filter(|row| row.contains("usnet.dev/")).map(ToOwned::to_owned));
+    }
+    found
+}
