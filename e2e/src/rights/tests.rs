@@ -43,6 +43,12 @@ fn what_nobody_used_and_what_was_refused_is_told() {
 }
 
 #[test]
+fn what_a_role_gives_is_not_missing_when_the_role_was_away() {
+    let log = event("list", "states", 200, "allow") + &event("list", "states", 403, "forbid");
+    assert_eq!(differences(&[right("list", "states")], &log), [const { Vec::<String>::new() }; 2]);
+}
+
+#[test]
 fn an_apply_that_makes_an_object_uses_create_and_one_that_changes_it_does_not() {
     let grants = [right("patch", "states"), right("create", "states")];
     let [unused, _] = differences(&grants, &event("patch", "states", 200, "allow"));
