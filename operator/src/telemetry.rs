@@ -1,6 +1,6 @@
 //! What monitoring asks a program over HTTP: `/metrics` in the Prometheus text format, `/healthz` and `/readyz`.
 //!
-//! Who answers is the one thread that does the work: a program that hangs does not answer `/healthz`.
+//! Connections are accepted by the thread that does the work: a program that hangs does not answer `/healthz`.
 
 use bytes::Bytes;
 use http_body_util::Full;

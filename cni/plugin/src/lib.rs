@@ -1,8 +1,8 @@
 //! The CNI plugin `userspace`: attaches one interface of a pod to a network of its node, and detaches it.
 //!
 //! It reads what the agent says of the network, adds one port to the engine, and writes down what it does before it does it. It makes no
-//! bridge and asks no API server. [`call`] is one call of the plugin; [`add`] and [`del`] are its verbs, [`attach`] and [`detach`] their
-//! steps.
+//! bridge and asks no API server. [`call`] is one call of the plugin; [`add`], [`del`], [`check`], [`gc`] and [`status`] are its verbs,
+//! [`attach`] and [`detach`] the steps of the first two.
 
 pub mod add;
 pub mod admission;
