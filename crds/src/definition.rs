@@ -12,6 +12,8 @@ pub const NETWORK_LABEL: &str = "usnet.dev/network";
 pub const FROM_NAD_LABEL: &str = "usnet.dev/from-nad";
 /// The value of [`FROM_NAD_LABEL`].
 pub const FROM_NAD_VALUE: &str = "true";
+/// On a definition: the resource that its pods ask for. Multus then looks up which device a pod has. Format: as the object's.
+pub const RESOURCE_ANNOTATION: &str = "k8s.v1.cni.cncf.io/resourceName";
 /// The version of the CNI specification that generated definitions ask for.
 pub const CNI_VERSION: &str = "1.1.0";
 

@@ -2,16 +2,20 @@
 //! and what a NetworkAttachmentDefinition asks of us at all.
 //!
 //! Each key is honoured, refused by name, or ignored: `docs/userspace-cni.md` says which and why. Keys are matched whatever their case, as
-//! Go's `encoding/json` does, which that plugin read them with. Nothing here yields a path: `sharedDir`, `logFile` and `kubeconfig` are not
-//! even looked at, and a `socketfile` only to refuse one that is more than a file's name. Pure, and without Kubernetes: the controller and the
+//! Go's `encoding/json` does, which that plugin read them with. Nothing that ADD reads yields a path of the node: `logFile` and `kubeconfig` are not
+//! even looked at, and a `socketfile` is the name of a file or refused. Pure, and without Kubernetes: the controller and the
 //! CNI plugin must understand a configuration in the same way.
 
 mod host;
+mod host_end;
 mod keys;
+mod pod_end;
 mod refusal;
 mod settings;
 mod vlan;
 
+pub use host_end::{HostEnd, plain_path, shared_dir};
+pub use pod_end::PodEnd;
 pub use refusal::InvalidLegacy;
 pub use settings::{Disagreement, Settings};
 
@@ -71,6 +75,8 @@ pub struct Legacy {
     pub ipam: Option<Value>,
     /// `container.mac` or `host.mac`: what the pod is told, unless the pod itself asked for another.
     pub mac: Option<MacAddress>,
+    /// `socketfile` of the host's end: what the socket is called in the pod's directory. None means a name of the attachment's own.
+    pub socket_file: Option<String>,
 }
 
 impl Legacy {

@@ -4,6 +4,7 @@
 //! the CNI plugin uses those and links nothing of Kubernetes.
 
 pub mod bridge_domain;
+pub mod device;
 pub mod fixed_attachment;
 pub mod legacy;
 pub mod limits;
@@ -35,8 +36,9 @@ mod schema;
 pub mod validate;
 
 pub use bridge_domain::{BridgeDomainId, InvalidBridgeDomainId};
+pub use device::{DeviceId, DevicePlugin, InvalidDeviceId};
 pub use fixed_attachment::{FixedAttachment, InterfaceAddress, InvalidAddress};
-pub use limits::{InvalidRingSize, MacAge, Mtu, OutOfRange, Queues, RingSize, VlanTag};
+pub use limits::{DeviceCount, InvalidRingSize, MacAge, Mtu, OutOfRange, Queues, RingSize, VlanTag};
 pub use mac::{InvalidMac, MacAddress};
 pub use names::{BridgeName, InvalidName, NamespaceName, NetworkName, PodName};
 pub use node_network::{

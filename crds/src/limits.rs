@@ -72,6 +72,11 @@ number!(
 );
 
 number!(
+    /// Devices of one network on one node. Each is a message to kubelet, and part of its name has three digits.
+    DeviceCount, "number of devices", 1, 1000
+);
+
+number!(
     /// How long a bridge remembers where a MAC address is, in seconds. Open vSwitch takes 15 to 3600; VPP counts whole minutes, up to 255.
     MacAge, "age of MAC addresses", 15, 15_300
 );
@@ -147,6 +152,12 @@ impl From<RingSize> for i64 {
 impl Default for RingSize {
     fn default() -> Self {
         Self(RingSizeRange(1024))
+    }
+}
+
+impl Default for DeviceCount {
+    fn default() -> Self {
+        Self(64)
     }
 }
 

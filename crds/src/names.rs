@@ -3,6 +3,7 @@
 mod for_bridge;
 
 use crate::BridgeDomainId;
+use crate::device::DEVICE_NETWORK_NAME_MAX;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -46,6 +47,11 @@ pub enum InvalidName {
         "network name {0:?} is too long for VPP, which keeps it in the tag of a bridge domain: use at most {VPP_NETWORK_NAME_MAX} characters"
     )]
     VppNetwork(String),
+    /// The name of a network does not fit into the ids of its devices.
+    #[error(
+        "network name {0:?} is too long for devicePlugin, whose devices have it in their ids: use at most {DEVICE_NETWORK_NAME_MAX} characters"
+    )]
+    DeviceNetwork(String),
     /// The name of a namespace is not a DNS label.
     #[error(
         "namespace {0:?} is not a DNS label: use 1 to {NAMESPACE_NAME_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"

@@ -3,11 +3,13 @@
 
 mod attachment;
 mod bridge;
+mod device_plugin;
 mod port;
 mod vlan;
 
 pub use attachment::{ATTACHMENTS_MAX, AttachmentSpec, IPS_MAX};
 pub use bridge::BridgeSpec;
+pub use device_plugin::DevicePluginSpec;
 pub use port::{PortSpec, RateLimitSpec};
 pub use vlan::{VlanMode, VlanSpec};
 
@@ -41,6 +43,7 @@ pub const FAILURES_MAX: usize = 10;
     doc = "A network for DPDK programs: a bridge of a userspace switch on each node, and who may attach to it.",
     validation = rules::network_name(),
     validation = rules::engines::vpp_network_name(),
+    validation = rules::device_network_name(),
     printcolumn(name = "Engine", type_ = "string", json_path = ".spec.engine"),
     printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status"),
     printcolumn(name = "Nodes", type_ = "string", json_path = ".status.nodes.summary", description = "programmed/selected"),
@@ -98,6 +101,9 @@ pub struct UserspaceNetworkSpec {
         validation = rules::attachments::unique_ips()
     )]
     pub attachments: Vec<AttachmentSpec>,
+    /// Makes the network a resource usnet.dev/<name> of the nodes that carry it, which pods ask for; default it is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_plugin: Option<DevicePluginSpec>,
 }
 
 /// What the controller found.

@@ -1,6 +1,9 @@
 //! One network as one node should have it: what the controller compiles, the agent programs and the plugin attaches to.
 
-use crate::{BridgeDomainId, BridgeName, FixedAttachment, MacAge, Mtu, NetworkName, Queues, RateLimit, RingSize, Vlan};
+use crate::{
+    BridgeDomainId, BridgeName, DevicePlugin, FixedAttachment, MacAge, Mtu, NetworkName, Queues, RateLimit, RingSize,
+    Vlan,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -238,12 +241,25 @@ pub struct NodeNetwork {
     /// What the names of pods fix, sorted by namespace and pod.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<FixedAttachment>,
+    /// How kubelet counts its attachments; none means that it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_plugin: Option<DevicePlugin>,
 }
 
 impl NodeNetwork {
     /// What is fixed for a pod.
     pub fn fixed(&self, namespace: &str, pod: &str) -> Option<&FixedAttachment> {
         self.attachments.iter().find(|fixed| fixed.namespace.as_str() == namespace && fixed.pod.as_str() == pod)
+    }
+
+    /// Whether a pod meets the engine in a folder. A device of the pod's kernel and a socket without a file need none.
+    pub fn needs_folder(&self) -> bool {
+        let memif = self.port.memif;
+        match self.port.port_type {
+            PortType::VhostUser => true,
+            PortType::Memif => memif.socket == MemifSocketKind::Volume || memif.secret == MemifSecretKind::Generated,
+            PortType::Veth => false,
+        }
     }
 
     /// Whether pods of this namespace may attach.

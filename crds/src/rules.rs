@@ -5,8 +5,9 @@ pub(crate) mod attachments;
 pub(crate) mod engines;
 pub(crate) mod vlan;
 
+use crate::device::DEVICE_NETWORK_NAME_MAX;
 use crate::names::{BRIDGE_NAME_MAX, BRIDGE_NAME_PATTERN, NETWORK_NAME_MAX, RESERVED_BRIDGE_NAMES};
-use crate::{BridgeDomainId, KilobitsPerSecond, Mtu, Queues, RingSize};
+use crate::{BridgeDomainId, DeviceCount, KilobitsPerSecond, Mtu, Queues, RingSize};
 use kube::core::{Message, Rule};
 use std::fmt::Display;
 
@@ -65,6 +66,20 @@ pub(crate) fn mtu() -> Rule {
 
 pub(crate) fn queues() -> Rule {
     range("number of queues", Queues::MINIMUM, Queues::MAXIMUM)
+}
+
+pub(crate) fn devices() -> Rule {
+    range("number of devices", DeviceCount::MINIMUM, DeviceCount::MAXIMUM)
+}
+
+/// kubelet's ids of devices begin with the name.
+pub(crate) fn device_network_name() -> Rule {
+    rule(
+        format!("!has(self.spec.devicePlugin) || size(self.metadata.name) <= {DEVICE_NETWORK_NAME_MAX}"),
+        format!(
+            "metadata.name is too long for devicePlugin, whose devices have it in their ids: use at most {DEVICE_NETWORK_NAME_MAX} characters"
+        ),
+    )
 }
 
 pub(crate) fn bridge_domain_id() -> Rule {

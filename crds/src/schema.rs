@@ -5,8 +5,8 @@ use crate::mac::NO_MAC;
 use crate::names;
 use crate::network::SELECTOR_VALUES_MAX;
 use crate::{
-    BridgeName, InterfaceAddress, KilobitsPerSecond, MacAddress, MacAge, Mtu, NamespaceName, NetworkName, PodName,
-    Queues, RingSize, Vlan, VlanTag,
+    BridgeName, DeviceCount, InterfaceAddress, KilobitsPerSecond, MacAddress, MacAge, Mtu, NamespaceName, NetworkName,
+    PodName, Queues, RingSize, Vlan, VlanTag,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ macro_rules! number_schema {
         }
     )*};
 }
-number_schema!(KilobitsPerSecond, MacAge, Mtu, Queues, RingSize, VlanTag);
+number_schema!(DeviceCount, KilobitsPerSecond, MacAge, Mtu, Queues, RingSize, VlanTag);
 
 macro_rules! text_schema {
     ($($name:ident: $maximum:expr),*) => {$(

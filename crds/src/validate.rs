@@ -9,9 +9,10 @@ mod problem;
 
 pub use problem::{InvalidField, InvalidSpec, Problem};
 
+use crate::device::DEVICE_NETWORK_NAME_MAX;
 use crate::names::VPP_NETWORK_NAME_MAX;
-use crate::network::UserspaceNetwork;
-use crate::{Bridge, Engine, FixedAttachment, InvalidName, NetworkName, Port};
+use crate::network::{DevicePluginSpec, UserspaceNetwork, UserspaceNetworkSpec};
+use crate::{Bridge, DevicePlugin, Engine, FixedAttachment, InvalidName, NetworkName, Port};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Selector;
 use problem::Problems;
@@ -35,6 +36,8 @@ pub struct ValidNetwork {
     pub ipam: Option<serde_json::Value>,
     /// What the names of pods fix, sorted by namespace and pod.
     pub attachments: Vec<FixedAttachment>,
+    /// How kubelet counts its attachments.
+    pub device_plugin: Option<DevicePlugin>,
 }
 
 /// Checks a network and makes it strict.
@@ -44,7 +47,7 @@ pub struct ValidNetwork {
 pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec> {
     let mut problems = Problems::default();
     let spec = &network.spec;
-    let name = problems.check("metadata.name", network_name(spec.engine, network.metadata.name.clone()));
+    let name = problems.check("metadata.name", network_name(spec, network.metadata.name.clone()));
     let namespaces = selector(&mut problems, "spec.namespaceSelector", &spec.namespace_selector);
     let nodes = match &spec.node_selector {
         Some(nodes) => selector(&mut problems, "spec.nodeSelector", nodes).map(Some),
@@ -55,18 +58,34 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());
     let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);
     port::egress_over_veth(&mut problems, spec);
+    let check_devices =
+        |plugin: &DevicePluginSpec| problems.check("spec.devicePlugin.devices", plugin.devices.try_into());
+    let device_plugin = spec.device_plugin.as_ref().and_then(check_devices);
     match (name, namespaces, nodes, bridge, port, ipam) {
         (Some(name), Some(namespaces), Some(nodes), Some(bridge), Some(port), Some(ipam)) if problems.count() == 0 => {
-            Ok(ValidNetwork { name, engine: spec.engine, namespaces, nodes, bridge, port, ipam, attachments })
+            Ok(ValidNetwork {
+                name,
+                engine: spec.engine,
+                namespaces,
+                nodes,
+                bridge,
+                port,
+                ipam,
+                attachments,
+                device_plugin,
+            })
         }
         _ => Err(problems.into_invalid()),
     }
 }
 
-/// The name of the network, which the engine must be able to keep.
-fn network_name(engine: Engine, name: Option<String>) -> Result<NetworkName, InvalidName> {
+/// The name of the network, which the engine and kubelet must be able to keep.
+fn network_name(spec: &UserspaceNetworkSpec, name: Option<String>) -> Result<NetworkName, InvalidName> {
     let name = NetworkName::try_from(name.unwrap_or_default())?;
-    match engine {
+    if spec.device_plugin.is_some() && name.as_str().len() > DEVICE_NETWORK_NAME_MAX {
+        return Err(InvalidName::DeviceNetwork(name.into()));
+    }
+    match spec.engine {
         Engine::Vpp if name.as_str().len() > VPP_NETWORK_NAME_MAX => Err(InvalidName::VppNetwork(name.into())),
         _ => Ok(name),
     }

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
 use std::path::{Path, PathBuf};
-use usnet_crds::definition::config;
+use usnet_crds::definition::{RESOURCE_ANNOTATION, config};
+use usnet_crds::device::RESOURCE_PREFIX;
 use usnet_crds::manifests::{definitions, manifests};
 use usnet_crds::reference;
 
@@ -31,6 +32,9 @@ fn the_reference_is_up_to_date() {
 fn the_policy_on_definitions_takes_what_the_controller_makes() {
     let policy = std::fs::read_to_string(checkout().join("config/rbac/own-definitions-only.yaml")).unwrap();
     let made = config(&"some-network".parse().unwrap()).replace("some-network", "' + object.metadata.name + '");
+    assert!(
+        policy.contains(&format!("[?'{RESOURCE_ANNOTATION}']")) && policy.contains(&format!("'{RESOURCE_PREFIX}/'"))
+    );
     assert!(policy.contains(&format!("'{made}'")), "write {made} into config/rbac/own-definitions-only.yaml");
 }
 

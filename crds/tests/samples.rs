@@ -98,10 +98,18 @@ fn every_pod_joins_a_network_of_the_samples_and_finds_its_socket() {
         let port = &networks.get(network).unwrap_or_else(|| panic!("{file}: no network {network}")).port;
         let container = &object["spec"]["containers"][0];
         let is_abstract = (port.port_type, port.memif.socket) == (PortType::Memif, MemifSocketKind::Abstract);
-        let needs_no_volume = is_abstract || port.port_type == PortType::Veth;
+        let by_device = networks[network].device_plugin.is_some();
+        let needs_no_volume = is_abstract || by_device || port.port_type == PortType::Veth;
         let mounts = container["volumeMounts"].as_array().into_iter().flatten();
         let mounted: Vec<&str> = mounts.filter_map(|mount| mount["name"].as_str()).collect();
         assert_eq!(mounted, if needs_no_volume { vec![] } else { vec!["usnet"] }, "{file}");
+        if by_device {
+            let resource = container["resources"]["limits"][format!("usnet.dev/{network}")].as_i64();
+            let command = container["command"][2].as_str().unwrap();
+            let folder = format!("\"$USNET_DEVICES_{}\"/net1.sock", network.to_uppercase());
+            assert!(resource == Some(1) && command.contains(&folder), "{file}: {command}");
+            continue;
+        }
         let device = match (port.port_type, port.memif.socket) {
             (PortType::VhostUser, _) => "net_virtio_user0,path=/run/usnet/net1.sock",
             (PortType::Memif, MemifSocketKind::Volume) => "net_memif0,role=client,id=0,socket=/run/usnet/net1.sock",

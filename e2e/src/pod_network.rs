@@ -11,7 +11,7 @@ use crate::node::{Node, NodeError};
 use crate::requirements;
 
 /// CNI plugins that every node has.
-const PLUGINS: [&str; 6] = ["bridge", "host-local", "loopback", "multus", "ptp", "static"];
+const PLUGINS: [&str; 8] = ["bridge", "dhcp", "host-local", "loopback", "multus", "ptp", "static", "whereabouts"];
 
 const PLUGIN_FOLDER: &str = "/opt/cni/bin";
 const MULTUS_KUBECONFIG: &str = "/etc/cni/net.d/multus.d/multus.kubeconfig";

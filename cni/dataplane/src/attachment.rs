@@ -1,5 +1,6 @@
 //! One interface of one pod, joined to a network: who it is and how far it got.
 
+use crate::configuration_data::Element;
 use crate::memif::MemifSocketIds;
 use crate::port::AttachedPort;
 use serde::{Deserialize, Serialize};
@@ -172,6 +173,9 @@ pub struct Record {
     pub network_namespace: PathBuf,
     /// The pod's directory where the engine sees it.
     pub pod_directory: PathBuf,
+    /// The folder of the node that the directory comes from; none when it is the pod's volume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory_source: Option<PathBuf>,
     /// The interface's MAC address, `02:…`.
     pub mac: String,
     /// Its addresses with prefix lengths, as IPAM gave them.
@@ -179,6 +183,9 @@ pub struct Record {
     /// The name of the configuration that it was attached by, which a runtime counts attachments under; none in records of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration_name: Option<String>,
+    /// The interface that the runtime called for, where that is another one: a call for `eth0` attaches all that the pod's annotation lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called_for: Option<InterfaceName>,
     /// The rates that the pod asked for.
     #[serde(default, skip_serializing_if = "RateLimit::is_none")]
     pub asked_rate_limit: RateLimit,
@@ -186,6 +193,9 @@ pub struct Record {
     /// they were given back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipam: Option<serde_json::Value>,
+    /// What programs for the older userspace CNI are told of it, once it is attached; none where the definition is not of that form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration_data: Option<Element>,
 }
 
 /// An address of an interface.
@@ -200,4 +210,10 @@ pub struct Address {
 impl Record {
     /// The layout that this release writes.
     pub const VERSION: u32 = 1;
+
+    /// The attachment that the runtime knows of.
+    pub fn call(&self) -> AttachmentId {
+        let interface = self.called_for.as_ref().unwrap_or(&self.id.interface);
+        AttachmentId { container: self.id.container.clone(), interface: interface.clone() }
+    }
 }

@@ -3,12 +3,13 @@
 //! The plugin and the agent both write here. They take turns on an attachment by its lock; whoever is killed frees its own, and leaves the
 //! record as it was before or after a write.
 
-use crate::attachment::{AttachmentId, PodUid, Progress, Record};
+use crate::attachment::{AttachmentId, ContainerId, PodUid, Progress, Record};
 use crate::document::{self, Durability};
 use crate::lock::Lock;
 use crate::roots::Roots;
 use std::fs;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::str;
@@ -50,7 +51,7 @@ pub struct Journal {
 pub struct Locked {
     id: AttachmentId,
     path: PathBuf,
-    _lock: Arc<Lock>,
+    lock: Arc<Lock>,
 }
 
 /// Which of several attachments could be locked.
@@ -124,7 +125,7 @@ impl Journal {
     }
 
     fn locked(&self, id: &AttachmentId, lock: Arc<Lock>) -> Locked {
-        Locked { id: id.clone(), path: self.folder.join(file_name(id)), _lock: lock }
+        Locked { id: id.clone(), path: self.folder.join(file_name(id)), lock }
     }
 
     fn lock_file(&self) -> PathBuf {
@@ -147,6 +148,18 @@ impl Journal {
     pub fn records_of_pod(&self, pod: &PodUid) -> Result<Records, Error> {
         let mut all = self.records_where(|path| may_be_of_pod(path, pod))?;
         all.records.retain(|record| record.pod.uid == *pod);
+        Ok(all)
+    }
+
+    /// The records of one container, like [`Journal::records`]. What cannot be read and may be of that container is among the unreadable ones.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn records_of_container(&self, container: &ContainerId) -> Result<Records, Error> {
+        let start = format!("{container}.");
+        let is_named = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start));
+        let mut all = self.records_where(|path| Ok(is_named(path)))?;
+        all.records.retain(|record| record.id.container == *container);
         Ok(all)
     }
 
@@ -199,6 +212,13 @@ impl Locked {
     /// When the disk refuses.
     pub fn remove(&self) -> Result<(), Error> {
         Ok(document::remove(&self.path)?)
+    }
+}
+
+impl AsFd for Locked {
+    /// The lock's open file. A process that inherits it holds the lock for as long as it runs.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.lock.as_fd()
     }
 }
 

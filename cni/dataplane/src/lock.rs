@@ -5,6 +5,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use std::fs::{File, OpenOptions};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -24,6 +25,12 @@ const OFFSET_MASK: u64 = i64::MAX.unsigned_abs();
 pub(crate) struct Lock {
     file: File,
     path: PathBuf,
+}
+
+impl AsFd for Lock {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
 }
 
 impl Lock {

@@ -13,6 +13,7 @@ mod decide;
 mod limits;
 mod marks;
 mod observe;
+mod older;
 mod rows;
 mod settings;
 #[cfg(test)]

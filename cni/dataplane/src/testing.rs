@@ -13,15 +13,7 @@ use usnet_crds::{Bridge, BridgeName, Engine, NetworkName, NodeNetwork, Phase, Po
 /// Roots in a folder that goes with the first value.
 pub(crate) fn roots() -> (TempDir, Roots) {
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    let roots = Roots {
-        run: path("run"),
-        state: path("state"),
-        kubelet: path("kubelet"),
-        device_info: path("devinfo"),
-        open_vswitch_socket: path("db.sock"),
-        vpp_socket: path("api.sock"),
-    };
+    let roots = Roots::below(folder.path());
     (folder, roots)
 }
 
@@ -36,6 +28,7 @@ pub(crate) fn network(name: &str) -> NodeNetwork {
         allowed_namespaces: BTreeSet::from(["default".to_owned()]),
         ipam: None,
         attachments: Vec::new(),
+        device_plugin: None,
         name,
     }
 }
@@ -73,10 +66,13 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
         pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
         network_namespace: "/run/netns/pod".into(),
         pod_directory: "/run/usnet/ports/0".into(),
+        directory_source: None,
         mac: "02:00:00:00:00:01".into(),
         addresses: vec![Address { ip: "10.0.0.2".parse().unwrap(), prefix: 24 }],
         configuration_name: None,
         asked_rate_limit: RateLimit::default(),
+        configuration_data: None,
+        called_for: None,
         ipam: None,
         id,
     }

@@ -21,6 +21,7 @@ mod limits;
 mod make;
 mod marks;
 mod observe;
+mod older;
 mod shown;
 
 pub use marks::{TAG_MAX, Unmarkable, check_attachment};

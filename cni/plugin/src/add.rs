@@ -1,29 +1,35 @@
 //! ADD: one interface of a pod is attached to a network.
 
 use crate::admission;
+use crate::allocation::{self, AllocationError};
 use crate::attach::{Attachment, Identity};
 use crate::cni::configuration::{Configuration, Target};
 use crate::cni::environment::{Environment, EnvironmentError};
-use crate::cni::result::{Interface, result};
+use crate::cni::result::{Assignment, Interface, result, without_default_routes};
 use crate::cni::version::SpecVersion;
 use crate::detach::{Detachment, Outcome};
 use crate::device_info::DeviceInfoFile;
 use crate::engine::Switch;
 use crate::error::Error;
 use crate::fixed::{self, Claims};
+use crate::hand_over::{HandOver, refuse_shared_socket, socket_name};
 use crate::interface;
-use crate::ipam::Ipam;
+use crate::ipam::{self, Ipam, IpamError};
 use crate::mac::mac_of;
 use crate::node::Node;
-use crate::pod_directory::PodDirectory;
+use crate::pod_directory::{PodDirectory, PodDirectoryError};
 use crate::port::{Places, needs_volume, port};
+use crate::shared_dir::SharedDir;
 use crate::wishes::{self, WishError, Wishes};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use usnet_crds::legacy::shared_dir;
 use usnet_crds::{FixedAttachment, InterfaceAddress, MacAddress, NodeNetwork};
-use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
+use usnet_dataplane::attachment::{AttachmentId, InterfaceName, Pod, Progress, Record};
 use usnet_dataplane::journal::Locked;
 use usnet_dataplane::network_file::ProgrammedNetwork;
+use usnet_dataplane::shared_dirs::SharedDirs;
 
 /// What ADD is asked for. Everything that can be wrong with it is known before anything is touched.
 #[derive(Debug)]
@@ -39,6 +45,16 @@ pub struct Request<'a> {
     pod: Pod,
     mac: MacAddress,
     wishes: Wishes,
+    called_for: Option<InterfaceName>,
+}
+
+/// What ADD made.
+#[derive(Debug)]
+pub struct Attached {
+    /// The journal's record of it.
+    pub record: Record,
+    /// The addresses and routes.
+    pub assignment: Assignment,
 }
 
 impl<'a> Request<'a> {
@@ -70,7 +86,23 @@ impl<'a> Request<'a> {
             pod: arguments.pod().map_err(EnvironmentError::Arguments)?,
             mac,
             wishes,
+            called_for: None,
         })
+    }
+
+    /// The same, for an interface that a call for another one attaches, too.
+    pub fn called_for(self, interface: &InterfaceName) -> Self {
+        Self { called_for: Some(interface.clone()), ..self }
+    }
+
+    /// The routers of the pod's default routes, if it asks for them here.
+    pub fn default_route(&self) -> &[IpAddr] {
+        &self.wishes.default_route
+    }
+
+    /// The environment of the call.
+    pub fn environment(&self) -> &Environment {
+        self.environment
     }
 
     /// Attaches the interface.
@@ -78,11 +110,25 @@ impl<'a> Request<'a> {
     /// # Errors
     /// Why not. Nothing is left then, or a record from which it is cleaned up.
     pub fn run(&self, node: &Node) -> Result<Value, Error> {
-        let prepared = self.prepare(node)?;
-        self.detach_older(node)?;
+        let attached = self.attach(node, self.prepare(node)?)?;
+        Ok(self.result(&attached, self.previous))
+    }
+
+    /// Attaches what is prepared.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn attach(&self, node: &Node, prepared: Prepared) -> Result<Attached, Error> {
+        self.make_way(node, &prepared.record)?;
         let locked = node.journal.lock(&self.id)?;
         self.clear_unfinished(node, &locked)?;
         let (record, assignment) = prepared.attachment(self, node, &locked).run()?;
+        Ok(Attached { record, assignment })
+    }
+
+    /// What ADD answers, after `previous`, the result of the plugins before this one.
+    pub fn result(&self, attached: &Attached, previous: Option<&Value>) -> Value {
+        let Attached { record, assignment } = attached;
         let interface = Interface {
             name: self.id.interface.as_str(),
             mac: &record.mac,
@@ -90,7 +136,11 @@ impl<'a> Request<'a> {
             sandbox: &self.network_namespace,
             socket: record.port.connection.socket_file(),
         };
-        Ok(result(self.version, interface, &assignment, self.previous))
+        // In the pod's kernel there is one default route of each family.
+        let replaced =
+            if record.port.connection.device().is_some() { self.wishes.default_route.as_slice() } else { &[] };
+        let previous = previous.map(|previous| without_default_routes(previous, replaced));
+        result(self.version, interface, assignment, previous.as_ref())
     }
 
     /// Checks everything that can be checked without a change, and connects to the engine.
@@ -99,23 +149,71 @@ impl<'a> Request<'a> {
     /// Why the interface cannot be attached.
     pub fn prepare(&self, node: &Node) -> Result<Prepared, Error> {
         let network = admission::admit(&node.networks, &self.target, &self.pod, admission::PATIENCE)?;
-        let directory = PodDirectory::new(&node.roots, &self.pod.uid);
+        let directory = self.directory(node, &network.network)?;
+        let shared_dir = self.shared_dir(node, &directory)?;
+        let directory = match &shared_dir {
+            Some(shared) => PodDirectory::of_folder(&node.roots, &self.pod.uid, &self.id, shared.folder()),
+            None => directory,
+        };
         let record = self.record(&network, &directory)?;
-        if needs_volume(&record.port) {
-            directory.check(&self.pod)?;
+        if needs_volume(&record.port) && shared_dir.is_none() {
+            self.check_directory(&directory, &network.network)?;
         }
         if record.port.connection.device().is_some() {
             interface::check_namespace(&record.network_namespace)?;
         }
         if let Some(ipam) = &record.ipam {
-            Ipam::find(ipam, self.environment)?;
+            let plugin = Ipam::find(ipam, self.environment)?;
+            if ipam::needs_interface(ipam) && record.port.connection.device().is_none() {
+                return Err(IpamError::NeedsInterface(plugin.name().to_owned()).into());
+            }
         }
         let switch = Switch::connect(&record)?;
         let fixed_ips = self.ips(&network.network)?;
         let claims = self.claims(&network.network, &fixed_ips);
         let device_info = DeviceInfoFile::read(self.configuration, &node.roots.device_info)?;
-        let identity = Identity { mac: self.mac(&network.network), fixed_ips, claims, device_info };
+        let default_route = self.wishes.default_route.clone();
+        let hand_over = HandOver::of(self.configuration, &self.target);
+        let mac = self.mac(&network.network);
+        let identity = Identity { mac, fixed_ips, claims, default_route, device_info, hand_over, shared_dir };
         Ok(Prepared { record, switch, identity })
+    }
+
+    /// Where the pod meets the engine: in the folder of a device that kubelet gave it, or else in its volume.
+    fn directory(&self, node: &Node, network: &NodeNetwork) -> Result<PodDirectory, Error> {
+        let (roots, uid) = (&node.roots, &self.pod.uid);
+        let volume = PodDirectory::of_volume(roots, uid);
+        let is_counted = network.device_plugin.is_some();
+        // A pod that got a device while the network was a resource has no volume, and may be made a new sandbox.
+        if network.needs_folder() && (is_counted || volume.check(&self.pod).is_err()) {
+            let allocated = allocation::allocated(roots, uid, &network.name)?;
+            let used = node.used_devices(uid, &self.id)?;
+            let asked = if is_counted { allocation::asked(self.configuration)? } else { None };
+            if let Some(device) = allocation::choose(allocated, &used, asked, &self.pod, &network.name)? {
+                return Ok(PodDirectory::of_device(roots, uid, &self.id, &device));
+            }
+        }
+        Ok(volume)
+    }
+
+    fn check_directory(&self, directory: &PodDirectory, network: &NodeNetwork) -> Result<(), Error> {
+        match directory.check(&self.pod) {
+            Err(PodDirectoryError::NoVolume { pod, .. }) if network.device_plugin.is_some() => {
+                Err(AllocationError::NoPlace { pod, network: network.name.clone() }.into())
+            }
+            checked => Ok(checked?),
+        }
+    }
+
+    /// The folder that a definition of the older userspace CNI names, for a pod that has no volume.
+    fn shared_dir(&self, node: &Node, directory: &PodDirectory) -> Result<Option<SharedDir>, Error> {
+        let Target::Bridge(_) = &self.target else { return Ok(None) };
+        let Some(text) = shared_dir(self.configuration.keys()) else { return Ok(None) };
+        if !matches!(directory.check(&self.pod), Err(PodDirectoryError::NoVolume { .. })) {
+            return Ok(None);
+        }
+        let allowed = SharedDirs::read(&node.roots).map_err(Error::SharedDirs)?;
+        Ok(Some(SharedDir::allowed(text, &allowed.roots, &self.id)?))
     }
 
     /// What the network fixes for the pod, whatever the pod asks for.
@@ -152,7 +250,8 @@ impl<'a> Request<'a> {
     fn record(&self, programmed: &ProgrammedNetwork, directory: &PodDirectory) -> Result<Record, Error> {
         let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
         let pod_directory = directory.path();
-        let places = Places { directory: &pod_directory, network_namespace: &self.network_namespace };
+        let socket_name = &socket_name(&self.target, network.port.port_type, &self.id);
+        let places = Places { directory: &pod_directory, socket_name, network_namespace: &self.network_namespace };
         let port = port(network, &self.id, &self.pod, self.wishes.rate_limit, places)?;
         Ok(Record {
             version: Record::VERSION,
@@ -166,12 +265,15 @@ impl<'a> Request<'a> {
             pod: self.pod.clone(),
             network_namespace: self.network_namespace.clone(),
             pod_directory,
+            directory_source: directory.source_folder().map(Path::to_owned),
             mac: self.mac(network).to_string(),
             asked_rate_limit: self.wishes.rate_limit,
             configuration_name: Some(self.configuration.name()?.to_owned()),
+            called_for: self.called_for.clone(),
             // Those that are not IPAM's to choose are known by now, so that no other call takes them meanwhile.
             addresses: fixed::addresses(&self.ips(network)?),
             ipam: self.ipam(programmed)?,
+            configuration_data: None,
         })
     }
 
@@ -188,12 +290,16 @@ impl<'a> Request<'a> {
             (None, None) => return Ok(None),
         };
         let ips = self.fixed(network).map(|fixed| fixed.ips.as_slice()).unwrap_or_default();
-        Ok(Some(fixed::ask_for(asked, ips)))
+        Ok(Some(match ips {
+            [] => fixed::hear(asked, &self.wishes.ips),
+            ips => fixed::ask_for(asked, ips),
+        }))
     }
 
-    /// kubelet may start a new sandbox of a pod before the old one's DEL. Both would have one socket.
-    fn detach_older(&self, node: &Node) -> Result<(), Error> {
+    /// kubelet may start a new sandbox of a pod before the old one's DEL. Both would have one socket. That of another interface is left to it.
+    fn make_way(&self, node: &Node, record: &Record) -> Result<(), Error> {
         let others = node.other_attachments(&self.pod.uid, &self.id)?;
+        refuse_shared_socket(record, &others)?;
         for older in others.known.iter().filter(|other| other.id.interface == self.id.interface) {
             let locked = node.journal.lock(&older.id)?;
             let environment = self.environment.of_attachment(&older.id);

@@ -5,17 +5,22 @@ use crate::cni::environment::Environment;
 use crate::cni::result::Assignment;
 use crate::description::Description;
 use crate::detach::{Detachment, Outcome};
-use crate::device_info::DeviceInfoFile;
+use crate::device_info::{self, DeviceInfoFile, Place};
 use crate::engine::{Switch, SwitchError};
 use crate::error::Error;
 use crate::fixed::{self, Claims};
+use crate::hand_over::{HandOver, socket_of};
 use crate::interface::{self, InterfaceError};
-use crate::ipam::{Ipam, IpamError};
-use crate::node::Node;
-use crate::pod_directory::{PodDirectory, PodDirectoryError};
+use crate::ipam::{self, Ipam, IpamError};
+use crate::node::{Node, device_of};
+use crate::pod_directory::PodDirectory;
 use crate::port::needs_volume;
+use crate::shared_dir::SharedDir;
+use std::net::IpAddr;
+use usnet_crds::device::CONTAINER_FOLDER;
 use usnet_crds::{InterfaceAddress, MacAddress};
 use usnet_dataplane::attachment::{Address, Progress, Record};
+use usnet_dataplane::configuration_data::{self, USUAL_MAPPED_DIR};
 use usnet_dataplane::journal::Locked;
 
 /// The steps, in their order.
@@ -48,6 +53,16 @@ impl Step {
         Self::Description,
         Self::Confirmation,
     ];
+    /// All of them, where the IPAM plugin asks over the interface: it has to be there, and joined to the network.
+    pub const ADDRESSES_LATER: [Self; 7] = [
+        Self::Record,
+        Self::Directory,
+        Self::Interface,
+        Self::Port,
+        Self::Addresses,
+        Self::Description,
+        Self::Confirmation,
+    ];
 }
 
 /// What the interface is known by beyond its node.
@@ -59,8 +74,14 @@ pub struct Identity {
     pub fixed_ips: Vec<InterfaceAddress>,
     /// What no other interface of the network may have.
     pub claims: Claims,
+    /// The routers of the pod's default routes, if they are to be here.
+    pub default_route: Vec<IpAddr>,
     /// Where else it is described, if the runtime asks for that.
     pub device_info: Option<DeviceInfoFile>,
+    /// How it is handed over to programs for the older userspace CNI, if it is.
+    pub hand_over: Option<HandOver>,
+    /// The folder of the node that the pod's directory comes from, if its definition names one.
+    pub shared_dir: Option<SharedDir>,
 }
 
 /// An attachment that is being made.
@@ -75,7 +96,7 @@ pub struct Attachment<'a> {
     record: Record,
     identity: Identity,
     assignment: Assignment,
-    reached: Option<Step>,
+    is_port_asked_for: bool,
 }
 
 impl<'a> Attachment<'a> {
@@ -88,9 +109,19 @@ impl<'a> Attachment<'a> {
         record: Record,
         identity: Identity,
     ) -> Self {
-        let directory = PodDirectory::new(&node.roots, &record.pod.uid);
+        let directory = PodDirectory::of_record(&node.roots, &record);
         let assignment = Assignment::default();
-        Self { node, environment, locked, switch: Some(switch), directory, record, identity, assignment, reached: None }
+        Self {
+            node,
+            environment,
+            locked,
+            switch: Some(switch),
+            directory,
+            record,
+            identity,
+            assignment,
+            is_port_asked_for: false,
+        }
     }
 
     /// Takes every step. What was done is undone when one fails.
@@ -98,7 +129,7 @@ impl<'a> Attachment<'a> {
     /// # Errors
     /// Why the step failed.
     pub fn run(mut self) -> Result<(Record, Assignment), Error> {
-        for step in Step::ALL {
+        for step in self.order() {
             if let Err(error) = self.take(step) {
                 return Err(self.undo(error));
             }
@@ -106,19 +137,30 @@ impl<'a> Attachment<'a> {
         Ok((self.record, self.assignment))
     }
 
+    fn order(&self) -> [Step; 7] {
+        if self.addresses_come_later() { Step::ADDRESSES_LATER } else { Step::ALL }
+    }
+
+    fn addresses_come_later(&self) -> bool {
+        self.record.ipam.as_ref().is_some_and(ipam::needs_interface)
+    }
+
     /// Takes one step.
     ///
     /// # Errors
     /// Why it failed. Part of it may have been done.
     pub fn take(&mut self, step: Step) -> Result<(), Error> {
-        self.reached = Some(step);
+        self.is_port_asked_for |= step == Step::Port;
         match step {
             Step::Record => {
                 self.locked.write(&self.record)?;
                 self.refuse_what_is_taken()
             }
-            Step::Addresses => Ok(self.assign_addresses()?),
-            Step::Directory => Ok(self.mount_directory()?),
+            Step::Addresses => {
+                self.assign_addresses()?;
+                if self.addresses_come_later() { Ok(self.complete_interface()?) } else { Ok(()) }
+            }
+            Step::Directory => self.mount_directory(),
             Step::Interface => Ok(self.create_interface()?),
             Step::Port => Ok(self.create_port()?),
             Step::Description => self.describe(),
@@ -132,7 +174,7 @@ impl<'a> Attachment<'a> {
     /// Undoes what was done. What cannot be undone now keeps its record, and the next DEL, ADD or the agent finishes it.
     fn undo(self, cause: Error) -> Error {
         let detachment = Detachment::new(self.node, self.environment, self.locked, self.record);
-        let detachment = if self.reached < Some(Step::Port) { detachment.without_port() } else { detachment };
+        let detachment = if self.is_port_asked_for { detachment } else { detachment.without_port() };
         match detachment.run() {
             Ok(Outcome::Gone) => cause,
             Ok(Outcome::PortLeft(left)) => Error::NotUndone { cause: Box::new(cause), left: Box::new(left.into()) },
@@ -159,33 +201,47 @@ impl<'a> Attachment<'a> {
         let ips = &self.identity.fixed_ips;
         self.assignment = match &self.record.ipam {
             None => fixed::assignment(ips),
-            Some(configuration) if ips.is_empty() => Ipam::find(configuration, self.environment)?.assign()?,
+            Some(configuration) if ips.is_empty() && !fixed::hears_all_ways(configuration) => {
+                Ipam::find(configuration, self.environment)?.holding(self.locked).assign()?
+            }
             Some(configuration) => {
-                // The pod may have asked for another one there, and would get both.
+                // What the pod asks for there is not to be heard, or is in the configuration as well.
                 let environment = self.environment.without_requested_address();
-                Ipam::find(configuration, &environment)?.assign_fixed(ips)?
+                let plugin = Ipam::find(configuration, &environment)?.holding(self.locked);
+                if ips.is_empty() { plugin.assign()? } else { plugin.assign_fixed(ips)? }
             }
         };
+        self.assignment.set_default_routes(&self.identity.default_route);
         let addresses = self.assignment.ips.iter().map(|assigned| assigned.address);
         self.record.addresses =
             addresses.map(|address| Address { ip: address.addr(), prefix: address.prefix_len() }).collect();
         Ok(())
     }
 
-    fn mount_directory(&self) -> Result<(), PodDirectoryError> {
+    fn mount_directory(&self) -> Result<(), Error> {
         if !needs_volume(&self.record.port) {
             return Ok(());
         }
+        self.identity.shared_dir.as_ref().map_or(Ok(()), SharedDir::make)?;
         self.directory.mount()?;
         // An earlier sandbox of the pod left its own, or the pod put something there that an engine which listens would stumble over.
-        self.directory.remove(&Description::socket_name(&self.record.id.interface))
+        Ok(socket_of(&self.record).map_or(Ok(()), |socket| self.directory.remove(&socket))?)
     }
 
     fn create_interface(&self) -> Result<(), InterfaceError> {
         match self.record.port.connection.device() {
-            Some(device) => interface::create(&self.record, device, self.identity.mac, &self.assignment),
+            Some(device) => {
+                let Identity { mac, default_route, .. } = &self.identity;
+                let default_route = if self.addresses_come_later() { &[] } else { default_route.as_slice() };
+                interface::create(&self.record, device, *mac, &self.assignment, default_route)
+            }
             None => Ok(()),
         }
+    }
+
+    /// Gives the interface what was assigned after it was made.
+    fn complete_interface(&self) -> Result<(), InterfaceError> {
+        interface::assign(&self.record, &self.assignment, &self.identity.default_route)
     }
 
     fn create_port(&mut self) -> Result<(), SwitchError> {
@@ -196,18 +252,30 @@ impl<'a> Attachment<'a> {
         switch.create_port(&self.record)
     }
 
-    fn describe(&self) -> Result<(), Error> {
+    fn describe(&mut self) -> Result<(), Error> {
         let Some(description) = Description::new(&self.record, self.identity.mac, &self.assignment) else {
             return Ok(());
         };
         if let Some(file) = &self.identity.device_info {
-            file.write(&description.kind, description.role, &description.socket.to_string())?;
+            let folder = match (device_of(&self.node.roots, &self.record), &self.identity.hand_over) {
+                (Some(device), _) => format!("{CONTAINER_FOLDER}/{device}"),
+                (None, Some(_)) => USUAL_MAPPED_DIR.to_owned(),
+                (None, None) => device_info::MOUNT_PATH.to_owned(),
+            };
+            let place = Place { folder: &folder, socket: &description.socket.to_string() };
+            file.write(&description.kind, description.role, place)?;
         }
         if !needs_volume(&self.record.port) {
             return Ok(());
         }
         if description.socket_is_engines() {
-            self.directory.share_socket(&Description::socket_name(&description.interface))?;
+            socket_of(&self.record).map_or(Ok(()), |socket| self.directory.share_socket(&socket))?;
+        }
+        if let Some(element) =
+            self.identity.hand_over.as_ref().and_then(|way| way.element(&self.record, &self.assignment))
+        {
+            self.directory.write(&configuration_data::file_name(&self.record.id), &element.to_file())?;
+            self.record.configuration_data = Some(element);
         }
         Ok(self.directory.write(&Description::file_name(&description.interface), &description.to_json())?)
     }

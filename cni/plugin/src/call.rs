@@ -1,6 +1,7 @@
 //! One call of the plugin: from its environment and standard input to what it prints and how it exits.
 
 use crate::add::Request;
+use crate::chained;
 use crate::check::check;
 use crate::cni::configuration::Configuration;
 use crate::cni::environment::{Environment, Verb};
@@ -58,19 +59,31 @@ fn answer(environment: &Environment, version: &mut SpecVersion) -> Result<Answer
         Verb::Version => Ok(Answer::Result(versions(&input))),
         Verb::Add => {
             let configuration = configuration(&input, version)?;
+            if configuration.takes_networks_of_pod() {
+                return chained::add(&node()?, environment, &configuration).map(Answer::Result);
+            }
             let request = Request::parse(environment, &configuration)?;
             request.run(&node()?).map(Answer::Result)
         }
-        Verb::Del => del(&node()?, environment, &configuration(&input, version)?).map(Answer::Done),
+        Verb::Del => {
+            let configuration = configuration(&input, version)?;
+            let del = if configuration.takes_networks_of_pod() { chained::del } else { del };
+            del(&node()?, environment, &configuration).map(Answer::Done)
+        }
         Verb::Check => {
             let configuration = configuration(&input, version)?;
+            let check = if configuration.takes_networks_of_pod() { chained::check } else { check };
             check(&node()?, environment, &configuration).map(|()| Answer::Done(None))
         }
         Verb::CollectGarbage => collect(&node()?, environment, &configuration(&input, version)?).map(Answer::Done),
         Verb::Status => {
             let configuration = configuration(&input, version)?;
             let node = node().map_err(|error| Error::not_ready(ErrorCode::NotAvailable, error))?;
-            status(&node, environment, &configuration).map(|()| Answer::Done(None))
+            match configuration.takes_networks_of_pod() {
+                true => chained::status(&node, &configuration)?,
+                false => status(&node, environment, &configuration)?,
+            }
+            Ok(Answer::Done(None))
         }
     }
 }

@@ -9,12 +9,13 @@ use crate::error::Error;
 use crate::interface;
 use crate::ipam::Ipam;
 use crate::node::Node;
+use crate::older_state::OlderState;
 use crate::pod_directory::PodDirectory;
 use crate::port::needs_volume;
 use ipnet::IpNet;
 use serde_json::Value;
 use std::path::Path;
-use usnet_dataplane::attachment::{Progress, Record};
+use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::difference::differences;
 use usnet_dataplane::network_file::NetworkFile;
@@ -26,20 +27,38 @@ use usnet_dataplane::network_file::NetworkFile;
 pub fn check(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
     environment.require_for_add()?;
     configuration.require_version(SpecVersion::V0_4_0, "CHECK")?;
+    compare(node, environment, &environment.attachment()?, previous_result(configuration)?)
+}
+
+/// The result of ADD.
+///
+/// # Errors
+/// When the runtime did not give it.
+pub(crate) fn previous_result(configuration: &Configuration) -> Result<&Value, ConfigurationError> {
     let advice = "the runtime gives the result of ADD there";
-    let previous = configuration.previous_result()?;
-    let previous = previous.ok_or(ConfigurationError::Missing { key: "prevResult", advice })?;
-    let id = environment.attachment()?;
+    configuration.previous_result()?.ok_or(ConfigurationError::Missing { key: "prevResult", advice })
+}
+
+/// Compares one interface.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn compare(
+    node: &Node,
+    environment: &Environment,
+    id: &AttachmentId,
+    previous: &Value,
+) -> Result<(), Error> {
     // Whoever works on it is waited for.
-    let record = node.journal.lock(&id)?.read()?;
+    let record = node.journal.lock(id)?.read()?;
     let not_as_attached = |differences| Error::NotAsAttached { id: id.clone(), differences };
     let Some(record) = record else {
-        return Err(not_as_attached(vec!["the node has no record of it: ADD failed, or DEL was called".to_owned()]));
+        return Err(not_as_attached(vec![unrecorded(node, id).to_owned()]));
     };
     let mut found: Vec<String> = of_record(&record).into_iter().collect();
     found.extend(of_namespace(&record, &environment.network_namespace()));
     found.extend(of_result(&record, previous));
-    found.extend(of_directory(&record, &PodDirectory::new(&node.roots, &record.pod.uid)));
+    found.extend(of_directory(&record, &PodDirectory::of_record(&node.roots, &record)));
     if let Some(device) = record.port.connection.device() {
         found.extend(interface::differences(&record, device)?);
     }
@@ -48,8 +67,17 @@ pub fn check(node: &Node, environment: &Environment, configuration: &Configurati
         return Err(not_as_attached(found));
     }
     match &record.ipam {
-        Some(ipam) => Ok(Ipam::find(ipam, environment)?.check(previous)?),
+        Some(ipam) => Ok(Ipam::find(ipam, &environment.without_requested_address())?.check(previous)?),
         None => Ok(()),
+    }
+}
+
+fn unrecorded(node: &Node, id: &AttachmentId) -> &'static str {
+    match OlderState::find(&node.roots, id) {
+        Some(_) => {
+            "the older userspace CNI attached it and kept nothing that it could be compared with; DEL takes it away"
+        }
+        None => "the node has no record of it: ADD failed, or DEL was called",
     }
 }
 
@@ -96,7 +124,7 @@ fn of_directory(record: &Record, directory: &PodDirectory) -> Option<String> {
     }
     let path = directory.path();
     if !directory.is_mounted() {
-        return Some(format!("the pod's volume is not mounted at {}", path.display()));
+        return Some(format!("the pod's directory is not mounted at {}", path.display()));
     }
     let file = path.join(Description::file_name(&record.id.interface));
     (!file.is_file()).then(|| format!("the pod's description {} is gone", file.display()))

@@ -6,6 +6,7 @@ use crate::detach::{Detachment, Outcome};
 use crate::error::{Error, causes};
 use crate::ipam::Ipam;
 use crate::node::Node;
+use crate::older_state::OlderState;
 use serde_json::Value;
 use usnet_dataplane::network_file::NetworkFile;
 
@@ -26,6 +27,11 @@ pub fn del(node: &Node, environment: &Environment, configuration: &Configuration
     };
     let locked = node.journal.lock(&id)?;
     let Some(record) = locked.read()? else {
+        // A call that was killed while it wrote its first record left half of one.
+        locked.remove()?;
+        if let Some(state) = OlderState::find(&node.roots, &id) {
+            return state.remove(node, environment, configuration, &id);
+        }
         return Ok(release_unrecorded(node, environment, configuration).err().map(|error| note(&error)));
     };
     match Detachment::new(node, environment, &locked, record).run()? {
@@ -55,7 +61,8 @@ pub(crate) fn ipam(node: &Node, configuration: &Configuration) -> Option<Value> 
     Some(configuration.for_ipam(configuration.name().ok()?, &own))
 }
 
-fn note(error: &dyn std::error::Error) -> Note {
+/// What went wrong, with its causes, for the runtime's log.
+pub(crate) fn note(error: &dyn std::error::Error) -> Note {
     let causes = causes(error);
     if causes.is_empty() { error.to_string() } else { format!("{error}: {causes}") }
 }

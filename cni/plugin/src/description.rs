@@ -123,7 +123,7 @@ impl Description {
             kind,
             role,
             socket: match port.connection.socket_file() {
-                Some(_) => Socket::File(Self::socket_name(interface)),
+                Some(path) => Socket::File(path.file_name().unwrap_or_default().to_string_lossy().into_owned()),
                 None => Socket::Abstract(interface.to_string()),
             },
             mac,
@@ -146,7 +146,7 @@ impl Description {
         format!("{interface}.json")
     }
 
-    /// The name of an interface's socket.
+    /// The name of an interface's socket, unless a definition of the older userspace CNI attached it.
     pub fn socket_name(interface: &InterfaceName) -> String {
         format!("{interface}.sock")
     }

@@ -1,13 +1,14 @@
 //! An attachment's end, by its record alone. Every step can be repeated, and one that fails does not keep the others from being taken.
 
 use crate::cni::environment::Environment;
-use crate::description::Description;
 use crate::engine::{Switch, SwitchError};
 use crate::error::Error;
+use crate::hand_over::files_of;
 use crate::interface::{self, InterfaceError};
-use crate::ipam::{Ipam, IpamError};
+use crate::ipam::{self, Ipam, IpamError};
 use crate::node::Node;
 use crate::pod_directory::{PodDirectory, PodDirectoryError, StillUsed};
+use crate::shared_dir;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::journal::{self, Locked};
 
@@ -32,6 +33,9 @@ impl Step {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Record, Self::Port, Self::Interface, Self::Addresses, Self::Directory, Self::Removal];
+    /// All of them, where the IPAM plugin gives the addresses back over the interface.
+    pub const ADDRESSES_FIRST: [Self; 6] =
+        [Self::Record, Self::Addresses, Self::Port, Self::Interface, Self::Directory, Self::Removal];
 }
 
 /// What is left of an attachment.
@@ -51,6 +55,7 @@ pub struct Detachment<'a> {
     locked: &'a Locked,
     record: Record,
     port_may_exist: bool,
+    unmarked: Option<journal::Error>,
     port: Option<SwitchError>,
     others: Option<Error>,
 }
@@ -58,7 +63,7 @@ pub struct Detachment<'a> {
 impl<'a> Detachment<'a> {
     /// The end of the locked attachment. Nothing is done yet.
     pub fn new(node: &'a Node, environment: &'a Environment, locked: &'a Locked, record: Record) -> Self {
-        Self { node, environment, locked, record, port_may_exist: true, port: None, others: None }
+        Self { node, environment, locked, record, port_may_exist: true, unmarked: None, port: None, others: None }
     }
 
     /// The end of an attachment whose port was never asked for: the engine is not asked either.
@@ -71,7 +76,8 @@ impl<'a> Detachment<'a> {
     /// # Errors
     /// What is left and not the engine's: the caller has to try again.
     pub fn run(mut self) -> Result<Outcome, Error> {
-        for step in Step::ALL {
+        let by_interface = self.record.ipam.as_ref().is_some_and(ipam::needs_interface);
+        for step in if by_interface { Step::ADDRESSES_FIRST } else { Step::ALL } {
             self.take(step);
         }
         match (self.others, self.port) {
@@ -84,7 +90,10 @@ impl<'a> Detachment<'a> {
     /// Takes one step. What it fails with is kept for the end.
     pub fn take(&mut self, step: Step) {
         let taken = match step {
-            Step::Record => self.mark().map_err(Error::from),
+            Step::Record => {
+                self.unmarked = self.mark().err();
+                Ok(())
+            }
             Step::Port => {
                 self.port = self.remove_port().err();
                 Ok(())
@@ -124,7 +133,8 @@ impl<'a> Detachment<'a> {
 
     fn release_addresses(&mut self) -> Result<(), IpamError> {
         if let Some(configuration) = &self.record.ipam {
-            Ipam::find(configuration, self.environment)?.release()?;
+            // By the attachment alone: a plugin that cannot read what was asked for would hold the pod.
+            Ipam::find(configuration, &self.environment.without_requested_address())?.release()?;
         }
         self.record.ipam = None;
         self.record.addresses.clear();
@@ -133,18 +143,29 @@ impl<'a> Detachment<'a> {
 
     fn clear_directory(&self) -> Result<(), PodDirectoryError> {
         let Record { id, pod, .. } = &self.record;
-        let files = [Description::file_name(&id.interface), Description::socket_name(&id.interface)];
-        PodDirectory::new(&self.node.roots, &pod.uid).release(&files, || {
-            let others = self.node.other_attachments(&pod.uid, id)?;
-            // A newer sandbox of the pod may have the interface already; the files are its own then.
-            Ok(StillUsed { files: others.have_interface(&id.interface), directory: others.need_directory() })
-        })
+        let files = files_of(&self.record);
+        let roots = &self.node.roots;
+        let directory = PodDirectory::of_record(roots, &self.record);
+        directory.release(&files, || {
+            let mut others = self.node.other_attachments(&pod.uid, id)?;
+            others.known.retain(|other| PodDirectory::of_record(roots, other).path() == directory.path());
+            // A newer sandbox of the pod may have the interface already; files of the same name are its own then.
+            let (files, of_pod) = (others.files(), others.need_directory());
+            let source = directory.source_folder().map(|folder| self.node.is_source_used(folder, id)).transpose()?;
+            Ok(StillUsed { files, directory: of_pod, source: source.unwrap_or_default() })
+        })?;
+        shared_dir::clear(&self.record);
+        Ok(())
     }
 
+    /// A full disk takes no mark, and yet a file can be removed from it.
     fn remove_record(&mut self) -> Result<(), journal::Error> {
         if self.others.is_none() {
             if self.port.is_none() {
                 return self.locked.remove();
+            }
+            if let Some(error) = self.unmarked.take() {
+                return Err(error);
             }
             // Only now the agent may finish it: nobody could give back addresses and mount of a record that is gone.
             self.record.progress = Progress::Detached;

@@ -12,9 +12,18 @@ use std::path::{Component, Path, PathBuf};
 
 /// The version of the format.
 const VERSION: &str = "1.1.0";
-/// Where a pod is told to mount its volume.
-const MOUNT_PATH: &str = "/run/usnet";
+/// Where the documentation tells a pod to mount its volume.
+pub const MOUNT_PATH: &str = "/run/usnet";
 const KEY: &str = "runtimeConfig.CNIDeviceInfoFile";
+
+/// Where the pod's program finds the socket. kubelet mounts a device where the agent says; the plugin does not know where the pod mounts its volume; the documentation says where it should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The folder of the volume, as the program sees it.
+    pub folder: &'a str,
+    /// The socket in it, or, with `@` before it, an abstract one.
+    pub socket: &'a str,
+}
 
 /// Why the file could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -53,9 +62,9 @@ impl DeviceInfoFile {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn write(&self, kind: &Kind, role: Role, socket: &str) -> Result<(), DeviceInfoError> {
+    pub fn write(&self, kind: &Kind, role: Role, place: Place<'_>) -> Result<(), DeviceInfoError> {
         let failed = |source| DeviceInfoError { path: self.0.clone(), source };
-        let text = device_info(kind, role, socket).to_string();
+        let text = device_info(kind, role, place).to_string();
         self.replace(text.as_bytes()).map_err(failed)
     }
 
@@ -76,10 +85,10 @@ impl DeviceInfoFile {
     }
 }
 
-/// The path is the one in the pod, which mounts its volume where the documentation says; an abstract socket has a NUL before its name in the kernel, and `@` where
+/// An abstract socket has a NUL before its name in the kernel, and `@` where
 /// people write it.
-fn device_info(kind: &Kind, role: Role, socket: &str) -> Value {
-    let path = if socket.starts_with('@') { socket.to_owned() } else { format!("{MOUNT_PATH}/{socket}") };
+fn device_info(kind: &Kind, role: Role, Place { folder, socket }: Place<'_>) -> Value {
+    let path = if socket.starts_with('@') { socket.to_owned() } else { format!("{folder}/{socket}") };
     match kind {
         Kind::VhostUser => {
             let mode = match role {
@@ -127,13 +136,15 @@ mod tests {
 
     #[test]
     fn the_program_is_told_its_own_side() {
-        let memif = device_info(&Kind::Memif { id: 0, secret: None }, Role::Client, "net1.sock");
+        let place = |socket| Place { folder: MOUNT_PATH, socket };
+        let memif = device_info(&Kind::Memif { id: 0, secret: None }, Role::Client, place("net1.sock"));
         let expected = json!({"role": "slave", "path": "/run/usnet/net1.sock", "mode": "ethernet"});
         assert_eq!(memif, json!({"type": "memif", "version": "1.1.0", "memif": expected}));
-        let vhost = device_info(&Kind::VhostUser, Role::Server, "net1.sock");
-        let expected = json!({"mode": "server", "path": "/run/usnet/net1.sock"});
+        let device = Place { folder: "/run/usnet.dev/blue-3", socket: "net1.sock" };
+        let vhost = device_info(&Kind::VhostUser, Role::Server, device);
+        let expected = json!({"mode": "server", "path": "/run/usnet.dev/blue-3/net1.sock"});
         assert_eq!(vhost, json!({"type": "vhost-user", "version": "1.1.0", "vhost-user": expected}));
-        let hidden = device_info(&Kind::Memif { id: 0, secret: None }, Role::Client, "@net1");
+        let hidden = device_info(&Kind::Memif { id: 0, secret: None }, Role::Client, place("@net1"));
         assert_eq!(hidden["memif"]["path"], "@net1");
     }
 }

@@ -7,6 +7,7 @@ use usnet_dataplane::attachment::Record;
 use usnet_dataplane::engine::{Engine as Driver, EngineError, OpError};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::observed::Observed;
+use usnet_dataplane::older_port::OlderPort;
 use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::plan::Op;
 use usnet_dataplane::port::PortMark;
@@ -38,6 +39,17 @@ pub enum SwitchError {
     /// A driver that needs a runtime, or that answers fewer operations than it was given: a defect of ours.
     #[error("the driver of the engine gave no answer; this is a defect of usnet, please report it")]
     NoAnswer(#[source] Option<NotReady>),
+}
+
+/// Where a port of the older userspace CNI is.
+#[derive(Clone, Copy)]
+pub struct OlderPlace<'a> {
+    /// Its bridge of Open vSwitch, where that is known.
+    pub bridge: Option<&'a str>,
+    /// Its name in Open vSwitch.
+    pub port: &'a str,
+    /// Whether a socket of VPP, by its path, is its own.
+    pub is_its_socket: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
 /// A connection to an engine, for one request.
@@ -115,6 +127,19 @@ impl Switch {
             )) => Ok(()),
             other => other,
         }
+    }
+
+    /// Takes a port away that the older userspace CNI made, if it is there. No bridge goes with it.
+    ///
+    /// # Errors
+    /// When it cannot be said that it is gone.
+    pub fn remove_older_port(self, place: OlderPlace<'_>) -> Result<OlderPort, SwitchError> {
+        let no_answer = |error| SwitchError::NoAnswer(Some(error));
+        let removed = match self {
+            Self::OpenVswitch(client) => ready(OpenVswitch::new(client).remove_older_port(place.bridge, place.port)),
+            Self::Vpp(mut driver) => ready(driver.remove_older_port(place.is_its_socket)),
+        };
+        Ok(removed.map_err(no_answer)??)
     }
 
     fn apply(self, operation: Op, patience: Duration) -> Result<(), SwitchError> {

@@ -1,6 +1,8 @@
 //! Everything that a verb can fail with, and the code that the caller gets for it.
 
 use crate::admission::AdmissionError;
+use crate::allocation::AllocationError;
+use crate::chained::annotation::AnnotationError;
 use crate::cni::configuration::ConfigurationError;
 use crate::cni::environment::EnvironmentError;
 use crate::cni::error::{ErrorCode, ErrorReply};
@@ -11,10 +13,13 @@ use crate::fixed::Taken;
 use crate::input::InputError;
 use crate::interface::InterfaceError;
 use crate::ipam::IpamError;
+use crate::older_state::OlderStateError;
 use crate::pod_directory::PodDirectoryError;
 use crate::port::PortError;
+use crate::shared_dir::SharedDirError;
 use crate::wishes::WishError;
 use usnet_dataplane::attachment::AttachmentId;
+use usnet_dataplane::document;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::journal;
 use usnet_dataplane::memif::InvalidSocket;
@@ -31,6 +36,17 @@ pub enum Error {
     /// The configuration.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
+    /// The networks that a pod lists.
+    #[error(transparent)]
+    Annotation(#[from] AnnotationError),
+    /// One of the networks that a pod lists.
+    #[error("{place} of the pod: {cause}")]
+    Element {
+        /// Which.
+        place: String,
+        /// Why not. Not the source: its own text and causes come first.
+        cause: Box<Error>,
+    },
     /// What the pod asked for.
     #[error(transparent)]
     Wish(#[from] WishError),
@@ -65,6 +81,9 @@ pub enum Error {
     /// What the network fixes for the pod another interface has.
     #[error(transparent)]
     Taken(#[from] Box<Taken>),
+    /// The pod's device.
+    #[error(transparent)]
+    Allocation(#[from] AllocationError),
     /// The pod's directory.
     #[error(transparent)]
     PodDirectory(#[from] PodDirectoryError),
@@ -80,6 +99,15 @@ pub enum Error {
     /// The interface in the pod's kernel.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
+    /// The folder that the definition of the older userspace CNI names.
+    #[error(transparent)]
+    SharedDir(#[from] SharedDirError),
+    /// The folders that the agent allows.
+    #[error("cannot tell which folders \"sharedDir\" may name")]
+    SharedDirs(#[source] document::Error),
+    /// What the older userspace CNI made.
+    #[error(transparent)]
+    OlderState(#[from] OlderStateError),
     /// The engine.
     #[error(transparent)]
     Switch(#[from] SwitchError),
@@ -107,7 +135,9 @@ impl Error {
     pub fn code(&self) -> u32 {
         let code = match self {
             Self::Ipam(IpamError::Refused { code, .. }) => return *code,
-            Self::NotUndone { cause, .. } => return cause.code(),
+            Self::NotUndone { cause, .. } | Self::Element { cause, .. } => return cause.code(),
+            Self::Annotation(AnnotationError::Configuration(error)) => configuration_code(error),
+            Self::Annotation(_) => ErrorCode::InvalidConfiguration,
             Self::Input(error) => error.code(),
             Self::Environment(_) => ErrorCode::InvalidEnvironment,
             Self::Wish(error) => wish_code(error),
@@ -117,13 +147,16 @@ impl Error {
             Self::NotAsAttached { .. } => ErrorCode::NotAsAttached,
             Self::NotReady { code, .. } => *code,
             Self::Taken(_) => ErrorCode::InvalidConfiguration,
+            Self::Allocation(error) => allocation_code(error),
             Self::PodDirectory(error) => pod_directory_code(error),
+            Self::SharedDir(SharedDirError::Make { .. }) => ErrorCode::IoFailure,
+            Self::SharedDir(_) => ErrorCode::PodVolume,
             Self::Port(error) => port_code(error),
             Self::Ipam(error) => ipam_code(error),
             Self::Interface(error) => interface_code(error),
             Self::Switch(error) => switch_code(error),
             Self::Journal(journal::Error::Busy(_)) => ErrorCode::TryAgainLater,
-            Self::Journal(_) | Self::DeviceInfo(_) => ErrorCode::IoFailure,
+            Self::Journal(_) | Self::DeviceInfo(_) | Self::OlderState(_) | Self::SharedDirs(_) => ErrorCode::IoFailure,
         };
         code.number()
     }
@@ -137,7 +170,7 @@ impl Error {
     fn details(&self) -> String {
         match self {
             Self::Ipam(IpamError::Refused { details, .. }) => details.clone(),
-            Self::NotReady { cause, .. } => cause.details(),
+            Self::NotReady { cause, .. } | Self::Element { cause, .. } => cause.details(),
             Self::NotUndone { cause, left } => {
                 let parts = [cause.details(), format!("not undone: {left}"), left.details()];
                 parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("; ")
@@ -157,7 +190,9 @@ fn configuration_code(error: &ConfigurationError) -> ErrorCode {
     match error {
         ConfigurationError::NotAnObject(_) => ErrorCode::DecodingFailure,
         ConfigurationError::Version(_) | ConfigurationError::TooOld { .. } => ErrorCode::IncompatibleVersion,
+        ConfigurationError::NotTogether(_) => ErrorCode::UnsupportedField,
         ConfigurationError::WrongType { .. }
+        | ConfigurationError::Name(_)
         | ConfigurationError::Missing { .. }
         | ConfigurationError::Network(_)
         | ConfigurationError::Legacy(_) => ErrorCode::InvalidConfiguration,
@@ -171,9 +206,12 @@ fn wish_code(error: &WishError) -> ErrorCode {
         WishError::Mac { asked: OLDER_FORM, .. } | WishError::Address { asked: OLDER_FORM, .. } => {
             ErrorCode::InvalidEnvironment
         }
-        WishError::Mac { .. } | WishError::Address { .. } | WishError::NoPrefix { .. } | WishError::Rate(_) => {
-            ErrorCode::InvalidConfiguration
-        }
+        WishError::Mac { .. }
+        | WishError::Address { .. }
+        | WishError::NoPrefix { .. }
+        | WishError::DefaultRoute(_)
+        | WishError::DefaultRoutes(_)
+        | WishError::Rate(_) => ErrorCode::InvalidConfiguration,
         WishError::Unsupported { .. } => ErrorCode::UnsupportedField,
     }
 }
@@ -187,6 +225,15 @@ fn admission_code(error: &AdmissionError) -> ErrorCode {
         AdmissionError::Draining(_) => ErrorCode::NetworkDraining,
         AdmissionError::Namespace { .. } => ErrorCode::NamespaceNotAllowed,
         AdmissionError::File(_) => ErrorCode::IoFailure,
+    }
+}
+
+fn allocation_code(error: &AllocationError) -> ErrorCode {
+    match error {
+        AllocationError::Configuration(error) => configuration_code(error),
+        AllocationError::NotThePods { .. } | AllocationError::InUse { .. } => ErrorCode::InvalidConfiguration,
+        AllocationError::NoPlace { .. } => ErrorCode::PodVolume,
+        AllocationError::Read { .. } | AllocationError::Format { .. } => ErrorCode::IoFailure,
     }
 }
 
@@ -207,7 +254,7 @@ fn port_code(error: &PortError) -> ErrorCode {
         PortError::NetworkNamespace { .. }
         | PortError::Mark(_)
         | PortError::MemifSocket(InvalidSocket::Character { .. }) => ErrorCode::InvalidEnvironment,
-        PortError::NotOfEngine { .. } => ErrorCode::InvalidConfiguration,
+        PortError::NotOfEngine { .. } | PortError::SharedSocket { .. } => ErrorCode::InvalidConfiguration,
         PortError::SocketPath(_) | PortError::MemifSocket(_) | PortError::NoRandomBytes(_) => ErrorCode::IoFailure,
         PortError::Secret(_) => ErrorCode::Internal,
     }
@@ -225,7 +272,7 @@ fn interface_code(error: &InterfaceError) -> ErrorCode {
 
 fn ipam_code(error: &IpamError) -> ErrorCode {
     match error {
-        IpamError::NoType => ErrorCode::InvalidConfiguration,
+        IpamError::NoType | IpamError::NeedsInterface(_) => ErrorCode::InvalidConfiguration,
         IpamError::NoFolders(..) => ErrorCode::InvalidEnvironment,
         IpamError::Run { .. } => ErrorCode::IoFailure,
         IpamError::Undecodable(..) => ErrorCode::DecodingFailure,

@@ -106,6 +106,27 @@ pub fn ask_for(mut configuration: Value, ips: &[InterfaceAddress]) -> Value {
     configuration
 }
 
+/// Whether the plugin adds up what it finds in `runtimeConfig.ips`, `args.cni.ips` and `CNI_ARGS`, and stumbles over two addresses in the last: host-local.
+/// `static` hears the first of them as we do, whereabouts the last alone.
+pub fn hears_all_ways(configuration: &Value) -> bool {
+    configuration.pointer("/ipam/type").and_then(Value::as_str) == Some("host-local")
+}
+
+/// The configuration of such a plugin that asks for the addresses that the pod wants, in the one way that was heard.
+pub fn hear(mut configuration: Value, wanted: &[String]) -> Value {
+    let hears = hears_all_ways(&configuration) && !wanted.is_empty();
+    if let Some(parts) = configuration.as_object_mut().filter(|_| hears) {
+        if let Some(arguments) = parts.get_mut("args").and_then(Value::as_object_mut) {
+            remove(arguments, "cni", "ips");
+        }
+        let runtime = parts.entry("runtimeConfig").or_insert_with(|| json!({}));
+        if let Some(runtime) = runtime.as_object_mut() {
+            runtime.insert("ips".to_owned(), wanted.into());
+        }
+    }
+    configuration
+}
+
 /// Takes a key out of one of the parts, which may not be there.
 fn remove(parts: &mut Map<String, Value>, part: &str, key: &str) {
     if let Some(part) = parts.get_mut(part).and_then(Value::as_object_mut) {

@@ -1,7 +1,7 @@
 //! GC: what the runtime no longer knows of is detached. Only attachments by the configuration of that name are looked at: a runtime counts
 //! under that name, and other definitions may join the same network.
 
-use crate::cni::configuration::{Configuration, Target};
+use crate::cni::configuration::{Configuration, ConfigurationError, Target};
 use crate::cni::environment::Environment;
 use crate::cni::version::SpecVersion;
 use crate::del::{self, Note};
@@ -11,6 +11,7 @@ use crate::ipam::Ipam;
 use crate::node::Node;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use usnet_crds::NetworkName;
 use usnet_dataplane::attachment::{AttachmentId, Record};
 
 /// Attachments by container id and interface, as a runtime writes them.
@@ -26,15 +27,12 @@ pub fn collect(node: &Node, environment: &Environment, configuration: &Configura
     configuration.require_version(SpecVersion::V1_1_0, "GC")?;
     let name = configuration.name()?;
     let valid = configuration.valid_attachments()?;
-    let network = match configuration.target()? {
-        Target::Network(network) => Some(network),
-        Target::Bridge(_) => None,
-    };
+    let network = if configuration.takes_networks_of_pod() { None } else { network(configuration)? };
     let is_stale = |record: &Record| {
         record.configuration_name.as_deref() == Some(name)
             && network.as_ref().is_none_or(|network| record.network == *network)
             && match &valid {
-                Some(valid) => !valid.contains(&key(&record.id)),
+                Some(valid) => !valid.contains(&key(&record.call())),
                 None => !record.network_namespace.exists(),
             }
     };
@@ -54,6 +52,14 @@ pub fn collect(node: &Node, environment: &Environment, configuration: &Configura
     match failed {
         Some(error) => Err(error),
         None => Ok((!notes.is_empty()).then(|| notes.join("; "))),
+    }
+}
+
+/// The network, where the configuration names one.
+fn network(configuration: &Configuration) -> Result<Option<NetworkName>, ConfigurationError> {
+    match configuration.target()? {
+        Target::Network(network) => Ok(Some(network)),
+        Target::Bridge(_) => Ok(None),
     }
 }
 

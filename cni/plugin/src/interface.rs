@@ -20,6 +20,7 @@ use netlink_sys::protocols::NETLINK_ROUTE;
 use nix::errno::Errno;
 use std::fs;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use usnet_crds::MacAddress;
@@ -82,7 +83,8 @@ pub fn check_namespace(path: &Path) -> Result<(), InterfaceError> {
     PodNamespace::open(path)?.within(|| Ok(()))
 }
 
-/// Makes the pair of an attachment, with `device` on the node, and sets up both ends. The pod's end is switched on last.
+/// Makes the pair of an attachment, with `device` on the node, and sets up both ends. The pod's end is switched on last. Default routes of the families
+/// of `default_route` that the pod has are taken away for those of the assignment.
 ///
 /// # Errors
 /// What the kernel refused. Part of it may be there; [`remove`] takes it away.
@@ -91,6 +93,7 @@ pub fn create(
     device: &DeviceName,
     mac: MacAddress,
     assignment: &Assignment,
+    default_route: &[IpAddr],
 ) -> Result<(), InterfaceError> {
     let namespace = PodNamespace::open(&record.network_namespace)?;
     let interface = &record.id.interface;
@@ -115,7 +118,7 @@ pub fn create(
         Err(error) => return Err(failed("make", device.as_str())(error)),
     }
     set_up_device(&mut netlink, device, &mark(&record.id))?;
-    namespace.within(|| set_up_interface(interface, assignment))
+    namespace.within(|| set_up_interface(interface, assignment, default_route))
 }
 
 fn set_up_device(netlink: &mut Netlink, device: &DeviceName, mark: &str) -> Result<(), InterfaceError> {
@@ -125,21 +128,63 @@ fn set_up_device(netlink: &mut Netlink, device: &DeviceName, mark: &str) -> Resu
     link::switch_on(netlink, index, Some(mark)).map_err(failed("mark and switch on", name))
 }
 
+/// Gives the interface in the pod what was assigned after it was made.
+///
+/// # Errors
+/// What the kernel refused.
+pub fn assign(record: &Record, assignment: &Assignment, default_route: &[IpAddr]) -> Result<(), InterfaceError> {
+    let interface = &record.id.interface;
+    PodNamespace::open(&record.network_namespace)?.within(|| {
+        let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("set up", interface.as_str()))?;
+        let index = index_of(&mut netlink, interface.as_str())?;
+        add_addresses(&mut netlink, index, interface, assignment)?;
+        add_routes(&mut netlink, index, interface, assignment, default_route)
+    })
+}
+
 /// In the pod's network namespace. Routes need a device that is switched on.
-fn set_up_interface(interface: &InterfaceName, assignment: &Assignment) -> Result<(), InterfaceError> {
+fn set_up_interface(
+    interface: &InterfaceName,
+    assignment: &Assignment,
+    default_route: &[IpAddr],
+) -> Result<(), InterfaceError> {
     let name = interface.as_str();
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("set up", name))?;
     let index = index_of(&mut netlink, name)?;
     ethtool::complete_checksums(index).map_err(failed("switch off checksum offload of", name))?;
+    add_addresses(&mut netlink, index, interface, assignment)?;
+    link::switch_on(&mut netlink, index, None).map_err(failed("switch on", name))?;
+    add_routes(&mut netlink, index, interface, assignment, default_route)
+}
+
+fn add_addresses(
+    netlink: &mut Netlink,
+    index: u32,
+    interface: &InterfaceName,
+    assignment: &Assignment,
+) -> Result<(), InterfaceError> {
     if assignment.ips.iter().any(|assigned| assigned.address.addr().is_ipv6()) {
         allow_ipv6(interface).map_err(|source| InterfaceError::Ipv6 { interface: interface.clone(), source })?;
     }
     for assigned in &assignment.ips {
-        address::add(&mut netlink, index, assigned.address).map_err(failed("give an address to", name))?;
+        address::add(netlink, index, assigned.address).map_err(failed("give an address to", interface.as_str()))?;
     }
-    link::switch_on(&mut netlink, index, None).map_err(failed("switch on", name))?;
+    Ok(())
+}
+
+fn add_routes(
+    netlink: &mut Netlink,
+    index: u32,
+    interface: &InterfaceName,
+    assignment: &Assignment,
+    default_route: &[IpAddr],
+) -> Result<(), InterfaceError> {
+    let name = interface.as_str();
+    for router in default_route {
+        address::remove_default_routes(netlink, *router).map_err(failed("take the default route for", name))?;
+    }
     for route in &assignment.routes {
-        address::add_route(&mut netlink, index, route, assignment).map_err(failed("add a route over", name))?;
+        address::add_route(netlink, index, route, assignment).map_err(failed("add a route over", name))?;
     }
     Ok(())
 }

@@ -6,14 +6,16 @@ use crate::cni::environment::{Environment, EnvironmentError};
 use crate::cni::error::ErrorCode;
 use crate::cni::result::Assignment;
 use crate::fixed;
-use process::Finished;
+use process::{Finished, Run};
 use serde::Deserialize;
 use serde_json::Value;
 use std::io;
 use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 use usnet_crds::InterfaceAddress;
+use usnet_dataplane::journal::Locked;
 
 /// How long an IPAM plugin may take. Some ask a server, and kubelet waits four minutes for all of a pod's networks.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -88,9 +90,19 @@ pub enum IpamError {
         /// The address.
         address: IpAddr,
     },
+    /// The plugin asks over an interface that the kernel does not have.
+    #[error(
+        "IPAM plugin {0} asks for addresses over the pod's interface, and this network's ports are sockets that only the pod's program can speak on: let that program ask by itself, and use another IPAM plugin or none, or port.type Veth"
+    )]
+    NeedsInterface(String),
     /// The plugin gave no address.
     #[error("IPAM plugin {0} gave no address")]
     NoAddress(String),
+}
+
+/// Whether the plugin of this configuration asks for addresses over the pod's interface, which it finds in the kernel: CNI's `dhcp`.
+pub fn needs_interface(configuration: &Value) -> bool {
+    configuration.pointer("/ipam/type").and_then(Value::as_str) == Some("dhcp")
 }
 
 /// An IPAM plugin and what it is called with.
@@ -101,6 +113,7 @@ pub struct Ipam<'a> {
     configuration: &'a Value,
     environment: &'a Environment,
     patience: Duration,
+    held: Option<BorrowedFd<'a>>,
 }
 
 impl<'a> Ipam<'a> {
@@ -118,7 +131,17 @@ impl<'a> Ipam<'a> {
             plugin: plugin.to_owned(),
             folders: folders.iter().map(|folder| folder.display().to_string()).collect(),
         })?;
-        Ok(Self { plugin, program, configuration, environment, patience: PATIENCE })
+        Ok(Self { plugin, program, configuration, environment, patience: PATIENCE, held: None })
+    }
+
+    /// The same, which holds the attachment's lock for as long as it runs: when this process is killed, nobody releases before it has assigned.
+    pub fn holding(self, locked: &'a Locked) -> Self {
+        Self { held: Some(locked.as_fd()), ..self }
+    }
+
+    /// The plugin's name.
+    pub fn name(&self) -> &str {
+        self.plugin
     }
 
     /// Takes addresses for the attachment that the environment names.
@@ -203,7 +226,8 @@ impl<'a> Ipam<'a> {
 
     fn call_with(&self, verb: &str, configuration: &Value) -> Result<Vec<u8>, IpamError> {
         let input = configuration.to_string();
-        let ended = process::run(&self.program, self.environment.for_delegate(verb), input.as_bytes(), self.patience);
+        let run = Run { program: &self.program, input: input.as_bytes(), held: self.held, patience: self.patience };
+        let ended = run.with(self.environment.for_delegate(verb));
         let ended = ended.map_err(|source| IpamError::Run { program: self.program.clone(), source })?;
         let Some(finished) = ended else {
             return Err(IpamError::TimedOut { plugin: self.plugin.to_owned(), patience: self.patience });

@@ -2,12 +2,14 @@
 //!
 //! It reads what the agent says of the network, adds one port to the engine, and writes down what it does before it does it. It makes no
 //! bridge and asks no API server. [`call`] is one call of the plugin; [`add`], [`del`], [`check`], [`gc`] and [`status`] are its verbs,
-//! [`attach`] and [`detach`] the steps of the first two.
+//! [`attach`] and [`detach`] the steps of the first two. [`chained`] is all of them for several networks in one call.
 
 pub mod add;
 pub mod admission;
+pub mod allocation;
 pub mod attach;
 pub mod call;
+pub mod chained;
 pub mod check;
 pub mod cni;
 pub mod del;
@@ -18,12 +20,15 @@ pub mod engine;
 pub mod error;
 pub mod fixed;
 pub mod gc;
+pub mod hand_over;
 pub mod input;
 pub mod interface;
 pub mod ipam;
 pub mod mac;
 pub mod node;
+pub mod older_state;
 pub mod pod_directory;
 pub mod port;
+pub mod shared_dir;
 pub mod status;
 pub mod wishes;

@@ -1,7 +1,11 @@
 //! The node's files that the verbs share.
 
+use crate::hand_over::files_of;
 use crate::port::needs_volume;
-use usnet_dataplane::attachment::{AttachmentId, InterfaceName, PodUid, Progress, Record};
+use std::collections::BTreeSet;
+use std::path::Path;
+use usnet_crds::DeviceId;
+use usnet_dataplane::attachment::{AttachmentId, PodUid, Progress, Record};
 use usnet_dataplane::journal::{self, Journal};
 use usnet_dataplane::network_file::NetworkFiles;
 use usnet_dataplane::roots::Roots;
@@ -38,6 +42,31 @@ impl Node {
         let known = all.records.into_iter().filter(|record| record.id != *id).collect();
         Ok(OtherAttachments { known, is_complete })
     }
+
+    /// Whether an attachment other than `id`, of any pod, has use for a folder of the node: kubelet may give a device to another pod while this one ends.
+    ///
+    /// # Errors
+    /// When the journal cannot be listed.
+    pub fn is_source_used(&self, folder: &Path, id: &AttachmentId) -> Result<bool, journal::Error> {
+        let all = self.journal.records()?;
+        let uses = |record: &Record| record.directory_source.as_deref() == Some(folder) && needs_directory(record);
+        Ok(!all.unreadable.is_empty() || all.records.iter().any(|record| record.id != *id && uses(record)))
+    }
+
+    /// The devices that other interfaces of a sandbox have.
+    ///
+    /// # Errors
+    /// When the journal cannot be listed.
+    pub fn used_devices(&self, pod: &PodUid, id: &AttachmentId) -> Result<BTreeSet<DeviceId>, journal::Error> {
+        let others = self.other_attachments(pod, id)?.known.into_iter();
+        let of_sandbox = others.filter(|other| other.id.container == id.container);
+        Ok(of_sandbox.filter_map(|other| device_of(&self.roots, &other)).collect())
+    }
+}
+
+/// The device that an attachment was made with.
+pub fn device_of(roots: &Roots, record: &Record) -> Option<DeviceId> {
+    record.directory_source.as_deref()?.strip_prefix(roots.devices()).ok()?.to_str()?.parse().ok()
 }
 
 /// Attachments of one pod.
@@ -55,9 +84,9 @@ impl OtherAttachments {
         !self.is_complete || self.known.iter().any(needs_directory)
     }
 
-    /// Whether one of them has this interface now.
-    pub fn have_interface(&self, interface: &InterfaceName) -> bool {
-        self.known.iter().any(|record| record.id.interface == *interface && needs_directory(record))
+    /// The names of the files that they have in the pod's directory now.
+    pub fn files(&self) -> BTreeSet<String> {
+        self.known.iter().filter(|record| needs_directory(record)).flat_map(files_of).collect()
     }
 }
 

@@ -1,13 +1,18 @@
-//! The directory that a pod shares with the engine: the pod's `emptyDir` volume `usnet`, seen by the engine under a short path.
+//! The directory that a pod shares with the engine, seen by the engine under a short path. It comes from the pod's `emptyDir` volume `usnet`,
+//! or from a folder of the node that is the pod's alone.
 //!
 //! The pod owns what is in it, and an engine that connects to a socket there does so as root. Therefore the engine and we never see the
 //! volume itself but a mount of it with `nosymfollow`: a link that the pod left there leads nowhere.
 
+mod device;
 mod mount;
+mod source;
 
+use self::source::Source;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsRawFd;
@@ -15,7 +20,8 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt,
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use usnet_dataplane::attachment::{Pod, PodUid};
+use usnet_crds::DeviceId;
+use usnet_dataplane::attachment::{AttachmentId, Pod, PodUid, Record};
 use usnet_dataplane::journal;
 use usnet_dataplane::roots::Roots;
 
@@ -43,7 +49,7 @@ pub enum PodDirectoryError {
         path: PathBuf,
     },
     /// Something else is where the volume should be.
-    #[error("{} is not a directory, so it is not an emptyDir volume of kubelet", .0.display())]
+    #[error("{} is not a directory, so it is neither an emptyDir volume of kubelet nor a folder that usnet made", .0.display())]
     NotADirectory(PathBuf),
     /// A file or folder cannot be used.
     #[error("cannot {action} {}", path.display())]
@@ -57,7 +63,7 @@ pub enum PodDirectoryError {
     },
     /// The pod left something that is in the way of a file of ours.
     #[error(
-        "cannot {action} {file:?} in volume \"{VOLUME}\" of the pod: something that the pod left there is in the way"
+        "cannot {action} {file:?} in the folder that the pod shares with the engine: something that the pod left there is in the way"
     )]
     InTheWay {
         /// What was tried.
@@ -78,62 +84,99 @@ pub enum PodDirectoryError {
     Journal(#[from] journal::Error),
 }
 
-/// What another attachment of the pod needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What other attachments of the pod need.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StillUsed {
-    /// The files of the same names.
-    pub files: bool,
+    /// The files of these names.
+    pub files: BTreeSet<String>,
     /// The directory.
     pub directory: bool,
+    /// The folder that it comes from.
+    pub source: bool,
 }
 
 /// A pod's directory.
 #[derive(Debug, Clone)]
 pub struct PodDirectory {
-    /// The volume by its name, and by its older name.
-    volumes: [PathBuf; 2],
+    source: Source,
     folder: PathBuf,
-    uid: PodUid,
+    /// Of the mount in `folder`. It begins with the pod's uid, so that nobody but the pod's own attachments can need it.
+    name: String,
 }
 
 impl PodDirectory {
-    /// The directory of the pod with this uid. Nothing is touched yet.
-    pub fn new(roots: &Roots, uid: &PodUid) -> Self {
-        let of_pod = roots.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir");
-        Self { volumes: [VOLUME, OLDER_VOLUME].map(|name| of_pod.join(name)), folder: roots.ports(), uid: uid.clone() }
+    /// The volume of the pod with this uid, which all of its interfaces share. Nothing is touched yet.
+    pub fn of_volume(roots: &Roots, uid: &PodUid) -> Self {
+        Self { source: Source::volumes(roots, uid), folder: roots.ports(), name: uid.to_string() }
+    }
+
+    /// A folder of the node that is there for this interface of the pod alone. Nothing is touched yet.
+    pub fn of_folder(roots: &Roots, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
+        Self { source: Source::folder(roots, folder), folder: roots.ports(), name: format!("{uid}.{}", id.interface) }
+    }
+
+    /// The folder of a device that kubelet gave to the pod, for one interface. Nothing is touched yet.
+    pub fn of_device(roots: &Roots, uid: &PodUid, id: &AttachmentId, device: &DeviceId) -> Self {
+        Self::of_folder(roots, uid, id, roots.devices().join(device.to_string()))
+    }
+
+    /// The one that an attachment was made with.
+    pub fn of_record(roots: &Roots, record: &Record) -> Self {
+        match &record.directory_source {
+            None => Self::of_volume(roots, &record.pod.uid),
+            Some(folder) => Self::of_folder(roots, &record.pod.uid, &record.id, folder.clone()),
+        }
+    }
+
+    /// The folder that it comes from, for the record; none when it is the pod's volume.
+    pub fn source_folder(&self) -> Option<&Path> {
+        match &self.source {
+            Source::Volumes(_) => None,
+            Source::Folder(folder) | Source::Device(folder) => Some(folder),
+        }
     }
 
     /// Where the engine sees it.
     pub fn path(&self) -> PathBuf {
-        self.folder.join(self.uid.as_str())
+        self.folder.join(&self.name)
     }
 
-    /// Whether the pod has the volume.
+    /// Whether what it comes from is there, or can be made.
     ///
     /// # Errors
-    /// When it has not, or it is not what kubelet makes.
+    /// When it is not, or it is not what kubelet or usnet makes.
     pub fn check(&self, pod: &Pod) -> Result<(), PodDirectoryError> {
-        match self.open_volume() {
-            Err(PodDirectoryError::File { source, path, .. }) if source.kind() == ErrorKind::NotFound => {
+        if matches!(self.source, Source::Device(_)) {
+            return Ok(());
+        }
+        match (self.source.open(), &self.source) {
+            (Err(PodDirectoryError::File { source, path, .. }), Source::Volumes(_))
+                if source.kind() == ErrorKind::NotFound =>
+            {
                 Err(PodDirectoryError::NoVolume { pod: pod.clone(), path })
             }
-            other => other.map(drop),
+            (other, _) => other.map(drop),
         }
     }
 
-    /// Whether the engine sees the pod's volume there.
+    /// Whether the engine sees it there.
     pub fn is_mounted(&self) -> bool {
-        self.open_volume().is_ok_and(|volume| is_same_directory(&volume, &self.path()).unwrap_or(false))
+        self.source.open().is_ok_and(|volume| is_same_directory(&volume, &self.path()).unwrap_or(false))
     }
 
     /// Lets the engine see the directory. Nothing happens when it does already.
     ///
     /// # Errors
-    /// When the volume is not there or cannot be mounted.
+    /// When what it comes from is not there or cannot be mounted.
     pub fn mount(&self) -> Result<(), PodDirectoryError> {
-        let volume = self.open_volume()?;
         make_folder(&self.folder)?;
         let _turn = self.take_turn()?;
+        if let Source::Device(device) = &self.source
+            && !self.is_mounted()
+        {
+            device::prepare(device)?;
+        }
+        let volume = self.source.open()?;
         let path = self.path();
         make_folder(&path)?;
         if is_same_directory(&volume, &path)? {
@@ -165,11 +208,9 @@ impl PodDirectory {
         // Whoever mounts writes its record before: between question and unmount nobody can come to need the directory unseen.
         let _turn = self.take_turn()?;
         let used = used()?;
-        if !used.files {
-            for file in files {
-                // What the pod put there in place of our file is the pod's own, and goes with it.
-                let _removed = self.remove(file);
-            }
+        for file in files.iter().filter(|file| !used.files.contains(*file)) {
+            // What the pod put there in place of our file is the pod's own, and goes with it.
+            let _removed = self.remove(file);
         }
         if !used.directory {
             for path in [self.staging(), self.path()] {
@@ -177,7 +218,10 @@ impl PodDirectory {
                 remove_folder(&path)?;
             }
         }
-        Ok(())
+        match &self.source {
+            Source::Device(device) if !used.source => device::release(device),
+            _ => Ok(()),
+        }
     }
 
     /// Writes a file that the pod's users may read, in place of what is there under that name. Readers see the old one or the new one.
@@ -227,19 +271,7 @@ impl PodDirectory {
     }
 
     fn staging(&self) -> PathBuf {
-        self.folder.join(format!(".{}.new", self.uid))
-    }
-
-    /// If there is none, the error is about the volume by the name that it should have.
-    fn open_volume(&self) -> Result<File, PodDirectoryError> {
-        let [volume, older] = &self.volumes;
-        match open_directory(volume) {
-            Err(error) if error.kind() == ErrorKind::NotFound => match open_directory(older) {
-                Err(other) if other.kind() == ErrorKind::NotFound => Err(file_error("open", volume, error)),
-                other => other.map_err(|error| volume_error(older, error)),
-            },
-            other => other.map_err(|error| volume_error(volume, error)),
-        }
+        self.folder.join(format!(".{}.new", self.name))
     }
 
     /// One at a time mounts and unmounts. The lock is on the folder itself, and goes with its holder.
@@ -257,18 +289,6 @@ impl PodDirectory {
             }
             sleep(LOCK_RETRY);
         }
-    }
-}
-
-fn open_directory(path: &Path) -> io::Result<File> {
-    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
-    OpenOptions::new().read(true).custom_flags(flags).open(path)
-}
-
-fn volume_error(path: &Path, error: io::Error) -> PodDirectoryError {
-    match error.kind() {
-        ErrorKind::NotADirectory => PodDirectoryError::NotADirectory(path.to_owned()),
-        _ => file_error("open", path, error),
     }
 }
 

@@ -1,12 +1,11 @@
 //! The port that an interface gets: what its network asks for, in a form that the engine takes. All that can be wrong with it shows here,
 //! before anything is touched.
 
-use crate::description::Description;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::path::{Component, Path, PathBuf};
 use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind, NetworkName, NodeNetwork, PortType, RateLimit, SocketRole};
-use usnet_dataplane::attachment::{AttachmentId, Pod};
+use usnet_dataplane::attachment::{AttachmentId, InterfaceName, Pod};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::memif::{InvalidSecret, InvalidSocket, MemifSecret, MemifSocket};
 use usnet_dataplane::port::{AttachedPort, Connection, DeviceName, PortName, SocketPath, SocketPathTooLong};
@@ -47,6 +46,16 @@ pub enum PortError {
         /// What it asks for.
         port: &'static str,
     },
+    /// The configuration of the older userspace CNI names a socket that another interface of the pod has.
+    #[error(
+        "socket {file:?} in the pod's volume is that of its interface {interface}: take \"socketfile\" out of the NetworkAttachmentDefinition, or name another one in one of both"
+    )]
+    SharedSocket {
+        /// The name of the socket.
+        file: String,
+        /// Which interface has it.
+        interface: InterfaceName,
+    },
     /// The kernel gave no random bytes.
     #[error("cannot make a secret for the memif")]
     NoRandomBytes(#[source] getrandom::Error),
@@ -60,6 +69,8 @@ pub enum PortError {
 pub struct Places<'a> {
     /// The pod's directory as the engine sees it.
     pub directory: &'a Path,
+    /// What the socket is called there.
+    pub socket_name: &'a str,
     /// The pod's network namespace.
     pub network_namespace: &'a Path,
 }
@@ -99,7 +110,7 @@ pub fn needs_volume(port: &AttachedPort) -> bool {
 }
 
 fn connection(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'_>) -> Result<Connection, PortError> {
-    let file = || places.directory.join(Description::socket_name(&attachment.interface));
+    let file = || places.directory.join(places.socket_name);
     let not_of_engine =
         |port| Err(PortError::NotOfEngine { network: network.name.clone(), engine: network.engine, port });
     match (network.port.port_type, network.engine) {

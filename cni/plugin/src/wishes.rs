@@ -2,6 +2,7 @@
 //! capability, by `cni-args` (`args.cni`), or by the older `CNI_ARGS`. Where several of them ask for the same thing, the first of these is heard.
 //! What the network fixes for the pod comes before all of them.
 
+use crate::chained::element::DEFAULT_ROUTE;
 use crate::cni::arguments::Arguments;
 use crate::cni::configuration::{Configuration, ConfigurationError};
 use serde_json::Value;
@@ -43,6 +44,15 @@ pub enum WishError {
         /// What it asks for.
         text: String,
     },
+    /// Routers of default routes.
+    #[error("\"default-route\" is {0}, which is no list of routers' addresses: write for example [\"10.1.2.1\"]")]
+    DefaultRoute(String),
+    /// Too many of them.
+    #[error(
+        "the pod asks for default routes over {}: it can have one of IPv4 and one of IPv6, over all of its interfaces; take the others out of \"default-route\"",
+        .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
+    )]
+    DefaultRoutes(Vec<IpAddr>),
     /// A rate.
     #[error("\"runtimeConfig.bandwidth\" asks for a rate that no port can have")]
     Rate(#[source] InvalidRate),
@@ -67,6 +77,8 @@ pub struct Wishes {
     pub ips: Vec<String>,
     /// How much it wants to send and receive at most.
     pub rate_limit: RateLimit,
+    /// The routers of its default routes, if those are to go over this interface; at most one of each family.
+    pub default_route: Vec<IpAddr>,
 }
 
 impl Wishes {
@@ -84,7 +96,9 @@ impl Wishes {
         ];
         let mac = asked.into_iter().find_map(|(asked, mac)| Some((asked, mac?)));
         let mac = mac.map(|(asked, mac)| mac.parse().map_err(|source| WishError::Mac { asked, source })).transpose()?;
-        Ok(Self { mac, ips: addresses(configuration, arguments)?, rate_limit: bandwidth(runtime("bandwidth")?)? })
+        let default_route = routers(configuration.cni_arguments()?.and_then(|all| all.get(DEFAULT_ROUTE)))?;
+        let rate_limit = bandwidth(runtime("bandwidth")?)?;
+        Ok(Self { mac, ips: addresses(configuration, arguments)?, rate_limit, default_route })
     }
 }
 
@@ -121,6 +135,26 @@ fn addresses(configuration: &Configuration, arguments: &Arguments<'_>) -> Result
         Some(wrong) => Err(WishError::Address { asked, text: wrong.clone() }),
         None => Ok(ips),
     }
+}
+
+/// `default-route` of the annotation, for which the specification has no capability.
+fn routers(value: Option<&Value>) -> Result<Vec<IpAddr>, WishError> {
+    let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(Vec::new()) };
+    let wrong = || WishError::DefaultRoute(value.to_string());
+    let router = |value: &Value| value.as_str().and_then(|text| text.parse().ok()).ok_or_else(wrong);
+    let routers: Vec<IpAddr> = value.as_array().ok_or_else(wrong)?.iter().map(router).collect::<Result<_, _>>()?;
+    require_one_of_each_family(&routers)?;
+    Ok(routers)
+}
+
+/// Refuses more than one default route of a family: which of them a packet would take is nobody's promise.
+///
+/// # Errors
+/// When there are.
+pub fn require_one_of_each_family(routers: &[IpAddr]) -> Result<(), WishError> {
+    let of_version_4 = routers.iter().filter(|router| router.is_ipv4()).count();
+    let is_too_many = of_version_4 > 1 || routers.len() > of_version_4 + 1;
+    if is_too_many { Err(WishError::DefaultRoutes(routers.to_vec())) } else { Ok(()) }
 }
 
 /// The address in a text that may also say the length of its prefix.

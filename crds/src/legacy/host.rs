@@ -11,7 +11,9 @@ use crate::{
 use serde_json::Value;
 
 /// What the older plugin used where no bridge of Open vSwitch was named.
-const DEFAULT_BRIDGE: &str = "br0";
+pub(super) const DEFAULT_BRIDGE: &str = "br0";
+/// Longest name of a socket, in bytes: with the pod's directory before it, it has to fit the path of a unix socket.
+const SOCKET_FILE_MAX: usize = 40;
 
 pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
     let (host, container) = (whole.object("host")?, whole.object("container")?);
@@ -34,6 +36,7 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
             socket_file(&end.object(kind)?)?;
         }
     }
+    let socket_end = if port_type == PortType::Memif { host.object("memif")? } else { host.object("vhost")? };
     let (memif, vhost) = (host.object("memif")?, host.object("vhost")?);
     let engine_role = match port_type {
         PortType::VhostUser => vhost_role(&vhost, &container.object("vhost")?, engine)?,
@@ -59,10 +62,11 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
         },
         ipam: ipam(whole)?,
         mac: mac(&container)?.or(mac(&host)?),
+        socket_file: socket_file(&socket_end)?.map(str::to_owned),
     })
 }
 
-fn engine(host: &Keys<'_>) -> Result<Engine, InvalidLegacy> {
+pub(super) fn engine(host: &Keys<'_>) -> Result<Engine, InvalidLegacy> {
     match host.text("engine")? {
         Some("ovs-dpdk") => Ok(Engine::OpenVswitch),
         Some("vpp") => Ok(Engine::Vpp),
@@ -92,14 +96,17 @@ fn network_type(host: &Keys<'_>) -> Result<(), InvalidLegacy> {
     }
 }
 
-/// It named a file in a directory. Ours have names of our own, in a directory that only the pod has; a path is an attempt at something else.
-fn socket_file(kind: &Keys<'_>) -> Result<(), InvalidLegacy> {
-    match kind.text("socketfile")? {
-        Some(name) if name.contains('/') || name.contains('\0') || name == ".." || name == "." => {
-            Err(kind.refused("socketfile", name, "it is the name of a file, and no path: leave it out"))
-        }
-        _ => Ok(()),
-    }
+/// It names a file in a directory, which is the pod's own; a path is an attempt at something else. Descriptions of interfaces end in `.json`.
+fn socket_file<'a>(kind: &Keys<'a>) -> Result<Option<&'a str>, InvalidLegacy> {
+    let Some(name) = kind.text("socketfile")? else { return Ok(None) };
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let is_name = name.len() <= SOCKET_FILE_MAX
+        && name.bytes().all(is_plain)
+        && name.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
+        && !name.contains("..")
+        && !name.ends_with(".json");
+    let advice = "it is the name of a file, and no path: use at most 40 letters, digits, '.', '_' and '-', not .json at its end, or leave it out";
+    if is_name { Ok(Some(name)) } else { Err(kind.refused("socketfile", name, advice)) }
 }
 
 /// The older plugin let the engine listen unless it was told to connect. Open vSwitch's listening ports do not outlive its restart.
@@ -187,7 +194,7 @@ fn bridge_name(bridge: &Keys<'_>, engine: Engine) -> Result<BridgeName, InvalidL
 }
 
 /// Its plugin under the key `type`, however that was written. Without a plugin it is none.
-fn ipam(whole: &Keys<'_>) -> Result<Option<Value>, InvalidLegacy> {
+pub(super) fn ipam(whole: &Keys<'_>) -> Result<Option<Value>, InvalidLegacy> {
     let ipam = whole.object("ipam")?;
     let Some(plugin) = ipam.text("type")? else { return Ok(None) };
     let mut parts = whole.value("ipam")?.and_then(Value::as_object).cloned().unwrap_or_default();

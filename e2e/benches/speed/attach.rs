@@ -63,11 +63,8 @@ fn print(plugin: &[Duration], bare: &[Duration], vsctl: &[Duration], start: &[Du
 fn prepare(switch: &OpenVswitch, folder: &Path) -> Roots {
     let roots = Roots {
         run: switch.folder().join("run"),
-        state: folder.join("state"),
-        kubelet: folder.join("kubelet"),
-        device_info: folder.join("devinfo"),
         open_vswitch_socket: switch.socket().to_owned(),
-        vpp_socket: folder.join("api.sock"),
+        ..Roots::below(folder)
     };
     let bridge = ["add-br", "br-bench", "--", "set", "Bridge", "br-bench", "datapath_type=netdev"];
     switch.vsctl(&[&bridge[..], &["external_ids:usnet.dev/network=bench"]].concat()).expect("the bridge");

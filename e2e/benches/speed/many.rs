@@ -44,14 +44,7 @@ fn network(index: usize) -> NodeNetwork {
 fn agent(programs: &Programs) -> Duration {
     let switch = OpenVswitch::start().expect("Open vSwitch starts");
     let folder = tempfile::tempdir().expect("a folder");
-    let roots = Roots {
-        run: folder.path().join("run"),
-        state: folder.path().join("state"),
-        kubelet: folder.path().join("kubelet"),
-        device_info: folder.path().join("devinfo"),
-        open_vswitch_socket: switch.socket().to_owned(),
-        vpp_socket: folder.path().join("api.sock"),
-    };
+    let roots = Roots { open_vswitch_socket: switch.socket().to_owned(), ..Roots::below(folder.path()) };
     let node = NodeFile {
         version: NodeFile::VERSION,
         generation: 1,

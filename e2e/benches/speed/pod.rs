@@ -1,11 +1,12 @@
 //! The plugin as a runtime calls it, for a pod that there is only a volume of.
 
-use crate::programs::{Programs, timed};
-use serde_json::json;
-use std::fs;
-use std::path::Path;
+use crate::programs::{Programs, network_namespace, timed};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use std::{env, fs};
+use tempfile::NamedTempFile;
 use usnet_crds::{Bridge, Engine, NetworkName, NodeNetwork, Phase, Port};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles, ProgrammedNetwork};
@@ -25,6 +26,7 @@ pub(crate) fn network(engine: Engine, name: &str) -> NodeNetwork {
         allowed_namespaces: ["default".to_owned()].into(),
         ipam: None,
         attachments: Vec::new(),
+        device_plugin: None,
         name,
     }
 }
@@ -46,21 +48,64 @@ pub(crate) fn prepare(roots: &Roots, network: NodeNetwork, engine_socket: &Path)
 /// How long one call of the plugin takes, from exec to exit.
 pub(crate) fn timed_plugin(programs: &Programs, roots: &Roots, verb: &str, run: usize) -> Duration {
     let config = json!({"cniVersion": "1.1.0", "name": "bench", "type": "userspace", "network": "bench"});
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    fs::write(file.path(), config.to_string()).expect("the configuration");
+    let pod = Pod { uid: POD.to_owned(), container: format!("bench{run}") };
+    let file = configuration(&config);
+    timed(&mut command(programs, roots, verb, &pod, &file)).0
+}
+
+/// A pod, as far as a call names it.
+pub(crate) struct Pod {
+    /// Its uid.
+    pub(crate) uid: String,
+    /// The id of its sandbox.
+    pub(crate) container: String,
+}
+
+impl Pod {
+    /// One of many, with a volume.
+    pub(crate) fn numbered(roots: &Roots, number: usize) -> Self {
+        let pod =
+            Self { uid: format!("{number:08x}-0000-4000-8000-000000000002"), container: format!("{number:064x}") };
+        fs::create_dir_all(pod.volume(roots)).expect("the pod's volume");
+        pod
+    }
+
+    fn volume(&self, roots: &Roots) -> PathBuf {
+        roots.kubelet.join(format!("pods/{}/volumes/kubernetes.io~empty-dir/usnet", self.uid))
+    }
+}
+
+/// A configuration, as standard input of a call.
+pub(crate) fn configuration(configuration: &Value) -> NamedTempFile {
+    let file = NamedTempFile::new().expect("a file");
+    fs::write(file.path(), configuration.to_string()).expect("the configuration");
+    file
+}
+
+/// One call of the plugin.
+pub(crate) fn command(
+    programs: &Programs,
+    roots: &Roots,
+    verb: &str,
+    pod: &Pod,
+    configuration: &NamedTempFile,
+) -> Command {
     let mut command = Command::new(&programs.userspace);
     command
         .env("CNI_COMMAND", verb)
-        .env("CNI_CONTAINERID", format!("bench{run}"))
-        .env("CNI_NETNS", "/proc/self/ns/net")
+        .env("CNI_CONTAINERID", &pod.container)
+        .env("CNI_NETNS", network_namespace())
         .env("CNI_IFNAME", "net1")
-        .env("CNI_ARGS", format!("K8S_POD_NAMESPACE=default;K8S_POD_NAME=bench;K8S_POD_UID={POD}"))
-        .env("CNI_PATH", "/nonexistent")
+        .env(
+            "CNI_ARGS",
+            format!("IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=bench;K8S_POD_UID={}", pod.uid),
+        )
+        .env("CNI_PATH", env::var_os("USNET_TOOLS").unwrap_or_else(|| "/nonexistent".into()))
         .env("USNET_RUN_DIR", &roots.run)
         .env("USNET_STATE_DIR", &roots.state)
         .env("USNET_KUBELET_DIR", &roots.kubelet)
         .env("USNET_OVS_SOCKET", &roots.open_vswitch_socket)
         .env("USNET_VPP_SOCKET", &roots.vpp_socket)
-        .stdin(file.reopen().expect("the configuration"));
-    timed(&mut command).0
+        .stdin(configuration.reopen().expect("the configuration"));
+    command
 }

@@ -1,9 +1,15 @@
 //! The release binaries under test, and time.
 
-use std::env;
-use std::path::PathBuf;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, setns, unshare};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use std::{env, thread};
+
+/// A folder that every machine has, and that nothing here uses.
+const HELD: &str = "/mnt";
 
 /// The binaries that are measured.
 pub(crate) struct Programs {
@@ -23,13 +29,32 @@ impl Programs {
     }
 }
 
-/// The plugin mounts; with a mount namespace of our own nothing of it outlives us.
-pub(crate) fn private_mounts() {
-    use nix::mount::{MsFlags, mount};
-    use nix::sched::{CloneFlags, unshare};
+/// The plugin mounts and makes devices; with namespaces of our own nothing of it outlives us.
+pub(crate) fn separate() {
+    const NONE: Option<&str> = None;
     unshare(CloneFlags::CLONE_NEWNS).expect("a mount namespace (are you root?)");
-    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
-        .expect("private mounts");
+    mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE).expect("private mounts");
+    // The namespace of all pods stays as a mount; ours is another one.
+    mount(Some("tmpfs"), HELD, Some("tmpfs"), MsFlags::empty(), NONE).expect("a file system");
+    let held = network_namespace();
+    fs::write(&held, "").expect("a file");
+    unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
+    mount(Some("/proc/thread-self/ns/net"), &held, NONE, MsFlags::MS_BIND, NONE).expect("a network namespace");
+    unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
+}
+
+/// Where the pods' network namespace is, in our mount namespace alone.
+pub(crate) fn network_namespace() -> PathBuf {
+    Path::new(HELD).join("pod")
+}
+
+/// Does something in another network namespace, as an engine's.
+pub(crate) fn in_namespace<T: Send>(path: &Path, act: impl FnOnce() -> T + Send) -> T {
+    let enter_and_act = || {
+        setns(File::open(path).expect("a network namespace"), CloneFlags::CLONE_NEWNET).expect("it is entered");
+        act()
+    };
+    thread::scope(|scope| scope.spawn(enter_and_act).join()).expect("the thread ends")
 }
 
 /// How long a command takes from exec to exit, and its output; it must succeed.
@@ -47,6 +72,13 @@ pub(crate) fn median(durations: &[Duration]) -> Duration {
     let mut sorted = durations.to_vec();
     sorted.sort_unstable();
     sorted[sorted.len() / 2]
+}
+
+/// The duration that this part of several does not exceed, in percent.
+pub(crate) fn percentile(durations: &[Duration], percent: usize) -> Duration {
+    let mut sorted = durations.to_vec();
+    sorted.sort_unstable();
+    sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1]
 }
 
 /// A duration in milliseconds.

@@ -4,15 +4,17 @@
 //! The guards are the roles, which are taken out by giving more, and the admission policies, which are taken out with their bindings.
 
 use crate::cluster::{apply, check, eventually, get, kubectl, try_run};
+use crate::pods::{sleeping_pod, start};
 use crate::scene::Scene;
 use crate::stolen::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller};
 use serde_json::{Value, json};
 
-/// The admission policies: who may write what of node states, what agents may write of them, what the controller may write of definitions and
+/// The admission policies: who may write what of node states, what agents may write of them and of pods, what the controller may write of definitions and
 /// of networks.
-const POLICIES: [&str; 4] = [
+const POLICIES: [&str; 5] = [
     "usnet-node-state-writers",
     "usnet-agent-own-node-only",
+    "usnet-agent-annotations-of-own-pods-only",
     "usnet-controller-own-definitions-only",
     "usnet-controller-networks-of-definitions-only",
 ];
@@ -82,6 +84,30 @@ fn definition(namespace: &str, name: &str, kind: &str) -> Value {
     })
 }
 
+const MAPPED_DIR: &str = "userspace/mapped-dir";
+
+/// A change of a pod in the namespace `guards` by its status.
+fn status_of_pod(thief: Thief, name: &str, change: &Value) -> Attack {
+    let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}});
+    for (part, content) in change.as_object().unwrap() {
+        pod[part] = content.clone();
+    }
+    pod["metadata"]["name"] = name.into();
+    pod["metadata"]["namespace"] = "guards".into();
+    Attack::apply(thief, "--subresource=status", &pod)
+}
+
+/// What the controller would make for the network `guards`, but for the resource.
+fn with_resource_of_others() -> Value {
+    let mut made = definition("guards", "guards", "userspace");
+    made["metadata"]["annotations"] = json!({"k8s.v1.cni.cncf.io/resourceName": "vendor.example/nic"});
+    made["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "name": "guards", "uid": "0",
+    }]);
+    made["spec"]["config"] = json!(usnet_crds::definition::config(&"guards".parse().unwrap()));
+    made
+}
+
 /// A network for all namespaces.
 fn network(name: &str, labels: &Value) -> Value {
     json!({
@@ -90,7 +116,7 @@ fn network(name: &str, labels: &Value) -> Value {
     })
 }
 
-/// All that is tried. The namespace `guards` has a definition `foreign` and a network `guards`.
+/// All that is tried. The namespace `guards` has a definition `foreign`, a network `guards`, and pods `own` on node-a and `others` on node-b.
 fn attacks() -> Vec<Attack> {
     let status = |thief, node| {
         Attack::apply(thief, "--subresource=status", &node_state(node, "status", &json!({"summary": "x"})))
@@ -110,6 +136,7 @@ fn attacks() -> Vec<Attack> {
         Attack::apply(Controller, "", &definition("guards", "made", "bridge")).policy(),
         Attack::apply(Controller, "", &definition("guards", "foreign", "bridge")).policy(),
         Attack::apply(Controller, "", &definition("guards", "guards", "bridge")).policy(),
+        Attack::apply(Controller, "", &with_resource_of_others()).policy(),
         Attack::words(Controller, "delete net-attach-def foreign -n guards --wait=false --dry-run=server").policy(),
         Attack::words(Agent("node-a"), "get secrets -A").role(),
         Attack::words(Agent("node-a"), "get pods -A").role(),
@@ -117,7 +144,14 @@ fn attacks() -> Vec<Attack> {
         Attack::words(Agent("node-a"), "get net-attach-def -A").role(),
         Attack::words(Agent("node-a"), "delete node node-b --wait=false --dry-run=server").role(),
         Attack::words(Agent("node-a"), "label node node-b x=y --dry-run=server").role(),
-        Attack::words(Agent("node-a"), "label pods --all -n usnet-system x=y --dry-run=server").role(),
+        Attack::words(Agent("node-a"), "label pods --all -n usnet-system x=y --dry-run=server").role().policy(),
+        Attack::words(Agent("node-a"), "delete pod own -n guards --wait=false --dry-run=server").role().policy(),
+        status_of_pod(Agent("node-a"), "others", &json!({"metadata": {"annotations": {MAPPED_DIR: "/x/"}}})).policy(),
+        status_of_pod(AgentWithoutNode, "own", &json!({"metadata": {"annotations": {MAPPED_DIR: "/x/"}}})).policy(),
+        status_of_pod(Agent("node-a"), "own", &json!({"metadata": {"annotations": {"x": "y"}}})).policy(),
+        status_of_pod(Agent("node-a"), "own", &json!({"metadata": {"labels": {"x": "y"}}})).policy(),
+        status_of_pod(Agent("node-a"), "own", &json!({"metadata": {"finalizers": ["x.y/z"]}})).policy(),
+        status_of_pod(Agent("node-a"), "own", &json!({"status": {"reason": "x"}})).policy(),
         Attack::words(Controller, "get secrets -A").role(),
         Attack::words(Controller, "label node node-b x=y --dry-run=server").role(),
         Attack::words(Controller, "label pods --all -n usnet-system x=y --dry-run=server").role(),
@@ -188,8 +222,16 @@ fn each_guard_refuses_by_itself_and_without_guards_the_requests_work() {
     foreign["metadata"]["labels"] = json!({});
     apply(&foreign);
 
+    for (name, node) in [("own", "node-a"), ("others", "node-b")] {
+        let mut pod = sleeping_pod(&scene, name, "");
+        pod["spec"]["nodeName"] = node.into();
+        start(&scene, &pod);
+    }
+
     let attacks = attacks();
     expect_all(&attacks, true, true);
+    let allowed = status_of_pod(Agent("node-a"), "own", &json!({"metadata": {"annotations": {MAPPED_DIR: "/x/"}}}));
+    allowed.try_it(false).unwrap();
     {
         let _more_rights = WithoutRoles::new();
         expect_all(&attacks, false, true);

@@ -11,6 +11,7 @@
     reason = "all of this program is test code: a test fails by panicking, and prints what it measured"
 )]
 
+mod annotation;
 mod audit;
 mod bad_input;
 mod bad_objects;
@@ -18,6 +19,7 @@ mod cluster;
 mod controllers;
 mod crowd;
 mod deletion;
+mod device_plugin;
 mod direct;
 mod drift;
 mod footprint;
@@ -26,13 +28,16 @@ mod guards;
 mod lasting;
 mod leaders;
 mod life;
+mod mixed;
 mod networks;
 mod old_definitions;
+mod old_handover;
 mod outages;
 mod pods;
 mod privileges;
 mod samples;
 mod scene;
+mod stateful_set;
 mod status;
 mod stolen;
 mod storm;
@@ -40,8 +45,11 @@ mod testpmd;
 mod threats;
 mod traffic;
 mod uninstalled;
+mod versions;
 mod veth;
 mod vpp;
 mod vpp_outages;
 mod vpp_requests;
 mod vpp_traffic;
+mod whereabouts;
+mod without_multus;

@@ -28,7 +28,7 @@ impl Driver {
     }
 
     /// EAL's argument for the interface `net<number>`.
-    fn device(self, number: usize) -> String {
+    pub(crate) fn device(self, number: usize) -> String {
         let socket = format!("/run/usnet/net{number}.sock");
         match self {
             Self::VhostServer => format!("--vdev=net_virtio_user{number},path={socket},server=1"),

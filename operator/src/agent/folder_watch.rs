@@ -1,4 +1,4 @@
-//! Two folders as sources: the plugin writes and removes records in the journal, and nobody but us may remove network files.
+//! Folders as sources: the plugin writes and removes records in the journal, nobody but us may remove network files, and kubelet makes its socket anew.
 
 use crate::error_chain::ErrorChain;
 use futures::StreamExt;
@@ -17,11 +17,16 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Room for a few events with names of full length; more of them wait in the kernel.
 const BUFFER_BYTES: usize = 4096;
 
-/// Tells, for ever, of every file that comes or goes in a folder. The folder is made when it is missing.
-pub(super) async fn follow(folder: PathBuf, changes: watch::Sender<()>) {
+/// What is seen of files that come by a rename: writes to temporary files need not wake anybody.
+pub(super) const RENAMED: WatchMask = WatchMask::MOVED_TO.union(WatchMask::DELETE);
+/// What is seen of sockets and folders.
+pub(super) const CREATED: WatchMask = WatchMask::CREATE.union(WatchMask::DELETE);
+
+/// Tells, for ever, of everything in a folder that `mask` is for. The folder is made when it is missing.
+pub(super) async fn follow(folder: PathBuf, mask: WatchMask, changes: watch::Sender<()>) {
     let mut is_failing = false;
     loop {
-        match follow_until_gone(&folder, &changes).await {
+        match follow_until_gone(&folder, mask, &changes).await {
             Ok(()) => is_failing = false,
             Err(error) if !is_failing => {
                 is_failing = true;
@@ -34,13 +39,10 @@ pub(super) async fn follow(folder: PathBuf, changes: watch::Sender<()>) {
 }
 
 /// Returns when the folder itself went away.
-async fn follow_until_gone(folder: &Path, changes: &watch::Sender<()>) -> io::Result<()> {
+async fn follow_until_gone(folder: &Path, mask: WatchMask, changes: &watch::Sender<()>) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(MODE).create(folder)?;
     let inotify = Inotify::init()?;
-    // Files come by a rename, so that writes to temporary files need not wake anybody.
-    inotify
-        .watches()
-        .add(folder, WatchMask::MOVED_TO | WatchMask::DELETE | WatchMask::DELETE_SELF | WatchMask::ONLYDIR)?;
+    inotify.watches().add(folder, mask | WatchMask::DELETE_SELF | WatchMask::ONLYDIR)?;
     // What happened before the watch began was not seen.
     changes.send_replace(());
     let mut events = inotify.into_event_stream(vec![0; BUFFER_BYTES])?;

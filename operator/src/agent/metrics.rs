@@ -1,5 +1,6 @@
 //! What the agent counts, for `/metrics`. Names and labels are part of the interface: dashboards use them.
 
+use super::device_plugin::api::{HEALTHY, UNHEALTHY};
 use super::report::EngineFacts;
 use prometheus::core::Collector;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, exponential_buckets};
@@ -24,6 +25,8 @@ pub struct Metrics {
     operations: HistogramVec,
     operation_errors: IntCounterVec,
     status_writes: IntCounterVec,
+    devices: IntGaugeVec,
+    registrations: IntCounterVec,
 }
 
 impl Metrics {
@@ -61,6 +64,12 @@ impl Metrics {
                 "Changes that put right what somebody or something else had changed.",
                 &["engine"],
             )?,
+            devices: gauges("devices", "Devices of networks that are resources, by health.", &["health"])?,
+            registrations: counters(
+                "device_plugin_registrations_total",
+                "Registrations of a network's resource with kubelet.",
+                &["result"],
+            )?,
             operations: HistogramVec::new(operations, &["engine", "kind"])?,
             operation_errors: counters(
                 "operation_errors_total",
@@ -86,9 +95,10 @@ impl Metrics {
             &self.attachments_connected,
             &self.engine_connected,
             &self.engine_epoch,
+            &self.devices,
         ];
         let gauges = gauges.into_iter().map(|gauges| Box::new(gauges.clone()) as Box<dyn Collector>);
-        let counters = [&self.repairs, &self.operation_errors, &self.status_writes];
+        let counters = [&self.repairs, &self.operation_errors, &self.status_writes, &self.registrations];
         let counters = counters.into_iter().map(|counters| Box::new(counters.clone()) as Box<dyn Collector>);
         gauges.chain(counters).try_for_each(|collector| registry.register(collector))?;
         registry.register(Box::new(self.operations.clone()))
@@ -127,10 +137,26 @@ impl Metrics {
         self.repairs.with_label_values(&[label(engine)]).inc();
     }
 
+    /// Takes in how many devices there are.
+    pub(super) fn devices(&self, healthy: usize, unhealthy: usize) {
+        for (health, count) in [(HEALTHY, healthy), (UNHEALTHY, unhealthy)] {
+            self.devices.with_label_values(&[health]).set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// Counts a registration with kubelet.
+    pub(super) fn registration(&self, worked: bool) {
+        self.registrations.with_label_values(&[result(worked)]).inc();
+    }
+
     /// Counts a write of the status.
     pub(super) fn status_write(&self, worked: bool) {
-        self.status_writes.with_label_values(&[if worked { "success" } else { "error" }]).inc();
+        self.status_writes.with_label_values(&[result(worked)]).inc();
     }
+}
+
+const fn result(worked: bool) -> &'static str {
+    if worked { "success" } else { "error" }
 }
 
 /// As the API spells it.

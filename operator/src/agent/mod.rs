@@ -1,14 +1,15 @@
 //! The agent: makes one node have what its `UserspaceNodeState` says, and keeps it so.
 //!
-//! [`watch`] and [`status`] are the two sides towards the API server; without one, [`crate::standalone`] tells what the node should have. [`state_writer`] tells the node itself
+//! [`watch`] and [`status`] are the two sides towards the API server, beside [`pod_annotations`] for pods that expect the older userspace CNI; without one, [`crate::standalone`] tells what the node should have. [`state_writer`] tells the node itself
 //! what it has. Between them there is a [`lane`] for each engine: its [`link`] is the side towards the engine,
 //! [`wake`] waits for changes, and [`pass`] does the work: [`observe`], [`plan`], [`apply`], [`verify`], [`report`]. What the lanes found meets on the [`board`].
-//! None of that needs an API server: it takes specs from one channel and puts reports into another.
+//! Beside them [`device_plugin`] tells kubelet where pods find room. None of that needs an API server: it takes specs from one channel and puts reports into another.
 
 mod acting;
 mod apply;
 mod board;
 mod chronicle;
+pub mod device_plugin;
 mod folder_watch;
 mod guard;
 mod journaled;
@@ -19,6 +20,7 @@ pub mod metrics;
 mod observe;
 mod pass;
 mod plan;
+mod pod_annotations;
 mod publish;
 mod reason;
 mod recorder;
@@ -41,7 +43,9 @@ use crate::node::state_file::Presence;
 use crate::telemetry::{self, Telemetry};
 use crate::{api_server, standalone};
 use board::Board;
+use device_plugin::DevicePlugin;
 use journaled::Reader;
+use kube::Client;
 use lane::Lane;
 use link::{FolderGone, OpenVswitchLink, VppLink};
 use memory::Memory;
@@ -61,10 +65,12 @@ use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tracing::Instrument;
+use usnet_crds::legacy::plain_path;
 use usnet_dataplane::journal::{self, Journal};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{self, NetworkFiles};
 use usnet_dataplane::roots::Roots;
+use usnet_dataplane::shared_dirs::SharedDirs;
 
 /// How long the first report waits for all engines to be known.
 const FIRST_REPORT: Duration = Duration::from_secs(1);
@@ -81,9 +87,16 @@ pub struct Options {
     /// The memif socket ids of VPP that are usnet's, where others use some too.
     #[arg(long, env = "USNET_MEMIF_SOCKET_IDS", value_name = "FIRST-LAST", default_value_t)]
     pub memif_socket_ids: MemifSocketIds,
+    /// Folders of the node under which definitions of the older userspace CNI may name one as `sharedDir`. They are root's alone, and not made.
+    #[arg(long = "shared-dir-root", env = "USNET_SHARED_DIR_ROOTS", value_name = "FOLDER", value_delimiter = ':', value_parser = folder_of_node)]
+    pub shared_dir_roots: Vec<PathBuf>,
     /// Where it answers how it is.
     #[command(flatten)]
     pub telemetry: telemetry::ListenOptions,
+}
+
+fn folder_of_node(text: &str) -> Result<PathBuf, String> {
+    plain_path(text).ok_or_else(|| "it has to be an absolute path without \"..\"".to_owned())
 }
 
 /// Why the agent cannot start or cannot go on.
@@ -130,6 +143,7 @@ pub async fn run_at(roots: &Roots, options: Options) -> Result<(), Error> {
     if presence.is_none() {
         tracing::warn!("another agent runs on this node: end one of the two");
     }
+    SharedDirs::allow(roots, options.shared_dir_roots.clone())?;
     let (specs, specs_in_agent) = channel(None);
     let (problems, problems_in_writer) = channel(None);
     let (reports, reports_of_agent) = channel(None);
@@ -151,7 +165,13 @@ pub async fn run_at(roots: &Roots, options: Options) -> Result<(), Error> {
                 let channels = standalone::Channels { specs, reports: reports_of_agent, problems };
                 standalone::follow(folder, options.node_name, held, channels).await;
             }
-            None => talk_to_api_server(options.node_name, specs, reports_of_agent, metrics).await?,
+            None => {
+                let (journal, client) = (Journal::open(roots)?, api_server::client().await?);
+                tokio::join!(
+                    talk_to_api_server(client.clone(), options.node_name, specs, reports_of_agent, metrics),
+                    pod_annotations::keep(client, roots, journal),
+                );
+            }
         }
         Ok(())
     };
@@ -168,18 +188,17 @@ pub async fn run_at(roots: &Roots, options: Options) -> Result<(), Error> {
 }
 
 async fn talk_to_api_server(
+    client: Client,
     node: String,
     specs: Sender<Option<NodeSpec>>,
     reports: Receiver<Option<Report>>,
     metrics: Metrics,
-) -> Result<(), Error> {
-    let client = api_server::client().await?;
+) {
     let (statuses, statuses_in_writer) = channel(None);
     tokio::join!(
         watch::follow(client.clone(), node.clone(), watch::Subscribers { specs, statuses }),
         status::write(client, node, reports, statuses_in_writer, metrics),
     );
-    Ok(())
 }
 
 /// Ready is an agent that has looked at its engines, or waited for them in vain, whatever it found.
@@ -196,6 +215,7 @@ pub struct Agent {
     specs: SpecKeeper,
     open_vswitch: Lane<OpenVswitchLink>,
     vpp: Lane<VppLink>,
+    device_plugin: DevicePlugin,
     folder_watches: JoinSet<()>,
 }
 
@@ -228,11 +248,12 @@ impl Agent {
         let (changes, folders) = channel(());
         let mut folder_watches = JoinSet::new();
         for folder in [roots.attachments(), roots.networks()] {
-            folder_watches.spawn(folder_watch::follow(folder, changes.clone()));
+            folder_watches.spawn(folder_watch::follow(folder, folder_watch::RENAMED, changes.clone()));
         }
         Ok(Self {
             open_vswitch: Lane::new(open_vswitch, Rc::clone(&shared), specs.kept(), folders.clone()),
-            vpp: Lane::new(vpp, Rc::clone(&shared), specs.kept(), folders),
+            vpp: Lane::new(vpp, Rc::clone(&shared), specs.kept(), folders.clone()),
+            device_plugin: DevicePlugin::new(roots, Rc::clone(&shared), specs.kept(), folders),
             shared,
             specs,
             folder_watches,
@@ -249,14 +270,15 @@ impl Agent {
     /// # Errors
     /// When only a new start helps.
     pub async fn run(self) -> Result<Infallible, Error> {
-        let Self { shared, specs, open_vswitch, vpp, folder_watches: _folder_watches } = self;
+        let Self { shared, specs, open_vswitch, vpp, device_plugin, folder_watches: _folder_watches } = self;
         let first_report = async {
             sleep(FIRST_REPORT).await;
             shared.board.borrow_mut().stop_waiting();
             Ok(())
         };
         let specs = async { Ok(specs.keep(&shared).await) };
-        let (never, ..) = tokio::try_join!(open_vswitch.run(), vpp.run(), specs, first_report)?;
+        let devices = async { Ok(device_plugin.run().await) };
+        let (never, ..) = tokio::try_join!(open_vswitch.run(), vpp.run(), specs, devices, first_report)?;
         Ok(never)
     }
 }

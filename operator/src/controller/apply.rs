@@ -160,7 +160,7 @@ async fn request(client: Client, write: &Write) -> Result<Option<Written>, kube:
             unless_gone(node_states(client).delete(node, &DeleteParams::default()).await.map(drop))
         }
         Write::Definition { key, wanted } => {
-            let object = objects::definition(key, &wanted.config, &wanted.owner);
+            let object = objects::definition(key, wanted);
             definitions(client, &key.namespace).patch(&key.name, &parameters, &Patch::Apply(&object)).await.map(drop)
         }
         Write::DeleteDefinition { key, uid } => {

@@ -40,6 +40,8 @@ pub struct WantedDefinition {
     pub config: String,
     /// The uid of the network that owns it.
     pub owner: String,
+    /// The resource that its pods ask for, if the network is one.
+    pub resource: Option<String>,
 }
 
 impl WantedDefinition {
@@ -48,6 +50,7 @@ impl WantedDefinition {
         found.config == self.config
             && found.owner.as_ref() == Some(&self.owner)
             && found.label.as_ref() == Some(&key.name)
+            && found.resource == self.resource
     }
 }
 

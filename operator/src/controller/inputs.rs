@@ -132,6 +132,8 @@ pub struct Definition {
     pub label: Option<String>,
     /// The uid of the `UserspaceNetwork` that owns it; none when it is somebody else's.
     pub owner: Option<String>,
+    /// The resource that its pods ask for.
+    pub resource: Option<String>,
     /// When it was made.
     pub created: Option<Time>,
     /// What a hand-written one asks of us, or why it cannot be used; none when it is for another plugin.

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use kube::core::{DeserializeGuard, PartialObjectMeta};
 use kube::{Resource, ResourceExt};
 use usnet_crds::conditions::{engine_connected, find, reason};
-use usnet_crds::definition::{FROM_NAD_LABEL, FROM_NAD_VALUE, NETWORK_LABEL};
+use usnet_crds::definition::{FROM_NAD_LABEL, FROM_NAD_VALUE, NETWORK_LABEL, RESOURCE_ANNOTATION};
 use usnet_crds::legacy;
 use usnet_crds::network::{FINALIZER, FORCE_DELETE};
 use usnet_crds::node_state::UserspaceNodeStateStatus;
@@ -27,7 +27,7 @@ pub(crate) fn network(object: &DeserializeGuard<UserspaceNetwork>) -> (String, N
         is_deleting: metadata.deletion_timestamp.is_some(),
         has_from_nad_label: label(metadata, FROM_NAD_LABEL).as_deref() == Some(FROM_NAD_VALUE),
         has_finalizer: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER),
-        force_delete: metadata.annotations.as_ref().and_then(|annotations| annotations.get(FORCE_DELETE)).cloned(),
+        force_delete: annotation(metadata, FORCE_DELETE),
         spec,
         status,
     };
@@ -95,6 +95,7 @@ pub(crate) fn definition(object: &DeserializeGuard<NetworkAttachmentDefinition>)
     let definition = Definition {
         uid: metadata.uid.clone().unwrap_or_default(),
         label: label(metadata, NETWORK_LABEL),
+        resource: annotation(metadata, RESOURCE_ANNOTATION),
         created: metadata.creation_timestamp.clone(),
         form: if owner.is_none() { legacy::form(&config).transpose() } else { None },
         config,
@@ -105,6 +106,10 @@ pub(crate) fn definition(object: &DeserializeGuard<NetworkAttachmentDefinition>)
 
 fn label(metadata: &ObjectMeta, name: &str) -> Option<String> {
     metadata.labels.as_ref()?.get(name).cloned()
+}
+
+fn annotation(metadata: &ObjectMeta, name: &str) -> Option<String> {
+    metadata.annotations.as_ref()?.get(name).cloned()
 }
 
 /// The uid of the owner of this kind and name.

@@ -4,7 +4,9 @@
 
 mod attachments;
 mod definitions;
+mod device_plugin;
 mod history;
+mod kubelet;
 mod manifests;
 mod networks;
 mod node;

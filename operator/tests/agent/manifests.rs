@@ -1,15 +1,17 @@
 //! A node without an API server: networks come from a folder of YAML files, and what the node has is in its state file.
 
 use crate::node::{Node, network_with, until};
-use crate::standalone_agent::{Manifests, StandaloneAgent, manifest};
+use crate::standalone_agent::{ALLOWED, Manifests, StandaloneAgent, manifest};
 use crate::world::World;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{Engine, NodeNetwork, SocketRole};
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::node_file::NodeFile;
 use usnet_dataplane::port::{Connection, SocketPath};
+use usnet_dataplane::shared_dirs::SharedDirs;
 use usnet_operator::history::{Outcome, Why};
 use usnet_operator::node::state_file::is_agent_running;
 use usnet_test_openvswitch::OpenVswitch;
@@ -34,6 +36,7 @@ fn files_become_bridges_of_both_engines_and_follow_their_changes() {
     agent.wait_for_state("2/2", |state| (state.status.summary == "2/2").then_some(()));
     let Some(NetworkFile::Programmed(file)) = node.file("blue") else { panic!("{:?}", node.file("blue")) };
     assert!(file.network.allows("any-namespace"), "{:?}", file.network.allowed_namespaces);
+    assert_eq!(SharedDirs::read(&node.roots).unwrap().roots, [PathBuf::from(ALLOWED)]);
 
     let before = node_file(&node).generation;
     manifests.write("a.yaml", &(manifest("blue", "OVS", 1400) + &manifest("green", "VPP", 1500)));

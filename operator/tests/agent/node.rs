@@ -47,6 +47,7 @@ pub(crate) fn network_with(engine: Engine, name: &str) -> NodeNetwork {
         allowed_namespaces: BTreeSet::from(["default".to_owned()]),
         ipam: None,
         attachments: Vec::new(),
+        device_plugin: None,
         name,
     }
 }
@@ -61,14 +62,12 @@ impl Node {
     /// A node whose engines listen at these sockets, or nowhere.
     pub(crate) fn new(open_vswitch: Option<PathBuf>, vpp: Option<PathBuf>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
+        // Their folders are there before they are.
+        let nowhere = |name: &str| folder.path().join(name);
         let roots = Roots {
-            run: path("run"),
-            state: path("state"),
-            kubelet: path("kubelet"),
-            device_info: path("devinfo"),
-            open_vswitch_socket: open_vswitch.unwrap_or_else(|| path("db.sock")),
-            vpp_socket: vpp.unwrap_or_else(|| path("api.sock")),
+            open_vswitch_socket: open_vswitch.unwrap_or_else(|| nowhere("db.sock")),
+            vpp_socket: vpp.unwrap_or_else(|| nowhere("api.sock")),
+            ..Roots::below(folder.path())
         };
         Self { roots, folder }
     }
@@ -99,10 +98,13 @@ impl Node {
             pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
             network_namespace: "/run/netns/pod".into(),
             pod_directory: self.folder.path().to_owned(),
+            directory_source: None,
             mac: "02:00:00:00:00:01".into(),
             addresses: Vec::new(),
             configuration_name: None,
             asked_rate_limit: RateLimit::default(),
+            configuration_data: None,
+            called_for: None,
             ipam: None,
             id,
         }

@@ -15,6 +15,9 @@ use usnet_operator::history::{self, Change};
 use usnet_operator::node::state_file::{StateFile, is_agent_running};
 use usnet_operator::telemetry;
 
+/// The folder that the agent is told to allow for `sharedDir`.
+pub(crate) const ALLOWED: &str = "/srv/old";
+
 /// A folder of manifests for one network in each file.
 pub(crate) struct Manifests(TempDir);
 
@@ -63,6 +66,7 @@ impl StandaloneAgent {
                 node_name: "node-a".into(),
                 manifests: Some(manifests),
                 memif_socket_ids: MemifSocketIds::default(),
+                shared_dir_roots: vec![ALLOWED.into()],
                 telemetry: telemetry::ListenOptions::default(),
             };
             runtime.block_on(async {

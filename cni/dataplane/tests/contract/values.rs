@@ -25,6 +25,7 @@ pub(crate) trait Values: Switch {
             allowed_namespaces: BTreeSet::new(),
             ipam: None,
             attachments: Vec::new(),
+            device_plugin: None,
             name,
         }
     }

@@ -7,6 +7,11 @@ use serde_json::{Map, Value};
 use usnet_crds::legacy::{self, InvalidLegacy, Legacy};
 use usnet_crds::{InvalidName, NetworkName};
 
+/// Longest name of a configuration, in bytes: that of a file.
+const NAME_LENGTH_MAX: usize = 255;
+/// What `networks` says.
+const FROM_POD_ANNOTATIONS: &str = "FromPodAnnotations";
+
 /// Why a configuration was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigurationError {
@@ -34,6 +39,11 @@ pub enum ConfigurationError {
         /// What it must be.
         expected: &'static str,
     },
+    /// Its name is none that the specification allows.
+    #[error(
+        "\"name\" of the network configuration is {0:?}: a name begins with a letter or a digit and has letters, digits, \"_\", \".\" and \"-\", because IPAM plugins call a folder after it"
+    )]
+    Name(String),
     /// A key is not there.
     #[error("{key:?} of the network configuration is missing: {advice}")]
     Missing {
@@ -42,6 +52,11 @@ pub enum ConfigurationError {
         /// What to write.
         advice: &'static str,
     },
+    /// It takes the networks from the pod, and has a key that is for one network.
+    #[error(
+        "\"networks\" and {0:?} of the network configuration cannot be had together: either all networks come from the pod's annotation, or one is named here"
+    )]
+    NotTogether(&'static str),
     /// The network's name is not one.
     #[error("\"network\" of the network configuration is not valid")]
     Network(#[source] InvalidName),
@@ -76,6 +91,11 @@ impl Configuration {
         }
     }
 
+    /// All of it.
+    pub fn keys(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
     /// The version of the specification that it is written in.
     ///
     /// # Errors
@@ -97,10 +117,40 @@ impl Configuration {
     /// The name of the configuration, which IPAM plugins keep their addresses under.
     ///
     /// # Errors
-    /// When it is missing or not text.
+    /// When it is missing or none that the specification allows.
     pub fn name(&self) -> Result<&str, ConfigurationError> {
         let advice = "give the NetworkAttachmentDefinition's configuration a name";
-        self.text("name")?.filter(|name| !name.is_empty()).ok_or(ConfigurationError::Missing { key: "name", advice })
+        let name = self.text("name")?.filter(|name| !name.is_empty());
+        let name = name.ok_or(ConfigurationError::Missing { key: "name", advice })?;
+        if is_name(name) { Ok(name) } else { Err(ConfigurationError::Name(name.to_owned())) }
+    }
+
+    /// Whether the networks are those that the pod's annotation lists, instead of one that is named here.
+    pub fn takes_networks_of_pod(&self) -> bool {
+        self.0.get("networks").is_some_and(|networks| !networks.is_null())
+    }
+
+    /// Refuses a configuration that takes them from the pod in a way that cannot be.
+    ///
+    /// # Errors
+    /// When it says from where in an unknown way, or names one network as well.
+    pub fn require_networks_of_pod(&self) -> Result<(), ConfigurationError> {
+        if self.text("networks")? != Some(FROM_POD_ANNOTATIONS) {
+            return Err(ConfigurationError::WrongType { key: "networks", expected: "\"FromPodAnnotations\"" });
+        }
+        let of_one_network = ["network", "host", "ipam", "args"];
+        match of_one_network.into_iter().find(|key| self.0.get(*key).is_some_and(|value| !value.is_null())) {
+            Some(key) => Err(ConfigurationError::NotTogether(key)),
+            None => Ok(()),
+        }
+    }
+
+    /// A configuration of the same version, name and plugin, with these other parts.
+    pub fn with_other_parts(&self, mut parts: Map<String, Value>) -> Self {
+        for key in ["cniVersion", "name", "type"] {
+            parts.extend(self.0.get(key).map(|value| (key.to_owned(), value.clone())));
+        }
+        Self(parts)
     }
 
     /// The network to attach to.
@@ -136,6 +186,14 @@ impl Configuration {
         }
         let ipam = self.object("ipam")?;
         Ok(ipam.filter(|ipam| ipam.as_object().is_some_and(|parts| !parts.is_empty())).cloned())
+    }
+
+    /// The device that Multus found for the pod.
+    ///
+    /// # Errors
+    /// When it is not text.
+    pub fn device_id(&self) -> Result<Option<&str>, ConfigurationError> {
+        self.text("deviceID")
     }
 
     /// What the runtime passes on of a pod's wishes, by capability.
@@ -212,6 +270,14 @@ impl Configuration {
             Some(_) => Err(ConfigurationError::WrongType { key, expected: "an object" }),
         }
     }
+}
+
+/// The specification's rule, and no name that a file cannot have.
+fn is_name(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    name.len() <= NAME_LENGTH_MAX
+        && name.bytes().all(is_allowed)
+        && name.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
 }
 
 #[cfg(test)]

@@ -179,11 +179,22 @@ impl Environment {
 
     /// The same, without the address that the pod asks IPAM plugins for (`IP` in `CNI_ARGS`).
     pub fn without_requested_address(&self) -> Self {
+        self.without_arguments(&["IP="])
+    }
+
+    /// The same, about one of several interfaces that are attached in this call. What the arguments ask for is for the interface of the call itself.
+    pub fn of_one_interface(&self, attachment: &AttachmentId) -> Self {
+        self.of_attachment(attachment).without_arguments(&["IP=", "MAC="])
+    }
+
+    fn without_arguments(&self, starts: &[&str]) -> Self {
         let mut variables = self.0.clone();
-        if let Some(text) = variables.get_mut(ARGUMENTS) {
-            let kept: Vec<&str> =
-                text.to_str().unwrap_or_default().split(';').filter(|part| !part.starts_with("IP=")).collect();
-            *text = kept.join(";").into();
+        // Text that is not UTF-8 stays, to be refused by whoever reads it.
+        if let Some(text) = variables.get_mut(ARGUMENTS)
+            && let Some(whole) = text.to_str()
+        {
+            let is_kept = |part: &&str| !starts.iter().any(|start| part.starts_with(start));
+            *text = whole.split(';').filter(is_kept).collect::<Vec<_>>().join(";").into();
         }
         Self(variables)
     }

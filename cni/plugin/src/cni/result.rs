@@ -4,7 +4,7 @@
 //! engine is none of the pod's.
 
 use crate::cni::version::SpecVersion;
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::net::IpAddr;
@@ -22,6 +22,23 @@ pub struct Assignment {
     /// Name servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<Value>,
+}
+
+impl Assignment {
+    /// Makes the pod's default routes go over these routers, and over no other of their families.
+    pub fn set_default_routes(&mut self, routers: &[IpAddr]) {
+        self.routes.retain(|route| !routers.iter().any(|router| route.dst == everywhere(*router)));
+        let route = |router: &IpAddr| Route { dst: everywhere(*router), gw: Some(*router), since_1_1: Map::new() };
+        self.routes.extend(routers.iter().map(route));
+    }
+}
+
+/// All addresses of the family of one.
+fn everywhere(address: IpAddr) -> IpNet {
+    match address {
+        IpAddr::V4(_) => IpNet::V4(Ipv4Net::default()),
+        IpAddr::V6(_) => IpNet::V6(Ipv6Net::default()),
+    }
 }
 
 /// One address.
@@ -60,6 +77,23 @@ pub struct Interface<'a> {
     pub sandbox: &'a Path,
     /// The socket's file where the node sees it; none when it has none.
     pub socket: Option<&'a Path>,
+}
+
+/// The result of a call that attached nothing: that of the plugins before this one.
+pub fn unchanged(version: SpecVersion, previous: Option<&Value>) -> Value {
+    let mut result = previous.and_then(Value::as_object).cloned().unwrap_or_default();
+    result.insert("cniVersion".to_owned(), version.as_str().into());
+    Value::Object(result)
+}
+
+/// A result without the default routes of these routers' families, which no longer go over its interfaces.
+pub fn without_default_routes(result: &Value, routers: &[IpAddr]) -> Value {
+    let mut result = result.clone();
+    if let Some(routes) = result.get_mut("routes").and_then(Value::as_array_mut) {
+        let destination = |route: &Value| route.get("dst").and_then(Value::as_str)?.parse::<IpNet>().ok();
+        routes.retain(|route| !routers.iter().any(|router| destination(route) == Some(everywhere(*router))));
+    }
+    result
 }
 
 /// The result, after `previous`, the result of the plugins before this one.

@@ -11,8 +11,12 @@ use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use nix::errno::Errno;
 use serde_json::Value;
 use std::net::IpAddr;
+
+/// A pod has one or two of them; this only ends the loop.
+const DEFAULT_ROUTES_MAX: usize = 64;
 
 /// Gives the device an address. One of IPv6 is not looked for on the network first: whoever assigned it says that nobody has it, and the pod's
 /// program would have to wait.
@@ -55,7 +59,25 @@ pub(super) fn add_route(
     assignment: &Assignment,
 ) -> Result<(), NetlinkError> {
     let message = route_message(device, route, gateway(route, &assignment.ips));
-    change(netlink, RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+    // The pod may have a route there by another interface, as it has a default route by eth0. The kernel takes the newer one of IPv4.
+    change(netlink, RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE)
+}
+
+/// Takes away the default routes of a router's family, whatever interface they are over.
+pub(super) fn remove_default_routes(netlink: &mut Netlink, router: IpAddr) -> Result<(), NetlinkError> {
+    let mut message = RouteMessage::default();
+    message.header.address_family = family(router);
+    message.header.table = RouteHeader::RT_TABLE_MAIN;
+    // Whatever their scope.
+    message.header.scope = RouteScope::NoWhere;
+    for _ in 0..DEFAULT_ROUTES_MAX {
+        match change(netlink, RouteNetlinkMessage::DelRoute(message.clone()), 0) {
+            Ok(()) => {}
+            Err(error) if error.is(Errno::ESRCH) || error.is(Errno::ENOENT) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// The router of a route; none when it leads to the network itself.

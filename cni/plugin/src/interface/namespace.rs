@@ -1,10 +1,11 @@
 //! The pod's network namespace.
 
 use super::InterfaceError;
+use nix::libc;
 use nix::sched::{CloneFlags, setns};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -22,7 +23,8 @@ impl PodNamespace {
     /// Opens it.
     pub(super) fn open(path: &Path) -> Result<Self, InterfaceError> {
         let failed = |source: io::Error| InterfaceError::Namespace { path: path.to_owned(), source };
-        let file = File::open(path).map_err(failed)?;
+        // Whatever is there instead of a namespace, opening it must not wait for anybody.
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
         let (asked, own) = (file.metadata().map_err(failed)?, fs::metadata(OWN).map_err(failed)?);
         if (asked.dev(), asked.ino()) == (own.dev(), own.ino()) {
             return Err(InterfaceError::NodesNamespace(path.to_owned()));

@@ -1,9 +1,11 @@
 //! Runs a program that may take no longer than it is given.
 
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
@@ -36,36 +38,64 @@ impl Finished {
     }
 }
 
-/// Runs `program` with `input` on standard input, in this process's environment with `variables` set. Gives nothing when it had not ended
-/// after `patience`; it is killed then.
-pub(super) fn run<'a>(
-    program: &Path,
-    variables: impl Iterator<Item = (&'static str, &'a OsStr)>,
-    input: &[u8],
-    patience: Duration,
-) -> io::Result<Option<Finished>> {
-    // Files, not pipes: neither side ever waits for the other, and a grandchild that keeps one open holds nobody up.
-    let (mut stdin, mut stdout, mut stderr) = (memory_file()?, memory_file()?, memory_file()?);
-    stdin.write_all(input)?;
-    stdin.rewind()?;
-    let mut command = Command::new(program);
-    command.envs(variables).stdin(stdin).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
-    let started = Instant::now();
-    let mut child = spawn(&mut command)?;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
+/// A program that is to run.
+#[derive(Debug)]
+pub(super) struct Run<'a> {
+    /// Its file.
+    pub(super) program: &'a Path,
+    /// What it reads from standard input.
+    pub(super) input: &'a [u8],
+    /// An open file that it has as well.
+    pub(super) held: Option<BorrowedFd<'a>>,
+    /// After this time it is killed.
+    pub(super) patience: Duration,
+}
+
+impl Run<'_> {
+    /// Runs it in this process's environment with `variables` set. Gives nothing when it had to be killed.
+    pub(super) fn with<'a>(
+        &self,
+        variables: impl Iterator<Item = (&'static str, &'a OsStr)>,
+    ) -> io::Result<Option<Finished>> {
+        // Files, not pipes: neither side ever waits for the other, and a grandchild that keeps one open holds nobody up.
+        let (mut stdin, mut stdout, mut stderr) = (memory_file()?, memory_file()?, memory_file()?);
+        stdin.write_all(self.input)?;
+        stdin.rewind()?;
+        let mut command = Command::new(self.program);
+        command.envs(variables).stdin(stdin).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
+        let mut child = self.spawn(&mut command)?;
+        let Some(status) = self.wait(&mut child)? else { return Ok(None) };
+        Ok(Some(Finished { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? }))
+    }
+
+    fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        let _inherited = self.held.map(inheritable).transpose()?;
+        spawn(command)
+    }
+
+    fn wait(&self, child: &mut Child) -> io::Result<Option<ExitStatus>> {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(Some(status));
+            }
+            let elapsed = started.elapsed();
+            if elapsed >= self.patience {
+                child.kill()?;
+                child.wait()?;
+                return Ok(None);
+            }
+            // Looked at often in the beginning, when most programs end.
+            sleep((elapsed / 8).clamp(Duration::from_micros(100), Duration::from_millis(5)));
         }
-        let elapsed = started.elapsed();
-        if elapsed >= patience {
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
-        }
-        // Looked at often in the beginning, when most programs end.
-        sleep((elapsed / 8).clamp(Duration::from_micros(100), Duration::from_millis(5)));
-    };
-    Ok(Some(Finished { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? }))
+    }
+}
+
+/// A second descriptor of an open file, which the next program gets and ours loses with the value.
+fn inheritable(file: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let copy = file.try_clone_to_owned()?;
+    fcntl(&copy, FcntlArg::F_SETFD(FdFlag::empty()))?;
+    Ok(copy)
 }
 
 /// An installer that writes the program at this moment makes it busy; it is tried again.

@@ -31,6 +31,13 @@ pub(super) fn mount(volume: &File, staging: &Path, path: &Path) -> Result<(), Po
     call("mount the pod's volume on", Some(staging), path, MsFlags::MS_BIND)
 }
 
+/// Mounts a new file system on `folder`, in which everybody may make the few small files that a pod and an engine need.
+pub(super) fn mount_memory(folder: &Path) -> Result<(), PodDirectoryError> {
+    let (name, options) = ("usnet", "mode=0777,size=1m,nr_inodes=64");
+    let mounted = mount_call(Some(name), folder, Some("tmpfs"), flags(), Some(options));
+    mounted.map_err(|error| file_error("mount a file system on", folder, error.into()))
+}
+
 fn flags() -> MsFlags {
     // Linux 5.10; nix does not name it.
     let no_symlinks = MsFlags::from_bits_retain(libc::MS_NOSYMFOLLOW);

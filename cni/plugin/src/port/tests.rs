@@ -14,6 +14,7 @@ fn network(engine: Engine, port: Port) -> NodeNetwork {
         allowed_namespaces: BTreeSet::new(),
         ipam: None,
         attachments: Vec::new(),
+        device_plugin: None,
     }
 }
 
@@ -31,7 +32,8 @@ fn memif(socket: MemifSocketKind, secret: MemifSecretKind) -> Port {
 
 fn made(network: &NodeNetwork, interface: &str, network_namespace: &str) -> Result<AttachedPort, PortError> {
     let directory = Path::new("/run/usnet/ports/0b6e");
-    let places = Places { directory, network_namespace: Path::new(network_namespace) };
+    let socket_name = &format!("{interface}.sock");
+    let places = Places { directory, socket_name, network_namespace: Path::new(network_namespace) };
     port(network, &attachment("c1", interface), &pod(), RateLimit::default(), places)
 }
 
@@ -88,7 +90,11 @@ fn a_network_namespace_that_vpp_would_look_for_elsewhere_is_refused() {
 fn names_that_vpp_would_not_take_are_refused() {
     let memif_network = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
     assert!(matches!(made(&memif_network, "net@1", NAMESPACE), Err(PortError::MemifSocket(_))));
-    let places = Places { directory: Path::new("/run/usnet/ports/0b6e"), network_namespace: Path::new(NAMESPACE) };
+    let places = Places {
+        directory: Path::new("/run/usnet/ports/0b6e"),
+        socket_name: "net1.sock",
+        network_namespace: Path::new(NAMESPACE),
+    };
     let long = attachment(&"X".repeat(60), "net1");
     assert!(matches!(port(&memif_network, &long, &pod(), RateLimit::default(), places), Err(PortError::Mark(_))));
     let usual = attachment(&"0123456789abcdef".repeat(4), "fifteen-letters");
@@ -107,7 +113,7 @@ fn a_socket_path_ends_where_the_engine_ends_it() {
             &attachment("c1", "net1"),
             &pod(),
             RateLimit::default(),
-            Places { directory: &directory, network_namespace: Path::new(NAMESPACE) },
+            Places { directory: &directory, socket_name: "net1.sock", network_namespace: Path::new(NAMESPACE) },
         )
     };
     let memif_network = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));

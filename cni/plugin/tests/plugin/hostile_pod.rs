@@ -1,5 +1,7 @@
 //! A pod owns what is in its volume. Nothing that it leaves there makes the plugin touch anything outside.
 
+mod race;
+
 use crate::support::TestNode;
 use crate::support::engine::on_each_engine;
 use std::fs;

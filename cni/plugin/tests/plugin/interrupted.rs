@@ -5,8 +5,12 @@ use crate::support::pod::Pod;
 use crate::support::{NETWORK, TestNode, configuration, kinds, tools};
 use nix::mount::{MsFlags, mount};
 use serde_json::json;
-use std::fs;
-use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind, Port};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use usnet_crds::{Engine, Port, PortType};
 use usnet_plugin::add::Request;
 use usnet_plugin::cni::configuration::Configuration;
 use usnet_plugin::detach::Detachment;
@@ -19,14 +23,23 @@ on_each_engine! {
     del_goes_on_after_an_interrupted_del,
     add_works_after_an_interrupted_del,
     a_mount_that_was_left_in_the_middle_is_cleaned_up,
+    a_call_that_is_killed_at_any_moment_is_cleaned_up,
+    addresses_that_are_assigned_after_the_end_of_their_call_are_given_back,
 }
 
-/// The kinds of ports whose steps differ.
+/// How often a call is killed, each time a little later.
+const KILLS: u32 = 24;
+
+/// The kinds of ports.
 fn kinds_of(node: &TestNode) -> Vec<Port> {
     match node.engine.kind() {
         Engine::OpenVswitch => vec![kinds::vhost_user(), kinds::veth()],
-        Engine::Vpp => vec![kinds::memif(MemifSocketKind::Volume, MemifSecretKind::Generated), kinds::veth()],
+        Engine::Vpp => kinds::all().into_iter().chain([kinds::veth()]).collect(),
     }
+}
+
+fn uses_volume(port: &Port) -> bool {
+    port.port_type != PortType::Veth && *port != kinds::memif_in_namespace()
 }
 
 /// The network with addresses, where host-local is there.
@@ -40,8 +53,16 @@ fn held() -> usize {
     entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("10.")).count()
 }
 
-/// ADD up to its first `steps` steps, and no more: nothing is undone, as after `kill -9`.
-fn begin_add(node: &TestNode, pod: &Pod, steps: usize) {
+/// The orders in which ADD takes its steps: for a device of the kernel addresses may come behind the port.
+fn orders_of(port: &Port) -> Vec<[attach::Step; 7]> {
+    match port.port_type {
+        PortType::Veth => vec![attach::Step::ALL, attach::Step::ADDRESSES_LATER],
+        _ => vec![attach::Step::ALL],
+    }
+}
+
+/// ADD up to the first `steps` steps of this order, and no more: nothing is undone, as after `kill -9`.
+fn begin_add(node: &TestNode, pod: &Pod, order: &[attach::Step], steps: usize) {
     let opened = Node::open(node.roots.clone()).unwrap();
     let environment = node.environment("ADD", pod, "net1");
     let configuration = Configuration::parse(configuration(NETWORK).to_string().as_bytes()).unwrap();
@@ -49,7 +70,7 @@ fn begin_add(node: &TestNode, pod: &Pod, steps: usize) {
     let prepared = request.prepare(&opened).unwrap();
     let locked = opened.journal.lock(&environment.attachment().unwrap()).unwrap();
     let mut attachment = prepared.attachment(&request, &opened, &locked);
-    for step in &attach::Step::ALL[..steps] {
+    for step in &order[..steps] {
         attachment.take(*step).unwrap();
     }
 }
@@ -74,11 +95,13 @@ fn assert_all_gone(node: &TestNode) {
 fn del_cleans_up_after_an_interrupted_add(node: &mut TestNode) {
     for port in kinds_of(node) {
         program(node, &port);
-        for steps in 0..=attach::Step::ALL.len() {
-            let pod = node.pod(&format!("p{steps}"));
-            begin_add(node, &pod, steps);
-            node.del(&pod, "net1").assert_done();
-            assert_all_gone(node);
+        for order in orders_of(&port) {
+            for steps in 0..=order.len() {
+                let pod = node.pod(&format!("p{steps}"));
+                begin_add(node, &pod, &order, steps);
+                node.del(&pod, "net1").assert_done();
+                assert_all_gone(node);
+            }
         }
     }
 }
@@ -86,15 +109,17 @@ fn del_cleans_up_after_an_interrupted_add(node: &mut TestNode) {
 fn add_begins_anew_after_an_interrupted_add(node: &mut TestNode) {
     for port in kinds_of(node) {
         program(node, &port);
-        // After the last step it is attached, and not interrupted.
-        for steps in 0..attach::Step::ALL.len() {
-            let pod = node.pod(&format!("p{steps}"));
-            begin_add(node, &pod, steps);
-            node.add(&pod, "net1").result();
-            let volumes = if port == kinds::veth() { 0 } else { 1 };
-            assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (1, volumes), "after {steps} steps");
-            node.del(&pod, "net1").assert_done();
-            assert_all_gone(node);
+        for order in orders_of(&port) {
+            // After the last step it is attached, and not interrupted.
+            for steps in 0..order.len() {
+                let pod = node.pod(&format!("p{steps}"));
+                begin_add(node, &pod, &order, steps);
+                node.add(&pod, "net1").result();
+                let volumes = usize::from(uses_volume(&port));
+                assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (1, volumes), "after {steps} steps");
+                node.del(&pod, "net1").assert_done();
+                assert_all_gone(node);
+            }
         }
     }
 }
@@ -130,7 +155,7 @@ fn a_mount_that_was_left_in_the_middle_is_cleaned_up(node: &mut TestNode) {
     program(node, &kinds_of(node)[0]);
     for finish in ["DEL", "ADD"] {
         let pod = node.pod(finish);
-        begin_add(node, &pod, 1);
+        begin_add(node, &pod, &attach::Step::ALL, 1);
         // As between the mount on the staging folder and its flags.
         let staging = node.roots.ports().join(format!(".{}.new", pod.uid));
         for folder in [&staging, &pod.directory] {
@@ -146,4 +171,61 @@ fn a_mount_that_was_left_in_the_middle_is_cleaned_up(node: &mut TestNode) {
         node.del(&pod, "net1").assert_done();
         assert_all_gone(node);
     }
+}
+
+/// `kill -9` of the program itself, also in the middle of a step: earlier than its first and later than its last one.
+fn a_call_that_is_killed_at_any_moment_is_cleaned_up(node: &mut TestNode) {
+    for port in kinds_of(node) {
+        program(node, &port);
+        let whole = node.pod("whole");
+        let [add, del] = [node.add(&whole, "net1"), node.del(&whole, "net1")].map(|output| output.took.mul_f64(1.2));
+        for turn in 0..KILLS {
+            let pod = node.pod(&format!("p{turn}"));
+            node.kill("ADD", &pod, "net1", add * turn / KILLS);
+            if turn % 2 == 0 {
+                node.kill("DEL", &pod, "net1", del * turn / KILLS);
+            }
+            node.del(&pod, "net1").assert_done();
+            assert_all_gone(node);
+        }
+    }
+}
+
+/// An IPAM plugin that takes its time: it runs on when its caller is killed.
+const SLOW: &str = r#"#!/bin/sh
+case $CNI_COMMAND in
+ADD) touch /run/started; until [ -e /run/go ]; do sleep 0.01; done; touch /run/held
+     echo '{"cniVersion": "1.1.0", "ips": [{"address": "10.0.0.7/24"}]}'; touch /run/ended;;
+DEL) rm -f /run/held;;
+esac
+"#;
+
+fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn addresses_that_are_assigned_after_the_end_of_their_call_are_given_back(node: &mut TestNode) {
+    fs::create_dir_all("/run/plugins").unwrap();
+    fs::write("/run/plugins/slow", SLOW).unwrap();
+    fs::set_permissions("/run/plugins/slow", Permissions::from_mode(0o755)).unwrap();
+    node.program_network(NETWORK, Some(json!({"type": "slow"})));
+    let (pod, path) = (node.pod("p"), [("CNI_PATH", "/run/plugins")]);
+
+    let mut add = node.spawn("ADD", &pod, "net1", &path);
+    await_that("the IPAM plugin starts", || Path::new("/run/started").exists());
+    add.kill().unwrap();
+    add.wait().unwrap();
+    let mut del = node.spawn("DEL", &pod, "net1", &path);
+    // It waits, or is over too early.
+    let soon = Instant::now() + Duration::from_millis(300);
+    await_that("some time has gone", || Instant::now() > soon || del.try_wait().unwrap().is_some());
+    fs::write("/run/go", "").unwrap();
+    assert!(del.wait().unwrap().success());
+    await_that("the IPAM plugin ends", || Path::new("/run/ended").exists());
+    assert!(!Path::new("/run/held").exists());
+    node.assert_clean();
 }

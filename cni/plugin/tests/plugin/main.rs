@@ -4,11 +4,20 @@
 
 mod at_once;
 mod attachment;
+mod chained;
 mod conformance;
+mod defects;
+mod devices;
+mod dhcp;
+mod disk;
 mod fixed;
 mod hostile_pod;
+mod hostile_words;
 mod interrupted;
 mod old_configurations;
+mod old_hand_over;
+mod old_shared_dir;
+mod old_state;
 mod protocol;
 mod refusals;
 mod support;

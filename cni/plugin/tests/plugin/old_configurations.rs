@@ -1,6 +1,7 @@
 //! Configurations of the older userspace CNI: their pods attach to the network that has the bridge, and no path of theirs is used.
 
 use crate::support::engine::on_each_engine;
+use crate::support::old::old;
 use crate::support::{NETWORK, TestNode, tools};
 use serde_json::{Value, json};
 use std::fs;
@@ -19,22 +20,6 @@ on_each_engine! {
     the_older_volume_is_taken,
     the_configurations_own_ipam_is_called_whatever_its_case,
     a_mac_of_the_configuration_is_told,
-}
-
-/// As the older plugin's examples have it, for the bridge of [`NETWORK`].
-fn old(node: &TestNode) -> Value {
-    let engine = match node.engine.kind() {
-        Engine::OpenVswitch => "ovs-dpdk",
-        Engine::Vpp => "vpp",
-    };
-    json!({
-        "cniVersion": "0.3.1", "type": "userspace", "name": "old-net", "logLevel": "debug",
-        "host": {
-            "engine": engine, "iftype": "vhostuser", "netType": "bridge", "vhost": {"mode": "client"},
-            "bridge": {"bridgeName": node.bridge()},
-        },
-        "container": {"engine": engine, "iftype": "vhostuser", "netType": "interface", "vhost": {"mode": "server"}},
-    })
 }
 
 fn with(mut configuration: Value, pointer: &str, value: Value) -> Value {

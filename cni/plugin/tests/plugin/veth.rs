@@ -1,5 +1,6 @@
 //! Interfaces of the pod's kernel, on real engines and in real network namespaces.
 
+use crate::chained::make_eth0;
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
 use crate::support::{NETWORK, TestNode, configuration, ip, kinds, make_network_namespace, on_a_node, on_a_vpp_node};
@@ -106,8 +107,10 @@ fn routes_of_the_ipam_plugin_are_in_the_pod() {
             "routes": [{"dst": "0.0.0.0/0"}, {"dst": "10.99.0.0/16", "gw": "10.56.0.253"}]});
         node.program_network_with(NETWORK, &kinds::veth(), Some(ipam));
         let pod = node.pod("p");
+        make_eth0();
         node.add(&pod, "net1").result();
         let routes = ip(&["-n", "p", "route"]);
+        assert!(routes.starts_with("default via 10.56.0.254"), "before that of eth0: {routes}");
         assert!(routes.contains("default via 10.56.0.254 dev net1"), "{routes}");
         assert!(routes.contains("10.99.0.0/16 via 10.56.0.253 dev net1"), "{routes}");
         node.del(&pod, "net1").assert_done();

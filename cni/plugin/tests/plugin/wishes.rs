@@ -14,6 +14,7 @@ on_each_engine! {
     port_mappings_are_refused_and_nothing_is_left,
     device_information_is_written_where_the_runtime_looks_and_nowhere_else,
     gateway_routes_and_dns_reach_the_result_and_the_description,
+    two_addresses_can_be_asked_for_in_each_way,
 }
 
 /// The configuration of the network that every node has, with what Multus passes on.
@@ -133,4 +134,32 @@ fn device_information_is_written_where_the_runtime_looks_and_nowhere_else(node: 
     let written: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     let vhost_user = json!({"mode": "server", "path": "/run/usnet/net1.sock"});
     assert_eq!(written, json!({"type": "vhost-user", "version": "1.1.0", "vhost-user": vhost_user}));
+}
+
+fn two_addresses_can_be_asked_for_in_each_way(node: &mut TestNode) {
+    let Some(ipam) = host_local(&json!({})) else { return };
+    let ips = json!(["10.56.0.42/24", "fd00:56::42/64"]);
+    let ways = [
+        (json!({"runtimeConfig": {"ips": ips}}), ""),
+        (json!({"args": {"cni": {"ips": ips}}}), ""),
+        (json!({}), ";IP=10.56.0.42/24,fd00:56::42/64"),
+        // The first is heard, and the others are not.
+        (json!({"runtimeConfig": {"ips": ips}, "args": {"cni": {"ips": ["10.56.0.66/24"]}}}), ";IP=10.56.0.77/24"),
+        (json!({"args": {"cni": {"ips": ips}}}), ";IP=10.56.0.77/24"),
+    ];
+    for ipam in [Some(ipam), None] {
+        node.program_network(NETWORK, ipam.clone());
+        for (keys, arguments) in &ways {
+            let pod = node.pod("p");
+            let mut configuration = configuration(NETWORK);
+            for (key, value) in keys.as_object().unwrap() {
+                configuration[key] = value.clone();
+            }
+            let arguments = format!("{}{arguments}", pod.arguments());
+            let output = node.call_in("ADD", &pod, "net1", &configuration, &[("CNI_ARGS", &arguments)]);
+            assert_eq!(addresses(&output.result()), ["10.56.0.42/24", "fd00:56::42/64"], "{keys} {arguments} {ipam:?}");
+            node.call_in("DEL", &pod, "net1", &configuration, &[("CNI_ARGS", &arguments)]).assert_done();
+        }
+    }
+    node.assert_clean();
 }

@@ -20,7 +20,7 @@ fn ignored() -> Vec<(&'static str, Value)> {
         ("/unknown", json!({"host": 7})),
         ("/host/unknown", json!("/x")),
         ("/host/vhost/group", json!("root")),
-        ("/host/vhost/socketfile", json!("sock-1")),
+        ("/container/vhost/socketfile", json!("sock-1")),
         ("/host/vhost/enableGso", json!("x")),
         ("/host/vhost/enablePacked", json!("x")),
         ("/host/vhost/enableEventIdx", json!("x")),
@@ -42,7 +42,7 @@ fn keys_that_say_nothing_here_change_nothing() {
         assert_eq!(read(&with(open_vswitch(), pointer, value)), Ok(usual.clone()), "{pointer}");
     }
     let usual = read(&vpp()).unwrap();
-    for key in ["socketfile", "bufferSize", "secret", "noZeroCopy", "useDma"] {
+    for key in ["bufferSize", "secret", "noZeroCopy", "useDma"] {
         let pointer = format!("/host/memif/{key}");
         assert_eq!(read(&with(vpp(), &pointer, json!("x"))), Ok(usual.clone()), "{pointer}");
     }
@@ -203,12 +203,18 @@ fn vlans_that_contradict_themselves_are_refused() {
 
 #[test]
 fn a_socket_file_is_a_name_and_never_a_path() {
-    for name in ["../x", "/etc/passwd", "a/b", "..", ".", "a\0b"] {
+    for name in ["../x", "/etc/passwd", "a/b", "..", ".", "a\0b", ".x", "-x", "@x", "a b", "net1.json", &"s".repeat(41)]
+    {
         for (end, kind) in [("host", "vhost"), ("host", "memif"), ("container", "vhost"), ("container", "memif")] {
             let error = read(&with(vpp(), &format!("/{end}/{kind}/socketfile"), json!(name))).expect_err(name);
             assert_eq!(error.key(), format!("{end}.{kind}.socketfile"));
         }
     }
+    let named = |whole: Value, pointer: &str| read(&with(whole, pointer, json!("s-1.sock"))).unwrap().socket_file;
+    assert_eq!(named(vpp(), "/host/memif/socketfile").as_deref(), Some("s-1.sock"));
+    assert_eq!(named(open_vswitch(), "/host/vhost/socketfile").as_deref(), Some("s-1.sock"));
+    assert_eq!(named(vpp(), "/host/vhost/socketfile"), None, "it is a memif");
+    assert_eq!(named(open_vswitch(), "/container/vhost/socketfile"), None, "the host's end named it");
 }
 
 /// The page that people read names every key that is treated here.

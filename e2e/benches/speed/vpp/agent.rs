@@ -27,15 +27,8 @@ pub(crate) struct RunningAgent {
 pub(crate) fn roots(vpp: &Vpp) -> ([TempDir; 2], Roots) {
     let folder = tempfile::tempdir().expect("a folder");
     let memory = tempfile::tempdir_in("/dev/shm").expect("a folder");
-    let path = |name: &str| folder.path().join(name);
-    let roots = Roots {
-        run: memory.path().join("run"),
-        state: path("state"),
-        kubelet: path("kubelet"),
-        device_info: path("devinfo"),
-        open_vswitch_socket: path("db.sock"),
-        vpp_socket: vpp.socket().to_owned(),
-    };
+    let (run, vpp_socket) = (memory.path().join("run"), vpp.socket().to_owned());
+    let roots = Roots { run, vpp_socket, ..Roots::below(folder.path()) };
     ([folder, memory], roots)
 }
 

@@ -21,14 +21,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) fn run(programs: &Programs, kind: Kind) {
     let vpp = Vpp::start(kind).expect("VPP starts");
     let folder = tempfile::tempdir().expect("a folder");
-    let roots = Roots {
-        run: vpp.folder().join("run"),
-        state: folder.path().join("state"),
-        kubelet: folder.path().join("kubelet"),
-        device_info: folder.path().join("devinfo"),
-        open_vswitch_socket: folder.path().join("db.sock"),
-        vpp_socket: vpp.socket().to_owned(),
-    };
+    let (run, vpp_socket) = (vpp.folder().join("run"), vpp.socket().to_owned());
+    let roots = Roots { run, vpp_socket, ..Roots::below(folder.path()) };
     let network = pod::network(Engine::Vpp, "bench");
     let domain = fill(&vpp, &network);
     pod::prepare(&roots, network, vpp.socket());

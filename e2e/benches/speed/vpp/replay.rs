@@ -91,10 +91,13 @@ fn record(id: AttachmentId, roots: &Roots, network: &NodeNetwork, socket: PathBu
         },
         network_namespace: "/run/netns/pod".into(),
         pod_directory: "/nonexistent".into(),
+        directory_source: None,
         mac: "02:00:00:00:00:01".to_owned(),
         addresses: Vec::new(),
         configuration_name: None,
         asked_rate_limit: RateLimit::default(),
+        configuration_data: None,
+        called_for: None,
         ipam: None,
         id,
     }

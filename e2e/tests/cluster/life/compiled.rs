@@ -62,15 +62,7 @@ pub(super) fn records(node: &str) -> Result<Vec<Record>, String> {
 
 /// Where a node has its files, as the world's other processes reach them.
 fn roots(node: &str) -> Roots {
-    let root = PathBuf::from(format!("/proc/{}/root", process(node)));
-    Roots {
-        run: root.join("run/usnet"),
-        state: root.join("var/lib/usnet"),
-        kubelet: root.join("var/lib/kubelet"),
-        device_info: root.join("var/run/k8s.cni.cncf.io/devinfo/cni"),
-        open_vswitch_socket: root.join("run/openvswitch/db.sock"),
-        vpp_socket: root.join("run/vpp/api.sock"),
-    }
+    Roots::below(&PathBuf::from(format!("/proc/{}/root", process(node))))
 }
 
 /// The networks that a state asks for.

@@ -77,7 +77,9 @@ impl Written {
                 let found = self.definitions.iter().find(|found| {
                     found["metadata"]["name"] == name.as_str() && found["metadata"]["namespace"] == place.as_str()
                 });
-                if week.definitions.contains(namespace, &name) || object["status"]["phase"] != "Active" {
+                let is_somebodys = week.definitions.contains(namespace, &name)
+                    || (week.definitions.may_be_left(namespace, &name) && found.is_some_and(is_without_owner));
+                if is_somebodys || object["status"]["phase"] != "Active" {
                     continue;
                 }
                 let Some(network) = network.filter(|network| is_accepted(network)) else {
@@ -135,6 +137,10 @@ fn has_settled(network: &Value) -> Result<(), String> {
     ];
     let is_deleting = metadata["deletionTimestamp"].is_string();
     check(ready == "True" || is_deleting || lasting.iter().any(|lasting| reason == *lasting), complaint())
+}
+
+fn is_without_owner(object: &Value) -> bool {
+    object["metadata"]["ownerReferences"].is_null()
 }
 
 fn is_accepted(network: &Value) -> bool {

@@ -6,11 +6,16 @@ use super::names;
 use super::steps::{ByHand, Old};
 use crate::cluster::{check, try_apply, try_run};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The definitions that somebody made, by namespace and name, and what they look like.
+/// The definitions that somebody made, by namespace and name.
 #[derive(Debug, Default)]
-pub(super) struct Definitions(BTreeMap<(usize, String), String>);
+pub(super) struct Definitions {
+    /// What they look like.
+    made: BTreeMap<(usize, String), String>,
+    /// Those whose namespace was deleted. Kubernetes may have ended it with them still in it, and a namespace of that name has them again.
+    left: BTreeSet<(usize, String)>,
+}
 
 impl Definitions {
     /// Makes a definition, unless there is one of that name.
@@ -31,7 +36,7 @@ impl Definitions {
 
     /// Deletes one that somebody made.
     pub(super) fn remove(&mut self, namespace: usize, name: &str) -> Result<(), String> {
-        self.0.remove(&(namespace, name.to_owned())).ok_or("nobody made it")?;
+        self.made.remove(&(namespace, name.to_owned())).ok_or("nobody made it")?;
         delete(namespace, name)
     }
 
@@ -54,29 +59,34 @@ impl Definitions {
 
     /// The namespace goes, with all that is in it.
     pub(super) fn forget(&mut self, namespace: usize) {
-        self.0.retain(|(of, _), _| *of != namespace);
+        self.left.extend(self.made.extract_if(.., |(of, _), _| *of == namespace).map(|(key, _)| key));
+    }
+
+    /// Whether somebody made a definition of that name, and it may be there although its namespace was deleted since.
+    pub(super) fn may_be_left(&self, namespace: usize, name: &str) -> bool {
+        self.left.contains(&(namespace, name.to_owned()))
     }
 
     /// Whether somebody made a definition of that name.
     pub(super) fn contains(&self, namespace: usize, name: &str) -> bool {
-        self.0.contains_key(&(namespace, name.to_owned()))
+        self.made.contains_key(&(namespace, name.to_owned()))
     }
 
     /// Panics when one of these does not look as it did.
     pub(super) fn assert_unchanged(&self) {
-        for ((namespace, name), before) in &self.0 {
+        for ((namespace, name), before) in &self.made {
             let now = show(*namespace, name).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(*before, now, "somebody's definition {name} was changed");
         }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.made.len()
     }
 
     fn remember(&mut self, namespace: usize, name: String) -> Result<(), String> {
         let look = show(namespace, &name)?;
-        self.0.insert((namespace, name), look);
+        self.made.insert((namespace, name), look);
         Ok(())
     }
 }

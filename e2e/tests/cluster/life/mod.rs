@@ -9,6 +9,7 @@ mod cleanup;
 mod compiled;
 mod converged;
 mod definitions;
+mod diary;
 mod domains;
 mod foreign;
 mod manifests;
@@ -25,6 +26,7 @@ mod steps;
 use crate::cluster::{NODES, check, eventually_within, get, run as run_program};
 use crate::direct::DirectPods;
 use cleanup::Cleanup;
+use diary::Diary;
 use pods::{Call, Pods};
 use run::Week;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,6 +38,8 @@ use steps::{FIRST_OLD, GHOSTS, NAMESPACES, PODS, Part, Step};
 const STEPS: usize = 200;
 /// The steps of a week that is made to fail.
 const FEW_STEPS: usize = 80;
+/// After so many steps each a long week says how far it is.
+const PROGRESS: usize = 100;
 /// How long all may take to settle: the longest back-offs of all parts after each other.
 const SETTLING: Duration = Duration::from_secs(180);
 
@@ -75,13 +79,17 @@ fn a_week_that_fails_leaves_nothing_behind() {
 /// Takes the steps of a week and then does what is done at its end.
 fn live(steps: &[Step], end: impl FnOnce(Week<'_>)) {
     let nodes = NODES.map(|node| DirectPods::new(node, "life"));
-    let cleanup = Cleanup { nodes: &nodes };
+    let diary = Diary::default();
+    let cleanup = Cleanup { nodes: &nodes, diary: &diary };
     std::thread::scope(|scope| {
-        let mut week = Week::new(Pods::start(scope, &nodes));
+        let mut week = Week::new(Pods::start(scope, &nodes, &diary), &diary);
         let start = Instant::now();
         for (number, step) in steps.iter().enumerate() {
-            println!("{number:5} {:6.1} s {step:?}", start.elapsed().as_secs_f32());
+            diary.note(format!("{number:5} {:6.1} s {step:?}", start.elapsed().as_secs_f32()));
             week.take(*step);
+            if number % PROGRESS == PROGRESS - 1 {
+                println!("{} steps after {:.0} s", number + 1, start.elapsed().as_secs_f32());
+            }
         }
         let seconds = start.elapsed().as_secs_f32();
         println!("{} steps took {seconds:.0} s, {:.2} s each", steps.len(), seconds / steps.len() as f32);

@@ -1,5 +1,6 @@
 //! Pods of the week: each calls the plugin as its runtime would, one call after the other, while the others go on.
 
+use super::diary::Diary;
 use super::steps::PODS;
 use super::{manifests, names};
 use crate::direct::DirectPods;
@@ -32,12 +33,16 @@ pub(super) struct Pods<'scope> {
 }
 
 impl<'scope> Pods<'scope> {
-    pub(super) fn start<'env>(scope: &'scope Scope<'scope, 'env>, nodes: &'env [DirectPods; 2]) -> Self {
+    pub(super) fn start<'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        nodes: &'env [DirectPods; 2],
+        diary: &'env Diary,
+    ) -> Self {
         let (mut calls, mut threads) = (Vec::new(), Vec::new());
         for pod in 0..PODS {
             let (sender, receiver) = channel();
             calls.push(sender);
-            threads.push(scope.spawn(move || live(&nodes[node_of(pod)], pod, &receiver)));
+            threads.push(scope.spawn(move || live(&nodes[node_of(pod)], pod, &receiver, diary)));
         }
         Self { calls, threads }
     }
@@ -64,7 +69,7 @@ pub(super) const fn node_of(pod: usize) -> usize {
     pod % 2
 }
 
-fn live(node: &DirectPods, pod: usize, calls: &Receiver<Call>) -> Outcomes {
+fn live(node: &DirectPods, pod: usize, calls: &Receiver<Call>, diary: &Diary) -> Outcomes {
     let mut outcomes = Outcomes::new();
     // What a runtime repeats at DEL is the configuration of the last ADD.
     let mut last = unused();
@@ -76,10 +81,10 @@ fn live(node: &DirectPods, pod: usize, calls: &Receiver<Call>) -> Outcomes {
                 let child = node.start("ADD", &last.0, &last.1, pod).unwrap();
                 match killed_after {
                     Some(after) => kill(child, after),
-                    None => ended("ADD", child),
+                    None => ended("ADD", child, diary),
                 }
             }
-            Call::Delete => delete(node, pod, &last),
+            Call::Delete => delete(node, pod, &last, diary),
         };
         *outcomes.entry(outcome).or_default() += 1;
     }
@@ -87,11 +92,11 @@ fn live(node: &DirectPods, pod: usize, calls: &Receiver<Call>) -> Outcomes {
 }
 
 /// Calls DEL until it succeeds, as a runtime does.
-fn delete(node: &DirectPods, pod: usize, (namespace, config): &(String, Value)) -> String {
+fn delete(node: &DirectPods, pod: usize, (namespace, config): &(String, Value), diary: &Diary) -> String {
     const TRIES: usize = 5;
     let mut outcome = String::new();
     for _ in 0..TRIES {
-        outcome = ended("DEL", node.start("DEL", namespace, config, pod).unwrap());
+        outcome = ended("DEL", node.start("DEL", namespace, config, pod).unwrap(), diary);
         if outcome == "DEL succeeded" {
             return outcome;
         }
@@ -124,7 +129,7 @@ fn kill(mut child: Child, after: Duration) -> String {
 }
 
 /// How a call ended. What fails must say why in the words of CNI.
-fn ended(verb: &str, child: Child) -> String {
+fn ended(verb: &str, child: Child, diary: &Diary) -> String {
     let output = child.wait_with_output().unwrap();
     if output.status.success() {
         return format!("{verb} succeeded");
@@ -134,6 +139,6 @@ fn ended(verb: &str, child: Child) -> String {
         panic!("{verb} failed without an error of CNI ({error}): {shown}{}", String::from_utf8_lossy(&output.stderr))
     });
     assert!(error["code"].is_u64() && error["msg"].as_str().is_some_and(|message| !message.is_empty()), "{shown}");
-    println!("      {verb} refused: {}", error["msg"]);
+    diary.note(format!("      {verb} refused: {}", error["msg"]));
     format!("{verb} refused with code {}", error["code"])
 }

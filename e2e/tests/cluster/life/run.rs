@@ -1,6 +1,7 @@
 //! Takes the steps. What cannot be done just now, because it is there already or its server is down, is counted and not done.
 
 use super::definitions::Definitions;
+use super::diary::Diary;
 use super::foreign::Foreign;
 use super::pods::{Call, Pods};
 use super::steps::{FIRST_OLD, Step};
@@ -16,11 +17,13 @@ pub(super) struct Week<'scope> {
     pub(super) definitions: Definitions,
     /// How many steps of each kind were taken, and how many of these were not possible.
     pub(super) taken: BTreeMap<&'static str, (usize, usize)>,
+    diary: &'scope Diary,
 }
 
 impl<'scope> Week<'scope> {
-    pub(super) fn new(pods: Pods<'scope>) -> Self {
-        Self { pods, foreign: Foreign::default(), definitions: Definitions::default(), taken: BTreeMap::new() }
+    pub(super) fn new(pods: Pods<'scope>, diary: &'scope Diary) -> Self {
+        let (foreign, definitions, taken) = (Foreign::default(), Definitions::default(), BTreeMap::new());
+        Self { pods, foreign, definitions, taken, diary }
     }
 
     pub(super) fn take(&mut self, step: Step) {
@@ -29,7 +32,7 @@ impl<'scope> Week<'scope> {
         *taken += 1;
         *impossible += usize::from(result.is_err());
         if let Err(error) = result {
-            println!("      not possible: {}", error.lines().last().unwrap_or_default());
+            self.diary.note(format!("      not possible: {}", error.lines().last().unwrap_or_default()));
         }
     }
 

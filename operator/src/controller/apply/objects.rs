@@ -1,12 +1,13 @@
 //! The objects as server-side apply sends them: only the fields that the controller owns.
 
+use super::super::compile::WantedDefinition;
 use super::super::diff::Edit;
 use super::super::inputs::DefinitionKey;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use usnet_crds::definition::{NETWORK_LABEL, NetworkAttachmentDefinitionSpec};
+use usnet_crds::definition::{NETWORK_LABEL, NetworkAttachmentDefinitionSpec, RESOURCE_ANNOTATION};
 use usnet_crds::network::FINALIZER;
 use usnet_crds::{
     NetworkAttachmentDefinition, NodeNetwork, UserspaceNetwork, UserspaceNetworkStatus, UserspaceNodeState,
@@ -41,17 +42,18 @@ pub(super) fn edits(uid: &str, generation: i64, edits: &[Edit]) -> Result<json_p
 }
 
 /// A definition, which goes when its network goes.
-pub(super) fn definition(key: &DefinitionKey, config: &str, owner: &str) -> NetworkAttachmentDefinition {
+pub(super) fn definition(key: &DefinitionKey, wanted: &WantedDefinition) -> NetworkAttachmentDefinition {
     let (version, kind) = (UserspaceNetwork::api_version(&()), UserspaceNetwork::kind(&()));
-    let spec = NetworkAttachmentDefinitionSpec { config: config.to_owned() };
+    let spec = NetworkAttachmentDefinitionSpec { config: wanted.config.clone() };
     let mut definition = NetworkAttachmentDefinition::new(&key.name, spec);
     definition.metadata = ObjectMeta {
         name: Some(key.name.clone()),
         namespace: Some(key.namespace.clone()),
         labels: Some([(NETWORK_LABEL.to_owned(), key.name.clone())].into()),
+        annotations: wanted.resource.clone().map(|resource| [(RESOURCE_ANNOTATION.to_owned(), resource)].into()),
         owner_references: Some(vec![OwnerReference {
             controller: Some(true),
-            ..owned_by(&version, &kind, &key.name, owner)
+            ..owned_by(&version, &kind, &key.name, &wanted.owner)
         }]),
         ..ObjectMeta::default()
     };

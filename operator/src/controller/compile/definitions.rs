@@ -6,6 +6,7 @@ use super::{Verdict, WantedDefinition, namespaces};
 use std::collections::BTreeSet;
 use usnet_crds::NetworkName;
 use usnet_crds::definition;
+use usnet_crds::device::resource_name;
 use usnet_crds::validate::ValidNetwork;
 
 /// How the definitions of one network are.
@@ -27,13 +28,18 @@ pub(in super::super) struct Definitions {
 
 impl Definitions {
     /// Compares what should be there with what is. `ours` are the namespaces that have a definition of this name that is ours.
+    ///
+    /// Kubernetes may end a namespace with definitions still in it, which was seen soon after a start of its API server. Nobody can use these, and
+    /// nobody delete them: admission looks for their namespace first. They count again when there is a namespace of that name.
     pub(in super::super) fn of(
         inputs: &Inputs,
         name: &str,
         verdict: Option<&Verdict>,
         ours: Option<&BTreeSet<String>>,
     ) -> Self {
-        let mut found = Self { has_ours: ours.is_some_and(|ours| !ours.is_empty()), ..Self::default() };
+        let is_there = |namespace: &&String| inputs.namespaces.contains_key(*namespace);
+        let ours: Vec<&String> = ours.into_iter().flatten().filter(is_there).collect();
+        let mut found = Self { has_ours: !ours.is_empty(), ..Self::default() };
         let mut needed = BTreeSet::new();
         if let Some((network, valid)) = valid(inputs, name) {
             found.conflicts = name_conflicts(inputs, network, valid);
@@ -59,7 +65,7 @@ impl Definitions {
             Some(Verdict::Deleting(remains)) => remains.let_go(name),
             Some(Verdict::Starting | Verdict::Refused { .. }) => false,
         };
-        for namespace in ours.into_iter().flatten().filter(|namespace| is_surplus(namespace)) {
+        for namespace in ours.into_iter().filter(|namespace| is_surplus(namespace)) {
             let key = DefinitionKey { namespace: namespace.clone(), name: name.to_owned() };
             found.surplus.extend(existing(inputs, &key).map(|it| (namespace.clone(), it.uid.clone())));
         }
@@ -74,7 +80,11 @@ fn valid<'a>(inputs: &'a Inputs, name: &str) -> Option<(&'a Network, &'a ValidNe
 
 /// What each definition of a network should say.
 pub(in super::super) fn wanted_definition(network: &Network, valid: &ValidNetwork) -> WantedDefinition {
-    WantedDefinition { config: definition::config(&valid.name), owner: network.uid.clone() }
+    WantedDefinition {
+        config: definition::config(&valid.name),
+        owner: network.uid.clone(),
+        resource: valid.device_plugin.map(|_| resource_name(&valid.name)),
+    }
 }
 
 /// Where the definitions of a network should be: in each of its namespaces, but for those that are going away or have a foreign one. A network that

@@ -88,5 +88,6 @@ pub(super) fn entry(inputs: &Inputs, network: &Network, valid: &ValidNetwork) ->
         allowed_namespaces: namespaces(inputs, valid).map(|(namespace, _)| namespace.clone()).collect(),
         ipam: valid.ipam.clone(),
         attachments: valid.attachments.clone(),
+        device_plugin: valid.device_plugin,
     }
 }

@@ -41,6 +41,7 @@ fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec 
         // Each definition's own `ipam` is used, as the older plugin did.
         ipam: None,
         attachments: Vec::new(),
+        device_plugin: None,
     }
 }
 

@@ -63,6 +63,22 @@ fn a_network_does_not_wait_for_a_namespace_to_go() {
     assert!(cluster.inputs.networks.is_empty() && cluster.inputs.definitions == Some([].into()));
 }
 
+/// A namespace can end with definitions still in it. Nobody can delete these then.
+#[test]
+fn a_network_does_not_wait_for_definitions_without_a_namespace() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    let namespace = cluster.inputs.namespaces.remove("team-a").unwrap();
+    cluster.delete_network("blue");
+    cluster.settle();
+    assert!(cluster.inputs.networks.is_empty());
+    assert_eq!(cluster.inputs.definitions.as_ref().unwrap().len(), 1, "it is not tried in vain");
+    cluster.inputs.namespaces.insert("team-a".to_owned(), namespace);
+    cluster.settle();
+    assert_eq!(cluster.inputs.definitions, Some([].into()), "it goes once somebody can reach it");
+}
+
 #[test]
 fn definitions_go_first_and_the_finalizer_last() {
     let mut cluster = deleted_in_use(1);

@@ -2,7 +2,7 @@
 
 use super::super::by_name::ByName;
 use super::super::changes::Changes;
-use super::super::compile::{Compiled, compile};
+use super::super::compile::{Compiled, WantedDefinition, compile};
 use super::super::diff::{Edit, Write};
 use super::super::feed::Before;
 use super::super::from_nad::Told;
@@ -311,10 +311,9 @@ impl Cluster {
             }
             Write::DeleteNodeState { node } => drop(self.inputs.states.remove(&node)),
             Write::Definition { key, wanted } => {
-                let uid = self.uid();
-                let label = Some(key.name.clone());
-                let owner = Some(wanted.owner);
-                let definition = Definition { uid, config: wanted.config, label, owner, ..Definition::default() };
+                let WantedDefinition { config, resource, owner } = wanted;
+                let (uid, label, owner) = (self.uid(), Some(key.name.clone()), Some(owner));
+                let definition = Definition { uid, config, label, owner, resource, ..Definition::default() };
                 self.inputs.definitions.get_or_insert_default().insert(key, definition);
             }
             Write::DeleteDefinition { key, .. } => drop(self.inputs.definitions.get_or_insert_default().remove(&key)),

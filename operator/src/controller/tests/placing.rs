@@ -110,6 +110,24 @@ fn definitions_follow_the_namespace_selector() {
 }
 
 #[test]
+fn definitions_have_the_resource_while_the_network_is_one() {
+    let mut cluster = Cluster::new();
+    let resource = |cluster: &Cluster| {
+        assert_eq!(cluster.condition("blue", "DefinitionsReady"), "True Synced");
+        cluster.inputs.definitions.as_ref().unwrap()[&key("team-a", "blue")].resource.clone()
+    };
+    let mut spec = json!({"engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}}});
+    for (devices, expected) in [(None, None), (Some(8), Some("usnet.dev/blue")), (None, None)] {
+        spec["devicePlugin"] = devices.map(|devices| json!({"devices": devices})).unwrap_or_default();
+        cluster.network("blue", &spec);
+        cluster.settle();
+        assert_eq!(resource(&cluster).as_deref(), expected);
+        let told = cluster.compiled().nodes["node-a"]["blue"].device_plugin;
+        assert_eq!(told.map(|plugin| i64::from(plugin.devices)), devices);
+    }
+}
+
+#[test]
 fn a_namespace_that_is_going_away_gets_nothing() {
     let mut cluster = Cluster::new();
     cluster.inputs.namespaces.get_mut("team-a").unwrap().is_deleting = true;

@@ -3,9 +3,13 @@
 //! The test runs in a thread with a mount namespace and a network namespace of its own, which with Open vSwitch is the switch's, and with a fresh file system on `/run`, where all of the node's files are:
 //! whatever is mounted or written goes with the thread, also when the test is killed.
 
+pub(crate) mod app_netutil;
 pub(crate) mod breakdown;
+mod calls;
 pub(crate) mod engine;
 pub(crate) mod kinds;
+pub(crate) mod old;
+pub(crate) mod old_state;
 pub(crate) mod output;
 pub(crate) mod pod;
 mod proxy;
@@ -31,7 +35,6 @@ use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles, ProgrammedNetwork};
 use usnet_dataplane::plan::Op;
 use usnet_dataplane::roots::Roots;
-use usnet_plugin::cni::environment::Environment;
 use usnet_test_openvswitch::{Builder, OpenVswitch};
 use usnet_test_vpp::{Kind, Vpp};
 
@@ -107,6 +110,7 @@ impl TestNode {
             state: "/run/state".into(),
             kubelet: "/run/kubelet".into(),
             device_info: "/run/devinfo".into(),
+            older_plugin: "/run/older".into(),
             open_vswitch_socket: "/run/nowhere".into(),
             vpp_socket: "/run/nowhere".into(),
         };
@@ -150,6 +154,7 @@ impl TestNode {
             allowed_namespaces: BTreeSet::from([NAMESPACE.to_owned()]),
             ipam,
             attachments: Vec::new(),
+            device_plugin: None,
         };
         self.publish(network.clone());
         network
@@ -183,59 +188,6 @@ impl TestNode {
         fs::DirBuilder::new().recursive(true).mode(0o755).create(&pod.volume).unwrap();
         fs::set_permissions(&pod.volume, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         pod
-    }
-
-    /// The variables of a call for this pod's sandbox.
-    pub(crate) fn variables(&self, verb: &'static str, pod: &Pod, interface: &str) -> Vec<(&'static str, OsString)> {
-        vec![
-            ("CNI_COMMAND", verb.into()),
-            ("CNI_CONTAINERID", pod.container.clone().into()),
-            ("CNI_IFNAME", interface.into()),
-            ("CNI_NETNS", self.network_namespace().into()),
-            ("CNI_ARGS", pod.arguments().into()),
-            ("CNI_PATH", plugin_path()),
-        ]
-    }
-
-    /// The same, for code of the plugin that is called in this process.
-    pub(crate) fn environment(&self, verb: &'static str, pod: &Pod, interface: &str) -> Environment {
-        let variables = self.variables(verb, pod, interface);
-        Environment::new(move |name| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone()))
-    }
-
-    /// Calls the plugin.
-    pub(crate) fn call(&self, verb: &'static str, pod: &Pod, interface: &str, configuration: &Value) -> Output {
-        self.call_in(verb, pod, interface, configuration, &[])
-    }
-
-    /// Calls the plugin about the network that every node has, with other variables.
-    pub(crate) fn call_with(&self, verb: &'static str, pod: &Pod, interface: &str, changed: &[(&str, &str)]) -> Output {
-        self.call_in(verb, pod, interface, &configuration(NETWORK), changed)
-    }
-
-    /// Calls the plugin with other variables.
-    pub(crate) fn call_in(
-        &self,
-        verb: &'static str,
-        pod: &Pod,
-        interface: &str,
-        configuration: &Value,
-        changed: &[(&str, &str)],
-    ) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_userspace"));
-        command.env_clear().envs(self.variables(verb, pod, interface)).envs(changed.iter().copied());
-        command.env("USNET_RUN_DIR", &self.roots.run);
-        command.env("USNET_STATE_DIR", &self.roots.state);
-        command.env("USNET_KUBELET_DIR", &self.roots.kubelet).env("USNET_DEVICE_INFO_DIR", &self.roots.device_info);
-        run(command, configuration.to_string().as_bytes())
-    }
-
-    pub(crate) fn add(&self, pod: &Pod, interface: &str) -> Output {
-        self.call("ADD", pod, interface, &configuration(NETWORK))
-    }
-
-    pub(crate) fn del(&self, pod: &Pod, interface: &str) -> Output {
-        self.call("DEL", pod, interface, &configuration(NETWORK))
     }
 
     /// The network namespace that a runtime would name in a call.
@@ -342,7 +294,7 @@ pub(crate) fn tools() -> Option<PathBuf> {
         let cache = PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache/usnet/tools");
         list(&cache)
     });
-    folders.into_iter().find(|folder: &PathBuf| folder.join("host-local").exists())
+    folders.into_iter().find(|folder: &PathBuf| folder.join("dhcp").exists())
 }
 
 pub(crate) fn plugin_path() -> OsString {

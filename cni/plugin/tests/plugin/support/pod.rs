@@ -26,7 +26,7 @@ impl Pod {
         let volume = roots.kubelet.join(format!("pods/{uid}/volumes/kubernetes.io~empty-dir/usnet"));
         let directory = roots.ports().join(&uid);
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
-        Self { container: format!("{hash:064x}"), namespace, name, uid, volume, directory }
+        Self { container: container(hash), namespace, name, uid, volume, directory }
     }
 
     /// As containerd and Multus write it, doubled keys included.
@@ -40,7 +40,7 @@ impl Pod {
 
     /// The same pod in a new sandbox.
     pub(crate) fn restarted(&self) -> Self {
-        Self { container: self.container.replace('0', "1"), ..self.clone() }
+        Self { container: container(!fnv1a(self.container.as_bytes())), ..self.clone() }
     }
 
     /// The description of an interface, as the pod's program reads it.
@@ -48,4 +48,9 @@ impl Pod {
         let text = fs::read(self.volume.join(format!("{interface}.json"))).expect("a description");
         serde_json::from_slice(&text).expect("JSON")
     }
+}
+
+/// As containerd makes ids: 64 digits, of which the first few tell one from the other.
+fn container(number: u64) -> String {
+    format!("{number:016x}").repeat(4)
 }

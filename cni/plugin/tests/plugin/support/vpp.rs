@@ -3,8 +3,13 @@
 mod shown;
 
 pub(crate) use shown::Shown;
+use std::path::Path;
 use usnet_test_vpp::Vpp;
-use usnet_vpp::messages::{BridgeDomainAddDelV2, L2PortType, SwInterfaceSetL2Bridge};
+use usnet_vpp::messages::{
+    BridgeDomainAddDelV2, CreateVhostUserIfV2, L2PortType, MemifCreate, MemifRole, MemifSocketFilenameAddDelV2,
+    SwInterfaceSetL2Bridge, SwInterfaceTagAddDel,
+};
+use usnet_vpp::wire::{FixedText, Text};
 use usnet_vpp::{Batch, Request};
 
 /// Does what somebody else with access to VPP could do.
@@ -36,4 +41,41 @@ pub(crate) fn remove_bridge_domain(vpp: &Vpp, id: &str) {
 pub(crate) fn add_bridge_domain(vpp: &Vpp, id: &str) {
     let whole = BridgeDomainAddDelV2 { flood: true, uu_flood: true, forward: true, learn: true, ..Default::default() };
     request(vpp, BridgeDomainAddDelV2 { bd_id: id.parse().unwrap(), is_add: true, ..whole });
+}
+
+/// A memif that VPP serves, without a mark, as the older userspace CNI made them: the lowest id that is free, and no tag.
+pub(crate) fn add_memif(vpp: &Vpp, socket: &Path, domain: &str) {
+    let used = Shown::of(vpp).socket_ids;
+    let socket_id = (1..).find(|id| !used.contains_key(id)).unwrap();
+    let socket_filename = Text::from(socket.to_str().unwrap());
+    request(vpp, MemifSocketFilenameAddDelV2 { is_add: true, socket_id, socket_filename });
+    let made = request(
+        vpp,
+        MemifCreate {
+            role: MemifRole::Master,
+            socket_id,
+            ring_size: 1024,
+            buffer_size: 2048,
+            ..MemifCreate::default()
+        },
+    );
+    join(vpp, made.sw_if_index, domain);
+}
+
+/// Makes a vhost-user interface at which VPP listens, without a tag, as somebody else would.
+pub(crate) fn add_vhost_user(vpp: &Vpp, socket: &Path, domain: &str) {
+    let sock_filename = socket.to_str().unwrap().try_into().unwrap();
+    let made = request(vpp, CreateVhostUserIfV2 { is_server: true, sock_filename, ..CreateVhostUserIfV2::default() });
+    join(vpp, made.sw_if_index, domain);
+}
+
+fn join(vpp: &Vpp, rx_sw_if_index: u32, domain: &str) {
+    let bd_id = domain.parse().unwrap();
+    let port_type = L2PortType::Normal;
+    request(vpp, SwInterfaceSetL2Bridge { rx_sw_if_index, bd_id, port_type, shg: 0, enable: true });
+}
+
+/// Tags an interface, as somebody else may.
+pub(crate) fn tag(vpp: &Vpp, sw_if_index: u32, tag: &str) {
+    request(vpp, SwInterfaceTagAddDel { is_add: true, sw_if_index, tag: FixedText::new(tag).unwrap() });
 }

@@ -1,0 +1,79 @@
+//! What a pod's directory comes from.
+
+use super::{OLDER_VOLUME, PodDirectoryError, VOLUME, file_error};
+use nix::libc;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use usnet_dataplane::attachment::PodUid;
+use usnet_dataplane::roots::Roots;
+
+/// What a pod's directory comes from. Nobody but kubelet and usnet can put anything in its place: the folders above it are root's.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// `emptyDir` volumes of the pod: by its name, and by its older name. The first that is there is taken.
+    Volumes([PathBuf; 2]),
+    /// A folder of the node.
+    Folder(PathBuf),
+    /// The folder of a device that kubelet gave to the pod. What is in it is gone when the pod is.
+    Device(PathBuf),
+}
+
+impl Source {
+    /// The volumes of a pod.
+    pub(super) fn volumes(roots: &Roots, uid: &PodUid) -> Self {
+        let of_pod = roots.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir");
+        Self::Volumes([VOLUME, OLDER_VOLUME].map(|name| of_pod.join(name)))
+    }
+
+    /// A folder, which is a device's if it is where those are.
+    pub(super) fn folder(roots: &Roots, folder: PathBuf) -> Self {
+        if folder.starts_with(roots.devices()) { Self::Device(folder) } else { Self::Folder(folder) }
+    }
+
+    /// If there is none, the error is about the first.
+    pub(super) fn open(&self) -> Result<File, PodDirectoryError> {
+        match self {
+            Self::Folder(folder) | Self::Device(folder) => {
+                open_directory(folder).map_err(|error| source_error(folder, error))
+            }
+            Self::Volumes([volume, older]) => match open_directory(volume) {
+                Err(error) if error.kind() == ErrorKind::NotFound => match open_directory(older) {
+                    Err(other) if other.kind() == ErrorKind::NotFound => Err(file_error("open", volume, error)),
+                    other => other.map_err(|error| source_error(older, error)),
+                },
+                other => other.map_err(|error| source_error(volume, error)),
+            },
+        }
+    }
+}
+
+fn open_directory(path: &Path) -> io::Result<File> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+fn source_error(path: &Path, error: io::Error) -> PodDirectoryError {
+    match error.kind() {
+        ErrorKind::NotADirectory => PodDirectoryError::NotADirectory(path.to_owned()),
+        _ => file_error("open", path, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_folder_is_opened_and_a_link_to_one_is_not() {
+        let temporary = tempfile::tempdir().unwrap();
+        let (folder, link) = (temporary.path().join("folder"), temporary.path().join("link"));
+        fs::create_dir(&folder).unwrap();
+        symlink(&folder, &link).unwrap();
+        assert!(Source::Folder(folder).open().is_ok());
+        assert!(matches!(Source::Folder(link).open(), Err(PodDirectoryError::NotADirectory(_))));
+    }
+}

@@ -1,0 +1,282 @@
+//! Pods that have a device of kubelet's, and their sockets in its folder.
+
+use crate::support::engine::on_each_engine;
+use crate::support::pod::Pod;
+use crate::support::{NETWORK, TestNode, configuration};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use usnet_crds::{DevicePlugin, NodeNetwork};
+use usnet_plugin::add::Request;
+use usnet_plugin::cni::configuration::Configuration;
+use usnet_plugin::detach::Detachment;
+use usnet_plugin::node::Node;
+use usnet_plugin::{attach, detach};
+
+on_each_engine! {
+    a_pod_without_a_volume_has_its_socket_in_its_device,
+    a_second_interface_has_a_second_device,
+    interfaces_of_one_call_have_a_device_each,
+    a_pod_keeps_its_device_when_the_network_is_no_resource_any_more,
+    a_device_that_is_not_the_pods_is_refused,
+    without_a_device_the_volume_is_taken_as_before,
+    a_device_that_went_to_another_pod_is_left_to_it,
+    what_a_pod_leaves_in_its_device_goes_with_it,
+    an_unreadable_file_of_kubelets_is_named,
+    nothing_is_left_wherever_add_or_del_was_killed,
+}
+
+const COUNTED: &str = "counted";
+
+fn program(node: &TestNode) -> NodeNetwork {
+    let network = node.program_network(COUNTED, None);
+    let network = NodeNetwork { device_plugin: Some(DevicePlugin::default()), ..network };
+    node.publish(network.clone());
+    network
+}
+
+/// A pod without a volume.
+fn pod(node: &TestNode, name: &str) -> Pod {
+    let pod = node.pod(name);
+    fs::remove_dir(&pod.volume).unwrap();
+    pod
+}
+
+/// Does what kubelet does when it gives devices to pods.
+fn give(node: &TestNode, given: &[(&Pod, &[&str])]) {
+    let entries: Vec<Value> = given
+        .iter()
+        .map(|(pod, devices)| {
+            let resource = format!("usnet.dev/{COUNTED}");
+            json!({"PodUID": pod.uid, "ContainerName": "main", "ResourceName": resource, "DeviceIDs": {"-1": devices}, "AllocResp": ""})
+        })
+        .collect();
+    let text = json!({"Data": {"PodDeviceEntries": entries, "RegisteredDevices": {}}, "Checksum": 0}).to_string();
+    fs::create_dir_all(checkpoint(node).parent().unwrap()).unwrap();
+    fs::write(checkpoint(node), text).unwrap();
+}
+
+fn checkpoint(node: &TestNode) -> PathBuf {
+    node.roots.kubelet_device_plugins().join("kubelet_internal_checkpoint")
+}
+
+/// As Multus calls for a definition with a resource.
+fn with_device(device: &str) -> Value {
+    let mut configuration = configuration(COUNTED);
+    configuration["deviceID"] = json!(device);
+    configuration["runtimeConfig"] = json!({"deviceID": device});
+    configuration
+}
+
+fn folder(node: &TestNode, device: &str) -> PathBuf {
+    node.roots.devices().join(device)
+}
+
+#[track_caller]
+fn assert_nothing_left(node: &TestNode) {
+    assert_eq!(fs::read_dir(node.roots.devices()).map(Iterator::count).unwrap_or(0), 0);
+    assert_eq!(node.ports(COUNTED), Vec::<String>::new());
+    node.assert_clean();
+}
+
+fn a_pod_without_a_volume_has_its_socket_in_its_device(node: &mut TestNode) {
+    program(node);
+    let pod = pod(node, "a");
+    give(node, &[(&pod, &["counted-7"])]);
+    for (container, configuration) in [("1", with_device("counted-7")), ("2", configuration(COUNTED))] {
+        let pod = Pod { container: container.repeat(64), ..pod.clone() };
+        let result = node.call("ADD", &pod, "net1", &configuration).result();
+        let socket = PathBuf::from(result["interfaces"][0]["socketPath"].as_str().unwrap());
+        let folder = folder(node, "counted-7");
+        let description: Value = serde_json::from_slice(&fs::read(folder.join("net1.json")).unwrap()).unwrap();
+        assert_eq!(
+            (description["network"].as_str(), description["socket"].as_str()),
+            (Some(COUNTED), Some("net1.sock"))
+        );
+        assert!(socket.with_file_name("net1.json").exists(), "the engine sees another folder than the pod");
+        let mounts = node.mounts();
+        for path in [folder.as_path(), socket.parent().unwrap()] {
+            let (_, options) = mounts.iter().find(|(mount, _)| mount == path).expect("a mount");
+            for option in ["nosymfollow", "nosuid", "nodev", "noexec"] {
+                assert!(options.contains(option), "{}: {options:?}", path.display());
+            }
+        }
+        // The programs of a pod need not be root.
+        let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&folder).unwrap().permissions());
+        assert_eq!(mode & 0o7777, 0o777);
+        let mut checked = configuration.clone();
+        checked["prevResult"] = result;
+        node.call("CHECK", &pod, "net1", &checked).assert_done();
+        node.call("DEL", &pod, "net1", &configuration).assert_done();
+        assert_nothing_left(node);
+    }
+}
+
+fn a_pod_keeps_its_device_when_the_network_is_no_resource_any_more(node: &mut TestNode) {
+    let network = program(node);
+    let pod = pod(node, "a");
+    give(node, &[(&pod, &["counted-0"])]);
+    node.call("ADD", &pod, "net1", &configuration(COUNTED)).result();
+    node.publish(NodeNetwork { device_plugin: None, ..network });
+    let restarted = pod.restarted();
+    node.call("ADD", &restarted, "net1", &configuration(COUNTED)).result();
+    assert!(folder(node, "counted-0").join("net1.json").exists());
+    node.call("DEL", &pod, "net1", &configuration(COUNTED)).assert_done();
+    assert!(folder(node, "counted-0").join("net1.json").exists());
+    node.call("DEL", &restarted, "net1", &configuration(COUNTED)).assert_done();
+    assert_nothing_left(node);
+}
+
+fn a_second_interface_has_a_second_device(node: &mut TestNode) {
+    program(node);
+    let pod = pod(node, "a");
+    give(node, &[(&pod, &["counted-1", "counted-0"])]);
+    for interface in ["net1", "net2"] {
+        node.call("ADD", &pod, interface, &configuration(COUNTED)).result();
+    }
+    for (device, interface) in [("counted-0", "net1"), ("counted-1", "net2")] {
+        let found: Vec<_> =
+            fs::read_dir(folder(node, device)).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(found.iter().all(|name| name.to_str().unwrap().starts_with(interface)), "{device}: {found:?}");
+    }
+    let message = node.call("ADD", &pod, "net3", &configuration(COUNTED)).message(102);
+    assert!(message.contains("usnet.dev/counted") && message.contains("emptyDir"), "{message}");
+    let message = node.call("ADD", &pod, "net3", &with_device("counted-1")).message(7);
+    assert!(message.contains("used by another interface"), "{message}");
+    node.call("DEL", &pod, "net1", &configuration(COUNTED)).assert_done();
+    assert!(!folder(node, "counted-0").exists() && folder(node, "counted-1").join("net2.json").exists());
+    node.call("DEL", &pod, "net2", &configuration(COUNTED)).assert_done();
+    assert_nothing_left(node);
+}
+
+/// Without Multus one call attaches all: what the second one gets follows from what the first one has.
+fn interfaces_of_one_call_have_a_device_each(node: &mut TestNode) {
+    program(node);
+    let pod = pod(node, "a");
+    give(node, &[(&pod, &["counted-0", "counted-1"])]);
+    let annotations = json!({"usnet.dev/networks": "counted,counted"});
+    let list = json!({
+        "cniVersion": "1.1.0", "name": "pods", "type": "userspace", "networks": "FromPodAnnotations",
+        "runtimeConfig": {"io.kubernetes.cri.pod-annotations": annotations},
+    });
+    node.call("ADD", &pod, "eth0", &list).result();
+    for (device, interface) in [("counted-0", "net1"), ("counted-1", "net2")] {
+        assert!(folder(node, device).join(format!("{interface}.json")).exists(), "{device}");
+    }
+    node.call("DEL", &pod, "eth0", &list).assert_done();
+    assert_nothing_left(node);
+}
+
+fn a_device_that_is_not_the_pods_is_refused(node: &mut TestNode) {
+    program(node);
+    let (pod, other) = (node.pod("a"), pod(node, "b"));
+    give(node, &[(&pod, &["counted-0"]), (&other, &["counted-1"])]);
+    for device in ["counted-1", "counted-2", "../x", "/etc", "blue-0", "counted-00"] {
+        let message = node.call("ADD", &pod, "net1", &with_device(device)).message(7);
+        assert!(message.contains("which kubelet did not give"), "{device}: {message}");
+        assert_nothing_left(node);
+    }
+    fs::remove_file(checkpoint(node)).unwrap();
+    node.call("ADD", &pod, "net1", &with_device("counted-0")).message(7);
+    // A network that is no resource leaves alone what others have the annotation say.
+    let mut plain = configuration(NETWORK);
+    plain["deviceID"] = json!("anything");
+    node.call("ADD", &pod, "net1", &plain).result();
+    node.call("DEL", &pod, "net1", &plain).assert_done();
+    assert_nothing_left(node);
+}
+
+fn without_a_device_the_volume_is_taken_as_before(node: &mut TestNode) {
+    program(node);
+    let with_volume = node.pod("a");
+    give(node, &[]);
+    node.call("ADD", &with_volume, "net1", &configuration(COUNTED)).result();
+    assert_eq!(with_volume.description("net1")["network"], COUNTED);
+    node.call("DEL", &with_volume, "net1", &configuration(COUNTED)).assert_done();
+    assert_nothing_left(node);
+}
+
+/// Kubelet gives a device on when the containers of a pod have ended, which is before its sandbox has.
+fn a_device_that_went_to_another_pod_is_left_to_it(node: &mut TestNode) {
+    program(node);
+    let (old, new) = (pod(node, "old"), pod(node, "new"));
+    give(node, &[(&old, &["counted-0"])]);
+    node.call("ADD", &old, "net1", &configuration(COUNTED)).result();
+    give(node, &[(&new, &["counted-0"])]);
+    node.call("ADD", &new, "net1", &configuration(COUNTED)).result();
+    fs::write(folder(node, "counted-0").join("of the new one"), "x").unwrap();
+    node.call("DEL", &old, "net1", &configuration(COUNTED)).assert_done();
+    assert_eq!(fs::read_to_string(folder(node, "counted-0").join("of the new one")).unwrap(), "x");
+    assert!(folder(node, "counted-0").join("net1.json").exists());
+    node.call("DEL", &new, "net1", &configuration(COUNTED)).assert_done();
+    assert_nothing_left(node);
+}
+
+fn what_a_pod_leaves_in_its_device_goes_with_it(node: &mut TestNode) {
+    program(node);
+    let pod = pod(node, "a");
+    give(node, &[(&pod, &["counted-0"])]);
+    let kept = Path::new("/run/kept");
+    fs::write(kept, "untouched").unwrap();
+    for _ in 0..2 {
+        node.call("ADD", &pod, "net1", &configuration(COUNTED)).result();
+        let folder = folder(node, "counted-0");
+        let found: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(found.iter().all(|name| name.to_str().unwrap().starts_with("net1.")), "{found:?}");
+        fs::create_dir_all(folder.join("deep/deeper")).unwrap();
+        symlink(kept, folder.join("link")).unwrap();
+        // A pod cannot fill the node's memory.
+        assert!(fs::write(folder.join("large"), vec![1; 4 << 20]).is_err());
+        node.call("DEL", &pod, "net1", &configuration(COUNTED)).assert_done();
+        assert_nothing_left(node);
+    }
+    assert_eq!(fs::read_to_string(kept).unwrap(), "untouched");
+}
+
+fn an_unreadable_file_of_kubelets_is_named(node: &mut TestNode) {
+    program(node);
+    let pod = node.pod("a");
+    give(node, &[]);
+    for text in ["", "{", "{\"Data\": []}"] {
+        fs::write(checkpoint(node), text).unwrap();
+        let message = node.call("ADD", &pod, "net1", &configuration(COUNTED)).message(5);
+        assert!(message.contains("kubelet_internal_checkpoint"), "{message}");
+        assert_nothing_left(node);
+    }
+}
+
+/// ADD up to its first `added` steps, and if those are all, DEL up to its first `removed` steps: nothing is undone, as after `kill -9`.
+fn interrupt(node: &TestNode, pod: &Pod, added: usize, removed: usize) {
+    let opened = Node::open(node.roots.clone()).unwrap();
+    let environment = node.environment("ADD", pod, "net1");
+    let configuration = Configuration::parse(configuration(COUNTED).to_string().as_bytes()).unwrap();
+    let request = Request::parse(&environment, &configuration).unwrap();
+    let prepared = request.prepare(&opened).unwrap();
+    let locked = opened.journal.lock(&environment.attachment().unwrap()).unwrap();
+    let mut attachment = prepared.attachment(&request, &opened, &locked);
+    attach::Step::ALL[..added].iter().for_each(|step| attachment.take(*step).unwrap());
+    if added == attach::Step::ALL.len() {
+        let record = locked.read().unwrap().unwrap();
+        let mut detachment = Detachment::new(&opened, &environment, &locked, record);
+        detach::Step::ALL[..removed].iter().for_each(|step| detachment.take(*step));
+    }
+}
+
+fn nothing_is_left_wherever_add_or_del_was_killed(node: &mut TestNode) {
+    program(node);
+    let pod = pod(node, "a");
+    give(node, &[(&pod, &["counted-0"])]);
+    let (added, removed) = (attach::Step::ALL.len(), detach::Step::ALL.len());
+    for (added, removed) in (0..added).map(|added| (added, 0)).chain((0..=removed).map(|removed| (added, removed))) {
+        interrupt(node, &pod, added, removed);
+        node.call("DEL", &pod, "net1", &configuration(COUNTED)).assert_done();
+        assert_nothing_left(node);
+        interrupt(node, &pod, added, removed);
+        if (added, removed) != (attach::Step::ALL.len(), 0) {
+            node.call("ADD", &pod, "net1", &configuration(COUNTED)).result();
+        }
+        node.call("DEL", &pod, "net1", &configuration(COUNTED)).assert_done();
+        assert_nothing_left(node);
+    }
+}

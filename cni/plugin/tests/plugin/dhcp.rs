@@ -1,0 +1,144 @@
+//! The real `dhcp` of the CNI plugins: its daemon asks a server that is another pod of the network.
+
+use crate::support::{
+    NETWORK, TestNode, configuration, ip, kinds, make_network_namespace, on_a_node, on_a_vpp_node, tools,
+};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use usnet_test_vpp::Kind;
+
+const SOCKET: &str = "/run/dhcp.sock";
+/// What the daemon says.
+const LOG: &str = "/run/dhcp.log";
+const SERVER: &str = "/run/netns/q";
+/// The only address that the server gives.
+const ADDRESS: &str = "10.56.0.100";
+
+/// A program of the test, killed when that ends.
+struct Running(Child);
+
+impl Running {
+    fn start(mut command: Command, log: &str) -> Self {
+        let log = File::create(log).unwrap();
+        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        Self(command.spawn().expect("a program"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _gone = self.0.kill();
+        let _waited = self.0.wait();
+    }
+}
+
+/// The daemon, which gives up soon when no server answers.
+fn daemon() -> Running {
+    let mut command = Command::new(tools().unwrap().join("dhcp"));
+    command.args(["daemon", "-socketpath", SOCKET, "-timeout", "2s", "-resendmax", "1s", "-resendtimeout", "4s"]);
+    let running = Running::start(command, LOG);
+    let end = Instant::now() + Duration::from_secs(20);
+    while !Path::new(SOCKET).exists() {
+        assert!(Instant::now() < end, "the daemon of dhcp makes no socket");
+        sleep(Duration::from_millis(10));
+    }
+    running
+}
+
+/// A pod that gives addresses to others of the network.
+fn server(node: &TestNode) -> Running {
+    make_network_namespace(SERVER);
+    let mut own = configuration(NETWORK);
+    own["runtimeConfig"] = json!({"ips": ["10.56.0.1/24"]});
+    node.call_in("ADD", &node.pod("q"), "net1", &own, &[("CNI_NETNS", SERVER)]).result();
+    let lines = [
+        "interface net1",
+        &format!("start {ADDRESS}"),
+        &format!("end {ADDRESS}"),
+        "lease_file /run/leases",
+        "pidfile /run/udhcpd.pid",
+        "offer_time 1",
+        "option subnet 255.255.255.0",
+        "option router 10.56.0.1",
+    ];
+    fs::write("/run/leases", "").unwrap();
+    fs::write("/run/udhcpd.conf", lines.join("\n") + "\n").unwrap();
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", "q", "busybox", "udhcpd", "-f", "/run/udhcpd.conf"]);
+    Running::start(command, "/run/udhcpd.log")
+}
+
+fn ipam() -> Value {
+    json!({"type": "dhcp", "daemonSocketPath": SOCKET})
+}
+
+fn has_dhcp() -> bool {
+    if tools().is_none() {
+        eprintln!("SKIPPED: no dhcp in USNET_TOOLS or ~/.cache/usnet/tools; `make test` builds it");
+    }
+    tools().is_some()
+}
+
+#[test]
+fn a_pod_of_the_kernel_gets_a_lease_over_its_interface_and_gives_it_back() {
+    if has_dhcp() {
+        on_a_node(lease);
+        on_a_vpp_node(Kind::Real, lease);
+    }
+}
+
+fn lease(node: &mut TestNode) {
+    node.program_network_with(NETWORK, &kinds::veth(), None);
+    let (_server, _daemon) = (server(node), daemon());
+    node.program_network_with(NETWORK, &kinds::veth(), Some(ipam()));
+    let (first, second) = (node.pod("p"), node.pod("r"));
+    make_network_namespace("/run/netns/r");
+    let result = node.add(&first, "net1").result();
+    let expected = json!([{"address": format!("{ADDRESS}/24"), "gateway": "10.56.0.1", "interface": 0}]);
+    assert_eq!(result["ips"], expected);
+    let shown = ip(&["-n", "p", "addr", "show", "dev", "net1"]);
+    assert!(shown.contains(&format!("{ADDRESS}/24")), "{shown}");
+    assert!(ip(&["-n", "p", "route"]).contains("default via 10.56.0.1 dev net1"));
+    let mut after = configuration(NETWORK);
+    after["prevResult"] = result;
+    node.call("CHECK", &first, "net1", &after).assert_done();
+
+    // No address is left, and nothing of the attempt.
+    let none = node.call_with("ADD", &second, "net1", &[("CNI_NETNS", "/run/netns/r")]);
+    assert!(none.error()["msg"].as_str().unwrap().contains("IPAM plugin dhcp"), "{none:?}");
+    assert_eq!((node.ports(NETWORK).len(), node.records().len(), node.devices().len()), (2, 2, 2));
+
+    node.del(&first, "net1").assert_done();
+    let said = fs::read_to_string(LOG).unwrap();
+    // Its words have the sender 0.0.0.0, which a server behind the kernel's own sockets never hears.
+    assert!(said.contains("releasing lease") && !said.contains("failed to release"), "{said}");
+    node.call_with("DEL", &node.pod("q"), "net1", &[("CNI_NETNS", SERVER)]).assert_done();
+    node.assert_clean();
+}
+
+/// The server never answers: the daemon is not there.
+#[test]
+fn what_a_socket_cannot_have_is_refused_and_what_fails_is_undone() {
+    if !has_dhcp() {
+        return;
+    }
+    on_a_node(|node| {
+        node.program_network(NETWORK, Some(ipam()));
+        let pod = node.pod("p");
+        let message = node.add(&pod, "net1").message(7);
+        assert!(message.contains("dhcp") && message.contains("port.type Veth"), "{message}");
+        node.assert_clean();
+        node.program_network_with(NETWORK, &kinds::veth(), Some(ipam()));
+        let message = node.add(&pod, "net1").error()["msg"].as_str().unwrap().to_owned();
+        assert!(message.contains("IPAM plugin dhcp") && message.contains("cleaned up later"), "{message}");
+        assert_eq!((node.ports(NETWORK).len(), node.devices().len(), node.records().len()), (0, 0, 1));
+        // Whether the daemon holds a lease is not known before it can be asked.
+        let _daemon = daemon();
+        node.del(&pod, "net1").assert_done();
+        node.assert_clean();
+    });
+}

@@ -1,0 +1,150 @@
+//! The journal's disk is full or cannot be written, or holds what we did not write; the pod's own volume is full.
+
+use crate::support::engine::on_each_engine;
+use crate::support::output::Output;
+use crate::support::pod::Pod;
+use crate::support::{NETWORK, TestNode, configuration};
+use nix::mount::{MsFlags, mount};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+on_each_engine! {
+    a_full_disk_takes_no_attachment_and_lets_attachments_go,
+    a_disk_that_cannot_be_written_fails_both_and_loses_nothing,
+    a_full_volume_fails_its_own_pod_and_leaves_nothing,
+    a_record_that_cannot_be_read_is_named_and_nothing_is_touched,
+}
+
+const IO_FAILURE: u64 = 5;
+const POD_VOLUME: u64 = 102;
+const NONE: Option<&str> = None;
+
+/// A file system of 64 KiB.
+fn mount_small(folder: &Path) {
+    fs::create_dir_all(folder).unwrap();
+    mount(Some("tmpfs"), folder, Some("tmpfs"), MsFlags::empty(), Some("size=64k,mode=777")).unwrap();
+}
+
+fn ballast(folder: &Path) -> PathBuf {
+    folder.join(".ballast")
+}
+
+fn fill(folder: &Path) {
+    let error = fs::write(ballast(folder), vec![0; 128 << 10]).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+}
+
+fn make_room(folder: &Path) {
+    fs::remove_file(ballast(folder)).unwrap();
+}
+
+fn set_read_only(folder: &Path, is_read_only: bool) {
+    let flags = if is_read_only { MsFlags::MS_RDONLY } else { MsFlags::empty() };
+    mount(NONE, folder, NONE, flags | MsFlags::MS_REMOUNT, NONE).unwrap();
+}
+
+/// The whole of what a call said must name the file and the reason of the kernel.
+#[track_caller]
+fn assert_said(output: &Output, path: &Path, reason: &str) {
+    let message = output.message(IO_FAILURE);
+    assert!(message.contains(path.to_str().unwrap()), "{message}");
+    let details = output.error()["details"].as_str().unwrap_or_default().to_owned();
+    assert!(details.contains(reason), "{message}: {details}");
+}
+
+fn check(node: &TestNode, pod: &Pod, result: &Value) -> Output {
+    let mut asked = configuration(NETWORK);
+    asked["prevResult"] = result.clone();
+    node.call("CHECK", pod, "net1", &asked)
+}
+
+fn a_full_disk_takes_no_attachment_and_lets_attachments_go(node: &mut TestNode) {
+    let state = node.roots.state.clone();
+    mount_small(&state);
+    let [old, new] = ["old", "new"].map(|name| node.pod(name));
+    node.add(&old, "net1").result();
+    fill(&state);
+
+    assert_said(&node.add(&new, "net1"), &node.roots.attachments(), "No space left");
+    assert_eq!((node.ports(NETWORK).len(), node.mounts().len(), node.records().len()), (1, 1, 1));
+    node.del(&new, "net1").assert_done();
+    node.del(&old, "net1").assert_done();
+    assert_eq!((node.ports(NETWORK), node.records()), (vec![], vec![]));
+
+    make_room(&state);
+    node.add(&new, "net1").result();
+    node.del(&new, "net1").assert_done();
+    node.engine.assert_nothing_loose();
+    assert_eq!(node.leftovers(), Vec::<PathBuf>::new());
+}
+
+fn a_disk_that_cannot_be_written_fails_both_and_loses_nothing(node: &mut TestNode) {
+    let state = node.roots.state.clone();
+    mount_small(&state);
+    let [old, new] = ["old", "new"].map(|name| node.pod(name));
+    node.add(&old, "net1").result();
+    set_read_only(&state, true);
+
+    for output in [node.add(&new, "net1"), node.del(&old, "net1")] {
+        output.assert_soon();
+        assert_said(&output, &node.roots.attachments(), "Read-only");
+    }
+    // The runtime tries DEL again and again: what it can still take away must not be missed then.
+    assert_eq!(node.records().len(), 1);
+
+    set_read_only(&state, false);
+    node.del(&old, "net1").assert_done();
+    node.del(&new, "net1").assert_done();
+    assert_eq!((node.ports(NETWORK), node.leftovers()), (vec![], vec![]));
+    node.engine.assert_nothing_loose();
+}
+
+fn a_full_volume_fails_its_own_pod_and_leaves_nothing(node: &mut TestNode) {
+    let [full, other] = ["full", "other"].map(|name| node.pod(name));
+    mount_small(&full.volume);
+    fill(&full.volume);
+    let refused = node.add(&full, "net1");
+    assert!(refused.message(POD_VOLUME).contains("the folder that the pod shares with the engine"), "{refused:?}");
+    assert!(refused.error()["details"].as_str().unwrap().contains("No space left"), "{refused:?}");
+    node.assert_clean();
+    node.add(&other, "net1").result();
+    node.del(&other, "net1").assert_done();
+    make_room(&full.volume);
+    node.add(&full, "net1").result();
+    node.del(&full, "net1").assert_done();
+    node.assert_clean();
+}
+
+fn a_record_that_cannot_be_read_is_named_and_nothing_is_touched(node: &mut TestNode) {
+    let pod = node.pod("p");
+    let result = node.add(&pod, "net1").result();
+    let [record] = node.records().try_into().unwrap();
+    let written = fs::read_to_string(&record).unwrap();
+    let later = written.replacen("\"version\": 1", "\"version\": 99", 1);
+    assert_ne!(later, written);
+    let cut = written.get(..written.len() / 2).unwrap().to_owned();
+    let (port, aside) = (node.ports(NETWORK), record.with_extension("aside"));
+    for (content, advice) in [(&cut, "move it away"), (&later, "upgrade usnet"), (&"[]".to_owned(), "move it away")] {
+        fs::write(&record, content).unwrap();
+        for output in [node.add(&pod, "net1"), node.del(&pod, "net1"), check(node, &pod, &result)] {
+            let message = output.message(IO_FAILURE);
+            assert!(message.contains(record.to_str().unwrap()) && message.contains(advice), "{message}");
+        }
+        assert_eq!((node.ports(NETWORK), &fs::read_to_string(&record).unwrap()), (port.clone(), content));
+        // Others of the node go on.
+        let other = node.pod("other");
+        node.add(&other, "net1").result();
+        node.del(&other, "net1").assert_done();
+    }
+    assert_eq!(node.ports(NETWORK), port);
+    // As the message says: without it the runtime can go on, and with the right one all is found again.
+    fs::rename(&record, &aside).unwrap();
+    node.del(&pod, "net1").assert_done();
+    fs::write(&record, written).unwrap();
+    fs::remove_file(&aside).unwrap();
+    node.del(&pod, "net1").assert_done();
+    assert_eq!((node.ports(NETWORK), node.records()), (vec![], vec![]));
+    node.engine.assert_nothing_loose();
+    assert!(!node.mounts().iter().any(|(path, _)| *path == pod.directory));
+}

@@ -1,0 +1,103 @@
+//! A pod that changes what is in its volume all the time while the plugin works there.
+
+use super::{assert_untouched, bystander};
+use crate::support::TestNode;
+use crate::support::engine::on_each_engine;
+use crate::support::pod::Pod;
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{Builder, scope};
+
+on_each_engine! {
+    what_a_pod_changes_while_the_plugin_works_touches_nothing_outside,
+}
+
+/// What the pod does at least.
+const CHANGES: usize = 10_000;
+/// What the plugin does meanwhile, at least: an ADD and a DEL each.
+const ATTACHMENTS: usize = 20;
+const NAMES: [&str; 3] = ["net1.json", ".net1.json.new", "net1.sock"];
+/// Something of the pod's is in the way of a file of ours.
+const REFUSED: u64 = 102;
+
+/// The permissions and content of what must stay as it is.
+fn outside(bystander: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let folder = Path::new("/run/elsewhere");
+    fs::create_dir_all(folder).unwrap();
+    let mode = |path: &Path| fs::symlink_metadata(path).unwrap().permissions().mode();
+    let of_file = (mode(bystander), fs::read(bystander).unwrap());
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_encoded_bytes());
+    BTreeMap::from([(bystander.to_owned(), of_file), (folder.to_owned(), (mode(folder), names.flatten().collect()))])
+}
+
+/// Puts something else under one of our names. What the plugin does at the same moment may make it fail.
+fn change(volume: &Path, turn: usize) {
+    let path = volume.join(NAMES[turn % NAMES.len()]);
+    let _gone = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+    let _made = match turn / NAMES.len() % 7 {
+        0 => symlink("/run/bystander", &path),
+        1 => symlink("/run/elsewhere", &path),
+        2 => mkfifo(&path, Mode::S_IRWXU).map_err(Into::into),
+        3 => fs::create_dir(&path),
+        4 => UnixListener::bind(&path).map(drop),
+        5 => fs::rename(volume.join(NAMES[(turn + 1) % NAMES.len()]), &path),
+        _ => Ok(()),
+    };
+}
+
+fn attach_and_detach(node: &TestNode, pod: &Pod, attached: &mut usize) {
+    let added = node.add(pod, "net1");
+    added.assert_soon();
+    if added.output.status.success() {
+        *attached += 1;
+    } else {
+        added.message(REFUSED);
+    }
+    let deleted = node.del(pod, "net1");
+    deleted.assert_soon();
+    deleted.assert_done();
+}
+
+fn what_a_pod_changes_while_the_plugin_works_touches_nothing_outside(node: &mut TestNode) {
+    let (bystander, pod) = (bystander(), node.pod("p"));
+    let before = outside(&bystander);
+    let (changes, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let mut attached = 0;
+    scope(|scope| {
+        let pods_doing = || {
+            while !is_over.load(Ordering::Relaxed) {
+                change(&pod.volume, changes.fetch_add(1, Ordering::Relaxed));
+            }
+        };
+        Builder::new().spawn_scoped(scope, pods_doing).unwrap();
+        let mut turns = 0;
+        while turns < ATTACHMENTS || changes.load(Ordering::Relaxed) < CHANGES {
+            // A failed assertion must not leave the other thread running.
+            let turn = std::panic::AssertUnwindSafe(|| attach_and_detach(node, &pod, &mut attached));
+            if let Err(panic) = std::panic::catch_unwind(turn) {
+                is_over.store(true, Ordering::Relaxed);
+                std::panic::resume_unwind(panic);
+            }
+            turns += 1;
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(outside(&bystander), before);
+    assert_untouched(&bystander);
+    node.assert_clean();
+    // What the pod left may be in the way of its own interface; without that it works again.
+    for name in NAMES {
+        let path = pod.volume.join(name);
+        let _gone = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+    }
+    node.add(&pod, "net1").result();
+    node.del(&pod, "net1").assert_done();
+    node.assert_clean();
+    println!("{} changes by the pod, {attached} attachments that worked", changes.load(Ordering::Relaxed));
+}

@@ -1,0 +1,99 @@
+//! Calls of the plugin as a runtime makes them.
+
+use super::output::Output;
+use super::pod::Pod;
+use super::{NETWORK, TestNode, configuration, plugin_path, run};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use usnet_plugin::cni::environment::Environment;
+
+impl TestNode {
+    /// The variables of a call for this pod's sandbox.
+    pub(crate) fn variables(&self, verb: &'static str, pod: &Pod, interface: &str) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("CNI_COMMAND", verb.into()),
+            ("CNI_CONTAINERID", pod.container.clone().into()),
+            ("CNI_IFNAME", interface.into()),
+            ("CNI_NETNS", self.network_namespace().into()),
+            ("CNI_ARGS", pod.arguments().into()),
+            ("CNI_PATH", plugin_path()),
+        ]
+    }
+
+    /// The same, for code of the plugin that is called in this process.
+    pub(crate) fn environment(&self, verb: &'static str, pod: &Pod, interface: &str) -> Environment {
+        let variables = self.variables(verb, pod, interface);
+        Environment::new(move |name| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone()))
+    }
+
+    /// Calls the plugin.
+    pub(crate) fn call(&self, verb: &'static str, pod: &Pod, interface: &str, configuration: &Value) -> Output {
+        self.call_in(verb, pod, interface, configuration, &[])
+    }
+
+    /// Calls the plugin about the network that every node has, with other variables.
+    pub(crate) fn call_with(&self, verb: &'static str, pod: &Pod, interface: &str, changed: &[(&str, &str)]) -> Output {
+        self.call_in(verb, pod, interface, &configuration(NETWORK), changed)
+    }
+
+    /// Calls the plugin with other variables.
+    pub(crate) fn call_in(
+        &self,
+        verb: &'static str,
+        pod: &Pod,
+        interface: &str,
+        configuration: &Value,
+        changed: &[(&str, &str)],
+    ) -> Output {
+        self.call_text(verb, pod, interface, configuration.to_string().as_bytes(), changed)
+    }
+
+    /// The same, with a configuration that need not be JSON.
+    pub(crate) fn call_text(
+        &self,
+        verb: &'static str,
+        pod: &Pod,
+        interface: &str,
+        configuration: &[u8],
+        changed: &[(&str, &str)],
+    ) -> Output {
+        run(self.command(verb, pod, interface, changed), configuration)
+    }
+
+    /// Calls the plugin, and kills it after this time if it still runs.
+    pub(crate) fn kill(&self, verb: &'static str, pod: &Pod, interface: &str, after: Duration) {
+        let mut child = self.spawn(verb, pod, interface, &[]);
+        std::thread::sleep(after);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Begins a call of the plugin about the network that every node has.
+    pub(crate) fn spawn(&self, verb: &'static str, pod: &Pod, interface: &str, changed: &[(&str, &str)]) -> Child {
+        let mut command = self.command(verb, pod, interface, changed);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let _written = child.stdin.take().unwrap().write_all(configuration(NETWORK).to_string().as_bytes());
+        child
+    }
+
+    fn command(&self, verb: &'static str, pod: &Pod, interface: &str, changed: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_userspace"));
+        command.env_clear().envs(self.variables(verb, pod, interface)).envs(changed.iter().copied());
+        command.env("USNET_RUN_DIR", &self.roots.run);
+        command.env("USNET_STATE_DIR", &self.roots.state);
+        command.env("USNET_KUBELET_DIR", &self.roots.kubelet).env("USNET_DEVICE_INFO_DIR", &self.roots.device_info);
+        command.env("USNET_OLDER_PLUGIN_ROOT", &self.roots.older_plugin);
+        command
+    }
+
+    pub(crate) fn add(&self, pod: &Pod, interface: &str) -> Output {
+        self.call("ADD", pod, interface, &configuration(NETWORK))
+    }
+
+    pub(crate) fn del(&self, pod: &Pod, interface: &str) -> Output {
+        self.call("DEL", pod, interface, &configuration(NETWORK))
+    }
+}

@@ -1,0 +1,133 @@
+//! Attachments that kubelet counts: the resource of a network, and the devices that its pods get one of for each attachment.
+
+use crate::limits::{DeviceCount, OutOfRange};
+use crate::{InvalidName, NetworkName};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::num::ParseIntError;
+use std::str::FromStr;
+
+/// What names of resources begin with.
+pub const RESOURCE_PREFIX: &str = "usnet.dev";
+/// Where containers find the folders of their devices. It is not below the usual mount of the volume `usnet`, and short: paths of sockets end at 107 bytes.
+pub const CONTAINER_FOLDER: &str = "/run/usnet.dev";
+/// Longest id of a device, in bytes, by kubelet's device plugin API.
+pub const DEVICE_ID_MAX: usize = 63;
+/// Longest name of a network with devices, in bytes: their ids end in `-` and a number of up to three digits.
+pub const DEVICE_NETWORK_NAME_MAX: usize = DEVICE_ID_MAX - 4;
+
+/// How kubelet counts the attachments of a network on one node.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub struct DevicePlugin {
+    /// How many pods' interfaces a node has room for.
+    pub devices: DeviceCount,
+}
+
+/// The resource that a pod asks for, as in `usnet.dev/blue`.
+pub fn resource_name(network: &NetworkName) -> String {
+    format!("{RESOURCE_PREFIX}/{network}")
+}
+
+/// Why text is not the id of a device.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidDeviceId {
+    /// It has no number.
+    #[error("device id {0:?} is not a network's name, '-' and a number")]
+    Form(String),
+    /// The name.
+    #[error("device id {id:?} does not begin with the name of a network")]
+    Network {
+        /// The id.
+        id: String,
+        /// Why not.
+        source: InvalidName,
+    },
+}
+
+/// One device: room for one attachment to a network.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeviceId {
+    network: NetworkName,
+    number: u16,
+}
+
+impl DeviceId {
+    /// All devices of a network.
+    pub fn all(network: &NetworkName, plugin: DevicePlugin) -> impl Iterator<Item = Self> {
+        (0..plugin.devices.get()).map(|number| Self { network: network.clone(), number })
+    }
+
+    /// The network.
+    pub fn network(&self) -> &NetworkName {
+        &self.network
+    }
+}
+
+impl fmt::Display for DeviceId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.network, self.number)
+    }
+}
+
+impl FromStr for DeviceId {
+    type Err = InvalidDeviceId;
+
+    /// The id as it is written by [`Display`](fmt::Display), and nothing else: it becomes the name of a folder.
+    fn from_str(text: &str) -> Result<Self, InvalidDeviceId> {
+        let wrong_form = || InvalidDeviceId::Form(text.to_owned());
+        let (network, number) = text.rsplit_once('-').ok_or_else(wrong_form)?;
+        let parsed: Result<u16, ParseIntError> = number.parse();
+        let parsed = parsed.ok().filter(|parsed| parsed.to_string() == number && *parsed < DeviceCount::MAXIMUM);
+        let network = network.parse().map_err(|source| InvalidDeviceId::Network { id: text.to_owned(), source })?;
+        Ok(Self { network, number: parsed.ok_or_else(wrong_form)? })
+    }
+}
+
+impl TryFrom<i64> for DevicePlugin {
+    type Error = OutOfRange;
+    fn try_from(devices: i64) -> Result<Self, OutOfRange> {
+        Ok(Self { devices: devices.try_into()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_short_enough_and_read_back() {
+        let network: NetworkName = "a".repeat(DEVICE_NETWORK_NAME_MAX).parse().unwrap();
+        let plugin = DevicePlugin::try_from(i64::from(DeviceCount::MAXIMUM)).unwrap();
+        let all: Vec<DeviceId> = DeviceId::all(&network, plugin).collect();
+        assert_eq!(all.len(), usize::from(DeviceCount::MAXIMUM));
+        for id in &all {
+            assert!(id.to_string().len() <= DEVICE_ID_MAX, "{id}");
+            assert_eq!(&id.to_string().parse::<DeviceId>().unwrap(), id);
+        }
+    }
+
+    #[test]
+    fn a_network_whose_name_ends_in_a_number_has_devices_of_its_own() {
+        let id: DeviceId = "blue-1-2".parse().unwrap();
+        assert_eq!((id.network().as_str(), id.number), ("blue-1", 2));
+    }
+
+    #[test]
+    fn nothing_else_is_an_id() {
+        for text in
+            ["", "blue", "blue-", "blue-x", "blue-01", "blue-+1", "blue-1000", "../x-1", "a/b-1", "-1", "blue--1", "."]
+        {
+            assert!(text.parse::<DeviceId>().is_err(), "{text}");
+        }
+    }
+
+    /// <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/>: the part behind the slash has up to 63 letters, digits, `-`, `_` and `.`,
+    /// and a letter or digit at both ends. Every name of a network is one.
+    #[test]
+    fn every_network_has_a_resource() {
+        let longest: NetworkName = "a".repeat(crate::names::NETWORK_NAME_MAX).parse().unwrap();
+        assert!(resource_name(&longest).split('/').nth(1).unwrap().len() <= 63);
+        assert!(["-a", "a-", "a.", "A_"].iter().all(|name| name.parse::<NetworkName>().is_err()));
+    }
+}

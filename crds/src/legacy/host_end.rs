@@ -1,0 +1,100 @@
+//! Where the older plugin put what it made of a configuration. A DEL of a pod that it attached needs that, also where ADD would refuse the configuration today: nothing here is refused,
+//! and what cannot be read is not there.
+
+use super::keys::Keys;
+use crate::Engine;
+use serde_json::{Map, Value};
+use std::path::{Component, Path, PathBuf};
+
+/// The host's end of a configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostEnd {
+    /// `host.engine`.
+    pub engine: Option<Engine>,
+    /// With Open vSwitch the bridge: `host.bridge.bridgeName`, or what was taken without one.
+    pub bridge: Option<String>,
+    /// `socketfile` of the host's end, if it is the name of a file.
+    pub socket_file: Option<String>,
+    /// `sharedDir`, if it is an absolute path that goes nowhere up.
+    pub shared_dir: Option<PathBuf>,
+    /// `ipam`, if it names a plugin.
+    pub ipam: Option<Value>,
+}
+
+impl HostEnd {
+    /// Reads one plugin's configuration.
+    pub fn read(configuration: &Map<String, Value>) -> Self {
+        let whole = Keys::of(configuration);
+        let Ok(host) = whole.object("host") else { return Self::default() };
+        let engine = super::host::engine(&host).ok();
+        let bridge = host.object("bridge").ok().and_then(|bridge| bridge.text("bridgeName").ok().flatten());
+        let kinds = ["vhost", "memif"].map(|kind| host.object(kind).ok());
+        let named = kinds.iter().flatten().filter_map(|kind| kind.text("socketfile").ok().flatten());
+        Self {
+            engine,
+            bridge: (engine == Some(Engine::OpenVswitch))
+                .then(|| bridge.unwrap_or(super::host::DEFAULT_BRIDGE).to_owned()),
+            socket_file: named.filter(|name| is_file_name(name)).map(str::to_owned).next(),
+            shared_dir: shared_dir(configuration).and_then(plain_path),
+            ipam: super::host::ipam(&whole).ok().flatten(),
+        }
+    }
+}
+
+/// `sharedDir` of a configuration, as it is written.
+pub fn shared_dir(configuration: &Map<String, Value>) -> Option<&str> {
+    Keys::of(configuration).text("sharedDir").ok().flatten()
+}
+
+/// An absolute path that goes nowhere up.
+pub fn plain_path(text: &str) -> Option<PathBuf> {
+    let path = Path::new(text);
+    let is_plain = |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
+    (path.is_absolute() && path.components().all(is_plain) && !text.contains('\0')).then(|| path.to_owned())
+}
+
+fn is_file_name(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) && !name.contains(['/', '\0'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(configuration: &Value) -> HostEnd {
+        HostEnd::read(configuration.as_object().unwrap())
+    }
+
+    #[test]
+    fn what_add_refuses_is_found_all_the_same() {
+        let listening = json!({
+            "SharedDir": "/var/run/old", "ipam": {"type": "host-local"},
+            "host": {"engine": "ovs-dpdk", "iftype": "vhostuser", "vhost": {"mode": "server", "socketfile": "s"}},
+        });
+        let expected = HostEnd {
+            engine: Some(Engine::OpenVswitch),
+            bridge: Some("br0".to_owned()),
+            socket_file: Some("s".to_owned()),
+            shared_dir: Some("/var/run/old".into()),
+            ipam: Some(json!({"type": "host-local"})),
+        };
+        assert_eq!(read(&listening), expected);
+        let vpp = json!({"host": {"engine": "vpp", "bridge": {"bridgeName": "4"}}});
+        assert_eq!(read(&vpp), HostEnd { engine: Some(Engine::Vpp), ..HostEnd::default() });
+    }
+
+    #[test]
+    fn a_path_that_leads_elsewhere_is_not_there() {
+        for path in ["../x", "/var/../etc", "x", "/a\0b", ""] {
+            let whole = json!({"sharedDir": path, "host": {"engine": "vpp", "memif": {"socketfile": path}}});
+            assert_eq!(
+                (read(&whole).shared_dir, read(&whole).socket_file.filter(|name| name != "x")),
+                (None, None),
+                "{path}"
+            );
+        }
+        assert_eq!(read(&json!({"host": 7})), HostEnd::default());
+    }
+}

@@ -1,0 +1,74 @@
+//! What a configuration says of the pod's end beyond what follows from the host's: the older plugin passed it on to the pod's program as it was.
+
+use super::keys::Keys;
+use super::refusal::InvalidLegacy;
+use serde_json::{Map, Value};
+
+/// The part `container`, as far as it is passed on and nothing else is made of it. What is of another type than it should be is not there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PodEnd {
+    /// `container.engine`.
+    pub engine: String,
+    /// `container.netType`.
+    pub network_type: String,
+    /// `container.vhost.group`.
+    pub group: String,
+    /// `container.bridge.bridgeName`.
+    pub bridge_name: String,
+    /// `container.bridge.bridgeId`.
+    pub bridge_id: i64,
+    /// `container.bridge.vlanId`.
+    pub vlan_id: i64,
+}
+
+impl PodEnd {
+    /// Reads one plugin's configuration.
+    pub fn read(configuration: &Map<String, Value>) -> Self {
+        let whole = Keys::of(configuration);
+        let Ok(container) = whole.object("container") else { return Self::default() };
+        let text = |keys: Result<Keys<'_>, InvalidLegacy>, key: &str| {
+            let found = keys.as_ref().ok().and_then(|keys| keys.text(key).ok().flatten());
+            found.unwrap_or_default().to_owned()
+        };
+        let number = |keys: Result<Keys<'_>, InvalidLegacy>, key: &str| {
+            let found = keys.ok().and_then(|keys| keys.value(key).ok().flatten().and_then(Value::as_i64));
+            found.unwrap_or_default()
+        };
+        Self {
+            engine: text(Ok(container.clone()), "engine"),
+            network_type: text(Ok(container.clone()), "netType"),
+            group: text(container.object("vhost"), "group"),
+            bridge_name: text(container.object("bridge"), "bridgeName"),
+            bridge_id: number(container.object("bridge"), "bridgeId"),
+            vlan_id: number(container.object("bridge"), "vlanId"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(configuration: &Value) -> PodEnd {
+        PodEnd::read(configuration.as_object().unwrap())
+    }
+
+    #[test]
+    fn what_is_there_is_taken_whatever_its_case_and_the_rest_is_not_there() {
+        let container = json!({"Engine": "vpp", "nettype": "interface", "vhost": {"group": "qemu"}, "bridge": {"bridgeName": "br0", "vlanid": 7}});
+        let expected = PodEnd {
+            engine: "vpp".to_owned(),
+            network_type: "interface".to_owned(),
+            group: "qemu".to_owned(),
+            bridge_name: "br0".to_owned(),
+            bridge_id: 0,
+            vlan_id: 7,
+        };
+        assert_eq!(read(&json!({"container": container})), expected);
+        let wrong = json!({"engine": 7, "netType": [], "vhost": "x", "bridge": {"bridgeName": {}, "bridgeId": "x"}});
+        for configuration in [json!({}), json!({"container": 7}), json!({"container": wrong})] {
+            assert_eq!(read(&configuration), PodEnd::default(), "{configuration}");
+        }
+    }
+}

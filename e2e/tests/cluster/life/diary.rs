@@ -1,0 +1,18 @@
+//! What happened in a week, told only if it fails: somebody who reads the output of all tests should not have to pass a thousand lines of one that went well.
+
+use std::sync::{Mutex, PoisonError};
+
+/// One line for each thing that happened, in order.
+#[derive(Debug, Default)]
+pub(super) struct Diary(Mutex<Vec<String>>);
+
+impl Diary {
+    pub(super) fn note(&self, line: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+
+    /// All that was noted.
+    pub(super) fn tell(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
+    }
+}

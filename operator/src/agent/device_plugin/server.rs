@@ -1,0 +1,89 @@
+//! gRPC over a unix socket, as kubelet speaks it: HTTP/2 without TLS. Nothing of tonic's own transport is used.
+
+use super::api::RegisterRequest;
+use super::api::services::device_plugin_server::DevicePluginServer;
+use super::api::services::registration_client::RegistrationClient;
+use super::service::Service;
+use hyper::Uri;
+use hyper::client::conn::http2 as client;
+use hyper::server::conn::http2 as server;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tower::service_fn;
+
+/// How long kubelet has to take a registration; it asks the plugin something before it answers.
+const REGISTRATION_TIME: Duration = Duration::from_secs(10);
+/// Before the next try to accept, when there are no descriptors left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Why kubelet does not know of a resource.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RegistrationError {
+    /// It cannot be reached.
+    #[error(
+        "kubelet cannot be reached at its device plugin socket: is kubelet running, and its folder of device plugins mounted?"
+    )]
+    Connect(#[source] io::Error),
+    /// It broke off.
+    #[error("kubelet does not speak HTTP/2 at its device plugin socket")]
+    Protocol(#[source] hyper::Error),
+    /// It said no.
+    #[error("kubelet refused the resource")]
+    Refused(#[source] Box<tonic::Status>),
+    /// It does not answer.
+    #[error("kubelet does not answer a registration within {} s", REGISTRATION_TIME.as_secs())]
+    Silent,
+}
+
+/// Answers at a socket for ever. When this is dropped, all connections end.
+pub(super) async fn serve(listener: UnixListener, service: Service) -> Infallible {
+    let mut connections = JoinSet::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        // Those that ended are let go.
+        while connections.try_join_next().is_some() {}
+        let service = TowerToHyperService::new(DevicePluginServer::new(service.clone()));
+        let connection = server::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service);
+        connections.spawn(connection);
+    }
+}
+
+/// Tells kubelet of a resource.
+///
+/// # Errors
+/// When it did not take it.
+pub(super) async fn register(kubelet: &Path, request: RegisterRequest) -> Result<(), RegistrationError> {
+    timeout(REGISTRATION_TIME, ask(kubelet, request)).await.unwrap_or(Err(RegistrationError::Silent))
+}
+
+async fn ask(kubelet: &Path, request: RegisterRequest) -> Result<(), RegistrationError> {
+    let stream = UnixStream::connect(kubelet).await.map_err(RegistrationError::Connect)?;
+    let (sender, connection) =
+        client::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.map_err(RegistrationError::Protocol)?;
+    let transport = service_fn(move |request| {
+        let mut sender = sender.clone();
+        async move { sender.send_request(request).await }
+    });
+    // The host is never looked up; the protocol wants one.
+    let mut client = RegistrationClient::with_origin(transport, Uri::from_static("http://localhost"));
+    let answer =
+        async { client.register(request).await.map_err(|status| RegistrationError::Refused(Box::new(status))) };
+    tokio::pin!(answer);
+    tokio::select! {
+        answer = &mut answer => answer.map(drop),
+        ended = connection => match ended {
+            Err(error) => Err(RegistrationError::Protocol(error)),
+            Ok(()) => answer.await.map(drop),
+        },
+    }
+}

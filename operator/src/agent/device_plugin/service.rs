@@ -1,0 +1,115 @@
+//! What kubelet asks of the plugin of one resource.
+
+use super::api::services::device_plugin_server::DevicePlugin;
+use super::api::{
+    AllocateRequest, AllocateResponse, ContainerAllocateRequest, ContainerAllocateResponse, DevicePluginOptions, Empty,
+    ListAndWatchResponse, Mount, PreStartContainerRequest, PreStartContainerResponse, PreferredAllocationRequest,
+    PreferredAllocationResponse,
+};
+use super::folder::DeviceFolders;
+use super::resource::Resource;
+use futures::stream::{self, BoxStream, StreamExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::watch::{self, Receiver};
+use tonic::{Request, Response, Status};
+use usnet_crds::device::{RESOURCE_PREFIX, resource_name};
+use usnet_crds::{DeviceId, NetworkName};
+
+/// The plugin of one resource.
+#[derive(Debug, Clone)]
+pub(super) struct Service {
+    /// The network.
+    pub network: NetworkName,
+    /// Its devices.
+    pub resource: Receiver<Resource>,
+    /// Where pods that have one meet the engine.
+    pub folders: DeviceFolders,
+    /// Counts who listens to [`list_and_watch`](DevicePlugin::list_and_watch) by how many receivers it has.
+    pub listeners: Arc<watch::Sender<()>>,
+}
+
+#[tonic::async_trait]
+impl DevicePlugin for Service {
+    type ListAndWatchStream = BoxStream<'static, Result<ListAndWatchResponse, Status>>;
+
+    async fn get_device_plugin_options(&self, _: Request<Empty>) -> Result<Response<DevicePluginOptions>, Status> {
+        Ok(Response::new(DevicePluginOptions::default()))
+    }
+
+    async fn list_and_watch(&self, _: Request<Empty>) -> Result<Response<Self::ListAndWatchStream>, Status> {
+        let mut resource = self.resource.clone();
+        resource.mark_changed();
+        let states = stream::unfold((resource, self.listeners.subscribe()), |(mut resource, listener)| async move {
+            resource.changed().await.ok()?;
+            let devices = resource.borrow_and_update().list();
+            Some((Ok(ListAndWatchResponse { devices }), (resource, listener)))
+        });
+        Ok(Response::new(states.boxed()))
+    }
+
+    async fn allocate(&self, request: Request<AllocateRequest>) -> Result<Response<AllocateResponse>, Status> {
+        let requests = request.into_inner().container_requests;
+        let container_responses =
+            requests.iter().map(|request| self.allocate_container(request)).collect::<Result<_, _>>()?;
+        Ok(Response::new(AllocateResponse { container_responses }))
+    }
+
+    async fn get_preferred_allocation(
+        &self,
+        _: Request<PreferredAllocationRequest>,
+    ) -> Result<Response<PreferredAllocationResponse>, Status> {
+        Err(Status::unimplemented("all devices are alike"))
+    }
+
+    async fn pre_start_container(
+        &self,
+        _: Request<PreStartContainerRequest>,
+    ) -> Result<Response<PreStartContainerResponse>, Status> {
+        Err(Status::unimplemented("a device needs no start"))
+    }
+}
+
+impl Service {
+    /// Also for a network that cannot be used now: the plugin makes the pod wait, where kubelet would make it fail for ever.
+    fn allocate_container(&self, request: &ContainerAllocateRequest) -> Result<ContainerAllocateResponse, Status> {
+        let resource = self.resource.borrow().clone();
+        let ids = request.devices_ids.iter().map(|id| {
+            let known = id.parse::<DeviceId>().ok().filter(|id| resource.devices.contains(id));
+            known.ok_or_else(|| Status::not_found(format!("{} has no device {id:?}", resource_name(&self.network))))
+        });
+        let mut ids: Vec<DeviceId> = ids.collect::<Result<_, _>>()?;
+        // Kubelet names them in any order, and Multus gives them to interfaces in this one.
+        ids.sort_by_key(ToString::to_string);
+        let mut response = ContainerAllocateResponse::default();
+        let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        response.annotations.insert(format!("{RESOURCE_PREFIX}/{}", self.network), names.join(","));
+        if resource.has_folders {
+            let folders = ids.iter().map(|id| self.make_folder(id)).collect::<Result<Vec<_>, _>>()?;
+            let paths: Vec<String> = folders.iter().map(|(_, path)| path.display().to_string()).collect();
+            response.envs.insert(variable(&self.network), paths.join(","));
+            response.mounts = folders.into_iter().map(|(host, container)| mount(&host, &container)).collect();
+        }
+        tracing::info!(network = %self.network, devices = names.join(","), "gave devices to a pod");
+        Ok(response)
+    }
+
+    fn make_folder(&self, id: &DeviceId) -> Result<(PathBuf, PathBuf), Status> {
+        self.folders.make(id).map_err(|error| {
+            tracing::warn!(device = %id, %error, "the folder of a device cannot be made");
+            Status::internal(format!(
+                "cannot make the folder of device {id} in {}: {error}",
+                self.folders.path().display()
+            ))
+        })
+    }
+}
+
+fn mount(host: &Path, container: &Path) -> Mount {
+    Mount { container_path: container.display().to_string(), host_path: host.display().to_string(), read_only: false }
+}
+
+/// The environment variable that says where the devices of a network are, as in `USNET_DEVICES_BLUE_2`.
+fn variable(network: &NetworkName) -> String {
+    format!("USNET_DEVICES_{}", network.as_str().to_ascii_uppercase().replace('-', "_"))
+}

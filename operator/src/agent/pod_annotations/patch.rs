@@ -1,0 +1,68 @@
+//! The two patches of a pod's status that the agent may make: one that changes nothing, for its answer, and one of annotations.
+
+use super::merge::Changes;
+use crate::agent::status::FIELD_MANAGER;
+use k8s_openapi::api::core::v1::Pod as PodObject;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::timeout;
+use usnet_dataplane::attachment::Pod;
+
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// No such pod.
+const NOT_FOUND: u16 = 404;
+/// A pod of that name with another uid, which nobody can change.
+const INVALID: u16 = 422;
+
+/// Why annotations were not written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error("the API server refused or did not get the annotations of pod {pod}")]
+    Request { pod: Pod, source: Box<kube::Error> },
+    #[error("the API server did not answer within {} s about the annotations of pod {pod}", REQUEST_TIMEOUT.as_secs())]
+    Timeout { pod: Pod },
+}
+
+/// What the API server says of a pod.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// The pod.
+    Pod(Box<PodObject>),
+    /// There is none with that uid any more.
+    Gone,
+}
+
+/// The pods of the node.
+pub(super) struct PodPatches {
+    client: Client,
+}
+
+impl PodPatches {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    /// The pod as it is.
+    pub(super) async fn look(&self, pod: &Pod) -> Result<Answer, Error> {
+        self.patch(pod, json!({"uid": pod.uid})).await
+    }
+
+    /// Changes annotations of the pod.
+    pub(super) async fn annotate(&self, pod: &Pod, changes: &Changes) -> Result<Answer, Error> {
+        self.patch(pod, json!({"uid": pod.uid, "annotations": changes})).await
+    }
+
+    async fn patch(&self, pod: &Pod, metadata: Value) -> Result<Answer, Error> {
+        let api: Api<PodObject> = Api::namespaced(self.client.clone(), &pod.namespace);
+        let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let body = Patch::Merge(json!({"metadata": metadata}));
+        match timeout(REQUEST_TIMEOUT, api.patch_status(&pod.name, &parameters, &body)).await {
+            Ok(Ok(found)) => Ok(Answer::Pod(Box::new(found))),
+            Ok(Err(kube::Error::Api(answer))) if matches!(answer.code, NOT_FOUND | INVALID) => Ok(Answer::Gone),
+            Ok(Err(source)) => Err(Error::Request { pod: pod.clone(), source: Box::new(source) }),
+            Err(_) => Err(Error::Timeout { pod: pod.clone() }),
+        }
+    }
+}
