@@ -1,6 +1,6 @@
 //! What people get wrong, and what they are told.
 
-use crate::cluster::{apply, check, eventually, get, kubectl, on_node, try_apply};
+use crate::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, on_node, try_apply};
 use crate::pods::{NODE, sleeping_pod, uid};
 use crate::scene::Scene;
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ fn two_networks_cannot_have_one_bridge() {
     assert!(message.contains("shared-1") && message.contains("br-shared"), "{message}");
     crate::scene::wait_ready("shared-1");
     // When the first goes, the second takes its place.
-    kubectl(&["delete", "usn", "shared-1", "--timeout=60s"]);
+    kubectl(&["delete", "usn", "shared-1", TIMEOUT]);
     crate::scene::wait_ready("shared-2");
 }
 

@@ -9,7 +9,12 @@ use std::time::{Duration, Instant};
 /// The nodes of the world, by name.
 pub(crate) const NODES: [&str; 2] = ["node-a", "node-b"];
 /// How long a condition may take on a busy machine. Tests are never about time; this only ends hopeless ones.
-const PATIENCE: Duration = Duration::from_secs(60);
+///
+/// Kubernetes may need more than a minute to end a namespace: when something is left in it, its controller looks again
+/// after 5 s, and then after twice as long each time.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// The same for `kubectl`.
+pub(crate) const TIMEOUT: &str = "--timeout=120s";
 
 /// Runs a command and gives its standard output, or what it printed when it failed.
 pub(crate) fn try_run(program: &str, arguments: &[&str], input: &str) -> Result<String, String> {
@@ -29,25 +34,38 @@ pub(crate) fn try_run(program: &str, arguments: &[&str], input: &str) -> Result<
     Err(format!("{program} {arguments:?}: {status}\n{text}{}", String::from_utf8_lossy(&stderr)))
 }
 
+/// What a command printed that must have succeeded; a failure is told as one of the caller's line.
+#[track_caller]
+pub(crate) fn succeed(result: Result<String, String>) -> String {
+    match result {
+        Ok(text) => text,
+        Err(error) => panic!("{error}"),
+    }
+}
+
 /// Runs a command that must succeed.
+#[track_caller]
 pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
-    try_run(program, arguments, "").unwrap_or_else(|error| panic!("{error}"))
+    succeed(try_run(program, arguments, ""))
 }
 
 /// Runs `kubectl`, which must succeed.
+#[track_caller]
 pub(crate) fn kubectl(arguments: &[&str]) -> String {
     run("kubectl", arguments)
 }
 
 /// One object of the API server, or nothing when it is not there.
+#[track_caller]
 pub(crate) fn get(arguments: &[&str]) -> Option<Value> {
     let text = kubectl(&[&["get", "--ignore-not-found", "-o", "json"], arguments].concat());
     (!text.is_empty()).then(|| serde_json::from_str(&text).unwrap())
 }
 
 /// Applies a manifest.
+#[track_caller]
 pub(crate) fn apply(manifest: &Value) {
-    try_apply(manifest).unwrap_or_else(|error| panic!("{error}"));
+    succeed(try_apply(manifest));
 }
 
 /// Applies a manifest, or gives the API server's words.
@@ -56,21 +74,25 @@ pub(crate) fn try_apply(manifest: &Value) -> Result<String, String> {
 }
 
 /// Runs a command on a node, which must succeed.
+#[track_caller]
 pub(crate) fn on_node(node: &str, arguments: &[&str]) -> String {
     run("on-node", &[&[node], arguments].concat())
 }
 
 /// Asks Open vSwitch of a node.
+#[track_caller]
 pub(crate) fn vsctl(node: &str, arguments: &[&str]) -> String {
     on_node(node, &[&["ovs-vsctl"], arguments].concat()).trim().to_owned()
 }
 
 /// Waits until `check` gives a value, and panics with its last complaint when it never does.
+#[track_caller]
 pub(crate) fn eventually<T>(what: &str, check: impl FnMut() -> Result<T, String>) -> T {
     eventually_within(PATIENCE, what, check)
 }
 
 /// The same with a patience of its own.
+#[track_caller]
 pub(crate) fn eventually_within<T>(patience: Duration, what: &str, mut check: impl FnMut() -> Result<T, String>) -> T {
     let end = Instant::now() + patience;
     loop {

@@ -1,7 +1,7 @@
 //! Things that happened while nobody watched, of which the API server and etcd have forgotten how: watches are told "410 Gone" and begin anew with a list.
 
 use crate::audit;
-use crate::cluster::{NODES, apply, check, condition, eventually, get, kubectl, run, try_run, vsctl};
+use crate::cluster::{NODES, TIMEOUT, apply, check, condition, eventually, get, kubectl, run, try_run, vsctl};
 use crate::controllers::{Controller, NAMESPACE, Still, agent_process, await_both, process};
 use crate::lasting::{Outage, WATCHED};
 use crate::pods::{NODE, sleeping_pod, start};
@@ -44,7 +44,7 @@ fn what_changed_while_nobody_watched_is_found_by_listing_anew() {
     for network in ["gap-kept", "gap-changed", "gap-new"] {
         wait_ready(network);
     }
-    kubectl(&["wait", "--for=delete", "usn/gap-leaving", "--timeout=60s"]);
+    kubectl(&["wait", "--for=delete", "usn/gap-leaving", TIMEOUT]);
     eventually("what was deleted is gone from the nodes", || {
         let left = [remains("gap-gone"), remains("gap-leaving")].concat();
         check(left.is_empty(), format!("{left:?}"))

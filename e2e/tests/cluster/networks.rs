@@ -1,6 +1,6 @@
 //! A network applied: bridges, definitions and status.
 
-use crate::cluster::{NODES, apply, check, condition, eventually, get, kubectl, vsctl};
+use crate::cluster::{NODES, TIMEOUT, apply, check, condition, eventually, get, kubectl, vsctl};
 use crate::scene::{Scene, await_condition, remains, wait_ready};
 use serde_json::json;
 
@@ -109,7 +109,7 @@ fn a_deleted_network_leaves_nothing() {
     let scene = Scene::new("deleted");
     scene.network("deleted", &json!({}));
     assert_ne!(remains("deleted"), Vec::<String>::new());
-    kubectl(&["delete", "usn", "deleted", "--timeout=60s"]);
+    kubectl(&["delete", "usn", "deleted", TIMEOUT]);
     assert_eq!(remains("deleted"), Vec::<String>::new());
     assert_eq!(get(&["net-attach-def", "deleted", "-n", &scene.name]), None);
     for node in NODES {

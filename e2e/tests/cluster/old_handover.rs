@@ -1,6 +1,6 @@
 //! Pods of the older userspace CNI, unedited: they find what they are used to, and nothing is left of them.
 
-use crate::cluster::{apply, check, eventually, get, kubectl, on_node, try_run, vsctl};
+use crate::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, on_node, try_run, vsctl};
 use crate::pods::{NODE, await_packets, remains, sleeping_pod, uid, wait_running};
 use crate::scene::{Scene, agent_pod, wait_ready};
 use crate::vpp;
@@ -86,11 +86,11 @@ fn testpmd_of_the_older_tests_finds_its_socket_and_packets_flow() {
     // Another agent tells nobody anything that is told already.
     let version = || get(&["pod", "rx", "-n", &scene.name]).unwrap()["metadata"]["resourceVersion"].clone();
     let before = version();
-    kubectl(&["delete", "pod", "-n", "usnet-system", &agent_pod(NODE), "--timeout=60s"]);
-    kubectl(&["rollout", "status", "daemonset/usnet-agent", "-n", "usnet-system", "--timeout=60s"]);
+    kubectl(&["delete", "pod", "-n", "usnet-system", &agent_pod(NODE), TIMEOUT]);
+    kubectl(&["rollout", "status", "daemonset/usnet-agent", "-n", "usnet-system", TIMEOUT]);
     assert_eq!(version(), before);
     let uids = ["rx", "tx"].map(|pod| uid(&scene, pod));
-    kubectl(&["delete", "pods", "--all", "-n", &scene.name, "--grace-period=1", "--timeout=60s"]);
+    kubectl(&["delete", "pods", "--all", "-n", &scene.name, "--grace-period=1", TIMEOUT]);
     for uid in uids {
         eventually("nothing is left of the pod", || check(remains(&uid).is_empty(), remains(&uid)));
     }
@@ -143,7 +143,7 @@ fn a_program_finds_its_memif_by_the_older_annotation_and_packets_flow() {
             println!("{pod} received {:?} packets", await_packets(&scene, pod, 1));
         }
     }
-    kubectl(&["delete", "pods", "--all", "-n", &scene.name, "--grace-period=1", "--timeout=60s"]);
+    kubectl(&["delete", "pods", "--all", "-n", &scene.name, "--grace-period=1", TIMEOUT]);
     vpp::await_ports(NODE, network, 0);
     kubectl(&["delete", "net-attach-def", "--all", "-n", &scene.name]);
     eventually("the network goes", || check(get(&["usn", network]).is_none(), "still there"));

@@ -1,6 +1,6 @@
 //! Pods with interfaces of ours, and what they show.
 
-use crate::cluster::{apply, check, eventually, get, kubectl, on_node};
+use crate::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, on_node, succeed};
 use crate::scene::Scene;
 use crate::testpmd::{Driver, Program, last_counters};
 use serde_json::{Value, json};
@@ -48,19 +48,21 @@ fn pod(scene: &Scene, name: &str, networks: &str, image: &str, command: &[String
 }
 
 /// Applies a pod and waits until it runs.
+#[track_caller]
 pub(crate) fn start(scene: &Scene, pod: &Value) {
     apply(pod);
     wait_running(scene, pod["metadata"]["name"].as_str().unwrap());
 }
 
 /// Waits until a pod runs.
+#[track_caller]
 pub(crate) fn wait_running(scene: &Scene, name: &str) {
     let waited = crate::cluster::try_run(
         "kubectl",
-        &["wait", "--for=condition=Ready", &format!("pod/{name}"), "-n", &scene.name, "--timeout=60s"],
+        &["wait", "--for=condition=Ready", &format!("pod/{name}"), "-n", &scene.name, TIMEOUT],
         "",
     );
-    waited.unwrap_or_else(|error| panic!("{error}\n{}", scene.events(name)));
+    succeed(waited.map_err(|error| format!("{error}\n{}", scene.events(name))));
 }
 
 /// The packets that each port of a testpmd pod has received, as its program last printed them.
@@ -69,6 +71,7 @@ pub(crate) fn received(scene: &Scene, pod: &str) -> Vec<i64> {
 }
 
 /// Waits until every port of a testpmd pod has received something.
+#[track_caller]
 pub(crate) fn await_packets(scene: &Scene, pod: &str, ports: usize) -> Vec<i64> {
     eventually("packets", || {
         let packets = received(scene, pod);

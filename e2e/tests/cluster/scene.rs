@@ -1,6 +1,6 @@
 //! A namespace with networks of its own, gone when the test ends.
 
-use crate::cluster::{NODES, apply, check, condition, eventually, get, kubectl, on_node, try_run, vsctl};
+use crate::cluster::{NODES, TIMEOUT, apply, check, condition, eventually, get, kubectl, on_node, try_run, vsctl};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 
@@ -36,20 +36,23 @@ impl Scene {
     }
 
     /// Applies a network and remembers to delete it.
+    #[track_caller]
     pub(crate) fn apply_network(&self, network: &str, spec: &Value) {
         self.networks.borrow_mut().push(network.to_owned());
         apply(&self.manifest(network, spec));
     }
 
     /// Applies a network and waits as a user would, with `kubectl wait`.
+    #[track_caller]
     pub(crate) fn network(&self, network: &str, spec: &Value) {
         self.apply_network(network, spec);
         wait_ready(network);
     }
 
     /// Deletes a pod at once.
+    #[track_caller]
     pub(crate) fn delete_pod(&self, pod: &str) {
-        kubectl(&["delete", "pod", pod, "-n", &self.name, "--grace-period=1", "--timeout=60s"]);
+        kubectl(&["delete", "pod", pod, "-n", &self.name, "--grace-period=1", TIMEOUT]);
     }
 
     /// The messages of all events of a pod.
@@ -67,6 +70,7 @@ impl Scene {
     }
 
     /// Waits until kubelet says why a pod does not start, in those words.
+    #[track_caller]
     pub(crate) fn await_refusal(&self, pod: &str, words: &[&str]) {
         eventually("the pod's event", || {
             let events = self.events(pod);
@@ -82,20 +86,22 @@ impl Drop for Scene {
                 eprintln!("cleaning up {}: {error}", self.name);
             }
         };
-        quiet(&["delete", "pods", "--all", "-n", &self.name, "--grace-period=1", "--timeout=60s"]);
+        quiet(&["delete", "pods", "--all", "-n", &self.name, "--grace-period=1", TIMEOUT]);
         for network in self.networks.borrow().iter() {
-            quiet(&["delete", "usn", network, "--ignore-not-found", "--timeout=60s"]);
+            quiet(&["delete", "usn", network, "--ignore-not-found", TIMEOUT]);
         }
-        quiet(&["delete", "namespace", &self.name, "--timeout=60s"]);
+        quiet(&["delete", "namespace", &self.name, TIMEOUT]);
     }
 }
 
 /// Waits for a network as the README tells users to.
+#[track_caller]
 pub(crate) fn wait_ready(network: &str) {
-    kubectl(&["wait", "--for=condition=Ready", &format!("usn/{network}"), "--timeout=60s"]);
+    kubectl(&["wait", "--for=condition=Ready", &format!("usn/{network}"), TIMEOUT]);
 }
 
 /// Waits until a condition of a network has that status and reason, and gives its message.
+#[track_caller]
 pub(crate) fn await_condition(network: &str, kind: &str, status: &str, reason: &str) -> String {
     eventually(&format!("{kind}={status}/{reason} of {network}"), || {
         let object = get(&["usn", network]).ok_or("the network is gone")?;

@@ -1,6 +1,6 @@
 //! What the name of a pod fixes, for the pod of a StatefulSet: it keeps address and MAC when it is deleted, and on another node.
 
-use crate::cluster::{apply, check, eventually, get, kubectl};
+use crate::cluster::{TIMEOUT, apply, check, eventually, get, kubectl};
 use crate::pods::{sleeping_pod, start, wait_running};
 use crate::scene::Scene;
 use serde_json::{Value, json};
@@ -106,7 +106,7 @@ fn a_pod_keeps_its_addresses_and_mac_when_it_is_made_anew_and_on_another_node() 
             .collect();
         check(counts.iter().sum::<u64>() == 0, format!("{counts:?}"))
     });
-    kubectl(&["delete", "statefulset", "web", "-n", &scene.name, "--timeout=60s"]);
+    kubectl(&["delete", "statefulset", "web", "-n", &scene.name, TIMEOUT]);
 }
 
 fn a_pod_that_asks_for_an_address_of_another_is_told_whose_it_is(scene: &Scene) {

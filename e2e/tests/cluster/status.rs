@@ -1,6 +1,6 @@
 //! What scripts read of a network through its life: `kubectl wait`, kstatus, events, and what monitoring asks.
 
-use crate::cluster::{check, eventually, get, kubectl, run, vsctl};
+use crate::cluster::{TIMEOUT, check, eventually, get, kubectl, run, vsctl};
 use crate::controllers::{Controller, NAMESPACE, scrape};
 use crate::pods::{NODE, sleeping_pod, start};
 use crate::scene::{Scene, agent_pod, await_condition};
@@ -34,7 +34,7 @@ fn await_kstatus(network: &str, wanted: &str) {
 
 /// Waits as scripts do.
 fn wait(what: &str, network: &str) {
-    kubectl(&["wait", &format!("--for={what}"), &format!("usn/{network}"), "--timeout=60s"]);
+    kubectl(&["wait", &format!("--for={what}"), &format!("usn/{network}"), TIMEOUT]);
 }
 
 /// Reasons of the events that are told of a network.

@@ -1,7 +1,7 @@
 //! Many agents that report at the same time.
 
 use crate::audit;
-use crate::cluster::{apply, check, eventually, get, kubectl, run, try_run};
+use crate::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, run, try_run};
 use crate::scene::{Scene, await_condition, wait_ready};
 use crate::stolen::kubectl_with;
 use k8s_openapi::jiff::{Timestamp, Unit};
@@ -41,10 +41,10 @@ impl Drop for Simulated {
                 eprintln!("{error}");
             }
         };
-        quiet("kubectl", &["delete", "nodes", "-l", "scene=storm", "--ignore-not-found", "--timeout=60s"]);
+        quiet("kubectl", &["delete", "nodes", "-l", "scene=storm", "--ignore-not-found", TIMEOUT]);
         quiet("component", &["start", "kube-controller-manager"]);
         for number in 0..NODES {
-            quiet("kubectl", &["wait", "--for=delete", &format!("usns/{}", name(number)), "--timeout=60s"]);
+            quiet("kubectl", &["wait", "--for=delete", &format!("usns/{}", name(number)), TIMEOUT]);
         }
     }
 }

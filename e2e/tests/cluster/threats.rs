@@ -1,7 +1,7 @@
 //! What tenants and accidents may not achieve: other namespaces' networks, bridges of others, words of others in our logs, our secrets, trust in a node that is gone.
 //! What stolen tokens may not achieve is in `guards`; definitions of others and two networks with one bridge are in `networks` and `bad_input`.
 
-use crate::cluster::{apply, check, eventually, get, kubectl, on_node, run, try_run, vsctl};
+use crate::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, on_node, run, try_run, vsctl};
 use crate::pods::{NODE, description, sleeping_pod, start, wait_running};
 use crate::scene::{Scene, agent_log, await_condition, wait_ready};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ fn a_bridge_that_somebody_else_made_stays_as_it_was_from_the_network_to_its_end(
     scene.await_refusal("pod", &["BridgeExists"]);
     assert_eq!(show(), before);
     scene.delete_pod("pod");
-    kubectl(&["delete", "usn", "others", "--timeout=60s"]);
+    kubectl(&["delete", "usn", "others", TIMEOUT]);
     assert_eq!(show(), before);
     vsctl(NODE, &["--no-wait", "del-br", "br-others"]);
 }

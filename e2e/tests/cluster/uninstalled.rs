@@ -1,6 +1,6 @@
 //! Pods keep their networks while usnet's parts, its objects, or all of it are taken away.
 
-use crate::cluster::{NODES, apply, check, eventually, get, kubectl, try_run, vsctl};
+use crate::cluster::{NODES, TIMEOUT, apply, check, eventually, get, kubectl, try_run, vsctl};
 use crate::pods::{NODE, await_packets, received, start, testpmd_pod, wait_running};
 use crate::scene::{Scene, await_condition, remains, wait_ready};
 use serde_json::json;
@@ -48,10 +48,17 @@ fn installation() -> String {
     format!("{}/install", std::env::var("USNET_WORLD").unwrap())
 }
 
+/// Installs usnet as a person does who waits for what is still going: what is applied to a CRD that goes is lost with it.
+#[track_caller]
 fn install() {
-    eventually("usnet is installed", || try_run("kubectl", &["apply", "-k", &installation()], ""));
+    eventually("usnet is installed", || {
+        try_run("kubectl", &["apply", "-k", &installation()], "")?;
+        let states = get(&["crd", "userspacenodestates.usnet.dev"]).unwrap_or_default();
+        check(states["metadata"]["deletionTimestamp"].is_null(), "the CRD of node states is still going")
+    });
+    eventually("the CRDs serve", || try_run("kubectl", &["get", "usn,usns"], ""));
     for workload in ["deployment/usnet-controller", "daemonset/usnet-agent"] {
-        kubectl(&["rollout", "status", "-n", "usnet-system", "--timeout=60s", workload]);
+        kubectl(&["rollout", "status", "-n", "usnet-system", TIMEOUT, workload]);
     }
 }
 
@@ -92,7 +99,7 @@ fn a_deleted_namespace_takes_its_own_pods_and_no_others() {
     kubectl(&["label", "namespace", "goes", "scene=stays", "--overwrite"]);
     start(&other, &testpmd_pod(&other, "third", "stays", "flowgen"));
     assert_eq!(vsctl(NODE, &["list-ports", "br-stays"]).lines().count(), 3);
-    kubectl(&["delete", "namespace", "goes", "--timeout=60s"]);
+    kubectl(&["delete", "namespace", "goes", TIMEOUT]);
     eventually("the port of its pod is gone", || {
         let ports = vsctl(NODE, &["list-ports", "br-stays"]);
         check(ports.lines().count() == 2, ports)
@@ -107,7 +114,7 @@ fn node_states_that_vanish_with_their_crd_change_nothing_on_nodes() {
     let _restore = Installed;
     let bridges = || NODES.map(|node| vsctl(node, &["get", "Bridge", "br-stateless", "_uuid"]));
     let before = bridges();
-    kubectl(&["delete", "crd", "userspacenodestates.usnet.dev", "--timeout=60s"]);
+    kubectl(&["delete", "crd", "userspacenodestates.usnet.dev", TIMEOUT]);
     assert_traffic(&scene);
     assert_eq!(bridges(), before);
     install();
@@ -146,7 +153,8 @@ fn usnet_removed_under_running_pods_leaves_their_traffic_and_tidies_up_when_it_i
     let scene = busy_scene("removed");
     let _restore = Installed;
     // The wrong order on purpose: networks should go first, so that their pods are asked for.
-    kubectl(&["delete", "-k", &installation(), "--wait=false"]);
+    // With its namespace going, Kubernetes may be faster than `kubectl`.
+    kubectl(&["delete", "-k", &installation(), "--wait=false", "--ignore-not-found"]);
     eventually("controllers and agents are gone", || {
         let pods = kubectl(&["get", "pods", "-n", "usnet-system", "-o", "name", "--ignore-not-found"]);
         check(pods.is_empty(), pods)
@@ -164,7 +172,6 @@ fn usnet_removed_under_running_pods_leaves_their_traffic_and_tidies_up_when_it_i
     });
 
     install();
-    eventually("the new CRD serves", || try_run("kubectl", &["get", "usn"], ""));
     scene.network("removed", &json!({}));
     apply(&testpmd_pod(&scene, "left", "removed", "flowgen"));
     wait_running(&scene, "left");

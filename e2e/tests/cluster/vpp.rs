@@ -1,6 +1,6 @@
 //! VPP of a node, asked over its API as anybody may: which ports a network has, and what they counted.
 
-use crate::cluster::{check, eventually};
+use crate::cluster::{PATIENCE, check, eventually};
 use std::collections::BTreeSet;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -15,9 +15,6 @@ use usnet_vpp::wire::Text;
 use usnet_vpp::{Batch, Error, Request};
 
 const LIMIT: Duration = Duration::from_secs(10);
-
-/// How long something awaited at short intervals may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Whether the world's VPP moves packets. If not, this prints what is left out, and how much was so far.
 pub(crate) fn moves_packets(what: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Addresses that are one pool for all nodes: the real `whereabouts`, which keeps them in the API server.
 
-use crate::cluster::{NODES, apply, check, eventually, get, kubectl, on_node, try_run};
+use crate::cluster::{NODES, TIMEOUT, apply, check, eventually, get, kubectl, on_node, try_run};
 use crate::pods::{description, sleeping_pod, start, wait_running};
 use crate::scene::Scene;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ impl Definitions {
                     "versions": [{"name": "v1alpha1", "served": true, "storage": true, "schema": schema}],
                 },
             }));
-            kubectl(&["wait", "--for=condition=Established", &format!("crd/{plural}.{GROUP}"), "--timeout=60s"]);
+            kubectl(&["wait", "--for=condition=Established", &format!("crd/{plural}.{GROUP}"), TIMEOUT]);
         }
         let defaults = json!({"datastore": "kubernetes", "kubernetes": {"kubeconfig": KUBECONFIG}, "log_file": "/var/log/whereabouts.log", "log_level": "debug"});
         for node in NODES {
@@ -49,9 +49,7 @@ impl Definitions {
 impl Drop for Definitions {
     fn drop(&mut self) {
         for (plural, _) in Self::ALL {
-            if let Err(error) =
-                try_run("kubectl", &["delete", "crd", &format!("{plural}.{GROUP}"), "--timeout=60s"], "")
-            {
+            if let Err(error) = try_run("kubectl", &["delete", "crd", &format!("{plural}.{GROUP}"), TIMEOUT], "") {
                 eprintln!("cleaning up whereabouts: {error}");
             }
         }
