@@ -151,6 +151,7 @@ fn made(index: usize, mtu: usize) -> Network {
         generation: 1,
         created: None,
         is_deleting: false,
+        deletion_asked: None,
         has_finalizer: false,
         force_delete: None,
         has_from_nad_label: false,

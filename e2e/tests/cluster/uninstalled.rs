@@ -162,6 +162,11 @@ fn usnet_removed_under_running_pods_leaves_their_traffic_and_tidies_up_when_it_i
     assert_traffic(&scene);
 
     install();
+    // What nodes had went with their states. The network waits until agents have said it again.
+    eventually("the network waits for its pods", || {
+        let message = await_condition("removed", "DeletionBlocked", "True", "InUse");
+        check(["left", "right"].iter().all(|pod| message.contains(&format!("removed/{pod}"))), message)
+    });
     assert_traffic(&scene);
     for pod in ["left", "right"] {
         scene.delete_pod(pod);

@@ -1,6 +1,7 @@
 //! When a node may lose a network: only after its agent has said that new pods are refused and that none is left. Pods that use a network keep it.
 
-use super::inputs::{Inputs, NodeState};
+use super::inputs::{Inputs, Node, NodeState};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::Phase;
 use usnet_crds::conditions::reason::FOREIGN_PORTS;
@@ -20,6 +21,14 @@ pub(super) fn is_drained(state: &NodeState, network: &str) -> bool {
         None => lacks_engine,
     };
     has_seen_draining && is_free
+}
+
+/// Whether what was known of a node when somebody asked for a deletion is lost: the node is older and its state is not. Until its agent speaks again
+/// nobody knows which networks it has.
+fn is_forgotten(node: &Node, state: Option<&NodeState>, asked: &Time) -> bool {
+    let is_older = node.created.as_ref().is_some_and(|created| created < asked);
+    let is_lost = state.is_none_or(|state| state.status.is_none() && state.created.as_ref() > Some(asked));
+    is_older && is_lost
 }
 
 /// What stands in the way of deleting a network.
@@ -44,8 +53,14 @@ pub struct Remains {
 impl Remains {
     /// What is left of the network on the nodes of the cluster. Nodes that left the cluster took theirs along.
     pub(super) fn of(network: &str, inputs: &Inputs) -> Self {
-        let force = inputs.networks.get(network).and_then(|network| network.force_delete.clone());
+        let object = inputs.networks.get(network);
+        let force = object.and_then(|network| network.force_delete.clone());
         let mut remains = Self { force, ..Self::default() };
+        if let Some(asked) = object.and_then(|network| network.deletion_asked.as_ref()) {
+            let forgotten =
+                inputs.nodes.iter().filter(|(name, node)| is_forgotten(node, inputs.states.get(*name), asked));
+            remains.nodes_waited_for.extend(forgotten.map(|(name, _)| name.clone()));
+        }
         for (node, state) in inputs.states.iter().filter(|(node, _)| inputs.nodes.contains_key(*node)) {
             let report = state.report(network);
             if let Some(report) = report.filter(|report| report.attachments > 0) {

@@ -39,6 +39,8 @@ pub struct Network {
     pub created: Option<Time>,
     /// Somebody asked to delete it.
     pub is_deleting: bool,
+    /// When that was; none where there is no API server that says so.
+    pub deletion_asked: Option<Time>,
     /// Our finalizer keeps it.
     pub has_finalizer: bool,
     /// The value of [`usnet_crds::network::FORCE_DELETE`].
@@ -65,6 +67,8 @@ pub struct Namespace {
 pub struct Node {
     /// Identifies this object among all that ever had its name.
     pub uid: String,
+    /// When it was made.
+    pub created: Option<Time>,
     /// Its labels.
     pub labels: Labels,
     /// Its condition Ready is True.
@@ -76,6 +80,8 @@ pub struct Node {
 pub struct NodeState {
     /// Identifies this object among all that ever had its name.
     pub uid: String,
+    /// When it was made.
+    pub created: Option<Time>,
     /// The uid of the node that owns it.
     pub owner: Option<String>,
     /// Goes up with each change of the spec.

@@ -25,6 +25,7 @@ pub(crate) fn network(object: &DeserializeGuard<UserspaceNetwork>) -> (String, N
         generation: metadata.generation.unwrap_or_default(),
         created: metadata.creation_timestamp.clone(),
         is_deleting: metadata.deletion_timestamp.is_some(),
+        deletion_asked: metadata.deletion_timestamp.clone(),
         has_from_nad_label: label(metadata, FROM_NAD_LABEL).as_deref() == Some(FROM_NAD_VALUE),
         has_finalizer: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER),
         force_delete: annotation(metadata, FORCE_DELETE),
@@ -45,6 +46,7 @@ pub(super) fn node(object: &DeserializeGuard<v1::Node>) -> (String, Node) {
     let ready = |condition: &v1::NodeCondition| condition.type_ == "Ready" && condition.status == "True";
     let node = Node {
         uid: metadata.uid.clone().unwrap_or_default(),
+        created: metadata.creation_timestamp.clone(),
         labels: metadata.labels.clone().unwrap_or_default(),
         is_ready: conditions.is_some_and(|conditions| conditions.iter().any(ready)),
     };
@@ -57,6 +59,7 @@ pub(super) fn node_state(object: &DeserializeGuard<UserspaceNodeState>) -> (Stri
     let owner = owner(metadata, "v1", "Node", &name);
     let generation = metadata.generation.unwrap_or_default();
     let uid = metadata.uid.clone().unwrap_or_default();
+    let created = metadata.creation_timestamp.clone();
     let (networks, is_disordered, status) = match &object.0 {
         Ok(state) => {
             let networks = &state.spec.networks;
@@ -72,7 +75,7 @@ pub(super) fn node_state(object: &DeserializeGuard<UserspaceNodeState>) -> (Stri
             (None, false, None)
         }
     };
-    (name, NodeState { uid, owner, generation, networks, is_disordered, status })
+    (name, NodeState { uid, created, owner, generation, networks, is_disordered, status })
 }
 
 pub(crate) fn node_status(status: &UserspaceNodeStateStatus) -> NodeStatus {

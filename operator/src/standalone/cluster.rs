@@ -172,6 +172,7 @@ impl Described {
         let mut network = Network {
             generation: held.map_or(0, |held| held.generation),
             is_deleting: false,
+            deletion_asked: None,
             has_finalizer: true,
             ..network
         };

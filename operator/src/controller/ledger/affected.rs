@@ -164,6 +164,7 @@ fn is_same_but_for_status(before: &Network, now: &Network) -> bool {
         generation,
         created,
         is_deleting,
+        deletion_asked,
         has_finalizer,
         force_delete,
         has_from_nad_label,
@@ -171,7 +172,8 @@ fn is_same_but_for_status(before: &Network, now: &Network) -> bool {
         status: _,
     } = before;
     (uid, generation, created) == (&now.uid, &now.generation, &now.created)
-        && (is_deleting, has_finalizer, spec) == (&now.is_deleting, &now.has_finalizer, &now.spec)
+        && (is_deleting, deletion_asked) == (&now.is_deleting, &now.deletion_asked)
+        && (has_finalizer, spec) == (&now.has_finalizer, &now.spec)
         && (force_delete, has_from_nad_label) == (&now.force_delete, &now.has_from_nad_label)
 }
 

@@ -125,6 +125,35 @@ fn a_node_that_is_silent_holds_deletion_and_a_node_that_left_does_not() {
     assert!(cluster.inputs.networks.is_empty());
 }
 
+/// As when somebody deletes node states, or their CRD.
+#[test]
+fn a_network_in_use_stays_while_it_is_forgotten_what_nodes_have() {
+    let mut cluster = deleted_in_use(2);
+    cluster.inputs.states.clear();
+    let nodes = ["node-a", "node-b"].map(str::to_owned);
+    cluster.without_agent.extend(nodes);
+    cluster.settle();
+    assert_eq!(cluster.message("blue", "Reconciling"), "waiting for 2 nodes to let go of it, first node-a");
+    assert_eq!(cluster.inputs.definitions.as_ref().unwrap().len(), 1);
+
+    cluster.without_agent.clear();
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
+    cluster.attach("node-b", "blue", 0);
+    cluster.settle();
+    assert!(cluster.inputs.networks.is_empty() && cluster.inputs.definitions == Some([].into()));
+}
+
+#[test]
+fn a_node_that_joins_after_the_deletion_does_not_hold_it() {
+    let mut cluster = deleted_in_use(1);
+    cluster.without_agent.insert("node-c".to_owned());
+    cluster.node("node-c", true);
+    cluster.attach("node-b", "blue", 0);
+    cluster.settle();
+    assert!(cluster.inputs.networks.is_empty());
+}
+
 #[test]
 fn a_node_that_never_had_an_agent_does_not_hold_deletion() {
     let mut cluster = Cluster::new();

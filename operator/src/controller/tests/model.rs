@@ -15,7 +15,8 @@ use k8s_openapi::jiff::Timestamp;
 use kube::core::DeserializeGuard;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::conditions::reason::FOREIGN_PORTS;
+use std::sync::Arc;
+use usnet_crds::conditions::reason::{FOREIGN_PORTS, IN_USE};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_crds::{Engine, NodeNetwork, Phase, UserspaceNetworkStatus};
 
@@ -63,9 +64,12 @@ impl Cluster {
     }
 
     pub(super) fn node(&mut self, name: &str, is_ready: bool) {
-        let uid = self.inputs.nodes.get(name).map(|node| node.uid.clone()).unwrap_or_else(|| self.uid());
         let labels = [("host".to_owned(), name.to_owned())].into();
-        self.inputs.nodes.insert(name.to_owned(), Node { uid, labels, is_ready });
+        let (uid, created) = match self.inputs.nodes.get(name) {
+            Some(node) => (node.uid.clone(), node.created.clone()),
+            None => (self.uid(), Some(self.now())),
+        };
+        self.inputs.nodes.insert(name.to_owned(), Node { uid, created, labels, is_ready });
     }
 
     pub(super) fn namespace(&mut self, name: &str, labels: &[(&str, &str)]) {
@@ -103,8 +107,10 @@ impl Cluster {
     }
 
     pub(super) fn delete_network(&mut self, name: &str) {
+        self.seconds += 1;
+        let now = self.now();
         let network = self.inputs.networks.get_mut(name).unwrap();
-        network.is_deleting = true;
+        (network.is_deleting, network.deletion_asked) = (true, Some(now));
         network.generation += 1;
         if !network.has_finalizer {
             self.inputs.networks.remove(name);
@@ -238,7 +244,7 @@ impl Cluster {
             let state = &self.inputs.states[&node];
             let networks = state.networks.iter().flat_map(ByName::iter);
             let reports = networks.map(|network| self.answer(&node, network));
-            let reports = self.blocked(&node).chain(reports).collect();
+            let reports = self.blocked(&node).chain(self.kept(&node, state)).chain(reports).collect();
             let status = NodeStatus { observed_generation: Some(state.generation), missing_engines, reports };
             self.inputs.states.get_mut(&node).unwrap().status = Some(status);
         }
@@ -251,16 +257,14 @@ impl Cluster {
     /// What an agent says of bridges that it may not remove.
     fn blocked(&self, node: &str) -> impl Iterator<Item = NetworkReport> {
         let blocked = self.foreign_ports.iter().filter(move |(place, _)| place == node);
-        blocked.map(|(_, network)| NetworkReport {
-            name: network.clone(),
-            generation: 0,
-            state: NetworkState::Draining,
-            reason: FOREIGN_PORTS.to_owned(),
-            message: "port guest0".to_owned(),
-            attachments: 0,
-            connected: 0,
-            pods: Vec::new(),
-        })
+        blocked.map(|(_, network)| leaving(network, FOREIGN_PORTS, "port guest0"))
+    }
+
+    /// What an agent says of networks that its node state does not have, and that pods use.
+    fn kept(&self, node: &str, state: &NodeState) -> impl Iterator<Item = NetworkReport> {
+        let used = self.attachments.iter().filter(|(_, count)| **count > 0);
+        let kept = used.filter(move |((place, network), _)| place == node && state.held(network).is_none());
+        kept.map(|((_, network), count)| NetworkReport { attachments: *count, ..leaving(network, IN_USE, "") })
     }
 
     fn answer(&self, node: &str, network: &NodeNetwork) -> NetworkReport {
@@ -285,15 +289,18 @@ impl Cluster {
         }
     }
 
+    fn take_node_state(&mut self, node: String, owner: String, networks: Vec<Arc<NodeNetwork>>) {
+        let (uid, now) = (self.uid(), self.now());
+        let old = self.inputs.states.remove(&node);
+        let kept = old.unwrap_or_else(|| NodeState { uid, created: Some(now), ..NodeState::default() });
+        let (generation, networks) = (kept.generation + 1, Some(networks.into_iter().collect()));
+        let state = NodeState { owner: Some(owner), generation, networks, is_disordered: false, ..kept };
+        self.inputs.states.insert(node, state);
+    }
+
     fn take(&mut self, write: Write) {
         match write {
-            Write::NodeState { node, owner, networks } => {
-                let uid = self.inputs.states.get(&node).map(|state| state.uid.clone()).unwrap_or_else(|| self.uid());
-                let state = self.inputs.states.entry(node).or_default();
-                let (generation, networks) = (state.generation + 1, Some(networks.into_iter().collect()));
-                let status = state.status.take();
-                *state = NodeState { uid, owner: Some(owner), generation, networks, is_disordered: false, status };
-            }
+            Write::NodeState { node, owner, networks } => self.take_node_state(node, owner, networks),
             Write::EditNodeState { node, uid, generation, edits } => {
                 let state = self.inputs.states.get_mut(&node).unwrap();
                 assert_eq!((&state.uid, state.generation), (&uid, generation));
@@ -335,6 +342,19 @@ impl Cluster {
                 self.inputs.networks.get_mut(&network).unwrap().status = Some(*status);
             }
         }
+    }
+}
+
+fn leaving(network: &str, reason: &str, message: &str) -> NetworkReport {
+    NetworkReport {
+        name: network.to_owned(),
+        generation: 0,
+        state: NetworkState::Draining,
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        attachments: 0,
+        connected: 0,
+        pods: Vec::new(),
     }
 }
 
