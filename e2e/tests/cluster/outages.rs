@@ -4,7 +4,7 @@ use crate::cluster::{NODES, check, condition, eventually, get, kubectl, on_node,
 use crate::direct::DirectPods;
 use crate::pods::{NODE, await_packets, sleeping_pod, start, testpmd_pod, uid};
 use crate::scene::{Scene, agent_log, agent_pod, await_condition, wait_ready};
-use crate::testpmd::every_counter;
+use crate::testpmd::flowing_counters;
 use serde_json::{Value, json};
 
 /// Kills the agent of a node and waits for the next one.
@@ -47,10 +47,7 @@ fn a_restarted_agent_changes_nothing_and_no_packet_waits() {
         let now = await_packets(&scene, "right", 1);
         check(now > first, format!("{now:?}"))
     });
-    let counts: Vec<i64> =
-        every_counter(&kubectl(&["logs", "right", "-n", &scene.name])).into_iter().map(|(_, count)| count).collect();
-    let flowing: Vec<i64> = counts.into_iter().skip_while(|count| *count == 0).collect();
-    assert!(flowing.is_sorted_by(|earlier, later| earlier < later), "the receiver's counter stood still: {flowing:?}");
+    flowing_counters(&kubectl(&["logs", "right", "-n", &scene.name]));
 }
 
 #[test]

@@ -122,7 +122,7 @@ back() {
 
 /// Every count of received packets in a program's output, with the port's number. Behind a restart of its port, DPDK's memif counts from
 /// below zero, and testpmd prints that without a sign.
-pub(crate) fn every_counter(log: &str) -> Vec<(u64, i64)> {
+fn every_counter(log: &str) -> Vec<(u64, i64)> {
     let mut port = None;
     let mut found = Vec::new();
     for line in log.lines() {
@@ -140,4 +140,17 @@ pub(crate) fn every_counter(log: &str) -> Vec<(u64, i64)> {
 /// The last count of each port in a program's output, in the order of the ports.
 pub(crate) fn last_counters(log: &str) -> Vec<i64> {
     every_counter(log).into_iter().collect::<std::collections::BTreeMap<_, _>>().into_values().collect()
+}
+
+/// The counts of received packets from the first packet on, one for each second, of a program with one port. Panics if they went back, as when the
+/// port was made anew, or stood still for longer than a program may get no turn on a busy machine.
+#[track_caller]
+pub(crate) fn flowing_counters(log: &str) -> Vec<i64> {
+    const TURNLESS_SECONDS: usize = 3;
+    let counts = every_counter(log).into_iter().map(|(_, count)| count);
+    let flowing: Vec<i64> = counts.skip_while(|count| *count == 0).collect();
+    assert!(flowing.is_sorted(), "the counter went back: {flowing:?}");
+    let stood_still = flowing.windows(TURNLESS_SECONDS + 1).any(|counts| counts.first() == counts.last());
+    assert!(!stood_still, "the counter stood still for {TURNLESS_SECONDS} s: {flowing:?}");
+    flowing
 }
