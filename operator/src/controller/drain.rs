@@ -1,6 +1,7 @@
 //! When a node may lose a network: only after its agent has said that new pods are refused and that none is left. Pods that use a network keep it.
 
-use super::inputs::{Inputs, Node, NodeState};
+use super::compile::placement::selects;
+use super::inputs::{Inputs, Network, Node, NodeState};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::Phase;
@@ -23,12 +24,20 @@ pub(super) fn is_drained(state: &NodeState, network: &str) -> bool {
     has_seen_draining && is_free
 }
 
-/// Whether what was known of a node when somebody asked for a deletion is lost: the node is older and its state is not. Until its agent speaks again
-/// nobody knows which networks it has.
-fn is_forgotten(node: &Node, state: Option<&NodeState>, asked: &Time) -> bool {
-    let is_older = node.created.as_ref().is_some_and(|created| created < asked);
-    let is_lost = state.is_none_or(|state| state.status.is_none() && state.created.as_ref() > Some(asked));
-    is_older && is_lost
+/// Nodes of which it is not known any more whether they have the network: they are older than its deletion, their state is not. Their agents will say
+/// it. A node that is not ready may have none that does.
+fn forgotten<'a>(network: &'a Network, inputs: &'a Inputs) -> impl Iterator<Item = &'a String> {
+    let is_lost = |asked: &Time, node: &Node, state: Option<&NodeState>| {
+        node.created.as_ref().is_some_and(|created| created < asked)
+            && state.is_none_or(|state| state.status.is_none() && state.created.as_ref() > Some(asked))
+    };
+    let nodes = inputs.nodes.iter().filter(|(_, node)| node.is_ready);
+    let lost = nodes.filter(move |(name, node)| {
+        let state = inputs.states.get(*name);
+        network.deletion_asked.as_ref().is_some_and(|asked| is_lost(asked, node, state))
+            && network.spec.as_ref().is_ok_and(|valid| selects(valid, node, state))
+    });
+    lost.map(|(name, _)| name)
 }
 
 /// What stands in the way of deleting a network.
@@ -56,11 +65,7 @@ impl Remains {
         let object = inputs.networks.get(network);
         let force = object.and_then(|network| network.force_delete.clone());
         let mut remains = Self { force, ..Self::default() };
-        if let Some(asked) = object.and_then(|network| network.deletion_asked.as_ref()) {
-            let forgotten =
-                inputs.nodes.iter().filter(|(name, node)| is_forgotten(node, inputs.states.get(*name), asked));
-            remains.nodes_waited_for.extend(forgotten.map(|(name, _)| name.clone()));
-        }
+        remains.nodes_waited_for.extend(object.into_iter().flat_map(|object| forgotten(object, inputs)).cloned());
         for (node, state) in inputs.states.iter().filter(|(node, _)| inputs.nodes.contains_key(*node)) {
             let report = state.report(network);
             if let Some(report) = report.filter(|report| report.attachments > 0) {

@@ -69,7 +69,7 @@ pub(super) fn selected<'a>(inputs: &'a Inputs, valid: &ValidNetwork) -> Vec<&'a 
 }
 
 /// A network without a node selector goes to every node that has its engine. A node that has not spoken yet may have it.
-fn selects(network: &ValidNetwork, node: &Node, state: Option<&NodeState>) -> bool {
+pub(in super::super) fn selects(network: &ValidNetwork, node: &Node, state: Option<&NodeState>) -> bool {
     match &network.nodes {
         Some(selector) => selector.matches(&node.labels),
         None => !state.and_then(|state| state.status.as_ref()).is_some_and(|status| status.lacks(network.engine)),

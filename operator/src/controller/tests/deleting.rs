@@ -4,6 +4,7 @@ use super::super::by_name::ByName;
 use super::super::diff::Write;
 use super::super::drain::is_drained;
 use super::model::Cluster;
+use serde_json::json;
 use usnet_crds::Engine;
 use usnet_crds::Phase::Draining;
 
@@ -144,11 +145,25 @@ fn a_network_in_use_stays_while_it_is_forgotten_what_nodes_have() {
     assert!(cluster.inputs.networks.is_empty() && cluster.inputs.definitions == Some([].into()));
 }
 
+/// None of these has an agent that could say that it does not have the network.
 #[test]
-fn a_node_that_joins_after_the_deletion_does_not_hold_it() {
-    let mut cluster = deleted_in_use(1);
-    cluster.without_agent.insert("node-c".to_owned());
-    cluster.node("node-c", true);
+fn nodes_that_cannot_have_the_network_or_may_never_speak_do_not_hold_it() {
+    let spec = json!({
+        "engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}},
+        "nodeSelector": {"matchExpressions": [{"key": "host", "operator": "NotIn", "values": ["excluded"]}]},
+    });
+    let mut cluster = Cluster::new();
+    cluster.node("excluded", true);
+    cluster.node("not-ready", false);
+    cluster.without_agent.extend(["excluded", "not-ready", "joined-later"].map(str::to_owned));
+    cluster.network("blue", &spec);
+    cluster.settle();
+    cluster.attach("node-b", "blue", 1);
+    cluster.delete_network("blue");
+    cluster.inputs.states.clear();
+    cluster.node("joined-later", true);
+    cluster.settle();
+    assert_eq!(cluster.status("blue").nodes.summary, "1/1", "node-b");
     cluster.attach("node-b", "blue", 0);
     cluster.settle();
     assert!(cluster.inputs.networks.is_empty());
@@ -189,7 +204,7 @@ fn a_broken_spec_can_be_deleted() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    cluster.network("blue", &serde_json::json!({"engine": "?"}));
+    cluster.network("blue", &json!({"engine": "?"}));
     cluster.settle();
     cluster.delete_network("blue");
     cluster.settle();
