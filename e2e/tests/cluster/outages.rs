@@ -20,7 +20,7 @@ pub(crate) fn replace_agent(node: &str) {
 }
 
 #[test]
-fn a_restarted_agent_changes_nothing_and_no_packet_waits() {
+fn a_restarted_agent_changes_nothing_and_traffic_goes_on() {
     let scene = Scene::new("restart");
     scene.network("restart", &json!({}));
     for pod in ["left", "right"] {

@@ -73,7 +73,7 @@ fn killed_vpp_has_its_vhost_user_ports_back_and_packets_flow() {
 }
 
 #[test]
-fn restarted_agent_asks_vpp_for_no_change_and_no_packet_waits() {
+fn restarted_agent_asks_vpp_for_no_change_and_traffic_goes_on() {
     let scene = sending_pods("reread", &json!({"type": "Memif"}), Program::new(Driver::Memif, "flowgen"));
     let requests = Requests::watch(NODE);
     replace_agent(NODE);
