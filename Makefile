@@ -25,6 +25,7 @@ lint:
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	if command -v cargo-deny >/dev/null; then cargo deny check; fi
 
+# PART=ovs or PART=vpp: the plugin with that engine. PART=scale: the control plane with many nodes and networks; USNET_SCALE=full for the largest sizes.
 bench: setup
 	e2e/bench $(PART)
 

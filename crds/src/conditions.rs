@@ -41,9 +41,9 @@ pub mod reason {
     pub const VALID: &str = "Valid";
     /// Accepted: a field breaks a rule.
     pub const INVALID: &str = "Invalid";
-    /// Accepted: a NetworkAttachmentDefinition of the network's name belongs to somebody else.
+    /// DefinitionsReady: a NetworkAttachmentDefinition of the network's name is not owned by usnet. Only its namespace is affected.
     pub const NAME_CONFLICT: &str = "NameConflict";
-    /// Accepted: another network has the same bridge on the same node already.
+    /// A network on a node, and Accepted where it is so on every node: another network has the same bridge there.
     pub const BRIDGE_CONFLICT: &str = "BridgeConflict";
     /// DefinitionsReady: all are there.
     pub const SYNCED: &str = "Synced";
@@ -59,7 +59,7 @@ pub mod reason {
     pub const PENDING: &str = "Pending";
     /// Ready: no controller has seen it yet. The CRD says so, and nobody writes it.
     pub const WAITING_FOR_CONTROLLER: &str = "WaitingForController";
-    /// Ready: seen for the first time.
+    /// Ready of a node: an engine was not looked at yet.
     pub const STARTING: &str = "Starting";
     /// Ready, Reconciling: it is being deleted.
     pub const TERMINATING: &str = "Terminating";
@@ -71,14 +71,16 @@ pub mod reason {
     pub const NEVER_SEEN: &str = "NeverSeen";
     /// OVSConnected, VPPConnected: the connection was lost.
     pub const DISCONNECTED: &str = "Disconnected";
+    /// A network on a node: its engine is not connected, or does not act.
+    pub const ENGINE_UNREACHABLE: &str = "EngineUnreachable";
     /// A network on a node: somebody else made a bridge of that name, or a bridge domain of that id.
     pub const BRIDGE_EXISTS: &str = "BridgeExists";
     /// A network on a node: the bridge that it adopts is not there.
     pub const BRIDGE_MISSING: &str = "BridgeMissing";
     /// A network on a node: the bridge that it adopts is not of a kind that its ports could work on, or is another network's.
     pub const BRIDGE_UNUSABLE: &str = "BridgeUnusable";
-    /// A network on a node: the API server does not take the node state that should have it, for example because it would be too large.
-    pub const NODE_STATE_REFUSED: &str = "NodeStateRefused";
+    /// Programmed: the API server does not accept the CompiledNetwork that tells nodes of it, for example because it would be too large.
+    pub const COMPILED_NETWORK_REFUSED: &str = "CompiledNetworkRefused";
     /// DeletionBlocked, and a network on a node: its bridge should go, and has ports that somebody else made.
     pub const FOREIGN_PORTS: &str = "ForeignPorts";
     /// Ready of a node: every network is as the spec asks.
@@ -88,7 +90,7 @@ pub mod reason {
 }
 
 /// The status of a condition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
     /// It holds.
     True,
@@ -122,7 +124,7 @@ impl fmt::Display for Status {
 }
 
 /// A condition as it was found, before it is known since when it holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Finding {
     /// The type of the condition, one of the constants of this module.
     pub kind: &'static str,

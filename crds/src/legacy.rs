@@ -25,6 +25,8 @@ use serde_json::{Map, Value};
 
 /// The CNI plugin's name, ours and the older one's: what `type` says.
 pub const PLUGIN: &str = "userspace";
+/// Longest `config` of a NetworkAttachmentDefinition that is read, in bytes. Real ones have some hundred; tenants can write megabytes.
+pub const CONFIG_MAX: usize = 64 * 1024;
 /// The key by which our own configurations name a network.
 pub const NETWORK_KEY: &str = "network";
 
@@ -43,6 +45,9 @@ pub enum InvalidForm {
     /// It is not JSON. Whose it is cannot be told then.
     #[error("it is not a JSON object")]
     NotJson,
+    /// It is longer than anything that could be meant.
+    #[error("it has {0} bytes, and {CONFIG_MAX} is the limit")]
+    TooLong(usize),
     /// It names a network by what is no name.
     #[error("\"network\" is not valid: {0}")]
     Network(InvalidName),
@@ -107,6 +112,9 @@ pub fn is_legacy(configuration: &Map<String, Value>) -> bool {
 pub fn form(config: &str) -> Result<Option<Form>, InvalidForm> {
     if config.trim().is_empty() {
         return Ok(None);
+    }
+    if config.len() > CONFIG_MAX {
+        return Err(InvalidForm::TooLong(config.len()));
     }
     let Ok(Value::Object(whole)) = serde_json::from_str(config) else { return Err(InvalidForm::NotJson) };
     let Some(Value::Array(plugins)) = whole.get("plugins") else { return one(&whole) };

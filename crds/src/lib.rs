@@ -15,6 +15,8 @@ pub mod rate;
 pub mod vlan;
 
 #[cfg(feature = "api")]
+pub mod compiled_network;
+#[cfg(feature = "api")]
 pub mod conditions;
 #[cfg(feature = "api")]
 pub mod definition;
@@ -24,6 +26,8 @@ pub mod ipam;
 pub mod manifests;
 #[cfg(feature = "api")]
 pub mod network;
+#[cfg(feature = "api")]
+pub mod node_selection;
 #[cfg(feature = "api")]
 pub mod node_state;
 #[cfg(feature = "api")]
@@ -42,12 +46,14 @@ pub use limits::{DeviceCount, InvalidRingSize, MacAge, Mtu, OutOfRange, Queues, 
 pub use mac::{InvalidMac, MacAddress};
 pub use names::{BridgeName, InvalidName, NamespaceName, NetworkName, PodName};
 pub use node_network::{
-    Bridge, Engine, MacLearning, Memif, MemifSecretKind, MemifSocketKind, NodeNetwork, Ownership, Phase, Port,
-    PortType, SocketRole, VhostUser,
+    Bridge, Engine, MacLearning, Memif, MemifSecretKind, MemifSocketKind, Namespaces, NodeNetwork, Ownership, Phase,
+    Port, PortType, SocketRole, VhostUser,
 };
 pub use rate::{InvalidRate, KilobitsPerSecond, RateLimit};
 pub use vlan::Vlan;
 
+#[cfg(feature = "api")]
+pub use compiled_network::{CompiledNetwork, CompiledNetworkSpec};
 #[cfg(feature = "api")]
 pub use definition::NetworkAttachmentDefinition;
 #[cfg(feature = "api")]

@@ -1,7 +1,7 @@
 //! The CRDs as files, as a cluster is given them.
 
 use crate::conditions::{READY, Status, reason};
-use crate::{UserspaceNetwork, UserspaceNodeState};
+use crate::{CompiledNetwork, UserspaceNetwork, UserspaceNodeState};
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
@@ -37,8 +37,8 @@ pub enum ManifestError {
 /// # Errors
 /// When a schema cannot be written.
 pub fn definitions() -> Result<Vec<Value>, ManifestError> {
-    let definitions = [UserspaceNetwork::crd(), UserspaceNodeState::crd()];
-    let json = definitions.iter().map(|definition| Ok(without_null(serde_json::to_value(definition)?)));
+    let definitions = [UserspaceNetwork::crd(), CompiledNetwork::crd(), UserspaceNodeState::crd()];
+    let json = definitions.iter().map(|definition| Ok(simplified(serde_json::to_value(definition)?)));
     let mut json: Vec<Value> = json.collect::<Result<_, ManifestError>>()?;
     if let Some(status) = json.first_mut().and_then(|network| network.pointer_mut(STATUS)) {
         status["default"] = first_status();
@@ -74,14 +74,19 @@ pub fn manifests() -> Result<Vec<Manifest>, ManifestError> {
     Ok(files)
 }
 
-/// Optional fields may be left out but not be `null`: rules in CEL would have to handle a third case that means nothing.
-fn without_null(value: Value) -> Value {
+/// Optional fields may be left out but not be `null`: rules in CEL would have to handle a third case that means nothing. And formats such as `uint32` are
+/// known to Rust alone: API servers warn about them, and bounds say the same.
+fn simplified(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let keep = |(key, field): &(String, Value)| !(key == "nullable" && field.is_boolean());
-            Value::Object(fields.into_iter().filter(keep).map(|(key, field)| (key, without_null(field))).collect())
+            let keep = |(key, field): &(String, Value)| match field {
+                Value::Bool(_) => key != "nullable",
+                Value::String(format) => key != "format" || !format.starts_with("uint"),
+                _ => true,
+            };
+            Value::Object(fields.into_iter().filter(keep).map(|(key, field)| (key, simplified(field))).collect())
         }
-        Value::Array(items) => Value::Array(items.into_iter().map(without_null).collect()),
+        Value::Array(items) => Value::Array(items.into_iter().map(simplified).collect()),
         other => other,
     }
 }

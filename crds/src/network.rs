@@ -3,12 +3,14 @@
 
 mod attachment;
 mod bridge;
+mod definitions;
 mod device_plugin;
 mod port;
 mod vlan;
 
 pub use attachment::{ATTACHMENTS_MAX, AttachmentSpec, IPS_MAX};
 pub use bridge::BridgeSpec;
+pub use definitions::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES};
 pub use device_plugin::DevicePluginSpec;
 pub use port::{PortSpec, RateLimitSpec};
 pub use vlan::{VlanMode, VlanSpec};
@@ -78,6 +80,10 @@ pub struct UserspaceNetworkSpec {
     #[schemars(schema_with = "schema::label_selector")]
     #[x_kube(validation = rules::selector())]
     pub namespace_selector: LabelSelector,
+    /// Where NetworkAttachmentDefinitions are made: PerNamespace, one in each selected namespace ({} leaves out kube-system, kube-public, kube-node-lease and
+    /// usnet-system, which can be selected by name), or Shared, one in usnet-system that pods name as usnet-system/<name>.
+    #[serde(default)]
+    pub definitions: Definitions,
     /// Nodes that carry the network; default every node that has the engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::label_selector")]

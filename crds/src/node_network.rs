@@ -1,4 +1,4 @@
-//! One network as one node should have it: what the controller compiles, the agent programs and the plugin attaches to.
+//! One network as one node should have it: what the agent selects, programs and publishes, and the plugin attaches to.
 
 use crate::{
     BridgeDomainId, BridgeName, DevicePlugin, FixedAttachment, MacAge, Mtu, NetworkName, Queues, RateLimit, RingSize,
@@ -7,9 +7,6 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
-
-/// In [`NodeNetwork::allowed_namespaces`]: every namespace. No namespace can have this name. Only a node without an API server has it, where nobody knows them all.
-pub const ANY_NAMESPACE: &str = "*";
 
 /// The software switch that carries a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -203,6 +200,38 @@ pub struct Port {
     pub vhost_user: VhostUser,
 }
 
+/// The namespaces whose pods may attach to a network.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Namespaces {
+    /// Every namespace, also one that is created later.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+    /// These namespaces, sorted.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[cfg_attr(feature = "api", schemars(schema_with = "crate::schema::namespace_names"))]
+    pub names: BTreeSet<String>,
+}
+
+impl Namespaces {
+    /// Every namespace.
+    pub const fn all() -> Self {
+        Self { all: true, names: BTreeSet::new() }
+    }
+
+    /// Whether pods of this namespace may attach.
+    pub fn allow(&self, namespace: &str) -> bool {
+        self.all || self.names.contains(namespace)
+    }
+}
+
+impl<S: Into<String>> FromIterator<S> for Namespaces {
+    fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Self {
+        Self { all: false, names: names.into_iter().map(Into::into).collect() }
+    }
+}
+
 /// Whether pods may still join a network.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
@@ -210,13 +239,12 @@ pub enum Phase {
     /// Pods may attach.
     #[default]
     Active,
-    /// The network is being deleted: running pods keep it, new ones are refused.
+    /// The network is being deleted, or the node is no longer selected: running pods keep it, new ones are refused.
     Draining,
 }
 
 /// One network as one node should have it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct NodeNetwork {
     /// The network's name.
@@ -233,10 +261,10 @@ pub struct NodeNetwork {
     /// What its ports start from.
     pub port: Port,
     /// Namespaces whose pods may attach.
-    pub allowed_namespaces: BTreeSet<String>,
+    #[serde(default)]
+    pub namespaces: Namespaces,
     /// A CNI IPAM configuration, passed on as it is; none means that ports get no address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "api", schemars(schema_with = "crate::schema::any_object"))]
     pub ipam: Option<serde_json::Value>,
     /// What the names of pods fix, sorted by namespace and pod.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -264,6 +292,6 @@ impl NodeNetwork {
 
     /// Whether pods of this namespace may attach.
     pub fn allows(&self, namespace: &str) -> bool {
-        self.allowed_namespaces.contains(namespace) || self.allowed_namespaces.contains(ANY_NAMESPACE)
+        self.namespaces.allow(namespace)
     }
 }

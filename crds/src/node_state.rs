@@ -1,18 +1,35 @@
-//! `UserspaceNodeState`: what one node should have, written by the controller, and what it has, written by that node's agent.
-//! There is one object for each node, so that neither writer nor watcher ever touches the state of another node.
+//! `UserspaceNodeState`: what is true of one node alone (spec, written by the controller), and what that node has (status, written by its agent). What nodes
+//! have in common is in [`crate::CompiledNetwork`]. There is one object for each node, so that no agent writes or watches the state of another node, and
+//! its size does not grow with the number of networks.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 #![expect(clippy::duplicated_attributes, reason = "columns and categories repeat words, as they must")]
 
-use crate::{Engine, NodeNetwork};
+use crate::names::{NAMESPACE_NAME_MAX, NETWORK_NAME_MAX, POD_NAME_MAX};
+use crate::{Engine, schema};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Most pods that a node names for one network.
 pub const PODS_MAX: usize = 10;
+/// Most networks that a status lists. An agent with more to say reports a lower `programmedThrough`, so that what is not listed counts as pending.
+pub const REPORTS_MAX: usize = 512;
+/// Longest reason of a network on a node, in bytes.
+pub const REASON_MAX: usize = 64;
+/// Longest message of a network on a node, in characters; what is longer is cut by the agent.
+pub const MESSAGE_MAX: usize = 512;
+/// Most attachments that a node counts for one network: far more than any kubelet runs.
+pub const ATTACHMENTS_COUNT_MAX: i64 = 100_000;
+/// Numbers of nodes end here: what is derived from them has to fit into address ranges.
+pub const NODE_NUMBER_MAX: u32 = 65_535;
+/// Largest generation or epoch: what a double of JSON holds exactly.
+const NUMBER_MAX: i64 = 9_007_199_254_740_991;
+const REASON_PATTERN: &str = "^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$";
+const POD_REFERENCE_MAX: usize = NAMESPACE_NAME_MAX + 1 + POD_NAME_MAX;
 
-/// The networks of one node. Its name is the node's name.
+/// One node. The object has the name of the Node, which owns it.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[kube(
     group = "usnet.dev",
@@ -23,16 +40,27 @@ pub const PODS_MAX: usize = 10;
     category = "userspace",
     status = "UserspaceNodeStateStatus",
     derive = "PartialEq",
-    doc = "The networks that one node should have (spec, written by the controller) and has (status, written by its agent).",
+    doc = "What is true of one node alone (spec, written by the controller), and what the node has (status, written by its agent).",
     printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status"),
+    printcolumn(name = "Engines", type_ = "string", json_path = ".status.summary.engines"),
     printcolumn(
         name = "Networks",
         type_ = "string",
-        json_path = ".status.summary",
-        description = "programmed/desired"
+        json_path = ".status.summary.networks",
+        description = "programmed/selected"
     ),
-    printcolumn(name = "OVS", type_ = "string", json_path = ".status.conditions[?(@.type==\"OVSConnected\")].status"),
-    printcolumn(name = "VPP", type_ = "string", json_path = ".status.conditions[?(@.type==\"VPPConnected\")].status"),
+    printcolumn(
+        name = "Pods",
+        type_ = "integer",
+        json_path = ".status.summary.attachments",
+        description = "attached interfaces of pods"
+    ),
+    printcolumn(
+        name = "Problem",
+        type_ = "string",
+        json_path = ".status.summary.problem",
+        description = "the first one"
+    ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
         name = "Message",
@@ -43,10 +71,13 @@ pub const PODS_MAX: usize = 10;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct UserspaceNodeStateSpec {
-    /// The networks that the node should have, sorted by name. The list has one writer and is replaced whole, so that what somebody
-    /// else puts into it does not stay.
+    /// The number of the node, which no other node has and which stays: what each node has a part of, such as ranges of addresses, follows from it.
     #[serde(default)]
-    pub networks: Vec<NodeNetwork>,
+    #[schemars(range(min = 0, max = NODE_NUMBER_MAX))]
+    pub number: u32,
+    /// All labels of the Node, so that its agent can evaluate node selectors without reading Nodes.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// What the agent of the node found.
@@ -55,54 +86,70 @@ pub struct UserspaceNodeStateSpec {
 pub struct UserspaceNodeStateStatus {
     /// The generation of the spec that this status speaks of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = NUMBER_MAX))]
     pub observed_generation: Option<i64>,
+    /// The resourceVersion up to which every CompiledNetwork that selects the node is programmed, but for those that `networks` lists as Pending, Failed or
+    /// Draining, and but for all networks of an engine that is not connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 20), regex(pattern = r"^[0-9]+$"))]
+    pub programmed_through: Option<String>,
     /// Ready, OVSConnected, VPPConnected.
     #[serde(default)]
+    #[schemars(schema_with = "schema::node_conditions")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
-    /// One entry for each network that the node has or should have. The agent replaces the list whole: for a list by key the API server would keep
-    /// track of every field of every entry at every write.
+    /// Networks that are not programmed, and networks with pods, by name. A network that is programmed and has no pods is not listed, and neither is one that
+    /// fails only because its engine is not connected. The list is replaced whole.
     #[serde(default)]
+    #[schemars(length(max = REPORTS_MAX))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub networks: Vec<NetworkReport>,
     /// The engines that the agent is connected to.
     #[serde(default)]
+    #[schemars(length(max = 2))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["engine".into()]))]
     pub engines: Vec<EngineReport>,
-    /// programmed/desired, for people.
+    /// For users: the columns of `kubectl get`.
     #[serde(default)]
-    pub summary: String,
+    pub summary: NodeSummary,
 }
 
 /// One network as the node has it.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkReport {
     /// The network's name.
+    #[schemars(length(max = NETWORK_NAME_MAX))]
     pub name: String,
     /// The generation of the network that was last tried.
+    #[schemars(range(min = 0, max = NUMBER_MAX))]
     pub generation: i64,
     /// How far it is.
     pub state: NetworkState,
     /// Why it is not programmed, in one word.
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(min = 1, max = REASON_MAX), regex(pattern = REASON_PATTERN))]
     pub reason: String,
     /// Why it is not programmed, and what to do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = MESSAGE_MAX))]
     pub message: String,
     /// Attached interfaces of pods.
     #[serde(default)]
+    #[schemars(range(min = 0, max = ATTACHMENTS_COUNT_MAX))]
     pub attachments: i64,
     /// Those of them whose program in the pod is connected to the engine.
     #[serde(default)]
+    #[schemars(range(min = 0, max = ATTACHMENTS_COUNT_MAX))]
     pub connected: i64,
     /// Who they are, as namespace/name; at most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = PODS_MAX), inner(length(max = POD_REFERENCE_MAX)))]
     pub pods: Vec<String>,
 }
 
 /// How far a network is on a node.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NetworkState {
     /// The engine was read again after the last change and shows what the spec asks.
     Programmed,
@@ -110,24 +157,41 @@ pub enum NetworkState {
     Pending,
     /// It cannot be, for the reason given; the agent keeps trying.
     Failed,
-    /// Being deleted: new attachments are refused.
+    /// It is being deleted, or the node is no longer selected, and pods still use it: new attachments are refused.
     Draining,
 }
 
 /// An engine that the agent is connected to.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
 #[serde(rename_all = "camelCase")]
 pub struct EngineReport {
     /// Which one.
     pub engine: Engine,
     /// Its version, as it says itself.
+    #[schemars(length(max = 64))]
     pub version: String,
     /// Counts the restarts of the engine that the agent has seen.
+    #[schemars(range(min = 0, max = NUMBER_MAX))]
     pub epoch: i64,
 }
 
-/// Programmed networks of all, as `2/3`.
-pub fn summary(networks: &[NetworkReport]) -> String {
-    let programmed = networks.iter().filter(|network| network.state == NetworkState::Programmed).count();
-    format!("{programmed}/{}", networks.len())
+/// A node in one line.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeSummary {
+    /// The connected engines with their versions.
+    #[serde(default)]
+    #[schemars(length(max = 160))]
+    pub engines: String,
+    /// Programmed networks of those that select the node, as `2/3`.
+    #[serde(default)]
+    #[schemars(length(max = 32))]
+    pub networks: String,
+    /// Attached interfaces of pods.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = ATTACHMENTS_COUNT_MAX))]
+    pub attachments: i64,
+    /// The first thing that is wrong; empty when nothing is.
+    #[serde(default)]
+    #[schemars(length(max = 160))]
+    pub problem: String,
 }

@@ -104,3 +104,33 @@ pub(crate) fn label_selector(_: &mut SchemaGenerator) -> Schema {
 pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})
 }
+
+/// Names of namespaces. The list has one writer, so that the API server need not keep track of each of its items.
+pub(crate) fn namespace_names(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "description": "These namespaces, sorted.",
+        "type": "array",
+        "items": {"type": "string", "maxLength": names::NAMESPACE_NAME_MAX},
+        "x-kubernetes-list-type": "atomic",
+    })
+}
+
+/// The conditions of a node. An agent's token can be stolen: what it writes has the limits that the controller relies on.
+pub(crate) fn node_conditions(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "maxItems": 8,
+        "items": {
+            "type": "object",
+            "properties": {
+                "type": {"type": "string", "minLength": 1, "maxLength": 64},
+                "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
+                "reason": {"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$"},
+                "message": {"type": "string", "maxLength": 1024},
+                "lastTransitionTime": {"type": "string", "format": "date-time"},
+                "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0},
+            },
+            "required": ["type", "status", "reason", "message", "lastTransitionTime"],
+        },
+    })
+}

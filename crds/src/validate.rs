@@ -11,7 +11,7 @@ pub use problem::{InvalidField, InvalidSpec, Problem};
 
 use crate::device::DEVICE_NETWORK_NAME_MAX;
 use crate::names::VPP_NETWORK_NAME_MAX;
-use crate::network::{DevicePluginSpec, UserspaceNetwork, UserspaceNetworkSpec};
+use crate::network::{Definitions, DevicePluginSpec, UserspaceNetwork, UserspaceNetworkSpec};
 use crate::{Bridge, DevicePlugin, Engine, FixedAttachment, InvalidName, NetworkName, Port};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Selector;
@@ -26,8 +26,12 @@ pub struct ValidNetwork {
     pub engine: Engine,
     /// Namespaces whose pods may attach.
     pub namespaces: Selector,
+    /// Where its NetworkAttachmentDefinitions are.
+    pub definitions: Definitions,
     /// Nodes that carry it; none means those that have the engine.
     pub nodes: Option<Selector>,
+    /// The same as it was written, for the nodes.
+    pub node_selector: Option<LabelSelector>,
     /// Its bridge.
     pub bridge: Bridge,
     /// What its ports start from.
@@ -67,7 +71,9 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
                 name,
                 engine: spec.engine,
                 namespaces,
+                definitions: spec.definitions,
                 nodes,
+                node_selector: spec.node_selector.clone(),
                 bridge,
                 port,
                 ipam,

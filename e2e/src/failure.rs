@@ -15,7 +15,7 @@ const QUESTIONS: [(&str, &[&str]); 4] = [
     ("kubectl-all.txt", &["get", "nodes,all,net-attach-def", "--all-namespaces", "--output=wide"]),
     ("kubectl-events.txt", &["get", "events", "--all-namespaces", "--sort-by=.lastTimestamp"]),
     ("kubectl-describe.txt", &["describe", "pods", "--all-namespaces"]),
-    ("kubectl-usnet.txt", &["get", "usn,usns", "--output=yaml"]),
+    ("kubectl-usnet.txt", &["get", "usn,ucn,usns", "--output=yaml"]),
 ];
 
 /// Writes the cluster's own view of itself to the logs. An API server that does not answer leaves them without.

@@ -34,8 +34,9 @@ pub struct Change {
     /// Why.
     #[serde(flatten)]
     pub why: Why,
-    /// The generation of the node's spec that it was made for.
-    pub generation: i64,
+    /// The generation of the network that it was made for; none when the node should not have the network any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<i64>,
     /// How long it took from the event that called for it; of what was completed later, from the first try.
     pub milliseconds: u64,
     /// What became of it.
@@ -199,7 +200,7 @@ mod tests {
             attachment: None,
             operation: format!("number {number}"),
             why: Why::EngineRestarted { epoch: 3 },
-            generation: 7,
+            generation: Some(7),
             milliseconds: 12,
             outcome: Outcome::RolledBack { message: "no \"room\"".into() },
         }

@@ -2,7 +2,9 @@
 //! The binary `usnet` runs one or the other; `usnet install-plugin` puts the CNI plugin on a node.
 
 pub mod agent;
+pub(crate) mod api_error;
 pub mod api_server;
+pub(crate) mod backoff;
 pub mod command_line;
 pub mod controller;
 pub mod error_chain;
@@ -15,3 +17,4 @@ pub mod one_line;
 pub mod shutdown;
 pub mod standalone;
 pub mod telemetry;
+mod watch;

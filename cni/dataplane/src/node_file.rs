@@ -1,12 +1,28 @@
-//! What the agent was last told to have on this node, so that a node that boots without the API server gets its networks back.
+//! What the agent last selected for this node, so that a node that boots without the API server gets its networks back.
 
 use crate::document::{self, Durability};
 use crate::roots::Roots;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::{Engine, NodeNetwork};
+use std::path::PathBuf;
+use std::sync::Arc;
+use usnet_crds::{Engine, NetworkName, NodeNetwork};
 
-pub use crate::document::Error;
+/// Why the file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be read or written.
+    #[error(transparent)]
+    Document(#[from] document::Error),
+    /// An earlier release of usnet wrote it.
+    #[error("{} has layout {found}, which this release of usnet does not read any more", path.display())]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// Its layout.
+        found: u32,
+    },
+}
 
 /// The last networks of this node. Only its agent reads and writes it, one at a time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,42 +30,62 @@ pub use crate::document::Error;
 pub struct NodeFile {
     /// The layout of this file; [`NodeFile::VERSION`] when written by this release.
     pub version: u32,
-    /// The `metadata.generation` of the node state that it was taken from.
+    /// The `metadata.generation` of the node state that the networks were selected by; 0 before there was one.
     pub generation: i64,
-    /// The networks.
-    pub networks: Vec<NodeNetwork>,
+    /// The resourceVersion up to which all compiled networks were considered.
+    #[serde(default)]
+    pub through: u64,
+    /// The networks, sorted by name.
+    pub networks: Vec<Arc<NodeNetwork>>,
+    /// The resourceVersions of the compiled networks that `networks` and `refused` were selected from.
+    #[serde(default)]
+    pub versions: BTreeMap<NetworkName, u64>,
+    /// Networks that select the node and that it cannot have, sorted by name.
+    #[serde(default)]
+    pub refused: Vec<RefusedNetwork>,
     /// The engines that this node ever had. One that is gone is waited for, one that never was is not missed.
     #[serde(default)]
     pub engines_seen: BTreeSet<Engine>,
     /// How often the agent saw each engine come back. It goes on counting over restarts of the agent.
-    #[serde(default, alias = "epoch", deserialize_with = "epochs")]
+    #[serde(default)]
     pub epochs: BTreeMap<Engine, u64>,
 }
 
-/// Before there was a second engine, the one number was that of Open vSwitch.
-fn epochs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Engine, u64>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Epochs {
-        OfOpenVswitch(u64),
-        OfEach(BTreeMap<Engine, u64>),
-    }
-    Ok(match Epochs::deserialize(deserializer)? {
-        Epochs::OfOpenVswitch(epoch) => BTreeMap::from([(Engine::OpenVswitch, epoch)]),
-        Epochs::OfEach(epochs) => epochs,
-    })
+/// A network that selects the node, but that the node cannot have as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedNetwork {
+    /// Its name.
+    pub name: NetworkName,
+    /// Its generation; 0 where that cannot be read.
+    pub generation: i64,
+    /// The engine that it is for; none where that cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Engine>,
+    /// Why not, in CamelCase.
+    pub reason: String,
+    /// Why not, and what to do.
+    pub message: String,
 }
 
 impl NodeFile {
     /// The layout that this release writes.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 
     /// The file of this node; nothing on a node that is new.
     ///
     /// # Errors
-    /// When there is a file that cannot be read or is of a later release.
+    /// When there is a file that cannot be read or is of another release.
     pub fn read(roots: &Roots) -> Result<Option<Self>, Error> {
-        document::read(&roots.node_file(), Self::VERSION)
+        #[derive(Deserialize)]
+        struct Header {
+            version: u32,
+        }
+        let path = roots.node_file();
+        match document::read(&path, Self::VERSION)? {
+            Some(Header { version: found }) if found < Self::VERSION => Err(Error::Older { path, found }),
+            _ => Ok(document::read(&path, Self::VERSION)?),
+        }
     }
 
     /// Writes the file if that changes it, and says whether it did. It outlives a loss of power once this returns.
@@ -58,7 +94,7 @@ impl NodeFile {
     /// When the disk refuses.
     pub fn write(&self, roots: &Roots) -> Result<bool, Error> {
         document::make_folder(&roots.state, 0o700)?;
-        document::write_if_changed(&roots.node_file(), self, Durability::Machine)
+        Ok(document::write_if_changed(&roots.node_file(), self, Durability::Machine)?)
     }
 }
 
@@ -69,10 +105,21 @@ mod tests {
     use std::fs;
 
     fn node_file() -> NodeFile {
+        let name = network("blue").name;
+        let refused = RefusedNetwork {
+            name: "red".parse().unwrap(),
+            generation: 2,
+            engine: Some(Engine::Vpp),
+            reason: "BridgeConflict".into(),
+            message: "bridge br0 belongs to blue".into(),
+        };
         NodeFile {
             version: NodeFile::VERSION,
             generation: 7,
-            networks: vec![network("blue")],
+            through: 48_120,
+            networks: vec![Arc::new(network("blue"))],
+            versions: BTreeMap::from([(name, 48_000)]),
+            refused: vec![refused],
             engines_seen: BTreeSet::from([Engine::OpenVswitch]),
             epochs: BTreeMap::from([(Engine::OpenVswitch, 2), (Engine::Vpp, 5)]),
         }
@@ -95,21 +142,15 @@ mod tests {
     }
 
     #[test]
-    fn the_one_number_of_an_earlier_release_is_that_of_open_vswitch() {
+    fn a_damaged_older_or_newer_file_is_an_error_and_not_an_empty_node() {
         let (_folder, roots) = roots();
         node_file().write(&roots).unwrap();
-        fs::write(roots.node_file(), "{\"version\":1,\"generation\":3,\"networks\":[],\"epoch\":4}").unwrap();
-        let read = NodeFile::read(&roots).unwrap().unwrap();
-        assert_eq!(read.epochs, BTreeMap::from([(Engine::OpenVswitch, 4)]));
-    }
-
-    #[test]
-    fn a_damaged_or_newer_file_is_an_error_and_not_an_empty_node() {
-        let (_folder, roots) = roots();
-        node_file().write(&roots).unwrap();
-        fs::write(roots.node_file(), "{\"version\":1,\"networks\":").unwrap();
-        assert!(matches!(NodeFile::read(&roots), Err(Error::Invalid { .. })));
-        fs::write(roots.node_file(), "{\"version\":2,\"networks\":\"elsewhere\"}").unwrap();
-        assert!(matches!(NodeFile::read(&roots), Err(Error::Newer { found: 2, known: 1, .. })));
+        fs::write(roots.node_file(), "{\"version\":2,\"networks\":").unwrap();
+        assert!(matches!(NodeFile::read(&roots), Err(Error::Document(document::Error::Invalid { .. }))));
+        fs::write(roots.node_file(), "{\"version\":3,\"networks\":\"elsewhere\"}").unwrap();
+        let newer = NodeFile::read(&roots);
+        assert!(matches!(newer, Err(Error::Document(document::Error::Newer { found: 3, known: 2, .. }))), "{newer:?}");
+        fs::write(roots.node_file(), "{\"version\":1,\"networks\":\"elsewhere\"}").unwrap();
+        assert!(matches!(NodeFile::read(&roots), Err(Error::Older { found: 1, .. })));
     }
 }

@@ -5,7 +5,6 @@ use crate::desired::port_settings;
 use crate::memif::MemifSocketIds;
 use crate::port::{AttachedPort, Connection, PortName, SocketPath};
 use crate::roots::Roots;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use tempfile::TempDir;
 use usnet_crds::{Bridge, BridgeName, Engine, NetworkName, NodeNetwork, Phase, Port, RateLimit, SocketRole};
@@ -25,7 +24,7 @@ pub(crate) fn network(name: &str) -> NodeNetwork {
         engine: Engine::OpenVswitch,
         bridge: Bridge::named(BridgeName::default_for(&name)),
         port: Port::default(),
-        allowed_namespaces: BTreeSet::from(["default".to_owned()]),
+        namespaces: ["default"].into_iter().collect(),
         ipam: None,
         attachments: Vec::new(),
         device_plugin: None,

@@ -12,6 +12,8 @@ use serde_json::Value;
 
 /// What the older plugin used where no bridge of Open vSwitch was named.
 pub(super) const DEFAULT_BRIDGE: &str = "br0";
+/// Longest `ipam`, in bytes of JSON: every node keeps it, and any tenant may write it.
+const IPAM_MAX: usize = 8 * 1024;
 /// Longest name of a socket, in bytes: with the pod's directory before it, it has to fit the path of a unix socket.
 const SOCKET_FILE_MAX: usize = 40;
 
@@ -200,7 +202,14 @@ pub(super) fn ipam(whole: &Keys<'_>) -> Result<Option<Value>, InvalidLegacy> {
     let mut parts = whole.value("ipam")?.and_then(Value::as_object).cloned().unwrap_or_default();
     parts.retain(|key, _| !key.eq_ignore_ascii_case("type"));
     parts.insert("type".to_owned(), plugin.into());
-    Ok(Some(Value::Object(parts)))
+    let ipam = Value::Object(parts);
+    match ipam.to_string().len() {
+        length if length > IPAM_MAX => {
+            let problem = format!("it has {length} bytes of JSON, and {IPAM_MAX} is the limit");
+            Err(whole.out_of_range("ipam", &problem))
+        }
+        _ => Ok(Some(ipam)),
+    }
 }
 
 fn mac(end: &Keys<'_>) -> Result<Option<MacAddress>, InvalidLegacy> {

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 
 const TAG: &str = "vlanId";
 const TRUNKS: &str = "trunks";
+/// Most ranges of consecutive VLANs of one trunk. Every node keeps them, and any tenant may write them.
+const RANGES_MAX: usize = 32;
 const MODE: &str = "vlanMode";
 
 /// Without a mode, as Open vSwitch has it: a tag alone is an access port, trunks alone are a trunk, and both are a trunk with a native VLAN that
@@ -48,5 +50,18 @@ fn trunks(bridge: &Keys<'_>) -> Result<BTreeSet<VlanTag>, InvalidLegacy> {
         let number = item.as_i64().ok_or_else(|| bridge.wrong(TRUNKS, "a list of whole numbers"))?;
         VlanTag::try_from(number).map_err(|problem| bridge.out_of_range(TRUNKS, &problem))
     };
-    bridge.list(TRUNKS)?.iter().map(tag).collect()
+    let tags: BTreeSet<VlanTag> = bridge.list(TRUNKS)?.iter().map(tag).collect::<Result<_, _>>()?;
+    let ranges = ranges(&tags);
+    if ranges > RANGES_MAX {
+        let problem = format!("it has {ranges} ranges of VLANs, and {RANGES_MAX} is the limit");
+        return Err(bridge.out_of_range(TRUNKS, &problem));
+    }
+    Ok(tags)
+}
+
+/// How many runs of consecutive VLANs there are.
+fn ranges(tags: &BTreeSet<VlanTag>) -> usize {
+    let numbers = tags.iter().map(|tag| tag.get());
+    let mut before = None;
+    numbers.filter(|number| before.replace(*number) != number.checked_sub(1)).count()
 }

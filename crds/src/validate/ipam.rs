@@ -2,7 +2,7 @@
 
 use super::problem::{Problem, Problems};
 use crate::InterfaceAddress;
-use crate::ipam::{IpamRange, IpamSpec, PLUGIN_NAME_MAX};
+use crate::ipam::{IPAM_MAX, IpamRange, IpamSpec, PLUGIN_NAME_MAX};
 use ipnet::IpNet;
 use std::net::IpAddr;
 
@@ -35,7 +35,12 @@ pub(super) fn ipam(problems: &mut Problems, ipam: Option<&IpamSpec>) -> Option<O
         subnet(problems, &format!("spec.ipam.routes[{index}].dst"), &route.dst);
         ip(problems, &format!("spec.ipam.routes[{index}].gw"), route.gw.as_ref());
     }
-    let value = serde_json::to_value(ipam).map_err(|error| Problem::Json(error.to_string()));
+    // Every node gets it, and so does every agent's memory.
+    let value = match serde_json::to_string(ipam) {
+        Ok(text) if text.len() > IPAM_MAX => Err(Problem::IpamTooLong(text.len())),
+        Ok(_) => serde_json::to_value(ipam).map_err(|error| Problem::Json(error.to_string())),
+        Err(error) => Err(Problem::Json(error.to_string())),
+    };
     problems.check("spec.ipam", value).filter(|_| problems.count() == before).map(Some)
 }
 

@@ -54,6 +54,9 @@ pub enum Problem {
     /// A MAC address.
     #[error(transparent)]
     Mac(#[from] InvalidMac),
+    /// An IPAM configuration that is too long for every node.
+    #[error("the IPAM configuration has {0} bytes of JSON, and {max} is the limit", max = crate::ipam::IPAM_MAX)]
+    IpamTooLong(usize),
     /// Nobody but a person knows which bridge of Open vSwitch to adopt.
     #[error("a bridge that somebody else made has to be named: set bridge.name, or ownership Managed")]
     AdoptedWithoutName,

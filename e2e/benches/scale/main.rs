@@ -1,9 +1,31 @@
-//! What a thousand networks on a thousand nodes cost the controller: `make bench PART=controller`. First its pure part in this process, then the
-//! program itself against etcd and kube-apiserver, with simulated nodes.
+//! What the control plane costs with many nodes and networks: `make bench PART=scale`.
 //!
-//! `USNET_SCALE_NETWORKS` says how many networks the second part has.
+//! Real etcd and kube-apiserver (RBAC, admission policies, API priority and fairness), the real `usnet controller` (two replicas), and simulated agents that
+//! watch and report as real ones do, each with a connection and a token of its own, in a process of their own. Each row of the table of performance
+//! targets is a module of [`rows`]. Its floor is measured in the same run: the same row with a raw client in the controllers' place
+//! ([`cluster::Writer`]), which writes the same compiled network and nothing else.
+//!
+//! ```text
+//! bench process ─┬─ etcd, kube-apiserver                       api_server.rs
+//!                ├─ usnet controller, two replicas             cluster/controllers.rs
+//!                ├─ simulated agents: this program once more   agents/
+//!                └─ usnet agent, 20 real ones                  real_agents.rs
+//! ```
+//!
+//! `USNET_SCALE` says what is run, as a list of sizes with commas:
+//! - `200x1000`: 200 nodes and 1,000 networks, rows 1, 2, 4, 5, 7 and 8;
+//! - `1000x1000x1000`: and 1,000 selected namespaces, row 3;
+//! - `definitions`: row 6; `real`: rows 1, 2 and 8 with 20 real agents and simulated VPPs;
+//! - `full`: all of them at the sizes of the table, which takes an hour or more. The default takes less than half an hour on two cores.
+//!
+//! `USNET_SCALE_FLOOR_ONLY=1` measures floors alone (of sizes such as `200x1000` and of `real`), without controllers. CPU figures are those of `/proc`, so that
+//! other load on the machine stretches times and little else.
+//!
+//! Beside the aims each phase prints what was written, by user, verb and resource. Refused requests (429 from priority and fairness, 504 for what an agent
+//! gave up) are listed apart: a thousand agents that report at once are more than the API server queues for one service account.
 #![expect(
     clippy::print_stdout,
+    clippy::print_stderr,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
@@ -12,36 +34,70 @@
 
 mod agents;
 mod api_server;
-mod audit;
-mod meter;
-mod pure;
-mod real;
-mod simulation;
+mod cluster;
+mod measure;
+mod real_agents;
+mod report;
+mod rows;
+mod scenes;
+mod settings;
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use report::Report;
+use settings::{Scene, Settings};
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
 
 fn main() {
-    pure::run();
-    real::run();
+    allow_many_files();
+    // Cargo passes `--bench` as well.
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    if let [role, file] = words.as_slice()
+        && role == agents::ROLE
+    {
+        return agents::process::run(file.as_ref());
+    }
+    let settings = Settings::from_environment();
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let mut report = Report::default();
+    for scene in &settings.scenes {
+        let is_whole = runtime.block_on(async {
+            tokio::select! {
+                () = run(*scene, &settings, &mut report) => true,
+                () = interrupted() => false,
+            }
+        });
+        if !is_whole {
+            eprintln!("interrupted");
+            std::process::exit(130);
+        }
+    }
+    report.summary();
 }
 
-/// A network as people write it.
-fn network(name: &str, mtu: usize) -> usnet_crds::UserspaceNetwork {
-    let object = serde_json::json!({
-        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "metadata": {"name": name},
-        "spec": {"engine": "OVS", "bridge": {"mtu": mtu}, "namespaceSelector": {"matchLabels": {"team": "a"}}},
-    });
-    serde_json::from_value(object).expect("a network")
+async fn run(scene: Scene, settings: &Settings, report: &mut Report) {
+    match scene {
+        Scene::Networks(size) => scenes::networks::run(size, settings, report).await,
+        Scene::Sizes(size) => scenes::sizes::run(size, report).await,
+        Scene::Definitions => scenes::definitions::run(report).await,
+        Scene::RealAgents => scenes::real::run(settings, report).await,
+    }
 }
 
-/// Resident memory of a process in MiB, now and at most.
-fn memory(process: &str) -> (f64, f64) {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("the process runs");
-    let read = |field: &str| {
-        let line = status.lines().find(|line| line.starts_with(field)).expect("the kernel tells memory");
-        line.split_whitespace().nth(1).and_then(|number| number.parse::<f64>().ok()).expect("a number") / 1024.0
-    };
-    (read("VmRSS:"), read("VmHWM:"))
+/// Somebody wants it to end: what it started is ended with the scene that is dropped.
+async fn interrupted() {
+    let mut terminate = signal(SignalKind::terminate()).expect("a handler of SIGTERM");
+    let mut interrupt = signal(SignalKind::interrupt()).expect("a handler of SIGINT");
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
 }
 
-fn report(what: &str, value: impl std::fmt::Display) {
-    println!("  {what:<74} {value:>14}");
+/// Each agent has up to three connections.
+fn allow_many_files() {
+    const WANTED: u64 = 65_536;
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("the limit of open files");
+    let raised = setrlimit(Resource::RLIMIT_NOFILE, WANTED, hard.max(WANTED));
+    raised.or_else(|_| setrlimit(Resource::RLIMIT_NOFILE, hard, hard)).expect("more open files");
 }

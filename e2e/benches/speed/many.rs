@@ -4,6 +4,7 @@ use crate::pod;
 use crate::programs::{Programs, median, ratio, report, timed};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 use usnet_crds::{Engine, NodeNetwork};
@@ -48,7 +49,7 @@ fn agent(programs: &Programs) -> Duration {
     let node = NodeFile {
         version: NodeFile::VERSION,
         generation: 1,
-        networks: (0..NETWORKS).map(network).collect(),
+        networks: (0..NETWORKS).map(network).map(Arc::new).collect(),
         engines_seen: [Engine::OpenVswitch].into(),
         ..NodeFile::default()
     };

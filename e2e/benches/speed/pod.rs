@@ -23,7 +23,7 @@ pub(crate) fn network(engine: Engine, name: &str) -> NodeNetwork {
         engine,
         bridge: Bridge::named(engine.default_bridge(&name)),
         port: Port { port_type: engine.default_port_type(), ..Port::default() },
-        allowed_namespaces: ["default".to_owned()].into(),
+        namespaces: ["default"].into_iter().collect(),
         ipam: None,
         attachments: Vec::new(),
         device_plugin: None,

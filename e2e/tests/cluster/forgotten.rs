@@ -5,7 +5,7 @@ use crate::cluster::{NODES, TIMEOUT, apply, check, condition, eventually, get, k
 use crate::controllers::{Controller, NAMESPACE, Still, agent_process, await_both, process};
 use crate::lasting::{Outage, WATCHED};
 use crate::pods::{NODE, sleeping_pod, start};
-use crate::scene::{Scene, agent_pod, remains, wait_ready};
+use crate::scene::{Scene, agent_pod, compiled, remains, wait_ready};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 use usnet_e2e::control_plane::ETCD;
@@ -39,7 +39,7 @@ fn what_changed_while_nobody_watched_is_found_by_listing_anew() {
 
     let going_on = Timestamp::now().to_string();
     drop(still);
-    NODES.into_iter().for_each(await_told);
+    await_compiled();
     drop(still_agents);
     for network in ["gap-kept", "gap-changed", "gap-new"] {
         wait_ready(network);
@@ -129,16 +129,14 @@ fn assert_forgotten(version: &str) {
     }
 }
 
-/// Waits until the controller has said to the agent of a node what should be there now, and nothing else.
-fn await_told(node: &str) {
-    eventually(&format!("the controller has told {node}"), || {
-        let state = get(&["usns", node]).ok_or("there is none")?;
-        let networks = state["spec"]["networks"].as_array().ok_or("none")?;
-        let phase = |name: &str| networks.iter().find(|it| it["name"] == name).map(|it| it["phase"].clone());
-        let all = ["gap-kept", "gap-new", "gap-changed", "gap-gone", "gap-leaving"].map(phase);
-        let is_leaving = |phase: &Option<Value>| phase.as_ref().is_none_or(|phase| phase == "Draining");
+/// Waits until the controller has written for the agents what should be there now, and nothing else.
+fn await_compiled() {
+    eventually("the controller has compiled every change", || {
+        let all = ["gap-kept", "gap-new", "gap-changed", "gap-gone", "gap-leaving"].map(compiled);
+        let is_leaving = |spec: &Option<Value>| spec.as_ref().is_none_or(|spec| spec["phase"] == "Draining");
         let (stay, leave) = all.split_at(3);
-        let holds = stay.iter().all(|phase| phase.is_some() && !is_leaving(phase)) && leave.iter().all(is_leaving);
+        let is_changed = stay[2].as_ref().is_some_and(|spec| spec["bridge"]["mtu"] == 1400);
+        let holds = is_changed && !stay.iter().any(is_leaving) && leave.iter().all(is_leaving);
         check(holds, format!("{all:?}"))
     });
 }
@@ -156,5 +154,7 @@ fn await_lists(controllers: &[Controller], since: &str) {
     for controller in controllers {
         WATCHED.into_iter().for_each(|(path, _)| await_list(&controller.pod, path));
     }
-    NODES.into_iter().for_each(|node| await_list(&agent_pod(node), "userspacenodestates"));
+    for node in NODES {
+        ["compilednetworks", "userspacenodestates"].iter().for_each(|resource| await_list(&agent_pod(node), resource));
+    }
 }

@@ -9,10 +9,11 @@ use crate::scene::Scene;
 use crate::stolen::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller};
 use serde_json::{Value, json};
 
-/// The admission policies: who may write what of node states, what agents may write of them and of pods, what the controller may write of definitions and
-/// of networks.
-const POLICIES: [&str; 5] = [
+/// The admission policies: who may write what of node states and of compiled networks, what agents may write of node states and of pods, what the controller
+/// may write of definitions and of networks.
+const POLICIES: [&str; 6] = [
     "usnet-node-state-writers",
+    "usnet-compiled-network-writers",
     "usnet-agent-own-node-only",
     "usnet-agent-annotations-of-own-pods-only",
     "usnet-controller-own-definitions-only",
@@ -75,6 +76,17 @@ fn node_state(node: &str, part: &str, content: &Value) -> Value {
     })
 }
 
+/// A compiled network; the one called `guards` is there, with another MTU.
+fn compiled(name: &str) -> Value {
+    json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "CompiledNetwork", "metadata": {"name": name},
+        "spec": {
+            "generation": 1, "engine": "OVS", "bridge": {"name": format!("br-{name}"), "mtu": 1300},
+            "port": {"type": "VhostUser", "queues": 1},
+        },
+    })
+}
+
 fn definition(namespace: &str, name: &str, kind: &str) -> Value {
     let config = json!({"cniVersion": "1.0.0", "type": kind}).to_string();
     json!({
@@ -119,10 +131,13 @@ fn network(name: &str, labels: &Value) -> Value {
 /// All that is tried. The namespace `guards` has a definition `foreign`, a network `guards`, and pods `own` on node-a and `others` on node-b.
 fn attacks() -> Vec<Attack> {
     let status = |thief, node| {
-        Attack::apply(thief, "--subresource=status", &node_state(node, "status", &json!({"summary": "x"})))
+        let summary = json!({"summary": {"engines": "x"}});
+        Attack::apply(thief, "--subresource=status", &node_state(node, "status", &summary))
     };
-    let spec = |thief, node| Attack::apply(thief, "", &node_state(node, "spec", &json!({"networks": []})));
-    vec![
+    let spec =
+        |thief, node| Attack::apply(thief, "", &node_state(node, "spec", &json!({"labels": {"usnet.dev/x": "y"}})));
+    let mut attacks = compiled_network_attacks();
+    attacks.extend(vec![
         status(Agent("node-a"), "node-b").policy(),
         status(AgentWithoutNode, "node-a").policy(),
         status(Controller, "node-a").role().policy(),
@@ -159,6 +174,18 @@ fn attacks() -> Vec<Attack> {
         Attack::apply(Controller, "", &network("made", &json!({}))).policy(),
         Attack::apply(Controller, "", &network("guards", &json!({}))).policy(),
         Attack::apply(Controller, "", &network("guards", &json!({"usnet.dev/from-nad": "true"}))).policy(),
+    ]);
+    attacks
+}
+
+fn compiled_network_attacks() -> Vec<Attack> {
+    vec![
+        Attack::apply(Agent("node-a"), "", &compiled("guards")).role().policy(),
+        Attack::apply(Agent("node-a"), "", &compiled("made")).role().policy(),
+        Attack::words(Agent("node-a"), "delete ucn guards --wait=false --dry-run=server").role().policy(),
+        Attack::apply(Administrator, "", &compiled("guards")).policy(),
+        Attack::apply(Administrator, "", &compiled("made")).policy(),
+        Attack::words(Administrator, "delete ucn guards --wait=false --dry-run=server").policy(),
     ]
 }
 
@@ -230,8 +257,9 @@ fn each_guard_refuses_by_itself_and_without_guards_the_requests_work() {
 
     let attacks = attacks();
     expect_all(&attacks, true, true);
-    let allowed = status_of_pod(Agent("node-a"), "own", &json!({"metadata": {"annotations": {MAPPED_DIR: "/x/"}}}));
-    allowed.try_it(false).unwrap();
+    let annotations = json!({"metadata": {"annotations": {MAPPED_DIR: "/x/"}}});
+    status_of_pod(Agent("node-a"), "own", &annotations).try_it(false).unwrap();
+    Attack::words(Administrator, "label ucn guards x=y --dry-run=server").try_it(false).unwrap();
     {
         let _more_rights = WithoutRoles::new();
         expect_all(&attacks, false, true);
@@ -241,7 +269,7 @@ fn each_guard_refuses_by_itself_and_without_guards_the_requests_work() {
     {
         let _fewer_policies = WithoutPolicies::new();
         expect_all(&attacks, true, false);
-        apply(&node_state("node-nowhere", "spec", &json!({"networks": []})));
+        apply(&node_state("node-nowhere", "spec", &json!({"number": 7})));
         eventually("the state of a node that is not there goes", || {
             check(get(&["usns", "node-nowhere"]).is_none(), "still there")
         });
@@ -252,7 +280,13 @@ fn each_guard_refuses_by_itself_and_without_guards_the_requests_work() {
 
 #[test]
 fn the_words_of_a_policy_say_what_is_allowed() {
-    for (attack, words) in attacks().iter().zip(["own node only", "own node only"]) {
+    let status = node_state("node-b", "status", &json!({"summary": {"engines": "x"}}));
+    let cases = [
+        (Attack::apply(Agent("node-a"), "--subresource=status", &status), "own node only"),
+        (Attack::apply(AgentWithoutNode, "--subresource=status", &status), "own node only"),
+        (Attack::apply(Administrator, "", &compiled("made")), "only the controller of usnet writes compiled networks"),
+    ];
+    for (attack, words) in cases {
         let answer = attack.thief.kubectl(&attack.arguments, &attack.input).unwrap_err();
         assert!(answer.contains(words), "{answer}");
     }

@@ -1,7 +1,8 @@
 //! A network applied: bridges, definitions and status.
 
 use crate::cluster::{NODES, TIMEOUT, apply, check, condition, eventually, get, kubectl, vsctl};
-use crate::scene::{Scene, await_condition, remains, wait_ready};
+use crate::node_file::NodeFile;
+use crate::scene::{Scene, await_condition, compiled, remains, wait_ready};
 use serde_json::json;
 
 #[test]
@@ -56,7 +57,7 @@ fn a_definition_that_somebody_edited_is_healed_and_one_that_somebody_made_is_lef
     });
     apply(&foreign);
     scene.apply_network("taken", &json!({}));
-    let message = await_condition("taken", "Accepted", "False", "NameConflict");
+    let message = await_condition("taken", "DefinitionsReady", "False", "NameConflict");
     assert!(message.contains("definitions/taken"), "{message}");
     assert_eq!(get(&["net-attach-def", "taken", "-n", &scene.name]).unwrap()["spec"], foreign["spec"]);
 
@@ -112,9 +113,11 @@ fn a_deleted_network_leaves_nothing() {
     kubectl(&["delete", "usn", "deleted", TIMEOUT]);
     assert_eq!(remains("deleted"), Vec::<String>::new());
     assert_eq!(get(&["net-attach-def", "deleted", "-n", &scene.name]), None);
+    eventually("nothing of it is left for agents", || check(compiled("deleted").is_none(), "still there"));
     for node in NODES {
-        let state = get(&["usns", node]).unwrap();
-        let networks = state["spec"]["networks"].as_array().cloned().unwrap_or_default();
-        assert!(networks.iter().all(|network| network["name"] != "deleted"), "{state}");
+        eventually("the node does not keep it for its next start", || {
+            let file = NodeFile::read(node)?;
+            check(!file.names().any(|name| name == "deleted"), format!("{file:?}"))
+        });
     }
 }

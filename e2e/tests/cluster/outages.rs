@@ -3,7 +3,7 @@
 use crate::cluster::{NODES, check, condition, eventually, get, kubectl, on_node, run, try_run, vsctl};
 use crate::direct::DirectPods;
 use crate::pods::{NODE, await_packets, sleeping_pod, start, testpmd_pod, uid};
-use crate::scene::{Scene, agent_log, agent_pod, await_condition, wait_ready};
+use crate::scene::{ENGINE_GONE, Scene, agent_log, agent_pod, await_condition, wait_ready};
 use crate::testpmd::flowing_counters;
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ fn open_vswitch_gone_is_said_and_mended_by_itself() {
         let shown = condition(&state, "OVSConnected").cloned().unwrap_or_default();
         check(shown["status"] == "False" && shown["reason"] == "Disconnected", state["status"].to_string())
     });
-    await_condition("ovsgone", "Ready", "False", "EngineUnreachable");
+    await_condition("ovsgone", "Ready", "False", ENGINE_GONE);
     crate::cluster::apply(&sleeping_pod(&scene, "waits", "ovsgone"));
     scene.await_refusal("waits", &["ovsgone", "Open vSwitch"]);
     // A pod can go meanwhile; the agent cleans up what it could not.

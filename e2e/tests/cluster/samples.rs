@@ -101,3 +101,27 @@ fn every_overlay_can_be_applied_and_reaches_its_engines() {
         assert_eq!(mounted, sockets, "{overlay}");
     }
 }
+
+/// A kustomization of a user beside the world's installation, whose base is what the world applied.
+#[test]
+fn the_component_without_legacy_nads_can_be_added() {
+    let folder = PathBuf::from(std::env::var("USNET_WORLD").unwrap()).canonicalize().unwrap().join("without-legacy");
+    std::fs::create_dir_all(&folder).unwrap();
+    let up: PathBuf = folder.components().skip(1).map(|_| Path::new("..")).collect();
+    let config = config().canonicalize().unwrap();
+    let relative = |part: &str| up.join(config.join(part).strip_prefix("/").unwrap());
+    let kustomization = serde_json::json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+        "resources": [relative("default")], "components": [relative("components/no-legacy-nads")],
+    });
+    std::fs::write(folder.join("kustomization.yaml"), kustomization.to_string()).unwrap();
+    let folder = folder.display().to_string();
+    let all: Value =
+        serde_json::from_str(&kubectl(&["apply", "--dry-run=server", "-o", "json", "-k", &folder])).unwrap();
+    let items = all["items"].as_array().unwrap();
+    let deployment = items.iter().find(|object| object["kind"] == "Deployment").unwrap();
+    let variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"].as_array().unwrap();
+    let is_disabled = |it: &Value| it["name"] == "USNET_LEGACY_NADS" && it["value"] == "Disabled";
+    assert!(variables.iter().any(is_disabled), "{variables:?}");
+    assert!(variables.iter().any(|it| it["name"] == "POD_NAME"), "{variables:?}");
+}

@@ -2,13 +2,13 @@
 
 use crate::cluster::{NODES, TIMEOUT, apply, check, condition, eventually, get, kubectl, on_node, try_run, vsctl};
 use serde_json::{Value, json};
-use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
 
 /// What one test has to itself.
 pub(crate) struct Scene {
     /// Its namespace, and the start of its networks' names.
     pub(crate) name: String,
-    networks: RefCell<Vec<String>>,
+    networks: Mutex<Vec<String>>,
 }
 
 impl Scene {
@@ -20,7 +20,7 @@ impl Scene {
         eventually("the service account of pods", || {
             get(&["serviceaccount", "default", "-n", name]).map(drop).ok_or_else(|| "not there".to_owned())
         });
-        Self { name: name.to_owned(), networks: RefCell::default() }
+        Self { name: name.to_owned(), networks: Mutex::default() }
     }
 
     /// The manifest of a network for this namespace, with parts of its spec replaced.
@@ -38,7 +38,7 @@ impl Scene {
     /// Applies a network and remembers to delete it.
     #[track_caller]
     pub(crate) fn apply_network(&self, network: &str, spec: &Value) {
-        self.networks.borrow_mut().push(network.to_owned());
+        self.networks.lock().unwrap().push(network.to_owned());
         apply(&self.manifest(network, spec));
     }
 
@@ -87,10 +87,10 @@ impl Drop for Scene {
             }
         };
         quiet(&["delete", "pods", "--all", "-n", &self.name, "--grace-period=1", TIMEOUT]);
-        for network in self.networks.borrow().iter() {
+        for network in self.networks.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             quiet(&["delete", "usn", network, "--ignore-not-found", TIMEOUT]);
         }
-        quiet(&["delete", "namespace", &self.name, TIMEOUT]);
+        quiet(&["delete", "namespace", &self.name, "--ignore-not-found", TIMEOUT]);
     }
 }
 
@@ -99,6 +99,9 @@ impl Drop for Scene {
 pub(crate) fn wait_ready(network: &str) {
     kubectl(&["wait", "--for=condition=Ready", &format!("usn/{network}"), TIMEOUT]);
 }
+
+/// The reason of a network on a node whose engine was there and cannot be reached.
+pub(crate) const ENGINE_GONE: &str = "EngineUnreachable";
 
 /// Waits until a condition of a network has that status and reason, and gives its message.
 #[track_caller]
@@ -109,6 +112,12 @@ pub(crate) fn await_condition(network: &str, kind: &str, status: &str, reason: &
         check(shown["status"] == status && shown["reason"] == reason, object["status"].to_string())?;
         Ok(shown["message"].as_str().unwrap_or_default().to_owned())
     })
+}
+
+/// What the controller wrote of a network for all nodes; none when it wrote nothing.
+#[track_caller]
+pub(crate) fn compiled(network: &str) -> Option<Value> {
+    Some(get(&["compilednetwork", network])?["spec"].take())
 }
 
 /// The name of the newest agent pod of a node.

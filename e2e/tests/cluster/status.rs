@@ -3,7 +3,7 @@
 use crate::cluster::{TIMEOUT, check, eventually, get, kubectl, run, vsctl};
 use crate::controllers::{Controller, NAMESPACE, scrape};
 use crate::pods::{NODE, sleeping_pod, start};
-use crate::scene::{Scene, agent_pod, await_condition};
+use crate::scene::{ENGINE_GONE, Scene, agent_pod, await_condition};
 use serde_json::{Value, json};
 
 /// A network's health by the published rules of kstatus, in their order.
@@ -88,7 +88,7 @@ fn a_failure_on_one_node_is_failed_only_if_a_person_must_mend_it() {
     assert_eq!(kstatus("mend"), "Current");
 
     run("component", &["stop", "ovsdb-server", "node-b"]);
-    await_condition("mend", "Ready", "False", "EngineUnreachable");
+    await_condition("mend", "Ready", "False", ENGINE_GONE);
     await_kstatus("mend", "InProgress");
     run("component", &["start", "ovsdb-server", "node-b"]);
     wait("condition=Ready", "mend");
@@ -96,7 +96,7 @@ fn a_failure_on_one_node_is_failed_only_if_a_person_must_mend_it() {
     eventually("the events", || {
         let told = events("mend");
         check(
-            ["BridgeExists", "EngineUnreachable", "Ready"].iter().all(|it| told.iter().any(|told| told == it)),
+            ["BridgeExists", ENGINE_GONE, "Ready"].iter().all(|it| told.iter().any(|told| told == it)),
             format!("{told:?}"),
         )
     });
@@ -118,7 +118,7 @@ fn monitoring_sees_the_leader_and_every_node() {
     let leader = texts.iter().find(leads).unwrap();
     for line in [
         "usnet_controller_nodes{state=\"UpToDate\"} 2\n",
-        "usnet_controller_writes_total{kind=\"NodeState\",result=\"success\"}",
+        "usnet_controller_writes_total{kind=\"CompiledNetwork\",result=\"success\"}",
     ] {
         assert!(leader.contains(line), "{line} is missing in {leader}");
     }

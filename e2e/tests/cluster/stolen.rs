@@ -4,6 +4,10 @@ use crate::cluster::{kubectl, try_run};
 use crate::controllers::leader;
 use crate::scene::agent_pod;
 
+/// For `kubectl` of an administrator whom policies take for the controller, and to whom no role sets limits.
+pub(crate) const AS_CONTROLLER: [&str; 2] =
+    ["--as=system:serviceaccount:usnet-system:usnet-controller", "--as-group=system:masters"];
+
 /// Who asks the API server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Thief {

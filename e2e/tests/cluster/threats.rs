@@ -7,7 +7,7 @@ use crate::scene::{Scene, agent_log, await_condition, wait_ready};
 use serde_json::{Value, json};
 
 /// A line that looks like one of a log.
-const FORGED: &str = "2026-01-01T00:00:00.000000Z  INFO forged";
+pub(crate) const FORGED: &str = "2026-01-01T00:00:00.000000Z  INFO forged";
 
 #[test]
 fn a_pod_may_not_use_a_definition_of_a_namespace_that_its_network_does_not_select() {
@@ -88,12 +88,12 @@ fn words_of_a_tenant_cannot_pass_for_lines_of_a_log() {
     vsctl(NODE, &["--no-wait", "del-port", "br-forged", &port]);
 }
 
-fn assert_unforged(text: &str) {
+pub(crate) fn assert_unforged(text: &str) {
     assert!(!text.contains(&format!("\n{FORGED}")), "a line was forged: {text}");
     assert!(!text.contains("\u{1b}[2J"), "a terminal would obey this: {text:?}");
 }
 
-fn controller_log() -> String {
+pub(crate) fn controller_log() -> String {
     kubectl(&["logs", "-n", "usnet-system", "-l", "app.kubernetes.io/component=controller", "--tail=-1"])
 }
 
@@ -109,7 +109,7 @@ fn the_secret_of_a_memif_is_told_to_its_pod_and_to_nobody_else() {
     let described: Value = description(&scene, "keeper", "net1");
     let secret = described["secret"].as_str().unwrap_or_else(|| panic!("{described}"));
     assert!(secret.len() >= 16, "{described}");
-    let objects = kubectl(&["get", "usn,usns,net-attach-def,pods,events", "-A", "-o", "json"]);
+    let objects = kubectl(&["get", "usn,ucn,usns,net-attach-def,pods,events", "-A", "-o", "json"]);
     for (place, text) in
         [("the API", objects), ("the agent's log", agent_log(NODE)), ("the controller's log", controller_log())]
     {

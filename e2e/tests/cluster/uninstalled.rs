@@ -6,7 +6,7 @@ use crate::scene::{Scene, await_condition, remains, wait_ready};
 use serde_json::json;
 
 /// A network with two pods that send to each other.
-fn busy_scene(name: &str) -> Scene {
+pub(crate) fn busy_scene(name: &str) -> Scene {
     let scene = Scene::new(name);
     scene.network(name, &json!({}));
     for pod in ["left", "right"] {
@@ -17,7 +17,7 @@ fn busy_scene(name: &str) -> Scene {
 }
 
 /// Waits until the receiver has counted more packets than it has now.
-fn assert_traffic(scene: &Scene) {
+pub(crate) fn assert_traffic(scene: &Scene) {
     let before = await_packets(scene, "right", 1);
     eventually("more packets", || {
         let now = received(scene, "right");
@@ -50,20 +50,23 @@ fn installation() -> String {
 
 /// Installs usnet as a person does who waits for what is still going: what is applied to a CRD that goes is lost with it.
 #[track_caller]
-fn install() {
-    eventually("usnet is installed", || {
+pub(crate) fn install() {
+    eventually("usnet is installed and its CRDs serve", || {
         try_run("kubectl", &["apply", "-k", &installation()], "")?;
-        let states = get(&["crd", "userspacenodestates.usnet.dev"]).unwrap_or_default();
-        check(states["metadata"]["deletionTimestamp"].is_null(), "the CRD of node states is still going")
+        try_run("kubectl", &["get", "usn,ucn,usns"], "")?;
+        for crd in ["compilednetworks.usnet.dev", "userspacenodestates.usnet.dev"] {
+            let object = get(&["crd", crd]).unwrap_or_default();
+            check(object["metadata"]["deletionTimestamp"].is_null(), format!("{crd} is still being deleted"))?;
+        }
+        Ok(())
     });
-    eventually("the CRDs serve", || try_run("kubectl", &["get", "usn,usns"], ""));
     for workload in ["deployment/usnet-controller", "daemonset/usnet-agent"] {
         kubectl(&["rollout", "status", "-n", "usnet-system", TIMEOUT, workload]);
     }
 }
 
 /// Installs usnet again, also when the test fails.
-struct Installed;
+pub(crate) struct Installed;
 
 impl Drop for Installed {
     fn drop(&mut self) {

@@ -3,7 +3,7 @@
 use crate::cluster::{apply, check, condition, eventually, get, kubectl, run};
 use crate::outages::replace_agent;
 use crate::pods::{NODE, await_packets, dpdk_pod, received, remains, sleeping_pod, start, uid, wait_running};
-use crate::scene::{Scene, agent_log, await_condition, wait_ready};
+use crate::scene::{ENGINE_GONE, Scene, agent_log, await_condition, wait_ready};
 use crate::testpmd::{Driver, Program, flowing_counters};
 use crate::vpp;
 use crate::vpp_requests::Requests;
@@ -38,7 +38,7 @@ fn back_after_kill(name: &str, port: &Value, driver: Driver) {
     let before = marks(&vpp::await_ports(NODE, name, 2));
 
     run("component", &["stop", "vpp", NODE]);
-    await_condition(name, "Ready", "False", "EngineUnreachable");
+    await_condition(name, "Ready", "False", ENGINE_GONE);
     let starter = thread::spawn(|| run("component", &["start", "vpp", NODE]));
     let there = vpp::await_socket(NODE);
     let ports_back =
@@ -114,7 +114,7 @@ fn vpp_gone_is_said_and_mended_by_itself() {
         let shown = condition(&state, "VPPConnected").cloned().unwrap_or_default();
         check(shown["status"] == "False" && shown["reason"] == "Disconnected", state["status"].to_string())
     });
-    await_condition("vppgone", "Ready", "False", "EngineUnreachable");
+    await_condition("vppgone", "Ready", "False", ENGINE_GONE);
     apply(&sleeping_pod(&scene, "waits", "vppgone"));
     scene.await_refusal("waits", &["vppgone", "VPP"]);
     // A pod can go meanwhile. The agent cleans up what it could not, and does not bring its port back.

@@ -2,8 +2,9 @@
 
 use super::reason::AGENT_FAILED;
 use super::report::EngineFacts;
-use super::spec::Report;
+use super::spec::{NodeSpec, RefusedNetwork, Report};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use tokio::sync::watch::Sender;
 use usnet_crds::Engine;
 use usnet_crds::conditions::reason::{ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING};
@@ -62,7 +63,11 @@ impl Board {
 /// One report of all engines.
 fn merge(engines: &BTreeMap<Engine, EngineFacts>, problems: &BTreeMap<Engine, String>) -> Report {
     let unknown = Engine::ALL.into_iter().find(|engine| !engines.contains_key(engine));
-    let networks = networks(engines.values());
+    let spec = match unknown {
+        Some(_) => None,
+        None => oldest_spec(engines.values()),
+    };
+    let networks = networks(engines.values(), spec.as_deref().map(|spec| spec.refused.as_slice()).unwrap_or_default());
     let ready = match (problems.values().next(), unknown) {
         (Some(problem), _) => Finding::new(READY, Status::False, AGENT_FAILED, problem),
         (None, Some(engine)) => {
@@ -72,19 +77,21 @@ fn merge(engines: &BTreeMap<Engine, EngineFacts>, problems: &BTreeMap<Engine, St
     };
     let connected = engines.values().map(|facts| facts.connected.clone());
     Report {
-        // The status speaks of a generation once every engine does.
-        observed_generation: match unknown {
-            Some(_) => None,
-            None => engines.values().map(|facts| facts.observed_generation).min().flatten(),
-        },
+        spec,
         engines: engines.values().filter_map(|facts| facts.engine.clone()).collect(),
         findings: std::iter::once(ready).chain(connected).collect(),
         networks,
     }
 }
 
-/// One entry for each name, sorted. A network that was made anew with another engine may have pods on both.
-fn networks<'a>(engines: impl Iterator<Item = &'a EngineFacts>) -> Vec<NetworkReport> {
+/// The report speaks of a spec once every engine does.
+fn oldest_spec<'a>(engines: impl Iterator<Item = &'a EngineFacts>) -> Option<Arc<NodeSpec>> {
+    let specs: Option<Vec<_>> = engines.map(|facts| facts.spec.as_ref()).collect();
+    specs?.into_iter().min_by_key(|spec| spec.revision).cloned()
+}
+
+/// One entry for each name, sorted. A network that was recreated with another engine may have pods on both.
+fn networks<'a>(engines: impl Iterator<Item = &'a EngineFacts>, refused: &[RefusedNetwork]) -> Vec<NetworkReport> {
     let mut networks: BTreeMap<&str, NetworkReport> = BTreeMap::new();
     for entry in engines.flat_map(|facts| &facts.networks) {
         let both = match networks.remove(entry.name.as_str()) {
@@ -95,7 +102,27 @@ fn networks<'a>(engines: impl Iterator<Item = &'a EngineFacts>) -> Vec<NetworkRe
         };
         networks.insert(&entry.name, both);
     }
+    for refused in refused {
+        let left = networks.remove(refused.name.as_str());
+        networks.insert(refused.name.as_str(), refuse(refused, left));
+    }
     networks.into_values().collect()
+}
+
+/// A network that the node cannot have, and the pods that it had there before.
+fn refuse(refused: &RefusedNetwork, left: Option<NetworkReport>) -> NetworkReport {
+    let (attachments, connected, pods) =
+        left.map(|left| (left.attachments, left.connected, left.pods)).unwrap_or_default();
+    NetworkReport {
+        name: refused.name.to_string(),
+        generation: refused.generation,
+        state: NetworkState::Failed,
+        reason: refused.reason.clone(),
+        message: refused.message.clone(),
+        attachments,
+        connected,
+        pods,
+    }
 }
 
 fn join(mut wanted: NetworkReport, leftover: NetworkReport) -> NetworkReport {

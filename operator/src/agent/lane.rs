@@ -7,16 +7,19 @@ use super::pass::Outcome;
 use super::reason::NOT_ACTING;
 use super::recorder::Recorder;
 use super::replay::Replay;
-use super::retry::Backoff;
+use super::report::EngineFacts;
 use super::shared::Shared;
 use super::spec::{EngineSpec, NodeSpec};
 use super::wake::{Alarms, Sources, Wake};
+use crate::backoff::Backoff;
 use crate::error_chain::ErrorChain;
 use std::convert::Infallible;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch::Receiver;
 use tracing::Instrument;
+use usnet_crds::NodeNetwork;
 use usnet_crds::conditions::reason::{DISCONNECTED, NEVER_SEEN};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::Op;
@@ -29,6 +32,17 @@ const FIRST_ANSWER: Duration = Duration::from_secs(1);
 /// How often it is checked whether the socket of an engine that is gone can come back.
 const CHECK_FOLDER: Duration = Duration::from_secs(1);
 
+/// How a spec differs from the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SpecChange {
+    /// It is the same.
+    None,
+    /// This engine has nothing to do for it.
+    Numbers,
+    /// It asks for something else of this engine.
+    Work,
+}
+
 /// Everything that the work on one engine needs.
 #[derive(Debug)]
 pub(super) struct Lane<L: Link> {
@@ -40,13 +54,17 @@ pub(super) struct Lane<L: Link> {
     /// Whether that connection met another life of the engine.
     pub(super) restarted: bool,
     pub(super) recorder: Recorder,
+    /// The networks that an earlier agent knew: what is missing of them was lost since.
+    pub(super) inherited: Option<Vec<Arc<NodeNetwork>>>,
     /// What failed when it was last tried. It is not tried again by every event, because a try is an event itself.
     pub(super) failures: Vec<(Op, OpError)>,
     /// Whether the last pass had the same spec, so that what is missing now is drift.
     pub(super) spec_is_known: bool,
     /// The engine when nothing was left to be done. While it looks the same there is no work.
     pub(super) settled: Option<EngineView>,
-    sources: Sources<Option<NodeSpec>, L::State>,
+    /// What was reported last.
+    posted: Option<EngineFacts>,
+    sources: Sources<Option<Arc<NodeSpec>>, L::State>,
     started: Instant,
     alarms: Alarms,
     backoff: Backoff,
@@ -54,11 +72,16 @@ pub(super) struct Lane<L: Link> {
 
 impl<L: Link> Lane<L> {
     /// A lane that has not looked at its engine yet.
-    pub(super) fn new(link: L, shared: Rc<Shared>, specs: Receiver<Option<NodeSpec>>, folders: Receiver<()>) -> Self {
-        let known_generation = shared.memory.borrow().spec().map(|spec| spec.generation);
+    pub(super) fn new(
+        link: L,
+        shared: Rc<Shared>,
+        specs: Receiver<Option<Arc<NodeSpec>>>,
+        folders: Receiver<()>,
+    ) -> Self {
+        let inherited = specs.borrow().as_ref().map(|spec| EngineSpec::of(spec, L::ENGINE).networks);
         let sources = Sources { specs, engine: link.states(), folders };
         let started = Instant::now();
-        let recorder = Recorder::new(L::ENGINE, known_generation);
+        let recorder = Recorder::new(L::ENGINE);
         Self {
             shared,
             link,
@@ -67,9 +90,11 @@ impl<L: Link> Lane<L> {
             replay: Replay::default(),
             restarted: false,
             recorder,
+            inherited,
             failures: Vec::new(),
             spec_is_known: false,
             settled: None,
+            posted: None,
             sources,
             started,
             alarms: Alarms { look_at: Some(started), ..Alarms::default() },
@@ -94,9 +119,11 @@ impl<L: Link> Lane<L> {
     }
 
     async fn work(&mut self, wake: Wake) -> Result<(), FolderGone> {
-        self.take_spec();
+        let change = self.take_spec();
         let Some(view) = self.look().await? else { return Ok(()) };
-        if !wake.retry && !wake.beside_engine && self.settled.as_ref() == Some(&view) {
+        let is_idle = !wake.retry && !wake.folders && change != SpecChange::Work;
+        if is_idle && self.settled.as_ref() == Some(&view) {
+            self.confirm_spec();
             return Ok(());
         }
         self.settled = None;
@@ -105,6 +132,7 @@ impl<L: Link> Lane<L> {
         let needs_retry = match result {
             Ok(Outcome { facts, retry }) => {
                 self.shared.metrics.engine(L::ENGINE, &facts);
+                self.posted = Some(facts.clone());
                 self.shared.board.borrow_mut().post(L::ENGINE, facts);
                 retry
             }
@@ -122,11 +150,34 @@ impl<L: Link> Lane<L> {
         Ok(())
     }
 
-    fn take_spec(&mut self) {
-        let spec = self.sources.specs.borrow().as_ref().map(|spec| spec.of(L::ENGINE));
-        if self.spec != spec {
-            self.spec = spec;
+    fn take_spec(&mut self) -> SpecChange {
+        let Some(spec) = self.sources.specs.borrow().as_ref().map(|spec| EngineSpec::of(spec, L::ENGINE)) else {
+            return SpecChange::None;
+        };
+        let last = self.spec.replace(spec);
+        let (Some(last), Some(spec)) = (&last, &self.spec) else {
             self.spec_is_known = false;
+            return SpecChange::Work;
+        };
+        if last.networks != spec.networks {
+            self.spec_is_known = false;
+            self.inherited = None;
+        }
+        if !last.asks_for_the_same(spec) {
+            SpecChange::Work
+        } else if last.node != spec.node {
+            SpecChange::Numbers
+        } else {
+            SpecChange::None
+        }
+    }
+
+    /// What was reported last is true of the present spec too.
+    fn confirm_spec(&mut self) {
+        let Some((facts, spec)) = self.posted.as_mut().zip(self.spec.as_ref()) else { return };
+        if facts.spec.as_ref() != Some(&spec.node) {
+            facts.spec = Some(Arc::clone(&spec.node));
+            self.shared.board.borrow_mut().post(L::ENGINE, facts.clone());
         }
     }
 

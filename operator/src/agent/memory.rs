@@ -2,6 +2,7 @@
 
 use super::spec::NodeSpec;
 use crate::error_chain::ErrorChain;
+use std::sync::Arc;
 use usnet_crds::Engine;
 use usnet_dataplane::node_file::{Error, NodeFile};
 use usnet_dataplane::roots::Roots;
@@ -11,6 +12,8 @@ use usnet_dataplane::roots::Roots;
 pub(super) struct Memory {
     roots: Roots,
     file: NodeFile,
+    /// Whether the disk has the networks of `file`.
+    is_saved: bool,
 }
 
 impl Memory {
@@ -21,14 +24,15 @@ impl Memory {
             None
         });
         let file = read.unwrap_or_else(|| NodeFile { version: NodeFile::VERSION, ..NodeFile::default() });
-        Self { roots: roots.clone(), file }
+        Self { roots: roots.clone(), file, is_saved: true }
     }
 
-    /// The last spec; none when there never was one.
-    pub(super) fn spec(&self) -> Option<NodeSpec> {
+    /// The last spec, as revision 0; none when there never was one.
+    pub(super) fn spec(&self) -> Option<Arc<NodeSpec>> {
+        let NodeFile { generation, through, networks, versions, refused, .. } = self.file.clone();
         // Kubernetes counts generations from 1.
-        let known = self.file.generation > 0;
-        known.then(|| NodeSpec { generation: self.file.generation, networks: self.file.networks.clone() })
+        let is_known = generation > 0;
+        is_known.then(|| Arc::new(NodeSpec { revision: 0, generation, through, networks, versions, refused }))
     }
 
     /// Restarts of an engine that were seen on this node.
@@ -46,9 +50,20 @@ impl Memory {
     /// # Errors
     /// When the disk refuses. It is remembered until the process ends all the same.
     pub(super) fn keep_spec(&mut self, spec: &NodeSpec) -> Result<(), Error> {
-        self.file.generation = spec.generation;
-        self.file.networks.clone_from(&spec.networks);
-        self.save()
+        let file = NodeFile {
+            generation: spec.generation,
+            through: spec.through,
+            networks: spec.networks.clone(),
+            versions: spec.versions.clone(),
+            refused: spec.refused.clone(),
+            ..self.file.clone()
+        };
+        let last = std::mem::replace(&mut self.file, file);
+        // Numbers alone are confirmed again by the next agent anyway; they are kept with the next change.
+        let is_same = (last.generation > 0) == (spec.generation > 0)
+            && last.networks == self.file.networks
+            && last.refused == self.file.refused;
+        if is_same && self.is_saved { Ok(()) } else { self.save() }
     }
 
     /// Keeps that an engine was reached, and whether it has another life since.
@@ -65,7 +80,9 @@ impl Memory {
 
     fn save(&mut self) -> Result<(), Error> {
         self.file.version = NodeFile::VERSION;
-        self.file.write(&self.roots).map(drop)
+        let written = self.file.write(&self.roots).map(drop);
+        self.is_saved = written.is_ok();
+        written
     }
 }
 
@@ -88,12 +105,16 @@ mod tests {
     fn spec_and_epochs_outlive_the_agent() {
         let (_folder, roots) = roots();
         let mut memory = Memory::load(&roots);
-        let spec = NodeSpec { generation: 3, networks: vec![network("blue")] };
-        memory.keep_spec(&spec).unwrap();
+        let networks = vec![Arc::new(network("blue"))];
+        let spec = NodeSpec { revision: 0, generation: 3, through: 7, networks, ..NodeSpec::default() };
+        memory.keep_spec(&NodeSpec { revision: 9, ..spec.clone() }).unwrap();
         memory.keep_connection(Engine::Vpp, true).unwrap();
         memory.keep_connection(Engine::Vpp, false).unwrap();
         memory.keep_connection(Engine::OpenVswitch, false).unwrap();
         let again = Memory::load(&roots);
-        assert_eq!((again.spec(), again.epoch(Engine::Vpp), again.epoch(Engine::OpenVswitch)), (Some(spec), 1, 0));
+        assert_eq!(
+            (again.spec(), again.epoch(Engine::Vpp), again.epoch(Engine::OpenVswitch)),
+            (Some(Arc::new(spec)), 1, 0)
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! The agent: makes one node have what its `UserspaceNodeState` says, and keeps it so.
+//! The agent: selects the networks of one node from all compiled networks, makes the node have them, and keeps it so.
 //!
-//! [`watch`] and [`status`] are the two sides towards the API server, beside [`pod_annotations`] for pods that expect the older userspace CNI; without one, [`crate::standalone`] tells what the node should have. [`state_writer`] tells the node itself
-//! what it has. Between them there is a [`lane`] for each engine: its [`link`] is the side towards the engine,
+//! [`watch`] and [`status`] are the two sides towards the API server, beside [`pod_annotations`] for pods that expect the older userspace CNI; without one, [`crate::standalone`] reads manifests. Both give an [`input`],
+//! from which [`spec_builder`] and [`selection`] compute what this node should have; [`node_status`] is what it has, which [`state_writer`] keeps on the node itself too. Between them there is a [`lane`] for each engine: its [`link`] is the side towards the engine,
 //! [`wake`] waits for changes, and [`pass`] does the work: [`observe`], [`plan`], [`apply`], [`verify`], [`report`]. What the lanes found meets on the [`board`].
 //! Beside them [`device_plugin`] tells kubelet where pods find room. None of that needs an API server: it takes specs from one channel and puts reports into another.
 
@@ -12,11 +12,14 @@ mod chronicle;
 pub mod device_plugin;
 mod folder_watch;
 mod guard;
+pub mod input;
 mod journaled;
 mod lane;
 mod link;
+mod list_watch;
 mod memory;
 pub mod metrics;
+pub mod node_status;
 mod observe;
 mod pass;
 mod plan;
@@ -26,15 +29,17 @@ mod reason;
 mod recorder;
 mod replay;
 mod report;
-mod retry;
+pub mod selection;
 mod shared;
 pub mod spec;
+pub mod spec_builder;
 mod spec_keeper;
 mod state_writer;
 mod status;
 #[cfg(test)]
 pub(crate) mod testing;
 mod verify;
+mod waits;
 mod wake;
 mod watch;
 
@@ -44,6 +49,7 @@ use crate::telemetry::{self, Telemetry};
 use crate::{api_server, standalone};
 use board::Board;
 use device_plugin::DevicePlugin;
+use input::Input;
 use journaled::Reader;
 use kube::Client;
 use lane::Lane;
@@ -144,6 +150,7 @@ pub async fn run_at(roots: &Roots, options: Options) -> Result<(), Error> {
         tracing::warn!("another agent runs on this node: end one of the two");
     }
     SharedDirs::allow(roots, options.shared_dir_roots.clone())?;
+    let (inputs, inputs_of_agent) = channel(None);
     let (specs, specs_in_agent) = channel(None);
     let (problems, problems_in_writer) = channel(None);
     let (reports, reports_of_agent) = channel(None);
@@ -151,7 +158,6 @@ pub async fn run_at(roots: &Roots, options: Options) -> Result<(), Error> {
     let metrics = agent.metrics();
     let telemetry = Arc::new(Telemetry::default());
     metrics.register(telemetry.registry())?;
-    let ready = ready_after_first_report(reports_of_agent.clone(), Arc::clone(&telemetry));
     let state = state_writer::Sources {
         node: options.node_name.clone(),
         manifests: options.manifests.clone(),
@@ -159,50 +165,50 @@ pub async fn run_at(roots: &Roots, options: Options) -> Result<(), Error> {
         reports: reports_of_agent.clone(),
     };
     let held = agent.specs.kept().borrow().clone();
+    let beside = async {
+        tokio::join!(
+            spec_builder::build(held.clone(), inputs_of_agent, reports_of_agent.clone(), specs),
+            state_writer::write(roots.clone(), state),
+            ready_after_first_report(reports_of_agent.clone(), &telemetry),
+        );
+        Ok(())
+    };
     let talk = async {
         match options.manifests {
             Some(folder) => {
-                let channels = standalone::Channels { specs, reports: reports_of_agent, problems };
-                standalone::follow(folder, options.node_name, held, channels).await;
+                let channels = standalone::Channels { inputs, reports: reports_of_agent.clone(), problems };
+                standalone::follow(folder, options.node_name, held.clone(), channels).await;
             }
             None => {
                 let (journal, client) = (Journal::open(roots)?, api_server::client().await?);
                 tokio::join!(
-                    talk_to_api_server(client.clone(), options.node_name, specs, reports_of_agent, metrics),
+                    talk_to_api_server(client.clone(), options.node_name, inputs, reports_of_agent.clone(), metrics),
                     pod_annotations::keep(client, roots, journal),
                 );
             }
         }
         Ok(())
     };
-    let state = async {
-        state_writer::write(roots.clone(), state).await;
-        Ok(())
-    };
-    let ready = async {
-        ready.await;
-        Ok(())
-    };
-    let serve = async { Ok(telemetry.serve(options.telemetry).await?) };
-    tokio::try_join!(agent.run(), talk, state, ready, serve).map(drop)
+    let serve = async { Ok(Arc::clone(&telemetry).serve(options.telemetry).await?) };
+    tokio::try_join!(agent.run(), talk, beside, serve).map(drop)
 }
 
 async fn talk_to_api_server(
     client: Client,
     node: String,
-    specs: Sender<Option<NodeSpec>>,
+    inputs: Sender<Option<Input>>,
     reports: Receiver<Option<Report>>,
     metrics: Metrics,
 ) {
     let (statuses, statuses_in_writer) = channel(None);
     tokio::join!(
-        watch::follow(client.clone(), node.clone(), watch::Subscribers { specs, statuses }),
+        watch::follow(client.clone(), node.clone(), watch::Subscribers { inputs, statuses }),
         status::write(client, node, reports, statuses_in_writer, metrics),
     );
 }
 
 /// Ready is an agent that has looked at its engines, or waited for them in vain, whatever it found.
-async fn ready_after_first_report(mut reports: Receiver<Option<Report>>, telemetry: Arc<Telemetry>) {
+async fn ready_after_first_report(mut reports: Receiver<Option<Report>>, telemetry: &Telemetry) {
     if reports.wait_for(Option::is_some).await.is_ok() {
         telemetry.set_ready();
     }
@@ -227,7 +233,7 @@ impl Agent {
     pub fn new(
         roots: &Roots,
         memif_socket_ids: MemifSocketIds,
-        specs: Receiver<Option<NodeSpec>>,
+        specs: Receiver<Option<Arc<NodeSpec>>>,
         reports: Sender<Option<Report>>,
     ) -> Result<Self, Error> {
         let memory = Memory::load(roots);

@@ -18,7 +18,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
-use usnet_crds::NetworkName;
+use usnet_crds::{NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
@@ -119,8 +119,9 @@ impl<L: Link> Lane<L> {
     ) -> Result<Achieved, Error> {
         let mut planned = self.plan(spec, &engine.observed, &mut journal)?;
         let operations = self.hold_back(std::mem::take(&mut planned.operations), wake.retry);
-        let working =
+        let mut working =
             publish::while_working(self.shared.publisher.borrow().shown(), &planned.desired.networks, &operations);
+        working.extend(publish::refusals(&spec.refused));
         self.publish(spec, &working)?;
 
         let is_idle = operations.is_empty();
@@ -145,8 +146,8 @@ impl<L: Link> Lane<L> {
     fn cause(&self, spec: &EngineSpec, since: Instant) -> Cause {
         let restarted = self.restarted && self.replay.is_running();
         Cause {
-            generation: spec.generation,
             is_new_spec: !self.spec_is_known,
+            is_inherited: self.inherited.as_ref() == Some(&spec.networks),
             restarted: restarted.then(|| self.shared.memory.borrow().epoch(L::ENGINE)),
             since,
         }
@@ -155,7 +156,14 @@ impl<L: Link> Lane<L> {
     /// Puts what was done into the history of the node. Work goes on without it.
     fn record(&mut self, attempts: Vec<Attempt>, cause: Cause, aftermath: Option<Aftermath<'_>>) {
         let now = Now { instant: Instant::now(), time: MicroTime(Timestamp::now()) };
-        let changes = self.recorder.changes(attempts, cause, aftermath, now);
+        let mut changes = self.recorder.changes(attempts, cause, aftermath, now);
+        for change in &mut changes {
+            change.generation = self
+                .spec
+                .as_ref()
+                .zip(change.network.as_deref())
+                .and_then(|(spec, network)| spec.generation_of(network));
+        }
         let written = if changes.is_empty() { Ok(()) } else { self.shared.history.borrow_mut().append(&changes) };
         self.chronicle.problem("history", written.as_ref().err());
     }
@@ -163,7 +171,8 @@ impl<L: Link> Lane<L> {
     /// Plans twice: once to know which attachments to lock, and again with their records as they are under the locks.
     fn plan(&self, spec: &EngineSpec, observed: &Observed, journal: &mut Journaled) -> Result<Planned, Error> {
         let plan = |journal: &Journaled| {
-            let desired = Desired::new(spec.networks.clone(), &journal.records);
+            let desired =
+                Desired::new(spec.networks.iter().map(|network| NodeNetwork::clone(network)), &journal.records);
             let operations = plan::operations(&desired, observed, journal.known());
             (desired, operations)
         };
@@ -271,7 +280,9 @@ impl<L: Link> Lane<L> {
             epoch: self.shared.memory.borrow().epoch(L::ENGINE),
             memif_socket_ids: self.shared.memif_socket_ids,
         };
-        publish::after_reading(&spec.networks, verdicts, access)
+        let mut files = publish::after_reading(spec.networks.iter().map(AsRef::as_ref), verdicts, access);
+        files.extend(publish::refusals(&spec.refused));
+        files
     }
 
     fn publish(&self, spec: &EngineSpec, files: &Files) -> Result<(), network_file::Error> {

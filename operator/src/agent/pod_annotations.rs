@@ -13,7 +13,7 @@ mod tests;
 mod wanted;
 
 use super::folder_watch;
-use super::retry::Backoff;
+use crate::backoff::Backoff;
 use crate::error_chain::ErrorChain;
 use kube::Client;
 use merge::changes;

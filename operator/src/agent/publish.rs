@@ -2,6 +2,7 @@
 //! engine was read again. What the files should say is computed without IO; [`Publisher`] writes what differs.
 
 use super::reason;
+use super::spec::RefusedNetwork;
 use super::verify::Verdict;
 use crate::error_chain::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,6 +79,14 @@ pub(super) fn after_reading<'a>(
         })
     };
     networks.into_iter().filter_map(|network| Some((network.name.clone(), file(network)?))).collect()
+}
+
+/// What the files of networks say that the node cannot have.
+pub(super) fn refusals(refused: &[RefusedNetwork]) -> impl Iterator<Item = (NetworkName, NetworkFile)> {
+    refused.iter().map(|refused| {
+        let RefusedNetwork { name, reason, message, .. } = refused.clone();
+        (name.clone(), NetworkFile::Unavailable { name, reason, message })
+    })
 }
 
 /// Writes network files. It remembers what they say, so that a pass that changes nothing reads the folder and no file.

@@ -1,10 +1,9 @@
 //! Reasons that only the agent gives, in CamelCase as Kubernetes asks; those that others read too are in `usnet_crds::conditions::reason`.
 
+pub(super) use usnet_crds::conditions::reason::ENGINE_UNREACHABLE;
 use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_UNUSABLE};
 use usnet_dataplane::engine::OpError;
 
-/// A network: its engine cannot be reached, so nothing is known of it.
-pub(super) const ENGINE_UNREACHABLE: &str = "EngineUnreachable";
 /// A network: the engine tried and could not.
 pub(super) const ENGINE_REFUSED: &str = "EngineRefused";
 /// A network: it stands, but the port of an attached pod does not run.

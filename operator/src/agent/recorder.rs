@@ -18,10 +18,10 @@ const TOLD_ONE_BY_ONE: usize = 10;
 /// What called for the operations of one pass.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cause {
-    /// The generation of the spec.
-    pub generation: i64,
     /// Whether the spec is another one than in the last pass.
     pub is_new_spec: bool,
+    /// Whether an earlier agent had the same spec: what is missing of that was lost since.
+    pub is_inherited: bool,
     /// The engine's restarts, if it was restarted and did not have everything since.
     pub restarted: Option<u64>,
     /// When the event that started the pass was seen.
@@ -92,18 +92,17 @@ struct Open {
 #[derive(Debug)]
 pub(super) struct Recorder {
     engine: Engine,
-    /// The generation that an earlier agent knew: what is missing of that was lost since.
-    known_generation: Option<i64>,
     open: BTreeMap<String, Open>,
 }
 
 impl Recorder {
-    /// A lane that did nothing yet, on a node that knew this generation of its spec.
-    pub(super) fn new(engine: Engine, known_generation: Option<i64>) -> Self {
-        Self { engine, known_generation, open: BTreeMap::new() }
+    /// A lane that did nothing yet.
+    pub(super) fn new(engine: Engine) -> Self {
+        Self { engine, open: BTreeMap::new() }
     }
 
-    /// The changes of a pass, for the history. Without an aftermath, as the engine is gone, it is not known what became of them.
+    /// The changes of a pass, for the history. Without an aftermath, as the engine is gone, it is not known what became of them. They do not know the generations
+    /// of their networks.
     pub(super) fn changes(
         &mut self,
         attempts: Vec<Attempt>,
@@ -130,7 +129,7 @@ impl Recorder {
         if let Some(aftermath) = aftermath {
             made.extend(self.ended(aftermath, now));
         }
-        gather(made).into_iter().map(|told| self.change(told, cause.generation, time.clone())).collect()
+        gather(made).into_iter().map(|told| self.change(told, time.clone())).collect()
     }
 
     fn why(&self, operation: &Op, cause: Cause, is_wanted: bool) -> Why {
@@ -144,7 +143,7 @@ impl Recorder {
             Why::EngineRestarted { epoch }
         } else if !cause.is_new_spec {
             Why::Drift
-        } else if self.known_generation == Some(cause.generation) {
+        } else if cause.is_inherited {
             Why::AgentStarted
         } else {
             Why::NewSpec
@@ -198,7 +197,7 @@ impl Recorder {
         ended
     }
 
-    fn change(&self, told: Told, generation: i64, time: MicroTime) -> Change {
+    fn change(&self, told: Told, time: MicroTime) -> Change {
         Change {
             time,
             engine: self.engine,
@@ -206,7 +205,7 @@ impl Recorder {
             attachment: told.attachment,
             operation: told.operation,
             why: told.why,
-            generation,
+            generation: None,
             milliseconds: u64::try_from(told.took.as_millis()).unwrap_or(u64::MAX),
             outcome: told.outcome,
         }

@@ -2,10 +2,11 @@
 
 use super::observe::{EngineView, Outage};
 use super::reason;
-use super::spec::EngineSpec;
+use super::spec::{EngineSpec, NodeSpec};
 use super::verify::{Verdict, Why};
 use crate::one_line::OneLine;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use usnet_crds::conditions::reason::{CONNECTED, FOREIGN_PORTS};
 use usnet_crds::conditions::{Finding, OVS_CONNECTED, Status, VPP_CONNECTED};
 use usnet_crds::node_state::{EngineReport, NetworkReport, NetworkState, PODS_MAX};
@@ -36,8 +37,8 @@ pub(super) struct Facts<'a> {
 /// What one engine of the node has.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct EngineFacts {
-    /// The generation of the spec that this speaks of; none before the first spec.
-    pub observed_generation: Option<i64>,
+    /// The spec that this speaks of; none before the first.
+    pub spec: Option<Arc<NodeSpec>>,
     /// One entry for each of its networks.
     pub networks: Vec<NetworkReport>,
     /// The engine itself, while it is up.
@@ -66,8 +67,8 @@ pub(super) fn report(facts: Facts<'_>) -> EngineFacts {
         }),
         EngineView::Down(_) => None,
     };
-    let observed_generation = facts.spec.map(|spec| spec.generation);
-    EngineFacts { observed_generation, networks, engine, connected: connected(facts) }
+    let spec = facts.spec.map(|spec| Arc::clone(&spec.node));
+    EngineFacts { spec, networks, engine, connected: connected(facts) }
 }
 
 /// Who uses the networks.
@@ -109,12 +110,13 @@ fn network_report(facts: Facts<'_>, users: &Users<'_>, network: &NodeNetwork) ->
         (Phase::Active, Some(verdict)) => verdict.state,
         (Phase::Active, None) => NetworkState::Pending,
     };
-    let why = verdict.and_then(|verdict| verdict.why.clone());
+    let is_in_use = state == NetworkState::Draining && users.records.contains_key(&network.name);
+    let why = verdict.and_then(|verdict| verdict.why.clone()).or_else(|| is_in_use.then(in_use));
     NetworkReport { generation: network.generation, ..entry(users, &network.name, state, why) }
 }
 
 /// Networks that are no longer asked for but still have pods, or a bridge that cannot go.
-fn leftovers(facts: Facts<'_>, users: &Users<'_>, spec_networks: &[NodeNetwork]) -> Vec<NetworkReport> {
+fn leftovers(facts: Facts<'_>, users: &Users<'_>, spec_networks: &[Arc<NodeNetwork>]) -> Vec<NetworkReport> {
     let asked: BTreeSet<&NetworkName> = spec_networks.iter().map(|network| &network.name).collect();
     let attached = users.records.keys().copied();
     let left: BTreeSet<&NetworkName> =
@@ -123,11 +125,15 @@ fn leftovers(facts: Facts<'_>, users: &Users<'_>, spec_networks: &[NodeNetwork])
         .map(|name| {
             let why = match facts.obstacles.get(name) {
                 Some(obstacle) => Why { reason: FOREIGN_PORTS, message: obstacle.to_string() },
-                None => Why { reason: reason::IN_USE, message: "pods are still attached to it".to_owned() },
+                None => in_use(),
             };
             entry(users, name, NetworkState::Draining, Some(why))
         })
         .collect()
+}
+
+fn in_use() -> Why {
+    Why { reason: reason::IN_USE, message: "pods are still attached to it".to_owned() }
 }
 
 /// An entry of no generation.

@@ -1,49 +1,87 @@
-//! What the agent is asked for and what it answers, without anything of the API server: the loop takes the one and gives the other, and tests
+//! What the agent is asked for and what it answers, without anything of the API server: the lanes take the one and give the other, and tests
 //! stand where the API server is.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
-use std::collections::BTreeSet;
-use usnet_crds::conditions::{self, Finding};
-use usnet_crds::node_state::{EngineReport, NetworkReport, UserspaceNodeStateStatus, summary};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use usnet_crds::conditions::{Finding, READY};
+use usnet_crds::node_state::{EngineReport, NetworkReport};
 use usnet_crds::{Engine, NetworkName, NodeNetwork};
+
+pub use usnet_dataplane::node_file::RefusedNetwork;
 
 /// What the node should have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeSpec {
+    /// Counts the specs of one run of the agent. 0 is the spec that an earlier run left on disk, which nothing has confirmed yet.
+    pub revision: u64,
     /// The `metadata.generation` of the `UserspaceNodeState`.
     pub generation: i64,
-    /// The networks of the node.
-    pub networks: Vec<NodeNetwork>,
+    /// The resourceVersion up to which all compiled networks were considered.
+    pub through: u64,
+    /// The networks of the node, sorted by name.
+    pub networks: Vec<Arc<NodeNetwork>>,
+    /// The resourceVersions of the compiled networks that `networks` and `refused` were selected from.
+    pub versions: BTreeMap<NetworkName, u64>,
+    /// The networks that select the node and that it cannot have, sorted by name.
+    pub refused: Vec<RefusedNetwork>,
+}
+
+impl NodeSpec {
+    /// The network of this name.
+    pub fn network(&self, name: &NetworkName) -> Option<&Arc<NodeNetwork>> {
+        let position = self.networks.binary_search_by(|network| network.name.cmp(name)).ok()?;
+        self.networks.get(position)
+    }
 }
 
 /// What one engine of the node should have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EngineSpec {
-    /// The generation of the whole.
-    pub generation: i64,
+    /// The whole.
+    pub node: Arc<NodeSpec>,
     /// The networks of this engine.
-    pub networks: Vec<NodeNetwork>,
+    pub networks: Vec<Arc<NodeNetwork>>,
+    /// Networks of this engine that the node cannot have at all.
+    pub refused: Vec<RefusedNetwork>,
     /// The node's other networks.
     pub elsewhere: BTreeSet<NetworkName>,
 }
 
-impl NodeSpec {
+impl EngineSpec {
     /// The part of one engine.
-    pub(super) fn of(&self, engine: Engine) -> EngineSpec {
-        let (own, other): (Vec<_>, Vec<_>) = self.networks.iter().partition(|network| network.engine == engine);
-        EngineSpec {
-            generation: self.generation,
+    pub(super) fn of(node: &Arc<NodeSpec>, engine: Engine) -> Self {
+        let (own, other): (Vec<_>, Vec<_>) = node.networks.iter().partition(|network| network.engine == engine);
+        // What the node has of a refused network, for now or for its pods, is among its networks.
+        let absent = node.refused.iter().filter(|refused| node.network(&refused.name).is_none());
+        let (own_refused, other_refused): (Vec<_>, Vec<_>) =
+            absent.filter(|refused| refused.engine.is_some()).partition(|refused| refused.engine == Some(engine));
+        let elsewhere = other.into_iter().map(|network| &network.name);
+        Self {
+            node: Arc::clone(node),
             networks: own.into_iter().cloned().collect(),
-            elsewhere: other.into_iter().map(|network| network.name.clone()).collect(),
+            refused: own_refused.into_iter().cloned().collect(),
+            elsewhere: elsewhere.chain(other_refused.into_iter().map(|refused| &refused.name)).cloned().collect(),
         }
+    }
+
+    /// Whether the engine, or the network files of its networks, have to be as for another spec.
+    pub(super) fn asks_for_the_same(&self, other: &Self) -> bool {
+        self.networks == other.networks && self.refused == other.refused
+    }
+
+    /// The generation of one of these networks.
+    pub(super) fn generation_of(&self, network: &str) -> Option<i64> {
+        let found = self.networks.iter().find(|present| present.name.as_str() == network);
+        found.map(|network| network.generation)
     }
 }
 
 /// What the node has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// The generation of the spec that this speaks of; none before the first spec.
-    pub observed_generation: Option<i64>,
+    /// The spec that this speaks of, the oldest of those that the engines speak of; none before the first.
+    pub spec: Option<Arc<NodeSpec>>,
     /// One entry for each network that the node has or should have, by name.
     pub networks: Vec<NetworkReport>,
     /// The engines that the agent is connected to.
@@ -53,14 +91,41 @@ pub struct Report {
 }
 
 impl Report {
-    /// The status that replaces one with conditions `old`.
-    pub fn into_status(self, old: &[Condition], now: &Time) -> UserspaceNodeStateStatus {
-        UserspaceNodeStateStatus {
-            observed_generation: self.observed_generation,
-            conditions: conditions::merge(old, self.findings, self.observed_generation, now),
-            summary: summary(&self.networks),
-            networks: self.networks,
-            engines: self.engines,
-        }
+    /// The revision of the spec that this speaks of.
+    pub fn revision(&self) -> Option<u64> {
+        self.spec.as_ref().map(|spec| spec.revision)
+    }
+
+    /// The generation of the node state that this speaks of.
+    pub fn observed_generation(&self) -> Option<i64> {
+        self.spec.as_ref().map(|spec| spec.generation)
+    }
+
+    /// The resourceVersion up to which all compiled networks were considered.
+    pub fn through(&self) -> Option<u64> {
+        self.spec.as_ref().map(|spec| spec.through)
+    }
+
+    /// Identifies what users wait for, as long as this process runs: everything but the networks without pods that follow from definitions of the userspace
+    /// CNI. These are told by their names. A user's network that has the name of its bridge in the same way is only reported a second later.
+    pub fn awaited(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let spec = self.spec.as_deref();
+        let spec_networks = spec.into_iter().flat_map(|spec| &spec.networks);
+        let deferrable: BTreeSet<&str> = spec_networks
+            .filter(|network| network.name == NetworkName::for_bridge(network.engine, &network.bridge.name))
+            .map(|network| network.name.as_str())
+            .collect();
+        let is_awaited = |name: &str| !deferrable.contains(name);
+        spec.map(|spec| spec.generation).hash(&mut hasher);
+        let versions = spec.into_iter().flat_map(|spec| &spec.versions);
+        versions.filter(|(name, _)| is_awaited(name.as_str())).for_each(|version| version.hash(&mut hasher));
+        let networks = self.networks.iter().filter(|report| report.attachments > 0 || is_awaited(&report.name));
+        networks.for_each(|report| report.hash(&mut hasher));
+        self.engines.hash(&mut hasher);
+        // The condition Ready has counts of all networks in its message.
+        let findings = self.findings.iter().filter(|finding| finding.kind != READY);
+        findings.for_each(|finding| finding.hash(&mut hasher));
+        hasher.finish()
     }
 }

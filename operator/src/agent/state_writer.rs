@@ -1,7 +1,7 @@
 //! The node itself as a listener: keeps what the agent says in the node's state file, with and without an API server.
 
-use super::retry::Backoff;
 use super::spec::Report;
+use crate::backoff::Backoff;
 use crate::error_chain::ErrorChain;
 use crate::node::state_file::StateFile;
 use crate::standalone::problem::Problem;
@@ -84,7 +84,7 @@ impl Sources {
             node: self.node.clone(),
             manifests: self.manifests.clone(),
             manifest_problems: problems.unwrap_or_default(),
-            status: report.into_status(conditions, &now),
+            status: report.whole_status(conditions, &now),
         })
     }
 

@@ -1,26 +1,31 @@
-//! The API server as a listener: writes the status of this node's `UserspaceNodeState`. It runs beside the loop, so that an API server that is slow or away
+//! The API server as a listener: writes the status of this node's `UserspaceNodeState`. It runs beside the lanes, so that an API server that is slow or away
 //! never holds up work on the node.
 
+mod pace;
+
+use super::list_watch::Object;
 use super::metrics::Metrics;
-use super::retry::Backoff;
 use super::spec::Report;
+use super::waits::{retry_after, with_jitter};
+use super::watch::Present;
+use crate::backoff::Backoff;
 use crate::error_chain::ErrorChain;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, Resource};
+use pace::Pace;
 use serde_json::json;
 use std::future::pending;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{sleep_until, timeout};
 use usnet_crds::UserspaceNodeState;
+use usnet_crds::node_selection::resource_version;
 use usnet_crds::node_state::UserspaceNodeStateStatus;
 
 /// Who wrote the fields of the status, for server-side apply.
 pub(super) const FIELD_MANAGER: &str = "usnet-agent";
-/// Changes come in bursts when pods come and go; one write tells of a whole burst.
-const GATHER: Duration = Duration::from_millis(200);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -34,69 +39,128 @@ enum Error {
     Timeout { node: String },
 }
 
-/// Writes the newest report whenever it differs from the status that is `present`, which is none while there is no object. Ends when the loop does.
+impl Error {
+    /// How long the API server asks to wait.
+    fn retry_after(&self) -> Duration {
+        match self {
+            Self::Request { source, .. } => retry_after(source),
+            Self::Timeout { .. } => Duration::ZERO,
+        }
+    }
+}
+
+/// Writes the newest report whenever it differs from the status that is `present`, which is none while there is no object. Ends when the agent does.
 pub(super) async fn write(
     client: Client,
     node: String,
     mut reports: watch::Receiver<Option<Report>>,
-    mut present: watch::Receiver<Option<UserspaceNodeStateStatus>>,
+    mut present: watch::Receiver<Option<Present>>,
     metrics: Metrics,
 ) {
-    let api: Api<UserspaceNodeState> = Api::all(client);
-    let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
-    let mut retry = None;
-    let mut written = None;
+    let mut writer = Writer {
+        api: Api::all(client),
+        node,
+        metrics,
+        backoff: Backoff::new(FIRST_WAIT, LONGEST_WAIT),
+        is_failing: false,
+        not_before: None,
+        written: None,
+    };
+    let (mut pace, mut awaited, mut is_woken_by_time) = (Pace::default(), None, false);
     loop {
-        let wait = async {
-            match retry {
-                Some(duration) => sleep(duration).await,
-                None => pending().await,
-            }
+        let (due, now_awaited) = {
+            let (report, present) = (reports.borrow_and_update(), present.borrow_and_update());
+            let awaited = report.as_ref().filter(|_| present.is_some()).map(Report::awaited);
+            (writer.due(report.as_ref(), present.as_ref()), awaited)
         };
-        let alive = tokio::select! {
-            change = reports.changed() => change.is_ok(),
-            change = present.changed() => change.is_ok(),
-            () = wait => true,
-        };
-        if !alive {
-            return;
+        match due {
+            None => pace.reverted(),
+            Some(_) if now_awaited != awaited => pace.changed(Instant::now()),
+            Some(_) if is_woken_by_time && pace.due().is_some() => {}
+            Some(_) => pace.changed_deferrably(Instant::now()),
         }
-        sleep(GATHER).await;
-        let report = reports.borrow_and_update().clone();
-        let due = {
-            let present = present.borrow_and_update();
-            report.zip(present.as_ref()).and_then(|(report, present)| due(report, present, written.as_deref()))
-        };
-        let Some(status) = due else {
-            retry = None;
-            continue;
-        };
-        let result = patch(&api, &node, &status).await;
-        metrics.status_write(result.is_ok());
-        match result {
-            Ok(()) => {
-                backoff.reset();
-                retry = None;
-                written = Some(status.conditions);
+        (awaited, is_woken_by_time) = (now_awaited, false);
+        let at = pace.due();
+        let at = at.max(at.and(writer.not_before));
+        match due.filter(|_| at.is_some_and(|at| at <= Instant::now())) {
+            Some(status) => {
+                pace.written(Instant::now());
+                // Not in the call: the lock of the channel would be held while the watch, on the same thread, waits to send.
+                let lists = present.borrow().as_ref().map_or(0, |present| present.lists);
+                writer.write(&status, lists).await;
             }
-            Err(error) => {
-                if retry.is_none() {
-                    tracing::warn!(error = %ErrorChain(&error), "the status was not written; trying again until it is");
+            None => {
+                let is_alive = tokio::select! {
+                    change = reports.changed() => change.is_ok(),
+                    change = present.changed() => change.is_ok(),
+                    () = until(at) => {
+                        is_woken_by_time = true;
+                        true
+                    }
+                };
+                if !is_alive {
+                    return;
                 }
-                retry = Some(backoff.wait());
             }
         }
     }
 }
 
-/// The status to write; none when the object has it already. What was `written` last knows best since when conditions hold: the object may not show it yet.
-fn due(
-    report: Report,
-    present: &UserspaceNodeStateStatus,
-    written: Option<&[Condition]>,
-) -> Option<UserspaceNodeStateStatus> {
-    let status = report.into_status(written.unwrap_or(&present.conditions), &now());
-    (*present != status).then_some(status)
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment.into()).await,
+        None => pending().await,
+    }
+}
+
+struct Writer {
+    api: Api<Object<UserspaceNodeState>>,
+    node: String,
+    metrics: Metrics,
+    backoff: Backoff,
+    is_failing: bool,
+    /// When the API server may be asked again after it failed.
+    not_before: Option<Instant>,
+    /// The object as the last write left it, until the watch shows that or something newer.
+    written: Option<Present>,
+}
+
+impl Writer {
+    /// The status to write; none when the object has it already, or there is none.
+    fn due(&self, report: Option<&Report>, present: Option<&Present>) -> Option<UserspaceNodeStateStatus> {
+        // What an earlier run of the agent left says nothing of what the API server has now.
+        let report = report.filter(|report| report.revision().is_none_or(|revision| revision > 0))?;
+        let present = newest(present?, self.written.as_ref());
+        let status = report.api_status(&present.status.conditions, &now());
+        (present.status != status).then_some(status)
+    }
+
+    async fn write(&mut self, status: &UserspaceNodeStateStatus, lists: u64) {
+        let result = patch(&self.api, &self.node, status).await;
+        self.metrics.status_write(result.is_ok());
+        match result {
+            Ok(version) => {
+                self.backoff.reset();
+                (self.is_failing, self.not_before) = (false, None);
+                self.written = Some(Present { lists, version, status: status.clone() });
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.is_failing, true) {
+                    tracing::warn!(error = %ErrorChain(&error), "the status was not written; trying again until it is");
+                }
+                let wait = with_jitter(self.backoff.wait().max(error.retry_after()));
+                self.not_before = Some(Instant::now() + wait);
+            }
+        }
+    }
+}
+
+/// The watch shows a write only some time after it.
+fn newest<'a>(present: &'a Present, written: Option<&'a Present>) -> &'a Present {
+    match written {
+        Some(written) if written.lists == present.lists && written.version > present.version => written,
+        _ => present,
+    }
 }
 
 /// Kubernetes keeps whole seconds.
@@ -105,7 +169,12 @@ fn now() -> Time {
     Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
 }
 
-async fn patch(api: &Api<UserspaceNodeState>, node: &str, status: &UserspaceNodeStateStatus) -> Result<(), Error> {
+/// The resourceVersion that the object has then.
+async fn patch(
+    api: &Api<Object<UserspaceNodeState>>,
+    node: &str,
+    status: &UserspaceNodeStateStatus,
+) -> Result<u64, Error> {
     let body = json!({
         "apiVersion": UserspaceNodeState::api_version(&()),
         "kind": UserspaceNodeState::kind(&()),
@@ -114,7 +183,7 @@ async fn patch(api: &Api<UserspaceNodeState>, node: &str, status: &UserspaceNode
     });
     let parameters = PatchParams::apply(FIELD_MANAGER).force();
     match timeout(REQUEST_TIMEOUT, api.patch_status(node, &parameters, &Patch::Apply(&body))).await {
-        Ok(Ok(_)) => Ok(()),
+        Ok(Ok(object)) => Ok(resource_version(object.metadata.resource_version.as_deref())),
         Ok(Err(source)) => Err(Error::Request { node: node.to_owned(), source: Box::new(source) }),
         Err(_) => Err(Error::Timeout { node: node.to_owned() }),
     }

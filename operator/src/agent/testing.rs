@@ -1,6 +1,7 @@
 //! Values that the tests of several modules need.
 
-use std::collections::BTreeSet;
+pub(crate) mod api_server;
+
 use std::path::PathBuf;
 use tempfile::TempDir;
 use usnet_crds::{Bridge, Engine, NetworkName, NodeNetwork, Phase, Port, Queues, RateLimit, RingSize, SocketRole};
@@ -34,7 +35,7 @@ pub(crate) fn network_with(engine: Engine, network: &str) -> NodeNetwork {
         engine,
         bridge: Bridge::named(engine.default_bridge(&name)),
         port: Port::default(),
-        allowed_namespaces: BTreeSet::from(["default".to_owned()]),
+        namespaces: ["default"].into_iter().collect(),
         ipam: None,
         attachments: Vec::new(),
         device_plugin: None,

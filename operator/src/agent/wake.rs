@@ -15,8 +15,8 @@ pub(super) struct Wake {
     pub since: Instant,
     /// Whether it is time to try again what failed.
     pub retry: bool,
-    /// Whether something else than the engine may have changed.
-    pub beside_engine: bool,
+    /// Whether the journal or the network files may have changed.
+    pub folders: bool,
 }
 
 /// When to wake although nothing happened, and when not to although something did.
@@ -42,12 +42,12 @@ pub(super) struct Sources<S, E> {
 }
 
 impl<S, E> Sources<S, E> {
-    /// Waits until the engine may be asked again, and says whether something else has changed before: people and pods do not wait for that.
+    /// Waits until the engine may be asked again, unless something else changes before, and says whether the folders did: people and pods do not wait for that.
     async fn pause(&mut self, not_before: Option<Instant>) -> bool {
         let Some(moment) = not_before else { return false };
         tokio::select! {
             () = sleep_until(moment.into()) => false,
-            () = changed(&mut self.specs) => true,
+            () = changed(&mut self.specs) => false,
             () = changed(&mut self.folders) => true,
         }
     }
@@ -55,20 +55,21 @@ impl<S, E> Sources<S, E> {
     /// Waits for a change or an alarm, whichever is first, and takes in all changes of the same burst.
     pub(super) async fn next(&mut self, alarms: Alarms) -> Wake {
         // Each branch only waits; nothing is lost when another is quicker.
-        let beside_engine = tokio::select! {
-            () = changed(&mut self.specs) => true,
-            () = changed(&mut self.engine) => false,
-            () = changed(&mut self.folders) => true,
-            () = until(alarms.retry_at) => false,
-            () = until(alarms.look_at) => false,
+        let (specs, folders) = tokio::select! {
+            () = changed(&mut self.specs) => (true, false),
+            () = changed(&mut self.engine) => (false, false),
+            () = changed(&mut self.folders) => (false, true),
+            () = until(alarms.retry_at) => (false, false),
+            () = until(alarms.look_at) => (false, false),
         };
         let since = Instant::now();
         sleep(GATHER).await;
-        let beside_engine = beside_engine || self.pause(alarms.not_before).await;
-        let beside_engine = beside_engine | take(&mut self.specs) | take(&mut self.folders);
+        let folders = folders || (!specs && self.pause(alarms.not_before).await);
+        let folders = folders | take(&mut self.folders);
+        take(&mut self.specs);
         take(&mut self.engine);
         let retry = alarms.retry_at.is_some_and(|at| at <= Instant::now());
-        Wake { since, retry, beside_engine }
+        Wake { since, retry, folders }
     }
 }
 

@@ -1,134 +1,147 @@
-//! The API server as a source: follows the one `UserspaceNodeState` of this node, for ever.
+//! The API server as a source: follows all `CompiledNetwork`s and the one `UserspaceNodeState` of this node, indefinitely.
 
-use super::spec::NodeSpec;
+mod collect;
+
+use super::input::Input;
+use super::list_watch::{Event, ListWatch, Object};
+use super::waits::{Waits, with_jitter};
 use crate::error_chain::ErrorChain;
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
-use futures::StreamExt;
-use kube::runtime::watcher::{self, watch_object};
-use kube::{Api, Client};
-use std::time::Duration;
+use collect::Collector;
+use kube::Client;
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::sleep;
-use usnet_crds::{UserspaceNodeState, UserspaceNodeStateStatus};
+use usnet_crds::node_selection::resource_version;
+use usnet_crds::{CompiledNetwork, UserspaceNodeState, UserspaceNodeStateSpec, UserspaceNodeStateStatus};
 
-const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// The API server comes back within seconds of what matters to it; longer waits would only make the node late.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// An error after so long a time without one is the first of its kind, even if nothing happened in between.
+const WAS_WELL: Duration = Duration::from_secs(60);
 
-/// Where the news go.
+/// The status that is in the API server.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Present {
+    /// Counts the complete lists that it was found by. Versions of one list and of what follows it can be compared.
+    pub lists: u64,
+    /// The resourceVersion of the object.
+    pub version: u64,
+    /// The status; empty at first.
+    pub status: UserspaceNodeStateStatus,
+}
+
+/// Where it goes.
 #[derive(Debug)]
 pub(super) struct Subscribers {
-    /// To the loop: only when the networks or their generation changed.
-    pub specs: watch::Sender<Option<NodeSpec>>,
-    /// To the writer of the status: the status that is there, empty at first; none while there is no object.
-    pub statuses: watch::Sender<Option<UserspaceNodeStateStatus>>,
+    /// To who builds the spec of the node.
+    pub inputs: watch::Sender<Option<Input>>,
+    /// To the writer of the status; none while there is no object.
+    pub statuses: watch::Sender<Option<Present>>,
 }
 
-/// Follows the object named `node`. An absent API server is waited for; an object that goes leaves the node as it is, because nothing says
+/// Follows the objects that concern `node`. An absent API server is waited for; a node state that is deleted leaves the node as it is, because nothing says
 /// that its networks should go.
 pub(super) async fn follow(client: Client, node: String, subscribers: Subscribers) {
-    let mut news = std::pin::pin!(watch_object(Api::all(client), &node));
+    let collector = RefCell::new(Collector::new(subscribers.inputs));
+    let networks = async {
+        let mut list_watch = ListWatch::<CompiledNetwork>::new(client.clone(), None);
+        follow_kind(&mut list_watch, "CompiledNetworks", |event| collector.borrow_mut().networks(event)).await;
+    };
+    let node_state = async {
+        let mut own = OwnState { collector: &collector, statuses: subscribers.statuses, lists: 0, is_known: false };
+        let mut list_watch =
+            ListWatch::<UserspaceNodeState>::new(client.clone(), Some(format!("metadata.name={node}")));
+        follow_kind(&mut list_watch, "UserspaceNodeState", |event| own.take(event)).await;
+    };
+    tokio::join!(networks, node_state);
+}
+
+async fn follow_kind<K>(list_watch: &mut ListWatch<K>, kind: &str, mut take: impl FnMut(Event<K>))
+where
+    Object<K>:
+        kube::Resource<DynamicType = ()> + serde::de::DeserializeOwned + Clone + std::fmt::Debug + Send + 'static,
+{
     let mut waits = Waits::default();
-    while let Some(event) = news.next().await {
-        match event {
-            Ok(object) => {
-                if waits.end() {
-                    tracing::info!("the API server is back");
+    let mut is_away = false;
+    loop {
+        let started = Instant::now();
+        match list_watch.next().await {
+            Ok(event) => {
+                if std::mem::take(&mut is_away) {
+                    tracing::info!(kind, "the API server is back");
                 }
-                deliver(object, &subscribers);
+                // One that opens watches and does not keep them is left in peace all the same.
+                if !matches!(event, Event::Opened) {
+                    waits.end();
+                }
+                take(event);
             }
             Err(error) => {
+                if started.elapsed() > WAS_WELL {
+                    waits.end();
+                }
                 let error_chain = ErrorChain(&error);
                 if waits.have_begun() {
-                    tracing::debug!(error = %error_chain, "the API server still cannot be watched");
+                    tracing::debug!(kind, error = %error_chain, "the API server still cannot be watched");
                 } else {
-                    tracing::warn!(error = %error_chain, "the API server cannot be watched; working from what is known");
+                    tracing::warn!(kind, error = %error_chain, "the API server cannot be watched; working from what is known");
+                    is_away = true;
                 }
-                sleep(waits.next(is_answer(&error))).await;
+                sleep(waits.next(error.is_answer()).max(with_jitter(error.retry_after()))).await;
             }
         }
     }
 }
 
-/// How long to wait until the next try.
-#[derive(Default)]
-struct Waits {
-    /// The waits that are left, and whether the API server answered when they began. None while all is well.
-    running: Option<(ExponentialBackoff, bool)>,
+/// The node state of this node.
+struct OwnState<'a> {
+    collector: &'a RefCell<Collector>,
+    statuses: watch::Sender<Option<Present>>,
+    lists: u64,
+    /// Whether it is known if there is an object.
+    is_known: bool,
 }
 
-impl Waits {
-    fn have_begun(&self) -> bool {
-        self.running.is_some()
-    }
-
-    /// It worked. Says whether it had not before.
-    fn end(&mut self) -> bool {
-        self.running.take().is_some()
-    }
-
-    /// A server that has just come back refuses a few times ("storage is initializing", "too old resource version"); from its first answer on the waits are
-    /// short again.
-    fn next(&mut self, answered: bool) -> Duration {
-        let (mut waits, _) = match self.running.take() {
-            Some((waits, had_answered)) if had_answered || !answered => (waits, had_answered),
-            _ => (waits(), answered),
-        };
-        let wait = waits.next().unwrap_or(LONGEST_WAIT);
-        self.running = Some((waits, answered));
-        wait
-    }
-}
-
-/// With jitter (up to twice the wait): thousands of nodes must not come back to a restarted API server at the same moment.
-fn waits() -> ExponentialBackoff {
-    let waits = ExponentialBuilder::default().with_min_delay(FIRST_WAIT).with_max_delay(LONGEST_WAIT).with_factor(2.0);
-    waits.with_jitter().without_max_times().build()
-}
-
-/// Whether the API server said this itself.
-fn is_answer(error: &watcher::Error) -> bool {
-    use watcher::Error::{InitialListFailed, WatchError, WatchStartFailed};
-    match error {
-        WatchError(_) => true,
-        InitialListFailed(error) | WatchStartFailed(error) => matches!(error, kube::Error::Api(_)),
-        _ => false,
-    }
-}
-
-fn deliver(object: Option<UserspaceNodeState>, subscribers: &Subscribers) {
-    let status = match object {
-        Some(object) => {
-            let spec =
-                NodeSpec { generation: object.metadata.generation.unwrap_or_default(), networks: object.spec.networks };
-            // Each status that we write comes back as a new version of the object.
-            subscribers.specs.send_if_modified(|known| {
-                let changed = known.as_ref() != Some(&spec);
-                *known = Some(spec);
-                changed
-            });
-            Some(object.status.unwrap_or_default())
+impl OwnState<'_> {
+    fn take(&mut self, event: Event<UserspaceNodeState>) {
+        match event {
+            Event::Page { objects, complete, .. } => {
+                self.lists += u64::from(complete.is_some());
+                match objects.into_iter().next() {
+                    Some(object) => self.apply(&object),
+                    None if complete.is_some() => self.lose(),
+                    None => {}
+                }
+            }
+            Event::Applied(object) => self.apply(&object),
+            Event::Deleted(_) => self.lose(),
+            Event::Opened => {}
         }
-        None => {
-            tracing::info!("there is no UserspaceNodeState for this node; waiting for the controller to make it");
-            None
+    }
+
+    fn apply(&mut self, object: &Object<UserspaceNodeState>) {
+        self.is_known = true;
+        match object.spec::<UserspaceNodeStateSpec>() {
+            Ok(spec) => {
+                self.collector.borrow_mut().node(object.metadata.generation.unwrap_or_default(), spec.labels);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the UserspaceNodeState of this node cannot be read; working from what is known");
+            }
         }
-    };
-    subscribers.statuses.send_replace(status);
+        // What is not a status of this release is replaced.
+        let status = object.status::<UserspaceNodeStateStatus>().ok().flatten().unwrap_or_default();
+        let version = resource_version(object.metadata.resource_version.as_deref());
+        self.statuses.send_replace(Some(Present { lists: self.lists, version, status }));
+    }
+
+    fn lose(&mut self) {
+        let is_news = !std::mem::replace(&mut self.is_known, true) || self.statuses.borrow().is_some();
+        if is_news {
+            tracing::info!("there is no UserspaceNodeState for this node; waiting for the controller to create it");
+        }
+        self.statuses.send_replace(None);
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_grow_while_nobody_answers_and_are_short_again_from_the_first_answer_on() {
-        let mut waits = Waits::default();
-        let silent: Vec<Duration> = (0..6).map(|_| waits.next(false)).collect();
-        assert!(silent[0] < 2 * FIRST_WAIT && silent[5] >= LONGEST_WAIT, "{silent:?}");
-        assert!(waits.next(true) < 2 * FIRST_WAIT);
-        let refused: Vec<Duration> = (0..5).map(|_| waits.next(true)).collect();
-        assert!(refused[4] >= LONGEST_WAIT, "a server that refuses for long is left in peace: {refused:?}");
-        assert!(waits.end() && !waits.end());
-    }
-}
+mod tests;

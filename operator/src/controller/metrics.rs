@@ -1,12 +1,11 @@
 //! What the controller counts, for `/metrics`. Names and labels are part of the interface: dashboards use them.
 
-use super::apply::Outcome;
-use super::inputs::{Inputs, Network};
+use super::cache::{Cache, Network};
+use super::write::request::{Done, Error};
 use prometheus::{
     Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, exponential_buckets,
 };
 use std::collections::BTreeMap;
-use std::time::Duration;
 use usnet_crds::conditions::{READY, STALLED, Status, find};
 
 /// States of networks, as the label `state` says them.
@@ -18,8 +17,8 @@ const NODE_STATES: [&str; 3] = ["UpToDate", "Behind", "NotReady"];
 #[derive(Debug)]
 pub struct Metrics {
     pub(super) leader: IntGauge,
-    pub(super) waiting_changes: IntGauge,
-    passes: Histogram,
+    pub(super) queued: IntGauge,
+    pub(super) evaluations: Histogram,
     errors: IntCounterVec,
     writes: IntCounterVec,
     networks: IntGaugeVec,
@@ -34,16 +33,13 @@ impl Metrics {
     /// When a name is registered already.
     pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
         let options = |name: &str, help: &str| Opts::new(format!("usnet_controller_{name}"), help);
-        let passes = "Time of one pass: compile, compare, write. The count is the number of passes.";
+        let evaluations = "Time of one evaluation of what changed: compile and compare. The count is their number.";
         let buckets = exponential_buckets(0.001, 2.0, 15)?;
-        let passes = HistogramOpts { common_opts: options("reconcile_seconds", passes), buckets };
+        let evaluations = HistogramOpts { common_opts: options("reconcile_seconds", evaluations), buckets };
         let metrics = Self {
             leader: IntGauge::with_opts(options("leader", "1 while this replica leads and writes, else 0."))?,
-            waiting_changes: IntGauge::with_opts(options(
-                "queue_depth",
-                "Changes that were seen and wait for a pass.",
-            ))?,
-            passes: Histogram::with_opts(passes)?,
+            queued: IntGauge::with_opts(options("queue_depth", "Writes that wait, definitions not counted."))?,
+            evaluations: Histogram::with_opts(evaluations)?,
             errors: IntCounterVec::new(
                 options("reconcile_errors_total", "Writes that failed, by the word of the API server for why."),
                 &["reason"],
@@ -57,8 +53,8 @@ impl Metrics {
             dropped_events: IntCounter::with_opts(options("dropped_events_total", "Events dropped: too many waited."))?,
         };
         registry.register(Box::new(metrics.leader.clone()))?;
-        registry.register(Box::new(metrics.waiting_changes.clone()))?;
-        registry.register(Box::new(metrics.passes.clone()))?;
+        registry.register(Box::new(metrics.queued.clone()))?;
+        registry.register(Box::new(metrics.evaluations.clone()))?;
         registry.register(Box::new(metrics.dropped_events.clone()))?;
         for counters in [&metrics.errors, &metrics.writes] {
             registry.register(Box::new(counters.clone()))?;
@@ -74,25 +70,20 @@ impl Metrics {
         self.dropped_events.clone()
     }
 
-    /// Takes in one pass.
-    pub(super) fn pass(&self, took: Duration, outcomes: &[Outcome]) {
-        self.passes.observe(took.as_secs_f64());
-        for Outcome { write, result } in outcomes {
-            let word = if result.is_ok() { "success" } else { "error" };
-            self.writes.with_label_values(&[write.kind(), word]).inc();
-            if let Err(error) = result {
-                self.errors.with_label_values(&[error.reason()]).inc();
-            }
+    /// Counts one write.
+    pub(super) fn write(&self, kind: &str, result: &Result<Done, Error>) {
+        let label = if result.is_ok() { "success" } else { "error" };
+        self.writes.with_label_values(&[kind, label]).inc();
+        if let Err(error) = result {
+            self.errors.with_label_values(&[error.reason()]).inc();
         }
     }
 
-    /// Takes in the cluster as the leader sees it.
-    pub(super) fn cluster(&self, inputs: &Inputs) {
-        set(&self.networks, &NETWORK_STATES, inputs.networks.values().map(network_state));
-        let nodes = inputs.nodes.iter().map(|(name, node)| {
-            let is_current = inputs.states.get(name).is_some_and(|state| {
-                state.status.as_ref().is_some_and(|status| status.observed_generation == Some(state.generation))
-            });
+    /// Counts networks and nodes as the leader sees them.
+    pub(super) fn cluster(&self, cache: &Cache) {
+        set(&self.networks, &NETWORK_STATES, cache.networks.values().map(network_state));
+        let nodes = cache.nodes.iter().map(|(name, node)| {
+            let is_current = cache.states.get(name).is_some_and(super::cache::NodeState::is_observed);
             match (node.is_ready, is_current) {
                 (false, _) => "NotReady",
                 (true, true) => "UpToDate",
@@ -105,7 +96,7 @@ impl Metrics {
     /// Another leads, and says how the cluster is.
     pub(super) fn stand_by(&self) {
         self.leader.set(0);
-        self.waiting_changes.set(0);
+        self.queued.set(0);
         self.networks.reset();
         self.nodes.reset();
     }
@@ -125,7 +116,7 @@ fn network_state(network: &Network) -> &'static str {
     let conditions = network.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let holds = |kind| find(conditions, kind).map(|condition| condition.status.as_str());
     match holds(READY) {
-        _ if network.is_deleting => "Deleting",
+        _ if network.is_deleting() => "Deleting",
         _ if holds(STALLED) == Some(Status::True.as_str()) => "Stalled",
         Some("True") => "Ready",
         Some("False") => "Working",

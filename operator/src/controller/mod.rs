@@ -1,56 +1,35 @@
-//! The controller: decides what every node should have. One pass is [`observe`] → [`ledger`] (with [`compile`], [`from_nad`] and [`report`]) →
-//! [`apply`]; only the first and the last touch the API server, what lies between is pure and looks only at what changed. Every change that is
-//! seen starts a pass, and what a pass writes is seen in turn, so that work goes on until there is no difference left.
+//! The controller: decides what every node should have, once for all of them. Steps in order; all but the first and the last two are pure:
 //!
-//! Several controllers may run: all watch, and the one that [`crate::leader`] chooses makes passes.
+//! 1. [`watch`] (IO): everything that is looked at, applied to the [`cache`];
+//! 2. [`dirty`]: from a change to what has to be evaluated again;
+//! 3. [`plan`]: evaluates that, with [`compile`] (compiled networks, node states, definitions), [`status`] (what users read) and [`legacy`] (what
+//!    definitions of the userspace CNI ask for), each a function of the cache;
+//! 4. [`write`](mod@write): what is to be sent, in which order and how much at once;
+//! 5. [`worker`] (IO): the loop that takes changes, evaluates and sends, and waits for none of them;
+//! 6. [`events`] (IO): what happened, for `kubectl describe`.
+//!
+//! Nothing that is kept or written grows with networks × nodes. Several controllers may run: all watch, and the one that [`crate::leader`] chooses writes.
 
-pub mod apply;
-pub mod by_name;
-pub mod changes;
+pub mod cache;
 pub mod compile;
-pub mod diff;
-mod drain;
+pub mod dirty;
 pub mod events;
-pub mod feed;
-mod follow_up;
-pub mod from_nad;
-pub mod inputs;
-pub mod ledger;
+pub mod legacy;
 pub mod metrics;
-pub mod news;
-pub mod notice;
-mod observe;
-pub(crate) mod parse;
-mod refusal;
-pub mod report;
-mod tally;
-pub mod throttle;
+pub mod plan;
+pub mod status;
+pub(crate) mod watch;
+mod worker;
+pub mod write;
 
 use crate::api_server;
-use crate::leader::{Elector, Role};
+use crate::leader::Elector;
 use crate::telemetry::{self, Telemetry};
-use apply::Outcome;
-use changes::Changes;
-use diff::Write;
-use follow_up::FollowUp;
-use futures::{FutureExt, StreamExt};
-use inputs::Inputs;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use k8s_openapi::jiff::Timestamp;
-use kube::Client;
-use ledger::Ledger;
+use futures::FutureExt;
 use metrics::Metrics;
-use observe::Observer;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::oneshot;
-use tokio::sync::watch::Receiver;
-use tokio::time::{Instant, sleep_until};
-
-/// Changes come in bursts; one pass deals with a whole burst.
-const GATHER: Duration = Duration::from_millis(80);
-const FIRST_RETRY: Duration = Duration::from_millis(500);
-const LONGEST_RETRY: Duration = Duration::from_secs(30);
+use worker::{Desk, Worker};
 
 /// Options of `usnet controller`.
 #[derive(Debug, Clone, clap::Args)]
@@ -58,6 +37,8 @@ pub struct Options {
     /// The name by which this controller stands for election: that of its pod, which the API server reads from the pod's token as well.
     #[arg(long, env = "POD_NAME")]
     pub identity: String,
+    #[command(flatten)]
+    legacy: legacy::Options,
     #[command(flatten)]
     telemetry: telemetry::ListenOptions,
 }
@@ -68,16 +49,21 @@ pub enum Error {
     /// There is no way to the API server.
     #[error(transparent)]
     ApiServer(#[from] api_server::Error),
-    /// Nobody can ask how it is.
+    /// Its state cannot be served.
     #[error(transparent)]
     Telemetry(#[from] telemetry::Error),
     /// A mistake in the program.
     #[error("the metrics could not be registered")]
     Metrics(#[from] prometheus::Error),
     /// The watches ended, which they never do by themselves.
-    #[error("the watches of the API server ended: restart the controller")]
-    WatchesEnded,
+    #[error(transparent)]
+    WatchesEnded(#[from] Ended),
 }
+
+/// The watches ended, which they never do by themselves.
+#[derive(Debug, thiserror::Error)]
+#[error("the watches of the API server ended: restart the controller")]
+pub struct Ended;
 
 /// Runs the controller until `end`. An API server that is away is waited for.
 ///
@@ -95,13 +81,16 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
         watcher: client,
         writer: writer.clone(),
         roles: elector.roles(),
-        ledger: Ledger::default(),
-        follow_up: FollowUp::new(Arc::clone(&metrics), announcer),
+        legacy: options.legacy,
         metrics,
+        announcer,
         telemetry: Arc::clone(&telemetry),
+        observer: watch::Observer::default(),
+        desk: Desk::default(),
+        is_leader: false,
     };
     let (end_election, ended) = oneshot::channel::<()>();
-    // A task of its own, so that the lease is renewed while a pass computes.
+    // A task of its own, so that the lease is renewed while an evaluation computes.
     let election = tokio::spawn(elector.stand_until(ended.map(drop)));
     let wait_for_end = async {
         end.await;
@@ -112,128 +101,15 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
         events::publish(writer, options.identity, notices).await;
         Ok(())
     };
+    let work = async { worker.run().await.map_err(Error::from) };
     let result = tokio::select! {
-        result = async { tokio::try_join!(worker.work(), wait_for_end, publish) } => result.map(drop),
+        result = async { tokio::try_join!(work, wait_for_end, publish) } => result.map(drop),
         Err(error) = telemetry.serve(options.telemetry) => Err(error.into()),
     };
     if let Ok(elector) = election.await {
         elector.release().await;
     }
     result
-}
-
-/// Everything that passes need.
-struct Worker {
-    watcher: Client,
-    writer: Client,
-    roles: Receiver<Role>,
-    /// What was compiled, kept from pass to pass while this controller leads.
-    ledger: Ledger,
-    follow_up: FollowUp,
-    metrics: Arc<Metrics>,
-    telemetry: Arc<Telemetry>,
-}
-
-impl Worker {
-    /// Watches always, makes passes while this controller leads, and ends when its role does.
-    async fn work(mut self) -> Result<(), Error> {
-        let mut observer = Observer::default();
-        let mut changes = observe::changes(&self.watcher);
-        let mut retry = FIRST_RETRY;
-        let mut next_pass: Option<Instant> = None;
-        let mut leads = false;
-        loop {
-            tokio::select! {
-                change = changes.next() => {
-                    if observer.take(change.ok_or(Error::WatchesEnded)?) {
-                        self.metrics.waiting_changes.add(i64::from(leads));
-                        next_pass = earlier(next_pass, Some(Instant::now() + GATHER));
-                    }
-                    if observer.is_complete() {
-                        self.telemetry.set_ready();
-                    }
-                }
-                election = self.roles.changed() => {
-                    let role = *self.roles.borrow_and_update();
-                    if role == Role::Ended || election.is_err() {
-                        return Ok(());
-                    }
-                    leads = role == Role::Leader;
-                    self.take_role(leads);
-                    observer.start_over();
-                    next_pass = earlier(next_pass, Some(Instant::now() + GATHER));
-                }
-                () = sleep_until(next_pass.unwrap_or_else(Instant::now)), if leads && next_pass.is_some() => {
-                    next_pass = None;
-                    let Some((inputs, changes)) = observer.inputs() else { continue };
-                    self.metrics.waiting_changes.set(0);
-                    let Pass { is_done, due } = self.pass(inputs, &changes).await;
-                    next_pass = due;
-                    if is_done {
-                        retry = FIRST_RETRY;
-                    } else {
-                        next_pass = earlier(due, Some(Instant::now() + retry));
-                        retry = (retry * 2).min(LONGEST_RETRY);
-                    }
-                }
-            }
-        }
-    }
-
-    /// What was compiled before is of no use: another may have led meanwhile.
-    fn take_role(&mut self, leads: bool) {
-        self.ledger = Ledger::default();
-        if leads {
-            self.metrics.leader.set(1);
-            self.follow_up.forget();
-        } else {
-            self.metrics.stand_by();
-        }
-    }
-
-    async fn pass(&mut self, inputs: &Inputs, changes: &Changes) -> Pass {
-        let started = Instant::now();
-        self.ledger.update(inputs, changes);
-        self.follow_up.begin(inputs, changes, &mut self.ledger, started);
-        let mut writes = self.ledger.writes(inputs, &now());
-        let due = self.follow_up.before(inputs, &mut self.ledger, &mut writes, started);
-        let outcomes = apply::apply(&self.writer, writes).await;
-        learn(&mut self.ledger, inputs, &outcomes);
-        Pass { is_done: self.follow_up.after(inputs, &outcomes, started), due }
-    }
-}
-
-/// Of node states the answers count too: a watch shows late what was written, and never what was refused.
-fn learn(ledger: &mut Ledger, inputs: &Inputs, outcomes: &[Outcome]) {
-    for outcome in outcomes {
-        let (Write::NodeState { node, .. } | Write::EditNodeState { node, .. }) = &outcome.write else { continue };
-        match &outcome.result {
-            Ok(Some(written)) => ledger.wrote(inputs, node, &written.uid, written.generation),
-            Err(error) if error.is_stale() => ledger.is_stale(node),
-            _ => {}
-        }
-        if let Some((node, message)) = outcome.refusal() {
-            ledger.is_refused(node, &message);
-        }
-    }
-}
-
-/// What a pass came to.
-struct Pass {
-    /// Every write worked; else it should be tried again.
-    is_done: bool,
-    /// When statuses that had to wait are due.
-    due: Option<Instant>,
-}
-
-fn earlier(first: Option<Instant>, second: Option<Instant>) -> Option<Instant> {
-    first.into_iter().chain(second).min()
-}
-
-/// Kubernetes keeps whole seconds.
-fn now() -> Time {
-    let now = Timestamp::now();
-    Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
 }
 
 #[cfg(test)]

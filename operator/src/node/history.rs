@@ -31,7 +31,7 @@ fn row(change: &Change) -> [String; 8] {
         change.network.clone().unwrap_or_default(),
         change.operation.clone(),
         change.why.to_string(),
-        change.generation.to_string(),
+        change.generation.map(|generation| generation.to_string()).unwrap_or_default(),
         format!("{} ms", change.milliseconds),
         change.outcome.to_string(),
     ]

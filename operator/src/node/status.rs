@@ -37,6 +37,14 @@ pub(super) fn text(state: &StateFile, is_running: bool, seconds: u64) -> String 
         true => writeln!(text, "The agent runs; the last change is {since} old."),
         false => writeln!(text, "The agent does not run. This is what it said last, {since} ago."),
     };
+    let summary = &state.status.summary;
+    let _ = writeln!(text, "{} networks programmed, {} attached interfaces", summary.networks, summary.attachments);
+    if !summary.engines.is_empty() {
+        let _ = writeln!(text, "Engines: {}", summary.engines);
+    }
+    if !summary.problem.is_empty() {
+        let _ = writeln!(text, "Problem: {}", summary.problem);
+    }
     text.push('\n');
     let conditions = state.status.conditions.iter().map(|condition| {
         [condition.type_.clone(), condition.status.clone(), condition.reason.clone(), condition.message.clone()]

@@ -1,10 +1,11 @@
 use super::*;
-use crate::agent::spec::Report;
+use crate::agent::spec::{NodeSpec, Report};
 use crate::history::{Change, HistoryFile, Outcome, Why};
 use crate::standalone::problem::Problem;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
 use k8s_openapi::jiff::Timestamp;
 use state_file::{Presence, StateFile, is_agent_running};
+use std::sync::Arc;
 use usnet_crds::Engine;
 use usnet_crds::conditions::{Finding, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
@@ -25,7 +26,7 @@ fn state() -> StateFile {
         pods: Vec::new(),
     };
     let report = Report {
-        observed_generation: Some(7),
+        spec: Some(Arc::new(NodeSpec { revision: 1, generation: 7, through: 48_120, ..NodeSpec::default() })),
         networks: vec![network],
         engines: Vec::new(),
         findings: vec![Finding::new(READY, Status::False, "NotProgrammed", "0 of 1 networks are programmed")],
@@ -43,7 +44,7 @@ fn state() -> StateFile {
         node: "node-a".into(),
         manifests: Some("/etc/usnet/manifests".into()),
         manifest_problems: vec![problem],
-        status: report.into_status(&[], &Time(Timestamp::UNIX_EPOCH)),
+        status: report.whole_status(&[], &Time(Timestamp::UNIX_EPOCH)),
     }
 }
 
@@ -55,7 +56,7 @@ fn the_state_comes_back_and_has_the_fields_of_a_status() {
     assert_eq!(StateFile::read(&roots).unwrap(), Some(state()));
     let json: serde_json::Value = serde_json::from_str(&status::answer(&roots, Output::Json).unwrap()).unwrap();
     assert_eq!(
-        (&json["summary"], &json["observedGeneration"], &json["node"]),
+        (&json["summary"]["networks"], &json["observedGeneration"], &json["node"]),
         (&"0/1".into(), &7.into(), &"node-a".into())
     );
     let yaml: StateFile = serde_yaml::from_str(&status::answer(&roots, Output::Yaml).unwrap()).unwrap();
@@ -69,6 +70,8 @@ fn people_are_told_what_is_wrong_where_and_how_old_that_is() {
         "does not run",
         "2m ago",
         "generation 7",
+        "0/1 networks programmed, 2 attached interfaces",
+        "Problem: blue: BridgeExists",
         "BridgeExists",
         "a.yaml, document 2, line 9: spec.bridge.mtu: must be less",
     ] {
@@ -98,7 +101,7 @@ fn the_history_can_be_read_for_one_network() {
         attachment: None,
         operation: format!("create bridge 4 for network {network}"),
         why: Why::NewSpec,
-        generation: 2,
+        generation: Some(2),
         milliseconds: 12,
         outcome: Outcome::Done,
     };

@@ -1,47 +1,48 @@
-//! The networks that definitions of the older userspace CNI ask for, taken in as if the API server had them. Pure.
+//! The networks that definitions of the userspace CNI (Intel) ask for, merged into the snapshot as if the API server had them. Pure.
 //!
-//! What is to be written the controller's [`from_nad`] says; here it is looked at again with that written, until nothing is left. What the API server would remember is
-//! settled beside it. A network that the node has, that is in no file, and that is named after its bridge, was made from definitions. And where files say no dates the
-//! definition that asks for what the node has already was there first, so that no later file changes what pods are on.
+//! The controller's [`legacy`] says what has to be written; it is evaluated again with that written, until nothing is left. What the API server would remember is
+//! added beside it. A network that the node has, that is in no file, and that is named after its bridge, was made from definitions. And as files have no
+//! dates, the definition that asks for what the node has already counts as the oldest, so that no later file changes what pods are on.
 
-use super::cluster::{Described, Source};
+use super::baseline::Baseline;
 use super::problem::Problem;
-use crate::controller::by_name::ByName;
-use crate::controller::diff::Write;
-use crate::controller::from_nad::{from_nad, network_of};
-use crate::controller::inputs::{Definition, DefinitionKey, Network};
-use crate::controller::notice::Notice;
-use crate::controller::parse;
+use super::snapshot::{ManifestSnapshot, Source};
+use crate::controller::cache::definitions::HandWritten;
+use crate::controller::cache::{DefinitionKey, Network};
+use crate::controller::events::Notice;
+use crate::controller::legacy::{self, network_of};
+use crate::controller::watch::parse;
+use crate::controller::write::Write;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use kube::core::DeserializeGuard;
 use std::collections::BTreeSet;
 use usnet_crds::definition::{FROM_NAD_LABEL, FROM_NAD_VALUE};
 use usnet_crds::legacy::{Form, Legacy};
+use usnet_crds::validate::validate;
 use usnet_crds::{NetworkName, NodeNetwork, Ownership, UserspaceNetwork, UserspaceNetworkSpec};
 
 /// One round writes everything, and a second finds nothing left: each bridge has one network, which no other definition changes.
 const ROUNDS_MAX: usize = 4;
 
-/// Takes in what definitions ask for, with what is wrong with them. Gives the namespaces with definitions that cannot be read: a network of theirs may still be meant.
-pub(super) fn take_in(described: &mut Described, held: &ByName<NodeNetwork>) -> BTreeSet<String> {
-    order(described, held);
-    let definitions = described.inputs.definitions.iter().flatten();
-    let asking = definitions.filter(|(_, definition)| definition.form.is_some()).map(|(key, _)| key.clone());
-    let keys: BTreeSet<DefinitionKey> = asking.collect();
-    let mut found = from_nad(&described.inputs, &keys);
+/// Merges what definitions ask for, with what is wrong with them. Returns the namespaces with definitions that cannot be read: a network of theirs may still be
+/// meant.
+pub(super) fn merge_definitions(snapshot: &mut ManifestSnapshot, baseline: &Baseline) -> BTreeSet<String> {
+    order(snapshot, baseline);
+    // A folder is written by the node's administrator: there are no tenants to be limited.
+    let options = legacy::Options { networks_max: usize::MAX, ..legacy::Options::default() };
+    let mut found = legacy::evaluate(&snapshot.cache, &options);
     for _ in 1..ROUNDS_MAX {
         if found.writes.is_empty() {
             break;
         }
         for write in found.writes {
-            described.write(write, held);
+            snapshot.write(write);
         }
-        found = from_nad(&described.inputs, &keys);
+        found = legacy::evaluate(&snapshot.cache, &options);
     }
-    let problems: Vec<Problem> = found.notices.iter().filter_map(|notice| described.problem(notice)).collect();
-    described.problems.extend(problems);
+    let problems: Vec<Problem> = found.notices.iter().filter_map(|notice| snapshot.problem(notice)).collect();
+    snapshot.problems.extend(problems);
     found.unreadable
 }
 
@@ -52,54 +53,50 @@ pub(super) fn is_from_definitions(network: &NodeNetwork) -> bool {
 }
 
 /// Puts the definitions of one bridge in order: first those that ask for just what the node has, then by date, then those without one.
-fn order(described: &mut Described, held: &ByName<NodeNetwork>) {
-    for (key, definition) in described.inputs.definitions.iter_mut().flatten() {
-        let Some(legacy) = legacy(definition) else { continue };
-        let is_held = held.get(legacy.network_name().as_str()).is_some_and(|held| asks_for(legacy, key, held));
-        definition.created = match is_held {
+fn order(snapshot: &mut ManifestSnapshot, baseline: &Baseline) {
+    for (key, definition) in snapshot.cache.definitions.hand_written_mut() {
+        let Some(legacy) = legacy_of(definition) else { continue };
+        let known = baseline.network(legacy.network_name().as_str());
+        definition.created = match known.is_some_and(|known| asks_for(legacy, key, known)) {
             true => None,
             false => Some(definition.created.take().unwrap_or(Time(Timestamp::MAX))),
         };
     }
 }
 
-fn legacy(definition: &Definition) -> Option<&Legacy> {
+const fn legacy_of(definition: &HandWritten) -> Option<&Legacy> {
     match &definition.form {
-        Some(Ok(Form::Legacy(legacy))) => Some(legacy),
+        Ok(Form::Legacy(legacy)) => Some(legacy),
         _ => None,
     }
 }
 
-/// Whether the network would be as the node has it, had this definition alone been there.
-fn asks_for(legacy: &Legacy, key: &DefinitionKey, held: &NodeNetwork) -> bool {
+/// Whether the network would be as it is, had this definition alone been there.
+fn asks_for(legacy: &Legacy, key: &DefinitionKey, known: &NodeNetwork) -> bool {
     let network = network_of(legacy, &BTreeSet::from([key.namespace.clone()]));
-    network.is_ok_and(|(_, valid)| valid.bridge == held.bridge && valid.port == held.port)
+    network.is_ok_and(|(_, valid)| valid.bridge == known.bridge && valid.port == known.port)
 }
 
-impl Described {
+impl ManifestSnapshot {
     /// What the API server would do.
-    fn write(&mut self, write: Write, held: &ByName<NodeNetwork>) {
+    fn write(&mut self, write: Write) {
         match write {
             Write::NetworkFromNad { network: name, spec, .. } => {
                 if let Some(source) = self.sources.get(&name) {
-                    self.problems.push(labelled(
-                        source,
-                        &name,
-                        "its spec follows from the definitions of its bridge, which ask for another",
-                    ));
+                    let why = "its spec follows from the definitions of its bridge, which ask for another";
+                    self.problems.push(labelled(source, &name, why));
                 } else if let Some(source) = self.source_of(&name) {
                     self.sources.insert(name.clone(), source);
                 }
-                let network = written(&name, *spec, held.get(&name).map(AsRef::as_ref));
-                self.inputs.networks.insert(name, network);
+                let network = written(&name, *spec);
+                self.cache.networks.insert(name, network);
             }
             Write::DeleteNetwork { network: name, .. } => {
                 if let Some(source) = self.sources.get(&name) {
-                    self.problems.push(labelled(source, &name, "it goes, as no definition asks for its bridge"));
+                    let why = "it is removed, as no definition asks for its bridge";
+                    self.problems.push(labelled(source, &name, why));
                 }
-                if let Some(network) = self.inputs.networks.get_mut(&name) {
-                    network.is_deleting = true;
-                }
+                self.delete(&name);
             }
             _ => {}
         }
@@ -107,9 +104,8 @@ impl Described {
 
     /// Where the first definition is that asks for this network.
     fn source_of(&self, network: &str) -> Option<Source> {
-        let definitions = self.inputs.definitions.iter().flatten();
-        let members = definitions.filter(|(_, definition)| {
-            legacy(definition).is_some_and(|legacy| legacy.network_name().as_str() == network)
+        let members = self.cache.definitions.hand_written().iter().filter(|(_, definition)| {
+            legacy_of(definition).is_some_and(|legacy| legacy.network_name().as_str() == network)
         });
         let (key, _) = members.min_by_key(|(key, definition)| (definition.created.clone(), *key))?;
         self.definition_sources.get(key).cloned()
@@ -125,7 +121,7 @@ impl Described {
     }
 }
 
-/// What a document with our label has to do with its file.
+/// What is wrong with a document that has the label of networks from definitions.
 fn labelled(source: &Source, network: &str, what: &str) -> Problem {
     let message = format!(
         "with the label {FROM_NAD_LABEL} the network is one from definitions, and {what}: remove the label to make it yours, or the document"
@@ -134,9 +130,9 @@ fn labelled(source: &Source, network: &str, what: &str) -> Problem {
 }
 
 /// The network as it would be read again.
-fn written(name: &str, spec: UserspaceNetworkSpec, held: Option<&NodeNetwork>) -> Network {
+fn written(name: &str, spec: UserspaceNetworkSpec) -> Network {
     let mut object = UserspaceNetwork::new(name, spec);
     object.labels_mut().insert(FROM_NAD_LABEL.to_owned(), FROM_NAD_VALUE.to_owned());
-    let (_, network) = parse::network(&DeserializeGuard(Ok(object)));
-    Network { generation: held.map_or(0, |held| held.generation), has_finalizer: true, ..network }
+    let spec = validate(&object).map_err(|invalid| invalid.to_string());
+    Network { has_finalizer: true, ..parse::of_network(&object.metadata, spec, None) }
 }

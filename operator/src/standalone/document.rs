@@ -1,17 +1,17 @@
 //! One file of manifests: YAML documents, each an object as the API server would take it. Pure.
 //!
-//! Like `kubectl` with its strict validation, this refuses fields that nobody knows: a misspelt one would be without effect and without a word.
+//! Like `kubectl` with its strict validation, this rejects unknown fields: a misspelt one would silently have no effect.
 
 use super::locate::line_of;
 use super::problem::Problem;
-use crate::controller::inputs::{Definition, DefinitionKey, Labels};
-use crate::controller::parse;
+use crate::controller::cache::{Definition, DefinitionKey, Labels, Network};
+use crate::controller::watch::objects::DefinitionObject;
+use crate::controller::watch::parse;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::core::DeserializeGuard;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use usnet_crds::validate::validate;
-use usnet_crds::{NetworkAttachmentDefinition, UserspaceNetwork};
+use usnet_crds::UserspaceNetwork;
+use usnet_crds::validate::{InvalidField, validate};
 
 /// An object of a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,12 +28,12 @@ pub(super) struct Document {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Object {
     /// A network, or what is wrong with it.
-    Network { name: String, network: Result<Box<UserspaceNetwork>, Vec<Problem>> },
+    Network { name: String, network: Result<Box<Network>, Vec<Problem>> },
     /// A namespace that network selectors can select by its labels.
     Namespace { name: String, labels: Labels },
     /// The labels of a node.
     Node { name: String, labels: Labels },
-    /// A definition that somebody wrote by hand.
+    /// A NetworkAttachmentDefinition.
     Definition { key: DefinitionKey, definition: Definition },
     /// Something else.
     Other(Problem),
@@ -50,7 +50,7 @@ struct Header {
 /// Reads a file.
 ///
 /// # Errors
-/// Why nothing of it can be used: it is no YAML, or it is not known which object a document is.
+/// Why nothing of it can be used: it is no YAML, or a document does not say which object it is.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Document>, Box<Problem>> {
     let documents = || serde_yaml::Deserializer::from_str(text);
     let header = |(index, document)| {
@@ -102,34 +102,32 @@ impl Place<'_> {
             }
             _ => Object::Other(self.problem(
                 "kind",
-                format!("{kind} of {api_version} is of no use here: UserspaceNetwork, NetworkAttachmentDefinition, Namespace and Node are read"),
+                format!("{kind} of {api_version} has no effect here: only UserspaceNetwork, NetworkAttachmentDefinition, Namespace and Node are read"),
             )),
         })
     }
 
-    fn network(self, name: &str, document: serde_yaml::Deserializer<'_>) -> Result<UserspaceNetwork, Vec<Problem>> {
+    fn network(self, name: &str, document: serde_yaml::Deserializer<'_>) -> Result<Network, Vec<Problem>> {
         let of_network = |problem| Problem { network: Some(name.to_owned()), ..problem };
-        let network: UserspaceNetwork = self.strictly(document).map_err(|problems| {
-            let problems: Vec<Problem> = problems;
-            problems.into_iter().map(of_network).collect::<Vec<_>>()
+        let network: UserspaceNetwork = self
+            .strictly(document)
+            .map_err(|problems: Vec<Problem>| problems.into_iter().map(of_network).collect::<Vec<_>>())?;
+        let valid = validate(&network).map_err(|invalid| {
+            let problem =
+                |invalid: &InvalidField| of_network(self.problem(&invalid.field, invalid.problem.to_string()));
+            invalid.problems.iter().map(problem).collect::<Vec<_>>()
         })?;
-        match validate(&network) {
-            Ok(_) => Ok(network),
-            Err(invalid) => {
-                let problem = |invalid: &usnet_crds::validate::InvalidField| {
-                    of_network(self.problem(&invalid.field, invalid.problem.to_string()))
-                };
-                Err(invalid.problems.iter().map(problem).collect())
-            }
-        }
+        // In a file that was copied from a cluster these describe the object there.
+        let metadata = ObjectMeta { uid: None, generation: None, deletion_timestamp: None, ..network.metadata };
+        Ok(Network { has_finalizer: true, ..parse::of_network(&metadata, Ok(valid), None) })
     }
 
     fn definition(self, document: serde_yaml::Deserializer<'_>) -> Result<Object, Box<Problem>> {
-        let read: Result<NetworkAttachmentDefinition, _> = NetworkAttachmentDefinition::deserialize(document);
+        let read: Result<DefinitionObject, _> = DefinitionObject::deserialize(document);
         let mut definition = read.map_err(|error| Box::new(self.unreadable(&error)))?;
         // As kubectl does without --namespace.
         definition.metadata.namespace.get_or_insert_with(|| "default".to_owned());
-        let (key, definition) = parse::definition(&DeserializeGuard(Ok(definition)));
+        let (key, definition) = parse::definition(&definition);
         Ok(Object::Definition { key, definition })
     }
 
@@ -137,7 +135,7 @@ impl Place<'_> {
         let mut unknown = Vec::new();
         let object = serde_ignored::deserialize(document, |path| unknown.push(path.to_string()));
         let object = object.map_err(|error| vec![self.unreadable(&error)])?;
-        // The types of the library say an option as a field `?`, and take kind and version for granted.
+        // The library writes an option as a field `?`, and does not ask the type for its kind and version.
         let unknown = unknown.into_iter().map(|field| field.replace(".?", ""));
         let unknown: Vec<_> = unknown.filter(|field| !matches!(field.as_str(), "apiVersion" | "kind")).collect();
         if unknown.is_empty() {
@@ -163,7 +161,7 @@ impl Place<'_> {
     }
 }
 
-/// The library says `field: what at line 3 column 4`.
+/// The library's messages have the form `field: what at line 3 column 4`.
 fn unreadable(file: &str, error: &serde_yaml::Error) -> Problem {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);

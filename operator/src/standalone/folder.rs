@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Longest file that is read, in bytes.
 const FILE_MAX: u64 = 16 << 20;
 
-/// What the files say, or why one cannot be read, by name.
+/// The text of each file, or why it cannot be read, by name.
 pub(super) type Texts = BTreeMap<String, Result<String, String>>;
 
 /// The files of a folder, as far as each could ever be used.
@@ -43,7 +43,7 @@ impl Folder {
         &self.path
     }
 
-    /// What its files say now. Hidden files and those with other endings are not manifests.
+    /// The present text of its files. Hidden files and those with other endings are not manifests.
     ///
     /// # Errors
     /// When it cannot be listed.
@@ -60,8 +60,8 @@ impl Folder {
         Ok(texts)
     }
 
-    /// Takes in what the files say; true when that is something else than before.
-    pub(super) fn take(&mut self, texts: io::Result<Texts>) -> bool {
+    /// Updates the documents from the present texts; returns whether anything changed.
+    pub(super) fn update(&mut self, texts: io::Result<Texts>) -> bool {
         let texts = match texts {
             Ok(texts) => texts,
             Err(error) => {
@@ -85,9 +85,9 @@ impl Folder {
                 Err(problem) => file.problem = Some(*problem),
             }
         }
-        let is_news = was_unreadable || !changed.is_empty() || known.len() != texts.len();
+        let has_changed = was_unreadable || !changed.is_empty() || known.len() != texts.len();
         self.texts = Some(texts);
-        is_news
+        has_changed
     }
 
     /// Whether every network of this folder is known. A file that could never be used may have any.
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_breaks_keeps_what_it_said_and_one_that_goes_does_not() {
+    fn a_file_that_breaks_keeps_its_documents_and_one_that_is_removed_does_not() {
         let place = tempfile::tempdir().unwrap();
         let mut folder = Folder::new(place.path().to_owned());
         let write = |name: &str, text: &str| fs::write(place.path().join(name), text).unwrap();
@@ -138,39 +138,39 @@ mod tests {
         write("b.yml", &network("b"));
         write(".hidden.yaml", "[");
         write("notes.txt", "[");
-        assert!(folder.take(folder.texts()));
+        assert!(folder.update(folder.texts()));
         assert_eq!((files(&folder), folder.is_complete()), (vec!["a.yaml", "b.yml"], true));
-        assert!(!folder.take(folder.texts()), "nothing has changed");
+        assert!(!folder.update(folder.texts()), "nothing has changed");
 
         write("a.yaml", "[");
-        assert!(folder.take(folder.texts()));
+        assert!(folder.update(folder.texts()));
         assert_eq!((files(&folder), folder.is_complete()), (vec!["a.yaml", "b.yml"], true));
         assert_eq!(folder.problems().map(|problem| problem.file.as_str()).collect::<Vec<_>>(), ["a.yaml"]);
 
         fs::remove_file(place.path().join("a.yaml")).unwrap();
-        assert!(folder.take(folder.texts()));
+        assert!(folder.update(folder.texts()));
         assert_eq!((files(&folder), folder.problems().count()), (vec!["b.yml"], 0));
     }
 
     #[test]
-    fn a_folder_that_goes_is_not_an_empty_one() {
+    fn a_folder_that_disappears_is_not_an_empty_one() {
         let place = tempfile::tempdir().unwrap();
         let mut folder = Folder::new(place.path().join("manifests"));
-        assert!(folder.take(folder.texts()));
+        assert!(folder.update(folder.texts()));
         assert!(!folder.is_complete());
         assert_eq!(folder.problems().count(), 1);
-        assert!(!folder.take(folder.texts()), "it is told once");
+        assert!(!folder.update(folder.texts()), "it is reported once");
         fs::create_dir(folder.path()).unwrap();
-        assert!(folder.take(folder.texts()));
+        assert!(folder.update(folder.texts()));
         assert!(folder.is_complete() && folder.problems().count() == 0);
     }
 
     #[test]
-    fn a_file_that_never_could_be_used_leaves_it_open_what_there_is() {
+    fn a_file_that_could_never_be_used_leaves_the_folder_incomplete() {
         let place = tempfile::tempdir().unwrap();
         let mut folder = Folder::new(place.path().to_owned());
         fs::write(place.path().join("a.yaml"), "[").unwrap();
-        folder.take(folder.texts());
+        folder.update(folder.texts());
         assert!(!folder.is_complete());
     }
 }

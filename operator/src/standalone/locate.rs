@@ -1,4 +1,4 @@
-//! Where a field is in a YAML text. The library tells the line of what cannot be read, so a reader that walks to the field and refuses it there
+//! Where a field is in a YAML text. The library gives the line of what cannot be read, so that a reader which walks to the field and rejects it there
 //! learns the line, in whatever style the text is written.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -9,8 +9,8 @@ use std::fmt;
 pub(super) fn line_of(text: &str, document: usize, field: &str) -> Option<usize> {
     let deserializer = serde_yaml::Deserializer::from_str(text).nth(document)?;
     let steps = steps(field);
-    let refused = Walk { steps: &steps }.deserialize(deserializer).err()?;
-    Some(refused.location()?.line())
+    let rejected = Walk { steps: &steps }.deserialize(deserializer).err()?;
+    Some(rejected.location()?.line())
 }
 
 /// The keys and indices of a field.
@@ -33,7 +33,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("nothing: the line is what is wanted")
+        formatter.write_str("nothing: only the line is needed")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {

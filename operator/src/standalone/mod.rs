@@ -1,80 +1,78 @@
-//! A node without an API server: the objects of usnet as YAML files in a folder, for this one node. [`folder`] and [`document`] read them, [`cluster`] and [`decide`] make of them
-//! what the controller would, with its own `compile`, and the agent gets it as it gets the spec of a `UserspaceNodeState`.
+//! A node without an API server: the objects of usnet as YAML files in a folder, for this one node. [`folder`] and [`document`] read them, [`snapshot`] and
+//! [`evaluate`](mod@evaluate) make of them what the controller would, with its own functions, and the agent gets the result as it gets the compiled networks of
+//! an API server: selecting, draining and conflicts are its own.
 //!
-//! A file that cannot be used changes nothing: what it said last stays, also over a restart, and the node's state file says what is wrong with it. A network that is in no
-//! file any more goes as one that was deleted: it stays until its pods have gone.
+//! A file that cannot be used changes nothing: what it said last stays, also over a restart, and the node's state file says what is wrong with it. A network
+//! that is in no file any more is one that is being deleted: it drains, and stays until its last pod is gone.
 
-mod cluster;
-mod decide;
+mod baseline;
 mod definitions;
 mod document;
+mod evaluate;
 mod folder;
 mod locate;
 pub mod problem;
+mod snapshot;
 mod watch;
 
+use crate::agent::input::Input;
 use crate::agent::spec::{NodeSpec, Report};
-use crate::controller::inputs::NodeStatus;
-use crate::controller::parse;
-use cluster::NodeFacts;
-use decide::{Decision, decide};
+use baseline::Baseline;
+use evaluate::{Evaluation, evaluate};
 use folder::Folder;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use k8s_openapi::jiff::Timestamp;
 use problem::Problem;
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::sleep;
 
-/// A writer that does not replace its file at once is given this long: files are taken when they say the same twice.
+/// A writer that does not replace its file at once is given this long: files are read until they say the same twice.
 const SETTLE: Duration = Duration::from_millis(50);
 
 /// What a folder is followed with.
 #[derive(Debug)]
 pub struct Channels {
-    /// To the agent: what the node should have.
-    pub specs: Sender<Option<NodeSpec>>,
-    /// From the agent: what it has. Which engines there are and which networks have no pods any more decides with the files.
+    /// To the agent: what it selects the node's networks from.
+    pub inputs: Sender<Option<Input>>,
+    /// From the agent: what the node has.
     pub reports: Receiver<Option<Report>>,
-    /// To whoever tells people: what is wrong in the folder; none before it was read.
+    /// To the state file: what is wrong in the folder; none before it was read.
     pub problems: Sender<Option<Vec<Problem>>>,
 }
 
 /// Follows the manifests in a folder for this node, beginning with what an earlier agent `held`. Ends when the agent does.
-pub async fn follow(folder: PathBuf, node: String, held: Option<NodeSpec>, channels: Channels) {
+pub async fn follow(folder: PathBuf, node: String, held: Option<Arc<NodeSpec>>, channels: Channels) {
     let (changes, mut changed) = channel(());
-    let (mut reports, specs, problems) = (channels.reports, channels.specs, channels.problems);
-    let mut manifests = Manifests { folder: Folder::new(folder.clone()), node, held, told: BTreeSet::new() };
+    let Channels { inputs, mut reports, problems } = channels;
+    let mut manifests =
+        Manifests { folder: Folder::new(folder.clone()), node, held, last: None, logged: BTreeSet::new() };
     let work = async {
         manifests.read().await;
-        let mut decided = None;
+        let mut is_due = true;
         loop {
-            // Which engines the node has is known with the first report, in a second at most.
-            let status = reports.borrow_and_update().clone().map(status);
-            if let Some(status) = status.filter(|status| decided.as_ref() != Some(status)) {
-                let Decision { spec, problems: found } = manifests.decide(&status);
-                decided = Some(status);
-                specs.send_if_modified(|known| {
-                    let is_news = known.as_ref() != Some(&spec);
-                    *known = Some(spec);
-                    is_news
-                });
-                problems.send_replace(Some(found));
+            is_due |= manifests.update_held(reports.borrow_and_update().as_ref());
+            if is_due {
+                let Evaluation { input, problems: found } = manifests.evaluate();
+                replace(&inputs, input);
+                replace(&problems, found);
             }
-            tokio::select! {
-                news = reports.changed() => if news.is_err() { return },
-                news = changed.changed() => {
-                    if news.is_err() {
+            is_due = tokio::select! {
+                change = reports.changed() => {
+                    if change.is_err() {
+                        return;
+                    }
+                    false
+                }
+                change = changed.changed() => {
+                    if change.is_err() {
                         pending::<()>().await;
                     }
-                    if manifests.read().await {
-                        decided = None;
-                    }
+                    manifests.read().await
                 }
-            }
+            };
         }
     };
     tokio::select! {
@@ -83,16 +81,25 @@ pub async fn follow(folder: PathBuf, node: String, held: Option<NodeSpec>, chann
     }
 }
 
+fn replace<T: PartialEq>(sender: &Sender<Option<T>>, value: T) {
+    sender.send_if_modified(|last| {
+        let is_new = last.as_ref() != Some(&value);
+        *last = Some(value);
+        is_new
+    });
+}
+
 struct Manifests {
     folder: Folder,
     node: String,
-    held: Option<NodeSpec>,
-    /// Problems that were logged.
-    told: BTreeSet<Problem>,
+    /// What the node holds, as far as it is known.
+    held: Option<Arc<NodeSpec>>,
+    last: Option<Input>,
+    logged: BTreeSet<Problem>,
 }
 
 impl Manifests {
-    /// Reads the folder once it says the same twice; true when that is something new.
+    /// Reads the folder once it says the same twice; returns whether anything changed.
     async fn read(&mut self) -> bool {
         let mut texts = self.folder.texts();
         loop {
@@ -108,27 +115,33 @@ impl Manifests {
                 break;
             }
         }
-        self.folder.take(texts)
+        self.folder.update(texts)
     }
 
-    fn decide(&mut self, status: &NodeStatus) -> Decision {
-        let facts = NodeFacts { name: &self.node, held: self.held.as_ref(), status };
-        let decision = decide(&self.folder, facts);
-        let found: BTreeSet<Problem> = decision.problems.iter().cloned().collect();
-        for problem in found.difference(&self.told) {
+    /// Returns whether the node holds something else than before.
+    fn update_held(&mut self, report: Option<&Report>) -> bool {
+        let Some(reported) = report.and_then(|report| report.spec.as_ref()) else { return false };
+        let has_changed = self.held.as_ref() != Some(reported);
+        self.held = Some(Arc::clone(reported));
+        has_changed
+    }
+
+    fn evaluate(&mut self) -> Evaluation {
+        let baseline = Baseline::new(self.held.as_ref(), self.last.as_ref());
+        let evaluation = evaluate(&self.folder, &self.node, &baseline);
+        self.log(&evaluation.problems);
+        self.last = Some(evaluation.input.clone());
+        evaluation
+    }
+
+    fn log(&mut self, problems: &[Problem]) {
+        let found: BTreeSet<Problem> = problems.iter().cloned().collect();
+        for problem in found.difference(&self.logged) {
             tracing::warn!(folder = %self.folder.path().display(), "{problem}");
         }
-        if found.is_empty() && !self.told.is_empty() {
+        if found.is_empty() && !self.logged.is_empty() {
             tracing::info!(folder = %self.folder.path().display(), "all manifests can be used again");
         }
-        self.told = found;
-        self.held = Some(decision.spec.clone());
-        decision
+        self.logged = found;
     }
-}
-
-/// A report as the controller would read it.
-fn status(report: Report) -> NodeStatus {
-    let never = Time(Timestamp::UNIX_EPOCH);
-    parse::node_status(&report.into_status(&[], &never))
 }

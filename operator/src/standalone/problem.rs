@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Something in a folder of manifests that has no effect. What the node had of it before stays.
+/// Something in a folder of manifests that has no effect. What the node has of it stays as it was.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {

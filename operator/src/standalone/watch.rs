@@ -1,5 +1,5 @@
-//! Tells of changes in a folder of manifests, however they are made: a file written in place, one renamed over another, or the links of a mounted ConfigMap that are
-//! turned to another folder.
+//! Watches a folder of manifests for changes, however they are made: a file written in place, one renamed over another, or the links of a mounted ConfigMap that
+//! are changed to another folder.
 
 use crate::error_chain::ErrorChain;
 use futures::StreamExt;
@@ -10,29 +10,29 @@ use std::time::Duration;
 use tokio::sync::watch::Sender;
 use tokio::time::{sleep, timeout};
 
-/// How often the folder is read although the kernel said nothing: it does not tell of files behind links, nor that the folder itself is another one.
-const LOOK: Duration = Duration::from_secs(5);
+/// How often the folder is read without an event of the kernel: there is none for files behind links, nor when the folder itself is replaced.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Room for a few events with names of full length; more of them wait in the kernel.
 const BUFFER_BYTES: usize = 4096;
 
-/// Tells for ever.
+/// Sends a value for every possible change, indefinitely.
 pub(super) async fn follow(folder: &Path, changes: &Sender<()>) {
     let mut is_failing = false;
     loop {
-        match follow_for_a_while(folder, changes).await {
+        match follow_until_quiet(folder, changes).await {
             Ok(()) => is_failing = false,
             Err(error) if !is_failing => {
                 is_failing = true;
-                tracing::warn!(folder = %folder.display(), error = %ErrorChain(&error), "the folder of manifests cannot be watched; looking into it now and then");
+                tracing::warn!(folder = %folder.display(), error = %ErrorChain(&error), "the folder of manifests cannot be watched; it is read every 5 s instead");
             }
-            Err(_) => sleep(LOOK).await,
+            Err(_) => sleep(POLL_INTERVAL).await,
         }
         changes.send_replace(());
     }
 }
 
-/// Returns after [`LOOK`] without a change, so that the next watch is one of the folder that is there then.
-async fn follow_for_a_while(folder: &Path, changes: &Sender<()>) -> io::Result<()> {
+/// Returns after [`POLL_INTERVAL`] without a change, so that the next watch is of the folder that exists then.
+async fn follow_until_quiet(folder: &Path, changes: &Sender<()>) -> io::Result<()> {
     let inotify = Inotify::init()?;
     let mask = WatchMask::CREATE
         | WatchMask::CLOSE_WRITE
@@ -45,7 +45,7 @@ async fn follow_for_a_while(folder: &Path, changes: &Sender<()>) -> io::Result<(
     // What happened before the watch began was not seen.
     changes.send_replace(());
     let mut events = inotify.into_event_stream(vec![0; BUFFER_BYTES])?;
-    while let Ok(event) = timeout(LOOK, events.next()).await {
+    while let Ok(event) = timeout(POLL_INTERVAL, events.next()).await {
         let Some(event) = event else { break };
         event?;
         changes.send_replace(());

@@ -1,16 +1,15 @@
-//! Definitions of the older userspace CNI on a node without an API server: the bridges that they name are there, for their namespaces.
+//! Definitions of the userspace CNI (Intel) on a node without an API server: the bridges that they name are there, for their namespaces.
 
 use crate::node::{Node, until};
 use crate::standalone_agent::{Manifests, StandaloneAgent};
-use std::collections::BTreeSet;
-use usnet_crds::NodeNetwork;
+use usnet_crds::{Namespaces, NodeNetwork};
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::port::{Connection, SocketPath};
 use usnet_test_openvswitch::OpenVswitch;
 use usnet_test_vpp::{Kind, Vpp};
 
-/// As people wrote them, without a namespace, as `kubectl apply` takes them.
-const OLD_DEFINITIONS: &str = include_str!("../../../e2e/testdata/old-definitions.yaml");
+/// As users wrote them, without a namespace, as `kubectl apply` takes them.
+const LEGACY_DEFINITIONS: &str = include_str!("../../../e2e/testdata/old-definitions.yaml");
 const NETWORKS: [&str; 5] = ["ovs-br-old", "ovs-br-old-vlan", "vpp-12", "vpp-4", "vpp-5"];
 
 fn definition(namespace: &str, name: &str, mtu: u16) -> String {
@@ -30,19 +29,19 @@ fn programmed(node: &Node, name: &str) -> Option<NodeNetwork> {
 }
 
 fn wait_for_namespaces(node: &Node, expected: &[&str]) {
-    let expected: BTreeSet<String> = expected.iter().map(|&name| name.to_owned()).collect();
+    let expected: Namespaces = expected.iter().copied().collect();
     until(&format!("ovs-br-old is for {expected:?}"), || {
-        programmed(node, "ovs-br-old").filter(|network| network.allowed_namespaces == expected)
+        programmed(node, "ovs-br-old").filter(|network| network.namespaces == expected)
     });
 }
 
 #[test]
-fn old_definitions_as_they_are_get_their_bridges_and_take_them_along_when_they_go() {
+fn legacy_definitions_as_they_are_get_their_bridges_which_are_removed_with_them() {
     let ovs = OpenVswitch::builder().dpdk(true).start().unwrap();
     let vpp = Vpp::start(Kind::Simulator).unwrap();
     let node = Node::new(Some(ovs.socket().to_owned()), Some(vpp.socket().to_owned()));
     let manifests = Manifests::new();
-    manifests.write("old.yaml", OLD_DEFINITIONS);
+    manifests.write("old.yaml", LEGACY_DEFINITIONS);
     let agent = StandaloneAgent::start(&node.roots, manifests.path());
     NETWORKS.iter().for_each(|name| node.wait_until_programmed(name));
     assert_eq!(ovs.vsctl(&["get", "Bridge", "br-old", "datapath_type"]).unwrap().trim(), "netdev");
@@ -56,10 +55,14 @@ fn old_definitions_as_they_are_get_their_bridges_and_take_them_along_when_they_g
     manifests.write("joins.yaml", &definition("web", "joins", 9000));
     wait_for_namespaces(&node, &["default"]);
     let problems = agent.wait_until_accepted("False").manifest_problems;
-    let told: Vec<_> = problems.iter().map(|problem| (problem.file.as_str(), problem.document)).collect();
-    assert_eq!(told, [("joins.yaml", Some(1)), ("old.yaml", Some(1))], "{problems:?}");
+    let places: Vec<_> = problems.iter().map(|problem| (problem.file.as_str(), problem.document)).collect();
+    assert_eq!(places, [("joins.yaml", Some(1)), ("old.yaml", Some(1))], "{problems:?}");
     assert!(problems[0].message.contains("\"host.mtu\" asks for 9000"), "{problems:?}");
-    assert_eq!(ovs.vsctl(&["get", "Interface", "br-old", "mtu_request"]).unwrap().trim(), "1500", "who was first");
+    assert_eq!(
+        ovs.vsctl(&["get", "Interface", "br-old", "mtu_request"]).unwrap().trim(),
+        "1500",
+        "the first one decides"
+    );
     manifests.write("joins.yaml", &definition("web", "joins", 1500));
     agent.wait_until_accepted("True");
 
@@ -95,11 +98,11 @@ fn over_a_restart_a_broken_definition_leaves_its_network_alone() {
     drop(agent);
     let agent = StandaloneAgent::start(&node.roots, manifests.path());
     let state = agent.wait_for_state("that it works with what it had", |state| {
-        (state.status.summary == "1/1" && !state.manifest_problems.is_empty()).then(|| state.clone())
+        (state.status.summary.networks == "1/1" && !state.manifest_problems.is_empty()).then(|| state.clone())
     });
     let problem = &state.manifest_problems[0];
     assert_eq!((problem.file.as_str(), problem.field.as_str()), ("one.yaml", "spec.config"));
     assert!(problem.message.contains("ovs-dkpd"), "{problem}");
-    assert_eq!(bridge(), before, "the bridge was made anew");
+    assert_eq!(bridge(), before, "the bridge was recreated");
     wait_for_namespaces(&node, &["web"]);
 }

@@ -32,9 +32,9 @@ fn refuse(world: &VppWorld, nth: u64) {
 #[test]
 fn whichever_message_of_a_port_vpp_refuses_the_port_is_taken_back_and_made_on_a_later_pass() {
     let world = VppWorld::start(Kind::Simulator, &[]).unwrap();
-    let green = vpp_world::network("green");
+    let green = NodeNetwork { generation: 7, ..vpp_world::network("green") };
     let agent = RunningAgent::start(&world.roots);
-    agent.tell(7, std::slice::from_ref(&green));
+    agent.tell(1, std::slice::from_ref(&green));
     world.wait_until_programmed("green");
     let (before, interfaces) = (world.changes().len(), world.interfaces().len());
     let first = world.pod("c0", &green);
@@ -55,7 +55,7 @@ fn whichever_message_of_a_port_vpp_refuses_the_port_is_taken_back_and_made_on_a_
         }
         let [failed, last] = told.as_slice() else { panic!("{message}: {told:#?}") };
         assert!(matches!(failed.outcome, Outcome::RolledBack { .. }), "{message}: {failed:#?}");
-        assert_eq!((failed.generation, last.generation), (7, 7), "{message}");
+        assert_eq!((failed.generation, last.generation), (Some(7), Some(7)), "{message}");
         assert_eq!((&last.why, &last.outcome), (&Why::Retry, &Outcome::CompletedLater), "{message}");
         assert_eq!((&last.operation, last.network.as_deref()), (&failed.operation, Some("green")), "{message}");
         assert!(last.milliseconds >= failed.milliseconds, "{message}: the first try is part of it");
@@ -69,9 +69,9 @@ fn whichever_message_of_a_port_vpp_refuses_the_port_is_taken_back_and_made_on_a_
 #[test]
 fn a_port_that_could_not_be_taken_back_is_not_said_to_be() {
     let world = VppWorld::start(Kind::Simulator, &[]).unwrap();
-    let green = vpp_world::network("green");
+    let green = NodeNetwork { generation: 7, ..vpp_world::network("green") };
     let agent = RunningAgent::start(&world.roots);
-    agent.tell(7, std::slice::from_ref(&green));
+    agent.tell(1, std::slice::from_ref(&green));
     world.wait_until_programmed("green");
     let before = world.changes().len();
     let first = world.pod("c0", &green);
@@ -88,7 +88,7 @@ fn a_port_that_could_not_be_taken_back_is_not_said_to_be() {
     assert!(matches!(told[0].outcome, Outcome::Failed { .. }), "{told:#?}");
     let [_, rest, last] = told.as_slice() else { panic!("{told:#?}") };
     assert!(rest.operation.starts_with("set MTU"), "{rest:#?}");
-    assert_eq!((&rest.why, &rest.outcome, rest.generation), (&Why::Retry, &Outcome::Done, 7));
+    assert_eq!((&rest.why, &rest.outcome, rest.generation), (&Why::Retry, &Outcome::Done, Some(7)));
     assert_eq!((&last.operation, &last.outcome), (&told[0].operation, &Outcome::CompletedLater));
 }
 
@@ -108,8 +108,8 @@ fn limit_mtu(world: &World, most: u16) {
     client(&["convert", &server, &file.display().to_string()]);
 }
 
-fn with_mtu(name: &str, mtu: i64) -> NodeNetwork {
-    let mut network = network(name);
+fn with_mtu(name: &str, generation: i64, mtu: i64) -> NodeNetwork {
+    let mut network = NodeNetwork { generation, ..network(name) };
     network.bridge.mtu = Mtu::try_from(mtu).unwrap();
     network
 }
@@ -123,18 +123,18 @@ fn a_transaction_that_is_refused_as_a_whole_was_rolled_back_and_the_next_generat
     let world = World::start();
     limit_mtu(&world, 2000);
     let agent = RunningAgent::start(&world.roots);
-    agent.tell(3, &[with_mtu("blue", 9000), with_mtu("green", 1500)]);
+    agent.tell(1, &[with_mtu("blue", 3, 9000), with_mtu("green", 1, 1500)]);
     world.wait_until_programmed("green");
     let is_blue = |change: &Change| change.network.as_deref() == Some("blue");
     let refused = wait_for_change(&world, "blue is refused", is_blue);
     let Outcome::RolledBack { message } = &refused.outcome else { panic!("{refused:#?}") };
     assert!(message.contains("constraint violation") && message.contains("9000"), "{message}");
-    assert_eq!((refused.operation.as_str(), refused.generation), ("create bridge br-blue for network blue", 3));
+    assert_eq!((refused.operation.as_str(), refused.generation), ("create bridge br-blue for network blue", Some(3)));
     assert_eq!(world.bridges(), ["br-green"]);
 
-    agent.tell(4, &[with_mtu("blue", 1400), with_mtu("green", 1500)]);
+    agent.tell(2, &[with_mtu("blue", 4, 1400), with_mtu("green", 1, 1500)]);
     world.wait_until_programmed("blue");
-    let last = wait_for_change(&world, "blue is completed", |change| is_blue(change) && change.generation == 4);
+    let last = wait_for_change(&world, "blue is completed", |change| is_blue(change) && change.generation == Some(4));
     assert_eq!(
         (&last.operation, &last.why, &last.outcome),
         (&refused.operation, &Why::Retry, &Outcome::CompletedLater)
@@ -153,14 +153,14 @@ fn a_network_that_is_given_up_before_it_was_complete_is_rolled_back_and_the_hist
     let is_blue = |change: &Change| change.network.as_deref() == Some("blue");
     let failed = wait_for_change(&world, "blue fails", is_blue);
     assert!(matches!(failed.outcome, Outcome::Failed { .. }), "{failed:#?}");
-    assert_eq!(failed.generation, 2);
+    assert_eq!(failed.generation, Some(1));
     assert_eq!(world.vsctl("--no-wait list-br"), "br-blue\nbr-green", "the database has the half of it");
 
     agent.tell(3, &[network("green")]);
     world.ovs.start_vswitchd().unwrap();
     let is_end = |change: &Change| is_blue(change) && matches!(change.outcome, Outcome::RolledBack { .. });
     let end = wait_for_change(&world, "blue is rolled back", is_end);
-    assert_eq!((&end.operation, &end.why, end.generation), (&failed.operation, &Why::NewSpec, 3));
+    assert_eq!((&end.operation, &end.why, end.generation), (&failed.operation, &Why::NewSpec, None));
     assert_eq!(world.bridges(), ["br-green"]);
     let told: Vec<_> = changes(&world).into_iter().filter(is_blue).map(|change| change.operation).collect();
     assert_eq!(told, [&failed.operation, "remove bridge br-blue of network blue", &failed.operation]);

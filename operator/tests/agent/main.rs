@@ -12,6 +12,8 @@ mod networks;
 mod node;
 mod outages;
 mod running_agent;
+mod selecting_agent;
+mod selection;
 mod standalone_agent;
 mod vpp;
 mod world;

@@ -6,8 +6,9 @@ use crate::world::World;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use usnet_crds::conditions::reason::BRIDGE_CONFLICT;
 use usnet_crds::node_state::NetworkState;
-use usnet_crds::{Engine, NodeNetwork, SocketRole};
+use usnet_crds::{Engine, NetworkName, NodeNetwork, SocketRole};
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::node_file::NodeFile;
 use usnet_dataplane::port::{Connection, SocketPath};
@@ -19,6 +20,11 @@ use usnet_test_vpp::{Kind, Vpp};
 
 fn node_file(node: &Node) -> NodeFile {
     NodeFile::read(&node.roots).unwrap().unwrap()
+}
+
+fn version(node: &Node, network: &str) -> u64 {
+    let network: NetworkName = network.parse().unwrap();
+    node_file(node).versions.get(&network).copied().unwrap()
 }
 
 #[test]
@@ -33,18 +39,19 @@ fn files_become_bridges_of_both_engines_and_follow_their_changes() {
     node.wait_until_programmed("green");
     let state = agent.wait_until_accepted("True");
     assert_eq!((state.node.as_str(), state.manifests.as_ref()), ("node-a", Some(&manifests.path())));
-    agent.wait_for_state("2/2", |state| (state.status.summary == "2/2").then_some(()));
+    agent.wait_for_state("2/2", |state| (state.status.summary.networks == "2/2").then_some(()));
     let Some(NetworkFile::Programmed(file)) = node.file("blue") else { panic!("{:?}", node.file("blue")) };
-    assert!(file.network.allows("any-namespace"), "{:?}", file.network.allowed_namespaces);
+    assert!(file.network.allows("any-namespace"), "{:?}", file.network.namespaces);
     assert_eq!(SharedDirs::read(&node.roots).unwrap().roots, [PathBuf::from(ALLOWED)]);
 
-    let before = node_file(&node).generation;
+    let before = (node_file(&node).generation, version(&node, "blue"), version(&node, "green"));
     manifests.write("a.yaml", &(manifest("blue", "OVS", 1400) + &manifest("green", "VPP", 1500)));
-    agent.wait_for_network("blue", "is programmed anew", |entry| {
+    agent.wait_for_network("blue", "is programmed again", |entry| {
         entry.generation == 2 && entry.state == NetworkState::Programmed
     });
     assert_eq!(ovs.vsctl(&["get", "Interface", "br-blue", "mtu_request"]).unwrap().trim(), "1400");
-    assert_eq!(node_file(&node).generation, before + 1);
+    let after = (node_file(&node).generation, version(&node, "blue"), version(&node, "green"));
+    assert_eq!(after, (before.0, before.1 + 1, before.2), "blue alone has another version");
 
     manifests.remove("a.yaml");
     until("both bridges are gone", || {
@@ -65,7 +72,7 @@ fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart()
     world.wait_until_programmed("green");
     let columns = ["_uuid", "name"];
     let before = world.rows("Bridge", &columns);
-    let generation = node_file(&world).generation;
+    let kept = node_file(&world);
 
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500).replace("mtu: 1500", "mtu: big"));
     manifests.write("b.yaml", "kind: [\n");
@@ -81,10 +88,12 @@ fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart()
     drop(agent);
 
     let agent = StandaloneAgent::start(&world.roots, manifests.path());
-    agent.wait_for_state("both networks again", |state| (state.status.summary == "2/2").then_some(()));
+    agent.wait_for_state("both networks again", |state| (state.status.summary.networks == "2/2").then_some(()));
     manifests.write("c.yaml", &manifest("red", "OVS", 1500));
     world.wait_until_programmed("red");
-    assert_eq!(node_file(&world).generation, generation + 1, "the broken files changed nothing");
+    let now = node_file(&world);
+    assert!(kept.networks.iter().all(|network| now.networks.contains(network)), "the broken files changed nothing");
+    assert_eq!((now.generation, version(&world, "blue")), (kept.generation, kept.versions[&kept.networks[0].name]));
     let names = world.rows("Bridge", &columns);
     for row in before[0]["rows"].as_array().unwrap() {
         assert!(names[0]["rows"].as_array().unwrap().contains(row), "{row} is not as it was: {names}");
@@ -97,7 +106,7 @@ fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart()
 }
 
 #[test]
-fn a_network_whose_file_goes_keeps_its_pods_and_takes_no_new_ones() {
+fn a_network_whose_file_is_removed_keeps_its_pods_and_takes_no_new_ones() {
     let world = World::with(OpenVswitch::builder().dpdk(true).start().unwrap());
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
@@ -118,23 +127,42 @@ fn a_network_whose_file_goes_keeps_its_pods_and_takes_no_new_ones() {
     assert_eq!(why, Why::PodEnded);
 }
 
+#[test]
+fn of_two_networks_for_one_bridge_the_first_keeps_it_and_the_other_gets_it_when_it_is_free() {
+    let world = World::start();
+    let manifests = Manifests::new();
+    let on_one_bridge = |name: &str| manifest(name, "OVS", 1500).replace("bridge: {", "bridge: {name: br-one, ");
+    manifests.write("b.yaml", &on_one_bridge("blue"));
+    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    world.wait_until_programmed("blue");
+    manifests.write("a.yaml", &on_one_bridge("amber"));
+    let refused = agent.wait_for_network("amber", "is refused", |entry| entry.state == NetworkState::Failed);
+    assert_eq!(refused.reason, BRIDGE_CONFLICT);
+    assert!(refused.message.contains("br-one already belongs to network blue"), "{refused:?}");
+    assert!(world.is_programmed("blue") && !world.is_programmed("amber"));
+    assert_eq!(agent.wait_until_accepted("True").manifest_problems, []);
+    manifests.remove("b.yaml");
+    world.wait_until_programmed("amber");
+    assert_eq!(world.bridges(), ["br-one"]);
+}
+
 /// As kubelet mounts a ConfigMap: the files are links into a folder that one link names, and that one is replaced.
 #[test]
-fn the_links_of_a_config_map_are_followed_when_they_turn() {
+fn the_links_of_a_config_map_are_followed_when_they_change() {
     let world = World::start();
     let manifests = Manifests::new();
     let place = manifests.path();
-    let turn = |release: &str, text: &str| {
+    let publish = |release: &str, text: &str| {
         fs::create_dir(place.join(release)).unwrap();
         fs::write(place.join(release).join("a.yaml"), text).unwrap();
         symlink(release, place.join("..data_tmp")).unwrap();
         fs::rename(place.join("..data_tmp"), place.join("..data")).unwrap();
     };
-    turn("..1", &manifest("blue", "OVS", 1500));
+    publish("..1", &manifest("blue", "OVS", 1500));
     symlink("..data/a.yaml", place.join("a.yaml")).unwrap();
     let _agent = StandaloneAgent::start(&world.roots, place.clone());
     world.wait_until_programmed("blue");
-    turn("..2", &manifest("green", "OVS", 1500));
+    publish("..2", &manifest("green", "OVS", 1500));
     world.wait_until_programmed("green");
     until("the first is gone", || (world.bridges() == ["br-green"]).then_some(()));
 }
@@ -147,7 +175,7 @@ fn after_a_reboot_the_node_file_is_enough_and_an_unreadable_folder_is_not_an_emp
     let agent = StandaloneAgent::start(&world.roots, manifests.path());
     world.wait_until_programmed("blue");
     drop(agent);
-    // What a reboot takes away: all below /run and the engine's bridges.
+    // What a reboot removes: all below /run and the engine's bridges.
     fs::remove_dir_all(&world.roots.run).unwrap();
     world.vsctl("del-br br-blue");
     world.ovs.kill_ovsdb_server().unwrap();
@@ -173,36 +201,36 @@ fn the_history_says_what_was_done_why_and_for_which_generation() {
         (first[0].operation.as_str(), first[0].network.as_deref()),
         ("create bridge br-blue for network blue", Some("blue"))
     );
-    assert_eq!((&first[0].why, first[0].generation, &first[0].outcome), (&Why::NewSpec, 1, &Outcome::Done));
+    assert_eq!((&first[0].why, first[0].generation, &first[0].outcome), (&Why::NewSpec, Some(1), &Outcome::Done));
 
     world.vsctl("del-br br-blue");
-    let second = until("the repair is told", || agent.history().get(1).cloned());
-    assert_eq!((&second.why, second.generation, &second.outcome), (&Why::Drift, 1, &Outcome::Done));
+    let second = until("the repair is recorded", || agent.history().get(1).cloned());
+    assert_eq!((&second.why, second.generation, &second.outcome), (&Why::Drift, Some(1), &Outcome::Done));
     drop(agent);
 
     world.vsctl("del-br br-blue");
     let agent = StandaloneAgent::start(&world.roots, manifests.path());
-    let third = until("what was missing at the start is told", || agent.history().get(2).cloned());
-    assert_eq!((&third.why, third.generation), (&Why::AgentStarted, 1));
+    let third = until("what was missing at the start is recorded", || agent.history().get(2).cloned());
+    assert_eq!((&third.why, third.generation), (&Why::AgentStarted, Some(1)));
     agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
     assert_eq!(agent.history().len(), 3, "nothing else was done: {:?}", agent.history());
 }
 
 #[test]
-fn what_is_in_the_way_is_told_once_and_that_it_was_completed_later() {
+fn a_failure_is_recorded_once_and_that_it_was_completed_later() {
     let world = World::start();
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
     let mut world = world;
     world.ovs.kill_vswitchd().unwrap();
     let agent = StandaloneAgent::start(&world.roots, manifests.path());
-    let failed = until("a failure is told", || {
+    let failed = until("a failure is recorded", || {
         agent.history().into_iter().find(|change| matches!(change.outcome, Outcome::Failed { .. }))
     });
     assert_eq!(failed.network.as_deref(), Some("blue"));
     world.ovs.start_vswitchd().unwrap();
     agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
-    let last = until("its end is told", || {
+    let last = until("its end is recorded", || {
         agent.history().into_iter().find(|change| change.outcome == Outcome::CompletedLater)
     });
     assert_eq!((last.operation, last.why), (failed.operation, Why::Retry));
@@ -219,7 +247,7 @@ fn the_state_outlives_the_agent_and_is_written_only_when_it_changes() {
     let state = agent.wait_until_accepted("True");
     let written = || fs::metadata(world.roots.state_file()).unwrap().modified().unwrap();
     let before = written();
-    // The folder tells of this, and nothing of it changes anything.
+    // There are events of the folder, and nothing of it changes anything.
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
     manifests.write("notes.txt", "nothing");
     let conditions = state.status.conditions;

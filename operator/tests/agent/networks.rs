@@ -3,6 +3,7 @@
 use crate::node::{network, until};
 use crate::running_agent::RunningAgent;
 use crate::world::World;
+use std::sync::Arc;
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{Mtu, NodeNetwork, Phase};
 use usnet_dataplane::network_file::NetworkFile;
@@ -32,7 +33,7 @@ fn a_network_that_is_not_asked_for_any_more_goes_with_its_file() {
     world.wait_until_programmed("blue");
     world.wait_until_programmed("green");
     agent.tell(2, &[network("green")]);
-    agent.wait_for_report("generation 2", |report| (report.observed_generation == Some(2)).then_some(()));
+    agent.wait_for_report("generation 2", |report| (report.observed_generation() == Some(2)).then_some(()));
     assert_eq!(world.bridges(), ["br-green"]);
     assert_eq!(world.file("blue"), None);
     assert!(world.is_programmed("green"));
@@ -95,7 +96,7 @@ fn the_bridge_of_somebody_else_is_named_and_left_alone_until_it_goes() {
     assert_eq!(world.wait_until_unavailable("blue"), "BridgeExists");
     world.wait_until_programmed("green");
     agent.tell(2, &[network("blue")]);
-    agent.wait_for_report("generation 2", |report| (report.observed_generation == Some(2)).then_some(()));
+    agent.wait_for_report("generation 2", |report| (report.observed_generation() == Some(2)).then_some(()));
     assert_eq!(world.rows("Bridge", &columns), before);
 
     world.vsctl("del-br br-blue");
@@ -132,12 +133,16 @@ fn a_restart_changes_no_row() {
 #[test]
 fn the_last_spec_is_enough_without_an_api_server() {
     let world = World::start();
-    let kept =
-        NodeFile { version: NodeFile::VERSION, generation: 5, networks: vec![network("blue")], ..NodeFile::default() };
+    let kept = NodeFile {
+        version: NodeFile::VERSION,
+        generation: 5,
+        networks: vec![Arc::new(network("blue"))],
+        ..NodeFile::default()
+    };
     kept.write(&world.roots).unwrap();
     let agent = RunningAgent::start(&world.roots);
     world.wait_until_programmed("blue");
-    agent.wait_for_report("generation 5", |report| (report.observed_generation == Some(5)).then_some(()));
+    agent.wait_for_report("generation 5", |report| (report.observed_generation() == Some(5)).then_some(()));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! The files of one node, as the plugin reads and writes them.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -44,7 +43,7 @@ pub(crate) fn network_with(engine: Engine, name: &str) -> NodeNetwork {
         engine,
         bridge: Bridge::named(engine.default_bridge(&name)),
         port: Port { port_type, ..Port::default() },
-        allowed_namespaces: BTreeSet::from(["default".to_owned()]),
+        namespaces: ["default"].into_iter().collect(),
         ipam: None,
         attachments: Vec::new(),
         device_plugin: None,

@@ -1,6 +1,7 @@
 //! An agent that can be stopped and started, with the test where the API server is.
 
 use crate::node::{PATIENCE, until};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
@@ -14,7 +15,7 @@ use usnet_operator::agent::spec::{NodeSpec, Report};
 
 /// A running agent, on a thread of its own as in its own process. Drop it to stop it.
 pub(crate) struct RunningAgent {
-    specs: watch::Sender<Option<NodeSpec>>,
+    specs: watch::Sender<Option<Arc<NodeSpec>>>,
     reports: watch::Receiver<Option<Report>>,
     stop: Option<oneshot::Sender<()>>,
     /// Gives the error that ended the agent, if one did.
@@ -40,8 +41,12 @@ impl RunningAgent {
         Self { specs, reports, stop: Some(stop), thread: Some(thread) }
     }
 
-    pub(crate) fn tell(&self, generation: i64, networks: &[NodeNetwork]) {
-        self.specs.send_replace(Some(NodeSpec { generation, networks: networks.to_vec() }));
+    /// Gives the agent a spec with this number, by which its report is known.
+    pub(crate) fn tell(&self, number: u32, networks: &[NodeNetwork]) {
+        let networks = networks.iter().cloned().map(Arc::new).collect();
+        let (revision, generation) = (number.into(), number.into());
+        let spec = NodeSpec { revision, generation, through: revision, networks, ..NodeSpec::default() };
+        self.specs.send_replace(Some(Arc::new(spec)));
     }
 
     /// Waits for a report of which this can be said.

@@ -15,7 +15,7 @@ use usnet_operator::history::{self, Change};
 use usnet_operator::node::state_file::{StateFile, is_agent_running};
 use usnet_operator::telemetry;
 
-/// The folder that the agent is told to allow for `sharedDir`.
+/// The folder that the agent allows for `sharedDir`.
 pub(crate) const ALLOWED: &str = "/srv/old";
 
 /// A folder of manifests for one network in each file.
@@ -42,7 +42,7 @@ impl Manifests {
     }
 }
 
-/// A document with a network for everybody.
+/// A document with a network for every namespace.
 pub(crate) fn manifest(name: &str, engine: &str, mtu: u16) -> String {
     format!(
         "---\napiVersion: usnet.dev/v1alpha1\nkind: UserspaceNetwork\nmetadata: {{name: {name}}}\nspec:\n  engine: {engine}\n  namespaceSelector: {{}}\n  bridge: {{mtu: {mtu}}}\n"
@@ -79,7 +79,7 @@ impl StandaloneAgent {
         Self { roots, stop: Some(stop), thread: Some(thread) }
     }
 
-    /// What the state file says; none before there is one.
+    /// The content of the state file; none before there is one.
     pub(crate) fn state(&self) -> Option<StateFile> {
         StateFile::read(&self.roots).unwrap()
     }
@@ -101,7 +101,7 @@ impl StandaloneAgent {
         })
     }
 
-    /// Waits until the folder is said to be usable, or not.
+    /// Waits until the folder is reported as usable, or not.
     pub(crate) fn wait_until_accepted(&self, status: &str) -> StateFile {
         self.wait_for_state(&format!("ManifestsAccepted={status}"), |state| {
             let condition = find(&state.status.conditions, "ManifestsAccepted")?;
@@ -125,7 +125,7 @@ impl Drop for StandaloneAgent {
         }
         if !std::thread::panicking() {
             // A program that another test is starting at this moment holds the lock until it runs.
-            until("no agent is said to run", || (!is_agent_running(&self.roots)).then_some(()));
+            until("no agent runs any more", || (!is_agent_running(&self.roots)).then_some(()));
         }
     }
 }

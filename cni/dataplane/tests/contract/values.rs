@@ -1,9 +1,10 @@
 //! Networks and attachments to ask for, and short forms of what the cases do again and again.
 
 use crate::switch::Switch;
-use std::collections::BTreeSet;
 use std::process::Command;
-use usnet_crds::{Bridge, Engine as Kind, Mtu, NetworkName, NodeNetwork, Phase, Port, RateLimit, Vlan, VlanTag};
+use usnet_crds::{
+    Bridge, Engine as Kind, Mtu, Namespaces, NetworkName, NodeNetwork, Phase, Port, RateLimit, Vlan, VlanTag,
+};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::{Desired, DesiredAttachment, Presence, port_settings};
 use usnet_dataplane::engine::{Engine, EngineError, OpError};
@@ -22,7 +23,7 @@ pub(crate) trait Values: Switch {
             engine: Self::KIND,
             bridge: Bridge::named(Self::KIND.default_bridge(&name)),
             port: Port::default(),
-            allowed_namespaces: BTreeSet::new(),
+            namespaces: Namespaces::default(),
             ipam: None,
             attachments: Vec::new(),
             device_plugin: None,

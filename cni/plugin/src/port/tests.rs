@@ -1,6 +1,6 @@
 use super::*;
 use std::collections::BTreeSet;
-use usnet_crds::{Bridge, Memif, Phase, Port, RateLimit, VhostUser};
+use usnet_crds::{Bridge, Memif, Namespaces, Phase, Port, RateLimit, VhostUser};
 
 fn network(engine: Engine, port: Port) -> NodeNetwork {
     let name: NetworkName = "blue".parse().unwrap();
@@ -11,7 +11,7 @@ fn network(engine: Engine, port: Port) -> NodeNetwork {
         phase: Phase::Active,
         engine,
         port,
-        allowed_namespaces: BTreeSet::new(),
+        namespaces: Namespaces::default(),
         ipam: None,
         attachments: Vec::new(),
         device_plugin: None,

@@ -122,7 +122,7 @@ fn a_pod_without_the_annotation_gets_what_the_plugins_before_gave(node: &mut Tes
 
 fn if_one_cannot_be_attached_none_is_and_it_is_named(node: &mut TestNode) {
     let mut closed = node.program_network("closed", None);
-    closed.allowed_namespaces = ["web".to_owned()].into();
+    closed.namespaces = ["web"].into_iter().collect();
     node.publish(closed);
     let pod = node.pod("p");
     for (list, code, words) in [

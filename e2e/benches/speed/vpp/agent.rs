@@ -1,6 +1,7 @@
 //! The agent, told by us what the API server would tell it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -18,8 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// An agent on a thread of its own. It ends with this program.
 pub(crate) struct RunningAgent {
     pub(crate) roots: Roots,
-    specs: watch::Sender<Option<NodeSpec>>,
-    generation: i64,
+    specs: watch::Sender<Option<Arc<NodeSpec>>>,
+    revision: u64,
     _folders: [TempDir; 2],
 }
 
@@ -45,12 +46,23 @@ impl RunningAgent {
                 agent.run().await.expect("the agent runs")
             })
         });
-        Self { roots, specs, generation: 0, _folders: folders }
+        Self { roots, specs, revision: 0, _folders: folders }
     }
 
     pub(crate) fn tell(&mut self, networks: Vec<NodeNetwork>) {
-        self.generation += 1;
-        self.specs.send_replace(Some(NodeSpec { generation: self.generation, networks }));
+        self.revision += 1;
+        let mut networks: Vec<_> = networks.into_iter().map(Arc::new).collect();
+        networks.sort_by(|one, two| one.name.cmp(&two.name));
+        let versions = networks.iter().map(|network| (network.name.clone(), self.revision)).collect();
+        let (revision, through, refused) = (self.revision, self.revision, Vec::new());
+        self.specs.send_replace(Some(Arc::new(NodeSpec {
+            revision,
+            generation: 1,
+            through,
+            networks,
+            versions,
+            refused,
+        })));
     }
 
     /// Waits until pods may attach to all of these, or may not.

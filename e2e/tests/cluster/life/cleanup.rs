@@ -35,7 +35,7 @@ impl Drop for Cleanup<'_> {
 fn tell_state() {
     let logs = ["logs", "-n", "usnet-system", "-l", "app.kubernetes.io/name=usnet", "--prefix", "--tail=40"];
     let manager = "tail -n 20 \"$USNET_WORLD/logs/kube-controller-manager.log\"";
-    let objects = ["get", "namespaces,nodes,usn,usns,net-attach-def,pods", "-A", "-o", "wide"];
+    let objects = ["get", "namespaces,nodes,usn,ucn,usns,net-attach-def,pods", "-A", "-o", "wide"];
     for (program, arguments) in [("kubectl", &objects[..]), ("kubectl", &logs), ("sh", &["-c", manager])] {
         match try_run(program, arguments, "") {
             Ok(text) | Err(text) => eprintln!("{text}"),

@@ -1,12 +1,12 @@
-//! Whether the engines of a node have what its UserspaceNodeState asks for, asked of the engines themselves.
+//! Whether the engines of a node have what its agent selected, asked of the engines themselves.
 
 use crate::cluster::{check, on_node};
+use crate::node_file::NodeFile;
 use crate::vpp::process;
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
-use usnet_crds::{Engine, NodeNetwork};
+use usnet_crds::Engine;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::Engine as _;
@@ -21,9 +21,9 @@ use usnet_dataplane::vpp::Vpp;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The engines of a node have what its state asks for, as the plan sees it: nothing is left to do.
-pub(super) fn engines_have_what_was_compiled(node: &str, state: &Value) -> Result<(), String> {
-    let networks = networks_of(state)?;
+/// The engines of a node have what its agent selected, as the plan sees it: nothing is left to do.
+pub(super) fn engines_have_what_was_selected(node: &str, file: &NodeFile) -> Result<(), String> {
+    let networks = &file.networks;
     let records = records(node)?;
     for engine in Engine::ALL {
         let observed = observe(node, engine)?;
@@ -34,8 +34,11 @@ pub(super) fn engines_have_what_was_compiled(node: &str, state: &Value) -> Resul
     }
     let files = on_node(node, &["ls", "/run/usnet/networks"]);
     let files: BTreeSet<&str> = files.split_whitespace().filter_map(|file| file.strip_suffix(".json")).collect();
-    let names: BTreeSet<&str> = networks.iter().map(|network| network.name.as_str()).collect();
-    check(files == names, format!("{node} has files of {files:?} and networks {names:?}"))
+    let selected: BTreeSet<&str> = networks.iter().map(|network| network.name.as_str()).collect();
+    // For a network whose bridge another one has there may be a file that says so.
+    let known: BTreeSet<&str> = file.names().collect();
+    let is_right = files.is_superset(&selected) && files.is_subset(&known);
+    check(is_right, format!("{node} has files of {files:?}, selected {selected:?}, and knows {known:?}"))
 }
 
 fn observe(node: &str, engine: Engine) -> Result<Observed, String> {
@@ -63,14 +66,6 @@ pub(super) fn records(node: &str) -> Result<Vec<Record>, String> {
 /// Where a node has its files, as the world's other processes reach them.
 fn roots(node: &str) -> Roots {
     Roots::below(&PathBuf::from(format!("/proc/{}/root", process(node))))
-}
-
-/// The networks that a state asks for.
-pub(super) fn networks_of(state: &Value) -> Result<Vec<NodeNetwork>, String> {
-    match &state["spec"]["networks"] {
-        Value::Null => Ok(Vec::new()),
-        networks => serde_json::from_value(networks.clone()).map_err(text),
-    }
 }
 
 fn text(error: impl std::fmt::Display) -> String {

@@ -1,14 +1,16 @@
 //! Whether everything is as it should be, asked of each part itself: what people wrote, what the controller compiled, what the engines have.
 
-use super::compiled::{engines_have_what_was_compiled, networks_of, records};
+use super::compiled::{engines_have_what_was_selected, records};
 use super::meddling::marked;
 use super::names::{self, OURS};
 use super::old;
 use super::run::Week;
 use super::steps::{FIRST_OLD, NAMESPACES, adopted};
 use crate::cluster::{NODES, check, condition, get, on_node, try_run};
-use serde_json::Value;
+use crate::node_file::NodeFile;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::{NodeNetwork, Phase};
 
 /// What people wrote, as the API server has it now.
 pub(super) struct Written {
@@ -16,6 +18,7 @@ pub(super) struct Written {
     nodes: BTreeMap<String, Value>,
     pub(super) namespaces: BTreeMap<String, Value>,
     pub(super) definitions: Vec<Value>,
+    compiled: BTreeMap<String, Value>,
     states: BTreeMap<String, Value>,
 }
 
@@ -23,12 +26,16 @@ pub(super) struct Written {
 pub(super) fn complaint(week: &Week<'_>) -> Result<String, String> {
     let written = Written::read()?;
     written.networks.values().try_for_each(has_settled)?;
-    written.nodes_have_what_selects_them()?;
+    written.all_is_compiled()?;
+    written.states_have_the_labels_of_nodes()?;
     written.definitions_are_where_they_belong(week)?;
     let of_definitions = old::networks_follow_from_definitions(&written)?;
-    let adopting = written.bridges_are_adopted_where_they_are(week)?;
-    for node in NODES {
-        engines_have_what_was_compiled(node, written.state(node)?)?;
+    let mut adopting = 0;
+    for (index, node) in NODES.into_iter().enumerate() {
+        let file = NodeFile::read(node)?;
+        written.node_has_what_selects_it(node, &file)?;
+        adopting += written.bridges_are_adopted_where_they_are(week, (index, node, &file))?;
+        engines_have_what_was_selected(node, &file)?;
     }
     let ghosts: BTreeSet<&String> = written.states.keys().filter(|name| name.starts_with(OURS)).collect();
     let nodes: BTreeSet<&String> = written.nodes.keys().filter(|name| name.starts_with(OURS)).collect();
@@ -44,6 +51,7 @@ impl Written {
             nodes: by_name(list(&["nodes"])?),
             namespaces: by_name(list(&["namespaces"])?),
             definitions: list(&["net-attach-def", "-A"])?,
+            compiled: ours(list(&["ucn"])?),
             states: by_name(list(&["usns"])?),
         })
     }
@@ -52,19 +60,60 @@ impl Written {
         self.states.get(node).ok_or_else(|| format!("{node} has no state"))
     }
 
-    /// Every accepted network is on just the nodes that it selects, or still drains from one.
-    fn nodes_have_what_selects_them(&self) -> Result<(), String> {
+    /// There is a compiled network for each network that is accepted or being deleted, and for no other.
+    fn all_is_compiled(&self) -> Result<(), String> {
+        for name in self.compiled.keys() {
+            check(self.networks.contains_key(name), format!("{name} is compiled and has no network"))?;
+        }
         for (name, network) in self.networks.iter().filter(|(_, network)| is_accepted(network)) {
-            for (node, object) in &self.nodes {
-                let held = networks_of(self.state(node)?)?.into_iter().find(|held| held.name.as_str() == name);
-                let phase = held.map_or("absent".to_owned(), |held| format!("{:?}", held.phase));
-                let selected = selects(&network["spec"]["nodeSelector"], object);
-                let is_right = if selected { phase == "Active" } else { phase != "Active" };
-                // A node whose agent never spoke lacks no engine; all engines of the others were seen.
-                check(is_right, format!("{name} is {phase} on {node}, selected: {selected}"))?;
-            }
+            let compiled = self.compiled.get(name).ok_or_else(|| format!("{name} is not compiled"))?;
+            let (written, spec) = (&network["spec"], &compiled["spec"]);
+            let is_right = spec["phase"] == "Active"
+                && spec["generation"] == network["metadata"]["generation"]
+                && spec["nodeSelector"] == written["nodeSelector"]
+                && spec["bridge"]["mtu"] == written["bridge"]["mtu"]
+                && compiled["metadata"]["ownerReferences"][0]["uid"] == network["metadata"]["uid"];
+            check(is_right, format!("{name} asks for {written} and is compiled to {compiled}"))?;
         }
         Ok(())
+    }
+
+    /// Each node state has the labels of its node, by which agents select.
+    fn states_have_the_labels_of_nodes(&self) -> Result<(), String> {
+        for (node, object) in &self.nodes {
+            let (found, wanted) = (&self.state(node)?["spec"]["labels"], &object["metadata"]["labels"]);
+            // A node without labels has no such field.
+            let is_right = found == wanted || (wanted.is_null() && *found == json!({}));
+            check(is_right, format!("{node} has the labels {wanted}, and its state {found}"))?;
+        }
+        Ok(())
+    }
+
+    /// Every accepted network is on just the nodes that it selects, still drains from one, or says who has its bridge there.
+    fn node_has_what_selects_it(&self, node: &str, file: &NodeFile) -> Result<(), String> {
+        let object = self.nodes.get(node).ok_or_else(|| format!("there is no node {node}"))?;
+        for (name, network) in self.networks.iter().filter(|(_, network)| is_accepted(network)) {
+            let phase = file.network(name).map_or("absent".to_owned(), |held| format!("{:?}", held.phase));
+            let refused = file.refused.iter().find(|refused| refused.name == *name);
+            // All engines of these nodes were seen, so that none is left out for want of one.
+            let selected = selects(&network["spec"]["nodeSelector"], object);
+            let is_right = match refused {
+                Some(refused) => selected && refused.reason == "BridgeConflict" && self.shares_bridge(name, file),
+                None if selected => phase == "Active",
+                None => phase != "Active",
+            };
+            check(is_right, format!("{name} is {phase} on {node}, selected: {selected}, refused: {refused:?}"))?;
+        }
+        Ok(())
+    }
+
+    /// Whether another network has the bridge of this one on a node.
+    fn shares_bridge(&self, name: &str, file: &NodeFile) -> bool {
+        let Some(compiled) = self.compiled.get(name).map(|compiled| &compiled["spec"]) else { return false };
+        let is_same = |held: &&NodeNetwork| {
+            compiled["bridge"]["name"] == held.bridge.name.as_str() && compiled["engine"] == json!(held.engine)
+        };
+        file.networks.iter().filter(is_same).any(|held| held.name.as_str() != name)
     }
 
     fn definitions_are_where_they_belong(&self, week: &Week<'_>) -> Result<(), String> {
@@ -97,22 +146,26 @@ impl Written {
     }
 
     /// A network that adopts has the bridges that somebody made, and says where there is none. Gives how many it has.
-    fn bridges_are_adopted_where_they_are(&self, week: &Week<'_>) -> Result<usize, String> {
+    fn bridges_are_adopted_where_they_are(
+        &self,
+        week: &Week<'_>,
+        (index, node, file): (usize, &str, &NodeFile),
+    ) -> Result<usize, String> {
         let mut in_use = 0;
+        let reports = self.state(node)?["status"]["networks"].as_array().cloned().unwrap_or_default();
         for number in adopted() {
             let name = names::network(number);
-            for (index, node) in NODES.into_iter().enumerate() {
-                let state = self.state(node)?;
-                let shown = state["status"]["networks"].as_array().into_iter().flatten();
-                let Some(shown) = shown.into_iter().find(|shown| shown["name"] == name.as_str()) else { continue };
-                if shown["state"] == "Draining" {
-                    continue;
-                }
-                let is_there = week.foreign.has_bridge(index, number);
-                let wanted = if is_there { shown["state"] == "Programmed" } else { shown["reason"] == "BridgeMissing" };
-                check(wanted, format!("the bridge of {name} on {node} is there: {is_there}, and it says {shown}"))?;
-                in_use += usize::from(is_there);
+            if file.network(&name).is_none_or(|held| held.phase == Phase::Draining) {
+                continue;
             }
+            // One that is programmed and has no pods is not listed.
+            let report = reports.iter().find(|report| report["name"] == name.as_str());
+            let is_programmed = report.is_none_or(|report| report["state"] == "Programmed");
+            let is_missing = report.is_some_and(|report| report["reason"] == "BridgeMissing");
+            let is_there = week.foreign.has_bridge(index, number);
+            let is_right = if is_there { is_programmed } else { is_missing };
+            check(is_right, format!("the bridge of {name} on {node} is there: {is_there}, and it says {report:?}"))?;
+            in_use += usize::from(is_there);
         }
         Ok(in_use)
     }
@@ -125,16 +178,7 @@ fn has_settled(network: &Value) -> Result<(), String> {
     check(status["observedGeneration"] == metadata["generation"], complaint())?;
     let word = |kind| condition(network, kind).map(|shown| (shown["status"].clone(), shown["reason"].clone()));
     let (ready, reason) = word("Ready").ok_or_else(complaint)?;
-    let lasting = [
-        "BridgeExists",
-        "BridgeMissing",
-        "BridgeConflict",
-        "NameConflict",
-        "Draining",
-        "InUse",
-        "ForeignPorts",
-        "Invalid",
-    ];
+    let lasting = ["BridgeExists", "BridgeMissing", "BridgeConflict", "Draining", "InUse", "ForeignPorts", "Invalid"];
     let is_deleting = metadata["deletionTimestamp"].is_string();
     check(ready == "True" || is_deleting || lasting.iter().any(|lasting| reason == *lasting), complaint())
 }
@@ -181,7 +225,13 @@ pub(super) fn leftovers() -> Vec<String> {
     let ours: BTreeSet<String> = names::all_networks().collect();
     let there = ours.iter().filter(|name| get(&["usn", name]).is_some());
     let mut found: Vec<String> = there.map(|name| format!("network {name}")).collect();
+    let compiled = ours.iter().filter(|name| get(&["ucn", name]).is_some());
+    found.extend(compiled.map(|name| format!("compiled network {name}")));
     for node in NODES {
+        let file = NodeFile::read(node).unwrap();
+        found.extend(
+            file.names().filter(|name| ours.contains(*name)).map(|name| format!("{name} in node.json of {node}")),
+        );
         found.extend(marked(node).into_iter().filter(|mark| ours.iter().any(|name| mark.contains(name))));
         found.extend(records(node).unwrap_or_default().iter().map(|record| format!("record {} on {node}", record.id)));
         let files = on_node(node, &["sh", "-c", "ls /run/usnet/networks /run/usnet/ports | grep -v :; true"]);

@@ -5,6 +5,7 @@
 //! `USNET_LIFE_SEED` lives a week again, `USNET_LIFE_STEPS` makes it longer; `make life` lives a long one.
 
 mod bridges;
+mod by_hand;
 mod cleanup;
 mod compiled;
 mod converged;

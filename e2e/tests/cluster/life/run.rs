@@ -5,7 +5,7 @@ use super::diary::Diary;
 use super::foreign::Foreign;
 use super::pods::{Call, Pods};
 use super::steps::{FIRST_OLD, Step};
-use super::{manifests, meddling, names, parts};
+use super::{by_hand, manifests, meddling, names, parts};
 use crate::cluster::{check, try_apply, try_run};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -56,6 +56,10 @@ impl<'scope> Week<'scope> {
             Step::RemoveDefinition(by_hand) => self.definitions.remove(by_hand.namespace, &names::by_hand(by_hand)),
             Step::EditGenerated { namespace, network } => self.definitions.edit_generated(namespace, network),
             Step::DeleteGenerated { namespace, network } => self.definitions.delete_generated(namespace, network),
+            Step::DeleteCompiled { network } => by_hand::delete_compiled(network),
+            Step::EditCompiled { network, setting } => by_hand::edit_compiled(network, setting),
+            Step::DeleteState { node } => by_hand::delete_state(node),
+            Step::EditState { node } => by_hand::edit_state(node),
             Step::ApplyOld { old, is_other } => self.definitions.apply_old(old, is_other),
             Step::DeleteOld { old } => self.definitions.remove(old.namespace, &names::old(old)),
             _ => self.nodes(step),
@@ -131,6 +135,8 @@ fn kind(step: Step) -> &'static str {
         Step::DeleteNode { .. } | Step::ReturnNode { .. } => "a node with pods goes and comes back",
         Step::AddDefinition { .. } | Step::RemoveDefinition { .. } => "a definition by hand",
         Step::EditGenerated { .. } | Step::DeleteGenerated { .. } => "edit or delete a generated definition",
+        Step::DeleteCompiled { .. } | Step::EditCompiled { .. } => "edit or delete a compiled network",
+        Step::DeleteState { .. } | Step::EditState { .. } => "edit or delete the state of a node",
         Step::ApplyOld { .. } | Step::DeleteOld { .. } => "a definition of the older userspace CNI",
         Step::Attach { .. } | Step::KilledAttach { .. } => "attach a pod",
         Step::Detach { .. } => "detach a pod",

@@ -61,8 +61,9 @@ impl Life {
                 49..54 => self.part(),
                 // What follows asks the API server.
                 _ if !self.off.has_api_server() => continue,
-                54..73 => self.network(),
-                73..80 => self.definition(),
+                54..71 => self.network(),
+                71..74 => Some(self.by_hand()),
+                74..80 => self.definition(),
                 80..86 => self.old(),
                 86..92 => self.namespace(),
                 _ => self.node(),
@@ -172,6 +173,18 @@ impl Life {
             1 if self.rng.bool() => Step::DeleteNetwork { network: self.rng.usize(FIRST_OLD..NETWORKS) },
             _ => self.apply_network(network),
         })
+    }
+
+    /// What the controller wrote for agents, mostly of a network that is there.
+    fn by_hand(&mut self) -> Step {
+        let (node, network) = self.node_and_network();
+        let setting = self.rng.usize(..PODS);
+        match self.rng.u8(..8) {
+            0..2 => Step::DeleteCompiled { network },
+            2..6 => Step::EditCompiled { network, setting },
+            6 => Step::DeleteState { node },
+            _ => Step::EditState { node },
+        }
     }
 
     fn apply_network(&mut self, network: usize) -> Step {

@@ -74,6 +74,23 @@ pub(super) enum Step {
         namespace: usize,
         network: usize,
     },
+    /// Somebody deletes what the controller wrote for the agents.
+    DeleteCompiled {
+        network: usize,
+    },
+    /// Somebody changes it; `setting` is counted round.
+    EditCompiled {
+        network: usize,
+        setting: usize,
+    },
+    /// Somebody deletes the state of a node.
+    DeleteState {
+        node: usize,
+    },
+    /// Somebody changes the labels in it.
+    EditState {
+        node: usize,
+    },
     /// A definition of the older userspace CNI, new or changed.
     ApplyOld {
         old: Old,

@@ -9,12 +9,16 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::time::Duration;
 
 /// How many connections wait, as in VPP.
 const QUEUE: i32 = 5;
 /// What VPP's file modes are with the usual umask: the group may connect to a memif.
 const MEMIF_MODE: u32 = 0o775;
 const VHOST_MODE: u32 = 0o755;
+/// How often is looked whether somebody listens: together longer than it takes to start a program.
+const TRIES: u32 = 20;
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// `sun_path` without its closing zero.
 const PATH_MAX: usize = 107;
 
@@ -35,15 +39,23 @@ pub(super) fn for_memif(address: &MemifAddress) -> io::Result<OwnedFd> {
 /// A socket file is removed if nobody listens there. Anything else is left, and in the way.
 fn remove_stale(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
-        Ok(file) if file.file_type().is_socket() => match UnixStream::connect(path) {
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
-            Err(error) => Err(error),
-            Ok(_) => Err(ErrorKind::AddrInUse.into()),
-        },
+        Ok(file) if file.file_type().is_socket() && is_stale(path) => fs::remove_file(path),
+        Ok(file) if file.file_type().is_socket() => Err(ErrorKind::AddrInUse.into()),
         Ok(_) => Err(ErrorKind::AlreadyExists.into()),
         // What cannot be looked at shows when it is bound.
         Err(_) => Ok(()),
     }
+}
+
+/// Whether nobody listens. A program that another thread is starting has copies of all our sockets until its exec, also of those that were closed meanwhile: so
+/// this is looked at again for a moment.
+fn is_stale(path: &Path) -> bool {
+    (0..TRIES).any(|attempt| {
+        if attempt > 0 {
+            std::thread::sleep(BETWEEN_TRIES);
+        }
+        matches!(UnixStream::connect(path), Err(error) if error.kind() == ErrorKind::ConnectionRefused)
+    })
 }
 
 fn listen_at(address: &UnixAddr) -> io::Result<OwnedFd> {

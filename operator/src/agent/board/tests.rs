@@ -20,10 +20,14 @@ fn entry(name: &str, generation: i64, state: NetworkState, pods: &[&str]) -> Net
     }
 }
 
-fn facts(engine: Engine, generation: i64, networks: &[NetworkReport]) -> EngineFacts {
+fn facts(engine: Engine, revision: u64, networks: &[NetworkReport]) -> EngineFacts {
+    facts_of(engine, NodeSpec { revision, generation: 4, ..NodeSpec::default() }, networks)
+}
+
+fn facts_of(engine: Engine, spec: NodeSpec, networks: &[NetworkReport]) -> EngineFacts {
     let kind = if engine == Engine::Vpp { VPP_CONNECTED } else { OVS_CONNECTED };
     EngineFacts {
-        observed_generation: Some(generation),
+        spec: Some(Arc::new(spec)),
         networks: networks.to_vec(),
         engine: None,
         connected: Finding::new(kind, Status::True, "Connected", ""),
@@ -31,11 +35,11 @@ fn facts(engine: Engine, generation: i64, networks: &[NetworkReport]) -> EngineF
 }
 
 /// What is told when both engines have posted this.
-fn merged(generations: [i64; 2], networks: [&[NetworkReport]; 2]) -> Report {
+fn merged(revisions: [u64; 2], networks: [&[NetworkReport]; 2]) -> Report {
     let (sender, reports) = watch::channel(None);
     let mut board = Board::new(sender);
-    for ((engine, generation), networks) in ENGINES.into_iter().zip(generations).zip(networks) {
-        board.post(engine, facts(engine, generation, networks));
+    for ((engine, revision), networks) in ENGINES.into_iter().zip(revisions).zip(networks) {
+        board.post(engine, facts(engine, revision, networks));
     }
     reports.borrow().clone().expect("both are known")
 }
@@ -67,9 +71,32 @@ fn one_network_that_is_not_programmed_makes_the_node_unready_and_is_named() {
 }
 
 #[test]
-fn a_generation_is_observed_once_both_engines_have_worked_on_it() {
-    assert_eq!(merged([4, 3], [&[], &[]]).observed_generation, Some(3));
-    assert_eq!(merged([4, 4], [&[], &[]]).observed_generation, Some(4));
+fn a_spec_is_observed_once_both_engines_have_worked_on_it() {
+    assert_eq!(merged([4, 3], [&[], &[]]).revision(), Some(3));
+    assert_eq!(merged([3, 4], [&[], &[]]).revision(), Some(3));
+    assert_eq!(merged([4, 4], [&[], &[]]).revision(), Some(4));
+}
+
+#[test]
+fn a_network_that_the_node_cannot_have_is_a_failure_with_the_pods_that_it_had() {
+    let refused = |name: &str| RefusedNetwork {
+        name: name.parse().unwrap(),
+        generation: 3,
+        engine: None,
+        reason: "BridgeConflict".into(),
+        message: "br0 belongs to blue".into(),
+    };
+    let spec = NodeSpec { revision: 1, refused: vec![refused("green"), refused("red")], ..NodeSpec::default() };
+    let left = entry("red", 2, NetworkState::Draining, &["default/old"]);
+    let (sender, reports) = watch::channel(None);
+    let mut board = Board::new(sender);
+    board.post(Engine::OpenVswitch, facts_of(Engine::OpenVswitch, spec.clone(), &[left]));
+    board.post(Engine::Vpp, facts_of(Engine::Vpp, spec, &[]));
+    let report = reports.borrow().clone().unwrap();
+    let entries: Vec<_> = report.networks.iter().map(|it| (it.name.as_str(), it.state, it.attachments)).collect();
+    assert_eq!(entries, [("green", NetworkState::Failed, 0), ("red", NetworkState::Failed, 1)]);
+    assert_eq!((report.networks[1].reason.as_str(), report.networks[1].generation), ("BridgeConflict", 3));
+    assert_eq!(ready_of(&report).reason, NOT_PROGRAMMED);
 }
 
 #[test]
@@ -95,7 +122,7 @@ fn nobody_is_told_before_both_engines_are_known_or_one_takes_too_long() {
     assert_eq!(*reports.borrow(), None);
     board.stop_waiting();
     let partial = reports.borrow().clone().expect("Open vSwitch does not wait for VPP");
-    assert_eq!((ready_of(&partial).status, partial.observed_generation), (Status::Unknown, None));
+    assert_eq!((ready_of(&partial).status, partial.revision()), (Status::Unknown, None));
     assert!(ready_of(&partial).message.contains("VPP"), "{partial:?}");
 }
 

@@ -21,6 +21,7 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::task::{AbortHandle, JoinSet};
 use usnet_crds::NetworkName;
@@ -30,7 +31,7 @@ use usnet_dataplane::roots::Roots;
 #[derive(Debug)]
 pub(super) struct DevicePlugin {
     shared: Rc<Shared>,
-    specs: Receiver<Option<NodeSpec>>,
+    specs: Receiver<Option<Arc<NodeSpec>>>,
     /// The network files, among others.
     files: Receiver<()>,
     kubelet_folder: PathBuf,
@@ -52,7 +53,7 @@ impl DevicePlugin {
     pub(super) fn new(
         roots: &Roots,
         shared: Rc<Shared>,
-        specs: Receiver<Option<NodeSpec>>,
+        specs: Receiver<Option<Arc<NodeSpec>>>,
         files: Receiver<()>,
     ) -> Self {
         Self {
@@ -89,7 +90,10 @@ impl DevicePlugin {
         // Before anybody told what the node should have, a resource would look as if its network were gone.
         let wanted = match self.specs.borrow().as_ref() {
             None => return,
-            Some(spec) => resources(&spec.networks, self.shared.publisher.borrow().shown(), &self.folders.held()),
+            Some(spec) => {
+                let networks = spec.networks.iter().map(AsRef::as_ref);
+                resources(networks, self.shared.publisher.borrow().shown(), &self.folders.held())
+            }
         };
         let metrics = &self.shared.metrics;
         let count = |healthy| wanted.values().filter(|it| it.is_healthy == healthy).map(|it| it.devices.len()).sum();

@@ -29,8 +29,8 @@ impl Resource {
 ///
 /// A resource stays as long as a pod holds a device of it, although its network is gone: kubelet starts no container of such a pod again once it has
 /// forgotten the resource.
-pub(super) fn resources(
-    networks: &[NodeNetwork],
+pub(super) fn resources<'a>(
+    networks: impl IntoIterator<Item = &'a NodeNetwork>,
     shown: &Files,
     held: &BTreeSet<DeviceId>,
 ) -> BTreeMap<NetworkName, Resource> {

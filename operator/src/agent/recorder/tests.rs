@@ -26,8 +26,8 @@ struct Scene {
 impl Scene {
     fn new(records: &[Record]) -> Self {
         Self {
-            recorder: Recorder::new(Engine::Vpp, Some(4)),
-            cause: Cause { generation: 5, is_new_spec: true, restarted: None, since: Instant::now() },
+            recorder: Recorder::new(Engine::Vpp),
+            cause: Cause { is_new_spec: true, is_inherited: false, restarted: None, since: Instant::now() },
             desired: Desired::new(vec![network("blue")], records),
             verdicts: BTreeMap::from([(name("blue"), Verdict::PROGRAMMED)]),
         }
@@ -50,7 +50,7 @@ fn each_cause_has_its_word() {
     let bridge = Op::CreateBridge { network: name("blue"), bridge: network("blue").bridge };
     let mut scene = Scene::new(&[]);
     assert_eq!(scene.why(done(&bridge)), Why::NewSpec);
-    scene.cause.generation = 4;
+    scene.cause.is_inherited = true;
     assert_eq!(scene.why(done(&bridge)), Why::AgentStarted, "the spec is the one that an earlier agent had");
     scene.cause.is_new_spec = false;
     assert_eq!(scene.why(done(&bridge)), Why::Drift);
@@ -68,7 +68,7 @@ fn what_failed_half_way_is_told_once_and_then_how_it_ended() {
     let port = create(&record);
     let mut scene = Scene::new(&[record]);
     let first = scene.pass(vec![refused(&port)], std::slice::from_ref(&port));
-    assert_eq!((first.len(), first[0].milliseconds, first[0].generation), (1, 9, 5));
+    assert_eq!((first.len(), first[0].milliseconds), (1, 9));
     assert!(matches!(&first[0].outcome, Outcome::RolledBack { message } if message.contains("no")), "{first:?}");
     assert_eq!(scene.pass(vec![refused(&port)], std::slice::from_ref(&port)), [], "a storm of tries is one line");
     let last = scene.pass(vec![done(&port)], &[]);
@@ -111,12 +111,11 @@ fn what_was_half_made_and_is_not_asked_for_any_more_is_rolled_back_once_it_is_go
     scene.verdicts.insert(name("blue"), Verdict::failed("PortFailed", "no"));
     scene.pass(vec![refused(&port)], &[]);
     scene.desired = Desired::new(vec![network("blue")], &[]);
-    scene.cause = Cause { generation: 6, ..scene.cause };
     assert_eq!(scene.pass(Vec::new(), std::slice::from_ref(&removal)), [], "something is left");
     let told = scene.pass(vec![done(&removal)], &[]);
     assert_eq!((told.len(), &told[0].why, &told[0].outcome), (2, &Why::PodEnded, &Outcome::Done));
     assert!(matches!(&told[1].outcome, Outcome::RolledBack { message } if message.contains("no longer asked for")));
-    assert_eq!((&told[1].operation, &told[1].why, told[1].generation), (&port.to_string(), &Why::PodEnded, 6));
+    assert_eq!((&told[1].operation, &told[1].why), (&port.to_string(), &Why::PodEnded));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 use super::*;
 use crate::agent::observe::EngineUp;
-use crate::agent::spec::NodeSpec;
 use crate::agent::testing::{bridge_of, name, network, port_of, record};
 use usnet_crds::conditions::reason::NEVER_SEEN;
 use usnet_dataplane::observed::Observed;
@@ -19,7 +18,8 @@ fn outage() -> Outage {
 }
 
 fn spec(networks: &[NodeNetwork]) -> EngineSpec {
-    NodeSpec { generation: 4, networks: networks.to_vec() }.of(Engine::OpenVswitch)
+    let networks = networks.iter().cloned().map(Arc::new).collect();
+    EngineSpec::of(&Arc::new(NodeSpec { generation: 4, networks, ..NodeSpec::default() }), Engine::OpenVswitch)
 }
 
 fn report_of(
@@ -44,7 +44,7 @@ fn pods_are_counted_and_named_up_to_a_limit() {
     let [entry] = facts.networks.as_slice() else { panic!("{facts:?}") };
     assert_eq!((entry.attachments, entry.pods.len(), entry.pods[0].as_str()), (15, PODS_MAX, "default/c10"));
     assert_eq!((entry.state, entry.generation), (NetworkState::Programmed, 1));
-    assert_eq!(facts.observed_generation, Some(4));
+    assert_eq!(facts.spec.map(|spec| spec.generation), Some(4));
     assert_eq!(facts.engine.map(|engine| engine.epoch), Some(2));
     assert_eq!((facts.connected.kind, facts.connected.status), (OVS_CONNECTED, Status::True));
 }

@@ -1,126 +1,120 @@
-//! The definitions of one network: which should be there, and what is in their way.
+//! Which NetworkAttachmentDefinitions a network should have, pure. Each pair of network and namespace is decided by itself.
 
-use super::super::from_nad::is_from_nad;
-use super::super::inputs::{Definition, DefinitionKey, Inputs, Network};
-use super::{Verdict, WantedDefinition, namespaces};
-use std::collections::BTreeSet;
-use usnet_crds::NetworkName;
+use super::Stage;
+use crate::controller::cache::definitions::fingerprint;
+use crate::controller::cache::{Cache, DefinitionKey, Namespace, Network};
+use crate::controller::write::Write;
+use kube::core::SelectorExt;
 use usnet_crds::definition;
 use usnet_crds::device::resource_name;
+use usnet_crds::network::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES};
 use usnet_crds::validate::ValidNetwork;
 
-/// How the definitions of one network are.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in super::super) struct Definitions {
-    /// How many should be there.
-    pub(in super::super) wanted: usize,
-    /// How many of these are.
-    pub(in super::super) achieved: usize,
-    /// Namespaces that have a definition of the same name which is not ours.
-    pub(in super::super) conflicts: Vec<String>,
-    /// Namespaces where one has to be written.
-    pub(in super::super) missing: Vec<String>,
-    /// Those of ours that nobody needs, by namespace, with their uids.
-    pub(in super::super) surplus: Vec<(String, String)>,
-    /// Some are still there that are ours.
-    pub(in super::super) has_ours: bool,
+/// A NetworkAttachmentDefinition that should be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Desired {
+    /// The configuration, as JSON text.
+    pub config: String,
+    /// The uid of the network that owns it.
+    pub owner: String,
+    /// The resource that its pods request, if the network is one.
+    pub resource: Option<String>,
 }
 
-impl Definitions {
-    /// Compares what should be there with what is. `ours` are the namespaces that have a definition of this name that is ours.
-    ///
-    /// Kubernetes may end a namespace with definitions still in it, which was seen soon after a start of its API server. Nobody can use these, and
-    /// nobody delete them: admission looks for their namespace first. They count again when there is a namespace of that name.
-    pub(in super::super) fn of(
-        inputs: &Inputs,
-        name: &str,
-        verdict: Option<&Verdict>,
-        ours: Option<&BTreeSet<String>>,
-    ) -> Self {
-        let is_there = |namespace: &&String| inputs.namespaces.contains_key(*namespace);
-        let ours: Vec<&String> = ours.into_iter().flatten().filter(is_there).collect();
-        let mut found = Self { has_ours: !ours.is_empty(), ..Self::default() };
-        let mut needed = BTreeSet::new();
-        if let Some((network, valid)) = valid(inputs, name) {
-            found.conflicts = name_conflicts(inputs, network, valid);
-            if matches!(verdict, Some(Verdict::Active)) {
-                let config = wanted_definition(network, valid);
-                for key in wanted_keys(inputs, network, valid) {
-                    found.wanted += 1;
-                    if existing(inputs, &key).is_some_and(|it| config.is_achieved_by(&key, it)) {
-                        found.achieved += 1;
-                    } else if inputs.definitions.is_some() {
-                        found.missing.push(key.namespace.clone());
-                    }
-                    needed.insert(key.namespace);
-                }
-            }
+impl Desired {
+    /// What each definition of a network should say.
+    pub fn of(network: &Network, valid: &ValidNetwork) -> Self {
+        Self {
+            config: definition::config(&valid.name),
+            owner: network.uid.clone(),
+            resource: valid.device_plugin.map(|_| resource_name(&valid.name)),
+        }
+    }
+
+    fn fingerprint(&self, name: &str) -> u64 {
+        fingerprint(&self.config, Some(&self.owner), Some(name), self.resource.as_deref())
+    }
+}
+
+/// Whether the network should have a definition in this namespace. One that was made from definitions has none of its own.
+pub fn wants(network: &Network, valid: &ValidNetwork, name: &str, namespace: &Namespace) -> bool {
+    let selects = || match valid.definitions {
+        Definitions::Shared => name == SHARED_NAMESPACE,
+        Definitions::PerNamespace if valid.namespaces.selects_all() => !SYSTEM_NAMESPACES.contains(&name),
+        Definitions::PerNamespace => valid.namespaces.matches(&namespace.labels),
+    };
+    !namespace.is_deleting && !network.is_from_nad() && selects()
+}
+
+/// How the definitions of a network are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// How many should be there.
+    pub desired: usize,
+    /// How many of these are.
+    pub present: usize,
+    /// Of the namespaces that have a definition of the same name which is not usnet's, the first.
+    pub first_conflict: Option<String>,
+    /// How many such namespaces there are. They are not among the desired ones.
+    pub conflicts: usize,
+}
+
+/// Compares what should be there with what is.
+pub fn progress(cache: &Cache, name: &str, network: &Network, valid: &ValidNetwork) -> Progress {
+    let desired = Desired::of(network, valid).fingerprint(name);
+    let mut progress = Progress::default();
+    for (namespace, _) in cache.namespaces.iter().filter(|(key, namespace)| wants(network, valid, key, namespace)) {
+        if cache.definitions.is_taken(name, namespace) {
+            progress.conflicts += 1;
+            progress.first_conflict.get_or_insert_with(|| namespace.clone());
+        } else {
+            progress.desired += 1;
+            progress.present += usize::from(cache.definitions.generated(name, namespace) == Some(desired));
+        }
+    }
+    progress
+}
+
+/// The write that one namespace needs for one network; none when it needs none. `may_delete` says that a network whose deletion was requested is in use
+/// nowhere any more.
+///
+/// Kubernetes may end a namespace with definitions still in it, which was seen soon after a start of its API server. They cannot be used then and cannot
+/// be deleted: admission looks for their namespace first. They count again when there is a namespace of that name.
+pub fn write(cache: &Cache, name: &str, namespace: &str, may_delete: bool) -> Option<Write> {
+    let in_cluster = cache.namespaces.get(namespace)?;
+    let found = cache.definitions.generated(name, namespace);
+    let key = || DefinitionKey { namespace: namespace.to_owned(), name: name.to_owned() };
+    let delete = || found.map(|_| Write::DeleteDefinition { key: key() });
+    let Some(network) = cache.networks.get(name) else { return delete() };
+    match (Stage::of(network), &network.spec) {
+        (Stage::Active, Ok(valid)) if wants(network, valid, namespace, in_cluster) => {
+            let desired = Desired::of(network, valid);
+            let is_present = found == Some(desired.fingerprint(name));
+            let needed = !is_present && !cache.definitions.is_taken(name, namespace);
+            needed.then(|| Write::Definition { key: key(), desired })
         }
         // What is in a namespace that is being deleted goes with it.
-        let is_open = |namespace: &String| inputs.namespaces.get(namespace).is_some_and(|it| !it.is_deleting);
-        // The network is gone, or no longer selects the namespace. One that is to go does not wait for namespaces to go first.
-        let is_surplus = |namespace: &String| match verdict {
-            None => true,
-            Some(Verdict::Active) => !needed.contains(namespace) && is_open(namespace),
-            Some(Verdict::Deleting(remains)) => remains.let_go(name),
-            Some(Verdict::Starting | Verdict::Refused { .. }) => false,
-        };
-        for namespace in ours.into_iter().filter(|namespace| is_surplus(namespace)) {
-            let key = DefinitionKey { namespace: namespace.clone(), name: name.to_owned() };
-            found.surplus.extend(existing(inputs, &key).map(|it| (namespace.clone(), it.uid.clone())));
-        }
-        found
+        (Stage::Active, _) => delete().filter(|_| !in_cluster.is_deleting),
+        (Stage::Deleting, _) => delete().filter(|_| may_delete),
+        (Stage::New | Stage::Rejected { .. }, _) => None,
     }
 }
 
-fn valid<'a>(inputs: &'a Inputs, name: &str) -> Option<(&'a Network, &'a ValidNetwork)> {
-    let network = inputs.networks.get(name)?;
-    Some((network, network.spec.as_ref().ok()?))
+/// The first namespace after `after` that needs a write for this network, with the write.
+pub fn next_write(
+    cache: &Cache,
+    name: &str,
+    after: Option<&str>,
+    may_delete: bool,
+    is_busy: impl Fn(&str) -> bool,
+) -> Option<(String, Write)> {
+    use std::ops::Bound::{Excluded, Unbounded};
+    let rest = cache.namespaces.range::<str, _>((after.map_or(Unbounded, Excluded), Unbounded));
+    let mut open = rest.filter(|(namespace, _)| !is_busy(namespace));
+    open.find_map(|(namespace, _)| Some((namespace.clone(), write(cache, name, namespace, may_delete)?)))
 }
 
-/// What each definition of a network should say.
-pub(in super::super) fn wanted_definition(network: &Network, valid: &ValidNetwork) -> WantedDefinition {
-    WantedDefinition {
-        config: definition::config(&valid.name),
-        owner: network.uid.clone(),
-        resource: valid.device_plugin.map(|_| resource_name(&valid.name)),
-    }
-}
-
-/// Where the definitions of a network should be: in each of its namespaces, but for those that are going away or have a foreign one. A network that
-/// was made from definitions has none of its own.
-pub(in super::super) fn wanted_keys<'a>(
-    inputs: &'a Inputs,
-    network: &Network,
-    valid: &'a ValidNetwork,
-) -> impl Iterator<Item = DefinitionKey> + 'a {
-    let makes_some = !is_from_nad(network);
-    let open = namespaces(inputs, valid).filter(move |(_, namespace)| makes_some && !namespace.is_deleting);
-    open.map(|(namespace, _)| definition_key(namespace, &valid.name))
-        .filter(|key| !is_foreign(inputs, key, &valid.name))
-}
-
-fn definition_key(namespace: &str, network: &NetworkName) -> DefinitionKey {
-    DefinitionKey { namespace: namespace.to_owned(), name: network.to_string() }
-}
-
-/// Namespaces in which somebody else's definition has the name that ours would have.
-fn name_conflicts(inputs: &Inputs, network: &Network, valid: &ValidNetwork) -> Vec<String> {
-    if is_from_nad(network) {
-        return Vec::new();
-    }
-    let is_conflict = |namespace: &str| is_foreign(inputs, &definition_key(namespace, &valid.name), &valid.name);
-    let conflicts = namespaces(inputs, valid).map(|(namespace, _)| namespace);
-    conflicts.filter(|namespace| is_conflict(namespace)).cloned().collect()
-}
-
-fn existing<'a>(inputs: &'a Inputs, key: &DefinitionKey) -> Option<&'a Definition> {
-    inputs.definitions.as_ref()?.get(key)
-}
-
-/// Ours has our network as its owner. One that lost its owner but says to the letter what ours would say is taken back.
-fn is_foreign(inputs: &Inputs, key: &DefinitionKey, network: &NetworkName) -> bool {
-    let Some(found) = existing(inputs, key) else { return false };
-    let is_twin = found.label.as_deref() == Some(network.as_str()) && found.config == definition::config(network);
-    found.owner.is_none() && !is_twin
+/// Whether definitions of the network are left that can be deleted.
+pub fn are_left(cache: &Cache, name: &str) -> bool {
+    cache.definitions.namespaces_of(name).any(|namespace| cache.namespaces.contains_key(namespace))
 }

@@ -1,11 +1,8 @@
 //! A network goes only after the last pod that uses it.
 
-use super::super::by_name::ByName;
-use super::super::diff::Write;
-use super::super::drain::is_drained;
+use super::super::write::Write;
 use super::model::Cluster;
 use serde_json::json;
-use usnet_crds::Engine;
 use usnet_crds::Phase::Draining;
 
 fn deleted_in_use(attachments: i64) -> Cluster {
@@ -13,25 +10,24 @@ fn deleted_in_use(attachments: i64) -> Cluster {
     cluster.simple_network("blue");
     cluster.settle();
     cluster.attach("node-b", "blue", attachments);
-    cluster.agents();
+    cluster.report();
     cluster.delete_network("blue");
     cluster.settle();
     cluster
 }
 
 #[test]
-fn a_network_in_use_stays_everywhere_and_names_its_pods() {
+fn a_network_in_use_stays_where_its_pods_are_and_names_them() {
     let cluster = deleted_in_use(2);
-    for node in ["node-a", "node-b"] {
-        assert_eq!(cluster.held(node), [("blue".to_owned(), Draining)]);
-    }
+    assert_eq!(cluster.held("node-a"), []);
+    assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Draining)]);
     assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
     assert_eq!(
         cluster.message("blue", "DeletionBlocked"),
         "2 interfaces of pods on 1 node still use it: team-a/node-b-0, team-a/node-b-1; delete these pods"
     );
     assert_eq!(cluster.condition("blue", "Ready"), "False Terminating");
-    assert_eq!(cluster.inputs.definitions.as_ref().unwrap().len(), 1);
+    assert_eq!(cluster.generated("blue"), ["team-a"]);
 }
 
 #[test]
@@ -45,9 +41,9 @@ fn at_most_ten_pods_are_named() {
 fn when_the_pods_are_gone_all_goes() {
     let mut cluster = deleted_in_use(2);
     cluster.attach("node-b", "blue", 0);
-    cluster.agents();
+    cluster.report();
     cluster.settle();
-    assert!(cluster.inputs.networks.is_empty() && cluster.inputs.definitions == Some([].into()));
+    assert!(cluster.cache.networks.is_empty() && cluster.definitions.is_empty());
     assert!(cluster.held("node-a").is_empty() && cluster.held("node-b").is_empty());
 }
 
@@ -56,12 +52,12 @@ fn a_network_does_not_wait_for_a_namespace_to_go() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    cluster.inputs.namespaces.get_mut("team-a").unwrap().is_deleting = true;
+    cluster.cache.namespaces.get_mut("team-a").unwrap().is_deleting = true;
     cluster.settle();
-    assert_eq!(cluster.inputs.definitions.as_ref().unwrap().len(), 1, "it goes with its namespace");
+    assert_eq!(cluster.generated("blue"), ["team-a"], "it goes with its namespace");
     cluster.delete_network("blue");
     cluster.settle();
-    assert!(cluster.inputs.networks.is_empty() && cluster.inputs.definitions == Some([].into()));
+    assert!(cluster.cache.networks.is_empty() && cluster.definitions.is_empty());
 }
 
 /// A namespace can end with definitions still in it. Nobody can delete these then.
@@ -70,31 +66,33 @@ fn a_network_does_not_wait_for_definitions_without_a_namespace() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    let namespace = cluster.inputs.namespaces.remove("team-a").unwrap();
+    let namespace = cluster.cache.namespaces.remove("team-a").unwrap();
     cluster.delete_network("blue");
     cluster.settle();
-    assert!(cluster.inputs.networks.is_empty());
-    assert_eq!(cluster.inputs.definitions.as_ref().unwrap().len(), 1, "it is not tried in vain");
-    cluster.inputs.namespaces.insert("team-a".to_owned(), namespace);
+    assert!(cluster.cache.networks.is_empty());
+    assert_eq!(cluster.generated("blue"), ["team-a"], "it is not tried in vain");
+    cluster.cache.namespaces.insert("team-a".to_owned(), namespace);
     cluster.settle();
-    assert_eq!(cluster.inputs.definitions, Some([].into()), "it goes once somebody can reach it");
+    assert!(cluster.definitions.is_empty(), "it goes once it can be reached");
 }
 
 #[test]
-fn definitions_go_first_and_the_finalizer_last() {
-    let mut cluster = deleted_in_use(1);
-    cluster.attach("node-b", "blue", 0);
+fn nodes_come_first_then_definitions_then_the_finalizer_and_the_compiled_network_last() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    cluster.delete_network("blue");
     let mut order = Vec::new();
     for _ in 0..6 {
-        cluster.agents();
         let writes = cluster.pass().into_iter().filter(|write| !matches!(write, Write::Status { .. }));
-        order.extend(writes.map(|write| write.to_string().split(' ').take(3).collect::<Vec<_>>().join(" ")));
+        order.extend(writes.map(|write| write.to_string()));
+        cluster.report();
     }
     let expected = [
-        "change UserspaceNodeState node-a",
-        "change UserspaceNodeState node-b",
+        "drain CompiledNetwork blue",
         "delete NetworkAttachmentDefinition team-a/blue",
-        "remove the finalizer",
+        "remove the finalizer of UserspaceNetwork blue",
+        "delete CompiledNetwork blue",
     ];
     assert_eq!(order, expected);
 }
@@ -111,7 +109,7 @@ fn a_bridge_with_foreign_ports_blocks_deletion_until_they_are_gone() {
     assert_eq!(message, "1 node cannot remove the bridge, first node-b: port guest0");
     cluster.foreign_ports.remove(&place);
     cluster.settle();
-    assert!(cluster.inputs.networks.is_empty());
+    assert!(cluster.cache.networks.is_empty());
 }
 
 #[test]
@@ -121,28 +119,28 @@ fn a_node_that_is_silent_holds_deletion_and_a_node_that_left_does_not() {
     cluster.without_agent.insert("node-b".to_owned());
     cluster.settle();
     assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
-    cluster.inputs.nodes.remove("node-b");
+    cluster.cache.nodes.remove("node-b");
     cluster.settle();
-    assert!(cluster.inputs.networks.is_empty());
+    assert!(cluster.cache.networks.is_empty());
 }
 
 /// As when somebody deletes node states, or their CRD.
 #[test]
 fn a_network_in_use_stays_while_it_is_forgotten_what_nodes_have() {
     let mut cluster = deleted_in_use(2);
-    cluster.inputs.states.clear();
+    cluster.cache.states.clear();
     let nodes = ["node-a", "node-b"].map(str::to_owned);
     cluster.without_agent.extend(nodes);
     cluster.settle();
-    assert_eq!(cluster.message("blue", "Reconciling"), "waiting for 2 nodes to let go of it, first node-a");
-    assert_eq!(cluster.inputs.definitions.as_ref().unwrap().len(), 1);
+    assert_eq!(cluster.message("blue", "Reconciling"), "waiting for 2 nodes to remove the network, first node-a");
+    assert_eq!(cluster.generated("blue"), ["team-a"]);
 
     cluster.without_agent.clear();
     cluster.settle();
     assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
     cluster.attach("node-b", "blue", 0);
     cluster.settle();
-    assert!(cluster.inputs.networks.is_empty() && cluster.inputs.definitions == Some([].into()));
+    assert!(cluster.cache.networks.is_empty() && cluster.definitions.is_empty());
 }
 
 /// None of these has an agent that could say that it does not have the network.
@@ -160,13 +158,13 @@ fn nodes_that_cannot_have_the_network_or_may_never_speak_do_not_hold_it() {
     cluster.settle();
     cluster.attach("node-b", "blue", 1);
     cluster.delete_network("blue");
-    cluster.inputs.states.clear();
+    cluster.cache.states.clear();
     cluster.node("joined-later", true);
     cluster.settle();
     assert_eq!(cluster.status("blue").nodes.summary, "1/1", "node-b");
     cluster.attach("node-b", "blue", 0);
     cluster.settle();
-    assert!(cluster.inputs.networks.is_empty());
+    assert!(cluster.cache.networks.is_empty());
 }
 
 #[test]
@@ -178,25 +176,7 @@ fn a_node_that_never_had_an_agent_does_not_hold_deletion() {
     assert_eq!(cluster.condition("blue", "Ready"), "False Pending");
     cluster.delete_network("blue");
     cluster.settle();
-    assert!(cluster.inputs.networks.is_empty());
-}
-
-#[test]
-fn an_agent_may_be_silent_about_a_network_only_where_its_engine_is_missing() {
-    let mut cluster = Cluster::new();
-    cluster.simple_vpp_network("blue");
-    cluster.settle();
-    cluster.delete_network("blue");
-    cluster.pass();
-    cluster.agents();
-    let mut state = cluster.inputs.states["node-a"].clone();
-    assert_eq!(state.held("blue").unwrap().phase, Draining);
-    for (missing, drained) in [(Engine::OpenVswitch, false), (Engine::Vpp, true)] {
-        let status = state.status.as_mut().unwrap();
-        status.reports = ByName::default();
-        status.missing_engines = [missing].into();
-        assert_eq!(is_drained(&state, "blue"), drained, "without {missing}");
-    }
+    assert!(cluster.cache.networks.is_empty());
 }
 
 #[test]
@@ -208,21 +188,52 @@ fn a_broken_spec_can_be_deleted() {
     cluster.settle();
     cluster.delete_network("blue");
     cluster.settle();
-    assert!(cluster.inputs.networks.is_empty() && cluster.held("node-a").is_empty());
+    assert!(cluster.cache.networks.is_empty() && cluster.held("node-a").is_empty());
 }
 
 #[test]
-fn what_an_agent_said_of_an_earlier_spec_does_not_count() {
-    let mut cluster = deleted_in_use(1);
-    cluster.attach("node-b", "blue", 0);
-    cluster.agents();
-    // The agent says that nobody is left, but speaks of a spec that was replaced since.
-    let state = cluster.inputs.states.get_mut("node-b").unwrap();
-    state.generation += 1;
-    cluster.pass();
-    assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Draining)]);
+fn a_report_of_an_earlier_version_does_not_count() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
     cluster.settle();
-    assert!(cluster.inputs.networks.is_empty());
+    cluster.without_agent.insert("node-b".to_owned());
+    cluster.delete_network("blue");
+    cluster.settle();
+    assert_eq!(cluster.message("blue", "Reconciling"), "waiting for 1 node to remove the network, first node-b");
+    cluster.without_agent.clear();
+    cluster.settle();
+    assert!(cluster.cache.networks.is_empty());
+}
+
+/// The labels changed so that the node is not selected any more, and its agent does not know it yet: pods may still join.
+#[test]
+fn a_node_that_has_not_seen_its_labels_holds_a_deletion() {
+    let mut cluster = Cluster::new();
+    let only = json!({"engine": "OVS", "namespaceSelector": {}, "nodeSelector": {"matchLabels": {"host": "node-a"}}});
+    cluster.network("blue", &only);
+    cluster.settle();
+    cluster.without_agent.insert("node-a".to_owned());
+    cluster.cache.nodes.get_mut("node-a").unwrap().labels.clear();
+    cluster.settle();
+    cluster.delete_network("blue");
+    cluster.settle();
+    assert_eq!(cluster.message("blue", "Reconciling"), "waiting for 1 node to remove the network, first node-a");
+    cluster.without_agent.clear();
+    cluster.settle();
+    assert!(cluster.cache.networks.is_empty());
+}
+
+#[test]
+fn a_compiled_network_deleted_by_hand_comes_back_draining_while_pods_use_it() {
+    let mut cluster = deleted_in_use(2);
+    cluster.cache.compiled.remove("blue");
+    cluster.compiled.remove("blue");
+    cluster.settle();
+    assert_eq!(cluster.compiled["blue"].phase, Draining);
+    assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
+    cluster.attach("node-b", "blue", 0);
+    cluster.settle();
+    assert!(cluster.cache.networks.is_empty() && cluster.compiled.is_empty());
 }
 
 #[test]
@@ -230,15 +241,15 @@ fn a_finalizer_that_somebody_removed_comes_back_and_nodes_keep_the_network() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    let states = cluster.inputs.states.clone();
-    cluster.inputs.networks.get_mut("blue").unwrap().has_finalizer = false;
+    let compiled = cluster.compiled.clone();
+    cluster.edit("blue", |network| network.has_finalizer = false);
     let writes = cluster.pass();
     assert!(writes.iter().any(|write| matches!(write, Write::Finalizer { present: true, .. })), "{writes:?}");
-    assert_eq!(cluster.inputs.states, states);
+    assert_eq!(cluster.compiled, compiled);
 }
 
 fn ask_for_force(cluster: &mut Cluster, value: &str) {
-    cluster.inputs.networks.get_mut("blue").unwrap().force_delete = Some(value.to_owned());
+    cluster.edit("blue", |network| network.force_delete = Some(value.to_owned()));
     cluster.settle();
 }
 
@@ -246,8 +257,9 @@ fn ask_for_force(cluster: &mut Cluster, value: &str) {
 fn who_names_the_network_in_the_annotation_gets_rid_of_it_at_once() {
     let mut cluster = deleted_in_use(2);
     ask_for_force(&mut cluster, "blue");
-    assert!(cluster.inputs.networks.is_empty() && cluster.inputs.definitions == Some([].into()));
-    assert!(cluster.held("node-b").is_empty());
+    assert!(cluster.cache.networks.is_empty() && cluster.definitions.is_empty());
+    assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Draining)], "its pods keep their ports");
+    assert!(cluster.compiled.is_empty());
 }
 
 #[test]
@@ -276,14 +288,14 @@ fn a_node_made_anew_with_an_old_name_starts_without_what_was_said_of_the_old_one
     cluster.simple_network("blue");
     cluster.settle();
     cluster.without_agent.insert("node-b".to_owned());
-    cluster.inputs.nodes.remove("node-b");
+    cluster.cache.nodes.remove("node-b");
     // Only the name is the same; the old state is still there.
     cluster.node("node-b", true);
     let first: Vec<String> = cluster.pass().iter().map(ToString::to_string).collect();
     assert!(first.contains(&"delete UserspaceNodeState node-b".to_owned()), "{first:?}");
     assert_eq!(cluster.condition("blue", "Programmed"), "False Pending", "the old report counted");
     cluster.settle();
-    let state = &cluster.inputs.states["node-b"];
-    assert_eq!((state.owner.as_ref(), &state.status), (Some(&cluster.inputs.nodes["node-b"].uid), &None));
+    let state = &cluster.cache.states["node-b"];
+    assert_eq!((state.owner.as_ref(), &state.status), (Some(&cluster.cache.nodes["node-b"].uid), &None));
     assert_eq!(cluster.condition("blue", "Ready"), "False Pending");
 }

@@ -32,9 +32,11 @@ pub(super) fn with_vlan(mut config: Value, tag: i64) -> String {
 }
 
 /// The namespaces whose pods may attach on a node, and the bridge; none when the node does not have the network.
-fn shown(cluster: &Cluster, network: &str) -> Option<(String, Vec<String>)> {
-    let held = cluster.inputs.states["node-a"].held(network)?;
-    Some((held.bridge.name.to_string(), held.allowed_namespaces.iter().cloned().collect()))
+fn carried(cluster: &Cluster, network: &str) -> Option<(String, Vec<String>)> {
+    let held = cluster.agents["node-a"].spec.networks.iter().find(|held| held.name.as_str() == network)?;
+    let namespaces =
+        if held.namespaces.all { vec!["*".to_owned()] } else { held.namespaces.names.iter().cloned().collect() };
+    Some((held.bridge.name.to_string(), namespaces))
 }
 
 fn on(bridge: &str, namespaces: &[&str]) -> Option<(String, Vec<String>)> {
@@ -47,27 +49,27 @@ fn a_bridge_that_definitions_name_becomes_a_network_and_goes_with_the_last() {
     cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
     cluster.definition("other", "two", &open_vswitch("br0").to_string());
     cluster.definition("other", "three", &vpp("4").to_string());
-    let written = cluster.inputs.definitions.clone();
+    let written = cluster.definitions.clone();
     cluster.settle();
-    assert_eq!(shown(&cluster, "ovs-br0"), on("br0", &["other", "team-a"]));
-    assert_eq!(shown(&cluster, "vpp-4"), on("4", &["other"]));
+    assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["other", "team-a"]));
+    assert_eq!(carried(&cluster, "vpp-4"), on("4", &["other"]));
     assert_eq!(cluster.condition("ovs-br0", "Ready"), "True AllNodes");
-    assert_eq!(cluster.inputs.definitions, written, "people's definitions stay as they are, and none is made");
-    assert_eq!(cluster.told(), []);
+    assert_eq!(cluster.definitions, written, "definitions of users stay as they are, and none is generated");
+    assert_eq!(cluster.reports(), []);
 
     cluster.delete_definition("team-a", "one");
     cluster.settle();
-    assert_eq!(shown(&cluster, "ovs-br0"), on("br0", &["other"]));
+    assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["other"]));
     cluster.attach("node-a", "ovs-br0", 1);
-    cluster.agents();
+    cluster.report();
     cluster.delete_definition("other", "two");
     cluster.settle();
     let held = cluster.held("node-a");
     assert_eq!(held, [("ovs-br0".to_owned(), Draining), ("vpp-4".to_owned(), Active)], "a pod still uses it");
     cluster.attach("node-a", "ovs-br0", 0);
-    cluster.agents();
+    cluster.report();
     cluster.settle();
-    assert_eq!(cluster.inputs.networks.keys().collect::<Vec<_>>(), ["vpp-4"]);
+    assert_eq!(cluster.cache.networks.keys().collect::<Vec<_>>(), ["vpp-4"]);
 }
 
 #[test]
@@ -79,17 +81,17 @@ fn what_definitions_say_is_put_back_until_the_label_is_taken_away() {
         json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br0", "mtu": 9000}, "nodeSelector": {}});
     cluster.network("ovs-br0", &mine);
     cluster.settle();
-    assert_eq!(shown(&cluster, "ovs-br0"), on("br0", &["team-a"]));
-    let network = cluster.inputs.networks["ovs-br0"].spec.clone().unwrap();
+    assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["team-a"]));
+    let network = cluster.cache.networks["ovs-br0"].spec.clone().unwrap();
     assert_eq!((network.bridge.mtu.get(), network.nodes), (1500, None));
 
-    cluster.inputs.networks.get_mut("ovs-br0").unwrap().has_from_nad_label = false;
+    cluster.edit("ovs-br0", |network| network.has_from_nad_label = false);
     cluster.network("ovs-br0", &mine);
     cluster.settle();
-    assert_eq!(shown(&cluster, "ovs-br0"), on("br0", &["other", "team-a"]));
+    assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["*"]));
     cluster.delete_definition("team-a", "one");
     cluster.settle();
-    assert_eq!(shown(&cluster, "ovs-br0"), on("br0", &["other", "team-a"]), "it is a person's now");
+    assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["*"]), "it is a user's now");
 }
 
 #[test]
@@ -97,15 +99,15 @@ fn a_network_that_somebody_deletes_comes_back_once_it_is_gone() {
     let mut cluster = Cluster::new();
     cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
-    let uid = cluster.inputs.networks["ovs-br0"].uid.clone();
+    let uid = cluster.cache.networks["ovs-br0"].uid.clone();
     cluster.delete_network("ovs-br0");
     cluster.settle();
-    assert_ne!(cluster.inputs.networks["ovs-br0"].uid, uid);
-    assert_eq!(shown(&cluster, "ovs-br0"), on("br0", &["team-a"]));
+    assert_ne!(cluster.cache.networks["ovs-br0"].uid, uid);
+    assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["team-a"]));
 }
 
 #[test]
-fn a_slip_of_the_pen_does_not_close_a_network() {
+fn a_typing_error_does_not_delete_a_network() {
     let mut cluster = Cluster::new();
     cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
@@ -114,9 +116,9 @@ fn a_slip_of_the_pen_does_not_close_a_network() {
         cluster.settle();
         assert_eq!(cluster.held("node-a"), [("ovs-br0".to_owned(), Active)], "{broken}");
     }
-    let told = cluster.told();
-    assert_eq!(told[0].0, "team-a/one InvalidConfiguration");
-    assert!(told[0].1.contains("\"host.engine\" says \"?\": use ovs-dpdk or vpp"), "{}", told[0].1);
+    let reports = cluster.reports();
+    assert_eq!(reports[0].0, "team-a/one InvalidConfiguration");
+    assert!(reports[0].1.contains("\"host.engine\" says \"?\": use ovs-dpdk or vpp"), "{}", reports[0].1);
     cluster.delete_definition("team-a", "one");
     cluster.settle();
     assert!(cluster.held("node-a").is_empty());
@@ -127,7 +129,7 @@ fn nothing_is_deleted_while_definitions_cannot_be_read() {
     let mut cluster = Cluster::new();
     cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
-    cluster.inputs.definitions = None;
+    cluster.forget_definitions();
     cluster.settle();
     assert_eq!(cluster.held("node-a"), [("ovs-br0".to_owned(), Active)]);
 }
@@ -140,8 +142,8 @@ fn what_the_older_plugin_says_reaches_the_node() {
     config["host"]["memif"] = json!({"rxQueues": 4, "ringSize": 2048});
     cluster.definition("team-a", "one", &with_vlan(config, 7));
     cluster.settle();
-    let held = cluster.inputs.states["node-a"].held("vpp-4").unwrap().clone();
-    let shown = serde_json::to_value(&*held).unwrap();
+    let held = cluster.compiled["vpp-4"].clone();
+    let shown = serde_json::to_value(&held).unwrap();
     assert_eq!(shown["bridge"]["mtu"], 9000);
     assert_eq!(shown["port"]["type"], "Memif");
     assert_eq!((&shown["port"]["queues"], &shown["port"]["ringSize"]), (&json!(4), &json!(2048)));
@@ -154,9 +156,9 @@ fn a_definition_of_a_namespace_that_is_going_away_counts_no_more() {
     let mut cluster = Cluster::new();
     cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
-    cluster.inputs.namespaces.get_mut("team-a").unwrap().is_deleting = true;
+    cluster.cache.namespaces.get_mut("team-a").unwrap().is_deleting = true;
     cluster.settle();
-    assert!(cluster.inputs.networks.is_empty());
+    assert!(cluster.cache.networks.is_empty());
 }
 
 #[test]
@@ -166,7 +168,7 @@ fn the_list_of_definitions_is_looked_at_as_a_whole() {
     cluster.definition("team-a", "empty", "");
     cluster.definition("team-a", "list", &json!({"plugins": [{"type": "tuning"}, open_vswitch("br7")]}).to_string());
     cluster.settle();
-    assert_eq!(cluster.inputs.networks.keys().collect::<Vec<_>>(), ["ovs-br7"]);
-    assert_eq!(cluster.told(), []);
-    assert!(cluster.inputs.definitions.as_ref().unwrap().contains_key(&key("team-a", "foreign")));
+    assert_eq!(cluster.cache.networks.keys().collect::<Vec<_>>(), ["ovs-br7"]);
+    assert_eq!(cluster.reports(), []);
+    assert!(cluster.definitions.contains_key(&key("team-a", "foreign")));
 }

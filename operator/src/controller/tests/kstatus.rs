@@ -17,8 +17,8 @@ use Kstatus::{Current, Failed, InProgress, NotFound, Terminating};
 
 /// The rules in their published order.
 fn kstatus(cluster: &Cluster, network: &str) -> Kstatus {
-    let Some(network) = cluster.inputs.networks.get(network) else { return NotFound };
-    if network.is_deleting {
+    let Some(network) = cluster.cache.networks.get(network) else { return NotFound };
+    if network.is_deleting() {
         return Terminating;
     }
     // An object without conditions is taken for a healthy one.
@@ -51,24 +51,24 @@ fn readings(cluster: &mut Cluster, network: &str) -> Vec<Kstatus> {
     for _ in 0..12 {
         cluster.pass();
         read(cluster);
-        cluster.agents();
+        cluster.report();
         read(cluster);
     }
     readings
 }
 
-/// A network that is there and has its first word.
+/// A network that was just created, with the status that the CRD gives it.
 fn begun() -> Cluster {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
-    cluster.pass();
+    cluster.give_first_status("blue");
     cluster
 }
 
 #[test]
 fn creation_is_in_progress_until_it_is_current() {
     let mut cluster = begun();
-    assert_eq!(cluster.condition("blue", "Ready"), "Unknown Starting");
+    assert_eq!(cluster.condition("blue", "Ready"), "Unknown WaitingForController");
     assert_eq!(readings(&mut cluster, "blue"), [InProgress, Current]);
 }
 
@@ -110,7 +110,7 @@ fn deletion_is_terminating_while_it_is_blocked_and_then_the_network_is_gone() {
     cluster.delete_network("blue");
     assert_eq!(readings(&mut cluster, "blue"), [Terminating]);
     assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
-    let generation = cluster.inputs.networks["blue"].generation;
+    let generation = cluster.cache.networks["blue"].generation;
     assert_eq!(cluster.status("blue").observed_generation, Some(generation));
     cluster.attach("node-a", "blue", 0);
     assert_eq!(readings(&mut cluster, "blue"), [Terminating, NotFound]);
@@ -126,7 +126,7 @@ fn every_condition_speaks_of_the_generation_that_the_status_speaks_of() {
         let status = cluster.status("blue");
         let observed = status.conditions.iter().map(|condition| condition.observed_generation);
         assert!(observed.into_iter().all(|observed| observed == Some(2) && status.observed_generation == Some(2)));
-        cluster.agents();
+        cluster.report();
     }
 }
 

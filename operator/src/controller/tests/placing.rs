@@ -1,24 +1,18 @@
 //! Which nodes and namespaces get a network.
 
-use super::super::diff::Write;
+use super::super::write::Write;
 use super::model::{Cluster, key};
 use serde_json::json;
-use std::collections::BTreeSet;
 use usnet_crds::Engine;
 use usnet_crds::Phase::{Active, Draining};
 
 #[test]
-fn the_finalizer_and_a_first_word_come_before_everything_else() {
+fn the_finalizer_comes_before_everything_else() {
     let mut cluster = Cluster::new();
     cluster.settle();
     cluster.simple_network("blue");
     let first = cluster.pass();
-    assert!(
-        matches!(&first[..], [Write::Finalizer { present: true, .. }, Write::Status { is_news: true, .. }]),
-        "{first:?}"
-    );
-    assert_eq!(cluster.condition("blue", "Ready"), "Unknown Starting");
-    assert!(cluster.held("node-a").is_empty());
+    assert!(matches!(&first[..], [Write::Finalizer { present: true, .. }]), "{first:?}");
     cluster.settle();
     assert_eq!(cluster.held("node-a"), [("blue".to_owned(), Active)]);
 }
@@ -37,16 +31,16 @@ fn a_network_is_compiled_whole() {
     });
     cluster.network("blue", &spec);
     cluster.settle();
-    let compiled = serde_json::to_value(&*cluster.compiled().nodes["node-b"]["blue"]).unwrap();
+    let compiled = serde_json::to_value(&cluster.compiled["blue"]).unwrap();
     let expected = json!({
-        "name": "blue", "generation": 1, "phase": "Active", "engine": "OVS",
+        "generation": 1, "created": cluster.cache.networks["blue"].created, "phase": "Active", "engine": "OVS",
         "bridge": {"name": "br-blue", "mtu": 9000, "macLearning": "Enabled", "macAgeSeconds": 300, "ownership": "Managed"},
         "port": {
             "type": "VhostUser", "queues": 2, "ringSize": 1024, "vlan": {"mode": "Access", "tag": 7},
             "rateLimit": {"ingressKbps": 5000},
             "memif": {"socket": "Volume", "secret": "None"}, "vhostUser": {"engineRole": "Client"},
         },
-        "allowedNamespaces": ["team-a"], "ipam": ipam,
+        "namespaces": {"names": ["team-a"]}, "ipam": ipam,
         "attachments": [
             {"namespace": "db", "pod": "a", "ips": ["10.0.0.7/24"], "mac": "02:00:00:00:00:0a"},
             {"namespace": "db", "pod": "b", "vlan": {"mode": "Trunk", "trunks": [8, 9]}, "rateLimit": {}},
@@ -65,34 +59,30 @@ fn a_network_of_vpp_is_compiled_whole() {
     });
     cluster.network("blue", &spec);
     cluster.settle();
-    let compiled = serde_json::to_value(&*cluster.compiled().nodes["node-b"]["blue"]).unwrap();
+    let compiled = serde_json::to_value(&cluster.compiled["blue"]).unwrap();
     let expected = json!({
-        "name": "blue", "generation": 1, "phase": "Active", "engine": "VPP",
+        "generation": 1, "created": cluster.cache.networks["blue"].created, "phase": "Active", "engine": "VPP",
         "bridge": {"name": "4", "mtu": 1500, "macLearning": "Disabled", "macAgeSeconds": 120, "ownership": "Adopted"},
         "port": {
             "type": "Memif", "queues": 4, "ringSize": 256, "rateLimit": {},
             "memif": {"socket": "Volume", "secret": "Generated"}, "vhostUser": {"engineRole": "Client"},
         },
-        "allowedNamespaces": ["team-a"],
+        "namespaces": {"names": ["team-a"]},
     });
     assert_eq!(compiled, expected);
 }
 
 #[test]
-fn a_bridge_domain_that_nobody_chose_has_one_id_on_all_nodes_and_keeps_it() {
+fn a_bridge_domain_without_an_id_follows_from_the_name_alone() {
     let mut cluster = Cluster::new();
     cluster.simple_vpp_network("blue");
     cluster.settle();
-    let ids = |cluster: &Cluster| -> BTreeSet<String> {
-        cluster.compiled().nodes.values().map(|networks| networks["blue"].bridge.name.to_string()).collect()
-    };
-    let chosen = ids(&cluster);
-    assert_eq!(chosen.len(), 1);
-    let mut reborn = Cluster::new();
-    reborn.simple_vpp_network("red");
-    reborn.simple_vpp_network("blue");
-    reborn.settle();
-    assert_eq!(ids(&reborn), chosen);
+    let mut other = Cluster::new();
+    other.simple_vpp_network("red");
+    other.simple_vpp_network("blue");
+    other.settle();
+    assert_eq!(cluster.compiled["blue"].bridge, other.compiled["blue"].bridge);
+    assert_ne!(other.compiled["blue"].bridge, other.compiled["red"].bridge);
 }
 
 #[test]
@@ -100,13 +90,53 @@ fn definitions_follow_the_namespace_selector() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    let keys = |cluster: &Cluster| cluster.inputs.definitions.clone().unwrap().into_keys().collect::<Vec<_>>();
-    assert_eq!(keys(&cluster), [key("team-a", "blue")]);
+    assert_eq!(cluster.generated("blue"), ["team-a"]);
     cluster.namespace("team-a", &[]);
     cluster.namespace("other", &[("team", "a")]);
     cluster.settle();
-    assert_eq!(keys(&cluster), [key("other", "blue")]);
-    assert_eq!(cluster.compiled().nodes["node-a"]["blue"].allowed_namespaces, ["other".to_owned()].into());
+    assert_eq!(cluster.generated("blue"), ["other"]);
+    assert_eq!(cluster.compiled["blue"].namespaces, ["other"].into_iter().collect());
+}
+
+#[test]
+fn the_empty_selector_allows_all_namespaces_and_leaves_definitions_out_of_those_of_the_system() {
+    let mut cluster = Cluster::new();
+    for name in ["kube-system", "usnet-system", "kube-public", "kube-node-lease"] {
+        cluster.namespace(name, &[]);
+    }
+    cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}}));
+    cluster.settle();
+    assert_eq!(cluster.generated("blue"), ["other", "team-a"]);
+    assert!(cluster.compiled["blue"].namespaces.allow("kube-system"));
+    let version = cluster.cache.compiled["blue"].version;
+    cluster.namespace("new", &[]);
+    cluster.settle();
+    assert_eq!(cluster.generated("blue"), ["new", "other", "team-a"]);
+    assert_eq!(cluster.cache.compiled["blue"].version, version, "no node has to know of it");
+    let by_name = json!({"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}});
+    cluster.network("red", &json!({"engine": "OVS", "namespaceSelector": by_name}));
+    cluster.settle();
+    assert_eq!(cluster.generated("red"), ["kube-system"]);
+}
+
+#[test]
+fn a_shared_definition_is_in_one_namespace_whatever_is_selected() {
+    let mut cluster = Cluster::new();
+    cluster.namespace("usnet-system", &[]);
+    let mut spec =
+        json!({"engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}}, "definitions": "Shared"});
+    cluster.network("blue", &spec);
+    cluster.settle();
+    assert_eq!(cluster.generated("blue"), ["usnet-system"]);
+    assert_eq!(
+        cluster.compiled["blue"].namespaces,
+        ["team-a"].into_iter().collect(),
+        "who may attach is another matter"
+    );
+    spec["definitions"] = "PerNamespace".into();
+    cluster.network("blue", &spec);
+    cluster.settle();
+    assert_eq!(cluster.generated("blue"), ["team-a"]);
 }
 
 #[test]
@@ -114,7 +144,7 @@ fn definitions_have_the_resource_while_the_network_is_one() {
     let mut cluster = Cluster::new();
     let resource = |cluster: &Cluster| {
         assert_eq!(cluster.condition("blue", "DefinitionsReady"), "True Synced");
-        cluster.inputs.definitions.as_ref().unwrap()[&key("team-a", "blue")].resource.clone()
+        cluster.definitions[&key("team-a", "blue")].resource.clone()
     };
     let mut spec = json!({"engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}}});
     for (devices, expected) in [(None, None), (Some(8), Some("usnet.dev/blue")), (None, None)] {
@@ -122,7 +152,7 @@ fn definitions_have_the_resource_while_the_network_is_one() {
         cluster.network("blue", &spec);
         cluster.settle();
         assert_eq!(resource(&cluster).as_deref(), expected);
-        let told = cluster.compiled().nodes["node-a"]["blue"].device_plugin;
+        let told = cluster.compiled["blue"].device_plugin;
         assert_eq!(told.map(|plugin| i64::from(plugin.devices)), devices);
     }
 }
@@ -130,29 +160,74 @@ fn definitions_have_the_resource_while_the_network_is_one() {
 #[test]
 fn a_namespace_that_is_going_away_gets_nothing() {
     let mut cluster = Cluster::new();
-    cluster.inputs.namespaces.get_mut("team-a").unwrap().is_deleting = true;
+    cluster.cache.namespaces.get_mut("team-a").unwrap().is_deleting = true;
     cluster.simple_network("blue");
     cluster.settle();
-    assert_eq!(cluster.inputs.definitions, Some([].into()));
+    assert!(cluster.definitions.is_empty());
     assert_eq!(cluster.condition("blue", "DefinitionsReady"), "True Synced");
 }
 
 #[test]
-fn what_somebody_edits_is_mended() {
+fn what_is_edited_by_hand_is_restored() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    let good = cluster.inputs.clone();
-    let definitions = cluster.inputs.definitions.as_mut().unwrap();
-    definitions.get_mut(&key("team-a", "blue")).unwrap().config = "{}".to_owned();
-    cluster.inputs.states.get_mut("node-a").unwrap().networks = None;
+    let (definitions, compiled) = (cluster.definitions.clone(), cluster.compiled.clone());
+    let mut edited = definitions[&key("team-a", "blue")].clone();
+    edited.config = "{}".to_owned();
+    cluster.put_definition(key("team-a", "blue"), edited);
+    let mut spec = compiled["blue"].clone();
+    spec.namespaces = usnet_crds::Namespaces::all();
+    let found = cluster.cache.compiled["blue"].clone();
+    cluster.put_compiled("blue", &found.uid, &found.owner.unwrap(), &spec);
+    cluster.cache.states.get_mut("node-a").unwrap().labels.clear();
+    cluster.cache.states.remove("node-b");
     cluster.settle();
-    let healed = &cluster.inputs;
-    let config = |definitions: &super::super::inputs::Inputs| {
-        definitions.definitions.as_ref().unwrap()[&key("team-a", "blue")].config.clone()
-    };
-    assert_eq!(config(healed), config(&good));
-    assert_eq!(healed.states["node-a"].networks, good.states["node-a"].networks);
+    assert_eq!(cluster.compiled, compiled);
+    assert_eq!(cluster.definitions[&key("team-a", "blue")].config, definitions[&key("team-a", "blue")].config);
+    assert_eq!(cluster.cache.states["node-a"].labels, cluster.cache.nodes["node-a"].labels);
+    assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
+    cluster.cache.compiled.remove("blue");
+    cluster.compiled.remove("blue");
+    cluster.settle();
+    assert_eq!(cluster.compiled, compiled);
+}
+
+#[test]
+fn a_compiled_network_of_an_earlier_network_of_that_name_goes_first() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.settle();
+    let uid = cluster.cache.compiled["blue"].uid.clone();
+    cluster.edit("blue", |network| network.uid = "another".to_owned());
+    cluster.settle();
+    let found = &cluster.cache.compiled["blue"];
+    assert_eq!(found.owner.as_deref(), Some("another"));
+    assert_ne!(found.uid, uid);
+}
+
+#[test]
+fn a_changed_network_is_written_once_whatever_the_number_of_nodes() {
+    let mut cluster = Cluster::new();
+    for number in 0..20 {
+        cluster.node(&format!("node-{number}"), true);
+    }
+    cluster.simple_network("blue");
+    cluster.simple_network("red");
+    cluster.settle();
+    let spec = json!({"engine": "OVS", "bridge": {"mtu": 9000}, "namespaceSelector": {"matchLabels": {"team": "a"}}});
+    cluster.network("blue", &spec);
+    let mut writes = Vec::new();
+    for _ in 0..4 {
+        writes.extend(cluster.pass().iter().map(ToString::to_string));
+        cluster.report();
+    }
+    let expected = [
+        "write CompiledNetwork blue",
+        "write the status of UserspaceNetwork blue",
+        "write the status of UserspaceNetwork blue",
+    ];
+    assert_eq!(writes, expected, "the second status says that it is ready");
 }
 
 #[test]
@@ -193,13 +268,13 @@ fn a_node_that_is_no_longer_selected_keeps_the_network_until_its_pods_are_gone()
     cluster.network("blue", &only("node-a"));
     cluster.settle();
     cluster.attach("node-a", "blue", 1);
-    cluster.agents();
+    cluster.report();
     cluster.network("blue", &only("node-b"));
     cluster.settle();
     assert_eq!(cluster.held("node-a"), [("blue".to_owned(), Draining)]);
     assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Active)]);
     cluster.attach("node-a", "blue", 0);
-    cluster.agents();
+    cluster.report();
     cluster.settle();
     assert!(cluster.held("node-a").is_empty());
 }
@@ -209,10 +284,10 @@ fn the_state_of_a_node_goes_with_it_and_belongs_to_the_new_one_of_that_name() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    cluster.inputs.nodes.remove("node-b");
+    cluster.cache.nodes.remove("node-b");
     cluster.settle();
-    assert!(!cluster.inputs.states.contains_key("node-b"));
-    cluster.inputs.nodes.get_mut("node-a").unwrap().uid = "reborn".to_owned();
+    assert!(!cluster.cache.states.contains_key("node-b"));
+    cluster.cache.nodes.get_mut("node-a").unwrap().uid = "reborn".to_owned();
     cluster.settle();
-    assert_eq!(cluster.inputs.states["node-a"].owner.as_deref(), Some("reborn"));
+    assert_eq!(cluster.cache.states["node-a"].owner.as_deref(), Some("reborn"));
 }

@@ -1,6 +1,6 @@
-//! What people read.
+//! What users read.
 
-use super::super::diff::Write;
+use super::super::write::Write;
 use super::model::Cluster;
 use serde_json::json;
 use usnet_crds::conditions::find;
@@ -54,7 +54,7 @@ fn nodes_that_are_not_ready_do_not_hold_a_network_back() {
 }
 
 #[test]
-fn a_selector_that_matches_no_node_does_not_wait_for_ever() {
+fn a_selector_that_matches_no_node_does_not_wait_indefinitely() {
     let mut cluster = Cluster::new();
     let nowhere = json!({"engine": "OVS", "namespaceSelector": {}, "nodeSelector": {"matchLabels": {"host": "none"}}});
     cluster.network("blue", &nowhere);
@@ -107,7 +107,7 @@ fn an_old_report_does_not_count_for_a_new_spec() {
 #[test]
 fn without_multus_the_reason_is_said_and_nodes_are_programmed_all_the_same() {
     let mut cluster = Cluster::new();
-    cluster.inputs.definitions = None;
+    cluster.forget_definitions();
     cluster.simple_network("blue");
     cluster.settle();
     assert_eq!(cluster.condition("blue", "Ready"), "False Unavailable");
@@ -122,9 +122,9 @@ fn only_the_status_that_changed_is_written_and_transition_times_stay() {
     cluster.settle();
     let since = find(&cluster.status("blue").conditions, "Ready").unwrap().last_transition_time.clone();
     cluster.attach("node-a", "blue", 1);
-    cluster.agents();
+    cluster.report();
     let writes = cluster.pass();
-    assert!(matches!(&writes[..], [Write::Status { network, is_news: false, .. }] if network == "blue"), "{writes:?}");
+    assert!(matches!(&writes[..], [Write::Status { network, .. }] if network == "blue"), "{writes:?}");
     assert_eq!(find(&cluster.status("blue").conditions, "Ready").unwrap().last_transition_time, since);
     assert!(cluster.pass().is_empty());
 }

@@ -56,7 +56,7 @@ fn a_broken_rule_and_an_unknown_field_are_found_at_their_lines() {
 }
 
 #[test]
-fn what_is_no_yaml_or_has_no_name_spoils_the_file() {
+fn what_is_no_yaml_or_has_no_name_makes_the_file_unusable() {
     for (text, line) in
         [("a: [", Some(2)), ("kind: UserspaceNetwork\n", Some(1)), (&GOOD.replace("{name: blue}", "{}"), Some(3))]
     {
@@ -69,7 +69,7 @@ fn what_is_no_yaml_or_has_no_name_spoils_the_file() {
 }
 
 #[test]
-fn other_kinds_are_told_of_and_spoil_nothing() {
+fn other_kinds_are_reported_and_harm_nothing() {
     let text = format!("{GOOD}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\n");
     let found = problems(&text);
     assert_eq!((found.len(), found[0].document, found[0].line), (1, Some(4), Some(14)), "{found:?}");

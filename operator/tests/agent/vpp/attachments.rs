@@ -109,7 +109,7 @@ fn a_new_agent_changes_nothing(world: &VppWorld) {
     let attachments = agent.wait_for_report("network blue", |report| Some(report.networks.first()?.attachments));
     assert_eq!(attachments, 2);
     agent.tell(2, &[network("blue")]);
-    agent.wait_for_report("generation 2", |report| (report.observed_generation == Some(2)).then_some(()));
+    agent.wait_for_report("generation 2", |report| (report.observed_generation() == Some(2)).then_some(()));
     assert_eq!(shown(), before);
 }
 

@@ -40,7 +40,7 @@ fn a_network_that_is_not_asked_for_any_more_goes_with_its_file(world: &VppWorld)
     world.wait_until_programmed("blue");
     world.wait_until_programmed("green");
     agent.tell(2, &[network("green")]);
-    agent.wait_for_report("generation 2", |report| (report.observed_generation == Some(2)).then_some(()));
+    agent.wait_for_report("generation 2", |report| (report.observed_generation() == Some(2)).then_some(()));
     assert_eq!(world.domains().into_keys().filter(|id| *id > 0).collect::<Vec<_>>(), [domain_id(&network("green"))]);
     assert_eq!(world.file("blue"), None);
     assert!(world.is_programmed("green"));
@@ -82,7 +82,7 @@ fn the_bridge_domain_of_somebody_else_is_named_and_left_alone_until_it_goes(worl
     assert_eq!(world.wait_until_unavailable("blue"), "BridgeExists");
     world.wait_until_programmed("green");
     agent.tell(2, &[network("blue")]);
-    agent.wait_for_report("generation 2", |report| (report.observed_generation == Some(2)).then_some(()));
+    agent.wait_for_report("generation 2", |report| (report.observed_generation() == Some(2)).then_some(()));
     assert_eq!(world.domains(), before);
 
     world.request(BridgeDomainAddDelV2 { bd_id, ..BridgeDomainAddDelV2::default() });
@@ -96,8 +96,8 @@ fn a_network_that_was_made_anew_with_vpp_moves(world: &VppWorld) {
     agent.tell(2, &[network("blue")]);
     world.wait_until_programmed("blue");
     let names = |report: &usnet_operator::agent::spec::Report| report.networks.len();
-    let count =
-        agent.wait_for_report("generation 2", |report| (report.observed_generation == Some(2)).then(|| names(report)));
+    let count = agent
+        .wait_for_report("generation 2", |report| (report.observed_generation() == Some(2)).then(|| names(report)));
     assert_eq!(count, 1);
     agent.tell(3, &[network_with(Engine::OpenVswitch, "blue")]);
     assert_eq!(world.wait_until_unavailable("blue"), "EngineUnreachable");

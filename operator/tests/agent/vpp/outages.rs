@@ -88,7 +88,7 @@ fn a_vpp_that_hangs_does_not_hold_up_open_vswitch(world: &mut VppWorld) {
     let entry = agent.wait_for_network("green", "is programmed", |entry| entry.state == NetworkState::Programmed);
     assert_eq!(entry.generation, 1);
     assert_eq!(node.wait_until_unavailable("blue"), "EngineUnreachable");
-    agent.wait_for_report("generation 2", |report| (report.observed_generation == Some(2)).then_some(()));
+    agent.wait_for_report("generation 2", |report| (report.observed_generation() == Some(2)).then_some(()));
 
     // A new agent meets a VPP that never answers.
     drop(agent);

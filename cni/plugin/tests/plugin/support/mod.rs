@@ -151,7 +151,7 @@ impl TestNode {
             engine,
             bridge,
             port: port.clone(),
-            allowed_namespaces: BTreeSet::from([NAMESPACE.to_owned()]),
+            namespaces: [NAMESPACE].into_iter().collect(),
             ipam,
             attachments: Vec::new(),
             device_plugin: None,

@@ -8,9 +8,9 @@ fn two_that_disagree_are_both_told_what_and_who_was_first() {
     cluster.definition("team-a", "younger-by-name", &open_vswitch("br0").to_string());
     cluster.definition("other", "an-elder-by-name", &with_vlan(open_vswitch("br0"), 7));
     cluster.settle();
-    assert_eq!(shown(&cluster, "ovs-br0"), on("br0", &["team-a"]), "the second is not joined");
-    let told = cluster.told();
-    let (to_second, to_first) = (&told[0], &told[1]);
+    assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["team-a"]), "the second is not joined");
+    let reports = cluster.reports();
+    let (to_second, to_first) = (&reports[0], &reports[1]);
     assert_eq!(to_second.0, "other/an-elder-by-name DefinitionsDisagree");
     assert_eq!(to_first.0, "team-a/younger-by-name DefinitionsDisagree");
     let difference = "\"host.bridge.vlanId\" asks for VLAN 7, and the network has no VLAN";
@@ -22,7 +22,7 @@ fn two_that_disagree_are_both_told_what_and_who_was_first() {
         assert!(to_first.1.contains(part), "{}", to_first.1);
     }
     cluster.settle();
-    assert_eq!(cluster.told(), [], "once");
+    assert_eq!(cluster.reports(), [], "once");
 }
 
 #[test]
@@ -31,16 +31,16 @@ fn when_the_first_goes_the_next_decides_and_a_new_disagreement_is_told_again() {
     cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
     cluster.definition("other", "two", &with_vlan(open_vswitch("br0"), 7));
     cluster.settle();
-    cluster.told();
-    let generation = cluster.inputs.networks["ovs-br0"].generation;
+    cluster.reports();
+    let generation = cluster.cache.networks["ovs-br0"].generation;
     cluster.delete_definition("team-a", "one");
     cluster.settle();
-    assert_eq!(shown(&cluster, "ovs-br0"), on("br0", &["other"]));
-    assert_eq!(cluster.inputs.networks["ovs-br0"].generation, generation + 1, "changed in place");
+    assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["other"]));
+    assert_eq!(cluster.cache.networks["ovs-br0"].generation, generation + 1, "changed in place");
     cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
-    let told: Vec<String> = cluster.told().into_iter().map(|(about, _)| about).collect();
-    assert_eq!(told, ["team-a/one DefinitionsDisagree", "other/two DefinitionsDisagree"]);
+    let reports: Vec<String> = cluster.reports().into_iter().map(|(about, _)| about).collect();
+    assert_eq!(reports, ["team-a/one DefinitionsDisagree", "other/two DefinitionsDisagree"]);
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn each_thing_that_must_agree_is_compared() {
         cluster.definition("team-a", "one", &first.to_string());
         cluster.definition("team-a", "two", &second.to_string());
         cluster.settle();
-        let told = cluster.told();
-        assert_eq!(told.len(), 2, "{key}");
-        assert!(told.iter().all(|(_, message)| message.contains(key)), "{key}: {told:?}");
+        let reports = cluster.reports();
+        assert_eq!(reports.len(), 2, "{key}");
+        assert!(reports.iter().all(|(_, message)| message.contains(key)), "{key}: {reports:?}");
     }
 }
 
@@ -75,6 +75,6 @@ fn one_that_does_not_say_takes_what_there_is() {
     cluster.definition("team-a", "one", &large.to_string());
     cluster.definition("other", "two", &vpp("4").to_string());
     cluster.settle();
-    assert_eq!(shown(&cluster, "vpp-4"), on("4", &["other", "team-a"]));
-    assert_eq!(cluster.told(), []);
+    assert_eq!(carried(&cluster, "vpp-4"), on("4", &["other", "team-a"]));
+    assert_eq!(cluster.reports(), []);
 }

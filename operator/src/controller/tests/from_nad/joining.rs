@@ -8,17 +8,17 @@ fn a_definition_that_names_a_network_is_checked() {
     let blue = json!({"type": "userspace", "network": "blue"}).to_string();
     cluster.definition("other", "mine", &blue);
     cluster.settle();
-    let told = cluster.told();
-    assert_eq!(told[0].0, "other/mine UnknownNetwork");
-    assert!(told[0].1.contains("create UserspaceNetwork blue"), "{}", told[0].1);
+    let reports = cluster.reports();
+    assert_eq!(reports[0].0, "other/mine UnknownNetwork");
+    assert!(reports[0].1.contains("create UserspaceNetwork blue"), "{}", reports[0].1);
     cluster.simple_network("blue");
     cluster.settle();
-    let told = cluster.told();
-    assert_eq!((told.len(), told[0].0.as_str()), (1, "other/mine NamespaceNotSelected"));
-    assert!(told[0].1.contains("pods of namespace other may not attach to network blue"), "{}", told[0].1);
+    let reports = cluster.reports();
+    assert_eq!((reports.len(), reports[0].0.as_str()), (1, "other/mine NamespaceNotSelected"));
+    assert!(reports[0].1.contains("pods of namespace other may not attach to network blue"), "{}", reports[0].1);
     cluster.namespace("other", &[("team", "a")]);
     cluster.settle();
-    assert_eq!(cluster.told(), []);
+    assert_eq!(cluster.reports(), []);
 }
 
 #[test]
@@ -31,11 +31,11 @@ fn a_bridge_that_a_network_has_is_joined_and_that_network_decides() {
     cluster.definition("other", "two", &open_vswitch("br0").to_string());
     cluster.definition("team-a", "three", &with_vlan(open_vswitch("br0"), 7));
     cluster.settle();
-    assert_eq!(cluster.inputs.networks.keys().collect::<Vec<_>>(), ["blue"]);
-    let told = cluster.told();
-    let about: Vec<&str> = told.iter().map(|(about, _)| about.as_str()).collect();
+    assert_eq!(cluster.cache.networks.keys().collect::<Vec<_>>(), ["blue"]);
+    let reports = cluster.reports();
+    let about: Vec<&str> = reports.iter().map(|(about, _)| about.as_str()).collect();
     assert_eq!(about, ["other/two NamespaceNotSelected", "team-a/three DefinitionsDisagree"]);
-    assert!(told[1].1.contains("bridge br0 belongs to network blue"), "{}", told[1].1);
+    assert!(reports[1].1.contains("bridge br0 belongs to network blue"), "{}", reports[1].1);
 }
 
 #[test]
@@ -70,20 +70,20 @@ fn a_name_that_another_bridges_network_has_is_not_taken() {
     cluster.network("ovs-br0", &theirs);
     cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
-    assert_eq!(shown(&cluster, "ovs-br0").unwrap().0, "br-x");
-    assert_eq!(cluster.told()[0].0, "team-a/one NetworkNameTaken");
+    assert_eq!(carried(&cluster, "ovs-br0").unwrap().0, "br-x");
+    assert_eq!(cluster.reports()[0].0, "team-a/one NetworkNameTaken");
 }
 
 #[test]
 fn our_label_on_a_persons_network_gives_it_to_nobody() {
     let mut cluster = Cluster::new();
     cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br0"}}));
-    cluster.inputs.networks.get_mut("blue").unwrap().has_from_nad_label = true;
-    let before = cluster.inputs.networks["blue"].spec.clone();
+    cluster.edit("blue", |network| network.has_from_nad_label = true);
+    let before = cluster.cache.networks["blue"].spec.clone();
     cluster.settle();
-    assert_eq!(cluster.inputs.networks["blue"].spec, before, "neither changed nor deleted");
+    assert_eq!(cluster.cache.networks["blue"].spec, before, "neither changed nor deleted");
     assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
-    assert!(cluster.inputs.definitions.as_ref().unwrap().contains_key(&key("other", "blue")));
+    assert_eq!(cluster.generated("blue"), ["other", "team-a"]);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn more_namespaces_than_a_selector_holds_are_told() {
         cluster.definition(&namespace, "net", &open_vswitch("br0").to_string());
     }
     cluster.settle();
-    assert_eq!(shown(&cluster, "ovs-br0").unwrap().1.len(), most);
-    let told = cluster.told();
-    assert_eq!((told.len(), told[0].0.as_str()), (1, "ns-256/net TooManyNamespaces"));
+    assert_eq!(carried(&cluster, "ovs-br0").unwrap().1.len(), most);
+    let reports = cluster.reports();
+    assert_eq!((reports.len(), reports[0].0.as_str()), (1, "ns-256/net TooManyNamespaces"));
 }

@@ -1,7 +1,8 @@
 //! What holds for every set of definitions.
 
-use super::super::super::inputs::Inputs;
-use super::super::super::ledger::Ledger;
+use super::super::super::cache::Cache;
+use super::super::super::cache::definitions::Definitions;
+use super::super::super::legacy;
 use super::*;
 use proptest::prelude::*;
 
@@ -31,26 +32,25 @@ proptest! {
             cluster.definition(if *is_other { "other" } else { "team-a" }, &format!("d{number}"), config);
         }
         // Seen one by one in another order, with passes in between: what stays is the same.
-        let all: Vec<_> = cluster.inputs.definitions.take().unwrap().into_iter().collect();
-        let mut shuffled = all.clone();
+        let mut shuffled: Vec<_> = cluster.definitions.clone().into_iter().collect();
         let places = shuffled.len() as u64;
         for place in 0..places {
             shuffled.swap(place as usize, (order.rotate_left(place as u32 * 7) % places) as usize);
         }
-        let mut piecemeal = cluster.clone();
-        cluster.inputs.definitions = Some(all.into_iter().collect());
         cluster.settle();
-        piecemeal.inputs.definitions = Some(Default::default());
+        let mut piecemeal = Cluster::new();
+        piecemeal.simple_network("blue");
+        piecemeal.cache.definitions = Definitions::none();
         for (key, definition) in shuffled {
-            piecemeal.inputs.definitions.as_mut().unwrap().insert(key, definition);
+            piecemeal.put_definition(key, definition);
             piecemeal.settle();
         }
-        let specs = |inputs: &Inputs| -> Vec<_> {
-            inputs.networks.iter().map(|(name, network)| (name.clone(), network.spec.clone())).collect()
+        let specs = |cache: &Cache| -> Vec<_> {
+            cache.networks.iter().map(|(name, network)| (name.clone(), network.spec.clone())).collect()
         };
-        prop_assert_eq!(specs(&cluster.inputs), specs(&piecemeal.inputs));
-        let (one, other) = (Ledger::from_scratch(&cluster.inputs), Ledger::from_scratch(&piecemeal.inputs));
-        prop_assert_eq!(one.definitions_ask_for(), other.definitions_ask_for());
-        prop_assert_eq!(&one.definitions_ask_for().writes, &vec![], "nothing is left to do");
+        prop_assert_eq!(specs(&cluster.cache), specs(&piecemeal.cache));
+        let found = legacy::evaluate(&cluster.cache, &cluster.legacy);
+        prop_assert_eq!(&found.notices, &legacy::evaluate(&piecemeal.cache, &piecemeal.legacy).notices);
+        prop_assert_eq!(found.writes, vec![], "nothing is left to do");
     }
 }

@@ -1,6 +1,6 @@
 //! What somebody who may only write definitions can try.
 
-use super::super::super::diff::Write;
+use super::super::super::write::Write;
 use super::*;
 
 /// Keys that the older plugin took as paths on the host, or that name things of others.
@@ -17,7 +17,7 @@ fn no_path_of_a_definition_gets_anywhere() {
     let mut written = Vec::new();
     for _ in 0..6 {
         written.extend(cluster.pass());
-        cluster.agents();
+        cluster.report();
     }
     assert!(written.iter().any(|write| matches!(write, Write::NetworkFromNad { .. })));
     assert!(!format!("{written:?}").contains("PATH"));
@@ -31,10 +31,10 @@ fn no_path_of_a_definition_gets_anywhere() {
         wrong["host"]["vhost"]["mode"] = "client".into();
         cluster.definition("other", "two", &wrong.to_string());
         cluster.settle();
-        let told = cluster.told();
-        assert_eq!(told.last().unwrap().0, "other/two InvalidConfiguration");
-        assert!(told.last().unwrap().1.contains(&pointer.replace("/host/", "host.")), "{told:?}");
-        assert_eq!(cluster.inputs.networks.len(), 1);
+        let reports = cluster.reports();
+        assert_eq!(reports.last().unwrap().0, "other/two InvalidConfiguration");
+        assert!(reports.last().unwrap().1.contains(&pointer.replace("/host/", "host.")), "{reports:?}");
+        assert_eq!(cluster.cache.networks.len(), 1);
     }
 }
 
@@ -44,10 +44,10 @@ fn a_bridge_that_is_there_already_is_never_adopted() {
     let mut cluster = Cluster::new();
     cluster.definition("team-a", "one", &open_vswitch("br-int").to_string());
     cluster.settle();
-    let held = cluster.inputs.states["node-a"].held("ovs-br-int").unwrap();
+    let held = &cluster.compiled["ovs-br-int"];
     assert_eq!(held.bridge.ownership, usnet_crds::Ownership::Managed);
     cluster.failures.insert(("node-a".to_owned(), "ovs-br-int".to_owned()), "BridgeExists");
-    cluster.agents();
+    cluster.report();
     cluster.settle();
     assert_eq!(cluster.condition("ovs-br-int", "Ready"), "False BridgeExists");
 }
@@ -60,10 +60,10 @@ fn a_definition_opens_a_network_to_its_own_namespace_alone() {
     cluster.definition("other", "blue-too", &json!({"type": "userspace", "network": "blue"}).to_string());
     cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
-    assert_eq!(shown(&cluster, "blue").unwrap().1, ["team-a"]);
-    assert_eq!(shown(&cluster, "ovs-br0").unwrap().1, ["team-a"]);
+    assert_eq!(carried(&cluster, "blue").unwrap().1, ["team-a"]);
+    assert_eq!(carried(&cluster, "ovs-br0").unwrap().1, ["team-a"]);
     // A label that looks like a namespace's name is not one: the API server puts that label on.
-    assert!(cluster.told().iter().any(|(about, _)| about == "other/blue-too NamespaceNotSelected"));
+    assert!(cluster.reports().iter().any(|(about, _)| about == "other/blue-too NamespaceNotSelected"));
 }
 
 /// A definition that somebody wrote under the name of a network, and one that claims to be generated.
@@ -72,14 +72,14 @@ fn somebody_elses_definition_is_neither_changed_nor_deleted() {
     let mut cluster = Cluster::new();
     cluster.definition("team-a", "ovs-br0", &open_vswitch("br0").to_string());
     cluster.definition("team-a", "blue", r#"{"type": "bridge"}"#);
-    let written = cluster.inputs.definitions.clone();
+    let written = cluster.definitions.clone();
     cluster.simple_network("blue");
     cluster.settle();
-    assert_eq!(cluster.condition("blue", "Accepted"), "False NameConflict");
+    assert_eq!(cluster.condition("blue", "DefinitionsReady"), "False NameConflict");
     assert_eq!(cluster.condition("ovs-br0", "Accepted"), "True Valid");
     cluster.delete_network("blue");
     cluster.settle();
-    assert_eq!(cluster.inputs.definitions, written);
+    assert_eq!(cluster.definitions, written);
 }
 
 /// Control characters and the like of a definition are shown, and not acted upon by a terminal.
@@ -90,6 +90,80 @@ fn what_is_told_shows_no_control_characters() {
     config["host"]["engine"] = "\u{1b}[2Jgone\n".into();
     cluster.definition("team-a", "one", &config.to_string());
     cluster.settle();
-    let told = cluster.told();
-    assert!(!told[0].1.contains(char::is_control), "{:?}", told[0].1);
+    let reports = cluster.reports();
+    assert!(!reports[0].1.contains(char::is_control), "{:?}", reports[0].1);
+}
+
+/// A tenant with many definitions gets some networks and no more, and takes none from others.
+#[test]
+fn definitions_of_one_namespace_create_a_limited_number_of_networks() {
+    let mut cluster = Cluster::new();
+    let most = super::super::super::legacy::NETWORKS_MAX;
+    for number in 0..most + 3 {
+        cluster.definition("team-a", &format!("d{number}"), &open_vswitch(&format!("br{number}")).to_string());
+    }
+    cluster.definition("other", "mine", &open_vswitch("br-mine").to_string());
+    cluster.settle();
+    assert_eq!(cluster.cache.networks.len(), most + 1);
+    assert!(cluster.cache.networks.contains_key("ovs-br-mine"));
+    let reports = cluster.reports();
+    assert_eq!(reports.len(), 3, "{reports:?}");
+    assert!(reports.iter().all(|(about, _)| about.ends_with(" TooManyNetworks")), "{reports:?}");
+}
+
+/// Definitions of one second are sorted by name: those that come late may be sorted before those that have their networks.
+#[test]
+fn definitions_that_come_late_create_no_more_networks_than_one_namespace_may_have() {
+    let mut cluster = Cluster::new();
+    let most = super::super::super::legacy::NETWORKS_MAX;
+    let define = |cluster: &mut Cluster, number: usize| {
+        cluster.definition("team-a", &format!("d{number}"), &open_vswitch(&format!("br{number}")).to_string());
+        cluster.seconds = 0;
+    };
+    (100..100 + most).for_each(|number| define(&mut cluster, number));
+    cluster.settle();
+    let before: Vec<String> = cluster.cache.networks.keys().cloned().collect();
+    (0..10).for_each(|number| define(&mut cluster, number));
+    cluster.settle();
+    assert_eq!(cluster.cache.networks.keys().cloned().collect::<Vec<_>>(), before);
+    assert_eq!(before.len(), most);
+}
+
+#[test]
+fn conversion_can_be_disabled_and_limited_to_namespaces() {
+    use super::super::super::legacy::Conversion;
+    let mut cluster = Cluster::new();
+    cluster.legacy.namespaces = [("team", "a")].into_iter().collect();
+    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.definition("other", "two", &open_vswitch("br1").to_string());
+    cluster.settle();
+    assert_eq!(cluster.cache.networks.keys().collect::<Vec<_>>(), ["ovs-br0"]);
+    cluster.legacy.conversion = Conversion::Disabled;
+    cluster.delete_definition("team-a", "one");
+    cluster.definition("team-a", "three", &open_vswitch("br3").to_string());
+    cluster.settle();
+    assert_eq!(cluster.cache.networks.keys().collect::<Vec<_>>(), ["ovs-br0"], "what was created stays");
+}
+
+#[test]
+fn what_is_too_long_is_refused_and_not_kept() {
+    let mut cluster = Cluster::new();
+    cluster.definition("team-a", "one", &"x".repeat(100_000));
+    let mut trunks = open_vswitch("br0");
+    trunks["host"]["bridge"]["trunks"] = (1..=4094).filter(|tag| tag % 2 == 1).collect::<Vec<_>>().into();
+    cluster.definition("team-a", "two", &trunks.to_string());
+    let mut ipam = open_vswitch("br1");
+    ipam["ipam"]["pad"] = "x".repeat(9_000).into();
+    cluster.definition("team-a", "three", &ipam.to_string());
+    cluster.settle();
+    assert!(cluster.cache.networks.is_empty());
+    let mut reports = cluster.reports();
+    reports.sort();
+    let parts =
+        ["100000 bytes, and 65536 is the limit", "\"ipam\": it has", "2047 ranges of VLANs, and 32 is the limit"];
+    for ((about, message), part) in reports.iter().zip(parts) {
+        assert!(about.ends_with(" InvalidConfiguration") && message.contains(part), "{about}: {message}");
+    }
+    assert_eq!(reports.len(), 3);
+    assert!(!format!("{:?}", cluster.cache).contains("xxxxxxxx"));
 }

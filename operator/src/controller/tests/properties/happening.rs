@@ -1,15 +1,14 @@
 //! What may happen to a cluster, in any order.
 
-use super::super::super::inputs::Network;
+use super::super::super::cache::Network;
 use super::super::from_nad::{open_vswitch, vpp, with_vlan};
 use super::super::model::Cluster;
-use super::watched_pass;
+use super::checked_pass;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Arc;
-use usnet_crds::{Engine, NodeNetwork};
+use usnet_crds::{Engine, Namespaces};
 
 const NODES: [&str; 3] = ["node-a", "node-b", "node-c"];
 /// The last is the name of the network that definitions make for the bridge `7`.
@@ -31,7 +30,7 @@ pub(super) enum Happening {
     Label(bool),
     Namespace(bool),
     Foreign(usize),
-    /// Somebody writes one, or deletes it.
+    /// A user writes one, or deletes it.
     Definition(usize, usize, Option<String>),
     Tamper(usize, Tampering),
     Passes(usize),
@@ -49,16 +48,17 @@ pub(super) enum ToNetwork {
     ForceDelete(Option<bool>),
 }
 
-/// What somebody else does to a node state.
+/// What is done by hand to a node state.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Tampering {
     Delete,
     Disown,
     GiveToAnotherNode,
-    Disorder,
     MakeUnreadable,
-    TakeOut(usize),
-    Change(usize),
+    Number(u32),
+    Labels,
+    DeleteCompiled(usize),
+    EditCompiled(usize),
 }
 
 pub(super) fn spec() -> impl Strategy<Value = Value> {
@@ -128,31 +128,37 @@ fn tampering(name: Range<usize>) -> impl Strategy<Value = Tampering> {
         Just(Tampering::Delete),
         Just(Tampering::Disown),
         Just(Tampering::GiveToAnotherNode),
-        Just(Tampering::Disorder),
         Just(Tampering::MakeUnreadable),
-        name.clone().prop_map(Tampering::TakeOut),
-        name.prop_map(Tampering::Change),
+        (0..2u32).prop_map(Tampering::Number),
+        Just(Tampering::Labels),
+        name.clone().prop_map(Tampering::DeleteCompiled),
+        name.prop_map(Tampering::EditCompiled),
     ]
 }
 
 fn tamper(cluster: &mut Cluster, node: &str, how: Tampering) {
-    if matches!(how, Tampering::Delete) {
-        cluster.inputs.states.remove(node);
-    }
-    let Some(state) = cluster.inputs.states.get_mut(node) else { return };
-    match (how, &mut state.networks) {
-        (Tampering::Disown, _) => state.owner = None,
-        (Tampering::GiveToAnotherNode, _) => state.owner = Some("uid-of-another".to_owned()),
-        (Tampering::Disorder, _) => state.is_disordered = true,
-        (Tampering::MakeUnreadable, _) => (state.networks, state.status) = (None, None),
-        (Tampering::TakeOut(name), Some(networks)) => drop(networks.remove(NAMES[name])),
-        (Tampering::Change(name), Some(networks)) => {
-            if let Some(network) = networks.get(NAMES[name]) {
-                let changed = NodeNetwork { generation: 0, ..NodeNetwork::clone(network) };
-                networks.insert(Arc::new(changed));
-            }
+    match how {
+        Tampering::Delete => drop(cluster.cache.states.remove(node)),
+        Tampering::DeleteCompiled(name) => {
+            cluster.compiled.remove(NAMES[name]);
+            cluster.cache.compiled.remove(NAMES[name]);
+        }
+        Tampering::EditCompiled(name) => {
+            let Some(found) = cluster.cache.compiled.get(NAMES[name]).cloned() else { return };
+            let mut spec = cluster.compiled[NAMES[name]].clone();
+            spec.namespaces = Namespaces::all();
+            cluster.put_compiled(NAMES[name], &found.uid, &found.owner.unwrap(), &spec);
         }
         _ => {}
+    }
+    let Some(state) = cluster.cache.states.get_mut(node) else { return };
+    match how {
+        Tampering::Disown => state.owner = None,
+        Tampering::GiveToAnotherNode => state.owner = Some("uid-of-another".to_owned()),
+        Tampering::MakeUnreadable => (state.number, state.status) = (None, None),
+        Tampering::Number(number) => state.number = Some(number),
+        Tampering::Labels => state.labels.clear(),
+        _ => return,
     }
     state.generation += 1;
 }
@@ -169,9 +175,9 @@ pub(super) fn happen(cluster: &mut Cluster, event: Happening) {
         Happening::Network(name, change) => change_network(cluster, name, change),
         Happening::Attach(node, name, count) => cluster.attach(NODES[node], NAMES[name], count),
         Happening::Node(node, is_ready) => cluster.node(NODES[node], is_ready),
-        Happening::NodeLeaves(node) => drop(cluster.inputs.nodes.remove(NODES[node])),
+        Happening::NodeLeaves(node) => drop(cluster.cache.nodes.remove(NODES[node])),
         Happening::NodeIsMadeAnew(node) => {
-            cluster.inputs.nodes.remove(NODES[node]);
+            cluster.cache.nodes.remove(NODES[node]);
             cluster.node(NODES[node], true);
         }
         Happening::Engine(node, engine, has) => {
@@ -180,12 +186,12 @@ pub(super) fn happen(cluster: &mut Cluster, event: Happening) {
         Happening::Agent(node, runs) => set(&mut cluster.without_agent, NODES[node].to_owned(), !runs),
         Happening::Label(has) => cluster.namespace("team-a", if has { &[("team", "a")] } else { &[] }),
         Happening::Namespace(is_deleting) => {
-            cluster.inputs.namespaces.get_mut("other").unwrap().is_deleting = is_deleting;
+            cluster.cache.namespaces.get_mut("other").unwrap().is_deleting = is_deleting;
         }
         Happening::Tamper(node, how) => tamper(cluster, NODES[node], how),
         Happening::Foreign(name) => {
             let key = super::super::model::key("other", NAMES[name]);
-            if !cluster.inputs.definitions.as_ref().unwrap().contains_key(&key) {
+            if !cluster.definitions.contains_key(&key) {
                 cluster.foreign_definition("other", NAMES[name]);
             }
         }
@@ -194,19 +200,19 @@ pub(super) fn happen(cluster: &mut Cluster, event: Happening) {
         }
         Happening::Definition(namespace, name, None) => {
             let key = super::super::model::key(NAMESPACES[namespace], DEFINITIONS[name]);
-            cluster.inputs.definitions.as_mut().unwrap().remove(&key);
+            cluster.remove_definition(&key);
         }
         Happening::Passes(count) => {
             for _ in 0..count {
-                watched_pass(cluster);
-                cluster.agents();
+                checked_pass(cluster);
+                cluster.report();
             }
         }
     }
 }
 
 fn change_network(cluster: &mut Cluster, index: usize, change: ToNetwork) {
-    let is_deleting = |name: &str| cluster.inputs.networks.get(name).map(|network| network.is_deleting);
+    let is_deleting = |name: &str| cluster.cache.networks.get(name).map(Network::is_deleting);
     let name = NAMES[index];
     match change {
         ToNetwork::Write(spec) if is_deleting(name) != Some(true) => cluster.network(name, &spec),
@@ -228,7 +234,7 @@ fn change_network(cluster: &mut Cluster, index: usize, change: ToNetwork) {
 }
 
 fn edit(cluster: &mut Cluster, name: &str, edit: impl FnOnce(&mut Network)) {
-    if let Some(network) = cluster.inputs.networks.get_mut(name) {
+    if let Some(network) = cluster.cache.networks.get_mut(name) {
         edit(network);
     }
 }

@@ -1,0 +1,92 @@
+//! The floor: writes what the controllers would write for agents, with their token, and nothing else.
+
+use futures::{StreamExt, stream};
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client, Resource, ResourceExt};
+use serde_json::json;
+use usnet_crds::node_selection::resource_version;
+use usnet_crds::node_state::UserspaceNodeStateSpec;
+use usnet_crds::{
+    Bridge, CompiledNetwork, CompiledNetworkSpec, NetworkName, Phase, Port, UserspaceNetwork, UserspaceNodeState,
+};
+
+use super::objects::{AT_ONCE, Changed, namespace_name};
+
+pub(crate) struct RawClient {
+    client: Client,
+}
+
+impl RawClient {
+    pub(crate) fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    /// The first compiled networks and node states, for a cluster that never had a controller.
+    pub(crate) async fn set_up(&self, admin: &Client, namespaces: usize) {
+        let nodes = Api::<Node>::all(admin.clone()).list(&ListParams::default()).await.expect("nodes").items;
+        let states: Api<UserspaceNodeState> = Api::all(self.client.clone());
+        let states = &states;
+        let make = |(number, node): (usize, Node)| async move {
+            let spec = UserspaceNodeStateSpec { number: number as u32, labels: node.labels().clone() };
+            let mut state = UserspaceNodeState::new(&node.name_any(), spec);
+            state.metadata.owner_references =
+                node.controller_owner_ref(&()).map(not_controller).map(|owner| vec![owner]);
+            states.create(&PostParams::default(), &state).await.expect("a node state is made");
+        };
+        stream::iter(nodes.into_iter().enumerate()).map(make).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
+        let networks = Api::<UserspaceNetwork>::all(admin.clone());
+        let networks = networks.list(&ListParams::default()).await.expect("networks").items;
+        let compiled: Api<CompiledNetwork> = Api::all(self.client.clone());
+        let compiled = &compiled;
+        let make = |network: UserspaceNetwork| async move {
+            let object = compile(&network, namespaces);
+            compiled.create(&PostParams::default(), &object).await.expect("a compiled network is made");
+        };
+        stream::iter(networks).map(make).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
+    }
+
+    /// Compiles changed networks anew; gives the highest resourceVersion.
+    pub(crate) async fn change(&self, changed: &[Changed]) -> u64 {
+        let api: Api<CompiledNetwork> = Api::all(self.client.clone());
+        let api = &api;
+        let change = |changed: &Changed| {
+            let patch = json!({"spec": {"generation": changed.generation, "bridge": {"mtu": changed.mtu}}});
+            let name = changed.name.clone();
+            async move {
+                let patch = Patch::Merge(patch);
+                let written = api.patch(&name, &PatchParams::default(), &patch).await.expect("a compiled network");
+                resource_version(written.metadata.resource_version.as_deref())
+            }
+        };
+        let versions: Vec<u64> = stream::iter(changed).map(change).buffer_unordered(AT_ONCE).collect().await;
+        versions.into_iter().max().unwrap_or_default()
+    }
+}
+
+/// What the controller makes of a network without anything special.
+fn compile(network: &UserspaceNetwork, namespaces: usize) -> CompiledNetwork {
+    let name: NetworkName = network.name_any().parse().expect("a name");
+    let engine = network.spec.engine;
+    let spec = CompiledNetworkSpec {
+        generation: network.metadata.generation.unwrap_or_default(),
+        created: network.metadata.creation_timestamp.clone(),
+        phase: Phase::Active,
+        engine,
+        node_selector: None,
+        bridge: Bridge::named(engine.default_bridge(&name)),
+        port: Port { port_type: engine.default_port_type(), ..Port::default() },
+        namespaces: (0..namespaces).map(namespace_name).collect(),
+        ipam: None,
+        attachments: Vec::new(),
+        device_plugin: None,
+    };
+    let mut compiled = CompiledNetwork::new(name.as_str(), spec);
+    compiled.metadata.owner_references = network.controller_owner_ref(&()).map(|owner| vec![owner]);
+    compiled
+}
+
+fn not_controller(owner: OwnerReference) -> OwnerReference {
+    OwnerReference { controller: None, ..owner }
+}

@@ -1,0 +1,63 @@
+//! What the agent selects from: all compiled networks, and what is true of its node alone. It comes from the API server, or from manifests on a node without one.
+
+use kube::core::{ParseExpressionError, Selector};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use usnet_crds::{CompiledNetworkSpec, NetworkName, NodeNetwork};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+/// All that a node's networks follow from. There is none before both the node state and one complete list of compiled networks were read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Input {
+    /// The `metadata.generation` of the `UserspaceNodeState`.
+    pub generation: i64,
+    /// The labels of the Node.
+    pub labels: BTreeMap<String, String>,
+    /// All compiled networks that could be read.
+    pub networks: BTreeMap<NetworkName, Arc<Compiled>>,
+    /// Compiled networks whose newest version could not be read. Their last readable version, if there was one, is in `networks`.
+    pub unreadable: BTreeMap<NetworkName, Unreadable>,
+    /// The resourceVersion up to which this is complete.
+    pub version: u64,
+}
+
+/// One compiled network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compiled {
+    /// Its resourceVersion.
+    pub version: u64,
+    /// Its uid: another network of the same name has another one.
+    pub uid: String,
+    /// When its `UserspaceNetwork` was created.
+    pub created: Option<Time>,
+    /// The nodes that it selects; none selects every node that has the engine.
+    pub selector: Option<Selector>,
+    /// What a selected node has.
+    pub network: Arc<NodeNetwork>,
+}
+
+/// A compiled network that this release cannot read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its resourceVersion.
+    pub version: u64,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl Compiled {
+    /// From the object in the API server.
+    ///
+    /// # Errors
+    /// When its node selector is not valid.
+    pub fn new(
+        name: NetworkName,
+        version: u64,
+        uid: String,
+        spec: &CompiledNetworkSpec,
+    ) -> Result<Self, ParseExpressionError> {
+        let selector = spec.node_selector.clone().map(Selector::try_from).transpose()?;
+        Ok(Self { version, uid, created: spec.created.clone(), selector, network: Arc::new(spec.on_node(name)) })
+    }
+}

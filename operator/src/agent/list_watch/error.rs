@@ -1,0 +1,48 @@
+//! What goes wrong while objects are listed and watched.
+
+use crate::agent::waits;
+use kube::core::Status;
+use std::time::Duration;
+
+/// Why the next event is not known. The caller tries again.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::agent) enum Error {
+    /// The objects cannot be listed.
+    #[error("the objects cannot be listed")]
+    List(#[source] kube::Error),
+    /// They cannot be watched, or a watch broke.
+    #[error("the objects cannot be watched")]
+    Watch(#[source] kube::Error),
+    /// A watch was cut off.
+    #[error("the watch ended before its time")]
+    EndedEarly,
+    /// It is not known where a watch has to begin.
+    #[error("the API server did not give a resourceVersion")]
+    NoVersion,
+}
+
+impl Error {
+    /// Whether the API server said this itself.
+    pub(in crate::agent) fn is_answer(&self) -> bool {
+        match self {
+            Self::List(error) | Self::Watch(error) => matches!(error, kube::Error::Api(_)),
+            Self::EndedEarly | Self::NoVersion => true,
+        }
+    }
+
+    /// How long the API server asks to wait.
+    pub(in crate::agent) fn retry_after(&self) -> Duration {
+        match self {
+            Self::List(error) | Self::Watch(error) => waits::retry_after(error),
+            Self::EndedEarly | Self::NoVersion => Duration::ZERO,
+        }
+    }
+}
+
+/// Whether a watch cannot be continued from its resourceVersion: it was compacted, or is in the future of an API server that was restored from a backup.
+pub(super) fn is_lost(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    let is_too_large = || causes.clone().any(|cause| cause.reason == "ResourceVersionTooLarge");
+    // Before Kubernetes 1.20 the cause was in the message alone, and proxies may leave out the details.
+    status.code == 410 || is_too_large() || status.message.contains("Too large resource version")
+}

@@ -1,0 +1,76 @@
+//! An object of which only the metadata was read: one that cannot be read as a whole must not take the others with it.
+
+use super::Error;
+use kube::api::ObjectMeta;
+use kube::core::Resource;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+/// An object of kind `K` as text. It is read straight from the text into what is kept, without a tree of JSON values between.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(bound = "")]
+pub(in crate::agent) struct Object<K> {
+    pub(in crate::agent) metadata: ObjectMeta,
+    #[serde(default)]
+    spec: Option<Box<RawValue>>,
+    #[serde(default)]
+    status: Option<Box<RawValue>>,
+    #[serde(skip)]
+    kind: PhantomData<K>,
+}
+
+impl<K> Object<K> {
+    pub(in crate::agent) fn name(&self) -> &str {
+        self.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn version(&self) -> Result<String, Error> {
+        self.metadata.resource_version.clone().ok_or(Error::NoVersion)
+    }
+
+    /// # Errors
+    /// When it is not of this type.
+    pub(in crate::agent) fn spec<S: DeserializeOwned>(&self) -> Result<S, serde_json::Error> {
+        serde_json::from_str(self.spec.as_deref().map_or("null", RawValue::get))
+    }
+
+    /// None when there is none.
+    ///
+    /// # Errors
+    /// When it is not of this type.
+    pub(in crate::agent) fn status<S: DeserializeOwned>(&self) -> Result<Option<S>, serde_json::Error> {
+        self.status.as_deref().map(|status| serde_json::from_str(status.get())).transpose()
+    }
+}
+
+impl<K: Resource<DynamicType = ()>> Resource for Object<K> {
+    type DynamicType = ();
+    type Scope = K::Scope;
+
+    fn kind(_: &()) -> Cow<'_, str> {
+        K::kind(&())
+    }
+
+    fn group(_: &()) -> Cow<'_, str> {
+        K::group(&())
+    }
+
+    fn version(_: &()) -> Cow<'_, str> {
+        K::version(&())
+    }
+
+    fn plural(_: &()) -> Cow<'_, str> {
+        K::plural(&())
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}

@@ -1,0 +1,36 @@
+//! Inputs and reports for tests of the selection.
+
+use crate::agent::input::{Compiled, Input};
+use crate::agent::spec::{NodeSpec, Report};
+use crate::agent::testing::network;
+use std::sync::Arc;
+use usnet_crds::node_state::{NetworkReport, NetworkState};
+
+pub(crate) fn compiled(version: u64, name: &str) -> Compiled {
+    let network = Arc::new(network(name));
+    Compiled { version, uid: format!("uid-{name}"), created: None, selector: None, network }
+}
+
+pub(crate) fn input_of(compiled: &[Compiled]) -> Input {
+    Input {
+        generation: 1,
+        networks: compiled.iter().map(|it| (it.network.name.clone(), Arc::new(it.clone()))).collect(),
+        version: compiled.iter().map(|it| it.version).max().unwrap_or_default(),
+        ..Input::default()
+    }
+}
+
+/// What the lanes report of a spec when these networks have so many attachments.
+pub(crate) fn report_of(spec: Option<Arc<NodeSpec>>, attachments: &[(&str, i64)]) -> Report {
+    let entry = |(name, attachments): &(&str, i64)| NetworkReport {
+        name: (*name).to_owned(),
+        generation: 1,
+        state: NetworkState::Programmed,
+        reason: String::new(),
+        message: String::new(),
+        attachments: *attachments,
+        connected: 0,
+        pods: Vec::new(),
+    };
+    Report { spec, networks: attachments.iter().map(entry).collect(), engines: Vec::new(), findings: Vec::new() }
+}

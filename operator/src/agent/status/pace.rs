@@ -1,0 +1,160 @@
+//! When a changed status is written: soon after a single change, and less often while changes keep coming. Pure; time is passed in.
+//!
+//! Networks that follow from definitions of the userspace CNI can change as often as a tenant likes. Their changes are written later, and hold up no other.
+
+use std::time::{Duration, Instant};
+
+/// How long a write waits.
+#[derive(Debug, Clone, Copy)]
+struct Waits {
+    /// Until nothing has changed for so long.
+    quiet: Duration,
+    /// But not longer than this.
+    longest: Duration,
+}
+
+/// Of a single change.
+const SINGLE: Waits = Waits { quiet: Duration::from_millis(200), longest: Duration::from_secs(1) };
+/// Soon after another write: of a hundred networks that change within seconds two writes report.
+const BURST: Waits = Waits { quiet: Duration::from_secs(1), longest: Duration::from_secs(10) };
+/// After so long without a change the next is a single one again.
+const CALM: Duration = Duration::from_secs(3);
+
+/// Changes that are not written.
+#[derive(Debug, Clone, Copy)]
+struct Unwritten {
+    first: Instant,
+    last: Instant,
+}
+
+impl Unwritten {
+    fn and(earlier: Option<Self>, now: Instant) -> Self {
+        Self { first: earlier.map_or(now, |earlier| earlier.first), last: now }
+    }
+
+    fn due(self, waits: Waits) -> Instant {
+        (self.last + waits.quiet).min(self.first + waits.longest)
+    }
+}
+
+/// The times of changes and writes.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    urgent: Option<Unwritten>,
+    deferrable: Option<Unwritten>,
+    /// The last thing that users wait for.
+    last: Option<Instant>,
+    /// Something that users wait for was written in this burst.
+    is_burst: bool,
+}
+
+impl Pace {
+    /// There is something to write that users wait for, and it may be something else than before.
+    pub(super) fn changed(&mut self, now: Instant) {
+        if self.last.is_none_or(|last| now.saturating_duration_since(last) >= CALM) {
+            self.is_burst = false;
+        }
+        self.urgent = Some(Unwritten::and(self.urgent, now));
+        self.last = Some(now);
+    }
+
+    /// There is something to write that can wait.
+    pub(super) fn changed_deferrably(&mut self, now: Instant) {
+        self.deferrable = Some(Unwritten::and(self.deferrable, now));
+    }
+
+    /// When to write; none while there is nothing to write.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let urgent = self.urgent.map(|changes| changes.due(if self.is_burst { BURST } else { SINGLE }));
+        let deferrable = self.deferrable.map(|changes| changes.due(BURST));
+        urgent.into_iter().chain(deferrable).min()
+    }
+
+    /// What was to be written is as it was before.
+    pub(super) fn reverted(&mut self) {
+        (self.urgent, self.deferrable) = (None, None);
+    }
+
+    /// All of it was written, or that was tried.
+    pub(super) fn written(&mut self, now: Instant) {
+        if self.urgent.is_some() {
+            self.is_burst = true;
+            self.last = Some(now);
+        }
+        self.reverted();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When it is written, if something that users wait for changes at each of these milliseconds, and something else at each of those.
+    fn writes_with(changes: &[u64], deferrable: &[u64]) -> Vec<u64> {
+        let start = Instant::now();
+        let (mut pace, mut written) = (Pace::default(), Vec::new());
+        let last = changes.iter().chain(deferrable).max().copied().unwrap_or_default();
+        for millisecond in 0..last + 20_000 {
+            let now = start + Duration::from_millis(millisecond);
+            if changes.contains(&millisecond) {
+                pace.changed(now);
+            }
+            if deferrable.contains(&millisecond) {
+                pace.changed_deferrably(now);
+            }
+            if pace.due().is_some_and(|at| at <= now) {
+                pace.written(now);
+                written.push(millisecond);
+            }
+        }
+        written
+    }
+
+    fn writes(changes: &[u64]) -> Vec<u64> {
+        writes_with(changes, &[])
+    }
+
+    #[test]
+    fn a_single_change_is_written_when_it_is_quiet() {
+        assert_eq!(writes(&[50]), [250]);
+        assert_eq!(writes(&[50, 150, 340]), [540]);
+    }
+
+    #[test]
+    fn changes_that_keep_coming_are_written_less_often() {
+        let steady: Vec<u64> = (0..300).map(|number| number * 100).collect();
+        assert_eq!(writes(&steady), [1_000, 11_100, 21_200, 30_900]);
+    }
+
+    #[test]
+    fn a_hundred_changes_within_seconds_are_two_writes() {
+        for pause in [15, 90] {
+            let burst: Vec<u64> = (0..100).map(|number| number * pause).collect();
+            assert_eq!(writes(&burst).len(), 2, "{pause}");
+        }
+    }
+
+    #[test]
+    fn after_three_quiet_seconds_it_is_quick_again() {
+        assert_eq!(writes(&[0, 300, 5_000]), [200, 1_300, 5_200]);
+    }
+
+    #[test]
+    fn what_can_wait_holds_up_nothing_and_is_not_forgotten() {
+        let steady: Vec<u64> = (0..150).map(|number| number * 100).collect();
+        assert_eq!(writes_with(&[], &[0]), [1_000]);
+        assert_eq!(writes_with(&[], &steady), [10_000, 15_900]);
+        assert_eq!(writes_with(&[2_050, 7_050], &steady), [2_250, 7_250, 15_900]);
+    }
+
+    #[test]
+    fn what_is_as_it_was_is_not_written() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        pace.changed(now);
+        pace.changed_deferrably(now);
+        pace.reverted();
+        assert_eq!(pace.due(), None);
+        pace.changed(now + SINGLE.longest);
+        assert_eq!(pace.due(), Some(now + SINGLE.longest + SINGLE.quiet));
+    }
+}

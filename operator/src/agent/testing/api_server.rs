@@ -1,0 +1,65 @@
+//! An API server that gives prepared answers.
+
+use http::{Request, Response};
+use kube::Client;
+use kube::client::Body;
+use std::collections::VecDeque;
+use std::future::pending;
+use std::sync::{Arc, Mutex};
+use tower::{BoxError, service_fn};
+
+/// What it answers once.
+pub(crate) struct Answer {
+    code: u16,
+    body: String,
+}
+
+impl Answer {
+    pub(crate) fn new(code: u16, body: String) -> Self {
+        Self { code, body }
+    }
+
+    pub(crate) fn ok(body: String) -> Self {
+        Self::new(200, body)
+    }
+}
+
+type Choose = dyn Fn(&str) -> Option<Answer> + Send + Sync;
+
+/// Writes down what it is asked.
+pub(crate) struct ApiServer {
+    choose: Arc<Choose>,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl ApiServer {
+    /// One that gives these answers, one after the other, and then none.
+    pub(crate) fn answering(answers: Vec<Answer>) -> Self {
+        let answers = Mutex::new(VecDeque::from(answers));
+        Self::choosing(move |_| answers.lock().unwrap().pop_front())
+    }
+
+    /// One that answers what is chosen for method, path and query; where that is nothing, it does not answer.
+    pub(crate) fn choosing(choose: impl Fn(&str) -> Option<Answer> + Send + Sync + 'static) -> Self {
+        Self { choose: Arc::new(choose), requests: Arc::default() }
+    }
+
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        let (choose, requests) = (Arc::clone(&self.choose), Arc::clone(&self.requests));
+        let service = service_fn(move |request: Request<Body>| {
+            let asked = format!("{} {}", request.method(), request.uri());
+            requests.lock().unwrap().push(asked.clone());
+            let answer = choose(&asked);
+            async move {
+                let Some(answer) = answer else { return pending().await };
+                let response = Response::builder().status(answer.code).body(Body::from(answer.body.into_bytes()));
+                response.map_err(BoxError::from)
+            }
+        });
+        Client::new(service, "default")
+    }
+}

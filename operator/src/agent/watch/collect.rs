@@ -1,0 +1,163 @@
+//! Puts what was read from the API server together.
+
+use crate::agent::input::{Compiled, Input, Unreadable};
+use crate::agent::list_watch::{Event, Object};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::watch;
+use usnet_crds::node_selection::resource_version;
+use usnet_crds::{CompiledNetwork, CompiledNetworkSpec, NetworkName};
+
+/// Keeps the input of the agent up to date. It is changed where it is, because a copy of a thousand networks for each change would cost more than the change.
+#[derive(Debug)]
+pub(super) struct Collector {
+    inputs: watch::Sender<Option<Input>>,
+    /// Until both node state and networks are known.
+    draft: Option<Draft>,
+    list: List,
+}
+
+#[derive(Debug, Default)]
+struct Draft {
+    input: Input,
+    has_node: bool,
+    has_networks: bool,
+}
+
+/// A list that is not complete yet.
+#[derive(Debug, Default)]
+struct List {
+    networks: BTreeMap<NetworkName, Arc<Compiled>>,
+    unreadable: BTreeMap<NetworkName, Unreadable>,
+}
+
+impl Collector {
+    /// Nothing is known yet.
+    pub(super) fn new(inputs: watch::Sender<Option<Input>>) -> Self {
+        Self { inputs, draft: Some(Draft::default()), list: List::default() }
+    }
+
+    /// Takes in the node state.
+    pub(super) fn node(&mut self, generation: i64, labels: BTreeMap<String, String>) {
+        self.change(|input| {
+            let is_changed = input.generation != generation || input.labels != labels;
+            (input.generation, input.labels) = (generation, labels);
+            is_changed
+        });
+        self.complete(|draft| draft.has_node = true);
+    }
+
+    /// Takes in what happened to compiled networks.
+    pub(super) fn networks(&mut self, event: Event<CompiledNetwork>) {
+        match event {
+            Event::Page { objects, is_first, complete } => {
+                if is_first {
+                    self.list = List::default();
+                }
+                objects.iter().filter_map(read).for_each(|(name, read)| self.list.insert(name, read));
+                if let Some(version) = complete {
+                    let list = std::mem::take(&mut self.list);
+                    self.change(|input| list.replace(input, version));
+                    self.complete(|draft| draft.has_networks = true);
+                }
+            }
+            Event::Applied(object) => {
+                if let Some((name, read)) = read(&object) {
+                    self.change(|input| apply(input, name, read));
+                }
+            }
+            Event::Deleted(object) => {
+                let version = resource_version(object.metadata.resource_version.as_deref());
+                if let Ok(name) = object.name().parse::<NetworkName>() {
+                    self.change(|input| {
+                        input.unreadable.remove(&name);
+                        input.networks.remove(&name);
+                        input.version = input.version.max(version);
+                        true
+                    });
+                }
+            }
+            Event::Opened => {}
+        }
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Input) -> bool) {
+        match &mut self.draft {
+            Some(draft) => drop(change(&mut draft.input)),
+            None => drop(self.inputs.send_if_modified(|input| input.as_mut().is_some_and(change))),
+        }
+    }
+
+    fn complete(&mut self, known: impl FnOnce(&mut Draft)) {
+        let Some(mut draft) = self.draft.take() else { return };
+        known(&mut draft);
+        if draft.has_node && draft.has_networks {
+            self.inputs.send_replace(Some(draft.input));
+        } else {
+            self.draft = Some(draft);
+        }
+    }
+}
+
+type Read = Result<Compiled, Unreadable>;
+
+/// None for what cannot be a network of usnet.
+fn read(object: &Object<CompiledNetwork>) -> Option<(NetworkName, Read)> {
+    let name: NetworkName = object.name().parse().ok()?;
+    let version = resource_version(object.metadata.resource_version.as_deref());
+    let uid = object.metadata.uid.clone().unwrap_or_default();
+    let spec = object.spec::<CompiledNetworkSpec>().map_err(|error| error.to_string());
+    let compiled = spec.and_then(|spec| {
+        Compiled::new(name.clone(), version, uid, &spec).map_err(|error| format!("nodeSelector: {error}"))
+    });
+    Some((name, compiled.map_err(|message| Unreadable { version, message })))
+}
+
+fn apply(input: &mut Input, name: NetworkName, read: Read) -> bool {
+    match read {
+        Ok(compiled) => {
+            input.version = input.version.max(compiled.version);
+            input.unreadable.remove(&name);
+            input.networks.insert(name, Arc::new(compiled));
+        }
+        Err(unreadable) => {
+            input.version = input.version.max(unreadable.version);
+            warn_once(input.unreadable.get(&name), &name, &unreadable);
+            input.unreadable.insert(name, unreadable);
+        }
+    }
+    true
+}
+
+fn warn_once(known: Option<&Unreadable>, network: &NetworkName, unreadable: &Unreadable) {
+    if known.map(|known| &known.message) != Some(&unreadable.message) {
+        tracing::warn!(%network, error = unreadable.message, "a CompiledNetwork cannot be read; working with its last version");
+    }
+}
+
+impl List {
+    fn insert(&mut self, name: NetworkName, read: Read) {
+        match read {
+            Ok(compiled) => drop(self.networks.insert(name, Arc::new(compiled))),
+            Err(unreadable) => drop(self.unreadable.insert(name, unreadable)),
+        }
+    }
+
+    /// What did not change stays the same in memory, so that it is quickly compared.
+    fn replace(mut self, input: &mut Input, version: u64) -> bool {
+        let known = std::mem::take(&mut input.networks);
+        for (name, old) in known {
+            match self.networks.get_mut(&name) {
+                Some(new) if *new == old => *new = old,
+                Some(_) => {}
+                None if self.unreadable.contains_key(&name) => drop(self.networks.insert(name, old)),
+                None => {}
+            }
+        }
+        for (name, unreadable) in &self.unreadable {
+            warn_once(input.unreadable.get(name), name, unreadable);
+        }
+        (input.networks, input.unreadable, input.version) = (self.networks, self.unreadable, version);
+        true
+    }
+}

@@ -1,0 +1,160 @@
+use super::*;
+use crate::agent::testing::api_server::{Answer, ApiServer};
+use crate::agent::testing::name;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::sync::watch::channel;
+use usnet_crds::NetworkName;
+
+fn compiled(name: &str, version: u64, mtu: i64) -> Value {
+    json!({
+        "apiVersion": "usnet.dev/v1alpha1",
+        "kind": "CompiledNetwork",
+        "metadata": {"name": name, "uid": format!("uid-{name}"), "resourceVersion": version.to_string()},
+        "spec": {
+            "generation": 1,
+            "engine": "OVS",
+            "bridge": {"name": format!("br-{name}"), "mtu": mtu},
+            "port": {"type": "VhostUser", "queues": 1},
+        },
+    })
+}
+
+/// A network that only a later release understands.
+fn from_the_future(name: &str, version: u64) -> Value {
+    let mut object = compiled(name, version, 1500);
+    object["spec"]["engine"] = "P4".into();
+    object
+}
+
+fn object(object: &Value) -> Object<CompiledNetwork> {
+    serde_json::from_str(&object.to_string()).unwrap()
+}
+
+fn page(version: u64, objects: &[Value]) -> Event<CompiledNetwork> {
+    let objects = objects.iter().map(object).collect();
+    Event::Page { objects, is_first: true, complete: Some(version) }
+}
+
+fn collector() -> (Collector, watch::Receiver<Option<Input>>) {
+    let (sender, inputs) = channel(None);
+    let mut collector = Collector::new(sender);
+    collector.node(3, [("rack".to_owned(), "a".to_owned())].into());
+    (collector, inputs)
+}
+
+fn networks(inputs: &watch::Receiver<Option<Input>>) -> Vec<(NetworkName, u64, u16)> {
+    let input = inputs.borrow();
+    let networks = &input.as_ref().unwrap().networks;
+    networks.iter().map(|(name, it)| (name.clone(), it.version, it.network.bridge.mtu.get())).collect()
+}
+
+#[test]
+fn there_is_no_input_before_node_and_networks_are_known() {
+    let (mut collector, inputs) = collector();
+    assert_eq!(*inputs.borrow(), None);
+    collector.networks(Event::Page { objects: vec![object(&compiled("a", 1, 1500))], is_first: true, complete: None });
+    assert_eq!(*inputs.borrow(), None, "the list is not complete");
+    collector.networks(Event::Page {
+        objects: vec![object(&compiled("b", 2, 1500)), object(&compiled("not.ours", 3, 1500))],
+        is_first: false,
+        complete: Some(9),
+    });
+    let input = inputs.borrow().clone().unwrap();
+    assert_eq!((input.generation, input.labels["rack"].as_str(), input.version), (3, "a", 9));
+    assert_eq!(input.networks.keys().collect::<Vec<_>>(), [&name("a"), &name("b")]);
+}
+
+#[test]
+fn an_unreadable_network_keeps_its_last_version_and_disturbs_no_other() {
+    let (mut collector, inputs) = collector();
+    collector.networks(page(9, &[compiled("a", 1, 1500), compiled("b", 2, 1500)]));
+    collector.networks(Event::Applied(object(&from_the_future("a", 10))));
+    collector.networks(Event::Applied(object(&compiled("b", 11, 9000))));
+    assert_eq!(networks(&inputs), [(name("a"), 1, 1500), (name("b"), 11, 9000)]);
+    let unreadable = inputs.borrow().as_ref().unwrap().unreadable[&name("a")].clone();
+    assert_eq!(unreadable.version, 10);
+    assert!(unreadable.message.contains("P4"), "{}", unreadable.message);
+    collector.networks(page(12, &[from_the_future("a", 10), compiled("b", 11, 9000)]));
+    assert_eq!(networks(&inputs)[0], (name("a"), 1, 1500), "a list changes nothing of that");
+    collector.networks(Event::Applied(object(&compiled("a", 13, 1400))));
+    assert_eq!(networks(&inputs)[0], (name("a"), 13, 1400));
+    assert!(inputs.borrow().as_ref().unwrap().unreadable.is_empty());
+    collector.networks(Event::Deleted(object(&from_the_future("b", 14))));
+    assert_eq!(networks(&inputs).len(), 1);
+    assert_eq!(inputs.borrow().as_ref().unwrap().version, 14);
+}
+
+#[test]
+fn what_a_new_list_does_not_change_stays_the_same_in_memory() {
+    let (mut collector, inputs) = collector();
+    collector.networks(page(9, &[compiled("a", 1, 1500), compiled("b", 2, 1500)]));
+    let before = inputs.borrow().as_ref().unwrap().networks.clone();
+    collector.networks(page(7, &[compiled("a", 1, 1500), compiled("c", 3, 1500)]));
+    let input = inputs.borrow().clone().unwrap();
+    assert!(Arc::ptr_eq(&input.networks[&name("a")], &before[&name("a")]));
+    assert_eq!(input.networks.keys().collect::<Vec<_>>(), [&name("a"), &name("c")]);
+    assert_eq!(input.version, 7, "the list counts, also when it is older");
+}
+
+fn list(kind: &str, version: u64, items: &[Value]) -> Answer {
+    let list = json!({
+        "apiVersion": "usnet.dev/v1alpha1",
+        "kind": format!("{kind}List"),
+        "metadata": {"resourceVersion": version.to_string()},
+        "items": items,
+    });
+    Answer::ok(list.to_string())
+}
+
+fn node_state() -> Value {
+    json!({
+        "apiVersion": "usnet.dev/v1alpha1",
+        "kind": "UserspaceNodeState",
+        "metadata": {"name": "node-a", "resourceVersion": "5", "generation": 2},
+        "spec": {"number": 1, "labels": {"rack": "a"}},
+        "status": {"networks": "from another release"},
+    })
+}
+
+/// First at resourceVersion 2000 and, once a watch from there was refused, at 1000.
+#[tokio::test]
+async fn after_a_restore_of_etcd_the_input_is_what_the_api_server_has() {
+    let went_back = std::sync::atomic::AtomicBool::new(false);
+    let server = ApiServer::choosing(move |asked| {
+        let is_watch = asked.contains("watch=");
+        if asked.contains("userspacenodestates") {
+            return (!is_watch).then(|| list("UserspaceNodeState", 2000, &[node_state()]));
+        }
+        let has_gone_back = went_back.load(std::sync::atomic::Ordering::SeqCst);
+        if is_watch && !has_gone_back {
+            went_back.store(true, std::sync::atomic::Ordering::SeqCst);
+            let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 504, "reason": "Timeout", "message": "Too large resource version: 2000, current: 1000"});
+            return Some(Answer::new(504, body.to_string()));
+        }
+        match has_gone_back {
+            _ if is_watch => None,
+            false => Some(list("CompiledNetwork", 2000, &[compiled("a", 1900, 9000), compiled("b", 1800, 1500)])),
+            true => Some(list("CompiledNetwork", 1000, &[compiled("a", 900, 1500)])),
+        }
+    });
+    let ((inputs, mut inputs_of_agent), (statuses, statuses_in_writer)) = (channel(None), channel(None));
+    let follow = follow(server.client(), "node-a".into(), Subscribers { inputs, statuses });
+    let check = async {
+        let is = |version: u64| move |input: &Option<Input>| input.as_ref().is_some_and(|it| it.version == version);
+        inputs_of_agent.wait_for(is(2000)).await.unwrap();
+        assert_eq!(networks(&inputs_of_agent).len(), 2);
+        inputs_of_agent.wait_for(is(1000)).await.unwrap();
+        assert_eq!(networks(&inputs_of_agent), [(name("a"), 900, 1500)]);
+    };
+    tokio::select! {
+        () = follow => panic!("it ended"),
+        () = check => {}
+    }
+    let present = statuses_in_writer.borrow().clone().unwrap();
+    assert_eq!(
+        (present.version, present.status),
+        (5, UserspaceNodeStateStatus::default()),
+        "an unreadable status is none"
+    );
+}

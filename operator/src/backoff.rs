@@ -1,0 +1,44 @@
+//! When something that failed is tried again: soon at first, then less and less often. Pure; time is passed in.
+
+use std::time::Duration;
+
+/// Waiting times that double from a first one up to a longest one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Backoff {
+    first: Duration,
+    longest: Duration,
+    next: Duration,
+}
+
+impl Backoff {
+    /// Starts at `first` and ends at `longest`.
+    pub(crate) const fn new(first: Duration, longest: Duration) -> Self {
+        Self { first, longest, next: first }
+    }
+
+    /// How long to wait this time.
+    pub(crate) fn wait(&mut self) -> Duration {
+        let wait = self.next;
+        self.next = (wait * 2).min(self.longest);
+        wait
+    }
+
+    /// It worked: the next failure starts from the beginning.
+    pub(crate) fn reset(&mut self) {
+        self.next = self.first;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_the_longest_and_start_anew() {
+        let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(5));
+        let waits: Vec<u64> = (0..5).map(|_| backoff.wait().as_secs()).collect();
+        assert_eq!(waits, [1, 2, 4, 5, 5]);
+        backoff.reset();
+        assert_eq!(backoff.wait().as_secs(), 1);
+    }
+}

@@ -1,0 +1,153 @@
+//! What is kept of each kind of object.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::core::Selector;
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::definition::{FROM_NAD_LABEL, FROM_NAD_VALUE};
+use usnet_crds::node_state::NetworkReport;
+use usnet_crds::validate::ValidNetwork;
+use usnet_crds::{Engine, NetworkName, Phase, UserspaceNetworkStatus};
+
+/// Labels of an object.
+pub type Labels = BTreeMap<String, String>;
+
+/// A `UserspaceNetwork`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Network {
+    /// Identifies this object among all that ever had its name.
+    pub uid: String,
+    /// Goes up with each change of the spec.
+    pub generation: i64,
+    /// When it was created.
+    pub created: Option<Time>,
+    /// When its deletion was requested; none while it was not.
+    pub deleted: Option<Time>,
+    /// The finalizer of usnet is set.
+    pub has_finalizer: bool,
+    /// The value of the annotation [`usnet_crds::network::FORCE_DELETE`].
+    pub force_delete: Option<String>,
+    /// It has the label of networks that are made from NetworkAttachmentDefinitions.
+    pub has_from_nad_label: bool,
+    /// The spec, or what is wrong with it.
+    pub spec: Result<ValidNetwork, String>,
+    /// The status that was written last.
+    pub status: Option<UserspaceNetworkStatus>,
+}
+
+impl Network {
+    /// Its deletion was requested.
+    pub const fn is_deleting(&self) -> bool {
+        self.deleted.is_some()
+    }
+
+    /// The network was made from NetworkAttachmentDefinitions, by its label and its name. Without the label it is a user's.
+    pub fn is_from_nad(&self) -> bool {
+        let follows_from_bridge =
+            |valid: &ValidNetwork| NetworkName::for_bridge(valid.engine, &valid.bridge.name) == valid.name;
+        self.has_from_nad_label && self.spec.as_ref().map_or(true, follows_from_bridge)
+    }
+
+    /// The label and its value.
+    pub const FROM_NAD: (&'static str, &'static str) = (FROM_NAD_LABEL, FROM_NAD_VALUE);
+}
+
+/// A `CompiledNetwork`: what nodes were told last of a network.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Compiled {
+    /// Identifies this object among all that ever had its name.
+    pub uid: String,
+    /// Its resourceVersion.
+    pub version: u64,
+    /// The uid of the UserspaceNetwork that owns it.
+    pub owner: Option<String>,
+    /// Identifies the content of the spec; none when it cannot be read.
+    pub fingerprint: Option<u64>,
+    /// What agents select by; none when the spec cannot be read.
+    pub selection: Option<Selection>,
+}
+
+/// The part of a compiled network by which nodes are selected.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selection {
+    /// The generation of the UserspaceNetwork.
+    pub generation: i64,
+    /// Active or Draining.
+    pub phase: Phase,
+    /// Who carries it.
+    pub engine: Engine,
+    /// The node selector; none selects the nodes that have the engine.
+    pub nodes: Option<Selector>,
+}
+
+/// A namespace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Namespace {
+    /// Its labels.
+    pub labels: Labels,
+    /// It is being deleted: nothing can be created in it.
+    pub is_deleting: bool,
+}
+
+/// A node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Node {
+    /// Identifies this object among all that ever had its name.
+    pub uid: String,
+    /// When it was created.
+    pub created: Option<Time>,
+    /// Its labels.
+    pub labels: Labels,
+    /// Its condition Ready is True.
+    pub is_ready: bool,
+}
+
+/// A `UserspaceNodeState`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NodeState {
+    /// Identifies this object among all that ever had its name.
+    pub uid: String,
+    /// When it was created.
+    pub created: Option<Time>,
+    /// The uid of the node that owns it.
+    pub owner: Option<String>,
+    /// Goes up with each change of the spec.
+    pub generation: i64,
+    /// The number of the node; none when the spec cannot be read.
+    pub number: Option<u32>,
+    /// The labels of the node as its agent knows them.
+    pub labels: Labels,
+    /// What the agent reports; none before its first report.
+    pub status: Option<NodeStatus>,
+}
+
+/// What the agent of a node reports.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NodeStatus {
+    /// The generation of the node state that it speaks of.
+    pub observed_generation: Option<i64>,
+    /// The resourceVersion up to which compiled networks are programmed.
+    pub through: u64,
+    /// Engines that were never reached on the node.
+    pub missing: BTreeSet<Engine>,
+    /// Engines that are not connected, missing ones included, with the agent's message.
+    pub down: BTreeMap<Engine, String>,
+    /// Networks that are not programmed, or have pods.
+    pub reports: BTreeMap<String, NetworkReport>,
+}
+
+impl NodeState {
+    /// Whether it is of this node. The state of an earlier node of that name says nothing of this one.
+    pub fn is_of(&self, node: &Node) -> bool {
+        self.owner.as_ref() == Some(&node.uid)
+    }
+
+    /// Whether the agent has seen the present spec, that is the node's labels.
+    pub fn is_observed(&self) -> bool {
+        self.status.as_ref().is_some_and(|status| status.observed_generation >= Some(self.generation))
+    }
+
+    /// What the agent reports of this network.
+    pub fn report(&self, network: &str) -> Option<&NetworkReport> {
+        self.status.as_ref()?.reports.get(network)
+    }
+}

@@ -1,0 +1,120 @@
+//! Compile (pure): from what users wrote to what all nodes need to know. Each network is compiled by itself: from its spec and the namespaces of the cluster,
+//! and from nothing of any node, so that the same inputs give the same result in whatever order they arrived.
+//!
+//! A network that is rejected changes nothing: nodes keep what was compiled for it last, so that a bad edit never cuts traffic.
+
+pub mod definitions;
+pub mod nodes;
+
+use super::cache::{Cache, Compiled, Namespace, Network};
+use super::write::Write;
+use kube::core::SelectorExt;
+use std::collections::BTreeMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use usnet_crds::conditions::reason;
+use usnet_crds::validate::ValidNetwork;
+use usnet_crds::{CompiledNetworkSpec, Namespaces, Phase};
+
+/// Where a network is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage<'a> {
+    /// It has no finalizer yet, which comes before everything else.
+    New,
+    /// Nodes and namespaces get it.
+    Active,
+    /// Its spec is invalid: nothing of it changes.
+    Rejected {
+        /// In one word.
+        reason: &'static str,
+        /// For users.
+        message: &'a str,
+    },
+    /// Its deletion was requested.
+    Deleting,
+}
+
+impl<'a> Stage<'a> {
+    /// Of this network.
+    pub fn of(network: &'a Network) -> Self {
+        match &network.spec {
+            _ if network.is_deleting() => Self::Deleting,
+            _ if !network.has_finalizer => Self::New,
+            Ok(_) => Self::Active,
+            Err(message) => Self::Rejected { reason: reason::INVALID, message },
+        }
+    }
+}
+
+/// What all nodes need to know of a network.
+pub fn compile(network: &Network, valid: &ValidNetwork, cluster: &BTreeMap<String, Namespace>) -> CompiledNetworkSpec {
+    CompiledNetworkSpec {
+        generation: network.generation,
+        created: network.created.clone(),
+        phase: if network.is_deleting() { Phase::Draining } else { Phase::Active },
+        engine: valid.engine,
+        node_selector: valid.node_selector.clone(),
+        bridge: valid.bridge.clone(),
+        port: valid.port.clone(),
+        namespaces: namespaces(valid, cluster),
+        ipam: valid.ipam.clone(),
+        attachments: valid.attachments.clone(),
+        device_plugin: valid.device_plugin,
+    }
+}
+
+/// The namespaces whose pods may attach. A selector for all of them is not listed out: the list would change with every namespace.
+fn namespaces(valid: &ValidNetwork, cluster: &BTreeMap<String, Namespace>) -> Namespaces {
+    if valid.namespaces.selects_all() {
+        return Namespaces::all();
+    }
+    let selected = cluster.iter().filter(|(_, namespace)| valid.namespaces.matches(&namespace.labels));
+    selected.map(|(name, _)| name.as_str()).collect()
+}
+
+/// Identifies the content of a compiled network, as long as this process runs.
+pub fn fingerprint(spec: &CompiledNetworkSpec) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    // All of it has a JSON form. What had none would be written again and again, and not be lost.
+    serde_json::to_string(spec).unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The write that brings the compiled network of this name up to date; none when it is.
+pub fn write(cache: &Cache, name: &str) -> Option<Write> {
+    let found = cache.compiled.get(name);
+    let Some(network) = cache.networks.get(name) else {
+        // Its network is gone, and so is every node's use of it. Kubernetes' garbage collector would do the same, where there is one.
+        return found.map(|found| Write::DeleteCompiled { network: name.to_owned(), uid: found.uid.clone() });
+    };
+    if let Some(found) = found.filter(|found| found.owner.as_ref() != Some(&network.uid)) {
+        return Some(Write::DeleteCompiled { network: name.to_owned(), uid: found.uid.clone() });
+    }
+    match (Stage::of(network), &network.spec) {
+        (Stage::New | Stage::Rejected { .. }, _) => None,
+        (Stage::Deleting, _) if found.is_some() => drain(name, found?),
+        // It was deleted by hand: nodes that have pods on it must know that it is being deleted.
+        (Stage::Active | Stage::Deleting, Ok(valid)) => {
+            let spec = compile(network, valid, &cache.namespaces);
+            let is_current = found.is_some_and(|found| found.fingerprint == Some(fingerprint(&spec)));
+            (!is_current).then(|| Write::Compiled {
+                network: name.to_owned(),
+                owner: network.uid.clone(),
+                uid: found.map(|found| found.uid.clone()),
+                spec: Box::new(spec),
+            })
+        }
+        (Stage::Active | Stage::Deleting, Err(_)) => None,
+    }
+}
+
+/// Whatever the spec says by now: nodes drain what they have.
+fn drain(name: &str, found: &Compiled) -> Option<Write> {
+    let is_draining = found.selection.as_ref().is_some_and(|selection| selection.phase == Phase::Draining);
+    (!is_draining).then(|| Write::DrainCompiled { network: name.to_owned(), uid: found.uid.clone() })
+}
+
+/// Whether nodes were told of the network as it is now.
+pub fn is_current(cache: &Cache, name: &str) -> bool {
+    cache.compiled.contains_key(name) && write(cache, name).is_none()
+}

@@ -1,0 +1,44 @@
+//! The conditions of each network that events were sent of, so that each transition is reported once although the watch shows it later. Pure.
+
+use super::notice::{Notice, network_reference, transitions};
+use crate::controller::cache::Network;
+use crate::controller::write::Write;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use std::collections::BTreeMap;
+
+/// The conditions that were reported last, by network.
+#[derive(Debug, Default)]
+pub struct Reported(BTreeMap<String, Last>);
+
+#[derive(Debug)]
+struct Last {
+    uid: String,
+    conditions: Vec<Condition>,
+}
+
+impl Reported {
+    /// Before a status is written: what the network says already was reported, if not by this leader then by an earlier one.
+    pub fn remember(&mut self, name: &str, network: &Network) {
+        if self.0.get(name).is_some_and(|last| last.uid == network.uid) {
+            return;
+        }
+        let conditions = network.status.as_ref().map(|status| status.conditions.clone()).unwrap_or_default();
+        self.0.insert(name.to_owned(), Last { uid: network.uid.clone(), conditions });
+    }
+
+    /// After a write that worked: the transitions in it.
+    pub fn transitions(&mut self, write: &Write) -> Vec<Notice> {
+        match write {
+            Write::Finalizer { network, present: false, .. } => {
+                self.0.remove(network);
+                Vec::new()
+            }
+            Write::Status { network, uid, status } => {
+                let last = Last { uid: uid.clone(), conditions: status.conditions.clone() };
+                let old = self.0.insert(network.clone(), last).map(|old| old.conditions).unwrap_or_default();
+                transitions(&network_reference(network, uid), &old, &status.conditions)
+            }
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Whether and where configurations of the userspace CNI are converted.
+
+use super::NETWORKS_MAX;
+use crate::controller::cache::Cache;
+use kube::core::{Expression, Selector, SelectorExt};
+
+/// Whether bridges that definitions of the userspace CNI (Intel) name become networks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "PascalCase")]
+pub enum Conversion {
+    /// They do.
+    #[default]
+    Enabled,
+    /// They do not. Networks that were created before stay.
+    Disabled,
+}
+
+/// Options of `usnet controller` for definitions of the userspace CNI.
+#[derive(Debug, Clone, clap::Args)]
+#[group(id = "legacy")]
+pub struct Options {
+    /// Whether bridges that NetworkAttachmentDefinitions of the userspace CNI (Intel) name become networks.
+    #[arg(long = "legacy-nads", env = "USNET_LEGACY_NADS", value_enum, default_value_t)]
+    pub conversion: Conversion,
+    /// A label selector: only NetworkAttachmentDefinitions in these namespaces are converted.
+    #[arg(long = "legacy-nad-namespaces", env = "USNET_LEGACY_NAD_NAMESPACES", value_name = "SELECTOR", value_parser = selector, default_value = "")]
+    pub namespaces: Selector,
+    /// Most networks that NetworkAttachmentDefinitions of one namespace create: each is a bridge on every node.
+    #[arg(long = "legacy-nad-networks", env = "USNET_LEGACY_NAD_NETWORKS", value_name = "NUMBER", default_value_t = NETWORKS_MAX)]
+    pub networks_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { conversion: Conversion::Enabled, namespaces: Selector::default(), networks_max: NETWORKS_MAX }
+    }
+}
+
+impl Options {
+    /// Whether definitions of this namespace are converted.
+    pub fn converts(&self, cache: &Cache, namespace: &str) -> bool {
+        let is_selected = || cache.namespaces.get(namespace).is_some_and(|it| self.namespaces.matches(&it.labels));
+        self.conversion == Conversion::Enabled && is_selected()
+    }
+}
+
+/// Why text is no label selector.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no requirement of a label selector: write KEY, !KEY, KEY=VALUE, KEY!=VALUE, KEY in (A,B) or KEY notin (A,B)"
+)]
+pub(super) struct InvalidSelector(String);
+
+/// Parses a label selector as `kubectl --selector` takes it.
+///
+/// # Errors
+/// The first requirement that cannot be understood.
+pub(super) fn selector(text: &str) -> Result<Selector, InvalidSelector> {
+    let mut depth = 0_usize;
+    let is_separator = |character: char| {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        character == ',' && depth == 0
+    };
+    let requirements = text.split(is_separator).map(str::trim).filter(|requirement| !requirement.is_empty());
+    requirements.map(|text| requirement(text).ok_or_else(|| InvalidSelector(text.to_owned()))).collect()
+}
+
+fn requirement(text: &str) -> Option<Expression> {
+    let set = |values: &str| {
+        let values = values.trim().strip_prefix('(')?.strip_suffix(')')?;
+        Some(values.split(',').map(|value| value.trim().to_owned()).collect())
+    };
+    if let Some(key) = text.strip_prefix('!') {
+        return Some(Expression::DoesNotExist(word(key)?));
+    }
+    if let Some((key, values)) = text.split_once(" notin ") {
+        return Some(Expression::NotIn(word(key)?, set(values)?));
+    }
+    if let Some((key, values)) = text.split_once(" in ") {
+        return Some(Expression::In(word(key)?, set(values)?));
+    }
+    if let Some((key, value)) = text.split_once("!=") {
+        return Some(Expression::NotEqual(word(key)?, value.trim().to_owned()));
+    }
+    match text.split_once('=') {
+        Some((key, value)) => {
+            let value = value.strip_prefix('=').unwrap_or(value);
+            Some(Expression::Equal(word(key)?, value.trim().to_owned()))
+        }
+        None => Some(Expression::Exists(word(text)?)),
+    }
+}
+
+/// A key of a label.
+fn word(text: &str) -> Option<String> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
+    let text = text.trim();
+    (!text.is_empty() && text.bytes().all(is_part)).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_selector_is_read_as_kubectl_reads_it() {
+        let labels = |text: &str| -> BTreeMap<String, String> {
+            let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
+            pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+        };
+        for (text, yes, no) in [
+            ("team=a", "team=a", "team=b"),
+            ("team==a, env in (x, y)", "team=a,env=y", "team=a,env=z"),
+            ("env notin (x),team", "team=b", "team=b,env=x"),
+            ("!usnet.dev/off", "team=a", "usnet.dev/off=1"),
+            ("team!=a", "team=b", "team=a"),
+        ] {
+            let selector = selector(text).unwrap();
+            assert!(selector.matches(&labels(yes)) && !selector.matches(&labels(no)), "{text}");
+        }
+        assert!(selector("").unwrap().selects_all());
+        for bad in ["=a", "a in x", "a b", "!"] {
+            assert!(selector(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The spec of a network that is created from definitions. It sets every field, so that whatever a user changes in it differs and is restored.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use std::collections::BTreeSet;
+use usnet_crds::legacy::{Legacy, Settings};
+use usnet_crds::network::{BridgeSpec, Definitions, PortSpec, RateLimitSpec, VlanMode, VlanSpec};
+use usnet_crds::validate::{InvalidSpec, ValidNetwork, validate};
+use usnet_crds::{
+    BridgeDomainId, Engine, PortType, RateLimit, UserspaceNetwork, UserspaceNetworkSpec, VhostUser, Vlan,
+};
+
+/// On every namespace, put there by the API server: its name.
+const NAMESPACE_NAME_LABEL: &str = "kubernetes.io/metadata.name";
+
+/// The network that this configuration asks for, of pods in these namespaces.
+///
+/// # Errors
+/// When it asks for what no network can be.
+pub(crate) fn network_of(
+    legacy: &Legacy,
+    namespaces: &BTreeSet<String>,
+) -> Result<(UserspaceNetwork, ValidNetwork), InvalidSpec> {
+    let object = UserspaceNetwork::new(legacy.network_name().as_str(), spec(legacy, namespaces));
+    validate(&object).map(|valid| (object, valid))
+}
+
+fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec {
+    UserspaceNetworkSpec {
+        engine: legacy.engine,
+        namespace_selector: LabelSelector {
+            match_expressions: Some(vec![LabelSelectorRequirement {
+                key: NAMESPACE_NAME_LABEL.to_owned(),
+                operator: "In".to_owned(),
+                values: Some(namespaces.iter().cloned().collect()),
+            }]),
+            match_labels: None,
+        },
+        definitions: Definitions::PerNamespace,
+        node_selector: None,
+        bridge: bridge(legacy),
+        port: port(&legacy.settings),
+        // Each definition's own `ipam` is used, as the userspace CNI did.
+        ipam: None,
+        attachments: Vec::new(),
+        device_plugin: None,
+    }
+}
+
+fn bridge(legacy: &Legacy) -> BridgeSpec {
+    let usual = BridgeSpec::default();
+    let mtu = legacy.settings.mtu.map_or(usual.mtu, i64::from);
+    match legacy.engine {
+        Engine::OpenVswitch => BridgeSpec { name: Some(legacy.bridge.to_string()), mtu, ..usual },
+        Engine::Vpp => {
+            let id = BridgeDomainId::try_from(&legacy.bridge).ok().map(i64::from);
+            BridgeSpec { id, mtu, ..usual }
+        }
+    }
+}
+
+fn port(settings: &Settings) -> PortSpec {
+    let port = settings.port();
+    let is_vhost_user = port.port_type == PortType::VhostUser;
+    PortSpec {
+        port_type: Some(port.port_type),
+        queues: port.queues.into(),
+        ring_size: port.ring_size.into(),
+        vlan: port.vlan.as_ref().map(vlan),
+        rate_limit: rate_limit(port.rate_limit),
+        memif: None,
+        vhost_user: is_vhost_user.then_some(VhostUser { engine_role: port.vhost_user.engine_role }),
+    }
+}
+
+fn vlan(vlan: &Vlan) -> VlanSpec {
+    let mode = match vlan {
+        Vlan::Access { .. } => VlanMode::Access,
+        Vlan::Trunk { .. } => VlanMode::Trunk,
+        Vlan::NativeTagged { .. } => VlanMode::NativeTagged,
+        Vlan::NativeUntagged { .. } => VlanMode::NativeUntagged,
+    };
+    let trunks = vlan.trunks().into_iter().flatten();
+    VlanSpec { mode, tag: vlan.tag().map(i64::from), trunks: trunks.map(|tag| i64::from(*tag)).collect() }
+}
+
+fn rate_limit(limit: RateLimit) -> RateLimitSpec {
+    RateLimitSpec {
+        ingress_kbps: limit.ingress_kbps.map_or(0, i64::from),
+        egress_kbps: limit.egress_kbps.map_or(0, i64::from),
+    }
+}

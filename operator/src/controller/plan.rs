@@ -1,0 +1,313 @@
+//! What has to be written (pure): evaluates what is marked [`Dirty`] and puts the writes into the [`Queue`]. Nothing here sends or waits; time is passed in.
+
+use super::cache::{Cache, DefinitionKey};
+use super::compile::{self, Stage, definitions, nodes};
+use super::dirty::Dirty;
+use super::legacy;
+use super::status::due::{StatusTimes, Urgency};
+use super::status::selected_nodes::SelectedNodes;
+use super::status::{self, Facts};
+use super::write::guards::Guards;
+use super::write::queue::{Class, Queue};
+use super::write::{Target, Write};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use std::collections::{BTreeMap, BTreeSet};
+use tokio::time::Instant;
+
+/// The present moment, to wait with and to write down.
+#[derive(Debug, Clone)]
+pub struct Now {
+    /// To wait with.
+    pub instant: Instant,
+    /// To write down.
+    pub time: Time,
+}
+
+/// Where writes go.
+#[derive(Debug)]
+pub struct Outbox<'a> {
+    /// Those that wait.
+    pub queue: &'a mut Queue,
+    /// Targets that may not be written now.
+    pub guards: &'a Guards,
+    /// The present moment.
+    pub now: &'a Now,
+}
+
+impl Outbox<'_> {
+    /// Sets what a target needs; none when it needs nothing. What is blocked is marked again when its guard ends, and evaluated then with what the watch
+    /// shows.
+    fn put(&mut self, target: &Target, write: Option<Write>, class: Class, due: Instant) {
+        match write {
+            Some(write) if !self.guards.is_blocked(target) => self.queue.set(write, class, due),
+            _ => self.queue.remove(target),
+        }
+    }
+
+    /// The same, due at once.
+    fn put_now(&mut self, target: &Target, write: Option<Write>, class: Class) {
+        self.put(target, write, class, self.now.instant);
+    }
+}
+
+/// How often the API server refused a compiled network in a row, and what it said.
+type Refusal = (u32, String);
+/// A single refusal may be a race with another writer.
+const REFUSALS_REPORTED: u32 = 2;
+
+/// What is known beside the cache, and what is left to be evaluated.
+#[derive(Debug, Default)]
+pub struct Plan {
+    dirty: Dirty,
+    /// Networks whose definitions are counted again.
+    uncounted: BTreeSet<String>,
+    /// Networks of whose present spec nodes were not told yet.
+    outdated: BTreeSet<String>,
+    /// How the definitions of networks are.
+    progress: BTreeMap<String, definitions::Progress>,
+    /// Networks that are being deleted and are in use nowhere any more.
+    deletable: BTreeSet<String>,
+    refusals: BTreeMap<String, Refusal>,
+    /// Networks whose definitions are compared one namespace after the other, with the last one.
+    scans: BTreeMap<String, Option<String>>,
+    /// The network whose definition was written last: each has its turn.
+    last_scan: Option<String>,
+    times: StatusTimes,
+}
+
+impl Plan {
+    /// Marks what has to be evaluated.
+    pub fn mark(&mut self, dirty: Dirty) {
+        let names = dirty.definitions.iter().map(|key| key.name.clone());
+        self.uncounted.extend(names.chain(dirty.definitions_of.iter().cloned()));
+        self.uncounted.extend(dirty.networks.iter().cloned());
+        self.scans.extend(dirty.definitions_of.iter().map(|name| (name.clone(), None)));
+        self.dirty.networks.extend(dirty.networks);
+        self.dirty.statuses.extend(dirty.statuses);
+        self.dirty.nodes.extend(dirty.nodes);
+        self.dirty.definitions.extend(dirty.definitions);
+        self.dirty.legacy |= dirty.legacy;
+    }
+
+    /// Marks what a target belongs to: it may be written again.
+    pub fn mark_target(&mut self, target: Target) {
+        match target {
+            Target::Finalizer(name) | Target::Compiled(name) => {
+                self.dirty.statuses.insert(name.clone());
+                self.dirty.networks.insert(name);
+            }
+            Target::NodeState(name) => drop(self.dirty.nodes.insert(name)),
+            Target::Status(name) => drop(self.dirty.statuses.insert(name)),
+            Target::NetworkFromNad(_) => self.dirty.legacy = true,
+            Target::Definition(key) => drop(self.dirty.definitions.insert(key)),
+        }
+    }
+
+    /// Whether something is left for [`Self::evaluate`].
+    pub fn is_dirty(&self) -> bool {
+        !self.dirty.networks.is_empty() || !self.dirty.statuses.is_empty() || !self.dirty.nodes.is_empty()
+    }
+
+    /// Whether something is left for [`Self::count_definitions`].
+    pub fn has_uncounted(&self) -> bool {
+        !self.uncounted.is_empty()
+    }
+
+    /// Whether something is left for [`Self::evaluate_legacy`].
+    pub const fn is_legacy_dirty(&self) -> bool {
+        self.dirty.legacy
+    }
+
+    /// Evaluates nodes, networks and statuses that are marked.
+    pub fn evaluate(&mut self, cache: &mut Cache, outbox: &mut Outbox<'_>) {
+        for name in std::mem::take(&mut self.dirty.nodes) {
+            let write = nodes::write(cache, &name);
+            outbox.put_now(&Target::NodeState(name), write, Class::Network);
+        }
+        for name in std::mem::take(&mut self.dirty.networks) {
+            self.evaluate_network(cache, outbox, &name);
+        }
+        let mut nodes = SelectedNodes::new(cache);
+        for name in std::mem::take(&mut self.dirty.statuses) {
+            self.evaluate_status(cache, &mut nodes, outbox, &name);
+        }
+    }
+
+    fn evaluate_network(&mut self, cache: &Cache, outbox: &mut Outbox<'_>, name: &str) {
+        let compiled = compile::write(cache, name);
+        set(&mut self.outdated, name, compiled.is_some());
+        outbox.put_now(&Target::Compiled(name.to_owned()), compiled, path_class(cache, name));
+        self.evaluate_finalizer(cache, outbox, name);
+        if !cache.networks.contains_key(name) {
+            self.progress.remove(name);
+            self.deletable.remove(name);
+            self.refusals.remove(name);
+            self.times.forget(name);
+            outbox.queue.remove(&Target::Status(name.to_owned()));
+        }
+    }
+
+    fn evaluate_finalizer(&self, cache: &Cache, outbox: &mut Outbox<'_>, name: &str) {
+        let write = cache.networks.get(name).and_then(|network| {
+            let present = match Stage::of(network) {
+                Stage::New => true,
+                Stage::Deleting if network.has_finalizer && self.may_go(cache, name) => false,
+                _ => return None,
+            };
+            Some(Write::Finalizer { network: name.to_owned(), uid: network.uid.clone(), present })
+        });
+        outbox.put_now(&Target::Finalizer(name.to_owned()), write, path_class(cache, name));
+    }
+
+    fn may_go(&self, cache: &Cache, name: &str) -> bool {
+        self.deletable.contains(name) && !definitions::are_left(cache, name)
+    }
+
+    fn evaluate_status(&mut self, cache: &Cache, nodes: &mut SelectedNodes<'_>, outbox: &mut Outbox<'_>, name: &str) {
+        let refusal = self.refusals.get(name).filter(|(count, _)| *count >= REFUSALS_REPORTED);
+        let facts = Facts {
+            is_outdated: self.outdated.contains(name),
+            refusal: refusal.map(|(_, message)| message.as_str()),
+            definitions: self.progress.get(name),
+        };
+        let evaluation = status::evaluate(cache, nodes, name, facts, &outbox.now.time);
+        let was_deletable = self.deletable.contains(name);
+        set(&mut self.deletable, name, evaluation.may_delete);
+        if evaluation.may_delete && !was_deletable {
+            self.scans.insert(name.to_owned(), None);
+        }
+        if evaluation.may_delete || was_deletable {
+            self.evaluate_finalizer(cache, outbox, name);
+        }
+        let target = Target::Status(name.to_owned());
+        let old = cache.networks.get(name).map(|network| (network, network.status.as_ref()));
+        let (Some((network, old)), Some(status)) = (old, evaluation.status) else {
+            return outbox.queue.remove(&target);
+        };
+        if old == Some(&status) {
+            self.times.is_settled(name);
+            return outbox.queue.remove(&target);
+        }
+        let urgency = Urgency::of(old, &status, evaluation.has_unreachable_pods);
+        let class = match urgency {
+            Urgency::Counts | Urgency::NodeCounts => Class::Counts,
+            Urgency::Transition | Urgency::Begin if network.is_from_nad() => Class::LegacyNetwork,
+            Urgency::Transition | Urgency::Begin => Class::Status,
+        };
+        let due = self.times.due(name, &network.uid, urgency, &status, outbox.now.instant);
+        let (network, uid) = (name.to_owned(), network.uid.clone());
+        outbox.put(&target, Some(Write::Status { network, uid, status: Box::new(status) }), class, due);
+    }
+
+    /// Counts the definitions of networks of which some changed. It looks at every namespace, so that the caller does it now and then.
+    pub fn count_definitions(&mut self, cache: &Cache) {
+        for name in std::mem::take(&mut self.uncounted) {
+            let network = cache.networks.get(&name).and_then(|network| Some((network, network.spec.as_ref().ok()?)));
+            let Some((network, valid)) = network else { continue };
+            let progress = definitions::progress(cache, &name, network, valid);
+            if self.progress.get(&name) != Some(&progress) {
+                self.progress.insert(name.clone(), progress);
+                self.dirty.statuses.insert(name);
+            }
+        }
+    }
+
+    /// Evaluates what users' definitions ask for; gives back what users should be told.
+    pub fn evaluate_legacy(
+        &mut self,
+        cache: &Cache,
+        options: &legacy::Options,
+        outbox: &mut Outbox<'_>,
+    ) -> Vec<super::events::Notice> {
+        self.dirty.legacy = false;
+        let found = legacy::evaluate(cache, options);
+        let targets: BTreeSet<Target> = found.writes.iter().map(Write::target).collect();
+        outbox.queue.keep_of(Class::NetworkFromNad, &targets);
+        for write in found.writes {
+            outbox.put_now(&write.target(), Some(write), Class::NetworkFromNad);
+        }
+        found.notices
+    }
+
+    /// The next definition that has to be written: single ones first, then of each network in turn.
+    pub fn next_definition(&mut self, cache: &Cache, guards: &Guards) -> Option<Write> {
+        if cache.definitions.availability != super::cache::definitions::Availability::Known {
+            return None;
+        }
+        while let Some(key) = self.dirty.definitions.pop_first() {
+            // A blocked one is marked again when its guard ends.
+            if guards.is_blocked(&Target::Definition(key.clone())) {
+                continue;
+            }
+            let may_delete = self.deletable.contains(&key.name);
+            if let Some(write) = definitions::write(cache, &key.name, &key.namespace, may_delete) {
+                return Some(write);
+            }
+        }
+        while let Some(name) = self.next_scan() {
+            let after = self.scans.get(&name).cloned().flatten();
+            let is_busy = |namespace: &str| {
+                let key = DefinitionKey { namespace: namespace.to_owned(), name: name.clone() };
+                guards.is_blocked(&Target::Definition(key))
+            };
+            let may_delete = self.deletable.contains(&name);
+            match definitions::next_write(cache, &name, after.as_deref(), may_delete, is_busy) {
+                Some((namespace, write)) => {
+                    self.scans.insert(name.clone(), Some(namespace));
+                    self.last_scan = Some(name);
+                    return Some(write);
+                }
+                None => drop(self.scans.remove(&name)),
+            }
+        }
+        None
+    }
+
+    fn next_scan(&self) -> Option<String> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let last = self.last_scan.as_deref().map_or(Unbounded, Excluded);
+        let next = self.scans.range::<str, _>((last, Unbounded)).next();
+        next.or_else(|| self.scans.first_key_value()).map(|(name, _)| name.clone())
+    }
+
+    /// Whether definitions wait to be written.
+    pub fn has_definitions(&self) -> bool {
+        !self.scans.is_empty() || !self.dirty.definitions.is_empty()
+    }
+
+    /// A status is being written.
+    pub fn wrote_status(&mut self, write: &Write, now: Instant) {
+        if let Write::Status { network, status, .. } = write {
+            self.times.wrote(network, status, now);
+        }
+    }
+
+    /// The API server accepts the compiled network (none), or refuses it.
+    pub fn compiled_was(&mut self, network: &str, refusal: Option<String>) {
+        match refusal {
+            None if self.refusals.remove(network).is_none() => return,
+            None => {}
+            Some(message) => {
+                let count = self.refusals.get(network).map_or(0, |(count, _)| *count);
+                self.refusals.insert(network.to_owned(), (count.saturating_add(1), message));
+            }
+        }
+        self.dirty.statuses.insert(network.to_owned());
+    }
+}
+
+/// The class of what lies between a network and its nodes.
+fn path_class(cache: &Cache, name: &str) -> Class {
+    match cache.networks.get(name).is_some_and(super::cache::Network::is_from_nad) {
+        true => Class::LegacyNetwork,
+        false => Class::Network,
+    }
+}
+
+fn set(names: &mut BTreeSet<String>, name: &str, is_in: bool) {
+    if is_in {
+        names.insert(name.to_owned());
+    } else {
+        names.remove(name);
+    }
+}

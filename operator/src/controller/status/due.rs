@@ -1,0 +1,149 @@
+//! When a status is written. Users wait for transitions of Ready; progress and counts can wait, because each write costs the API server as much as any
+//! other, and thousands of nodes report. Pure; time is passed in.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::Instant;
+use usnet_crds::UserspaceNetworkStatus;
+use usnet_crds::conditions::reason::{PENDING, SYNCING, TERMINATING};
+use usnet_crds::conditions::{READY, Status, find};
+
+/// The shortest time between two statuses of one network. That a generation is ready for the first time does not wait for it.
+pub const INTERVAL: Duration = Duration::from_secs(1);
+/// Work that begins is reported after this: most is finished by then, which saves a write.
+pub const BEGIN: Duration = Duration::from_secs(1);
+/// How long counts wait that change nothing else.
+pub const COUNTS: Duration = Duration::from_secs(10);
+/// How long the counts of nodes wait, of a network that has no pod on the nodes that came or went. A restart of a node, or an upgrade of all of them, is
+/// over by then, and costs no write for networks that it does not affect.
+pub const NODE_COUNTS: Duration = Duration::from_secs(300);
+
+/// How urgent a status is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// Ready, another condition, a failure or a generation changed: users wait for it.
+    Transition,
+    /// Work has begun on a generation that is not ready yet.
+    Begin,
+    /// Counts and messages.
+    Counts,
+    /// Counts of nodes that matter to no pod.
+    NodeCounts,
+}
+
+impl Urgency {
+    /// Of replacing one status by another.
+    pub fn of(old: Option<&UserspaceNetworkStatus>, new: &UserspaceNetworkStatus, has_unreachable_pods: bool) -> Self {
+        let Some(old) = old else { return Self::Transition };
+        let conditions = |status: &UserspaceNetworkStatus| -> Vec<(String, String, String)> {
+            let conditions = status.conditions.iter();
+            conditions.map(|it| (it.type_.clone(), it.status.clone(), it.reason.clone())).collect()
+        };
+        let is_same_generation = old.observed_generation == new.observed_generation;
+        if !is_same_generation || conditions(old) != conditions(new) {
+            return match (is_working(new), is_ready(old) && is_same_generation) {
+                (false, _) => Self::Transition,
+                // Its namespaces or nodes changed, and not the network: it mostly is ready again in a moment.
+                (true, true) => Self::Counts,
+                (true, false) => Self::Begin,
+            };
+        }
+        let failed = |status: &UserspaceNetworkStatus| -> Vec<(String, String)> {
+            status.failures.iter().map(|failure| (failure.node.clone(), failure.reason.clone())).collect()
+        };
+        let is_of_nodes_only = old.attachments == new.attachments
+            && old.connected == new.connected
+            && old.nodes.selected == new.nodes.selected
+            && old.nodes.failed == new.nodes.failed
+            && failed(old) == failed(new)
+            && old.nodes.unreachable != new.nodes.unreachable;
+        if is_of_nodes_only && !has_unreachable_pods { Self::NodeCounts } else { Self::Counts }
+    }
+
+    const fn wait(self) -> Duration {
+        match self {
+            Self::Transition => Duration::ZERO,
+            Self::Begin => BEGIN,
+            Self::Counts => COUNTS,
+            Self::NodeCounts => NODE_COUNTS,
+        }
+    }
+}
+
+/// Ready is False only because work goes on.
+fn is_working(status: &UserspaceNetworkStatus) -> bool {
+    find(&status.conditions, READY)
+        .is_some_and(|ready| [PENDING, SYNCING, TERMINATING].contains(&ready.reason.as_str()))
+}
+
+fn is_ready(status: &UserspaceNetworkStatus) -> bool {
+    find(&status.conditions, READY).is_some_and(|ready| ready.status == Status::True.as_str())
+}
+
+/// When the status of each network was written last, and since when one waits.
+#[derive(Debug, Default)]
+pub struct StatusTimes {
+    networks: BTreeMap<String, Times>,
+}
+
+#[derive(Debug, Default)]
+struct Times {
+    uid: String,
+    written: Option<Instant>,
+    /// The generation that was reported ready last.
+    ready_generation: Option<i64>,
+    /// When a status of each urgency that waits may be written.
+    due: Option<(Urgency, Instant)>,
+}
+
+impl StatusTimes {
+    /// When this status may be written.
+    pub fn due(
+        &mut self,
+        network: &str,
+        uid: &str,
+        urgency: Urgency,
+        status: &UserspaceNetworkStatus,
+        now: Instant,
+    ) -> Instant {
+        let times = self.networks.entry(network.to_owned()).or_default();
+        if times.uid != uid {
+            *times = Times { uid: uid.to_owned(), ..Times::default() };
+        }
+        let is_first_ready = is_ready(status) && times.ready_generation != status.observed_generation;
+        if is_first_ready && urgency == Urgency::Transition {
+            times.due = None;
+            return now;
+        }
+        // What waits already does not wait longer because more came.
+        let wanted = now + urgency.wait();
+        let wanted = match times.due {
+            Some((waiting, due)) if waiting == urgency || due < wanted && waiting < urgency => due,
+            _ => wanted,
+        };
+        times.due = Some((urgency, wanted));
+        let earliest = times.written.map_or(now, |written| written + INTERVAL);
+        wanted.max(earliest)
+    }
+
+    /// The network has the status that it should have: nothing waits any more.
+    pub fn is_settled(&mut self, network: &str) {
+        if let Some(times) = self.networks.get_mut(network) {
+            times.due = None;
+        }
+    }
+
+    /// A status is being written.
+    pub fn wrote(&mut self, network: &str, status: &UserspaceNetworkStatus, now: Instant) {
+        let Some(times) = self.networks.get_mut(network) else { return };
+        (times.written, times.due) = (Some(now), None);
+        if is_ready(status) {
+            times.ready_generation = status.observed_generation;
+        }
+    }
+
+    /// Forgets a network that is gone.
+    pub fn forget(&mut self, network: &str) {
+        self.networks.remove(network);
+    }
+}

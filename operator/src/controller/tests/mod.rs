@@ -1,0 +1,13 @@
+//! The pure steps, run against a model of the cluster: [`model`] does what the API server and the agents do.
+
+mod accepting;
+mod deleting;
+mod events;
+mod from_nad;
+mod kstatus;
+mod model;
+mod placing;
+mod properties;
+mod reporting;
+mod status_times;
+mod watching;

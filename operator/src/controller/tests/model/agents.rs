@@ -1,0 +1,114 @@
+//! Agents: what each node has follows from the agent's own selection, and what it reports from what happens in this model.
+
+use super::super::super::cache::NodeStatus;
+use super::Cluster;
+use crate::agent::input::{Compiled, Input};
+use crate::agent::selection::{Facts, select};
+use crate::agent::spec::NodeSpec;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use usnet_crds::conditions::reason::FOREIGN_PORTS;
+use usnet_crds::node_state::{NetworkReport, NetworkState};
+use usnet_crds::{Engine, NetworkName, Phase};
+
+/// One agent.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Agent {
+    pub(in super::super) spec: NodeSpec,
+}
+
+impl Cluster {
+    /// Every agent reads what the API server has and reports.
+    pub(in super::super) fn report(&mut self) {
+        let nodes: Vec<String> = self.cache.states.keys().cloned().collect();
+        for node in nodes.into_iter().filter(|node| !self.without_agent.contains(node)) {
+            let mut agent = self.agents.remove(&node).unwrap_or_default();
+            // What goes is drained first: the first selection withdraws it from pods, the second removes it.
+            for _ in 0..2 {
+                agent.spec = self.select(&node, &agent.spec);
+            }
+            let status = self.status_of(&node, &agent.spec);
+            self.agents.insert(node.clone(), agent);
+            self.cache.states.get_mut(&node).unwrap().status = Some(status);
+        }
+        self.agents.retain(|node, _| self.cache.nodes.contains_key(node));
+    }
+
+    fn select(&self, node: &str, held: &NodeSpec) -> NodeSpec {
+        let state = &self.cache.states[node];
+        let networks = self.compiled.iter().map(|(name, spec)| {
+            let name: NetworkName = name.parse().unwrap();
+            let found = &self.cache.compiled[name.as_str()];
+            (name.clone(), Arc::new(Compiled::new(name, found.version, found.uid.clone(), spec).unwrap()))
+        });
+        let input = Input {
+            generation: state.generation,
+            labels: state.labels.clone(),
+            networks: networks.collect(),
+            unreadable: BTreeMap::new(),
+            version: self.version,
+        };
+        let missing = self.missing(node);
+        let is_used = |name: &NetworkName| self.attached(node, name.as_str()) > 0;
+        let in_use = held.networks.iter().filter(|held| held.phase == Phase::Active || is_used(&held.name));
+        let in_use: BTreeSet<NetworkName> = in_use.map(|held| held.name.clone()).collect();
+        select(Facts { input: &input, missing: &missing, held, in_use: &in_use, lost: &BTreeSet::new() })
+    }
+
+    fn missing(&self, node: &str) -> BTreeSet<Engine> {
+        let lacks = |engine: &Engine| self.without_engine.contains(&(node.to_owned(), *engine));
+        Engine::ALL.into_iter().filter(lacks).collect()
+    }
+
+    fn attached(&self, node: &str, network: &str) -> i64 {
+        self.attachments.get(&(node.to_owned(), network.to_owned())).copied().unwrap_or_default()
+    }
+
+    fn status_of(&self, node: &str, spec: &NodeSpec) -> NodeStatus {
+        let missing = self.missing(node);
+        let down = missing.iter().map(|engine| (*engine, "no socket".to_owned()));
+        let mut reports: BTreeMap<String, NetworkReport> = BTreeMap::new();
+        for network in &spec.networks {
+            let name = network.name.as_str();
+            let failure = self.failures.get(&(node.to_owned(), name.to_owned()));
+            let state = match (network.phase, failure) {
+                (Phase::Draining, _) => NetworkState::Draining,
+                (Phase::Active, Some(_)) => NetworkState::Failed,
+                (Phase::Active, None) => NetworkState::Programmed,
+            };
+            let reason = failure.copied().unwrap_or_default();
+            let attachments = self.attached(node, name);
+            if attachments > 0 || state == NetworkState::Failed {
+                let pods = (0..attachments).map(|pod| format!("team-a/{node}-{pod}")).collect();
+                let found = report(name, network.generation, state, (reason, ""));
+                let connected = (attachments - 1).max(0);
+                reports.insert(name.to_owned(), NetworkReport { attachments, connected, pods, ..found });
+            }
+        }
+        for refused in &spec.refused {
+            let (name, reason) = (refused.name.as_str(), refused.reason.as_str());
+            let found = report(name, refused.generation, NetworkState::Failed, (reason, &refused.message));
+            reports.entry(name.to_owned()).or_insert(found);
+        }
+        let has = |name: &str| spec.networks.iter().any(|network| network.name.as_str() == name);
+        for (_, name) in self.foreign_ports.iter().filter(|(place, name)| place == node && !has(name)) {
+            let found = report(name, 0, NetworkState::Draining, (FOREIGN_PORTS, "port guest0"));
+            reports.insert(name.clone(), found);
+        }
+        let (observed_generation, through) = (Some(spec.generation), spec.through);
+        NodeStatus { observed_generation, through, down: down.collect(), missing, reports }
+    }
+}
+
+fn report(name: &str, generation: i64, state: NetworkState, (reason, message): (&str, &str)) -> NetworkReport {
+    NetworkReport {
+        name: name.to_owned(),
+        generation,
+        state,
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        attachments: 0,
+        connected: 0,
+        pods: Vec::new(),
+    }
+}

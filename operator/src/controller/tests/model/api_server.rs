@@ -1,0 +1,127 @@
+//! What the API server does with writes.
+
+use super::super::super::cache::NodeState;
+use super::super::super::cache::definitions::{Definition, DefinitionKey};
+use super::super::super::compile::definitions::Desired;
+use super::super::super::watch::parse;
+use super::super::super::write::Write;
+use super::Cluster;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::{Value, json};
+use usnet_crds::{CompiledNetworkSpec, Phase};
+
+/// A definition in the API server.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in super::super) struct Object {
+    pub(in super::super) uid: String,
+    pub(in super::super) created: Option<Time>,
+    pub(in super::super) config: String,
+    pub(in super::super) label: Option<String>,
+    pub(in super::super) owner: Option<String>,
+    pub(in super::super) resource: Option<String>,
+}
+
+impl Object {
+    pub(in super::super) fn of_user(config: &str) -> Self {
+        Self { config: config.to_owned(), ..Self::default() }
+    }
+}
+
+impl Cluster {
+    pub(in super::super) fn put_definition(&mut self, key: DefinitionKey, object: Object) {
+        let (_, definition) = parse_definition(&key, &object);
+        self.definitions.insert(key.clone(), object);
+        self.cache.definitions.insert(key, definition);
+    }
+
+    pub(in super::super) fn remove_definition(&mut self, key: &DefinitionKey) {
+        self.definitions.remove(key);
+        self.cache.definitions.remove(key);
+    }
+
+    /// Writes a compiled network, as the controller does and as somebody does by hand.
+    pub(in super::super) fn put_compiled(&mut self, name: &str, uid: &str, owner: &str, spec: &CompiledNetworkSpec) {
+        let version = self.next_version();
+        let owner = json!({"apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "name": name, "uid": owner});
+        let object = json!({"spec": spec, "metadata": {
+            "name": name, "uid": uid, "resourceVersion": version.to_string(), "ownerReferences": [owner]}});
+        let (_, compiled) = parse::compiled(&serde_json::from_str(&object.to_string()).unwrap());
+        self.compiled.insert(name.to_owned(), spec.clone());
+        self.cache.compiled.insert(name.to_owned(), compiled);
+    }
+
+    fn write_definition(&mut self, key: DefinitionKey, desired: Desired) {
+        let label = Some(key.name.clone());
+        let (config, owner, resource) = (desired.config, Some(desired.owner), desired.resource);
+        let (uid, created) = (self.uid(), Some(self.time()));
+        self.put_definition(key, Object { uid, created, config, label, owner, resource });
+    }
+
+    pub(super) fn apply(&mut self, write: Write) {
+        match write {
+            Write::Finalizer { network, present, .. } => {
+                self.cache.networks.get_mut(&network).unwrap().has_finalizer = present;
+                if !present {
+                    self.cache.networks.remove(&network);
+                }
+            }
+            Write::Compiled { network, owner, uid, spec } => {
+                assert_eq!(self.cache.compiled.get(&network).map(|found| &found.uid), uid.as_ref());
+                let uid = uid.unwrap_or_else(|| self.uid());
+                self.put_compiled(&network, &uid, &owner, &spec);
+            }
+            Write::DrainCompiled { network, uid } => {
+                let found = self.cache.compiled[&network].clone();
+                assert_eq!(found.uid, uid);
+                let spec = CompiledNetworkSpec { phase: Phase::Draining, ..self.compiled[&network].clone() };
+                self.put_compiled(&network, &uid, &found.owner.unwrap(), &spec);
+            }
+            Write::DeleteCompiled { network, uid } => {
+                assert_eq!(self.cache.compiled.remove(&network).unwrap().uid, uid);
+                self.compiled.remove(&network);
+            }
+            Write::NodeState { node, owner, uid, number, labels } => {
+                assert_eq!(self.cache.states.get(&node).map(|found| &found.uid), uid.as_ref());
+                let (uid, now) = (self.uid(), self.time());
+                let kept = self.cache.states.remove(&node);
+                let kept = kept.unwrap_or_else(|| NodeState { uid, created: Some(now), ..NodeState::default() });
+                let (generation, owner, number) = (kept.generation + 1, Some(owner), Some(number));
+                let state = NodeState { owner, generation, number, labels, ..kept };
+                self.cache.states.insert(node, state);
+            }
+            Write::DeleteNodeState { node } => drop(self.cache.states.remove(&node)),
+            Write::Status { network, status, .. } => {
+                self.cache.networks.get_mut(&network).unwrap().status = Some(*status);
+            }
+            Write::Definition { key, desired } => self.write_definition(key, desired),
+            Write::DeleteDefinition { key } => self.remove_definition(&key),
+            Write::NetworkFromNad { network, spec, .. } => {
+                self.network(&network, &serde_json::to_value(spec).unwrap());
+                self.cache.networks.get_mut(&network).unwrap().has_from_nad_label = true;
+            }
+            Write::DeleteNetwork { network, uid } => {
+                assert_eq!(self.cache.networks[&network].uid, uid);
+                self.delete_network(&network);
+            }
+        }
+    }
+}
+
+fn parse_definition(key: &DefinitionKey, object: &Object) -> (DefinitionKey, Definition) {
+    let mut metadata = json!({
+        "name": key.name, "namespace": key.namespace, "uid": object.uid, "creationTimestamp": object.created,
+    });
+    if let Some(label) = &object.label {
+        metadata["labels"] = json!({"usnet.dev/network": label});
+    }
+    if let Some(resource) = &object.resource {
+        metadata["annotations"] = json!({"k8s.v1.cni.cncf.io/resourceName": resource});
+    }
+    if let Some(owner) = &object.owner {
+        metadata["ownerReferences"] = json!([
+            {"apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "name": key.name, "uid": owner}
+        ]);
+    }
+    let object: Value = json!({"metadata": metadata, "spec": {"config": object.config}});
+    parse::definition(&serde_json::from_str(&object.to_string()).unwrap())
+}

@@ -1,0 +1,95 @@
+//! When statuses are written: transitions at once, counts later, and never more than one a second.
+
+use super::super::status::due::{BEGIN, COUNTS, INTERVAL, NODE_COUNTS, StatusTimes, Urgency};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use std::time::Duration;
+use tokio::time::Instant;
+use usnet_crds::UserspaceNetworkStatus;
+use usnet_crds::conditions::reason::{ALL_NODES, BRIDGE_EXISTS, PENDING};
+use usnet_crds::conditions::{Finding, READY, Status, merge};
+
+fn status(generation: i64, ready: Status, reason: &str) -> UserspaceNetworkStatus {
+    let now = Time(Timestamp::UNIX_EPOCH);
+    UserspaceNetworkStatus {
+        observed_generation: Some(generation),
+        conditions: merge(&[], vec![Finding::new(READY, ready, reason, "text")], Some(generation), &now),
+        ..UserspaceNetworkStatus::default()
+    }
+}
+
+fn ready() -> UserspaceNetworkStatus {
+    status(1, Status::True, ALL_NODES)
+}
+
+#[test]
+fn what_users_wait_for_is_a_transition_and_the_rest_can_wait() {
+    let pending = |generation| status(generation, Status::False, PENDING);
+    let urgency = |old: &UserspaceNetworkStatus, new: &UserspaceNetworkStatus| Urgency::of(Some(old), new, false);
+    assert_eq!(Urgency::of(None, &pending(1), false), Urgency::Transition);
+    assert_eq!(urgency(&pending(1), &ready()), Urgency::Transition);
+    assert_eq!(urgency(&ready(), &status(1, Status::False, BRIDGE_EXISTS)), Urgency::Transition);
+    assert_eq!(urgency(&ready(), &pending(2)), Urgency::Begin, "a new generation");
+    assert_eq!(urgency(&ready(), &pending(1)), Urgency::Counts, "a namespace or a node came");
+    let attached = UserspaceNetworkStatus { attachments: 1, ..ready() };
+    assert_eq!(urgency(&ready(), &attached), Urgency::Counts);
+}
+
+#[test]
+fn a_node_without_pods_that_comes_or_goes_waits_longest() {
+    let mut unreachable = ready();
+    unreachable.nodes.unreachable = 1;
+    assert_eq!(Urgency::of(Some(&ready()), &unreachable, false), Urgency::NodeCounts);
+    assert_eq!(Urgency::of(Some(&ready()), &unreachable, true), Urgency::Counts, "it has pods");
+    unreachable.attachments = 1;
+    assert_eq!(Urgency::of(Some(&ready()), &unreachable, false), Urgency::Counts);
+}
+
+/// When a status is due, in seconds after the start.
+fn due(
+    times: &mut StatusTimes,
+    start: Instant,
+    at: Duration,
+    urgency: Urgency,
+    status: &UserspaceNetworkStatus,
+) -> f64 {
+    (times.due("blue", "1", urgency, status, start + at) - start).as_secs_f64()
+}
+
+#[test]
+fn a_storm_is_one_status_a_second() {
+    let (mut times, start) = (StatusTimes::default(), Instant::now());
+    let failing = status(1, Status::False, BRIDGE_EXISTS);
+    assert_eq!(due(&mut times, start, Duration::ZERO, Urgency::Transition, &failing), 0.0);
+    times.wrote("blue", &failing, start);
+    let at = Duration::from_millis(100);
+    assert_eq!(due(&mut times, start, at, Urgency::Transition, &failing), INTERVAL.as_secs_f64());
+}
+
+#[test]
+fn the_first_ready_of_a_generation_does_not_wait() {
+    let (mut times, start) = (StatusTimes::default(), Instant::now());
+    times.due("blue", "1", Urgency::Begin, &status(1, Status::False, PENDING), start);
+    times.wrote("blue", &status(1, Status::False, PENDING), start);
+    let at = Duration::from_millis(100);
+    assert_eq!(due(&mut times, start, at, Urgency::Transition, &ready()), 0.1);
+    times.wrote("blue", &ready(), start + at);
+    assert_eq!(due(&mut times, start, 2 * at, Urgency::Transition, &ready()), 1.1, "it was reported");
+    let other_uid = times.due("blue", "2", Urgency::Transition, &ready(), start + 2 * at);
+    assert_eq!(other_uid, start + 2 * at, "another network of that name");
+}
+
+#[test]
+fn more_of_the_same_does_not_put_a_status_off() {
+    let (mut times, start) = (StatusTimes::default(), Instant::now());
+    let counts = |times: &mut StatusTimes, at| due(times, start, Duration::from_secs(at), Urgency::Counts, &ready());
+    assert_eq!(counts(&mut times, 0), COUNTS.as_secs_f64());
+    assert_eq!(counts(&mut times, 8), COUNTS.as_secs_f64());
+    let begin = due(&mut times, start, Duration::from_secs(8), Urgency::Begin, &status(2, Status::False, PENDING));
+    assert_eq!(begin, 8.0 + BEGIN.as_secs_f64(), "what is more urgent comes sooner");
+    times.is_settled("blue");
+    let node_counts = due(&mut times, start, Duration::ZERO, Urgency::NodeCounts, &ready());
+    assert_eq!(node_counts, NODE_COUNTS.as_secs_f64());
+    let counts = counts(&mut times, 1);
+    assert_eq!(counts, 1.0 + COUNTS.as_secs_f64(), "node counts that wait do not put other counts off");
+}

@@ -1,0 +1,127 @@
+//! Watch (IO): everything that the controller looks at, as one stream of changes. An API server that is away is tried again with growing pauses, and what
+//! was seen before stays.
+
+pub(crate) mod objects;
+mod observer;
+pub(crate) mod parse;
+
+pub(super) use observer::{Observation, Observer};
+
+use super::cache::{Compiled, Definition, DefinitionKey, Namespace, Network, Node, NodeState};
+use super::write::Target;
+use super::write::guards::DELETED;
+use crate::watch::watch as follow;
+use futures::StreamExt;
+use futures::stream::{BoxStream, SelectAll, select_all};
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, Client, Resource};
+use objects::{CompiledObject, DefinitionObject, NamespaceObject, NetworkObject, NodeObject, NodeStateObject};
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+use usnet_crds::node_selection::resource_version;
+
+/// Objects in one answer to a list, which is held whole while it is read. Each is a few KB.
+const PAGE: u32 = 500;
+/// A definition may have a megabyte, and a tenant may write many.
+const DEFINITIONS_PAGE: u32 = 50;
+
+/// What is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Networks,
+    Compiled,
+    Namespaces,
+    Nodes,
+    NodeStates,
+    Definitions,
+}
+
+/// An event of one kind; of networks boxed, as they are the largest.
+#[derive(Debug)]
+pub(super) enum Seen {
+    Network(Box<Event<(String, Network)>>),
+    Compiled(Event<(String, Compiled)>),
+    Namespace(Event<(String, Namespace)>),
+    Node(Event<(String, Node)>),
+    NodeState(Event<(String, NodeState)>),
+    Definition(Event<(DefinitionKey, Definition)>),
+    /// The object of this target was looked for and is not there.
+    Absent(Target),
+}
+
+/// An event with the resourceVersion of its object, or why a watch saw nothing.
+#[derive(Debug)]
+pub(super) struct Change {
+    kind: Kind,
+    version: u64,
+    result: Result<Seen, Box<watcher::Error>>,
+}
+
+impl Change {
+    /// An object that was read.
+    pub(super) fn found(version: u64, seen: Seen) -> Self {
+        let kind = match &seen {
+            Seen::Network(_) => Kind::Networks,
+            Seen::Compiled(_) => Kind::Compiled,
+            Seen::Namespace(_) => Kind::Namespaces,
+            Seen::Node(_) => Kind::Nodes,
+            Seen::NodeState(_) => Kind::NodeStates,
+            Seen::Definition(_) | Seen::Absent(_) => Kind::Definitions,
+        };
+        Self { kind, version, result: Ok(seen) }
+    }
+
+    /// An object that was looked for and is not there.
+    pub(super) fn absent(target: &Target) -> Self {
+        Self::found(DELETED, Seen::Absent(target.clone()))
+    }
+}
+
+/// All watches as one stream.
+pub(super) fn changes(client: &Client) -> SelectAll<BoxStream<'static, Change>> {
+    let all = || client.clone();
+    select_all([
+        watch(Api::<NetworkObject>::all(all()), Kind::Networks, |event| {
+            Seen::Network(Box::new(map(event, parse::network)))
+        }),
+        watch(Api::<CompiledObject>::all(all()), Kind::Compiled, |event| Seen::Compiled(map(event, parse::compiled))),
+        watch(Api::<NamespaceObject>::all(all()), Kind::Namespaces, |event| {
+            Seen::Namespace(map(event, parse::namespace))
+        }),
+        watch(Api::<NodeObject>::all(all()), Kind::Nodes, |event| Seen::Node(map(event, parse::node))),
+        watch(Api::<NodeStateObject>::all(all()), Kind::NodeStates, |event| {
+            Seen::NodeState(map(event, parse::node_state))
+        }),
+        watch(Api::<DefinitionObject>::all(all()), Kind::Definitions, |event| {
+            Seen::Definition(map(event, parse::definition))
+        }),
+    ])
+}
+
+fn watch<K>(api: Api<K>, kind: Kind, seen: fn(Event<K>) -> Seen) -> BoxStream<'static, Change>
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+{
+    let page = if kind == Kind::Definitions { DEFINITIONS_PAGE } else { PAGE };
+    let change = move |result: Result<Event<K>, watcher::Error>| {
+        let version = match &result {
+            Ok(Event::Apply(object) | Event::InitApply(object)) => {
+                resource_version(object.meta().resource_version.as_deref())
+            }
+            Ok(Event::Delete(_)) => DELETED,
+            _ => 0,
+        };
+        Change { kind, version, result: result.map(seen).map_err(Box::new) }
+    };
+    follow(api, watcher::Config::default().page_size(page)).map(change).boxed()
+}
+
+fn map<K, T>(event: Event<K>, parse: fn(&K) -> T) -> Event<T> {
+    match event {
+        Event::Apply(object) => Event::Apply(parse(&object)),
+        Event::Delete(object) => Event::Delete(parse(&object)),
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(parse(&object)),
+        Event::InitDone => Event::InitDone,
+    }
+}

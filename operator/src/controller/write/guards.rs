@@ -1,0 +1,202 @@
+//! Which targets may not be written now: a request for them is under way, its result was not seen by a watch yet, or it failed a moment ago. So nothing is
+//! written twice, and what fails is not tried in a storm. Pure; time is passed in.
+
+use super::Target;
+use crate::backoff::Backoff;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long the watch may take to show a write. Then it is looked at again, whatever happened to the event.
+const ECHO: Duration = Duration::from_secs(30);
+const FIRST_RETRY: Duration = Duration::from_millis(500);
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+/// What a watch shows of an object that was deleted: later than any version.
+pub const DELETED: u64 = u64::MAX;
+
+/// A write that a watch has not shown yet.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    /// The resourceVersion that the object has since; 0 after a deletion, which any event confirms.
+    version: u64,
+    at: Instant,
+}
+
+/// Which targets may not be written now.
+#[derive(Debug, Default)]
+pub struct Guards {
+    /// With the highest version that was seen since.
+    in_flight: BTreeMap<Target, u64>,
+    sent: BTreeMap<Target, Sent>,
+    /// With the time from which on it may be tried again.
+    failed: BTreeMap<Target, Instant>,
+    /// Targets that are read before anything is sent again: what the last request did is not known.
+    unknown: BTreeSet<Target>,
+    backoffs: BTreeMap<Target, Backoff>,
+}
+
+impl Guards {
+    /// Whether the target may not be written now.
+    pub fn is_blocked(&self, target: &Target) -> bool {
+        self.in_flight.contains_key(target)
+            || self.sent.contains_key(target)
+            || self.failed.contains_key(target)
+            || self.unknown.contains(target)
+    }
+
+    /// A request is sent.
+    pub fn send(&mut self, target: Target) {
+        self.in_flight.insert(target, 0);
+    }
+
+    /// The request worked, and the object has this version since (0 after a deletion). True when a watch has shown it already.
+    pub fn succeeded(&mut self, target: &Target, version: u64, now: Instant) -> bool {
+        let seen = self.in_flight.remove(target).unwrap_or_default();
+        self.backoffs.remove(target);
+        let is_seen = seen > 0 && seen >= version;
+        if !is_seen {
+            self.sent.insert(target.clone(), Sent { version, at: now });
+        }
+        is_seen
+    }
+
+    /// The request changed nothing, because what it should change is not there any more.
+    pub fn was_needless(&mut self, target: &Target) {
+        self.in_flight.remove(target);
+        self.backoffs.remove(target);
+    }
+
+    /// The request was refused: gives back when it may be tried again.
+    pub fn failed(&mut self, target: &Target, now: Instant) -> Instant {
+        let again = self.back_off(target, now);
+        self.failed.insert(target.clone(), again);
+        again
+    }
+
+    /// It is not known what the request did: gives back when the target should be read. Until [`Self::was_read`] it is blocked.
+    pub fn is_unknown(&mut self, target: &Target, now: Instant) -> Instant {
+        self.unknown.insert(target.clone());
+        self.back_off(target, now)
+    }
+
+    /// The target was read after its last request.
+    pub fn was_read(&mut self, target: &Target) {
+        self.unknown.remove(target);
+    }
+
+    fn back_off(&mut self, target: &Target, now: Instant) -> Instant {
+        self.in_flight.remove(target);
+        let backoff = self.backoffs.entry(target.clone()).or_insert(Backoff::new(FIRST_RETRY, LONGEST_RETRY));
+        now + backoff.wait()
+    }
+
+    /// A watch shows the object of the target in this version. True when that is what was waited for.
+    pub fn seen(&mut self, target: &Target, version: u64) -> bool {
+        if let Some(seen) = self.in_flight.get_mut(target) {
+            *seen = (*seen).max(version);
+        }
+        let is_awaited = self.sent.get(target).is_some_and(|sent| sent.version <= version);
+        is_awaited && self.sent.remove(target).is_some()
+    }
+
+    /// A whole list that was begun at `since` has arrived: what was sent before is in it. After a restore of etcd its versions may be lower than those
+    /// that are waited for.
+    pub fn listed(&mut self, is_of_kind: impl Fn(&Target) -> bool, since: Instant) -> Vec<Target> {
+        let listed = self.sent.extract_if(.., |target, sent| is_of_kind(target) && sent.at < since);
+        listed.map(|(target, _)| target).collect()
+    }
+
+    /// Targets that may be looked at again: their time is up.
+    pub fn expired(&mut self, now: Instant) -> Vec<Target> {
+        let failed = self.failed.extract_if(.., |_, again| *again <= now).map(|(target, _)| target);
+        let mut expired: Vec<Target> = failed.collect();
+        expired.extend(self.sent.extract_if(.., |_, sent| sent.at + ECHO <= now).map(|(target, _)| target));
+        expired
+    }
+
+    /// When the next one expires.
+    pub fn next_expiry(&self) -> Option<Instant> {
+        let failed = self.failed.values().copied();
+        failed.chain(self.sent.values().map(|sent| sent.at + ECHO)).min()
+    }
+
+    /// How many requests for targets of this kind are under way.
+    pub fn in_flight(&self, is_of_kind: impl Fn(&Target) -> bool) -> usize {
+        self.in_flight.keys().filter(|target| is_of_kind(target)).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target() -> Target {
+        Target::Compiled("blue".to_owned())
+    }
+
+    #[test]
+    fn nothing_is_written_before_a_watch_shows_the_last_write() {
+        let (mut guards, now) = (Guards::default(), Instant::now());
+        guards.send(target());
+        assert!(guards.is_blocked(&target()));
+        assert!(!guards.succeeded(&target(), 7, now));
+        assert!(!guards.seen(&target(), 6), "an older version");
+        assert!(guards.is_blocked(&target()));
+        assert!(guards.seen(&target(), 7));
+        assert!(!guards.is_blocked(&target()));
+    }
+
+    #[test]
+    fn a_watch_may_be_faster_than_the_answer() {
+        let (mut guards, now) = (Guards::default(), Instant::now());
+        guards.send(target());
+        guards.seen(&target(), 7);
+        assert!(guards.succeeded(&target(), 7, now) && !guards.is_blocked(&target()));
+        guards.send(target());
+        guards.seen(&target(), DELETED);
+        assert!(guards.succeeded(&target(), 0, now) && !guards.is_blocked(&target()));
+    }
+
+    #[test]
+    fn a_list_after_a_restore_of_etcd_confirms_what_was_sent_before_it() {
+        let (mut guards, now) = (Guards::default(), Instant::now());
+        guards.send(target());
+        guards.succeeded(&target(), 1_000, now);
+        assert_eq!(guards.listed(|_| true, now), [], "the list may have been made before the write");
+        assert_eq!(guards.listed(|_| true, now + Duration::from_secs(1)), [target()]);
+        assert!(!guards.is_blocked(&target()));
+    }
+
+    #[test]
+    fn what_fails_is_tried_again_later_and_later() {
+        let (mut guards, start) = (Guards::default(), Instant::now());
+        guards.send(target());
+        let first = guards.failed(&target(), start);
+        assert_eq!((first - start, guards.next_expiry()), (FIRST_RETRY, Some(first)));
+        assert_eq!(guards.expired(start), []);
+        assert_eq!(guards.expired(first), [target()]);
+        assert!(!guards.is_blocked(&target()));
+        guards.send(target());
+        assert_eq!(guards.failed(&target(), first) - first, 2 * FIRST_RETRY);
+    }
+
+    #[test]
+    fn what_a_request_did_is_read_before_the_next_one() {
+        let (mut guards, start) = (Guards::default(), Instant::now());
+        guards.send(target());
+        let read_at = guards.is_unknown(&target(), start);
+        assert_eq!(guards.expired(read_at + ECHO), [], "time does not tell what it did");
+        assert!(guards.is_blocked(&target()));
+        guards.was_read(&target());
+        assert!(!guards.is_blocked(&target()));
+    }
+
+    #[test]
+    fn an_event_that_never_comes_is_not_waited_for_indefinitely() {
+        let (mut guards, start) = (Guards::default(), Instant::now());
+        guards.send(target());
+        guards.succeeded(&target(), 7, start);
+        assert_eq!(guards.expired(start + ECHO), [target()]);
+        assert!(!guards.is_blocked(&target()));
+    }
+}

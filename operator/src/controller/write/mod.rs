@@ -1,0 +1,181 @@
+//! Write: what is written to the API server ([`Write`], pure values), in which order and how much at once ([`queue`], [`limiter`], pure), and the requests
+//! themselves ([`request`], IO).
+
+pub mod guards;
+pub mod limiter;
+mod network_from_nad;
+mod objects;
+pub mod pace;
+pub mod queue;
+pub mod request;
+
+use super::cache::{DefinitionKey, Labels};
+use super::compile::definitions::Desired;
+use std::fmt;
+use usnet_crds::{CompiledNetworkSpec, UserspaceNetworkSpec, UserspaceNetworkStatus};
+
+/// One write to the API server.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    /// Adds or removes the finalizer of a network.
+    Finalizer {
+        /// The network.
+        network: String,
+        /// Its uid.
+        uid: String,
+        /// Whether it should be there.
+        present: bool,
+    },
+    /// Creates or replaces a compiled network.
+    Compiled {
+        /// The network.
+        network: String,
+        /// The uid of the UserspaceNetwork.
+        owner: String,
+        /// The uid of the object that is replaced; none to create it.
+        uid: Option<String>,
+        /// The whole spec.
+        spec: Box<CompiledNetworkSpec>,
+    },
+    /// Sets the phase of a compiled network to Draining.
+    DrainCompiled {
+        /// The network.
+        network: String,
+        /// The uid of the object.
+        uid: String,
+    },
+    /// Deletes a compiled network.
+    DeleteCompiled {
+        /// The network.
+        network: String,
+        /// The uid of the object.
+        uid: String,
+    },
+    /// Creates the state of a node, or writes its spec.
+    NodeState {
+        /// The node.
+        node: String,
+        /// The node's uid: the state goes with the node.
+        owner: String,
+        /// The uid of the object that is replaced; none to create it.
+        uid: Option<String>,
+        /// Its number.
+        number: u32,
+        /// Its labels.
+        labels: Labels,
+    },
+    /// Deletes the state of a node that left the cluster, or of an earlier node of that name.
+    DeleteNodeState {
+        /// The node.
+        node: String,
+    },
+    /// Writes the status of a network.
+    Status {
+        /// The network.
+        network: String,
+        /// Its uid.
+        uid: String,
+        /// The whole status.
+        status: Box<UserspaceNetworkStatus>,
+    },
+    /// Creates or repairs a NetworkAttachmentDefinition.
+    Definition {
+        /// Where.
+        key: DefinitionKey,
+        /// What it should say.
+        desired: Desired,
+    },
+    /// Deletes a generated NetworkAttachmentDefinition. The admission policy keeps this from deleting any other.
+    DeleteDefinition {
+        /// Where.
+        key: DefinitionKey,
+    },
+    /// Creates the network of a bridge that NetworkAttachmentDefinitions name, or restores its spec.
+    NetworkFromNad {
+        /// The network.
+        network: String,
+        /// Its uid; none to create it.
+        uid: Option<String>,
+        /// The whole spec.
+        spec: Box<UserspaceNetworkSpec>,
+    },
+    /// Deletes a network that was made from NetworkAttachmentDefinitions.
+    DeleteNetwork {
+        /// The network.
+        network: String,
+        /// The object that was looked at, and no later one of that name.
+        uid: String,
+    },
+}
+
+/// What a write changes. Of each target there is one write at a time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// The finalizer of a network.
+    Finalizer(String),
+    /// A compiled network.
+    Compiled(String),
+    /// The state of a node.
+    NodeState(String),
+    /// The status of a network.
+    Status(String),
+    /// A network that is made from NetworkAttachmentDefinitions.
+    NetworkFromNad(String),
+    /// A NetworkAttachmentDefinition.
+    Definition(DefinitionKey),
+}
+
+impl Write {
+    /// What it changes.
+    pub fn target(&self) -> Target {
+        match self {
+            Self::Finalizer { network, .. } => Target::Finalizer(network.clone()),
+            Self::Compiled { network, .. }
+            | Self::DrainCompiled { network, .. }
+            | Self::DeleteCompiled { network, .. } => Target::Compiled(network.clone()),
+            Self::NodeState { node, .. } | Self::DeleteNodeState { node } => Target::NodeState(node.clone()),
+            Self::Status { network, .. } => Target::Status(network.clone()),
+            Self::Definition { key, .. } | Self::DeleteDefinition { key } => Target::Definition(key.clone()),
+            Self::NetworkFromNad { network, .. } | Self::DeleteNetwork { network, .. } => {
+                Target::NetworkFromNad(network.clone())
+            }
+        }
+    }
+
+    /// What kind of write, in one word for metrics.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Finalizer { .. } => "Finalizer",
+            Self::Compiled { .. } | Self::DrainCompiled { .. } => "CompiledNetwork",
+            Self::DeleteCompiled { .. } => "DeleteCompiledNetwork",
+            Self::NodeState { .. } => "NodeState",
+            Self::DeleteNodeState { .. } => "DeleteNodeState",
+            Self::Status { .. } => "Status",
+            Self::Definition { .. } => "Definition",
+            Self::DeleteDefinition { .. } => "DeleteDefinition",
+            Self::NetworkFromNad { .. } => "NetworkFromNad",
+            Self::DeleteNetwork { .. } => "DeleteNetwork",
+        }
+    }
+}
+
+impl fmt::Display for Write {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Finalizer { network, present: true, .. } => {
+                write!(formatter, "add the finalizer of UserspaceNetwork {network}")
+            }
+            Self::Finalizer { network, .. } => write!(formatter, "remove the finalizer of UserspaceNetwork {network}"),
+            Self::Compiled { network, .. } => write!(formatter, "write CompiledNetwork {network}"),
+            Self::DrainCompiled { network, .. } => write!(formatter, "drain CompiledNetwork {network}"),
+            Self::DeleteCompiled { network, .. } => write!(formatter, "delete CompiledNetwork {network}"),
+            Self::NodeState { node, .. } => write!(formatter, "write UserspaceNodeState {node}"),
+            Self::DeleteNodeState { node } => write!(formatter, "delete UserspaceNodeState {node}"),
+            Self::Status { network, .. } => write!(formatter, "write the status of UserspaceNetwork {network}"),
+            Self::Definition { key, .. } => write!(formatter, "write NetworkAttachmentDefinition {key}"),
+            Self::DeleteDefinition { key } => write!(formatter, "delete NetworkAttachmentDefinition {key}"),
+            Self::NetworkFromNad { network, .. } => write!(formatter, "write UserspaceNetwork {network}"),
+            Self::DeleteNetwork { network, .. } => write!(formatter, "delete UserspaceNetwork {network}"),
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The requests (IO). The client is behind the [`Fence`](crate::leader::Fence): what is not sent because another controller may lead is left to that one.
+
+use super::{Target, Write, network_from_nad, objects};
+use crate::api_error::{message, reason_label};
+use crate::controller::watch::objects::{CompiledObject, DefinitionObject, NetworkObject, NodeStateObject};
+use crate::controller::watch::{Change, Seen, parse};
+use crate::leader::{REQUEST_TIMEOUT, is_closed};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::PartialObjectMeta;
+use kube::runtime::watcher::Event;
+use kube::{Api, Client, Resource};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt::Debug;
+use tokio::time::timeout;
+use usnet_crds::conditions::{READY, find as find_condition};
+use usnet_crds::node_selection::resource_version;
+use usnet_crds::{CompiledNetwork, UserspaceNodeState};
+
+/// Who wrote the fields, for server-side apply.
+pub const FIELD_MANAGER: &str = "usnet-controller";
+
+/// Why a write failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The API server refused, or could not be reached.
+    #[error("cannot {write}: {}", message(error))]
+    Request {
+        /// What was to be written.
+        write: String,
+        /// Why it was not.
+        error: Box<kube::Error>,
+    },
+    /// The API server did not answer.
+    #[error("cannot {write}: no answer within {} s", REQUEST_TIMEOUT.as_secs())]
+    Timeout {
+        /// What was to be written.
+        write: String,
+    },
+}
+
+impl Error {
+    /// What the client says; none when there was no answer in time.
+    pub fn cause(&self) -> Option<&kube::Error> {
+        match self {
+            Self::Request { error, .. } => Some(error),
+            Self::Timeout { .. } => None,
+        }
+    }
+
+    /// As a label of metrics.
+    pub fn reason(&self) -> &str {
+        self.cause().map_or("Timeout", reason_label)
+    }
+
+    /// Whether nothing was sent, because another controller may lead.
+    pub fn is_fenced(&self) -> bool {
+        self.cause().is_some_and(is_closed)
+    }
+
+    /// What the API server says of an object that it understands and does not accept. What etcd finds too large is an internal error.
+    pub fn refusal(&self) -> Option<String> {
+        let kube::Error::Api(status) = self.cause()? else { return None };
+        let is_refusal = matches!(status.code, 400 | 403 | 413 | 422) || status.message.contains("too large");
+        is_refusal.then(|| format!("the API server does not accept its CompiledNetwork: {}", status.message))
+    }
+}
+
+/// What a write did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// The object has this resourceVersion since.
+    Written(u64),
+    /// The object is deleted, or will be.
+    Deleted,
+    /// There was nothing to change any more.
+    Nothing,
+}
+
+/// What became of one write.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was to be written.
+    pub write: Write,
+    /// What it did, or why it did not.
+    pub result: Result<Done, Error>,
+}
+
+/// Sends one write.
+pub async fn send(client: Client, write: Write) -> Outcome {
+    let result = match timeout(REQUEST_TIMEOUT, request(client, &write)).await {
+        Ok(Ok(done)) => {
+            log(&write);
+            Ok(done)
+        }
+        Ok(Err(error)) => Err(Error::Request { write: write.to_string(), error: Box::new(error) }),
+        Err(_) => Err(Error::Timeout { write: write.to_string() }),
+    };
+    Outcome { write, result }
+}
+
+async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
+    let apply = PatchParams::apply(FIELD_MANAGER).force();
+    match write {
+        Write::Finalizer { network, uid, present } => {
+            let body = objects::finalizer(network, uid, *present);
+            written(networks(client).patch_metadata(network, &apply, &Patch::Apply(&body)).await)
+        }
+        Write::Compiled { network, owner, uid, spec } => {
+            let api: Api<CompiledNetwork> = Api::all(client);
+            let object = objects::compiled(network, owner, spec);
+            create_or_replace(&api, network, &object, uid.as_deref(), &[("/spec", &json!(object.spec))]).await
+        }
+        Write::DrainCompiled { network, uid } => {
+            let body = replace(uid, &[("/spec/phase", &json!("Draining"))])?;
+            written(compiled(client).patch_metadata(network, &patch_parameters(), &body).await)
+        }
+        Write::DeleteCompiled { network, uid } => delete(&compiled(client), network, Some(uid)).await,
+        Write::NodeState { node, owner, uid, number, labels } => {
+            let api: Api<UserspaceNodeState> = Api::all(client);
+            let object = objects::node_state(node, owner, *number, labels);
+            let (spec, owners) = (json!(object.spec), json!(object.metadata.owner_references));
+            let fields = [("/spec", &spec), ("/metadata/ownerReferences", &owners)];
+            create_or_replace(&api, node, &object, uid.as_deref(), &fields).await
+        }
+        Write::DeleteNodeState { node } => delete(&node_states(client), node, None).await,
+        Write::Status { network, uid, status } => {
+            let body = objects::status(network, uid, status);
+            let answer = networks(client).patch_status(network, &apply, &Patch::Apply(&body)).await;
+            unless_gone(answer.map(|it| Done::Written(resource_version(it.metadata.resource_version.as_deref()))))
+        }
+        Write::Definition { key, desired } => {
+            let body = objects::definition(key, desired);
+            let api = definitions(client, &key.namespace);
+            written(api.patch_metadata(&key.name, &apply, &Patch::Apply(&body)).await)
+        }
+        Write::DeleteDefinition { key } => delete(&definitions(client, &key.namespace), &key.name, None).await,
+        Write::NetworkFromNad { network, uid, spec } => {
+            network_from_nad::write(client, network, uid.as_deref(), spec).await
+        }
+        Write::DeleteNetwork { network, uid } => delete(&networks(client), network, Some(uid)).await,
+    }
+}
+
+/// Creates the object, or replaces these fields of the one with this uid.
+async fn create_or_replace<K>(
+    api: &Api<K>,
+    name: &str,
+    object: &K,
+    uid: Option<&str>,
+    fields: &[(&str, &Value)],
+) -> Result<Done, kube::Error>
+where
+    K: Resource + Clone + Serialize + DeserializeOwned + Debug,
+{
+    let Some(uid) = uid else {
+        let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let created = api.create(&parameters, object).await?;
+        return Ok(Done::Written(resource_version(created.meta().resource_version.as_deref())));
+    };
+    written(api.patch_metadata(name, &patch_parameters(), &replace(uid, fields)?).await)
+}
+
+fn patch_parameters() -> PatchParams {
+    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}
+
+/// A patch that replaces fields, of this object and of no later one of its name. Server-side apply would keep what others added to them.
+fn replace(uid: &str, fields: &[(&str, &Value)]) -> Result<Patch<()>, kube::Error> {
+    let mut operations = vec![json!({"op": "test", "path": "/metadata/uid", "value": uid})];
+    operations.extend(fields.iter().map(|(path, value)| json!({"op": "add", "path": path, "value": value})));
+    serde_json::from_value(operations.into()).map(Patch::Json).map_err(kube::Error::SerdeError)
+}
+
+fn written<K>(answer: Result<PartialObjectMeta<K>, kube::Error>) -> Result<Done, kube::Error> {
+    answer.map(|answer| Done::Written(resource_version(answer.metadata.resource_version.as_deref())))
+}
+
+async fn delete<K>(api: &Api<K>, name: &str, uid: Option<&String>) -> Result<Done, kube::Error>
+where
+    K: Resource + Clone + DeserializeOwned + Debug,
+{
+    let preconditions = Preconditions { uid: uid.cloned(), resource_version: None };
+    let parameters = DeleteParams { preconditions: uid.map(|_| preconditions), ..DeleteParams::default() };
+    unless_gone(api.delete(name, &parameters).await.map(|_| Done::Deleted))
+}
+
+/// What is gone already need not be changed.
+fn unless_gone(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
+    match result {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Done::Nothing),
+        other => other,
+    }
+}
+
+/// Reads the object of a target as it is now, after it is not known what became of a write.
+///
+/// # Errors
+/// When the API server does not answer.
+pub(in crate::controller) async fn read(client: Client, target: &Target) -> Result<Change, kube::Error> {
+    match target {
+        Target::Finalizer(name) | Target::Status(name) | Target::NetworkFromNad(name) => {
+            find(networks(client), name, |object| Seen::Network(Box::new(Event::Apply(parse::network(object))))).await
+        }
+        Target::Compiled(name) => {
+            find(compiled(client), name, |object| Seen::Compiled(Event::Apply(parse::compiled(object)))).await
+        }
+        Target::NodeState(name) => {
+            find(node_states(client), name, |object| Seen::NodeState(Event::Apply(parse::node_state(object)))).await
+        }
+        Target::Definition(key) => {
+            let api = definitions(client, &key.namespace);
+            find(api, &key.name, |object| Seen::Definition(Event::Apply(parse::definition(object)))).await
+        }
+    }
+    .map(|found| found.unwrap_or_else(|| Change::absent(target)))
+}
+
+/// By a list with one object, so that the right to list is enough.
+async fn find<K>(api: Api<K>, name: &str, seen: fn(&K) -> Seen) -> Result<Option<Change>, kube::Error>
+where
+    K: Resource + Clone + DeserializeOwned + Debug,
+{
+    let list = api.list(&ListParams::default().fields(&format!("metadata.name={name}"))).await?;
+    let change = |object: &K| Change::found(resource_version(object.meta().resource_version.as_deref()), seen(object));
+    Ok(list.items.first().map(change))
+}
+
+// Answers are read as watches read them: an object whose other fields cannot be read is still written.
+
+fn networks(client: Client) -> Api<NetworkObject> {
+    Api::all(client)
+}
+
+fn compiled(client: Client) -> Api<CompiledObject> {
+    Api::all(client)
+}
+
+fn node_states(client: Client) -> Api<NodeStateObject> {
+    Api::all(client)
+}
+
+fn definitions(client: Client, namespace: &str) -> Api<DefinitionObject> {
+    Api::namespaced(client, namespace)
+}
+
+/// Each change is logged once, where it is made.
+fn log(write: &Write) {
+    match write {
+        Write::Finalizer { network, present: true, .. } => tracing::info!(network, "added the finalizer"),
+        Write::Finalizer { network, .. } => tracing::info!(network, "removed the finalizer: the network is deleted"),
+        Write::Compiled { network, spec, .. } => {
+            tracing::info!(network, generation = spec.generation, "compiled the network for all nodes");
+        }
+        Write::DrainCompiled { network, .. } => tracing::info!(network, "nodes drain the network"),
+        Write::DeleteCompiled { network, .. } => tracing::info!(network, "deleted the compiled network"),
+        Write::NodeState { node, number, .. } => tracing::info!(node, number, "wrote the node state"),
+        Write::DeleteNodeState { node } => {
+            tracing::info!(node, "deleted the state of a node that left or was recreated");
+        }
+        Write::Definition { key, .. } => {
+            tracing::debug!(network = key.name, namespace = key.namespace, "wrote the definition");
+        }
+        Write::DeleteDefinition { key } => {
+            tracing::debug!(network = key.name, namespace = key.namespace, "deleted the definition");
+        }
+        Write::NetworkFromNad { network, uid: None, .. } => {
+            tracing::info!(network, "created the network of definitions");
+        }
+        Write::NetworkFromNad { network, .. } => tracing::info!(network, "restored the network of definitions"),
+        Write::DeleteNetwork { network, .. } => tracing::info!(network, "deleted the network of definitions"),
+        Write::Status { network, status, .. } => {
+            let Some(condition) = find_condition(&status.conditions, READY) else { return };
+            let (ready, reason) = (&condition.status, &condition.reason);
+            tracing::debug!(network, ready, reason, "{}", condition.message);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What an evaluation of the folder starts from: the last input, and what the node holds. Pure.
+//!
+//! An API server would count the versions of its objects; here each change of what a node has of a network is a new generation and a new version of it,
+//! counted from the last ones. What a restart of the agent leaves unchanged keeps its numbers.
+
+use crate::agent::input::{Compiled, Input};
+use crate::agent::spec::NodeSpec;
+use crate::controller::cache::Labels;
+use kube::core::Selector;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use usnet_crds::{NetworkName, NodeNetwork, Phase};
+
+/// What an evaluation starts from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Baseline {
+    held: Arc<NodeSpec>,
+    /// Each network as it was in the last input; before the first one, as the node holds it.
+    networks: BTreeMap<NetworkName, Arc<Compiled>>,
+    /// The labels of the last input.
+    labels: Option<Labels>,
+    generation: i64,
+    version: u64,
+}
+
+impl Baseline {
+    /// From what the node holds by its agent's last report, or by its node file, and from the last input of this run.
+    pub(super) fn new(held: Option<&Arc<NodeSpec>>, last: Option<&Input>) -> Self {
+        let held = held.cloned().unwrap_or_default();
+        let version = held.versions.values().copied().chain([held.through, last.map_or(0, |last| last.version)]).max();
+        let mut networks: BTreeMap<_, _> =
+            held.networks.iter().map(|network| (network.name.clone(), Arc::new(of_held(&held, network)))).collect();
+        // A network that was draining and is on the node no more is forgotten.
+        let known = last.iter().flat_map(|last| &last.networks);
+        let known = known.filter(|(name, known)| known.network.phase == Phase::Active || networks.contains_key(*name));
+        let known: Vec<_> = known.map(|(name, known)| (name.clone(), Arc::clone(known))).collect();
+        networks.extend(known);
+        Self {
+            networks,
+            labels: last.map(|last| last.labels.clone()),
+            generation: last.map_or(held.generation, |last| last.generation),
+            version: version.unwrap_or_default(),
+            held,
+        }
+    }
+
+    /// What the node holds of a network.
+    pub(super) fn held(&self, name: &str) -> Option<&NodeNetwork> {
+        let name: NetworkName = name.parse().ok()?;
+        self.held.network(&name).map(AsRef::as_ref)
+    }
+
+    /// The last version of each network.
+    pub(super) fn networks(&self) -> impl Iterator<Item = &NodeNetwork> {
+        self.networks.values().map(|known| known.network.as_ref())
+    }
+
+    /// The last version of a network.
+    pub(super) fn network(&self, name: &str) -> Option<&NodeNetwork> {
+        let name: NetworkName = name.parse().ok()?;
+        self.networks.get(&name).map(|known| known.network.as_ref())
+    }
+
+    /// The network as it was.
+    pub(super) fn unchanged(&self, name: &NetworkName) -> Option<Arc<Compiled>> {
+        self.networks.get(name).cloned()
+    }
+
+    /// The network as it was, draining.
+    pub(super) fn draining(&self, name: &NetworkName) -> Option<Arc<Compiled>> {
+        let known = self.networks.get(name)?;
+        if known.network.phase == Phase::Draining {
+            return Some(Arc::clone(known));
+        }
+        let network = NodeNetwork { phase: Phase::Draining, ..NodeNetwork::clone(&known.network) };
+        Some(Arc::new(kept(self.next_version(), Arc::new(network))))
+    }
+
+    /// The network with its generation and its version.
+    pub(super) fn numbered(&self, compiled: Compiled) -> Arc<Compiled> {
+        let known = self.networks.get(&compiled.network.name);
+        let (generation, version) = match known {
+            Some(known) if is_same(&known.network, &compiled.network) => (known.network.generation, known.version),
+            Some(known) => (known.network.generation + 1, self.next_version()),
+            None => self.refused(&compiled.network.name).unwrap_or((1, self.next_version())),
+        };
+        let network = Arc::new(NodeNetwork { generation, ..Arc::unwrap_or_clone(compiled.network) });
+        Arc::new(Compiled { version, network, ..compiled })
+    }
+
+    /// The generation of an input with these labels.
+    pub(super) fn generation(&self, labels: &Labels) -> i64 {
+        let has_changed = self.labels.as_ref().is_some_and(|last| last != labels);
+        // The node file counts from 1: 0 stands for a node that has no spec yet.
+        (self.generation + i64::from(has_changed)).max(1)
+    }
+
+    /// The highest version until now.
+    pub(super) const fn version(&self) -> u64 {
+        self.version
+    }
+
+    const fn next_version(&self) -> u64 {
+        self.version + 1
+    }
+
+    /// The numbers of a network that the node could not have. Its content is not remembered, so that it counts as unchanged.
+    fn refused(&self, name: &NetworkName) -> Option<(i64, u64)> {
+        let refused = self.held.refused.iter().find(|refused| refused.name == *name)?;
+        Some((refused.generation.max(1), *self.held.versions.get(name)?))
+    }
+}
+
+/// Whether it says the same, whatever its generation.
+fn is_same(known: &NodeNetwork, new: &NodeNetwork) -> bool {
+    let NodeNetwork { name, generation: _, phase, engine, bridge, port, namespaces, ipam, attachments, device_plugin } =
+        known;
+    (name, phase, engine, bridge, port) == (&new.name, &new.phase, &new.engine, &new.bridge, &new.port)
+        && (namespaces, ipam) == (&new.namespaces, &new.ipam)
+        && (attachments, device_plugin) == (&new.attachments, &new.device_plugin)
+}
+
+fn of_held(held: &NodeSpec, network: &Arc<NodeNetwork>) -> Compiled {
+    let version = held.versions.get(&network.name).copied().unwrap_or(held.through);
+    kept(version, Arc::clone(network))
+}
+
+/// A network that stays on this node, which an empty selector selects whatever engines it has.
+fn kept(version: u64, network: Arc<NodeNetwork>) -> Compiled {
+    Compiled { version, uid: String::new(), created: None, selector: Some(Selector::default()), network }
+}

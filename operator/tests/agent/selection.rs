@@ -1,0 +1,106 @@
+//! What the agent selects comes and goes by the agent alone: only it removes a network from its node.
+
+use crate::node::{Node, network, until};
+use crate::selecting_agent::{SelectingAgent, compiled, name};
+use crate::world::World;
+use std::sync::Arc;
+use usnet_crds::node_state::NetworkState;
+use usnet_crds::{NodeNetwork, SocketRole};
+use usnet_dataplane::network_file::NetworkFile;
+use usnet_dataplane::port::{Connection, SocketPath};
+use usnet_operator::agent::input::Compiled;
+use usnet_test_openvswitch::OpenVswitch;
+
+#[test]
+fn a_draining_network_goes_when_its_last_pod_has_gone() {
+    let world = World::with(OpenVswitch::builder().dpdk(true).start().unwrap());
+    let agent = SelectingAgent::start(&world.roots);
+    agent.apply(compiled("blue", 5));
+    world.wait_until_programmed("blue");
+    agent.wait_until_through(5);
+    let socket = SocketPath::try_from(world.ovs.folder().join("c1.sock")).unwrap();
+    let connection = Connection::VhostUser { socket, engine_role: SocketRole::Client };
+    let pod = world.record("c1", &network("blue"), connection);
+    world.write(&pod);
+    agent.wait_for_network("blue", "Programmed  1");
+
+    agent.drain("blue", 8);
+    let report = agent.wait_until_through(8);
+    assert_eq!(report.networks[0].state, NetworkState::Draining);
+    assert!(matches!(world.file("blue"), Some(NetworkFile::Draining { .. })));
+    assert_eq!(world.vsctl("list-ports br-blue"), pod.port.name.as_str());
+
+    std::fs::remove_file(world.roots.attachments().join(format!("{}.json", pod.id))).unwrap();
+    let report = agent.wait_for("blue is gone", |report| report.networks.is_empty());
+    assert_eq!((world.bridges(), world.file("blue"), report.through()), (Vec::new(), None, Some(8)));
+}
+
+#[test]
+fn a_draining_network_without_pods_goes_at_once_even_while_its_engine_is_away() {
+    let mut world = World::start();
+    let agent = SelectingAgent::start(&world.roots);
+    agent.apply(compiled("blue", 5));
+    world.wait_until_programmed("blue");
+    world.ovs.kill_ovsdb_server().unwrap();
+    assert_eq!(world.wait_until_unavailable("blue"), "EngineUnreachable");
+    agent.drain("blue", 8);
+    agent.wait_for("blue is gone", |report| report.through() == Some(8) && report.networks.is_empty());
+    assert_eq!(world.file("blue"), None);
+    world.ovs.start_ovsdb_server().unwrap();
+    until("the bridge is gone", || world.bridges().is_empty().then_some(()));
+}
+
+#[test]
+fn a_network_whose_bridge_belongs_to_another_says_so_until_that_goes() {
+    let world = World::start();
+    let agent = SelectingAgent::start(&world.roots);
+    agent.apply(compiled("blue", 5));
+    agent.wait_for_network("blue", "Programmed  0");
+    let other = NodeNetwork { bridge: network("blue").bridge, ..network("other") };
+    agent.apply(Compiled { network: Arc::new(other), ..compiled("other", 6) });
+    let report = agent.wait_for_network("other", "Failed BridgeConflict 0");
+    assert!(report.networks[1].message.contains("network blue"), "{:?}", report.networks);
+    assert_eq!(world.wait_until_unavailable("other"), "BridgeConflict");
+    assert!(world.is_programmed("blue"));
+
+    agent.drain("blue", 7);
+    world.wait_until_programmed("other");
+    agent.wait_for_network("other", "Programmed  0");
+    assert_eq!(world.bridges(), ["br-blue"]);
+    assert_eq!(world.vsctl("get Bridge br-blue external_ids").matches("other").count(), 1);
+}
+
+#[test]
+fn a_change_for_other_nodes_is_no_report() {
+    let world = World::start();
+    let agent = SelectingAgent::start(&world.roots);
+    agent.apply(compiled("blue", 5));
+    let before = agent.wait_for_network("blue", "Programmed  0").revision().unwrap();
+    let selector = kube_selector("rack", "far");
+    for version in 6..20 {
+        let far = compiled(&format!("far-{version}"), version);
+        agent.apply(Compiled { selector: Some(selector.clone()), ..far });
+    }
+    agent.apply(compiled("red", 20));
+    let report = agent.wait_until_through(20);
+    assert_eq!(report.revision(), Some(before + 1), "only red concerns the node");
+    assert_eq!(report.networks.len(), 2);
+}
+
+fn kube_selector(key: &str, value: &str) -> kube::core::Selector {
+    kube::core::Selector::from(kube::core::Expression::Equal(key.into(), value.into()))
+}
+
+#[test]
+fn an_engine_that_comes_gets_the_networks_without_a_selector() {
+    let node = Node::new(None, None);
+    let agent = SelectingAgent::start(&node.roots);
+    agent.apply(compiled("blue", 5));
+    let report = agent.wait_until_through(5);
+    assert!(report.networks.is_empty(), "{report:?}");
+    let ovs = OpenVswitch::start().unwrap();
+    std::os::unix::fs::symlink(ovs.socket(), &node.roots.open_vswitch_socket).unwrap();
+    agent.wait_for_network("blue", "Programmed  0");
+    agent.change(|input| drop(input.networks.remove(&name("blue"))));
+    assert!(node.is_programmed("blue"), "a network that was not draining is not given up at once");
+}
