@@ -1,42 +1,43 @@
 //! Watches that survive whatever happens to the API server. kube's watcher lists, watches, and lists again when its resourceVersion is too old. What it
-//! cannot see is an etcd that was restored from an older snapshot: the API server then takes a resourceVersion of the future for one that is current, and
-//! sends nothing until new writes have passed it. So after every failure the current resourceVersion is asked for, and when it is lower than one that was
-//! seen, the watch begins from scratch.
+//! cannot see is an etcd that was restored from an older snapshot: the API server then takes a resourceVersion of the future for one that is current, sends
+//! nothing until new writes have passed it, and never sends those before. So after every failure the watch begins with a list. A watch that the API server
+//! ends in its time is no failure: whoever ended it lost nothing.
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures::stream::{BoxStream, Stream, StreamExt, unfold};
-use kube::api::ListParams;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::time::Duration;
-use tokio::time::sleep;
-use usnet_crds::node_selection::resource_version;
+use tokio::time::{Instant, sleep};
 
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// kube's own longest wait is a minute: so long after the API server is back, users would still wait for their networks.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// After so long without a failure, the next one is waited for as shortly as the first. An API server that ends each watch at once is not asked for whole
+/// lists twice a second.
+const FORGIVEN: Duration = Duration::from_secs(30);
 
 /// One watch, and what is remembered of it.
 struct Watch<K> {
     api: Api<K>,
     config: watcher::Config,
     events: BoxStream<'static, watcher::Result<Event<K>>>,
-    /// The highest resourceVersion that was seen.
-    seen: u64,
     waits: ExponentialBackoff,
-    /// The last event was a failure: the API server is asked before the watch goes on.
+    /// The last failure.
+    failed: Option<Instant>,
+    /// The last event was a failure.
     has_failed: bool,
 }
 
-/// Follows all objects of an API indefinitely. Failures are passed on; the watch goes on after them with growing, jittered pauses.
+/// Follows all objects of an API indefinitely. Failures are passed on; after them everything is listed again, with growing, jittered pauses.
 pub(crate) fn watch<K>(api: Api<K>, config: watcher::Config) -> impl Stream<Item = watcher::Result<Event<K>>> + Send
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     let events = watcher(api.clone(), config.clone()).boxed();
-    let watch = Watch { api, config, events, seen: 0, waits: waits(), has_failed: false };
+    let watch = Watch { api, config, events, waits: waits(), failed: None, has_failed: false };
     unfold(watch, |mut watch| async move { watch.next().await.map(|event| (event, watch)) })
 }
 
@@ -45,46 +46,19 @@ where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     async fn next(&mut self) -> Option<watcher::Result<Event<K>>> {
-        if self.has_failed {
-            self.wait_for_api_server().await;
-            self.has_failed = false;
+        if std::mem::take(&mut self.has_failed) {
+            sleep(self.waits.next().unwrap_or(LONGEST_WAIT)).await;
+            self.events = watcher(self.api.clone(), self.config.clone()).boxed();
         }
         let event = self.events.next().await?;
-        match &event {
-            Ok(Event::Apply(object) | Event::Delete(object) | Event::InitApply(object)) => {
-                self.seen = self.seen.max(resource_version(object.meta().resource_version.as_deref()));
+        if event.is_err() {
+            let now = Instant::now();
+            if self.failed.replace(now).is_none_or(|failed| now.duration_since(failed) > FORGIVEN) {
                 self.waits = waits();
             }
-            Ok(Event::Init) => self.seen = 0,
-            Ok(Event::InitDone) => self.waits = waits(),
-            Err(_) => self.has_failed = true,
+            self.has_failed = true;
         }
         Some(event)
-    }
-
-    /// Waits until the API server answers, and begins from scratch when its resourceVersion went back. Where nothing was seen yet, the watcher lists
-    /// anyway.
-    async fn wait_for_api_server(&mut self) {
-        loop {
-            sleep(self.waits.next().unwrap_or(LONGEST_WAIT)).await;
-            if self.seen == 0 {
-                return;
-            }
-            // Only the list's own resourceVersion is of interest.
-            let Ok(list) = self.api.list_metadata(&ListParams::default().limit(1)).await else { continue };
-            let now = resource_version(list.metadata.resource_version.as_deref());
-            if now < self.seen {
-                tracing::warn!(
-                    resource = %K::plural(&()),
-                    seen = self.seen,
-                    now,
-                    "the resourceVersion went back, as after a restore of etcd: listing again"
-                );
-                self.events = watcher(self.api.clone(), self.config.clone()).boxed();
-                self.seen = 0;
-            }
-            return;
-        }
     }
 }
 
@@ -132,25 +106,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_resource_version_that_went_back_starts_a_new_list() {
+    async fn a_failure_is_followed_by_a_list() {
         let answers = vec![
             list(100, &[("a", 90)]),
             unavailable(),
-            list(50, &[]),
-            list(50, &[("b", 40)]),
+            // Of another history, which has come as far.
+            list(100, &[("b", 95)]),
             Answer::ok(String::new()),
         ];
         let (seen, requests) = run(answers, 7).await;
         assert_eq!(seen, ["init", "listed a", "complete", "failed", "init", "listed b", "complete"]);
-        assert_eq!(requests, 4, "list, watch, current version, list");
+        assert_eq!(requests, 3, "list, watch, list");
     }
 
     #[tokio::test]
-    async fn a_failure_alone_lists_nothing_again() {
+    async fn a_watch_that_ends_in_its_time_goes_on() {
         let event = r#"{"type": "ADDED", "object": {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "b", "resourceVersion": "101"}}}"#;
-        let answers = vec![list(100, &[("a", 90)]), unavailable(), list(100, &[]), Answer::ok(format!("{event}\n"))];
-        let (seen, requests) = run(answers, 5).await;
-        assert_eq!(seen, ["init", "listed a", "complete", "failed", "changed"]);
-        assert_eq!(requests, 4, "list, watch, current version, watch");
+        let answers = vec![list(100, &[("a", 90)]), Answer::ok(String::new()), Answer::ok(format!("{event}\n"))];
+        let (seen, requests) = run(answers, 4).await;
+        assert_eq!(seen, ["init", "listed a", "complete", "changed"]);
+        assert_eq!(requests, 3, "list, watch, watch");
     }
 }

@@ -68,11 +68,25 @@ enum State<K> {
     Watching { version: String, events: Events<K>, since: Instant, seconds: u32 },
 }
 
+/// The last change that was seen. By it a restored etcd is recognised whose versions have come as far again: there the object has another version, or is missing.
+struct LastChange {
+    name: String,
+    /// None after a deletion.
+    version: Option<String>,
+}
+
 /// All objects of one kind, or those with certain fields.
 pub(super) struct ListWatch<K> {
     api: Api<Object<K>>,
     fields: Option<String>,
     state: State<K>,
+    last_change: Option<LastChange>,
+}
+
+impl LastChange {
+    fn applied<K>(object: &Object<K>) -> Self {
+        Self { name: object.name().to_owned(), version: object.metadata.resource_version.clone() }
+    }
 }
 
 impl<K> ListWatch<K>
@@ -82,7 +96,7 @@ where
 {
     /// Nothing is asked yet.
     pub(super) fn new(client: kube::Client, fields: Option<String>) -> Self {
-        Self { api: Api::all(client), fields, state: State::Unknown }
+        Self { api: Api::all(client), fields, state: State::Unknown, last_change: None }
     }
 
     /// Waits for the next event. After an error the caller waits a while and calls again.
@@ -111,8 +125,12 @@ where
     /// Reads one part of a list. When that fails the list begins again.
     async fn list(&mut self, page: Option<String>) -> Result<Event<K>, Error> {
         let is_first = page.is_none();
-        let list = self.request_list(PAGE, page).await?;
+        let list = self.request_list(PAGE, page, self.fields.clone()).await?;
         let version = list.metadata.resource_version.ok_or(Error::NoVersion)?;
+        if is_first {
+            self.last_change = None;
+        }
+        self.remember_newest(&list.items);
         let mut complete = None;
         self.state = match list.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(next_page) => State::Listing { next_page },
@@ -124,31 +142,47 @@ where
         Ok(Event::Page { objects: list.items, is_first, complete })
     }
 
-    async fn request_list(&self, limit: u32, page: Option<String>) -> Result<ObjectList<Object<K>>, Error> {
-        let parameters = ListParams {
-            field_selector: self.fields.clone(),
-            limit: Some(limit),
-            continue_token: page,
-            ..ListParams::default()
-        };
+    fn remember_newest(&mut self, objects: &[Object<K>]) {
+        let number = |version: &Option<String>| resource_version(version.as_deref());
+        let newest = objects.iter().max_by_key(|object| number(&object.metadata.resource_version));
+        let known = self.last_change.as_ref().map_or(0, |last| number(&last.version));
+        if let Some(newest) = newest.filter(|newest| number(&newest.metadata.resource_version) > known) {
+            self.last_change = Some(LastChange::applied(newest));
+        }
+    }
+
+    async fn request_list(
+        &self,
+        limit: u32,
+        page: Option<String>,
+        fields: Option<String>,
+    ) -> Result<ObjectList<Object<K>>, Error> {
+        let parameters =
+            ListParams { field_selector: fields, limit: Some(limit), continue_token: page, ..ListParams::default() };
         in_time(self.api.list(&parameters)).await.map_err(Error::List)
     }
 
-    /// Asks the API server where it is, and forgets everything if that is behind us.
+    /// Asks the API server where it is and for the object that was changed last, and forgets everything unless both are as they were or later.
     async fn confirm(&mut self, version: String) -> Result<(), Error> {
         self.state = State::Known { version: version.clone(), is_confirmed: false };
-        let list = self.request_list(1, None).await?;
+        let last = self.last_change.as_ref();
+        let fields = last.map(|last| format!("metadata.name={}", last.name)).or_else(|| self.fields.clone());
+        let list = self.request_list(1, None, fields).await?;
         let found = list.metadata.resource_version.ok_or(Error::NoVersion)?;
-        self.state = if resource_version(Some(&found)) < resource_version(Some(&version)) {
+        let of_object = list.items.into_iter().next().and_then(|object| object.metadata.resource_version);
+        if resource_version(Some(&found)) < resource_version(Some(&version)) {
             tracing::warn!(
                 known = version,
                 found,
                 "the API server went back to an earlier time: reading everything again"
             );
-            State::Unknown
+            self.state = State::Unknown;
+        } else if of_object.as_ref() != last.and_then(|last| last.version.as_ref()) {
+            // Changed meanwhile, or in another history.
+            self.state = State::Unknown;
         } else {
-            State::Known { version, is_confirmed: true }
-        };
+            self.state = State::Known { version, is_confirmed: true };
+        }
         Ok(())
     }
 
@@ -185,9 +219,13 @@ where
         let left = (whole + END_MARGIN).saturating_sub(since.elapsed());
         let (version, event) = match timeout(left, events.next()).await {
             Ok(Some(Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)))) => {
+                self.last_change = Some(LastChange::applied(&object));
                 (object.version()?, Some(Event::Applied(object)))
             }
-            Ok(Some(Ok(WatchEvent::Deleted(object)))) => (object.version()?, Some(Event::Deleted(object))),
+            Ok(Some(Ok(WatchEvent::Deleted(object)))) => {
+                self.last_change = Some(LastChange { name: object.name().to_owned(), version: None });
+                (object.version()?, Some(Event::Deleted(object)))
+            }
             Ok(Some(Ok(WatchEvent::Bookmark(bookmark)))) => (bookmark.metadata.resource_version, None),
             Ok(Some(Ok(WatchEvent::Error(status)))) => {
                 self.continue_unless_lost(version, is_lost(&status));

@@ -78,7 +78,7 @@ async fn all_pages_are_listed_and_a_watch_goes_on_where_it_ended() {
         list(10, "more", &[object("a", 3)]),
         list(10, "", &[object("b", 9)]),
         watch(&[("ADDED", object("c", 11)), ("DELETED", object("a", 12)), ("BOOKMARK", bookmark.to_owned())]),
-        list(31, "", &[object("b", 9)]),
+        list(31, "", &[]),
         watch(&[("MODIFIED", object("b", 32))]),
     ];
     let (events, requests) = run(answers, 8).await;
@@ -131,6 +131,22 @@ async fn an_api_server_that_went_back_in_time_is_listed_again() {
     let (events, requests) = run(answers, 4).await;
     assert_eq!(events[1..], ["opened", "EndedEarly", "page a first=true complete=Some(1000)"]);
     assert_eq!(requests, ["list 500 ", "watch 2000", "list 1 ", "list 500 "]);
+}
+
+/// Its versions have come as far again before it was asked: only the objects tell.
+#[tokio::test]
+async fn another_history_that_has_come_as_far_is_listed_again() {
+    let changed = || watch(&[("MODIFIED", object("a", 12))]);
+    let listed = || list(10, "", &[object("a", 3), object("b", 9)]);
+    for found in [vec![object("a", 3)], vec![]] {
+        let answers = vec![listed(), changed(), list(15, "", &found), list(15, "", &found)];
+        let (events, requests) = run(answers, 5).await;
+        assert_eq!(events[1..4], ["opened", "applied a", "EndedEarly"]);
+        assert!(events[4].contains("first=true complete=Some(15)"), "{events:?}");
+        assert_eq!(requests, ["list 500 ", "watch 10", "list 1 ", "list 500 "]);
+    }
+    let answers = vec![listed(), changed(), list(15, "", &[object("a", 12)]), changed()];
+    assert_eq!(run(answers, 5).await.1, ["list 500 ", "watch 10", "list 1 ", "watch 12"]);
 }
 
 #[tokio::test]
