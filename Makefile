@@ -13,7 +13,7 @@ unit-test: setup
 world-test: setup
 	cargo test -p usnet-e2e --features world --no-run
 	cargo test -p usnet-e2e --features world --test world
-	e2e/world --nodes 2 -- e2e/cluster-tests
+	e2e/cluster-tests
 
 # A long week of life, where `make test` lives a short one; USNET_LIFE_SEED lives one again.
 life: setup

@@ -1,15 +1,17 @@
-//! `rights`, run in a world after the cluster tests: fails when the roles of `config/rbac` give more or less than the tests have used.
+//! `rights LOG...`, with the audit logs of all worlds that the cluster tests ran in: fails when the roles of `config/rbac` give more or less than the tests have used.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use usnet_e2e::progress;
 use usnet_e2e::rights::{self, Differences, RolesError, UsageError};
-use usnet_e2e::{audit, progress};
 
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error("{} is not set: run this in a world (e2e/world -- COMMAND), after the cluster tests", audit::VARIABLE)]
-    NoWorld,
+    #[error(
+        "no audit log is named: call this with those of the worlds that the cluster tests ran in, as e2e/cluster-tests does"
+    )]
+    NoLog,
     #[error("cannot read {0}")]
     Log(PathBuf, #[source] std::io::Error),
     #[error(transparent)]
@@ -41,8 +43,12 @@ fn main() -> ExitCode {
 }
 
 fn differences() -> Result<Differences, Error> {
-    let path = PathBuf::from(std::env::var_os(audit::VARIABLE).ok_or(Error::NoWorld)?);
-    let log = std::fs::read_to_string(&path).map_err(|source| Error::Log(path, source))?;
+    let logs: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    if logs.is_empty() {
+        return Err(Error::NoLog);
+    }
+    let read = |path: PathBuf| std::fs::read_to_string(&path).map_err(|source| Error::Log(path, source));
+    let log: String = logs.into_iter().map(read).collect::<Result<_, _>>()?;
     let roles = rights::grants(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/rbac"))?;
     Ok(rights::compare(&roles, &rights::usage(&log)?))
 }

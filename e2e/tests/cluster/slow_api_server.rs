@@ -73,7 +73,12 @@ impl Trial {
         let writes = all.iter().filter(|asked| asked.is_write() && asked.is_carried_out());
         let duplicates = counts(writes.map(|asked| (asked.method.clone(), asked.path.clone(), asked.body)));
         let duplicates: Vec<_> = duplicates.into_iter().filter(|(_, count)| *count > 1).collect();
-        assert!(duplicates.is_empty(), "carried out more than once: {duplicates:#?}");
+        let line = |asked: &Asked| {
+            let seconds = asked.at.duration_since(self.begun).as_secs_f64();
+            format!("{seconds:.3} s: {} {} {:?}", asked.method, asked.path, asked.result)
+        };
+        let lines: Vec<String> = all.iter().filter(|asked| !asked.is_lease()).map(line).collect();
+        assert!(duplicates.is_empty(), "carried out more than once: {duplicates:#?} of {lines:#?}");
         for (network, generation) in [("kept", 1), ("edited", 2), ("new", 1)] {
             let name = self.network(network);
             let generation_of = |object: Option<Value>| object.unwrap()["metadata"]["generation"].clone();

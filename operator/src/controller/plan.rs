@@ -1,6 +1,6 @@
 //! What has to be written (pure): evaluates what is marked [`Dirty`] and puts the writes into the [`Queue`]. Nothing here sends or waits; time is passed in.
 
-use super::cache::{Cache, DefinitionKey};
+use super::cache::{Cache, DefinitionKey, Network};
 use super::compile::{self, Stage, definitions, nodes};
 use super::dirty::Dirty;
 use super::legacy;
@@ -134,7 +134,7 @@ impl Plan {
     }
 
     fn evaluate_network(&mut self, cache: &Cache, outbox: &mut Outbox<'_>, name: &str) {
-        let compiled = compile::write(cache, name);
+        let compiled = compile::write(cache, name).filter(|_| !is_released(cache, outbox.guards, name));
         set(&mut self.outdated, name, compiled.is_some());
         outbox.put_now(&Target::Compiled(name.to_owned()), compiled, path_class(cache, name));
         self.evaluate_finalizer(cache, outbox, name);
@@ -296,9 +296,15 @@ impl Plan {
     }
 }
 
+/// Whether the finalizer of a network that is being deleted is on its way out. Kubernetes' garbage collector may then be faster than the watch that shows the
+/// network deleted, and a compiled network that was created again would live for a moment, on all nodes.
+fn is_released(cache: &Cache, guards: &Guards, name: &str) -> bool {
+    cache.networks.get(name).is_some_and(Network::is_deleting) && guards.is_blocked(&Target::Finalizer(name.to_owned()))
+}
+
 /// The class of what lies between a network and its nodes.
 fn path_class(cache: &Cache, name: &str) -> Class {
-    match cache.networks.get(name).is_some_and(super::cache::Network::is_from_nad) {
+    match cache.networks.get(name).is_some_and(Network::is_from_nad) {
         true => Class::LegacyNetwork,
         false => Class::Network,
     }

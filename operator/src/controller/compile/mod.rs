@@ -93,6 +93,7 @@ pub fn write(cache: &Cache, name: &str) -> Option<Write> {
     match (Stage::of(network), &network.spec) {
         (Stage::New | Stage::Rejected { .. }, _) => None,
         (Stage::Deleting, _) if found.is_some() => drain(name, found?),
+        (Stage::Deleting, _) if !network.has_finalizer => None,
         // It was deleted by hand: nodes that have pods on it must know that it is being deleted.
         (Stage::Active | Stage::Deleting, Ok(valid)) => {
             let spec = compile(network, valid, &cache.namespaces);

@@ -1,6 +1,6 @@
 //! A network goes only after the last pod that uses it.
 
-use super::super::write::Write;
+use super::super::write::{Target, Write};
 use super::model::Cluster;
 use serde_json::json;
 use usnet_crds::Phase::Draining;
@@ -95,6 +95,22 @@ fn nodes_come_first_then_definitions_then_the_finalizer_and_the_compiled_network
         "delete CompiledNetwork blue",
     ];
     assert_eq!(order, expected);
+}
+
+/// Two watches: one shows the compiled network deleted by the garbage collector, the other does not show the network deleted yet.
+#[test]
+fn a_compiled_network_is_not_created_again_while_the_finalizer_is_removed() {
+    let mut cluster = deleted_in_use(1);
+    cluster.cache.compiled.remove("blue");
+    let is_created = |writes: Vec<Write>| writes.iter().any(|write| matches!(write, Write::Compiled { .. }));
+    let finalizer = Target::Finalizer("blue".to_owned());
+    cluster.guards.send(finalizer.clone());
+    assert!(!is_created(cluster.look()));
+    cluster.guards.was_needless(&finalizer);
+    cluster.mark(finalizer);
+    assert!(is_created(cluster.look()), "somebody deleted it by hand, and pods use it");
+    cluster.edit("blue", |network| network.has_finalizer = false);
+    assert!(!is_created(cluster.look()), "another finalizer holds the network");
 }
 
 #[test]

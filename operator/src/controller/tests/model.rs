@@ -48,6 +48,8 @@ pub(super) struct Cluster {
     /// Definitions as they are in the API server.
     pub(super) definitions: BTreeMap<DefinitionKey, Object>,
     pub(super) agents: BTreeMap<String, Agent>,
+    /// Of a pass that is looked at and not carried out.
+    pub(super) guards: Guards,
     plan: Plan,
     queue: Queue,
     /// The cluster as it was at the last pass.
@@ -75,6 +77,7 @@ impl Cluster {
             compiled: BTreeMap::new(),
             definitions: BTreeMap::new(),
             agents: BTreeMap::new(),
+            guards: Guards::default(),
             plan: Plan::default(),
             queue: Queue::default(),
             seen: None,
@@ -239,13 +242,18 @@ impl Cluster {
         self.seen = Some(Box::new(self.cache.clone()));
         let is_legacy_dirty = self.plan.is_legacy_dirty();
         self.plan.count_definitions(&self.cache);
-        let mut outbox = Outbox { queue: &mut self.queue, guards: &Guards::default(), now: &now };
+        let mut outbox = Outbox { queue: &mut self.queue, guards: &self.guards, now: &now };
         self.plan.evaluate(&mut self.cache, &mut outbox);
         if is_legacy_dirty {
             let notices = self.plan.evaluate_legacy(&self.cache, &self.legacy, &mut outbox);
             self.notices.extend(self.reported.new_ones(notices));
         }
         self.queue.writes().cloned().collect()
+    }
+
+    /// A target may be written again.
+    pub(super) fn mark(&mut self, target: Target) {
+        self.plan.mark_target(target);
     }
 
     /// What a controller writes that has just become the leader.
