@@ -274,9 +274,10 @@ impl Worker {
                 let is_seen = match done {
                     Done::Written(version) => self.desk.guards.succeeded(&target, version, now),
                     Done::Deleted => self.desk.guards.succeeded(&target, 0, now),
+                    // A watch is behind the API server. What is there is read, or the same would be sent again until the watch has caught up.
                     Done::Nothing => {
-                        self.desk.guards.was_needless(&target);
-                        true
+                        self.read(target.clone(), now);
+                        false
                     }
                 };
                 if is_seen {

@@ -60,12 +60,6 @@ impl Guards {
         is_seen
     }
 
-    /// The request changed nothing, because what it should change is not there any more.
-    pub fn was_needless(&mut self, target: &Target) {
-        self.in_flight.remove(target);
-        self.backoffs.remove(target);
-    }
-
     /// The request was refused: gives back when it may be tried again.
     pub fn failed(&mut self, target: &Target, now: Instant) -> Instant {
         let again = self.back_off(target, now);

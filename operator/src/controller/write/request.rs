@@ -74,7 +74,7 @@ pub enum Done {
     Written(u64),
     /// The object is deleted, or will be.
     Deleted,
-    /// There was nothing to change any more.
+    /// Nothing: the object is not as it was seen.
     Nothing,
 }
 
@@ -91,7 +91,9 @@ pub struct Outcome {
 pub async fn send(client: Client, write: Write) -> Outcome {
     let result = match timeout(REQUEST_TIMEOUT, request(client, &write)).await {
         Ok(Ok(done)) => {
-            log(&write);
+            if done != Done::Nothing {
+                log(&write);
+            }
             Ok(done)
         }
         Ok(Err(error)) => Err(Error::Request { write: write.to_string(), error: Box::new(error) }),
