@@ -7,7 +7,7 @@ mod tests;
 
 use crate::monitor::{Change, RowUpdate};
 use crate::schema::{Bridge, Interface, OpenVswitch, Port, SchemaError, Table, TableRow};
-use crate::value::{Kind, Row, Uuid, Value};
+use crate::value::{ColumnKind, Row, Uuid, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -132,9 +132,10 @@ impl Cache {
 
 fn modify(table: &Table, row: &mut Row, difference: &Row) {
     for (column, difference) in difference.iter() {
-        let kind = table.columns.iter().find(|known| known.name == column).map_or(Kind::Single, |known| known.kind);
+        let kind =
+            table.columns.iter().find(|known| known.name == column).map_or(ColumnKind::Single, |known| known.kind);
         let value = match (kind, row.remove(column), difference) {
-            (Kind::Set, Some(Value::Set(mut atoms)), Value::Set(changed)) => {
+            (ColumnKind::Set, Some(Value::Set(mut atoms)), Value::Set(changed)) => {
                 // The difference of sets: what was there goes, what was not comes.
                 for atom in changed {
                     if !atoms.remove(atom) {
@@ -143,7 +144,7 @@ fn modify(table: &Table, row: &mut Row, difference: &Row) {
                 }
                 Value::Set(atoms)
             }
-            (Kind::Map, Some(Value::Map(mut pairs)), Value::Map(changed)) => {
+            (ColumnKind::Map, Some(Value::Map(mut pairs)), Value::Map(changed)) => {
                 // The difference of maps: a pair that was there goes, every other one is the key's new value.
                 for (key, value) in changed {
                     if pairs.get(key) == Some(value) {

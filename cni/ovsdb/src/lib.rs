@@ -30,12 +30,12 @@ pub use operation::{Condition, Function, Mutation, Mutator, Operation, Until};
 pub use reply::{DatabaseError, ErrorCode, OperationResult, Reply, ReplyError, TransactionError};
 pub use schema::{Bridge, Column, Interface, OpenVswitch, Port, Qos, SchemaError, Table, TableRow};
 pub use transaction::{CountIndex, DATABASE, NextCfgIndex, RowsIndex, SelectIndex, Transaction};
-pub use value::{Atom, FromAtom, FromValue, InvalidUuid, Kind, NamedUuid, ParseError, Real, Row, Uuid, Value};
+pub use value::{Atom, ColumnKind, FromAtom, FromValue, InvalidUuid, NamedUuid, ParseError, Real, Row, Uuid, Value};
 
 /// A database that does transactions: a blocking client, or the handle of a session.
 pub trait Database {
     /// Does the transaction and reads the answer, within a time that the implementation limits.
     ///
-    /// The future of [`blocking::Client`] is ready when it is polled first: see [`blocking::ready`].
+    /// The future of [`blocking::Client`] is ready at the first poll: poll it once, without a runtime.
     fn transact(&mut self, transaction: &Transaction) -> impl Future<Output = Result<Reply, Error>> + Send;
 }

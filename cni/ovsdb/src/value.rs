@@ -10,7 +10,7 @@ mod tests;
 mod uuid;
 
 pub use atom::{Atom, Real};
-pub use decode::{FromAtom, FromValue, Kind};
+pub use decode::{ColumnKind, FromAtom, FromValue};
 pub use json::ParseError;
 pub use uuid::{InvalidUuid, NamedUuid, Uuid};
 

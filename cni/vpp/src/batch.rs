@@ -19,13 +19,13 @@ pub(crate) struct Entry {
     pub(crate) request: Descriptor,
     /// The reply or the details.
     pub(crate) answer: Descriptor,
-    pub(crate) kind: Kind,
+    pub(crate) answer_kind: AnswerKind,
     fields_end: usize,
 }
 
 /// How the end of an answer is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum AnswerKind {
     /// There is one.
     Reply,
     /// A control ping behind the dump is answered.
@@ -55,7 +55,7 @@ impl Batch {
     #[expect(clippy::needless_pass_by_value, reason = "a request is made to be sent")]
     pub fn request<R: Request>(&mut self, request: R) -> Ticket<R> {
         let index = self.entries.len();
-        self.push(&request, Descriptor::of::<R::Reply>(), Kind::Reply);
+        self.push(&request, Descriptor::of::<R::Reply>(), AnswerKind::Reply);
         Ticket { index, request: PhantomData }
     }
 
@@ -63,7 +63,7 @@ impl Batch {
     #[expect(clippy::needless_pass_by_value, reason = "a dump is made to be sent")]
     pub fn dump<D: Dump>(&mut self, dump: D) -> DumpTicket<D> {
         let index = self.entries.len();
-        self.push(&dump, Descriptor::of::<D::Details>(), Kind::Dump);
+        self.push(&dump, Descriptor::of::<D::Details>(), AnswerKind::Dump);
         DumpTicket { index, dump: PhantomData }
     }
 
@@ -79,11 +79,11 @@ impl Batch {
         self.entries.is_empty()
     }
 
-    fn push<M: crate::Message>(&mut self, message: &M, answer: Descriptor, kind: Kind) {
+    fn push<M: crate::Message>(&mut self, message: &M, answer: Descriptor, answer_kind: AnswerKind) {
         let mut writer = Writer::append_to(std::mem::take(&mut self.fields));
         message.encode(&mut writer);
         self.fields = writer.into_bytes();
-        self.entries.push(Entry { request: Descriptor::of::<M>(), answer, kind, fields_end: self.fields.len() });
+        self.entries.push(Entry { request: Descriptor::of::<M>(), answer, answer_kind, fields_end: self.fields.len() });
     }
 
     pub(crate) fn entries(&self) -> &[Entry] {
@@ -102,7 +102,7 @@ impl Batch {
 impl Entry {
     /// The messages that VPP has to know for this request.
     pub(crate) fn messages(&self) -> impl Iterator<Item = Descriptor> {
-        let end = (self.kind == Kind::Dump).then(Descriptor::of::<ControlPingReply>);
+        let end = (self.answer_kind == AnswerKind::Dump).then(Descriptor::of::<ControlPingReply>);
         [self.request, self.answer].into_iter().chain(end)
     }
 }

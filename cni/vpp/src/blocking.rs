@@ -44,7 +44,7 @@ impl Client {
     /// # Errors
     /// [`Error::Unsupported`] when VPP lacks a message, and then nothing was sent; others when it could not be asked.
     pub fn send(&mut self, batch: &Batch) -> Result<Answers, Error> {
-        let limit = self.timeout.saturating_add(crate::endpoint::time_for(batch.len()));
+        let limit = self.timeout.saturating_add(crate::endpoint::timeout_for(batch.len()));
         self.exchange(batch, Instant::now() + limit).map_err(|failure| failure.into_error(&self.socket, limit))
     }
 
@@ -69,7 +69,7 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
-            connection.leave();
+            connection.close();
         }
     }
 }

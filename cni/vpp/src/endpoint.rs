@@ -1,6 +1,6 @@
 //! Our end of a connection, without IO: batches in, bytes out; bytes in, answers out.
 
-mod awaited;
+mod inflight;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -11,7 +11,7 @@ use crate::answers::Answers;
 use crate::batch::Batch;
 use crate::messages::{Message, SOCKCLNT_CREATE_ID, SockclntCreate, SockclntDelete};
 use crate::wire::{DecodeError, Envelope, FixedText, FrameDecoder, FrameError, message_id, write_message};
-use awaited::{Expected, InProgress};
+use inflight::{Expected, InFlight};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub enum ProtocolError {
 }
 
 /// The time that requests have on top of that of a connection. VPP does the slowest of them in a tenth of it.
-pub(crate) fn time_for(requests: usize) -> Duration {
+pub(crate) fn timeout_for(requests: usize) -> Duration {
     const REQUEST: Duration = Duration::from_millis(5);
     REQUEST.saturating_mul(u32::try_from(requests).unwrap_or(u32::MAX))
 }
@@ -73,7 +73,7 @@ pub(crate) struct Endpoint {
     /// How much of `outgoing` was written.
     written: usize,
     table: Option<Arc<Table>>,
-    batches: BTreeMap<BatchId, InProgress>,
+    batches: BTreeMap<BatchId, InFlight>,
     /// Those with requests that were not yet sent.
     unsent: VecDeque<BatchId>,
     expected: BTreeMap<u32, Expected>,
@@ -122,7 +122,7 @@ impl Endpoint {
         } else {
             let unanswered = batch.len();
             self.unanswered += unanswered;
-            self.batches.insert(id, InProgress { batch, sent: 0, unanswered, answers });
+            self.batches.insert(id, InFlight { batch, sent: 0, unanswered, answers });
             self.unsent.push_back(id);
             self.fill_window();
         }
@@ -131,7 +131,7 @@ impl Endpoint {
 
     /// Adds the last message of the connection to what is to be written, if VPP has sent its table. Nothing that comes
     /// after that is an answer that somebody waits for.
-    pub(crate) fn leave(&mut self) -> bool {
+    pub(crate) fn close(&mut self) -> bool {
         let Some(table) = &self.table else { return false };
         let Some(id) = table.id_of::<SockclntDelete>() else { return false };
         let index = table.client_index();
@@ -147,7 +147,7 @@ impl Endpoint {
     }
 
     /// The request of a batch that VPP has to answer next, for an error.
-    pub(crate) fn waits_for(&self) -> &'static str {
+    pub(crate) fn pending_request(&self) -> &'static str {
         let first = self.expected.values().next();
         let request = first.and_then(|expected| {
             let (entry, _) = self.batches.get(&expected.batch)?.batch.entry(expected.index)?;
@@ -192,7 +192,7 @@ impl Endpoint {
                 Some(event) if event == Some(message_id(&message)?) => {
                     return Ok(Some(Event::InterfaceChanged));
                 }
-                Some(_) => self.take_answer(message)?,
+                Some(_) => self.handle_answer(message)?,
             }
         }
     }

@@ -19,9 +19,9 @@ mod batch;
 pub mod blocking;
 mod endpoint;
 mod error;
-mod goodbye;
 pub mod messages;
 mod return_code;
+mod shutdown;
 pub mod wire;
 
 pub use answers::{Answers, ReplyError};

@@ -75,7 +75,7 @@ fn make_memif(client: &mut Client, path: &str) -> u32 {
 }
 
 #[test]
-fn memif_that_was_made_is_read_back() {
+fn created_memif_is_read_back() {
     let Some(vpp) = Vpp::start() else { return };
     let mut client = vpp.client();
     let path = vpp.folder().join("memif.sock").display().to_string();
@@ -101,7 +101,7 @@ fn memif_that_was_made_is_read_back() {
 }
 
 #[test]
-fn bridge_domain_that_was_made_is_read_back() {
+fn created_bridge_domain_is_read_back() {
     let Some(vpp) = Vpp::start() else { return };
     let mut client = vpp.client();
     let bd_tag = FixedText::new("t".repeat(63)).expect("fits");
@@ -127,7 +127,7 @@ fn bridge_domain_that_was_made_is_read_back() {
 }
 
 #[test]
-fn vhost_user_interface_comes_and_goes() {
+fn vhost_user_interface_is_created_and_deleted() {
     let Some(vpp) = Vpp::start() else { return };
     let mut client = vpp.client();
     let path = vpp.folder().join("vhost.sock");
@@ -211,7 +211,7 @@ fn plugin_that_is_not_loaded_is_named() {
 
 /// It is when a client closes its end while `errno` still tells of an answer that did not fit that VPP hangs.
 #[test]
-fn vpp_goes_on_after_clients_that_read_many_interfaces() {
+fn vpp_keeps_running_after_clients_that_read_many_interfaces() {
     const LOOPBACKS: u32 = 500;
     const CLIENTS: u32 = 50;
     let Some(vpp) = Vpp::start() else { return };

@@ -11,7 +11,7 @@ use usnet_vpp::wire::{Envelope, write_message};
 use usnet_vpp::{Batch, Error};
 
 #[test]
-fn missing_socket_says_what_to_look_at() {
+fn missing_socket_error_says_what_to_check() {
     let error = Client::connect("/nonexistent/api.sock", AMPLE).expect_err("no socket");
     assert!(error.nothing_done());
     let expected = "cannot connect to VPP at /nonexistent/api.sock; does VPP run, and does its startup.conf have a \
@@ -49,7 +49,7 @@ fn connect_now(socket: &Socket) -> nix::Result<std::os::fd::OwnedFd> {
 }
 
 #[test]
-fn other_program_at_the_socket_is_named_as_the_problem() {
+fn other_program_at_the_socket_is_reported() {
     let socket = Socket::new();
     let server = socket.serve(|listener| {
         let mut peer = Peer::accept(listener);
@@ -107,7 +107,7 @@ fn table_byte_by_byte_and_an_event_between_replies() {
 
 /// What is left of the first batch must not be taken for an answer to the second.
 #[test]
-fn after_a_timeout_the_connection_is_made_anew() {
+fn connection_is_reestablished_after_a_timeout() {
     let socket = Socket::new();
     let server = socket.serve(|listener| {
         let mut silent = Peer::greet(listener);
@@ -131,7 +131,7 @@ fn after_a_timeout_the_connection_is_made_anew() {
 }
 
 #[test]
-fn vpp_that_hangs_is_left_without_its_answer_to_the_goodbye() {
+fn hanging_vpp_is_disconnected_without_its_shutdown_reply() {
     let socket = Socket::new();
     let (left, seen) = std::sync::mpsc::channel();
     let server = socket.serve(move |listener| {
@@ -146,7 +146,7 @@ fn vpp_that_hangs_is_left_without_its_answer_to_the_goodbye() {
 }
 
 #[test]
-fn connection_that_is_lost_ends_without_goodbye() {
+fn lost_connection_is_closed_without_shutdown() {
     let socket = Socket::new();
     let server = socket.serve(|listener| {
         let mut silent = Peer::greet(listener);

@@ -26,7 +26,7 @@ async fn until_connected(
 }
 
 #[tokio::test]
-async fn tells_which_vpp_it_is_and_counts_its_changes() {
+async fn identifies_vpp_and_counts_its_changes() {
     let Some(vpp) = Vpp::start() else { return };
     let session = Session::start(Options::new(vpp.socket()));
     let mut states = session.states();
@@ -53,7 +53,7 @@ async fn tells_which_vpp_it_is_and_counts_its_changes() {
 }
 
 #[tokio::test]
-async fn killed_vpp_is_another_when_it_is_back() {
+async fn killed_vpp_is_another_instance_after_its_restart() {
     let Some(mut vpp) = Vpp::start() else { return };
     let session = Session::start(Options::new(vpp.socket()));
     let mut states = session.states();
@@ -72,7 +72,7 @@ async fn killed_vpp_is_another_when_it_is_back() {
 
 /// Stopped, it accepts connections and never answers.
 #[tokio::test]
-async fn hung_vpp_is_left_and_is_the_same_when_it_goes_on() {
+async fn hung_vpp_is_disconnected_and_is_the_same_instance_when_it_resumes() {
     let Some(vpp) = Vpp::start() else { return };
     let timeout = Duration::from_millis(300);
     let session = Session::start(Options { timeout, ..Options::new(vpp.socket()) });
@@ -94,7 +94,7 @@ async fn hung_vpp_is_left_and_is_the_same_when_it_goes_on() {
 
 /// Nobody asks anything, and it is noticed all the same.
 #[tokio::test]
-async fn vpp_that_hangs_while_nothing_is_asked_is_noticed() {
+async fn vpp_that_hangs_while_idle_is_detected() {
     let Some(vpp) = Vpp::start() else { return };
     let times = Duration::from_millis(300);
     let session = Session::start(Options { timeout: times, probe_after: times, ..Options::new(vpp.socket()) });
@@ -143,7 +143,7 @@ async fn many_at_once_on_two_threads() {
 }
 
 #[tokio::test]
-async fn message_that_vpp_lacks_is_told_to_its_caller_alone() {
+async fn missing_message_is_reported_to_its_caller_only() {
     let Some(vpp) = Vpp::start_without(&["memif_plugin.so", "vhost_plugin.so"]) else { return };
     let session = Session::start(Options::new(vpp.socket()));
     session.connected().await.expect("connected");

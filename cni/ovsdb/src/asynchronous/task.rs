@@ -28,7 +28,7 @@ pub(super) async fn run(options: Options, mut requests: mpsc::Receiver<Request>,
         if started.elapsed() > options.retry_max {
             pause = options.retry_min;
         }
-        if refuse_until(Instant::now() + pause, &options, &mut requests, &reason).await.is_none() {
+        if reject_until(Instant::now() + pause, &options, &mut requests, &reason).await.is_none() {
             return;
         }
         pause = (pause * 2).min(options.retry_max);
@@ -37,7 +37,7 @@ pub(super) async fn run(options: Options, mut requests: mpsc::Receiver<Request>,
 
 /// Nothing is sent later than its caller could expect: without a connection a transaction fails at once.
 /// Nothing is returned when nobody can ask any more.
-async fn refuse_until(
+async fn reject_until(
     end: Instant,
     options: &Options,
     requests: &mut mpsc::Receiver<Request>,
@@ -46,7 +46,7 @@ async fn refuse_until(
     while let Ok(request) = tokio::time::timeout_at(end, requests.recv()).await {
         let error = Error::NotSent { socket: options.socket.clone(), source: Arc::clone(reason) };
         // A caller that does not wait any more needs no answer.
-        let _unheard = request?.answer.send(Err(error));
+        let _receiver_gone = request?.answer.send(Err(error));
     }
     Some(())
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 const READ_SIZE: usize = 64 << 10;
 /// The kernel does not say when a full queue of a listening socket has room again.
-const CONNECT_AGAIN: Duration = Duration::from_millis(2);
+const CONNECT_RETRY: Duration = Duration::from_millis(2);
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -116,7 +116,7 @@ impl Connection {
         }
         match self.stream.write(outgoing) {
             Ok(bytes) => self.endpoint.sent(bytes),
-            Err(error) if is_not_now(&error) => {}
+            Err(error) if would_block(&error) => {}
             Err(error) => return Err(error.into()),
         }
         Ok(())
@@ -129,13 +129,13 @@ impl Connection {
                 self.endpoint.receive(self.buffer.get(..bytes).unwrap_or_default());
                 Ok(())
             }
-            Err(error) if is_not_now(&error) => Ok(()),
+            Err(error) if would_block(&error) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-fn is_not_now(error: &io::Error) -> bool {
+fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
@@ -147,7 +147,7 @@ fn open(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
     loop {
         match connect(descriptor.as_raw_fd(), &address) {
             Ok(()) => return Ok(UnixStream::from(descriptor)),
-            Err(Errno::EAGAIN | Errno::EINTR) if Instant::now() < deadline => std::thread::sleep(CONNECT_AGAIN),
+            Err(Errno::EAGAIN | Errno::EINTR) if Instant::now() < deadline => std::thread::sleep(CONNECT_RETRY),
             Err(Errno::EAGAIN | Errno::EINTR) => return Err(ErrorKind::TimedOut.into()),
             Err(errno) => return Err(errno.into()),
         }

@@ -1,6 +1,6 @@
 //! Tables, their columns, and rows with a type.
 
-use crate::value::{FromValue, Kind, Row, Uuid};
+use crate::value::{ColumnKind, FromValue, Row, Uuid};
 
 /// A table and the columns of it that we read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Column {
     /// Its name in the schema.
     pub name: &'static str,
     /// How many elements it may have.
-    pub kind: Kind,
+    pub kind: ColumnKind,
 }
 
 /// A row of a table as a Rust type.

@@ -18,7 +18,7 @@ pub(super) async fn run(options: Options, mut requests: mpsc::Receiver<Request>,
         let started = Instant::now();
         let opened = tokio::select! {
             opened = Connection::open(&options) => opened,
-            () = refuse(&options, &mut requests, &reason) => return,
+            () = reject(&options, &mut requests, &reason) => return,
         };
         let mut waiting = Waiting::default();
         let error = match opened {
@@ -40,7 +40,7 @@ pub(super) async fn run(options: Options, mut requests: mpsc::Receiver<Request>,
         }
         tokio::select! {
             () = sleep(pause) => {}
-            () = refuse(&options, &mut requests, &reason) => return,
+            () = reject(&options, &mut requests, &reason) => return,
         }
         pause = (pause * 2).min(options.retry_max);
     }
@@ -48,10 +48,10 @@ pub(super) async fn run(options: Options, mut requests: mpsc::Receiver<Request>,
 
 /// Nothing is sent later than its caller could expect: without a connection a batch fails at once.
 /// Returns when nobody can ask any more.
-async fn refuse(options: &Options, requests: &mut mpsc::Receiver<Request>, reason: &Arc<Error>) {
+async fn reject(options: &Options, requests: &mut mpsc::Receiver<Request>, reason: &Arc<Error>) {
     while let Some(request) = requests.recv().await {
         let error = Error::NotSent { socket: options.socket.clone(), source: Arc::clone(reason) };
         // A caller that does not wait any more needs no answer.
-        let _unheard = request.answer.send(Err(error));
+        let _receiver_gone = request.answer.send(Err(error));
     }
 }

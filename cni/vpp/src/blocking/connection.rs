@@ -1,7 +1,7 @@
 //! One connection: a non-blocking socket and `poll(2)`, because only that reads while it writes and keeps a deadline.
 
 use crate::endpoint::{Endpoint, Event, ProtocolError, Table, Unknown};
-use crate::{Answers, Batch, Error, goodbye};
+use crate::{Answers, Batch, Error, shutdown};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const READ_SIZE: usize = 64 << 10;
 /// The kernel does not say when a full queue of a listening socket has room again.
-const CONNECT_AGAIN: Duration = Duration::from_millis(2);
+const CONNECT_RETRY: Duration = Duration::from_millis(2);
 
 pub(super) struct Connection {
     stream: UnixStream,
@@ -82,8 +82,8 @@ impl Connection {
     }
 
     /// Ends the connection in the way that VPP expects.
-    pub(super) fn leave(mut self) {
-        goodbye::say(&mut self.endpoint, &self.stream);
+    pub(super) fn close(mut self) {
+        shutdown::close(&mut self.endpoint, &self.stream);
     }
 
     /// The next event that was read; nothing after a wait for more.
@@ -106,7 +106,7 @@ impl Connection {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Failure::Timeout(self.endpoint.waits_for()));
+                return Err(Failure::Timeout(self.endpoint.pending_request()));
             }
             // Rounded up to a millisecond: the last fraction of one must not become a loop without sleep.
             let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
@@ -125,7 +125,7 @@ impl Connection {
         }
         match self.stream.write(outgoing) {
             Ok(bytes) => self.endpoint.sent(bytes),
-            Err(error) if is_not_now(&error) => {}
+            Err(error) if would_block(&error) => {}
             Err(error) => return Err(error.into()),
         }
         Ok(())
@@ -138,7 +138,7 @@ impl Connection {
                 self.endpoint.receive(self.buffer.get(..bytes).unwrap_or_default());
                 Ok(())
             }
-            Err(error) if is_not_now(&error) => Ok(()),
+            Err(error) if would_block(&error) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -151,7 +151,7 @@ impl Debug for Connection {
     }
 }
 
-fn is_not_now(error: &io::Error) -> bool {
+fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
@@ -163,7 +163,7 @@ fn open(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
     loop {
         match connect(descriptor.as_raw_fd(), &address) {
             Ok(()) => return Ok(UnixStream::from(descriptor)),
-            Err(Errno::EAGAIN | Errno::EINTR) if Instant::now() < deadline => std::thread::sleep(CONNECT_AGAIN),
+            Err(Errno::EAGAIN | Errno::EINTR) if Instant::now() < deadline => std::thread::sleep(CONNECT_RETRY),
             Err(Errno::EAGAIN | Errno::EINTR) => return Err(ErrorKind::TimedOut.into()),
             Err(errno) => return Err(errno.into()),
         }

@@ -65,7 +65,7 @@ fn answers(endpoint: &mut Endpoint) -> Answers {
 }
 
 #[test]
-fn replies_details_and_events_are_told_apart() {
+fn replies_details_and_events_are_distinguished() {
     let mut endpoint = connected(|_| true);
     let mut batch = Batch::new();
     let delete = batch.request(MemifDelete { sw_if_index: 3 });
@@ -85,7 +85,7 @@ fn replies_details_and_events_are_told_apart() {
     receive(&mut endpoint, ping, &ControlPingReply::default());
     assert!(matches!(endpoint.next_event(), Ok(Some(Event::InterfaceChanged))));
     assert!(matches!(endpoint.next_event(), Ok(None)), "one answer is missing");
-    assert_eq!(endpoint.waits_for(), "bridge_domain_add_del_v2");
+    assert_eq!(endpoint.pending_request(), "bridge_domain_add_del_v2");
     receive(&mut endpoint, bridge_context, &BridgeDomainAddDelV2Reply { retval: 0, bd_id: 4 });
 
     let answers = answers(&mut endpoint);
@@ -132,7 +132,7 @@ fn no_more_than_the_window_is_under_way() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_an_error() {
+fn unexpected_answer_is_an_error() {
     let mut endpoint = connected(|_| true);
     let mut batch = Batch::new();
     batch.request(MemifDelete { sw_if_index: 3 });
@@ -146,7 +146,7 @@ fn what_nobody_asked_for_is_an_error() {
 }
 
 #[test]
-fn reply_that_is_too_short_is_told_for_its_request_alone() {
+fn truncated_reply_fails_its_own_request_only() {
     let mut endpoint = connected(|_| true);
     let mut batch = Batch::new();
     let bad = batch.request(MemifDelete { sw_if_index: 3 });
@@ -186,7 +186,7 @@ fn unsupported(knows: impl Fn(&str) -> bool) -> crate::Error {
 }
 
 #[test]
-fn plugin_that_is_not_loaded_is_told_from_an_old_release() {
+fn plugin_that_is_not_loaded_is_distinguished_from_an_old_release() {
     let error = unsupported(|name| !name.contains("memif"));
     assert_eq!(
         error.to_string(),
@@ -202,7 +202,7 @@ fn plugin_that_is_not_loaded_is_told_from_an_old_release() {
 }
 
 #[test]
-fn client_that_is_refused_is_an_error() {
+fn rejected_client_is_an_error() {
     let mut endpoint = Endpoint::new();
     let mut bytes = Vec::new();
     let refusal = SockclntCreateReply { response: -1, ..SockclntCreateReply::default() };

@@ -34,7 +34,7 @@ impl Waiting {
         if let Some(caller) = self.callers.remove(&batch) {
             self.deadlines.remove(&(caller.deadline, batch));
             // A caller that does not wait any more needs no answer.
-            let _unheard = caller.answer.send(Ok(answers));
+            let _receiver_gone = caller.answer.send(Ok(answers));
         }
     }
 
@@ -53,7 +53,7 @@ impl Waiting {
     pub(in crate::asynchronous) fn fail(self, socket: &Path, reason: &Arc<Error>) {
         for caller in self.callers.into_values() {
             let error = Error::AnswerLost { socket: socket.to_owned(), source: Arc::clone(reason) };
-            let _unheard = caller.answer.send(Err(error));
+            let _receiver_gone = caller.answer.send(Err(error));
         }
     }
 }

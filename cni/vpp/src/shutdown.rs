@@ -18,8 +18,8 @@ const READ_SIZE: usize = 4096;
 /// Asks VPP to close the connection and waits until it has.
 ///
 /// This blocks, at most [`LIMIT`], and is for `Drop`: there an ended runtime or an aborted task waits for nothing else.
-pub(crate) fn say(endpoint: &mut Endpoint, socket: &impl AsFd) {
-    if endpoint.leave() {
+pub(crate) fn close(endpoint: &mut Endpoint, socket: &impl AsFd) {
+    if endpoint.close() {
         // It was the last that anybody wanted of VPP: an error leaves nothing to do.
         let _failed = until_closed(endpoint, socket.as_fd(), Instant::now() + LIMIT);
     }
@@ -32,9 +32,9 @@ fn until_closed(endpoint: &mut Endpoint, socket: BorrowedFd<'_>, deadline: Insta
         wait(endpoint, socket, deadline)?;
         if !endpoint.outgoing().is_empty() {
             let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
-            endpoint.sent(unless_not_now(send(socket.as_raw_fd(), endpoint.outgoing(), flags))?.unwrap_or(0));
+            endpoint.sent(unless_would_block(send(socket.as_raw_fd(), endpoint.outgoing(), flags))?.unwrap_or(0));
         }
-        if unless_not_now(recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT))? == Some(0) {
+        if unless_would_block(recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT))? == Some(0) {
             return Ok(());
         }
     }
@@ -56,7 +56,7 @@ fn wait(endpoint: &Endpoint, socket: BorrowedFd<'_>, deadline: Instant) -> nix::
 }
 
 /// Nothing instead of the error that says that the socket is not ready.
-fn unless_not_now(moved: nix::Result<usize>) -> nix::Result<Option<usize>> {
+fn unless_would_block(moved: nix::Result<usize>) -> nix::Result<Option<usize>> {
     match moved {
         Ok(bytes) => Ok(Some(bytes)),
         Err(Errno::EAGAIN | Errno::EINTR) => Ok(None),

@@ -2,7 +2,7 @@
 
 use super::{BatchId, Endpoint, Event, ProtocolError};
 use crate::answers::Answers;
-use crate::batch::{Batch, Kind};
+use crate::batch::{AnswerKind, Batch};
 use crate::messages::{ControlPing, ControlPingReply};
 use crate::wire::{Envelope, Header, Reader, read_envelope, write_frame, write_message};
 
@@ -10,7 +10,7 @@ use crate::wire::{Envelope, Header, Reader, read_envelope, write_frame, write_me
 const WINDOW: usize = 256;
 
 /// A batch whose answers are not all there.
-pub(super) struct InProgress {
+pub(super) struct InFlight {
     pub(super) batch: Batch,
     pub(super) sent: usize,
     pub(super) unanswered: usize,
@@ -36,7 +36,7 @@ enum Role {
 }
 
 impl Endpoint {
-    pub(super) fn take_answer(&mut self, message: Vec<u8>) -> Result<(), ProtocolError> {
+    pub(super) fn handle_answer(&mut self, message: Vec<u8>) -> Result<(), ProtocolError> {
         let (id, Envelope { context, .. }) = read_envelope(Header::Context, &mut Reader::new(&message))?;
         let expected = self.expected.get(&context).filter(|expected| expected.answer == id).copied();
         let Some(Expected { batch, index, role, .. }) = expected else {
@@ -90,21 +90,21 @@ impl Endpoint {
     /// Sends the batch's next request, if it has one more.
     fn send_next(&mut self, id: BatchId) -> Option<()> {
         let table = self.table.as_ref()?;
-        let in_progress = self.batches.get_mut(&id)?;
-        let index = in_progress.sent;
-        let (entry, fields) = in_progress.batch.entry(index)?;
+        let in_flight = self.batches.get_mut(&id)?;
+        let index = in_flight.sent;
+        let (entry, fields) = in_flight.batch.entry(index)?;
         let (request, answer) = (table.id(&entry.request)?, table.id(&entry.answer)?);
-        in_progress.sent += 1;
+        in_flight.sent += 1;
         let context = self.next_context;
         let envelope = Envelope { client_index: table.client_index(), context };
         write_frame(&mut self.outgoing, request, entry.request.header, envelope, fields);
-        let role = match entry.kind {
-            Kind::Reply => Role::Reply,
-            Kind::Dump => Role::Details,
+        let role = match entry.answer_kind {
+            AnswerKind::Reply => Role::Reply,
+            AnswerKind::Dump => Role::Details,
         };
         self.expected.insert(context, Expected { batch: id, index, answer, role });
         self.next_context = context.wrapping_add(1);
-        if entry.kind == Kind::Dump {
+        if entry.answer_kind == AnswerKind::Dump {
             let (ping, answer) = (table.id_of::<ControlPing>()?, table.id_of::<ControlPingReply>()?);
             let envelope = Envelope { context: self.next_context, ..envelope };
             write_message(&mut self.outgoing, ping, envelope, &ControlPing {});
