@@ -1,6 +1,6 @@
 //! One interface of one pod, joined to a network: who it is and how far it got.
 
-use crate::configuration_data::Element;
+use crate::legacy_annotation::Element;
 use crate::memif::MemifSocketIds;
 use crate::port::AttachedPort;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! What an engine of this node should have.
 
 use crate::attachment::{AttachmentId, Progress, Record};
-use crate::port::{AttachedPort, Connection, PortSettings};
+use crate::port::{AttachedPort, PortBackend, PortSettings};
 use std::collections::BTreeMap;
 use usnet_crds::{NetworkName, NodeNetwork, RateLimit};
 
@@ -13,16 +13,16 @@ pub struct Desired {
     /// The attachments that have, or may have, a port.
     pub attachments: BTreeMap<AttachmentId, DesiredAttachment>,
     /// The attachments that must have none any more. A port that was never marked is known by its socket alone.
-    pub ended: BTreeMap<AttachmentId, EndedAttachment>,
+    pub detached: BTreeMap<AttachmentId, TornDownAttachment>,
 }
 
 /// An attachment whose DEL has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EndedAttachment {
+pub struct TornDownAttachment {
     /// The network that it had joined.
     pub network: NetworkName,
     /// How its port met its pod.
-    pub connection: Connection,
+    pub backend: PortBackend,
 }
 
 /// One attachment that has, or may have, a port.
@@ -33,16 +33,16 @@ pub struct DesiredAttachment {
     /// Its port.
     pub port: AttachedPort,
     /// Whether a missing port is made. The plugin makes the port of an attachment in progress; nobody else may be quicker.
-    pub presence: Presence,
+    pub policy: PortPolicy,
 }
 
 /// Whether a port must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
+pub enum PortPolicy {
     /// Make it when it is missing.
-    Required,
+    Ensure,
     /// Leave it when it is there, do not make it.
-    Tolerated,
+    Keep,
 }
 
 impl Desired {
@@ -53,18 +53,18 @@ impl Desired {
     ) -> Self {
         let networks = networks.into_iter().map(|network| (network.name.clone(), network)).collect();
         let mut desired = Self { networks, ..Self::default() };
-        records.into_iter().for_each(|record| desired.take_in(record));
+        records.into_iter().for_each(|record| desired.ingest(record));
         desired
     }
 
-    fn take_in(&mut self, record: &Record) {
+    fn ingest(&mut self, record: &Record) {
         let network = record.network.clone();
-        let presence = match record.progress {
-            Progress::Attached => Presence::Required,
-            Progress::Attaching => Presence::Tolerated,
+        let policy = match record.progress {
+            Progress::Attached => PortPolicy::Ensure,
+            Progress::Attaching => PortPolicy::Keep,
             Progress::Detaching | Progress::Detached => {
-                let connection = record.port.connection.clone();
-                self.ended.insert(record.id.clone(), EndedAttachment { network, connection });
+                let backend = record.port.backend.clone();
+                self.detached.insert(record.id.clone(), TornDownAttachment { network, backend });
                 return;
             }
         };
@@ -75,7 +75,7 @@ impl Desired {
         let present = present.map(|present| &present.bridge).filter(|bridge| bridge.name == record.port.bridge);
         let ownership = present.map_or(record.port.ownership, |bridge| bridge.ownership);
         let port = AttachedPort { settings, ownership, ..record.port.clone() };
-        self.attachments.insert(record.id.clone(), DesiredAttachment { network, port, presence });
+        self.attachments.insert(record.id.clone(), DesiredAttachment { network, port, policy });
     }
 }
 

@@ -98,7 +98,7 @@ pub enum OpError {
     },
     /// It cannot carry our mark, by which it would be found again.
     #[error(transparent)]
-    Unmarkable(#[from] crate::vpp::Unmarkable),
+    TagTooLong(#[from] crate::vpp::TagTooLong),
     /// The engine has no id left for the port's socket.
     #[error("all {count} memif socket ids of usnet are in use: give the agent a larger range with --memif-socket-ids")]
     NoSocketId {

@@ -3,10 +3,10 @@
 //! The plugin and the agent both write here. They take turns on an attachment by its lock; whoever is killed frees its own, and leaves the
 //! record as it was before or after a write.
 
+use crate::atomic_file::{self, Durability};
 use crate::attachment::{AttachmentId, ContainerId, PodUid, Progress, Record};
-use crate::document::{self, Durability};
 use crate::lock::Lock;
-use crate::roots::Roots;
+use crate::paths::NodePaths;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -21,7 +21,7 @@ use usnet_crds::names::fnv1a;
 mod tests;
 
 /// How long one waits for an attachment that another process is working on.
-pub const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 const LOCK_FILE: &str = ".lock";
 const EXTENSION: &str = ".json";
@@ -31,11 +31,11 @@ const EXTENSION: &str = ".json";
 pub enum Error {
     /// A file of the journal cannot be used.
     #[error(transparent)]
-    Document(#[from] document::Error),
+    File(#[from] atomic_file::Error),
     /// Another process works on the attachment.
     #[error(
         "attachment {0} is being worked on by another process for more than {seconds} s; try again",
-        seconds = LOCK_PATIENCE.as_secs()
+        seconds = LOCK_TIMEOUT.as_secs()
     )]
     Busy(AttachmentId),
 }
@@ -69,7 +69,7 @@ pub struct Records {
     /// Those that this release understands.
     pub records: Vec<Record>,
     /// Those that it does not. Their ports and pods are unknown, so nothing may be concluded from a record's absence.
-    pub unreadable: Vec<document::Error>,
+    pub unreadable: Vec<atomic_file::Error>,
 }
 
 impl Journal {
@@ -77,9 +77,9 @@ impl Journal {
     ///
     /// # Errors
     /// When the folder cannot be made.
-    pub fn open(roots: &Roots) -> Result<Self, Error> {
-        let folder = roots.attachments();
-        document::make_folder(&folder, 0o700)?;
+    pub fn open(paths: &NodePaths) -> Result<Self, Error> {
+        let folder = paths.attachments();
+        atomic_file::create_folder(&folder, 0o700)?;
         Ok(Self { folder })
     }
 
@@ -89,16 +89,16 @@ impl Journal {
     /// When the disk is full or read-only.
     pub fn check_writable(&self) -> Result<(), Error> {
         let path = self.folder.join(format!(".probe.{}", process::id()));
-        document::write(&path, &(), Durability::Process)?;
-        Ok(document::remove(&path)?)
+        atomic_file::write(&path, &(), Durability::Process)?;
+        Ok(atomic_file::remove(&path)?)
     }
 
-    /// Waits up to [`LOCK_PATIENCE`] until nobody else works on this attachment.
+    /// Waits up to [`LOCK_TIMEOUT`] until nobody else works on this attachment.
     ///
     /// # Errors
     /// [`Error::Busy`] when somebody still does.
     pub fn lock(&self, id: &AttachmentId) -> Result<Locked, Error> {
-        self.lock_within(id, LOCK_PATIENCE)
+        self.lock_within(id, LOCK_TIMEOUT)
     }
 
     /// Locks those of these attachments that nobody works on now. However many they are, they need one open file.
@@ -118,8 +118,8 @@ impl Journal {
         Ok(all)
     }
 
-    fn lock_within(&self, id: &AttachmentId, patience: Duration) -> Result<Locked, Error> {
-        let lock = Lock::take(&self.lock_file(), lock_offset(id), patience)?;
+    fn lock_within(&self, id: &AttachmentId, timeout: Duration) -> Result<Locked, Error> {
+        let lock = Lock::take(&self.lock_file(), lock_offset(id), timeout)?;
         let lock = lock.ok_or_else(|| Error::Busy(id.clone()))?;
         Ok(self.locked(id, Arc::new(lock)))
     }
@@ -163,11 +163,11 @@ impl Journal {
         Ok(all)
     }
 
-    fn records_where(&self, wanted: impl Fn(&Path) -> Result<bool, document::Error>) -> Result<Records, Error> {
+    fn records_where(&self, selects: impl Fn(&Path) -> Result<bool, atomic_file::Error>) -> Result<Records, Error> {
         let mut all = Records::default();
-        for name in document::names(&self.folder)? {
+        for name in atomic_file::names(&self.folder)? {
             let path = self.folder.join(&name);
-            match wanted(&path).and_then(|wanted| if wanted { read(&path) } else { Ok(None) }) {
+            match selects(&path).and_then(|is_selected| if is_selected { read(&path) } else { Ok(None) }) {
                 Ok(Some(record)) => all.records.push(record),
                 // Not wanted, or it went while we read the others.
                 Ok(None) => {}
@@ -203,7 +203,7 @@ impl Locked {
             Progress::Attaching | Progress::Detaching | Progress::Detached => Durability::Content,
             Progress::Attached => Durability::Process,
         };
-        Ok(document::write(&self.path, record, durability)?)
+        Ok(atomic_file::write(&self.path, record, durability)?)
     }
 
     /// Removes the record, if there is one. After a loss of power it may be back, and is removed again by whoever finds it.
@@ -211,7 +211,7 @@ impl Locked {
     /// # Errors
     /// When the disk refuses.
     pub fn remove(&self) -> Result<(), Error> {
-        Ok(document::remove(&self.path)?)
+        Ok(atomic_file::remove(&self.path)?)
     }
 }
 
@@ -231,28 +231,28 @@ fn file_name(id: &AttachmentId) -> String {
     format!("{id}{EXTENSION}")
 }
 
-fn read(path: &Path) -> Result<Option<Record>, document::Error> {
-    let record = document::read::<Record>(path, Record::VERSION)?;
+fn read(path: &Path) -> Result<Option<Record>, atomic_file::Error> {
+    let record = atomic_file::read::<Record>(path, Record::VERSION)?;
     record.map(|record| expect_id(path, &record).map(|()| record)).transpose()
 }
 
 /// Whether a record could be of this pod, by its text alone. One that names the uid of some pod, and not this one's, is another's, whatever
 /// else is in it. Uids have no characters that JSON writes in two ways.
-fn may_be_of_pod(path: &Path, pod: &PodUid) -> Result<bool, document::Error> {
+fn may_be_of_pod(path: &Path, pod: &PodUid) -> Result<bool, atomic_file::Error> {
     let text = match fs::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(document::Error::file("read", path, error)),
+        Err(error) => return Err(atomic_file::Error::file("read", path, error)),
     };
     let is_anothers = |text: &str| text.contains("\"uid\"") && !text.contains(pod.as_str());
     Ok(!str::from_utf8(&text).is_ok_and(is_anothers))
 }
 
-fn expect_id(path: &Path, record: &Record) -> Result<(), document::Error> {
+fn expect_id(path: &Path, record: &Record) -> Result<(), atomic_file::Error> {
     // Ids may have dots, so that two of them could have one file name.
     if path.file_name().is_some_and(|name| name == file_name(&record.id).as_str()) {
         Ok(())
     } else {
-        Err(document::Error::Misplaced { path: path.to_owned(), content: format!("attachment {}", record.id) })
+        Err(atomic_file::Error::Misplaced { path: path.to_owned(), content: format!("attachment {}", record.id) })
     }
 }

@@ -3,24 +3,24 @@
 //! [`desired`] and [`observed`] are values; [`plan::plan`] compares them and gives operations, without any IO; an [`engine::Engine`] reads the one and
 //! carries out the other. The [`journal`] remembers which pods are attached, and [`network_file`] tells the plugin what it may attach to.
 
+pub mod atomic_file;
 pub mod attachment;
-pub mod configuration_data;
 pub mod desired;
-pub mod difference;
-pub mod document;
+pub mod drift;
 pub mod engine;
 pub mod journal;
+pub mod legacy_annotation;
+pub mod legacy_port;
 mod lock;
 pub mod memif;
 pub mod network_file;
 pub mod node_file;
 pub mod observed;
-pub mod older_port;
 pub mod ovs;
+pub mod paths;
 pub mod plan;
+pub mod poll_once;
 pub mod port;
-pub mod ready;
-pub mod roots;
 pub mod shared_dirs;
 #[cfg(test)]
 mod testing;

@@ -1,6 +1,6 @@
 //! Locks between processes. They go with their holder, however it ends.
 
-use crate::document::Error;
+use crate::atomic_file::Error;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
@@ -42,10 +42,10 @@ impl Lock {
         Ok(Self { file, path: path.to_owned() })
     }
 
-    /// Takes the byte at `offset`, or gives `None` when somebody else held it all through `patience`.
-    pub(crate) fn take(path: &Path, offset: u64, patience: Duration) -> Result<Option<Self>, Error> {
+    /// Takes the byte at `offset`, or gives `None` when somebody else held it all through `timeout`.
+    pub(crate) fn take(path: &Path, offset: u64, timeout: Duration) -> Result<Option<Self>, Error> {
         let lock = Self::open(path)?;
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         while !lock.try_add(offset)? {
             if Instant::now() >= deadline {
                 return Ok(None);

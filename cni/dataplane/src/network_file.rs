@@ -3,20 +3,20 @@
 //! A file that says `Programmed` is a promise: the engine was read after the last change and has the bridge. The promise is taken back by
 //! writing `Unavailable` or `Draining` over it, so that the plugin can pass the reason on; the file itself goes with the network.
 
-use crate::document::{self, Durability};
+use crate::atomic_file::{self, Durability};
 use crate::lock::Lock;
 use crate::memif::MemifSocketIds;
-use crate::roots::Roots;
+use crate::paths::NodePaths;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 use usnet_crds::{NetworkName, NodeNetwork};
 
-pub use crate::document::Error;
+pub use crate::atomic_file::Error;
 
 /// A write takes microseconds; only a writer that was stopped in the middle can hold the others up.
-const WRITE_PATIENCE: Duration = Duration::from_secs(5);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_FILE: &str = ".lock";
 const EXTENSION: &str = ".json";
 
@@ -82,8 +82,8 @@ pub struct NetworkFiles {
 
 impl NetworkFiles {
     /// Those under these roots. Nothing is read or made yet.
-    pub fn new(roots: &Roots) -> Self {
-        Self { folder: roots.networks() }
+    pub fn new(paths: &NodePaths) -> Self {
+        Self { folder: paths.networks() }
     }
 
     /// What the agent says of a network; nothing when it does not know it.
@@ -92,7 +92,7 @@ impl NetworkFiles {
     /// When there is a file that cannot be read or is of a later release.
     pub fn read(&self, name: &NetworkName) -> Result<Option<NetworkFile>, Error> {
         let path = self.path(name);
-        match document::read::<NetworkFile>(&path, ProgrammedNetwork::VERSION)? {
+        match atomic_file::read::<NetworkFile>(&path, ProgrammedNetwork::VERSION)? {
             Some(file) if file.name() != name => {
                 Err(Error::Misplaced { path, content: format!("network {}", file.name()) })
             }
@@ -106,9 +106,9 @@ impl NetworkFiles {
     /// When the folder or the file cannot be written.
     pub fn write(&self, file: &NetworkFile) -> Result<bool, Error> {
         // The engine need not run as root and finds its sockets under the same root.
-        document::make_folder(&self.folder, 0o755)?;
+        atomic_file::create_folder(&self.folder, 0o755)?;
         let _lock = self.lock()?;
-        document::write_if_changed(&self.path(file.name()), file, Durability::Process)
+        atomic_file::write_if_changed(&self.path(file.name()), file, Durability::Process)
     }
 
     /// Removes the file of a network, if there is one.
@@ -120,7 +120,7 @@ impl NetworkFiles {
             return Ok(());
         }
         let _lock = self.lock()?;
-        document::remove(&self.path(name))
+        atomic_file::remove(&self.path(name))
     }
 
     /// The networks that have a file, sorted. Files that have no network's name are not ours and are left out.
@@ -128,14 +128,14 @@ impl NetworkFiles {
     /// # Errors
     /// When the folder cannot be listed.
     pub fn list(&self) -> Result<Vec<NetworkName>, Error> {
-        let names = document::names(&self.folder)?;
+        let names = atomic_file::names(&self.folder)?;
         Ok(names.iter().filter_map(|name| name.strip_suffix(EXTENSION)?.parse().ok()).collect())
     }
 
     /// While an agent is replaced there may be two for a moment.
     fn lock(&self) -> Result<Lock, Error> {
         let path = self.folder.join(LOCK_FILE);
-        let lock = Lock::take(&path, 0, WRITE_PATIENCE)?;
+        let lock = Lock::take(&path, 0, WRITE_TIMEOUT)?;
         lock.ok_or_else(|| Error::file("lock", &path, io::ErrorKind::WouldBlock.into()))
     }
 

@@ -1,6 +1,6 @@
 //! What an engine shows, read at one moment.
 
-use crate::port::{Connection, PortMark, PortName};
+use crate::port::{PortBackend, PortName, PortOwner};
 use std::collections::BTreeMap;
 use usnet_crds::{MacLearning, NetworkName, RateLimit, Vlan};
 
@@ -10,18 +10,18 @@ pub struct Observed {
     /// By name; a bridge domain of VPP by its id in digits.
     pub bridges: BTreeMap<String, ObservedBridge>,
     /// Ports of ours that are on no bridge: half-made ones, and those that somebody took off. Open vSwitch has none.
-    pub loose: BTreeMap<PortName, ObservedPort>,
+    pub unbridged_ports: BTreeMap<PortName, ObservedPort>,
 }
 
 /// One bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedBridge {
     /// The network that it belongs to; none means that it is not ours.
-    pub mark: Option<NetworkName>,
+    pub owner: Option<NetworkName>,
     /// Whether it is of the kind that we make (Open vSwitch: `datapath_type=netdev`; VPP: it forwards, floods and answers no ARP itself).
-    pub is_our_kind: bool,
+    pub has_supported_datapath: bool,
     /// Why no port of ours can work on it, whoever made it; none when one can.
-    pub unusable: Option<String>,
+    pub adoption_blocker: Option<String>,
     /// Its MTU.
     pub mtu: BridgeMtu,
     /// Whether it learns where MAC addresses are.
@@ -49,9 +49,9 @@ pub enum BridgeMtu {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedPort {
     /// The attachment that it belongs to; none means that it is not ours.
-    pub mark: Option<PortMark>,
+    pub owner: Option<PortOwner>,
     /// How it meets its pod; none means that it is of a kind that we do not make.
-    pub connection: Option<Connection>,
+    pub backend: Option<PortBackend>,
     /// The MTU that was asked for, in bytes.
     pub mtu: Option<i64>,
     /// How its frames are tagged.

@@ -58,11 +58,11 @@ pub struct PortName(String);
 impl PortName {
     /// The name of an attachment's port: the same each time, so that a repeated ADD finds its own earlier work.
     pub fn of(attachment: &AttachmentId) -> Self {
-        Self::of_mark(&attachment.to_string())
+        Self::of_owner(&attachment.to_string())
     }
 
     /// The same, for an attachment as a mark names it.
-    pub fn of_mark(attachment: &str) -> Self {
+    pub fn of_owner(attachment: &str) -> Self {
         Self(format!("{PREFIX}{:0DIGITS$x}", fnv1a(attachment.as_bytes()) & 0xfff_ffff_ffff))
     }
 
@@ -100,7 +100,7 @@ impl DeviceName {
     }
 
     /// Whether [`DeviceName::of`] gives such names.
-    pub(crate) fn looks_like_ours(&self) -> bool {
+    pub(crate) fn has_generated_name(&self) -> bool {
         let digits = self.0.strip_prefix(PREFIX).unwrap_or_default();
         digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
@@ -120,7 +120,7 @@ impl fmt::Display for DeviceName {
 /// How a port meets its pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
-pub enum Connection {
+pub enum PortBackend {
     /// A vhost-user socket.
     #[serde(rename_all = "camelCase")]
     VhostUser {
@@ -142,9 +142,9 @@ pub enum Connection {
     },
 }
 
-impl Connection {
+impl PortBackend {
     /// The name of the socket, as VPP shows it, or of the device.
-    pub(crate) fn end_name(&self) -> String {
+    pub(crate) fn endpoint_name(&self) -> String {
         match self {
             Self::VhostUser { socket, .. } => socket.as_path().to_string_lossy().into_owned(),
             Self::Memif { socket } => socket.to_string(),
@@ -211,7 +211,8 @@ pub struct AttachedPort {
     #[serde(default)]
     pub ownership: Ownership,
     /// How it meets its pod.
-    pub connection: Connection,
+    #[serde(rename = "connection")]
+    pub backend: PortBackend,
     /// Queue pairs that the pod's program is told to use.
     pub queues: Queues,
     /// Descriptors of each ring that the pod's program is told to use.
@@ -226,21 +227,21 @@ pub struct AttachedPort {
 
 /// Our mark on a port: without it we neither change nor delete.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PortMark {
+pub struct PortOwner {
     /// The network of the attachment, where the mark or the bridge that the port is on says so.
     pub network: Option<NetworkName>,
     /// The attachment, as [`AttachmentId`] prints it.
     pub attachment: String,
 }
 
-impl PortMark {
+impl PortOwner {
     /// The whole mark of an attachment.
     pub fn new(network: &NetworkName, attachment: &AttachmentId) -> Self {
         Self { network: Some(network.clone()), attachment: attachment.to_string() }
     }
 
     /// Whether this is the mark of that attachment, as far as it says.
-    pub fn is_of(&self, network: &NetworkName, attachment: &AttachmentId) -> bool {
+    pub fn matches(&self, network: &NetworkName, attachment: &AttachmentId) -> bool {
         self.attachment == attachment.to_string() && self.network.as_ref().is_none_or(|known| known == network)
     }
 }

@@ -9,28 +9,28 @@
 //! What bites, and where it is dealt with:
 //! - An interface gets its mark after it was made. One without a mark on a socket id of ours is one that somebody began to make; whoever needs its
 //!   socket finishes it ([`decide`]), whoever ends its attachment takes it away.
-//! - Putting an interface into a bridge domain that is not there makes one, without our mark. Each new port is read back ([`make`]); such a bridge
+//! - Putting an interface into a bridge domain that is not there makes one, without our mark. Each new port is read back ([`create_ports`]); such a bridge
 //!   domain is none to us, and its ports are on no bridge ([`observe`]).
 //! - A memif that could not be made leaves its socket id counted wrong: the id goes before it is used again.
 
 mod apply;
-mod change;
+mod command;
+mod create_ports;
 mod decide;
 mod failure;
+mod legacy;
 mod limits;
-mod make;
-mod marks;
 mod observe;
-mod older;
-mod shown;
+mod snapshot;
+mod tags;
 
-pub use marks::{TAG_MAX, Unmarkable, check_attachment};
+pub use tags::{TAG_MAX, TagTooLong, check_attachment};
 
 use crate::engine::{Engine, EngineError, OpError};
 use crate::memif::MemifSocketIds;
 use crate::observed::Observed;
 use crate::plan::Op;
-use shown::Shown;
+use snapshot::VppSnapshot;
 use usnet_vpp::Api;
 
 /// VPP on this node.
@@ -49,7 +49,7 @@ impl<A: Api + Send> Vpp<A> {
 
 impl<A: Api + Send> Engine for Vpp<A> {
     async fn observe(&mut self) -> Result<Observed, EngineError> {
-        Ok(observe::observe(&Shown::read(&mut self.api).await?, self.socket_ids))
+        Ok(observe::observe(&VppSnapshot::read(&mut self.api).await?, self.socket_ids))
     }
 
     async fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {

@@ -5,9 +5,9 @@
 
 use super::OpenVswitch;
 use super::batch::Batch;
-use super::decide::{Decision, decide, decide_blindly};
-use super::rows::Rows;
-use super::verify::Questions;
+use super::decide::{Decision, decide, plan_optimistic};
+use super::snapshot::OvsSnapshot;
+use super::verify::Queries;
 use crate::engine::{EngineError, OpError};
 use crate::plan::Op;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use std::time::Duration;
 use usnet_ovsdb::{Database, Error, ErrorCode, Transaction, TransactionError};
 
 /// What each further operation may add to the time in which the switch has to act: it deletes about 40 bridges in a second.
-const PATIENCE_FOR_EACH: Duration = Duration::from_millis(100);
+const TIMEOUT_PER_OPERATION: Duration = Duration::from_millis(100);
 
 /// Parts of a list that can be one transaction each.
 ///
@@ -68,17 +68,17 @@ impl<'a> Phase<'a> {
     }
 
     /// The transaction for a group, and the places of the operations that are in it. Without rows nothing is taken to be in the way.
-    fn prepare(&mut self, group: &[usize], rows: Option<&Rows>) -> (Batch, Vec<usize>) {
+    fn prepare(&mut self, group: &[usize], snapshot: Option<&OvsSnapshot>) -> (Batch, Vec<usize>) {
         let (mut batch, mut places) = (Batch::default(), Vec::new());
         for (place, operation) in self.numbered(group) {
-            let decision = match rows {
-                Some(rows) => decide(operation, rows),
-                None => decide_blindly(operation).map_or(Decision::Nothing, Decision::Act),
+            let decision = match snapshot {
+                Some(snapshot) => decide(operation, snapshot),
+                None => plan_optimistic(operation).map_or(Decision::NoOp, Decision::Apply),
             };
             match decision {
-                Decision::Nothing => {}
-                Decision::Refuse(error) => drop(self.failures.insert(place, error)),
-                Decision::Act(action) => {
+                Decision::NoOp => {}
+                Decision::Reject(error) => drop(self.failures.insert(place, error)),
+                Decision::Apply(action) => {
                     batch.add(place, &action);
                     places.push(place);
                 }
@@ -116,19 +116,19 @@ impl<D: Database + Send> OpenVswitch<D> {
     /// Does the operations of one phase and waits until the switch has acted on them.
     pub(super) async fn apply_phase(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
         let mut phase = Phase::new(operations);
-        let mut look = operations.iter().any(|operation| decide_blindly(operation).is_none());
+        let mut has_to_read = operations.iter().any(|operation| plan_optimistic(operation).is_none());
         while let Some(group) = phase.groups.pop() {
-            let rows = if look { Some(self.read_rows().await?) } else { None };
-            let (mut batch, places) = phase.prepare(&group, rows.as_ref());
+            let snapshot = if has_to_read { Some(self.read_snapshot().await?) } else { None };
+            let (mut batch, places) = phase.prepare(&group, snapshot.as_ref());
             if batch.is_empty() {
-                phase.next_cfg = phase.next_cfg.max(rows.map(|rows| rows.next_cfg));
+                phase.next_cfg = phase.next_cfg.max(snapshot.map(|snapshot| snapshot.next_cfg));
                 continue;
             }
             let (transaction, next_cfg) = batch.finish();
             match self.database.transact(transaction).await {
                 Ok(reply) => phase.next_cfg = Some(reply.next_cfg(next_cfg)?),
                 Err(Error::Transaction { source, .. }) if source.database().is_some() => {
-                    if look {
+                    if has_to_read {
                         phase.conclude(&source, &batch, places);
                     } else {
                         phase.groups.push(places);
@@ -136,7 +136,7 @@ impl<D: Database + Send> OpenVswitch<D> {
                 }
                 Err(error) => return Err(error.into()),
             }
-            look = true;
+            has_to_read = true;
         }
         self.verify(phase).await
     }
@@ -147,19 +147,19 @@ impl<D: Database + Send> OpenVswitch<D> {
         let numbered = || operations.iter().enumerate();
         if let Some(next_cfg) = next_cfg {
             let further = u32::try_from(operations.len().saturating_sub(1)).unwrap_or(u32::MAX);
-            let patience = self.patience + PATIENCE_FOR_EACH.saturating_mul(further);
+            let timeout = self.timeout + TIMEOUT_PER_OPERATION.saturating_mul(further);
             let mut transaction = Transaction::new();
-            transaction.wait_for_cur_cfg(next_cfg, patience);
+            transaction.wait_for_cur_cfg(next_cfg, timeout);
             let done: Vec<_> = numbered().filter(|(place, _)| !failures.contains_key(place)).collect();
-            let questions =
-                Questions::ask(&mut transaction, &done.iter().map(|(_, operation)| *operation).collect::<Vec<_>>());
+            let queries =
+                Queries::add_to(&mut transaction, &done.iter().map(|(_, operation)| *operation).collect::<Vec<_>>());
             let reply = self.database.transact(&transaction).await.map_err(|error| match error.code() {
                 Some(ErrorCode::TimedOut) => {
-                    EngineError::NotActing { engine: "Open vSwitch", seconds: patience.as_secs() }
+                    EngineError::NotActing { engine: "Open vSwitch", seconds: timeout.as_secs() }
                 }
                 _ => error.into(),
             })?;
-            let answers = questions.answers(&reply)?;
+            let answers = queries.answers(&reply)?;
             let verified =
                 done.into_iter().filter_map(|(place, operation)| Some((place, answers.verify(operation).err()?)));
             failures.extend(verified.collect::<Vec<_>>());

@@ -3,12 +3,12 @@
 //! Each action begins with guards: the transaction fails when the rows are not as expected at that moment, and then nothing of it is done.
 //! A change of a row that is guarded cannot miss it, so the numbers of changed rows need no look.
 
-use super::decide::{Action, NewPort, PodEnd};
+use super::decide::{Action, NewPort, PodEndpoint};
 use super::limits::{self, Shaper};
 use super::observe::{NETDEV, SYSTEM, VHOST_SERVER_PATH, VHOST_USER_CLIENT};
-use super::{marks, settings};
+use super::{settings, tags};
 use crate::engine::OpError;
-use crate::port::{PortMark, PortName, PortSettings, SocketPath};
+use crate::port::{PortName, PortOwner, PortSettings, SocketPath};
 use std::collections::BTreeSet;
 use usnet_crds::{Bridge, NetworkName, Ownership};
 use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, NextCfgIndex, Row, Transaction, Uuid, Value};
@@ -18,11 +18,11 @@ use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, NextCfgIndex, Row, T
 pub(super) struct Batch {
     transaction: Transaction,
     /// For each operation of the transaction, whose it is.
-    owners: Vec<Owner>,
+    attributions: Vec<Attribution>,
 }
 
 #[derive(Debug, Clone)]
-struct Owner {
+struct Attribution {
     /// The place of our operation in the list that the caller gave.
     operation: usize,
     /// What it means when this guard fails; `None` for what is not a guard.
@@ -31,12 +31,12 @@ struct Owner {
 
 impl Batch {
     pub(super) fn is_empty(&self) -> bool {
-        self.owners.is_empty()
+        self.attributions.is_empty()
     }
 
     /// Who is to blame for the failure of this operation of the transaction, and what it means if that was a guard.
     pub(super) fn blame(&self, index: usize) -> Option<(usize, Option<OpError>)> {
-        self.owners.get(index).map(|owner| (owner.operation, owner.meaning.clone()))
+        self.attributions.get(index).map(|attribution| (attribution.operation, attribution.meaning.clone()))
     }
 
     /// The transaction. The switch is told to look at it.
@@ -48,36 +48,36 @@ impl Batch {
     /// Adds what operation number `operation` needs.
     pub(super) fn add(&mut self, operation: usize, action: &Action<'_>) {
         match action {
-            Action::DetachPort { bridge, port, row, mark } => self.detach_port(operation, (bridge, port), *row, mark),
+            Action::DetachPort { bridge, port, row, owner } => self.detach_port(operation, (bridge, port), *row, owner),
             Action::DeleteBridge { name, row, own_ports, network } => {
                 self.delete_bridge(operation, (name, *row), own_ports, network);
             }
-            Action::ForgetLimits { mark } => limits::delete(&mut self.transaction, mark),
+            Action::DeleteQos { owner } => limits::delete(&mut self.transaction, owner),
             Action::InsertBridge { bridge, network } => self.insert_bridge(bridge, network),
             Action::UpdateBridge { bridge, network, own_port } => {
                 self.update_bridge(operation, bridge, network, *own_port);
             }
             Action::InsertPort(new) => self.insert_port(operation, new),
-            Action::UpdatePort { port, settings, shaper, mark } => {
-                self.update_port(operation, port, (settings, *shaper), mark);
+            Action::UpdatePort { port, settings, shaper, owner } => {
+                self.update_port(operation, port, (settings, *shaper), owner);
             }
         }
-        self.owners.resize(self.transaction.operations().len(), Owner { operation, meaning: None });
+        self.attributions.resize(self.transaction.operations().len(), Attribution { operation, meaning: None });
     }
 
     fn guard(&mut self, operation: usize, meaning: OpError, table: &'static str, conditions: Vec<Condition>) {
-        self.owners.resize(self.transaction.operations().len(), Owner { operation, meaning: None });
+        self.attributions.resize(self.transaction.operations().len(), Attribution { operation, meaning: None });
         self.transaction.require_row(table, conditions);
-        self.owners.push(Owner { operation, meaning: Some(meaning) });
+        self.attributions.push(Attribution { operation, meaning: Some(meaning) });
     }
 
-    fn detach_port(&mut self, operation: usize, (bridge, port): (&str, &PortName), row: Uuid, mark: &PortMark) {
+    fn detach_port(&mut self, operation: usize, (bridge, port): (&str, &PortName), row: Uuid, owner: &PortOwner) {
         let foreign = OpError::Foreign { what: format!("port {port}") };
-        let ours = vec![Condition::uuid(row), marks::carries(marks::port_value(mark))];
+        let ours = vec![Condition::uuid(row), tags::carries(tags::port_value(owner))];
         self.guard(operation, foreign, "Port", ours);
         // The database checks references before it throws away what nothing refers to, so that the port has to let go of its limit by itself.
         let _ = self.transaction.update("Port", vec![Condition::uuid(row)], Row::new().with("qos", Value::empty()));
-        limits::delete(&mut self.transaction, mark);
+        limits::delete(&mut self.transaction, owner);
         // A port that has left the bridge meanwhile is as good as removed.
         let _ = self.transaction.mutate(
             "Bridge",
@@ -95,7 +95,7 @@ impl Batch {
     ) {
         let in_use = OpError::BridgeInUse { bridge: name.to_owned() };
         let empty = Condition::equal("ports", Value::set(own_ports.iter().copied()));
-        let ours = vec![Condition::uuid(row), marks::carries(marks::network_value(network)), empty];
+        let ours = vec![Condition::uuid(row), tags::carries(tags::network_value(network)), empty];
         self.guard(operation, in_use, "Bridge", ours);
         let _ = self.transaction.mutate(DATABASE, vec![], vec![Mutation::delete("bridges", row)]);
     }
@@ -105,7 +105,7 @@ impl Batch {
         let row = Row::new()
             .with("name", bridge.name.as_str())
             .with("datapath_type", NETDEV)
-            .with("external_ids", marks::network_value(network))
+            .with("external_ids", tags::network_value(network))
             .with("flood_vlans", settings::flood_vlans(bridge.mac_learning))
             .with("other_config", settings::other_config(bridge))
             .with("ports", port);
@@ -125,7 +125,7 @@ impl Batch {
     fn update_bridge(&mut self, operation: usize, bridge: &Bridge, network: &NetworkName, own_port: bool) {
         let name = bridge.name.as_str();
         let missing = OpError::BridgeMissing { bridge: name.to_owned() };
-        let ours = vec![Condition::equal("name", name), marks::carries(marks::network_value(network))];
+        let ours = vec![Condition::equal("name", name), tags::carries(tags::network_value(network))];
         self.guard(operation, missing.clone(), "Bridge", ours.clone());
         let row =
             Row::new().with("datapath_type", NETDEV).with("flood_vlans", settings::flood_vlans(bridge.mac_learning));
@@ -144,27 +144,27 @@ impl Batch {
     }
 
     fn insert_port(&mut self, operation: usize, new: &NewPort<'_>) {
-        let NewPort { port, end, network, .. } = new;
+        let NewPort { port, endpoint, network, .. } = new;
         let mut bridge =
             vec![Condition::equal("name", port.bridge.as_str()), Condition::equal("datapath_type", NETDEV)];
         if port.ownership == Ownership::Managed {
-            bridge.push(marks::carries(marks::network_value(network)));
+            bridge.push(tags::carries(tags::network_value(network)));
         }
         let missing = OpError::BridgeMissing { bridge: port.bridge.to_string() };
         self.guard(operation, missing, "Bridge", bridge.clone());
-        let interface = match end {
-            PodEnd::Socket(socket) => self.interface_with_socket(operation, socket),
-            PodEnd::Device => Row::new().with("type", SYSTEM),
+        let interface = match endpoint {
+            PodEndpoint::Socket(socket) => self.interface_with_socket(operation, socket),
+            PodEndpoint::Device => Row::new().with("type", SYSTEM),
         };
         let interface = interface.with("name", port.name.as_str()).with("mtu_request", i64::from(port.settings.mtu));
         let interface = limits::with_policing(interface, &port.settings);
         let interface = self.transaction.insert("Interface", interface);
-        let limit = limits::replace(&mut self.transaction, &port.settings, end.shaper(), &new.mark());
+        let limit = limits::replace(&mut self.transaction, &port.settings, endpoint.shaper(), &new.owner());
         let row = settings::vlan(&port.settings)
             .with("name", port.name.as_str())
             .with("interfaces", interface)
             .with("qos", limit)
-            .with("external_ids", marks::port_value(&new.mark()));
+            .with("external_ids", tags::port_value(&new.owner()));
         let row = self.transaction.insert("Port", row);
         let _ = self.transaction.mutate("Bridge", bridge, vec![Mutation::insert("ports", row)]);
     }
@@ -175,7 +175,7 @@ impl Batch {
         let options = Value::map([(VHOST_SERVER_PATH, path.as_ref())]);
         self.transaction.require_no_row("Interface", vec![Condition::includes("options", options.clone())]);
         let in_use = OpError::SocketInUse { socket: socket.as_path().to_owned() };
-        self.owners.push(Owner { operation, meaning: Some(in_use) });
+        self.attributions.push(Attribution { operation, meaning: Some(in_use) });
         Row::new().with("type", VHOST_USER_CLIENT).with("options", options)
     }
 
@@ -184,12 +184,12 @@ impl Batch {
         operation: usize,
         port: &PortName,
         (settings, shaper): (&PortSettings, Shaper),
-        mark: &PortMark,
+        owner: &PortOwner,
     ) {
         let missing = OpError::PortMissing { port: port.clone() };
-        let ours = vec![Condition::equal("name", port.as_str()), marks::carries(marks::port_value(mark))];
+        let ours = vec![Condition::equal("name", port.as_str()), tags::carries(tags::port_value(owner))];
         self.guard(operation, missing.clone(), "Port", ours.clone());
-        let limit = limits::replace(&mut self.transaction, settings, shaper, mark);
+        let limit = limits::replace(&mut self.transaction, settings, shaper, owner);
         let _ = self.transaction.update("Port", ours, settings::vlan(settings).with("qos", limit));
         let interface = vec![Condition::equal("name", port.as_str())];
         self.guard(operation, missing, "Interface", interface.clone());

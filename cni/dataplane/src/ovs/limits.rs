@@ -9,10 +9,10 @@
 //!
 //! No row of `QoS` goes with its port. Ours carry the mark of their attachment and are deleted by it, whether a port still refers to them or not.
 
-use super::rows::Rows;
-use super::{marks, observe as observed};
-
-use crate::port::{Connection, PortMark, PortSettings};
+use super::observe::backend;
+use super::snapshot::OvsSnapshot;
+use super::tags;
+use crate::port::{PortBackend, PortOwner, PortSettings};
 use std::collections::BTreeMap;
 use usnet_crds::{KilobitsPerSecond, RateLimit};
 use usnet_ovsdb::{Interface, Port, Qos, Row, Transaction, Value};
@@ -40,10 +40,10 @@ pub(super) enum Shaper {
 
 impl Shaper {
     /// That of ports that meet their pods so.
-    pub(super) const fn of(connection: &Connection) -> Self {
-        match connection {
-            Connection::Veth { .. } => Self::Queue,
-            Connection::VhostUser { .. } | Connection::Memif { .. } => Self::Policer,
+    pub(super) const fn of(backend: &PortBackend) -> Self {
+        match backend {
+            PortBackend::Veth { .. } => Self::Queue,
+            PortBackend::VhostUser { .. } | PortBackend::Memif { .. } => Self::Policer,
         }
     }
 
@@ -89,35 +89,35 @@ pub(super) fn replace(
     transaction: &mut Transaction,
     settings: &PortSettings,
     shaper: Shaper,
-    mark: &PortMark,
+    owner: &PortOwner,
 ) -> Value {
-    delete(transaction, mark);
+    delete(transaction, owner);
     settings.rate_limit.ingress_kbps.map_or_else(Value::empty, |limit| {
         let row = Row::new()
             .with("type", shaper.name())
             .with("other_config", shaper.settings(limit))
-            .with("external_ids", marks::port_value(mark));
+            .with("external_ids", tags::port_value(owner));
         transaction.insert(QOS, row).into()
     })
 }
 
 /// Deletes the limits of an attachment. Its port must go or get others in the same transaction: the database lets no reference dangle.
-pub(super) fn delete(transaction: &mut Transaction, mark: &PortMark) {
-    let _ = transaction.delete(QOS, vec![marks::carries(marks::port_value(mark))]);
+pub(super) fn delete(transaction: &mut Transaction, owner: &PortOwner) {
+    let _ = transaction.delete(QOS, vec![tags::carries(tags::port_value(owner))]);
 }
 
 /// Whether an attachment has left limits behind, which no port needs any more.
-pub(super) fn are_left(rows: &Rows, mark: &PortMark) -> bool {
-    rows.limits.values().any(|limit| marks::is_port_of(&limit.external_ids, mark))
+pub(super) fn has_qos(snapshot: &OvsSnapshot, owner: &PortOwner) -> bool {
+    snapshot.limits.values().any(|limit| tags::is_owned_by(&limit.external_ids, owner))
 }
 
 /// The limits of a port; none when somebody set others than we would.
-pub(super) fn observe(rows: &Rows, port: &Port, interface: &Interface) -> Option<RateLimit> {
+pub(super) fn observe(snapshot: &OvsSnapshot, port: &Port, interface: &Interface) -> Option<RateLimit> {
     let ingress_kbps = match port.qos {
         None => None,
         Some(row) => {
-            let shaper = Shaper::of(&observed::connection(interface)?);
-            Some(received(rows.limits.get(&row)?, shaper, port)?)
+            let shaper = Shaper::of(&backend(interface)?);
+            Some(received(snapshot.limits.get(&row)?, shaper, port)?)
         }
     };
     Some(RateLimit { ingress_kbps, egress_kbps: sent(interface)? })
@@ -134,7 +134,7 @@ fn sent(interface: &Interface) -> Option<Option<KilobitsPerSecond>> {
 
 /// The limit of what the pod receives, if the row is of this port and as we write it.
 fn received(limit: &Qos, shaper: Shaper, port: &Port) -> Option<KilobitsPerSecond> {
-    let is_its = marks::port(&port.external_ids).is_some_and(|mark| marks::is_port_of(&limit.external_ids, &mark));
+    let is_its = tags::port(&port.external_ids).is_some_and(|owner| tags::is_owned_by(&limit.external_ids, &owner));
     let rate = shaper.limit(limit)?;
     (is_its && limit.qos_type == shaper.name() && limit.other_config == shaper.settings(rate)).then_some(rate)
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::observed::{ElementState, ObservedBridge, ObservedPort, Peer, Tagging};
-use crate::port::{Connection, DeviceName, PortName};
+use crate::port::{DeviceName, PortBackend, PortName};
 use std::collections::BTreeSet;
 use usnet_crds::{MacLearning, Vlan, VlanTag};
 use usnet_ovsdb::monitor::{Change, RowUpdate};
@@ -59,24 +59,24 @@ fn a_database_that_was_not_read_yet_is_no_empty_switch() {
 
 #[test]
 fn half_a_mark_is_none() {
-    let marked = |pairs: &[(&'static str, &'static str)]| {
-        observed(Row::new().with("external_ids", Value::map(pairs.iter().copied())), vhost_user_interface()).mark
+    let tagged = |pairs: &[(&'static str, &'static str)]| {
+        observed(Row::new().with("external_ids", Value::map(pairs.iter().copied())), vhost_user_interface()).owner
     };
-    assert!(marked(&[(NETWORK_KEY, "blue"), (ATTACHMENT_KEY, "c1.net1"), ("owner", "x")]).is_some());
-    assert_eq!(marked(&[(ATTACHMENT_KEY, "c1.net1")]), None);
-    assert_eq!(marked(&[(NETWORK_KEY, "blue")]), None);
-    assert_eq!(marked(&[(NETWORK_KEY, "Not A Network"), (ATTACHMENT_KEY, "c1.net1")]), None);
+    assert!(tagged(&[(NETWORK_KEY, "blue"), (ATTACHMENT_KEY, "c1.net1"), ("owner", "x")]).is_some());
+    assert_eq!(tagged(&[(ATTACHMENT_KEY, "c1.net1")]), None);
+    assert_eq!(tagged(&[(NETWORK_KEY, "blue")]), None);
+    assert_eq!(tagged(&[(NETWORK_KEY, "Not A Network"), (ATTACHMENT_KEY, "c1.net1")]), None);
 }
 
 #[test]
 fn a_bridge_learns_in_all_vlans_or_in_none_or_is_none_of_our_kind() {
-    let shown = |vlans: Vec<i64>| {
+    let learning = |vlans: Vec<i64>| {
         let bridge = observed_bridge(Row::new().with("flood_vlans", Value::set(vlans)));
-        (bridge.is_our_kind, bridge.mac_learning)
+        (bridge.has_supported_datapath, bridge.mac_learning)
     };
-    assert_eq!(shown(vec![]), (true, MacLearning::Enabled));
-    assert_eq!(shown((0..=4095).collect()), (true, MacLearning::Disabled));
-    assert!(!shown((1..=4095).collect()).0 && !shown(vec![0]).0);
+    assert_eq!(learning(vec![]), (true, MacLearning::Enabled));
+    assert_eq!(learning((0..=4095).collect()), (true, MacLearning::Disabled));
+    assert!(!learning((1..=4095).collect()).0 && !learning(vec![0]).0);
 }
 
 #[test]
@@ -137,20 +137,20 @@ fn columns_about_vlans_that_we_never_set_together_are_somebody_elses() {
 
 #[test]
 fn a_port_of_another_type_or_without_a_usable_socket_has_no_connection() {
-    let connection = |interface: Row| observed(Row::new(), interface).connection;
-    assert!(connection(vhost_user_interface()).is_some());
-    assert_eq!(connection(vhost_user_interface().with("type", "internal")), None);
+    let backend = |interface: Row| observed(Row::new(), interface).backend;
+    assert!(backend(vhost_user_interface()).is_some());
+    assert_eq!(backend(vhost_user_interface().with("type", "internal")), None);
     let device = DeviceName::observed("vhu1");
     for kernel in ["", "system"] {
         assert_eq!(
-            connection(vhost_user_interface().with("type", kernel)),
-            Some(Connection::Veth { device: device.clone() })
+            backend(vhost_user_interface().with("type", kernel)),
+            Some(PortBackend::Veth { device: device.clone() })
         );
     }
-    assert_eq!(connection(vhost_user_interface().with("options", Value::map::<&str, &str>([]))), None);
+    assert_eq!(backend(vhost_user_interface().with("options", Value::map::<&str, &str>([]))), None);
     let long = format!("/{}", "x".repeat(crate::port::SOCKET_PATH_MAX));
     let options = Value::map([("vhost-server-path", long)]);
-    assert_eq!(connection(vhost_user_interface().with("options", options)), None);
+    assert_eq!(backend(vhost_user_interface().with("options", options)), None);
 }
 
 #[test]

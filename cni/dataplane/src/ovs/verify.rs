@@ -10,14 +10,14 @@ use usnet_ovsdb::{
 };
 
 /// More names than this are asked for by reading whole tables.
-const NAMES_ASKED_ONE_BY_ONE: usize = 8;
+const NAMES_QUERIED_ONE_BY_ONE: usize = 8;
 
 /// What is asked: of a thousand rows all columns would take longer than the switch takes to make them.
 const BRIDGE_COLUMNS: [&str; 2] = ["name", "datapath_id"];
 const INTERFACE_COLUMNS: [&str; 3] = ["name", "ofport", "error"];
 
 /// Where the answers are.
-pub(super) struct Questions {
+pub(super) struct Queries {
     bridges: Vec<SelectIndex>,
     interfaces: Vec<SelectIndex>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Answers {
 }
 
 /// The bridge and the interface that must run after an operation.
-fn makes(operation: &Op) -> (Option<&str>, Option<&str>) {
+fn expected_to_run(operation: &Op) -> (Option<&str>, Option<&str>) {
     match operation {
         Op::RemovePort { .. } | Op::RemoveBridge { .. } => (None, None),
         Op::CreateBridge { bridge, .. } | Op::UpdateBridge { bridge, .. } => {
@@ -40,10 +40,11 @@ fn makes(operation: &Op) -> (Option<&str>, Option<&str>) {
     }
 }
 
-impl Questions {
+impl Queries {
     /// Asks for what these operations make.
-    pub(super) fn ask(transaction: &mut Transaction, operations: &[&Op]) -> Self {
-        let (bridges, interfaces): (Vec<_>, Vec<_>) = operations.iter().map(|operation| makes(operation)).unzip();
+    pub(super) fn add_to(transaction: &mut Transaction, operations: &[&Op]) -> Self {
+        let (bridges, interfaces): (Vec<_>, Vec<_>) =
+            operations.iter().map(|operation| expected_to_run(operation)).unzip();
         Self {
             bridges: select(transaction, Bridge::TABLE.name, &BRIDGE_COLUMNS, bridges),
             interfaces: select(transaction, Interface::TABLE.name, &INTERFACE_COLUMNS, interfaces),
@@ -65,7 +66,7 @@ fn select(
     names: Vec<Option<&str>>,
 ) -> Vec<SelectIndex> {
     let names: Vec<_> = names.into_iter().flatten().collect();
-    if names.len() > NAMES_ASKED_ONE_BY_ONE {
+    if names.len() > NAMES_QUERIED_ONE_BY_ONE {
         return vec![transaction.select(table, Vec::new(), columns)];
     }
     names.iter().map(|name| transaction.select(table, vec![Condition::equal("name", *name)], columns)).collect()
@@ -92,7 +93,7 @@ impl Answers {
     /// Whether the switch runs what an operation makes, or why not.
     pub(super) fn verify(&self, operation: &Op) -> Result<(), OpError> {
         let refused = |reason: &str| Err(OpError::Refused { what: operation.subject(), reason: reason.to_owned() });
-        let (bridge, interface) = makes(operation);
+        let (bridge, interface) = expected_to_run(operation);
         let interface_row = interface.and_then(|name| self.interfaces.get(name));
         let state = match (bridge, interface) {
             (None, None) => return Ok(()),

@@ -1,7 +1,7 @@
 //! The changes that a plan is made of.
 
 use crate::attachment::AttachmentId;
-use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings};
+use crate::port::{AttachedPort, PortBackend, PortName, PortOwner, PortSettings};
 use std::fmt;
 use usnet_crds::{Bridge, NetworkName};
 
@@ -15,9 +15,9 @@ pub enum Op {
         /// The port.
         port: PortName,
         /// The mark that it carries.
-        mark: PortMark,
+        owner: PortOwner,
         /// How it meets its pod, where that is known. A port that was not marked yet is found by its socket, if that is the engine's own.
-        connection: Option<Connection>,
+        backend: Option<PortBackend>,
     },
     /// Takes away one of our bridges, which has no ports.
     RemoveBridge {
@@ -54,7 +54,7 @@ pub enum Op {
         /// The port.
         port: PortName,
         /// The mark that it carries.
-        mark: PortMark,
+        owner: PortOwner,
         /// The settings that it should have.
         settings: PortSettings,
     },
@@ -75,11 +75,11 @@ impl Op {
 impl fmt::Display for Op {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::RemovePort { bridge: Some(bridge), port, mark, .. } => {
-                write!(formatter, "remove port {port} of {} from bridge {bridge}", mark.attachment)
+            Self::RemovePort { bridge: Some(bridge), port, owner, .. } => {
+                write!(formatter, "remove port {port} of {} from bridge {bridge}", owner.attachment)
             }
-            Self::RemovePort { bridge: None, port, mark, .. } => {
-                write!(formatter, "remove port {port} of {}, which is on no bridge", mark.attachment)
+            Self::RemovePort { bridge: None, port, owner, .. } => {
+                write!(formatter, "remove port {port} of {}, which is on no bridge", owner.attachment)
             }
             Self::RemoveBridge { bridge, network } => write!(formatter, "remove bridge {bridge} of network {network}"),
             Self::CreateBridge { network, bridge } => {
@@ -95,13 +95,13 @@ impl fmt::Display for Op {
             Self::CreatePort { attachment, port, .. } => {
                 write!(formatter, "create port {} of {attachment} on bridge {}", port.name, port.bridge)
             }
-            Self::UpdatePort { port, mark, settings } => {
+            Self::UpdatePort { port, owner, settings } => {
                 write!(formatter, "set MTU {}, ", settings.mtu)?;
                 match &settings.vlan {
                     Some(vlan) => write!(formatter, "{vlan}")?,
                     None => write!(formatter, "no VLAN")?,
                 }
-                write!(formatter, " and {} on port {port} of {}", settings.rate_limit, mark.attachment)
+                write!(formatter, " and {} on port {port} of {}", settings.rate_limit, owner.attachment)
             }
         }
     }

@@ -2,7 +2,7 @@
 
 mod drift;
 mod examples;
-mod loose;
 mod model;
 mod properties;
 mod strategies;
+mod unbridged;

@@ -2,7 +2,7 @@
 
 use usnet_crds::{NetworkName, RateLimit};
 use usnet_dataplane::engine::Engine;
-use usnet_dataplane::port::{Connection, PortName};
+use usnet_dataplane::port::{PortBackend, PortName};
 
 /// A switch of its own for one test, and what others may do to it behind our back. Bridges go by the names that we give them.
 pub(crate) trait Switch {
@@ -16,7 +16,7 @@ pub(crate) trait Switch {
     /// A driver of this switch. It does not wait long for a switch that does not act.
     fn engine(&self) -> Self::Engine;
     /// How the port of a container meets its pod.
-    fn connection(&self, container: &str) -> Connection;
+    fn backend(&self, container: &str) -> PortBackend;
     /// Somebody else makes a bridge.
     fn add_foreign_bridge(&self, bridge: &str);
     /// Somebody else adds a port to a bridge.
@@ -28,7 +28,7 @@ pub(crate) trait Switch {
     /// Somebody else moves a port to another bridge.
     fn move_port(&self, port: &PortName, from: &str, to: &str);
     /// Somebody else makes a bridge, which has no ports, forget whose it is.
-    fn remove_mark(&self, bridge: &str, network: &NetworkName);
+    fn remove_tag(&self, bridge: &str, network: &NetworkName);
     /// Somebody else changes what a bridge does with MAC addresses.
     fn change_mac_settings(&self, bridge: &str);
     /// All that is configured. It differs after any write, even one that changes nothing.
@@ -40,7 +40,7 @@ pub(crate) trait Switch {
     /// The process that takes requests is killed.
     fn kill(&mut self);
     /// It is started again.
-    fn start_again(&mut self);
+    fn restart(&mut self);
 }
 
 /// A switch that takes requests in one process and forwards packets in another.

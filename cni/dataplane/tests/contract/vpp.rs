@@ -2,7 +2,7 @@
 
 mod cases;
 mod namespace;
-mod others;
+mod other_client;
 mod recording;
 mod switch;
 
@@ -56,10 +56,10 @@ macro_rules! ports {
         mod $name {
             use super::*;
             crate::switch::contract!($start;
-                making::what_is_asked_for_is_made_and_taken_away,
-                making::the_second_time_nothing_changes,
-                making::settings_change_in_place,
-                making::several_attach_at_once,
+                creation::what_is_asked_for_is_made_and_taken_away,
+                creation::the_second_time_nothing_changes,
+                creation::settings_change_in_place,
+                creation::several_attach_at_once,
                 foreign::a_foreign_port_survives_in_our_bridge,
                 drift::what_others_took_away_comes_back,
                 drift::a_port_that_others_moved_is_brought_back,
@@ -67,9 +67,9 @@ macro_rules! ports {
                 outages::a_switch_that_does_not_answer_never_looks_empty,
             );
             vpp_cases!($start;
-                twins::the_same_ports_are_made_once,
-                twins::a_port_is_made_while_its_bridge_goes,
-                twins::a_port_is_made_while_it_goes,
+                concurrent::the_same_ports_are_made_once,
+                concurrent::a_port_is_made_while_its_bridge_goes,
+                concurrent::a_port_is_made_while_it_goes,
             );
         }
     )*};
@@ -81,8 +81,8 @@ macro_rules! the_rest {
         mod $name {
             use super::*;
             crate::switch::contract!(start($kind, PortKind::MemifVolume);
-                making::learning_and_age_of_mac_addresses_change_in_place,
-                making::two_hundred_networks_in_one_go,
+                creation::learning_and_age_of_mac_addresses_change_in_place,
+                creation::two_hundred_networks_in_one_go,
                 foreign::a_foreign_bridge_of_the_same_name_is_left_alone,
                 foreign::a_bridge_without_our_mark_is_no_longer_ours,
                 adopted::an_adopted_bridge_gets_ports_and_nothing_else,
@@ -91,26 +91,26 @@ macro_rules! the_rest {
                 refusals::a_failing_operation_does_not_hold_up_the_others,
             );
             vpp_cases!(start($kind, PortKind::MemifVolume);
-                half_made::each_is_finished_by_the_next_add,
-                half_made::each_is_taken_away_by_a_del,
-                half_made::the_agent_takes_away_what_an_ended_attachment_left,
-                half_made::the_agent_finishes_what_is_attached,
-                half_made::a_new_port_inherits_no_vlan,
-                half_made::a_port_that_was_switched_off_is_switched_on,
-                half_made::a_bridge_domain_that_vpp_made_by_itself_becomes_ours,
-                half_made::a_bridge_domain_that_vpp_made_by_itself_goes_with_its_port,
-                half_made::a_bridge_domain_without_a_tag_is_not_adopted,
-                marks::our_tag_on_something_that_we_do_not_make_does_not_make_it_ours,
-                marks::a_bridge_domain_with_a_tag_that_we_could_not_have_made_is_not_ours,
-                marks::the_longest_usual_attachment_and_network_are_found_again,
-                marks::what_does_not_fit_into_a_tag_is_refused_and_nothing_is_made,
+                incomplete::each_is_finished_by_the_next_add,
+                incomplete::each_is_taken_away_by_a_del,
+                incomplete::the_agent_takes_away_what_an_ended_attachment_left,
+                incomplete::the_agent_finishes_what_is_attached,
+                incomplete::a_new_port_inherits_no_vlan,
+                incomplete::a_port_that_was_switched_off_is_switched_on,
+                incomplete::a_bridge_domain_that_vpp_made_by_itself_becomes_ours,
+                incomplete::a_bridge_domain_that_vpp_made_by_itself_goes_with_its_port,
+                incomplete::a_bridge_domain_without_a_tag_is_not_adopted,
+                tags::our_tag_on_something_that_we_do_not_make_does_not_make_it_ours,
+                tags::a_bridge_domain_with_a_tag_that_we_could_not_have_made_is_not_ours,
+                tags::the_longest_usual_attachment_and_network_are_found_again,
+                tags::what_does_not_fit_into_a_tag_is_refused_and_nothing_is_made,
                 outages::a_hanging_vpp_is_an_error_that_says_so_and_gets_everything_once,
                 outages::a_vpp_that_dies_while_it_is_filled_is_filled_again,
                 sockets::the_longest_paths_are_served_under_their_whole_name,
                 sockets::a_volume_that_is_gone_is_an_error_and_leaves_nothing,
                 sockets::ids_of_others_are_left_to_them,
                 sockets::another_range_of_ids_changes_nothing_that_is_there,
-                twins::the_same_bridges_are_made_once,
+                concurrent::the_same_bridges_are_made_once,
             );
             crate::switch::contract!(start_with_policers($kind);
                 settings::limits_are_set_changed_put_back_and_removed,

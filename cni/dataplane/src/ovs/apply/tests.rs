@@ -1,6 +1,6 @@
 use super::phases;
 use crate::plan::Op;
-use crate::port::PortMark;
+use crate::port::PortOwner;
 use crate::testing::{attachment, network, record};
 
 fn remove_port(container: &str) -> Op {
@@ -8,8 +8,8 @@ fn remove_port(container: &str) -> Op {
     Op::RemovePort {
         bridge: Some("br-blue".into()),
         port: record.port.name,
-        mark: PortMark::new(&record.network, &record.id),
-        connection: None,
+        owner: PortOwner::new(&record.network, &record.id),
+        backend: None,
     }
 }
 

@@ -2,7 +2,7 @@ use super::model::Model;
 use crate::attachment::{Progress, Record};
 use crate::desired::Desired;
 use crate::observed::{BridgeMtu, Observed, Tagging};
-use crate::plan::{obstacles, plan};
+use crate::plan::{blockers, plan};
 use crate::port::PortName;
 use crate::testing::{attachment, network, record};
 use usnet_crds::{Engine, MacAge, MacLearning, Mtu, NodeNetwork, Ownership, Vlan, VlanTag};
@@ -13,8 +13,8 @@ fn engine_with(desired: &Desired) -> Observed {
 
 fn engine_of_kind(kind: Engine, desired: &Desired) -> Observed {
     let mut engine = Model::empty(kind);
-    engine.apply_all(&plan(desired, &engine.shown)).unwrap();
-    engine.shown
+    engine.apply_all(&plan(desired, &engine.observed)).unwrap();
+    engine.observed
 }
 
 fn text(desired: &Desired, engine: &Observed) -> Vec<String> {
@@ -121,47 +121,50 @@ fn adopting(bridge: &str) -> NodeNetwork {
 }
 
 /// `br0` as somebody else made it.
-fn somebody_elses() -> Observed {
+fn foreign_bridge() -> Observed {
     let mut other = network("other");
     other.bridge.name = "br0".parse().unwrap();
     let mut engine = engine_with(&Desired::new([other], []));
-    engine.bridges.get_mut("br0").unwrap().mark = None;
+    engine.bridges.get_mut("br0").unwrap().owner = None;
     engine
 }
 
 #[test]
 fn an_adopted_bridge_gets_ports_and_loses_them_and_is_otherwise_left_alone() {
-    let mut engine = somebody_elses();
+    let mut engine = foreign_bridge();
     let bridge = engine.bridges.get_mut("br0").unwrap();
-    (bridge.is_our_kind, bridge.mtu, bridge.mac_age_seconds) = (false, BridgeMtu::Set(2000), Some(20));
+    (bridge.has_supported_datapath, bridge.mtu, bridge.mac_age_seconds) = (false, BridgeMtu::Set(2000), Some(20));
     let before = engine.clone();
     let records = [record("c1", &adopting("br0"))];
     let desired = Desired::new([adopting("br0")], &records);
     assert_eq!(text(&desired, &engine), ["create port vhu3c7bbaa36bb of c1.net1 on bridge br0"]);
-    let mut model = Model { kind: Engine::OpenVswitch, shown: engine };
-    model.apply_all(&plan(&desired, &model.shown)).unwrap();
-    assert_eq!((plan(&desired, &model.shown), obstacles(&desired, &model.shown).len()), (vec![], 0));
+    let mut model = Model { kind: Engine::OpenVswitch, observed: engine };
+    model.apply_all(&plan(&desired, &model.observed)).unwrap();
+    assert_eq!((plan(&desired, &model.observed), blockers(&desired, &model.observed).len()), (vec![], 0));
     // A network that is gone keeps its pods; with them goes the last of ours, whatever else is on the bridge.
-    assert_eq!(plan(&Desired::new([], &records), &model.shown), []);
-    assert_eq!(text(&Desired::default(), &model.shown), ["remove port vhu3c7bbaa36bb of c1.net1 from bridge br0"]);
-    model.apply_all(&plan(&Desired::default(), &model.shown)).unwrap();
-    assert_eq!(model.shown, before);
+    assert_eq!(plan(&Desired::new([], &records), &model.observed), []);
+    assert_eq!(text(&Desired::default(), &model.observed), ["remove port vhu3c7bbaa36bb of c1.net1 from bridge br0"]);
+    model.apply_all(&plan(&Desired::default(), &model.observed)).unwrap();
+    assert_eq!(model.observed, before);
 }
 
 #[test]
 fn a_bridge_that_cannot_be_adopted_is_an_obstacle_and_nothing_else() {
     let desired = Desired::new([adopting("br0")], &[record("c1", &adopting("br0"))]);
-    let obstacle = |engine: &Observed| {
+    let blocker = |engine: &Observed| {
         assert_eq!(plan(&desired, engine), []);
-        obstacles(&desired, engine)["blue".parse().as_ref().unwrap()].to_string()
+        blockers(&desired, engine)["blue".parse().as_ref().unwrap()].to_string()
     };
-    let missing = obstacle(&Observed::default());
+    let missing = blocker(&Observed::default());
     assert!(missing.starts_with("bridge br0 is not on this node"), "{missing}");
 
-    let mut kernel = somebody_elses();
-    kernel.bridges.get_mut("br0").unwrap().unusable = Some("its datapath_type is \"system\"".into());
-    let unusable = obstacle(&kernel);
-    assert!(unusable.starts_with("bridge br0 cannot be adopted: its datapath_type is \"system\""), "{unusable}");
+    let mut kernel = foreign_bridge();
+    kernel.bridges.get_mut("br0").unwrap().adoption_blocker = Some("its datapath_type is \"system\"".into());
+    let adoption_blocker = blocker(&kernel);
+    assert!(
+        adoption_blocker.starts_with("bridge br0 cannot be adopted: its datapath_type is \"system\""),
+        "{adoption_blocker}"
+    );
 }
 
 #[test]
@@ -171,8 +174,8 @@ fn a_bridge_of_ours_cannot_be_adopted_by_another_network() {
     let desired = Desired::new([adopting("br0"), red.clone()], &[record("c1", &adopting("br0"))]);
     let engine = engine_with(&Desired::new([red], []));
     assert_eq!(plan(&desired, &engine), []);
-    let obstacle = obstacles(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
-    assert!(obstacle.contains("belongs to network red"), "{obstacle}");
+    let blocker = blockers(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
+    assert!(blocker.contains("belongs to network red"), "{blocker}");
 }
 
 #[test]
@@ -208,23 +211,20 @@ fn a_port_that_the_plugin_is_making_is_left_to_it() {
 fn a_foreign_bridge_of_the_same_name_is_an_obstacle_and_nothing_else() {
     let desired = Desired::new([network("blue")], &[record("c1", &network("blue"))]);
     let mut engine = engine_with(&Desired::new([network("blue")], []));
-    engine.bridges.get_mut("br-blue").unwrap().mark = None;
+    engine.bridges.get_mut("br-blue").unwrap().owner = None;
     assert_eq!(plan(&desired, &engine), []);
-    let obstacle = obstacles(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
-    assert!(obstacle.starts_with("bridge br-blue already exists on this node"), "{obstacle}");
+    let blocker = blockers(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
+    assert!(blocker.starts_with("bridge br-blue already exists on this node"), "{blocker}");
 }
 
 #[test]
 fn a_foreign_port_keeps_a_deleted_bridge_and_is_named() {
     let mut engine = engine_with(&Desired::new([network("blue")], &[record("c1", &network("blue"))]));
     let ports = &mut engine.bridges.get_mut("br-blue").unwrap().ports;
-    let foreign = crate::observed::ObservedPort { mark: None, ..ports[&PortName::of(&attachment("c1"))].clone() };
+    let foreign = crate::observed::ObservedPort { owner: None, ..ports[&PortName::of(&attachment("c1"))].clone() };
     ports.insert(PortName::observed("eth1"), foreign);
     let desired = Desired::default();
     assert_eq!(text(&desired, &engine), ["remove port vhu3c7bbaa36bb of c1.net1 from bridge br-blue"]);
-    let obstacle = obstacles(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
-    assert_eq!(
-        obstacle,
-        "bridge br-blue has 1 port(s) that usnet did not make (eth1); it stays until they are removed"
-    );
+    let blocker = blockers(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
+    assert_eq!(blocker, "bridge br-blue has 1 port(s) that usnet did not make (eth1); it stays until they are removed");
 }

@@ -4,9 +4,9 @@
 
 use super::{Daemons, OneSwitch, vsctl};
 use crate::switch::{Switch, contract};
-use crate::values::{Values, achieve, apply, bridge, observe, port_name};
+use crate::values::{Values, apply, bridge, converge, observe, port_name};
 use usnet_dataplane::observed::{ElementState, Peer};
-use usnet_dataplane::port::{Connection, DeviceName};
+use usnet_dataplane::port::{DeviceName, PortBackend};
 
 fn start() -> Option<OneSwitch> {
     Some(OneSwitch { daemons: Daemons::start().expect("Open vSwitch"), is_veth: true })
@@ -15,10 +15,10 @@ fn start() -> Option<OneSwitch> {
 contract!(start();
     settings::every_vlan_mode_is_set_changed_and_put_back,
     settings::limits_are_set_changed_put_back_and_removed,
-    making::what_is_asked_for_is_made_and_taken_away,
-    making::the_second_time_nothing_changes,
-    making::settings_change_in_place,
-    making::several_attach_at_once,
+    creation::what_is_asked_for_is_made_and_taken_away,
+    creation::the_second_time_nothing_changes,
+    creation::settings_change_in_place,
+    creation::several_attach_at_once,
     foreign::a_foreign_port_survives_in_our_bridge,
     drift::what_others_took_away_comes_back,
     drift::a_port_that_others_moved_is_brought_back,
@@ -33,11 +33,11 @@ fn the_mtu_is_that_of_the_device_and_a_device_that_goes_is_an_error_and_nothing_
     let mut engine = switch.engine();
     let mut blue = switch.network("blue");
     blue.bridge.mtu = usnet_crds::Mtu::try_from(1400).expect("an MTU");
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
-    achieve(&mut engine, &wanted);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    converge(&mut engine, &desired);
     let name = port_name("c1");
-    let shown = observe(&mut engine).bridges[bridge(&blue)].ports[&name].clone();
-    assert_eq!((shown.state, shown.peer), (ElementState::Running, Peer::Connected));
+    let observed = observe(&mut engine).bridges[bridge(&blue)].ports[&name].clone();
+    assert_eq!((observed.state, observed.peer), (ElementState::Running, Peer::Connected));
     let output = switch.command("cat").arg(format!("/sys/class/net/{name}/mtu")).output().expect("cat");
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "1400");
 
@@ -49,7 +49,7 @@ fn the_mtu_is_that_of_the_device_and_a_device_that_goes_is_an_error_and_nothing_
     let gone = &seen.bridges[bridge(&blue)].ports[&name];
     assert_eq!(gone.peer, Peer::Absent);
     assert!(matches!(&gone.state, ElementState::Failed(reason) if reason.contains("No such device")), "{gone:?}");
-    assert_eq!(usnet_dataplane::plan::plan(&wanted, &seen), []);
+    assert_eq!(usnet_dataplane::plan::plan(&desired, &seen), []);
 }
 
 #[test]
@@ -57,10 +57,10 @@ fn a_port_without_its_device_is_refused_in_the_switchs_own_words() {
     let switch = OneSwitch::from(Daemons::start().expect("Open vSwitch"));
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
     let mut operation = switch.create_port("c1", &blue);
     let usnet_dataplane::plan::Op::CreatePort { attachment, port, .. } = &mut operation else { panic!("a port") };
-    port.connection = Connection::Veth { device: DeviceName::of(attachment) };
+    port.backend = PortBackend::Veth { device: DeviceName::of(attachment) };
     let refused = apply(&mut engine, &[operation]).remove(0).expect_err("a refusal").to_string();
     assert!(refused.contains("could not open network device"), "{refused}");
 }
@@ -70,9 +70,9 @@ fn what_the_pod_receives_is_limited_by_the_kernel() {
     let switch = start().expect("Open vSwitch");
     let mut blue = switch.network("blue");
     blue.port.rate_limit.ingress_kbps = usnet_crds::KilobitsPerSecond::try_from(2000).ok();
-    achieve(&mut switch.engine(), &switch.desired(std::slice::from_ref(&blue), &["c1"]));
-    let shown = switch.command("tc").args(["class", "show", "dev", port_name("c1").as_str()]).output().expect("tc");
-    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-    assert!(shown.contains("ceil 2Mbit"), "{shown}");
+    converge(&mut switch.engine(), &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+    let observed = switch.command("tc").args(["class", "show", "dev", port_name("c1").as_str()]).output().expect("tc");
+    let observed = String::from_utf8_lossy(&observed.stdout).into_owned();
+    assert!(observed.contains("ceil 2Mbit"), "{observed}");
     assert_eq!(vsctl(&switch, "--bare --columns=type list QoS").trim(), "linux-htb");
 }

@@ -1,8 +1,8 @@
 //! The requests themselves, in the newest form that this VPP knows.
 
-use super::{Find, HostDevice, SocketName, VhostUserPath};
+use super::{Find, HostInterfaceName, SocketName, VhostUserPath};
 use crate::vpp::limits::Direction;
-use crate::vpp::marks::Tag;
+use crate::vpp::tags::Tag;
 use usnet_crds::{Mtu, RingSize, VlanTag};
 use usnet_vpp::messages::{
     AfPacketCreateV3, AfPacketFlags, AfPacketMode, BridgeDomainAddDel, BridgeDomainAddDelV2, CreateVhostUserIfV2,
@@ -17,9 +17,9 @@ pub(super) fn add<R: Request + 'static>(batch: &mut Batch, request: R) -> Find {
     add_with(batch, request, |_| 0)
 }
 
-pub(super) fn add_with<R: Request + 'static>(batch: &mut Batch, request: R, made: fn(&R::Reply) -> u32) -> Find {
+pub(super) fn add_with<R: Request + 'static>(batch: &mut Batch, request: R, created: fn(&R::Reply) -> u32) -> Find {
     let ticket = batch.request(request);
-    Box::new(move |answers| answers.reply(ticket).map(|reply| made(&reply)))
+    Box::new(move |answers| answers.reply(ticket).map(|reply| created(&reply)))
 }
 
 /// A bridge domain that forwards and floods and leaves ARP alone.
@@ -60,7 +60,7 @@ const SENT_FRAME_BYTES: u32 = 16 * 1024;
 const SENT_FRAMES: u32 = 256;
 
 /// The interface on a device. Checksums are completed here: the device has nothing that would.
-pub(super) fn on_device(host_if_name: HostDevice) -> AfPacketCreateV3 {
+pub(super) fn af_packet(host_if_name: HostInterfaceName) -> AfPacketCreateV3 {
     AfPacketCreateV3 {
         mode: AfPacketMode::Ethernet,
         use_random_hw_addr: true,
@@ -75,7 +75,7 @@ pub(super) fn on_device(host_if_name: HostDevice) -> AfPacketCreateV3 {
 }
 
 /// Gives a socket an id, or takes the id back when there is no name: VPP does not look at the name then.
-pub(super) fn add_socket(batch: &mut Batch, api: &impl Api, socket_id: u32, name: Option<&SocketName>) -> Find {
+pub(super) fn memif_socket(batch: &mut Batch, api: &impl Api, socket_id: u32, name: Option<&SocketName>) -> Find {
     let (is_add, name) = (name.is_some(), name.cloned().unwrap_or_default());
     if api.supports::<MemifSocketFilenameAddDelV2>() {
         let socket_filename = Text::from(name.as_str());
@@ -129,7 +129,7 @@ pub(super) fn membership(index: u32, domain: u32, enable: bool) -> SwInterfaceSe
 }
 
 /// By name. The messages that take a policer's index are answered under the name of these, so that nobody finds the answer.
-pub(super) fn police(
+pub(super) fn attach_policer(
     batch: &mut Batch,
     index: u32,
     policer: &FixedText<64>,

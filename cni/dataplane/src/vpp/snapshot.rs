@@ -6,23 +6,23 @@ mod read;
 use super::limits::{Policed, Policer, Policers};
 use crate::memif::{MemifSocket, MemifSocketIds};
 use crate::observed::Tagging;
-use crate::port::{Connection, DeviceName, PortName, SocketPath};
+use crate::port::{DeviceName, PortBackend, PortName, SocketPath};
 pub(super) use features::{FeatureTickets, Features};
-pub(super) use read::Domains;
+pub(super) use read::BridgeDomainTickets;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use usnet_crds::{NetworkName, SocketRole};
 
 /// What VPP shows. Interfaces are known by their index here and nowhere else, because VPP gives an index away again at once.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shown {
-    pub(super) domains: BTreeMap<u32, Domain>,
+pub(super) struct VppSnapshot {
+    pub(super) domains: BTreeMap<u32, BridgeDomain>,
     pub(super) interfaces: BTreeMap<u32, Interface>,
     /// The names of memif sockets by their ids.
     pub(super) sockets: BTreeMap<u32, String>,
     pub(super) policers: Policers,
     /// The marked interfaces, by the names that their marks give them. Each should be one.
-    marked: BTreeMap<PortName, Vec<u32>>,
+    owned: BTreeMap<PortName, Vec<u32>>,
     /// The interface that serves a socket, by the socket's name.
     serving: BTreeMap<String, u32>,
     /// The ids of memif sockets that no interface uses, by the socket's name.
@@ -31,13 +31,13 @@ pub(super) struct Shown {
 
 /// A bridge domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Domain {
-    pub(super) mark: Option<NetworkName>,
+pub(super) struct BridgeDomain {
+    pub(super) owner: Option<NetworkName>,
     pub(super) is_tagged: bool,
     pub(super) learns: bool,
     pub(super) forwards: bool,
     /// Whether it forwards and floods and leaves ARP alone, as those do that we make.
-    pub(super) is_our_kind: bool,
+    pub(super) has_supported_datapath: bool,
     pub(super) mac_age_minutes: u8,
     pub(super) members: BTreeSet<u32>,
 }
@@ -48,9 +48,9 @@ pub(super) struct Interface {
     /// VPP's name of it.
     pub(super) name: String,
     /// The attachment that it is marked with.
-    pub(super) mark: Option<String>,
+    pub(super) owner: Option<String>,
     pub(super) is_tagged: bool,
-    pub(super) kind: Kind,
+    pub(super) kind: InterfaceKind,
     /// The bridge domain that it is in.
     pub(super) domain: Option<u32>,
     pub(super) mtu: u32,
@@ -62,7 +62,7 @@ pub(super) struct Interface {
 
 /// What an interface is, as far as we make such.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum InterfaceKind {
     Memif {
         socket_id: u32,
         socket: String,
@@ -73,18 +73,18 @@ pub(super) enum Kind {
         is_server: bool,
     },
     /// On a device of the kernel (af_packet).
-    Device {
+    AfPacket {
         name: String,
     },
     Other,
 }
 
-impl Kind {
+impl InterfaceKind {
     /// The name of its socket or device.
     pub(super) fn socket(&self) -> Option<&str> {
         match self {
             Self::Memif { socket, .. } | Self::VhostUser { socket, .. } => Some(socket),
-            Self::Device { name } => Some(name),
+            Self::AfPacket { name } => Some(name),
             Self::Other => None,
         }
     }
@@ -93,51 +93,51 @@ impl Kind {
     pub(super) fn socket_id(&self) -> Option<u32> {
         match self {
             Self::Memif { socket_id, .. } => Some(*socket_id),
-            Self::VhostUser { .. } | Self::Device { .. } | Self::Other => None,
+            Self::VhostUser { .. } | Self::AfPacket { .. } | Self::Other => None,
         }
     }
 }
 
 impl Interface {
     /// How it meets its pod; none when it is nothing that we make.
-    pub(super) fn connection(&self) -> Option<Connection> {
+    pub(super) fn backend(&self) -> Option<PortBackend> {
         match &self.kind {
-            Kind::Memif { socket, is_server: true, .. } => {
-                Some(Connection::Memif { socket: MemifSocket::parse(socket)? })
+            InterfaceKind::Memif { socket, is_server: true, .. } => {
+                Some(PortBackend::Memif { socket: MemifSocket::parse(socket)? })
             }
-            Kind::VhostUser { socket, is_server } => {
+            InterfaceKind::VhostUser { socket, is_server } => {
                 let engine_role = if *is_server { SocketRole::Server } else { SocketRole::Client };
-                Some(Connection::VhostUser { socket: SocketPath::try_from(PathBuf::from(socket)).ok()?, engine_role })
+                Some(PortBackend::VhostUser { socket: SocketPath::try_from(PathBuf::from(socket)).ok()?, engine_role })
             }
-            Kind::Device { name } => Some(Connection::Veth { device: DeviceName::observed(name) }),
-            Kind::Memif { is_server: false, .. } | Kind::Other => None,
+            InterfaceKind::AfPacket { name } => Some(PortBackend::Veth { device: DeviceName::observed(name) }),
+            InterfaceKind::Memif { is_server: false, .. } | InterfaceKind::Other => None,
         }
     }
 
     /// Whether it is one that we began to make and did not get to mark: without a tag on a memif socket id of ours, or on a device that is named as ours
     /// are.
-    pub(super) fn is_begun(&self, ours: MemifSocketIds) -> bool {
+    pub(super) fn is_incomplete(&self, own_socket_ids: MemifSocketIds) -> bool {
         let is_on_ours = match &self.kind {
-            Kind::Memif { socket_id, .. } => ours.contains(*socket_id),
-            Kind::Device { name } => DeviceName::observed(name).looks_like_ours(),
-            Kind::VhostUser { .. } | Kind::Other => false,
+            InterfaceKind::Memif { socket_id, .. } => own_socket_ids.contains(*socket_id),
+            InterfaceKind::AfPacket { name } => DeviceName::observed(name).has_generated_name(),
+            InterfaceKind::VhostUser { .. } | InterfaceKind::Other => false,
         };
         !self.is_tagged && is_on_ours
     }
 }
 
-impl Shown {
+impl VppSnapshot {
     fn new(
-        domains: BTreeMap<u32, Domain>,
+        domains: BTreeMap<u32, BridgeDomain>,
         interfaces: BTreeMap<u32, Interface>,
         sockets: BTreeMap<u32, String>,
         policers: Policers,
     ) -> Self {
-        let (mut marked, mut serving, mut unused) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut owned, mut serving, mut unused) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut used = BTreeSet::new();
         for (index, interface) in &interfaces {
-            if let Some(mark) = &interface.mark {
-                marked.entry(PortName::of_mark(mark)).or_insert_with(Vec::new).push(*index);
+            if let Some(owner) = &interface.owner {
+                owned.entry(PortName::of_owner(owner)).or_insert_with(Vec::new).push(*index);
             }
             if let Some(socket) = interface.kind.socket() {
                 serving.entry(socket.to_owned()).or_insert(*index);
@@ -147,12 +147,12 @@ impl Shown {
         for (id, name) in sockets.iter().filter(|(id, _)| !used.contains(*id)) {
             unused.entry(name.clone()).or_insert_with(Vec::new).push(*id);
         }
-        Self { domains, interfaces, sockets, policers, marked, serving, unused }
+        Self { domains, interfaces, sockets, policers, owned, serving, unused }
     }
 
     /// The interfaces whose marks give them this name.
-    pub(super) fn marked(&self, name: &PortName) -> impl Iterator<Item = (u32, &Interface)> {
-        self.marked.get(name).into_iter().flatten().filter_map(|index| self.find(*index))
+    pub(super) fn owned(&self, name: &PortName) -> impl Iterator<Item = (u32, &Interface)> {
+        self.owned.get(name).into_iter().flatten().filter_map(|index| self.find(*index))
     }
 
     /// The interface that serves a socket, whoever's it is.
@@ -162,7 +162,7 @@ impl Shown {
 
     /// Policers of ports that are not there.
     pub(super) fn orphaned_policers(&self) -> impl Iterator<Item = &Policer> {
-        self.policers.orphans(|port| self.marked.contains_key(port))
+        self.policers.orphans(|port| self.owned.contains_key(port))
     }
 
     fn find(&self, index: u32) -> Option<(u32, &Interface)> {
@@ -170,14 +170,14 @@ impl Shown {
     }
 
     /// The ids of ours under which VPP knows a memif socket that no interface uses. VPP may count one of them wrong: it has to be deleted before it is used.
-    pub(super) fn unused_ids(&self, socket: &str, ours: MemifSocketIds) -> impl Iterator<Item = u32> {
-        self.unused.get(socket).into_iter().flatten().copied().filter(move |id| ours.contains(*id))
+    pub(super) fn unused_ids(&self, socket: &str, own_socket_ids: MemifSocketIds) -> impl Iterator<Item = u32> {
+        self.unused.get(socket).into_iter().flatten().copied().filter(move |id| own_socket_ids.contains(*id))
     }
 
     /// Whether VPP made a bridge domain by itself, as it does without a word when an interface is put into one that is not there, and only our ports are
     /// in it.
-    pub(super) fn is_stray(&self, domain: &Domain) -> bool {
-        let is_ours = |index| self.interfaces.get(index).is_some_and(|interface| interface.mark.is_some());
+    pub(super) fn is_implicit(&self, domain: &BridgeDomain) -> bool {
+        let is_ours = |index| self.interfaces.get(index).is_some_and(|interface| interface.owner.is_some());
         !domain.is_tagged && !domain.members.is_empty() && domain.members.iter().all(is_ours)
     }
 }

@@ -19,7 +19,7 @@ const AMPLE: Duration = Duration::from_secs(30);
 
 /// Somebody else with access to VPP. One client for all that is done: it connects again when VPP was away.
 #[derive(Debug)]
-pub(crate) struct Others {
+pub(crate) struct OtherClient {
     socket: PathBuf,
     client: Option<Client>,
 }
@@ -28,7 +28,7 @@ pub(crate) fn text<const N: usize>(text: &str) -> FixedText<N> {
     FixedText::new(text).expect("a short text")
 }
 
-impl Others {
+impl OtherClient {
     pub(crate) fn new(socket: PathBuf) -> Self {
         Self { socket, client: None }
     }
@@ -38,7 +38,7 @@ impl Others {
     }
 
     /// VPP was away: this client must not be the one who finds out.
-    pub(crate) fn forget_connection(&mut self) {
+    pub(crate) fn drop_connection(&mut self) {
         self.client = None;
     }
 
@@ -90,8 +90,8 @@ impl Others {
     /// The interface of a port, which is found by its mark if it has one that is written out.
     pub(crate) fn find(&mut self, port: &PortName) -> Option<SwInterfaceDetails> {
         self.interfaces().into_iter().find(|interface| {
-            let marked = interface.tag.as_str().strip_prefix("usn=").map(PortName::of_mark);
-            marked.unwrap_or_else(|| PortName::observed(interface.interface_name.as_str())) == *port
+            let tagged = interface.tag.as_str().strip_prefix("usn=").map(PortName::of_owner);
+            tagged.unwrap_or_else(|| PortName::observed(interface.interface_name.as_str())) == *port
         })
     }
 

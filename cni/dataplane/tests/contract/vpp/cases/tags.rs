@@ -1,42 +1,42 @@
 //! Tags: ours on something of another shape, the longest ones, and other people's.
 
 use crate::switch::Switch;
-use crate::values::{Values, achieve, apply, bridge, create_bridge, observe, port_name};
+use crate::values::{Values, apply, bridge, converge, create_bridge, observe, port_name};
 use crate::vpp::switch::{VppSwitch, domain_id};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::Desired;
-use usnet_dataplane::plan::{Op, obstacles, plan};
-use usnet_dataplane::port::{AttachedPort, PortMark, PortName};
+use usnet_dataplane::plan::{Op, blockers, plan};
+use usnet_dataplane::port::{AttachedPort, PortName, PortOwner};
 
 pub(crate) fn our_tag_on_something_that_we_do_not_make_does_not_make_it_ours(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let indexes = ["usn=c1.net1", "usn=c9.net1"].map(|tag| {
-        let index = switch.others().add_loopback();
-        switch.others().set_tag(index, tag);
+        let index = switch.other_client().add_loopback();
+        switch.other_client().set_tag(index, tag);
         index
     });
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
     assert_eq!(plan(&Desired::default(), &observe(&mut engine)), []);
-    assert_eq!(achieve(&mut engine, &wanted), [create_bridge(&blue), switch.create_port("c1", &blue)]);
+    assert_eq!(converge(&mut engine, &desired), [create_bridge(&blue), switch.create_port("c1", &blue)]);
     assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports.len(), 1);
     // One of them in our bridge domain is somebody's port, and keeps the bridge domain.
-    switch.others().put_into(indexes[1], domain_id(bridge(&blue)));
-    achieve(&mut engine, &Desired::default());
+    switch.other_client().put_into(indexes[1], domain_id(bridge(&blue)));
+    converge(&mut engine, &Desired::default());
     assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports.len(), 1);
-    let shown = switch.others().interfaces();
-    assert!(indexes.iter().all(|index| shown.iter().any(|interface| interface.sw_if_index == *index)));
+    let observed = switch.other_client().interfaces();
+    assert!(indexes.iter().all(|index| observed.iter().any(|interface| interface.sw_if_index == *index)));
 }
 
 pub(crate) fn a_bridge_domain_with_a_tag_that_we_could_not_have_made_is_not_ours(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    switch.others().add_domain(domain_id(bridge(&blue)), "usnet:Not A Name");
-    let shown = observe(&mut engine);
-    assert_eq!(shown.bridges[bridge(&blue)].mark, None);
-    assert_eq!(plan(&Desired::default(), &shown), []);
-    let wanted = switch.desired(&[blue], &["c1"]);
-    assert_eq!((plan(&wanted, &shown), obstacles(&wanted, &shown).len()), (vec![], 1));
+    switch.other_client().add_domain(domain_id(bridge(&blue)), "usnet:Not A Name");
+    let observed = observe(&mut engine);
+    assert_eq!(observed.bridges[bridge(&blue)].owner, None);
+    assert_eq!(plan(&Desired::default(), &observed), []);
+    let desired = switch.desired(&[blue], &["c1"]);
+    assert_eq!((plan(&desired, &observed), blockers(&desired, &observed).len()), (vec![], 1));
 }
 
 fn named(switch: &VppSwitch, container: &str, interface: &str) -> (AttachmentId, AttachedPort) {
@@ -53,25 +53,25 @@ pub(crate) fn the_longest_usual_attachment_and_network_are_found_again(switch: &
     let network = switch.network(&"n".repeat(57));
     let (attachment, port) = named(switch, &"0123456789abcdef".repeat(4), "interface-name1");
     let port = AttachedPort { bridge: network.bridge.name.clone(), ..port };
-    let (name, mark) = (port.name.clone(), PortMark::new(&network.name, &attachment));
+    let (name, owner) = (port.name.clone(), PortOwner::new(&network.name, &attachment));
     let create = Op::CreatePort { network: network.name.clone(), attachment, port };
     let operations = [create_bridge(&network), create];
     assert_eq!(apply(&mut engine, &operations), [Ok(()), Ok(())]);
-    let interfaces = switch.others().interfaces();
+    let interfaces = switch.other_client().interfaces();
     assert!(interfaces.iter().any(|interface| interface.tag.as_str().len() == 63));
-    let shown = observe(&mut engine);
-    assert_eq!(shown.bridges[bridge(&network)].mark.as_ref(), Some(&network.name));
-    assert_eq!(shown.bridges[bridge(&network)].ports[&name].mark, Some(mark));
+    let observed = observe(&mut engine);
+    assert_eq!(observed.bridges[bridge(&network)].owner.as_ref(), Some(&network.name));
+    assert_eq!(observed.bridges[bridge(&network)].ports[&name].owner, Some(owner));
     let before = switch.changes();
     assert_eq!(apply(&mut engine, &operations), [Ok(()), Ok(())]);
     assert_eq!(switch.changes(), before);
-    assert_eq!(achieve(&mut engine, &Desired::default()).len(), 2);
+    assert_eq!(converge(&mut engine, &Desired::default()).len(), 2);
 }
 
 pub(crate) fn what_does_not_fit_into_a_tag_is_refused_and_nothing_is_made(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
     let (attachment, port) = named(switch, &"Z".repeat(64), "net1");
     let operations = [
         Op::CreatePort { network: blue.name.clone(), attachment, port },
@@ -84,8 +84,8 @@ pub(crate) fn what_does_not_fit_into_a_tag_is_refused_and_nothing_is_made(switch
         assert!(text.contains("cannot be marked in VPP") && text.contains(advice), "{text}");
     }
     assert_eq!(results[2], Ok(()));
-    let shown = observe(&mut engine);
-    assert_eq!((shown.bridges.len(), shown.loose.len()), (1, 0));
-    assert_eq!(shown.bridges[bridge(&blue)].ports.keys().collect::<Vec<_>>(), [&port_name("c2")]);
-    assert_eq!(switch.others().memifs().len(), 1);
+    let observed = observe(&mut engine);
+    assert_eq!((observed.bridges.len(), observed.unbridged_ports.len()), (1, 0));
+    assert_eq!(observed.bridges[bridge(&blue)].ports.keys().collect::<Vec<_>>(), [&port_name("c2")]);
+    assert_eq!(switch.other_client().memifs().len(), 1);
 }

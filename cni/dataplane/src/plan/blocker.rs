@@ -1,7 +1,7 @@
 //! What a plan leaves alone although a network needs it: only a person can move that.
 
+use super::adoption_blocker;
 use super::removal::{foreign_ports, is_desired_bridge};
-use super::unusable;
 use crate::desired::Desired;
 use crate::observed::Observed;
 use crate::port::PortName;
@@ -11,7 +11,7 @@ use usnet_crds::{BridgeName, NetworkName, NodeNetwork, Ownership};
 
 /// What stands in the way of a network and only a person can move.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Obstacle {
+pub enum Blocker {
     /// A bridge or port of the bridge's name is there and is not the network's.
     BridgeExists {
         /// Its name.
@@ -38,7 +38,7 @@ pub enum Obstacle {
     },
 }
 
-impl fmt::Display for Obstacle {
+impl fmt::Display for Blocker {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BridgeExists { bridge } => write!(
@@ -67,37 +67,37 @@ impl fmt::Display for Obstacle {
 }
 
 /// The networks that [`plan`](super::plan) cannot bring about, and why.
-pub fn obstacles(desired: &Desired, observed: &Observed) -> BTreeMap<NetworkName, Obstacle> {
+pub fn blockers(desired: &Desired, observed: &Observed) -> BTreeMap<NetworkName, Blocker> {
     let blocked = desired.networks.values().filter_map(|network| {
-        let obstacle = match network.bridge.ownership {
+        let blocker = match network.bridge.ownership {
             Ownership::Managed => managed(network, observed),
             Ownership::Adopted => adopted(network, observed),
         };
-        Some((network.name.clone(), obstacle?))
+        Some((network.name.clone(), blocker?))
     });
     let in_use = observed.bridges.iter().filter_map(|(name, bridge)| {
-        let network = bridge.mark.as_ref()?;
+        let network = bridge.owner.as_ref()?;
         let ports: Vec<_> = foreign_ports(bridge).cloned().collect();
         let unwanted = !is_desired_bridge(desired, name, network);
         (unwanted && !ports.is_empty())
-            .then(|| (network.clone(), Obstacle::ForeignPorts { bridge: name.clone(), ports }))
+            .then(|| (network.clone(), Blocker::ForeignPorts { bridge: name.clone(), ports }))
     });
     in_use.chain(blocked).collect()
 }
 
 /// What is in the way of a bridge of our own.
-fn managed(network: &NodeNetwork, observed: &Observed) -> Option<Obstacle> {
+fn managed(network: &NodeNetwork, observed: &Observed) -> Option<Blocker> {
     let name = network.bridge.name.as_str();
     let taken = match observed.bridges.get(name) {
-        Some(bridge) => bridge.mark.as_ref() != Some(&network.name),
+        Some(bridge) => bridge.owner.as_ref() != Some(&network.name),
         None => observed.bridges.values().flat_map(|bridge| &bridge.ports).any(|(port, _)| port.as_str() == name),
     };
-    taken.then(|| Obstacle::BridgeExists { bridge: network.bridge.name.clone() })
+    taken.then(|| Blocker::BridgeExists { bridge: network.bridge.name.clone() })
 }
 
 /// What is wrong with a bridge that somebody else has to make.
-fn adopted(network: &NodeNetwork, observed: &Observed) -> Option<Obstacle> {
+fn adopted(network: &NodeNetwork, observed: &Observed) -> Option<Blocker> {
     let bridge = network.bridge.name.clone();
-    let Some(shown) = observed.bridges.get(bridge.as_str()) else { return Some(Obstacle::BridgeMissing { bridge }) };
-    unusable(Some(shown), &network.name).map(|found| Obstacle::BridgeUnusable { bridge, found })
+    let Some(actual) = observed.bridges.get(bridge.as_str()) else { return Some(Blocker::BridgeMissing { bridge }) };
+    adoption_blocker(Some(actual), &network.name).map(|found| Blocker::BridgeUnusable { bridge, found })
 }

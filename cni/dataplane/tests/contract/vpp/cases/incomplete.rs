@@ -1,21 +1,21 @@
 //! What somebody leaves who is killed between any two messages of an ADD: the next one finishes it, and a DEL takes it away.
 
 use crate::switch::Switch;
-use crate::values::{Values, achieve, apply, attachment, bridge, observe, port_name, remove_bridge};
+use crate::values::{Values, apply, attachment, bridge, converge, observe, port_name, remove_bridge};
 use crate::vpp::switch::{SOCKET_IDS, VppSwitch, domain_id};
 use std::collections::BTreeMap;
 use usnet_crds::Ownership;
-use usnet_dataplane::desired::{Desired, EndedAttachment};
+use usnet_dataplane::desired::{Desired, TornDownAttachment};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::Tagging;
-use usnet_dataplane::plan::{obstacles, plan};
-use usnet_dataplane::port::Connection;
+use usnet_dataplane::plan::{blockers, plan};
+use usnet_dataplane::port::PortBackend;
 use usnet_vpp::messages::{IfStatusFlags, L2InterfaceVlanTagRewrite, SwInterfaceSetFlags, VtrOp};
 
 const TAG: &str = "usn=c1.net1";
 
 fn socket_name(switch: &VppSwitch) -> String {
-    let Connection::Memif { socket } = switch.connection("c1") else { panic!("these are cases of memif") };
+    let PortBackend::Memif { socket } = switch.backend("c1") else { panic!("these are cases of memif") };
     socket.to_string()
 }
 
@@ -31,29 +31,29 @@ enum Step {
 const STEPS: [Step; 4] = [Step::SocketId, Step::Memif, Step::Mark, Step::Domain];
 
 /// Leaves the port of `c1` as it is after a message. Its network's bridge domain may be there or not.
-fn leave_after(switch: &VppSwitch, step: Step, bridge: &str) {
-    let (mut others, [first, _]) = (switch.others(), SOCKET_IDS);
+fn interrupt_after(switch: &VppSwitch, step: Step, bridge: &str) {
+    let (mut other_client, [first, _]) = (switch.other_client(), SOCKET_IDS);
     let name = socket_name(switch);
-    others.add_socket(first + 3, &name);
+    other_client.add_socket(first + 3, &name);
     if step >= Step::Memif {
-        let index = others.add_memif(first + 3);
+        let index = other_client.add_memif(first + 3);
         if step >= Step::Mark {
-            others.set_tag(index, TAG);
+            other_client.set_tag(index, TAG);
         }
         if step >= Step::Domain {
-            others.put_into(index, domain_id(bridge));
+            other_client.put_into(index, domain_id(bridge));
         }
     }
 }
 
 /// The MAC addresses of all memifs: none of them is a second one for `c1`.
 fn memifs(switch: &VppSwitch) -> Vec<[u8; 6]> {
-    switch.others().memifs().iter().map(|memif| memif.hw_addr).collect()
+    switch.other_client().memifs().iter().map(|memif| memif.hw_addr).collect()
 }
 
 /// VPP's own has the id 0.
 fn socket_ids(switch: &VppSwitch) -> BTreeMap<u32, String> {
-    let mut sockets = switch.others().sockets();
+    let mut sockets = switch.other_client().sockets();
     sockets.remove(&0);
     sockets
 }
@@ -72,13 +72,13 @@ pub(crate) fn each_is_finished_by_the_next_add(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     for step in STEPS {
-        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
-        leave_after(switch, step, bridge(&blue));
+        converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+        interrupt_after(switch, step, bridge(&blue));
         let before = memifs(switch);
         assert_eq!(apply(&mut engine, &[switch.create_port("c1", &blue)]), [Ok(())], "{step:?}");
         assert_whole(switch, bridge(&blue));
         assert!(before.is_empty() || memifs(switch) == before, "{step:?}: it was made anew");
-        achieve(&mut engine, &Desired::default());
+        converge(&mut engine, &Desired::default());
         assert_gone(switch);
     }
 }
@@ -87,26 +87,26 @@ pub(crate) fn each_is_taken_away_by_a_del(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     for step in STEPS {
-        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
-        leave_after(switch, step, bridge(&blue));
+        converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+        interrupt_after(switch, step, bridge(&blue));
         // As the plugin asks: it does not look before.
         assert_eq!(apply(&mut engine, &[switch.remove_port_op("c1", &blue)]), [Ok(())], "{step:?}");
         assert_gone(switch);
-        assert_eq!(achieve(&mut engine, &Desired::default()), [remove_bridge(&blue)]);
+        assert_eq!(converge(&mut engine, &Desired::default()), [remove_bridge(&blue)]);
     }
 }
 
 pub(crate) fn the_agent_takes_away_what_an_ended_attachment_left(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    let ended = EndedAttachment { network: blue.name.clone(), connection: switch.connection("c1") };
-    let mut wanted = switch.desired(std::slice::from_ref(&blue), &["c2"]);
-    wanted.ended.insert(attachment("c1"), ended);
+    let detached = TornDownAttachment { network: blue.name.clone(), backend: switch.backend("c1") };
+    let mut desired = switch.desired(std::slice::from_ref(&blue), &["c2"]);
+    desired.detached.insert(attachment("c1"), detached);
     for step in [Step::Memif, Step::Mark, Step::Domain] {
-        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
+        converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
         let identity = switch.port_identity(&port_name("c2"));
-        leave_after(switch, step, bridge(&blue));
-        achieve(&mut engine, &wanted);
+        interrupt_after(switch, step, bridge(&blue));
+        converge(&mut engine, &desired);
         assert_eq!(memifs(switch).len(), 1, "{step:?}");
         assert_eq!(switch.port_identity(&port_name("c2")), identity);
         assert_eq!(socket_ids(switch).len(), 1, "{step:?}");
@@ -116,13 +116,13 @@ pub(crate) fn the_agent_takes_away_what_an_ended_attachment_left(switch: &mut Vp
 pub(crate) fn the_agent_finishes_what_is_attached(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
     for step in STEPS {
-        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
-        leave_after(switch, step, bridge(&blue));
-        achieve(&mut engine, &wanted);
+        converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+        interrupt_after(switch, step, bridge(&blue));
+        converge(&mut engine, &desired);
         assert_whole(switch, bridge(&blue));
-        achieve(&mut engine, &Desired::default());
+        converge(&mut engine, &Desired::default());
         assert_gone(switch);
     }
 }
@@ -130,12 +130,12 @@ pub(crate) fn the_agent_finishes_what_is_attached(switch: &mut VppSwitch) {
 pub(crate) fn a_port_that_was_switched_off_is_switched_on(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
-    achieve(&mut engine, &wanted);
-    let sw_if_index = switch.others().interface(&port_name("c1")).sw_if_index;
-    switch.others().request(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::default() });
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    converge(&mut engine, &desired);
+    let sw_if_index = switch.other_client().interface(&port_name("c1")).sw_if_index;
+    switch.other_client().request(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::default() });
     assert!(!switch.forwards(bridge(&blue), &port_name("c1")));
-    assert_eq!(achieve(&mut engine, &wanted).len(), 1);
+    assert_eq!(converge(&mut engine, &desired).len(), 1);
     assert!(switch.forwards(bridge(&blue), &port_name("c1")));
 }
 
@@ -143,11 +143,11 @@ pub(crate) fn a_port_that_was_switched_off_is_switched_on(switch: &mut VppSwitch
 pub(crate) fn a_bridge_domain_that_vpp_made_by_itself_becomes_ours(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    leave_after(switch, Step::Domain, bridge(&blue));
-    assert_eq!(switch.others().domains()[&domain_id(bridge(&blue))].bd_tag.as_str(), "");
+    interrupt_after(switch, Step::Domain, bridge(&blue));
+    assert_eq!(switch.other_client().domains()[&domain_id(bridge(&blue))].bd_tag.as_str(), "");
     let identity = memifs(switch);
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
-    assert_eq!(observe(&mut engine).bridges[bridge(&blue)].mark.as_ref(), Some(&blue.name));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+    assert_eq!(observe(&mut engine).bridges[bridge(&blue)].owner.as_ref(), Some(&blue.name));
     assert_whole(switch, bridge(&blue));
     assert_eq!(memifs(switch), identity);
 }
@@ -156,10 +156,10 @@ pub(crate) fn a_bridge_domain_that_vpp_made_by_itself_becomes_ours(switch: &mut 
 pub(crate) fn a_bridge_domain_that_vpp_made_by_itself_goes_with_its_port(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    leave_after(switch, Step::Domain, bridge(&blue));
+    interrupt_after(switch, Step::Domain, bridge(&blue));
     assert_eq!(apply(&mut engine, &[switch.remove_port_op("c1", &blue)]), [Ok(())]);
     assert_gone(switch);
-    assert!(!switch.others().domains().contains_key(&domain_id(bridge(&blue))));
+    assert!(!switch.other_client().domains().contains_key(&domain_id(bridge(&blue))));
 }
 
 /// With only our ports in it, it could not be told from one that VPP made by itself.
@@ -167,11 +167,11 @@ pub(crate) fn a_bridge_domain_without_a_tag_is_not_adopted(switch: &mut VppSwitc
     let mut engine = switch.engine();
     let mut blue = switch.network("blue");
     blue.bridge.ownership = Ownership::Adopted;
-    switch.others().add_domain(domain_id(bridge(&blue)), "");
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
-    let shown = observe(&mut engine);
-    assert_eq!(plan(&wanted, &shown), []);
-    let text = obstacles(&wanted, &shown)[&blue.name].to_string();
+    switch.other_client().add_domain(domain_id(bridge(&blue)), "");
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    let observed = observe(&mut engine);
+    assert_eq!(plan(&desired, &observed), []);
+    let text = blockers(&desired, &observed)[&blue.name].to_string();
     assert!(text.contains("cannot be adopted: it has no tag"), "{text}");
     let refused = &apply(&mut engine, &[switch.create_port("c1", &blue)])[0];
     assert!(matches!(refused, Err(OpError::BridgeUnusable { .. })), "{refused:?}");
@@ -182,13 +182,13 @@ pub(crate) fn a_bridge_domain_without_a_tag_is_not_adopted(switch: &mut VppSwitc
 pub(crate) fn a_new_port_inherits_no_vlan(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
-    let sw_if_index = switch.others().add_loopback();
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+    let sw_if_index = switch.other_client().add_loopback();
     let (vtr_op, push_dot1q, tag1, tag2) = (VtrOp::Push1, 1, 9, 0);
-    switch.others().request(L2InterfaceVlanTagRewrite { sw_if_index, vtr_op, push_dot1q, tag1, tag2 });
-    switch.others().remove_interface(sw_if_index);
+    switch.other_client().request(L2InterfaceVlanTagRewrite { sw_if_index, vtr_op, push_dot1q, tag1, tag2 });
+    switch.other_client().remove_interface(sw_if_index);
 
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
-    assert_eq!(switch.others().interface(&port_name("c1")).sw_if_index, sw_if_index);
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+    assert_eq!(switch.other_client().interface(&port_name("c1")).sw_if_index, sw_if_index);
     assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports[&port_name("c1")].tagging, Tagging::Untagged);
 }

@@ -1,11 +1,11 @@
 //! The removal of a port that the older userspace CNI made: named after the container, of one of its two types, on the bridge that its configuration names.
 
 use super::OpenVswitch;
-use super::marks::{ATTACHMENT_KEY, NETWORK_KEY};
 use super::observe::VHOST_USER_CLIENT;
-use super::rows::Rows;
+use super::snapshot::OvsSnapshot;
+use super::tags::{ATTACHMENT_KEY, NETWORK_KEY};
 use crate::engine::EngineError;
-use crate::older_port::OlderPort;
+use crate::legacy_port::LegacyPort;
 use std::collections::BTreeMap;
 use usnet_ovsdb::{Bridge, Condition, Database, Error, Mutation, Port, Transaction, Value};
 
@@ -13,7 +13,7 @@ use usnet_ovsdb::{Bridge, Condition, Database, Error, Mutation, Port, Transactio
 const VHOST_USER: &str = "dpdkvhostuser";
 /// The original wrote no marks; its fork fivetime/userspace-cni writes these, with itself as the owner.
 const OWNER_KEY: &str = "owner";
-const OWNER: &str = "userspace-cni";
+const FORK_OWNER: &str = "userspace-cni";
 const FORK_KEYS: [&str; 4] = [OWNER_KEY, "container-id", "interface", "iface-id"];
 
 impl<D: Database + Send> OpenVswitch<D> {
@@ -21,27 +21,27 @@ impl<D: Database + Send> OpenVswitch<D> {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn remove_older_port(&mut self, bridge: Option<&str>, port: &str) -> Result<OlderPort, EngineError> {
-        let rows = self.read_rows().await?;
-        let Some(found) = rows.port(port) else { return Ok(OlderPort::Gone) };
-        let bridge = match is_older(&rows, bridge, found) {
+    pub async fn remove_legacy_port(&mut self, bridge: Option<&str>, port: &str) -> Result<LegacyPort, EngineError> {
+        let snapshot = self.read_snapshot().await?;
+        let Some(found) = snapshot.port(port) else { return Ok(LegacyPort::Absent) };
+        let bridge = match find_legacy_bridge(&snapshot, bridge, found) {
             Ok(bridge) => bridge,
-            Err(found) => return Ok(OlderPort::Foreign { found }),
+            Err(found) => return Ok(LegacyPort::Foreign { found }),
         };
         let mut transaction = Transaction::new();
         // As it was looked at; who changed it meanwhile is heard.
-        let marks = found.external_ids.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        let external_ids = found.external_ids.iter().map(|(key, value)| (key.as_str(), value.as_str()));
         transaction.require_row(
             "Port",
-            vec![Condition::uuid(found.uuid), Condition::equal("external_ids", Value::map(marks))],
+            vec![Condition::uuid(found.uuid), Condition::equal("external_ids", Value::map(external_ids))],
         );
         let on_bridge = vec![Condition::uuid(bridge.uuid)];
         let _ = transaction.mutate("Bridge", on_bridge, vec![Mutation::delete("ports", found.uuid)]);
         let _ = transaction.bump_next_cfg();
         match self.database.transact(&transaction).await {
-            Ok(_) => Ok(OlderPort::Gone),
+            Ok(_) => Ok(LegacyPort::Absent),
             Err(Error::Transaction { .. }) => {
-                Ok(OlderPort::Foreign { found: format!("port {port} was changed by somebody else just now") })
+                Ok(LegacyPort::Foreign { found: format!("port {port} was changed by somebody else just now") })
             }
             Err(error) => Err(error.into()),
         }
@@ -49,27 +49,27 @@ impl<D: Database + Send> OpenVswitch<D> {
 }
 
 /// The bridge of a port, if the older plugin can have made it; or what it is.
-fn is_older<'a>(rows: &'a Rows, bridge: Option<&str>, port: &Port) -> Result<&'a Bridge, String> {
+fn find_legacy_bridge<'a>(snapshot: &'a OvsSnapshot, bridge: Option<&str>, port: &Port) -> Result<&'a Bridge, String> {
     let name = &port.name;
-    let mut bridges = rows.bridges.values().filter(|on| on.ports.contains(&port.uuid));
+    let mut bridges = snapshot.bridges.values().filter(|on| on.ports.contains(&port.uuid));
     let Some(on) = bridges.find(|on| bridge.is_none_or(|known| on.name == known)) else {
         return Err(format!("port {name} is not on bridge {}", bridge.unwrap_or("of any name")));
     };
-    let Some(interface) = rows.interface_of(port) else { return Err(format!("port {name} is a bond")) };
+    let Some(interface) = snapshot.interface_of(port) else { return Err(format!("port {name} is a bond")) };
     let kind = &interface.interface_type;
     if ![VHOST_USER, VHOST_USER_CLIENT].contains(&kind.as_str()) {
         return Err(format!("port {name} on bridge {} is of type {kind:?}", on.name));
     }
-    for marks in [&port.external_ids, &interface.external_ids] {
-        if let Some(mark) = foreign_mark(marks) {
-            return Err(format!("port {name} on bridge {} carries the mark {mark:?} of somebody else", on.name));
+    for external_ids in [&port.external_ids, &interface.external_ids] {
+        if let Some(key) = foreign_key(external_ids) {
+            return Err(format!("port {name} on bridge {} carries the mark {key:?} of somebody else", on.name));
         }
     }
     Ok(on)
 }
 
-fn foreign_mark(external_ids: &BTreeMap<String, String>) -> Option<&String> {
-    let is_fork = external_ids.get(OWNER_KEY).is_some_and(|owner| owner == OWNER);
+fn foreign_key(external_ids: &BTreeMap<String, String>) -> Option<&String> {
+    let is_fork = external_ids.get(OWNER_KEY).is_some_and(|value| value == FORK_OWNER);
     external_ids.keys().find(|key| {
         let is_ours = [ATTACHMENT_KEY, NETWORK_KEY].contains(&key.as_str());
         is_ours || !(is_fork && FORK_KEYS.contains(&key.as_str()))

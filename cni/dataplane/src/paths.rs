@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The folders that all paths of usnet start from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Roots {
+pub struct NodePaths {
     /// What does not outlive a reboot, `/run/usnet`.
     pub run: PathBuf,
     /// What does, `/var/lib/usnet`.
@@ -15,14 +15,14 @@ pub struct Roots {
     /// Where files with device information are written for whoever called, `/var/run/k8s.cni.cncf.io/devinfo/cni`.
     pub device_info: PathBuf,
     /// The folder that the paths of the older userspace CNI start from, `/`.
-    pub older_plugin: PathBuf,
+    pub legacy_root: PathBuf,
     /// Where Open vSwitch's database listens, `/run/openvswitch/db.sock`.
     pub open_vswitch_socket: PathBuf,
     /// Where VPP's binary API listens, `/run/vpp/api.sock`.
     pub vpp_socket: PathBuf,
 }
 
-impl Roots {
+impl NodePaths {
     /// The standard paths, or those that `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR`, `USNET_DEVICE_INFO_DIR`, `USNET_OLDER_PLUGIN_ROOT`,
     /// `USNET_OVS_SOCKET` and `USNET_VPP_SOCKET` name.
     pub fn from_environment() -> Self {
@@ -33,7 +33,7 @@ impl Roots {
             state: path("USNET_STATE_DIR", standard.state),
             kubelet: path("USNET_KUBELET_DIR", standard.kubelet),
             device_info: path("USNET_DEVICE_INFO_DIR", standard.device_info),
-            older_plugin: path("USNET_OLDER_PLUGIN_ROOT", standard.older_plugin),
+            legacy_root: path("USNET_OLDER_PLUGIN_ROOT", standard.legacy_root),
             open_vswitch_socket: path("USNET_OVS_SOCKET", standard.open_vswitch_socket),
             vpp_socket: path("USNET_VPP_SOCKET", standard.vpp_socket),
         }
@@ -46,7 +46,7 @@ impl Roots {
             state: root.join("var/lib/usnet"),
             kubelet: root.join("var/lib/kubelet"),
             device_info: root.join("var/run/k8s.cni.cncf.io/devinfo/cni"),
-            older_plugin: root.to_owned(),
+            legacy_root: root.to_owned(),
             open_vswitch_socket: root.join("run/openvswitch/db.sock"),
             vpp_socket: root.join("run/vpp/api.sock"),
         }

@@ -8,7 +8,7 @@
 mod text;
 
 use crate::attachment::{AttachmentId, Record};
-use crate::port::Connection;
+use crate::port::PortBackend;
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Value, json};
@@ -152,7 +152,7 @@ pub struct Told {
 impl Element {
     /// The element of an attachment; none when it has no socket in the pod's directory, which is all that those readers know.
     pub fn new(record: &Record, told: &Told) -> Option<Self> {
-        let socketfile = record.port.connection.socket_file()?.file_name()?.to_string_lossy().into_owned();
+        let socketfile = record.port.backend.socket_file()?.file_name()?.to_string_lossy().into_owned();
         let sandbox = plain(&record.network_namespace.to_string_lossy());
         let interface = Interface { name: plain(record.id.interface.as_str()), sandbox };
         let has_addresses = !told.ips.is_empty() || !told.routes.is_empty();
@@ -160,7 +160,7 @@ impl Element {
             container_id: record.id.container.to_string(),
             if_name: plain(record.id.interface.as_str()),
             name: plain(record.configuration_name.as_deref().unwrap_or_default()),
-            config: End::new(&record.port.connection, socketfile, &told.pod_end),
+            config: End::new(&record.port.backend, socketfile, &told.pod_end),
             ip_result: IpResult {
                 cni_version: if has_addresses { RESULT_VERSION.to_owned() } else { String::new() },
                 interfaces: vec![interface],
@@ -194,7 +194,7 @@ impl Element {
 }
 
 impl End {
-    fn new(connection: &Connection, socketfile: String, told: &PodEnd) -> Self {
+    fn new(backend: &PortBackend, socketfile: String, told: &PodEnd) -> Self {
         let network_type = if told.network_type.is_empty() { NETWORK_TYPE } else { &told.network_type };
         let mut end = Self {
             engine: plain(&told.engine),
@@ -208,19 +208,19 @@ impl End {
                 vlan_id: told.vlan_id,
             },
         };
-        match connection {
-            Connection::VhostUser { engine_role, .. } => {
+        match backend {
+            PortBackend::VhostUser { engine_role, .. } => {
                 "vhostuser".clone_into(&mut end.iftype);
                 end.vhost.socketfile = socketfile;
                 // Seen from the pod's program.
                 let mode = if *engine_role == SocketRole::Client { "server" } else { "client" };
                 mode.clone_into(&mut end.vhost.mode);
             }
-            Connection::Memif { .. } => {
+            PortBackend::Memif { .. } => {
                 "memif".clone_into(&mut end.iftype);
                 end.memif = MemifEnd { role: "slave".to_owned(), mode: "ethernet".to_owned(), socketfile };
             }
-            Connection::Veth { .. } => {}
+            PortBackend::Veth { .. } => {}
         }
         end
     }

@@ -24,7 +24,7 @@ const PACKED_DIGITS: usize = 43;
 
 /// A name that does not fit into a tag.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unmarkable {
+pub enum TagTooLong {
     /// An attachment.
     #[error(
         "attachment {0} cannot be marked in VPP, whose tags have {TAG_MAX} bytes: use container ids of {DIGITS} hexadecimal digits, or shorter ones"
@@ -36,8 +36,8 @@ pub enum Unmarkable {
 }
 
 /// The tag of a network's bridge domain.
-pub(super) fn network_tag(network: &NetworkName) -> Result<Tag, Unmarkable> {
-    Tag::new(format!("{NETWORK}{network}")).map_err(|_| Unmarkable::Network(network.clone()))
+pub(super) fn network_tag(network: &NetworkName) -> Result<Tag, TagTooLong> {
+    Tag::new(format!("{NETWORK}{network}")).map_err(|_| TagTooLong::Network(network.clone()))
 }
 
 /// The network that a bridge domain is marked with. A tag that we could not have made is none of ours.
@@ -46,12 +46,12 @@ pub(super) fn network(tag: &str) -> Option<NetworkName> {
 }
 
 /// The tag of the interface of an attachment, which is given as [`AttachmentId`] prints it.
-pub(super) fn attachment_tag(attachment: &str) -> Result<Tag, Unmarkable> {
+pub(super) fn attachment_tag(attachment: &str) -> Result<Tag, TagTooLong> {
     let tag = match pack(attachment) {
         Some(packed) => format!("{PACKED}{packed}"),
         None => format!("{PLAIN}{attachment}"),
     };
-    Tag::new(tag).map_err(|_| Unmarkable::Attachment(attachment.to_owned()))
+    Tag::new(tag).map_err(|_| TagTooLong::Attachment(attachment.to_owned()))
 }
 
 /// The attachment that an interface is marked with. A tag that we could not have made is none of ours.
@@ -61,14 +61,14 @@ pub(super) fn attachment(tag: &str) -> Option<String> {
         (None, Some(plain)) => plain.to_owned(),
         (None, None) => return None,
     };
-    attachment_tag(&attachment).is_ok_and(|made| made.as_str() == tag).then_some(attachment)
+    attachment_tag(&attachment).is_ok_and(|created| created.as_str() == tag).then_some(attachment)
 }
 
 /// Whether the interface of an attachment can be marked.
 ///
 /// # Errors
 /// When its name is too long.
-pub fn check_attachment(id: &AttachmentId) -> Result<(), Unmarkable> {
+pub fn check_attachment(id: &AttachmentId) -> Result<(), TagTooLong> {
     attachment_tag(&id.to_string()).map(drop)
 }
 
@@ -111,7 +111,7 @@ mod tests {
                 "{name}"
             );
         }
-        assert_eq!(attachment_tag(&"x".repeat(60)), Err(Unmarkable::Attachment("x".repeat(60))));
+        assert_eq!(attachment_tag(&"x".repeat(60)), Err(TagTooLong::Attachment("x".repeat(60))));
         let digits = format!("{}.a", "0".repeat(64));
         assert!(attachment_tag(&digits).unwrap().as_str().len() < TAG_MAX);
     }

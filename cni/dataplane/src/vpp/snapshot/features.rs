@@ -1,6 +1,6 @@
 //! What VPP does to the frames of ports that have a VLAN or limits: one question for each. Before 26.06 VPP does not say.
 
-use super::{Interface, Shown};
+use super::{Interface, VppSnapshot};
 use crate::engine::EngineError;
 use crate::observed::Tagging;
 use crate::port::PortName;
@@ -18,8 +18,8 @@ pub(in crate::vpp) struct Features {
 }
 
 impl From<L2FlagsGetReply> for Features {
-    fn from(shown: L2FlagsGetReply) -> Self {
-        let (input, output) = (shown.input_feature_bitmap, shown.output_feature_bitmap);
+    fn from(reply: L2FlagsGetReply) -> Self {
+        let (input, output) = (reply.input_feature_bitmap, reply.output_feature_bitmap);
         let ingress = Some(output.contains(L2OutputFeatures::POLICER));
         let egress = Some(input.contains(L2InputFeatures::POLICER));
         let is_filtered = output.contains(L2OutputFeatures::EFP_FILTER);
@@ -33,7 +33,7 @@ pub(in crate::vpp) struct FeatureTickets(Vec<(u32, Ticket<L2FlagsGet>)>);
 
 impl FeatureTickets {
     /// Asks about these interfaces if this VPP answers such questions.
-    pub(in crate::vpp) fn ask(batch: &mut Batch, api: &impl Api, indexes: impl IntoIterator<Item = u32>) -> Self {
+    pub(in crate::vpp) fn request(batch: &mut Batch, api: &impl Api, indexes: impl IntoIterator<Item = u32>) -> Self {
         let indexes = indexes.into_iter().filter(|_| api.supports::<L2FlagsGet>());
         Self(indexes.map(|sw_if_index| (sw_if_index, batch.request(L2FlagsGet { sw_if_index }))).collect())
     }
@@ -46,21 +46,21 @@ impl FeatureTickets {
 }
 
 /// Adds it to what was read before.
-pub(super) async fn read(api: &mut impl Api, shown: &mut Shown) -> Result<(), EngineError> {
+pub(super) async fn read(api: &mut impl Api, snapshot: &mut VppSnapshot) -> Result<(), EngineError> {
     let is_asked_for = |(index, interface): (&u32, &Interface)| {
-        let port = PortName::of_mark(interface.mark.as_deref()?);
-        let has_any = matches!(interface.tagging, Tagging::Vlan(_)) || shown.policers.of(&port).next().is_some();
+        let port = PortName::of_owner(interface.owner.as_deref()?);
+        let has_any = matches!(interface.tagging, Tagging::Vlan(_)) || snapshot.policers.of(&port).next().is_some();
         (has_any && interface.domain.is_some()).then_some(*index)
     };
-    let indexes: Vec<u32> = shown.interfaces.iter().filter_map(is_asked_for).collect();
+    let indexes: Vec<u32> = snapshot.interfaces.iter().filter_map(is_asked_for).collect();
     let mut batch = Batch::new();
-    let tickets = FeatureTickets::ask(&mut batch, api, indexes);
+    let tickets = FeatureTickets::request(&mut batch, api, indexes);
     if batch.is_empty() {
         return Ok(());
     }
     let features = tickets.read(&api.send(&batch).await?);
     for (index, Features { is_filtered, policed }) in features {
-        if let Some(interface) = shown.interfaces.get_mut(&index) {
+        if let Some(interface) = snapshot.interfaces.get_mut(&index) {
             interface.policed = policed;
             if !is_filtered && matches!(interface.tagging, Tagging::Vlan(_)) {
                 interface.tagging = Tagging::Other;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub enum Error {
     /// The operating system refused.
     #[error("cannot {action} {}", path.display())]
-    File {
+    Io {
         /// What was tried.
         action: &'static str,
         /// On which file or folder.
@@ -53,7 +53,7 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
-        Self::File { action, path: path.to_owned(), source }
+        Self::Io { action, path: path.to_owned(), source }
     }
 }
 
@@ -100,13 +100,13 @@ pub fn read<T: DeserializeOwned>(path: &Path, known: u32) -> Result<Option<T>, E
 ///
 /// # Errors
 /// When the disk refuses.
-pub fn write<T: Serialize>(path: &Path, document: &T, durability: Durability) -> Result<(), Error> {
-    let text = encode(path, document)?;
+pub fn write<T: Serialize>(path: &Path, content: &T, durability: Durability) -> Result<(), Error> {
+    let text = encode(path, content)?;
     let is_new = !path.exists();
     let temporary = temporary(path);
     let failed = |action| {
         let path = temporary.clone();
-        move |source| Error::File { action, path, source }
+        move |source| Error::Io { action, path, source }
     };
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
@@ -124,12 +124,12 @@ pub fn write<T: Serialize>(path: &Path, document: &T, durability: Durability) ->
 ///
 /// # Errors
 /// As [`write`].
-pub fn write_if_changed<T: Serialize>(path: &Path, document: &T, durability: Durability) -> Result<bool, Error> {
-    let text = encode(path, document)?;
+pub fn write_if_changed<T: Serialize>(path: &Path, content: &T, durability: Durability) -> Result<bool, Error> {
+    let text = encode(path, content)?;
     if fs::read(path).is_ok_and(|present| present == text) {
         return Ok(false);
     }
-    write(path, document, durability).map(|()| true)
+    write(path, content, durability).map(|()| true)
 }
 
 /// Removes a document, and what a killed writer left beside it. It may be absent.
@@ -166,12 +166,12 @@ pub(crate) fn names(folder: &Path) -> Result<Vec<String>, Error> {
 ///
 /// # Errors
 /// When the disk refuses.
-pub fn make_folder(path: &Path, mode: u32) -> Result<(), Error> {
+pub fn create_folder(path: &Path, mode: u32) -> Result<(), Error> {
     DirBuilder::new().recursive(true).mode(mode).create(path).map_err(|error| Error::file("create", path, error))
 }
 
-fn encode<T: Serialize>(path: &Path, document: &T) -> Result<Vec<u8>, Error> {
-    let encoded = serde_json::to_vec_pretty(document);
+fn encode<T: Serialize>(path: &Path, content: &T) -> Result<Vec<u8>, Error> {
+    let encoded = serde_json::to_vec_pretty(content);
     encoded.map_err(|source| Error::Invalid { path: path.to_owned(), source })
 }
 

@@ -6,16 +6,16 @@ use std::task::{Context, Poll, Waker};
 /// A future was expected to be ready at once and was not: it waits for something else than a blocking client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the future waits for something else than a blocking client; it needs an async runtime")]
-pub struct NotReady;
+pub struct WouldBlock;
 
 /// Runs a future that never has to wait, such as a driver on a blocking client, without a runtime.
 ///
 /// # Errors
-/// [`NotReady`] when it does have to wait.
-pub fn ready<F: Future>(future: F) -> Result<F::Output, NotReady> {
+/// [`WouldBlock`] when it does have to wait.
+pub fn poll_once<F: Future>(future: F) -> Result<F::Output, WouldBlock> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => Ok(output),
-        Poll::Pending => Err(NotReady),
+        Poll::Pending => Err(WouldBlock),
     }
 }
 
@@ -25,7 +25,7 @@ mod tests {
 
     #[test]
     fn a_future_that_waits_is_an_error_and_not_a_hang() {
-        assert_eq!(ready(async { 7 }), Ok(7));
-        assert_eq!(ready(std::future::pending::<()>()), Err(NotReady));
+        assert_eq!(poll_once(async { 7 }), Ok(7));
+        assert_eq!(poll_once(std::future::pending::<()>()), Err(WouldBlock));
     }
 }

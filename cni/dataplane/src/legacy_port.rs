@@ -3,9 +3,9 @@
 
 /// What became of a port of the older plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OlderPort {
+pub enum LegacyPort {
     /// It is gone, or was not there.
-    Gone,
+    Absent,
     /// Something of its name is there and is not what that plugin makes; it was left alone.
     Foreign {
         /// What is there, and why it is not meant.

@@ -1,6 +1,6 @@
 //! Our marks in Open vSwitch: `external_ids` of bridges and ports.
 
-use crate::port::PortMark;
+use crate::port::PortOwner;
 use std::collections::BTreeMap;
 use usnet_crds::NetworkName;
 use usnet_ovsdb::{Condition, Value};
@@ -18,15 +18,15 @@ pub(super) fn network(external_ids: &ExternalIds) -> Option<NetworkName> {
 }
 
 /// The attachment that a port is marked with.
-pub(super) fn port(external_ids: &ExternalIds) -> Option<PortMark> {
+pub(super) fn port(external_ids: &ExternalIds) -> Option<PortOwner> {
     let attachment = external_ids.get(ATTACHMENT_KEY)?.clone();
-    Some(PortMark { network: Some(network(external_ids)?), attachment })
+    Some(PortOwner { network: Some(network(external_ids)?), attachment })
 }
 
 /// Whether a port carries this mark, as far as that says.
-pub(super) fn is_port_of(external_ids: &ExternalIds, mark: &PortMark) -> bool {
+pub(super) fn is_owned_by(external_ids: &ExternalIds, owner: &PortOwner) -> bool {
     port(external_ids).is_some_and(|found| {
-        found.attachment == mark.attachment && (mark.network.is_none() || mark.network == found.network)
+        found.attachment == owner.attachment && (owner.network.is_none() || owner.network == found.network)
     })
 }
 
@@ -34,12 +34,12 @@ pub(super) fn network_value(network: &NetworkName) -> Value {
     Value::map([(NETWORK_KEY, network.as_str())])
 }
 
-pub(super) fn port_value(mark: &PortMark) -> Value {
-    let network = mark.network.as_ref().map(|network| (NETWORK_KEY, network.as_str()));
-    Value::map(network.into_iter().chain([(ATTACHMENT_KEY, mark.attachment.as_str())]))
+pub(super) fn port_value(owner: &PortOwner) -> Value {
+    let network = owner.network.as_ref().map(|network| (NETWORK_KEY, network.as_str()));
+    Value::map(network.into_iter().chain([(ATTACHMENT_KEY, owner.attachment.as_str())]))
 }
 
 /// Rows that carry the mark, whatever other marks they have.
-pub(super) fn carries(mark: Value) -> Condition {
-    Condition::includes("external_ids", mark)
+pub(super) fn carries(owner: Value) -> Condition {
+    Condition::includes("external_ids", owner)
 }

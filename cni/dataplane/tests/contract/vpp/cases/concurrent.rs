@@ -1,7 +1,7 @@
 //! The plugin and the agent do the same thing at the same moment.
 
 use crate::switch::Switch;
-use crate::values::{Values, achieve, apply, bridge, create_bridge, observe, port_name, remove_bridge};
+use crate::values::{Values, apply, bridge, converge, create_bridge, observe, port_name, remove_bridge};
 use crate::vpp::switch::VppSwitch;
 use std::thread;
 use usnet_dataplane::desired::Desired;
@@ -24,20 +24,20 @@ fn at_once(switch: &VppSwitch, operations: [&[Op]; 2]) -> [Vec<Result<(), OpErro
 pub(crate) fn the_same_ports_are_made_once(switch: &mut VppSwitch) {
     let blue = switch.network("blue");
     let containers = ["c1", "c2", "c3"];
-    let wanted = switch.desired(std::slice::from_ref(&blue), &containers);
+    let desired = switch.desired(std::slice::from_ref(&blue), &containers);
     let mut engine = switch.engine();
     let ports: Vec<_> = containers.iter().map(|container| switch.create_port(container, &blue)).collect();
     for round in 0..ROUNDS {
-        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+        converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
         for results in at_once(switch, [&ports, &ports]) {
             assert!(results.iter().all(Result::is_ok), "round {round}: {results:?}");
         }
-        assert_eq!(plan(&wanted, &observe(&mut engine)), [], "round {round}");
-        let mut others = switch.others();
+        assert_eq!(plan(&desired, &observe(&mut engine)), [], "round {round}");
+        let mut other_client = switch.other_client();
         // VPP has a socket id of its own.
-        let memifs = others.memifs().len();
-        let all = memifs + others.vhost_users().len() + others.on_devices().len();
-        assert_eq!((all, others.sockets().len()), (3, memifs + 1), "round {round}");
+        let memifs = other_client.memifs().len();
+        let all = memifs + other_client.vhost_users().len() + other_client.on_devices().len();
+        assert_eq!((all, other_client.sockets().len()), (3, memifs + 1), "round {round}");
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn the_same_bridges_are_made_once(switch: &mut VppSwitch) {
             assert!(results.iter().all(Result::is_ok), "round {round}: {results:?}");
         }
         assert_eq!(plan(&switch.desired(&networks, &[]), &observe(&mut engine)), []);
-        achieve(&mut engine, &Desired::default());
+        converge(&mut engine, &Desired::default());
     }
 }
 
@@ -61,12 +61,12 @@ pub(crate) fn a_port_is_made_while_its_bridge_goes(switch: &mut VppSwitch) {
     let blue = switch.network("blue");
     let (create, remove) = ([switch.create_port("c1", &blue)], [remove_bridge(&blue)]);
     for round in 0..ROUNDS {
-        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
-        let [made, _removed] = at_once(switch, [&create, &remove]);
-        assert_eq!(made[0].is_ok(), switch.forwards(bridge(&blue), &port_name("c1")), "round {round}: {made:?}");
-        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
-        achieve(&mut engine, &Desired::default());
-        assert!(switch.others().ports() == 0 && observe(&mut engine).bridges.is_empty(), "round {round}");
+        converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+        let [created, _removed] = at_once(switch, [&create, &remove]);
+        assert_eq!(created[0].is_ok(), switch.forwards(bridge(&blue), &port_name("c1")), "round {round}: {created:?}");
+        converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+        converge(&mut engine, &Desired::default());
+        assert!(switch.other_client().ports() == 0 && observe(&mut engine).bridges.is_empty(), "round {round}");
     }
 }
 
@@ -75,14 +75,14 @@ pub(crate) fn a_port_is_made_while_it_goes(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let (create, remove) = ([switch.create_port("c1", &blue)], [switch.remove_port_op("c1", &blue)]);
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
     let identity = switch.port_identity(&port_name("c2"));
     for round in 0..ROUNDS {
         let _any = at_once(switch, [&create, &remove]);
-        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
-        assert_eq!(switch.others().ports(), 2, "round {round}");
-        achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
-        assert_eq!(switch.others().ports(), 1, "round {round}");
+        converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
+        assert_eq!(switch.other_client().ports(), 2, "round {round}");
+        converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
+        assert_eq!(switch.other_client().ports(), 1, "round {round}");
     }
     assert_eq!(switch.port_identity(&port_name("c2")), identity, "a port beside it was touched");
 }

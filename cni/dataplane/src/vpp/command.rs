@@ -3,7 +3,7 @@
 mod requests;
 
 use super::limits::{Direction, Policer};
-use super::marks::Tag;
+use super::tags::Tag;
 use crate::engine::EngineError;
 use usnet_crds::{Mtu, RingSize, VlanTag};
 use usnet_vpp::messages::{
@@ -18,21 +18,21 @@ pub(super) type SocketName = FixedText<108>;
 /// The path of a vhost-user socket.
 pub(super) type VhostUserPath = FixedText<256>;
 /// The name of a device of the kernel.
-pub(super) type HostDevice = FixedText<64>;
+pub(super) type HostInterfaceName = FixedText<64>;
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Change {
-    CreateDomain {
+pub(super) enum VppCommand {
+    CreateBridgeDomain {
         id: u32,
         tag: Tag,
         learns: bool,
         mac_age_minutes: u8,
     },
-    DeleteDomain {
+    DeleteBridgeDomain {
         id: u32,
     },
-    SetDomainFlags {
+    SetBridgeDomainFlags {
         id: u32,
         flags: BdFlags,
         is_set: bool,
@@ -41,11 +41,11 @@ pub(super) enum Change {
         id: u32,
         minutes: u8,
     },
-    AddSocket {
+    AddMemifSocket {
         id: u32,
         name: SocketName,
     },
-    ForgetSocket {
+    DeleteMemifSocket {
         id: u32,
     },
     CreateMemif {
@@ -64,13 +64,13 @@ pub(super) enum Change {
     DeleteVhostUser {
         index: u32,
     },
-    CreateOnDevice {
-        name: HostDevice,
+    CreateAfPacket {
+        name: HostInterfaceName,
     },
-    DeleteOnDevice {
-        name: HostDevice,
+    DeleteAfPacket {
+        name: HostInterfaceName,
     },
-    Mark {
+    SetTag {
         index: u32,
         tag: Tag,
     },
@@ -83,7 +83,7 @@ pub(super) enum Change {
         vlan: Option<VlanTag>,
     },
     /// Without it a port gets the frames of all VLANs, each without its tag.
-    FilterVlan {
+    SetEfpFilter {
         index: u32,
         is_on: bool,
     },
@@ -93,20 +93,20 @@ pub(super) enum Change {
     DeletePolicer {
         name: FixedText<64>,
     },
-    Police {
+    AttachPolicer {
         index: u32,
         policer: FixedText<64>,
         direction: Direction,
         apply: bool,
     },
-    SwitchOn {
+    SetAdminUp {
         index: u32,
     },
-    JoinDomain {
+    AddToBridgeDomain {
         index: u32,
         id: u32,
     },
-    LeaveDomain {
+    RemoveFromBridgeDomain {
         index: u32,
         id: u32,
     },
@@ -119,12 +119,16 @@ pub(super) type Outcome = Result<u32, ReplyError>;
 type Find = Box<dyn Fn(&Answers) -> Outcome + Send + Sync>;
 
 /// Changes in a batch.
-pub(super) struct Changes(Vec<Find>);
+pub(super) struct CommandBatch(Vec<Find>);
 
-impl Changes {
+impl CommandBatch {
     /// Adds changes to a batch, in this order.
-    pub(super) fn ask<'a>(batch: &mut Batch, api: &impl Api, changes: impl IntoIterator<Item = &'a Change>) -> Self {
-        Self(changes.into_iter().map(|change| change.add_to(batch, api)).collect())
+    pub(super) fn request<'a>(
+        batch: &mut Batch,
+        api: &impl Api,
+        commands: impl IntoIterator<Item = &'a VppCommand>,
+    ) -> Self {
+        Self(commands.into_iter().map(|command| command.add_to(batch, api)).collect())
     }
 
     /// An outcome for each.
@@ -136,40 +140,40 @@ impl Changes {
 /// Does changes in this order, in one go, and gives an outcome for each.
 pub(super) async fn send<'a>(
     api: &mut impl Api,
-    changes: impl IntoIterator<Item = &'a Change>,
+    commands: impl IntoIterator<Item = &'a VppCommand>,
 ) -> Result<Vec<Outcome>, EngineError> {
     let mut batch = Batch::new();
-    let changes = Changes::ask(&mut batch, api, changes);
+    let commands = CommandBatch::request(&mut batch, api, commands);
     if batch.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(changes.outcomes(&api.send(&batch).await?))
+    Ok(commands.outcomes(&api.send(&batch).await?))
 }
 
-impl Change {
+impl VppCommand {
     /// Whether the outcome is the index of a new interface.
-    pub(super) fn makes_interface(&self) -> bool {
-        matches!(self, Self::CreateMemif { .. } | Self::CreateVhostUser { .. } | Self::CreateOnDevice { .. })
+    pub(super) fn creates_interface(&self) -> bool {
+        matches!(self, Self::CreateMemif { .. } | Self::CreateVhostUser { .. } | Self::CreateAfPacket { .. })
     }
 
     fn add_to(&self, batch: &mut Batch, api: &impl Api) -> Find {
         match self {
-            Self::CreateDomain { id, tag, learns, mac_age_minutes } => {
+            Self::CreateBridgeDomain { id, tag, learns, mac_age_minutes } => {
                 let request = requests::bridge_domain(*id, tag, *learns, *mac_age_minutes);
                 requests::add_bridge_domain(batch, api, request)
             }
-            Self::DeleteDomain { id } => {
+            Self::DeleteBridgeDomain { id } => {
                 let request = BridgeDomainAddDelV2 { bd_id: *id, is_add: false, ..BridgeDomainAddDelV2::default() };
                 requests::add_bridge_domain(batch, api, request)
             }
-            Self::SetDomainFlags { id, flags, is_set } => {
+            Self::SetBridgeDomainFlags { id, flags, is_set } => {
                 requests::add(batch, BridgeFlags { bd_id: *id, is_set: *is_set, flags: *flags })
             }
             Self::SetMacAge { id, minutes } => {
                 requests::add(batch, BridgeDomainSetMacAge { bd_id: *id, mac_age: *minutes })
             }
-            Self::AddSocket { id, name } => requests::add_socket(batch, api, *id, Some(name)),
-            Self::ForgetSocket { id } => requests::add_socket(batch, api, *id, None),
+            Self::AddMemifSocket { id, name } => requests::memif_socket(batch, api, *id, Some(name)),
+            Self::DeleteMemifSocket { id } => requests::memif_socket(batch, api, *id, None),
             Self::CreateMemif { socket_id, ring_size, secret } => {
                 requests::add_memif(batch, api, *socket_id, *ring_size, secret.as_ref())
             }
@@ -178,30 +182,32 @@ impl Change {
                 requests::add_with(batch, requests::vhost_user(path, *is_server, tag), |reply| reply.sw_if_index)
             }
             Self::DeleteVhostUser { index } => requests::add(batch, DeleteVhostUserIf { sw_if_index: *index }),
-            Self::CreateOnDevice { name } => {
-                requests::add_with(batch, requests::on_device(name.clone()), |reply| reply.sw_if_index)
+            Self::CreateAfPacket { name } => {
+                requests::add_with(batch, requests::af_packet(name.clone()), |reply| reply.sw_if_index)
             }
-            Self::DeleteOnDevice { name } => requests::add(batch, AfPacketDelete { host_if_name: name.clone() }),
-            Self::Mark { index, tag } => {
+            Self::DeleteAfPacket { name } => requests::add(batch, AfPacketDelete { host_if_name: name.clone() }),
+            Self::SetTag { index, tag } => {
                 requests::add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })
             }
             Self::SetMtu { index, mtu } => requests::add(batch, requests::mtu(*index, *mtu)),
             Self::SetVlan { index, vlan } => requests::add(batch, requests::vlan_tag_rewrite(*index, *vlan)),
-            Self::FilterVlan { index, is_on } => {
+            Self::SetEfpFilter { index, is_on } => {
                 requests::add(batch, L2InterfaceEfpFilter { sw_if_index: *index, enable_disable: *is_on })
             }
             Self::AddPolicer { policer } => requests::add(batch, policer.request()),
             Self::DeletePolicer { name } => {
                 requests::add(batch, PolicerAddDel { is_add: false, name: name.clone(), ..PolicerAddDel::default() })
             }
-            Self::Police { index, policer, direction, apply } => {
-                requests::police(batch, *index, policer, *direction, *apply)
+            Self::AttachPolicer { index, policer, direction, apply } => {
+                requests::attach_policer(batch, *index, policer, *direction, *apply)
             }
-            Self::SwitchOn { index } => {
+            Self::SetAdminUp { index } => {
                 requests::add(batch, SwInterfaceSetFlags { sw_if_index: *index, flags: IfStatusFlags::ADMIN_UP })
             }
-            Self::JoinDomain { index, id } => requests::add(batch, requests::membership(*index, *id, true)),
-            Self::LeaveDomain { index, id } => requests::add(batch, requests::membership(*index, *id, false)),
+            Self::AddToBridgeDomain { index, id } => requests::add(batch, requests::membership(*index, *id, true)),
+            Self::RemoveFromBridgeDomain { index, id } => {
+                requests::add(batch, requests::membership(*index, *id, false))
+            }
         }
     }
 }

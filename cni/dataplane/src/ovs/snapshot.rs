@@ -8,7 +8,7 @@ use usnet_ovsdb::{
 
 /// Every bridge, port, interface and limit.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Rows {
+pub(super) struct OvsSnapshot {
     /// By name, which is unique.
     pub(super) bridges: BTreeMap<String, Bridge>,
     /// By row.
@@ -32,7 +32,7 @@ pub(super) struct Selected {
     limits: RowsIndex<Qos>,
 }
 
-impl Rows {
+impl OvsSnapshot {
     /// Adds the reading of all rows to a transaction.
     pub(super) fn select(transaction: &mut Transaction) -> Selected {
         Selected {

@@ -11,7 +11,7 @@ fn attached() -> Record {
     record.network_namespace = "/var/run/netns/cni-1".into();
     let socket = PathBuf::from("/run/usnet/ports/0").join(socket_name(PortType::VhostUser, &record.id));
     let socket = SocketPath::try_from(socket).unwrap();
-    record.port.connection = Connection::VhostUser { socket, engine_role: SocketRole::Client };
+    record.port.backend = PortBackend::VhostUser { socket, engine_role: SocketRole::Client };
     record
 }
 
