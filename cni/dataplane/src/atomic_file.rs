@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// What goes wrong with a file of ours.
+/// Why a state file of usnet could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operating system refused.
@@ -15,12 +15,12 @@ pub enum Error {
     Io {
         /// What was tried.
         action: &'static str,
-        /// On which file or folder.
+        /// The file or directory.
         path: PathBuf,
         /// Why not.
         source: io::Error,
     },
-    /// It is not what we write. Somebody edited it, or it is damaged.
+    /// The content is not what usnet writes there: the file was edited or is damaged.
     #[error("{} does not hold what usnet writes there; move it away so that it is written again", path.display())]
     Invalid {
         /// The file.
@@ -38,10 +38,10 @@ pub enum Error {
         path: PathBuf,
         /// Its layout.
         found: u32,
-        /// The latest layout that we can read.
+        /// The latest layout that this release can read.
         known: u32,
     },
-    /// Its content belongs under another name. Somebody copied or renamed it.
+    /// The content belongs to another file name: the file was copied or renamed.
     #[error("{} is about {content}; somebody renamed or copied it, move it away", path.display())]
     Misplaced {
         /// The file.
@@ -68,10 +68,11 @@ pub enum Durability {
     Machine,
 }
 
-/// Reads a document, or nothing when there is none. Its member `version`, where it has one, must not be above `known`.
+/// Reads a file; `None` if it does not exist. Its member `version`, if present, must not exceed
+/// `known`.
 ///
 /// # Errors
-/// When it cannot be read, is damaged or is of a later release.
+/// The file cannot be read, is damaged or was written by a later release.
 pub fn read<T: DeserializeOwned>(path: &Path, known: u32) -> Result<Option<T>, Error> {
     #[derive(serde::Deserialize)]
     struct Version {
@@ -96,10 +97,11 @@ pub fn read<T: DeserializeOwned>(path: &Path, known: u32) -> Result<Option<T>, E
     serde_json::from_slice(&text).map(Some).map_err(invalid)
 }
 
-/// Writes a document by way of a hidden file beside it. The caller sees to it that nobody else writes to `path` now.
+/// Writes a file atomically, through a hidden temporary file beside it. The caller must ensure that
+/// there is no concurrent writer to `path`.
 ///
 /// # Errors
-/// When the disk refuses.
+/// An I/O error.
 pub fn write<T: Serialize>(path: &Path, content: &T, durability: Durability) -> Result<(), Error> {
     let text = encode(path, content)?;
     let is_new = !path.exists();
@@ -116,11 +118,12 @@ pub fn write<T: Serialize>(path: &Path, content: &T, durability: Durability) -> 
         file.sync_data().map_err(failed("sync"))?;
     }
     fs::rename(&temporary, path).map_err(failed("rename"))?;
-    // When a name stays, a loss of power leaves one of two whole documents; only a new name can get lost.
+    // If the name exists already, a loss of power leaves one of two complete files; only a new name
+    // can be lost.
     if durability == Durability::Machine && is_new { sync_folder(path) } else { Ok(()) }
 }
 
-/// Writes a document when it differs from what is there, and says whether it did.
+/// Writes a file if its content differs from the present one. Returns whether it was written.
 ///
 /// # Errors
 /// As [`write`].
@@ -132,7 +135,7 @@ pub fn write_if_changed<T: Serialize>(path: &Path, content: &T, durability: Dura
     write(path, content, durability).map(|()| true)
 }
 
-/// Removes a document, and what a killed writer left beside it. It may be absent.
+/// Deletes a file and the temporary file of a killed writer, if they exist.
 pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     for path in [&temporary(path), path] {
         match fs::remove_file(path) {
@@ -143,7 +146,8 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The names of the documents in a folder, sorted. There are none when there is no folder. Hidden files are ours and not documents.
+/// The sorted file names in a directory, empty if the directory does not exist. Hidden files
+/// (locks, temporary files) are skipped.
 pub(crate) fn names(folder: &Path) -> Result<Vec<String>, Error> {
     let failed = |error| Error::file("list", folder, error);
     let entries = match fs::read_dir(folder) {
@@ -162,10 +166,10 @@ pub(crate) fn names(folder: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Makes a folder, and its parents, with these permissions if they are missing.
+/// Creates a directory and its parents with these permissions, if missing.
 ///
 /// # Errors
-/// When the disk refuses.
+/// An I/O error.
 pub fn create_folder(path: &Path, mode: u32) -> Result<(), Error> {
     DirBuilder::new().recursive(true).mode(mode).create(path).map_err(|error| Error::file("create", path, error))
 }
@@ -175,7 +179,8 @@ fn encode<T: Serialize>(path: &Path, content: &T) -> Result<Vec<u8>, Error> {
     encoded.map_err(|source| Error::Invalid { path: path.to_owned(), source })
 }
 
-/// Where a document is prepared: one place for each, so that what a killed writer left is overwritten by the next.
+/// The temporary path of a file. There is one for each file, so that the next writer overwrites
+/// what a killed writer left.
 fn temporary(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.new"))

@@ -12,11 +12,12 @@ pub struct Desired {
     pub networks: BTreeMap<NetworkName, NodeNetwork>,
     /// The attachments that have, or may have, a port.
     pub attachments: BTreeMap<AttachmentId, DesiredAttachment>,
-    /// The attachments that must have none any more. A port that was never marked is known by its socket alone.
+    /// The attachments that must not have a port any more. A port that was not tagged yet is
+    /// identified by its socket alone.
     pub detached: BTreeMap<AttachmentId, TornDownAttachment>,
 }
 
-/// An attachment whose DEL has begun.
+/// An attachment whose DEL has started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TornDownAttachment {
     /// The network that it had joined.
@@ -32,21 +33,22 @@ pub struct DesiredAttachment {
     pub network: NetworkName,
     /// Its port.
     pub port: AttachedPort,
-    /// Whether a missing port is made. The plugin makes the port of an attachment in progress; nobody else may be quicker.
+    /// Whether a missing port is created. While ADD is in progress only the plugin may create it.
     pub policy: PortPolicy,
 }
 
 /// Whether a port must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortPolicy {
-    /// Make it when it is missing.
+    /// Create the port if it is missing.
     Ensure,
-    /// Leave it when it is there, do not make it.
+    /// Keep the port if it exists, but do not create it.
     Keep,
 }
 
 impl Desired {
-    /// From the networks of a node and its journal. A port follows its network's present settings where they can change in place.
+    /// Builds the desired state from the networks of a node and its journal. Settings that can
+    /// change in place follow the present settings of the network.
     pub fn new<'a>(
         networks: impl IntoIterator<Item = NodeNetwork>,
         records: impl IntoIterator<Item = &'a Record>,
@@ -79,13 +81,15 @@ impl Desired {
     }
 }
 
-/// The settings of a pod's port on a network: those that its name fixes, and otherwise the network's. The pod itself may ask for a lower rate than the
-/// network's, not for a higher one.
-pub fn port_settings(network: &NodeNetwork, namespace: &str, pod: &str, asked: RateLimit) -> PortSettings {
+/// The settings of a pod's port on a network: those fixed for the pod's name, otherwise the
+/// network's. The pod itself can request a lower rate than the network's, not a higher one.
+pub fn port_settings(network: &NodeNetwork, namespace: &str, pod: &str, requested: RateLimit) -> PortSettings {
     let fixed = network.fixed(namespace, pod);
     PortSettings {
         mtu: network.bridge.mtu,
         vlan: fixed.and_then(|fixed| fixed.vlan.clone()).or_else(|| network.port.vlan.clone()),
-        rate_limit: fixed.and_then(|fixed| fixed.rate_limit).unwrap_or_else(|| network.port.rate_limit.at_most(asked)),
+        rate_limit: fixed
+            .and_then(|fixed| fixed.rate_limit)
+            .unwrap_or_else(|| network.port.rate_limit.at_most(requested)),
     }
 }

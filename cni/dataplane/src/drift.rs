@@ -1,4 +1,4 @@
-//! In what one attachment's port is not as it should be, for people.
+//! Drift of one attachment's port from its desired state, as text for users.
 
 use crate::attachment::AttachmentId;
 use crate::desired::DesiredAttachment;
@@ -6,15 +6,16 @@ use crate::observed::{ElementState, Observed, ObservedPort, Tagging};
 use crate::port::PortBackend;
 use usnet_crds::{RateLimit, SocketRole};
 
-/// What of an attachment's port the engine shows otherwise than it should be; nothing when it is as it should be.
+/// The differences between the observed and the desired port of an attachment; empty if there are
+/// none.
 pub fn describe_drift(id: &AttachmentId, desired: &DesiredAttachment, observed: &Observed) -> Vec<String> {
     let on_bridges = observed
         .bridges
         .iter()
         .flat_map(|(bridge, actual)| actual.ports.iter().map(move |(name, port)| (Some(bridge.as_str()), name, port)));
     let unbridged_ports = observed.unbridged_ports.iter().map(|(name, port)| (None, name, port));
-    let is_ours = |port: &ObservedPort| port.owner.as_ref().is_some_and(|owner| owner.matches(&desired.network, id));
-    let Some((bridge, name, actual)) = on_bridges.chain(unbridged_ports).find(|(_, _, port)| is_ours(port)) else {
+    let is_owned = |port: &ObservedPort| port.owner.as_ref().is_some_and(|owner| owner.matches(&desired.network, id));
+    let Some((bridge, name, actual)) = on_bridges.chain(unbridged_ports).find(|(_, _, port)| is_owned(port)) else {
         return vec![format!(
             "the engine has no port of it (port {} on bridge {})",
             desired.port.name, desired.port.bridge

@@ -1,9 +1,11 @@
-//! What programs for the older userspace CNI read of an interface: names of files that have the container's id in them, and an element of the
-//! pod's annotation `userspace/configuration-data`, which is also a file beside the socket.
+//! The interface status that applications of the legacy userspace CNI read: file names that contain
+//! the container id, and an element of the pod's annotation `userspace/configuration-data`, which
+//! is also a file beside the socket.
 //!
-//! The layout is that of the older plugin (`pkg/types`, `ConfigurationData`), the order of keys included: programs look for `containerId` as
-//! the first. Its readers split lines at `=`, take all spaces and backslashes out, and know an address only with its `version`; so no text has
-//! the former, and addresses have the latter. Pure.
+//! The format is that of the legacy plugin (`pkg/types`, `ConfigurationData`), including the order
+//! of keys: applications expect `containerId` first. They split lines at `=`, strip all spaces and
+//! backslashes, and recognise an address only by its `version`; so texts contain none of these
+//! characters, and addresses have a `version`. Pure.
 
 mod text;
 
@@ -19,17 +21,19 @@ use usnet_crds::{PortType, SocketRole};
 
 /// The annotation with an element for each interface.
 pub const ANNOTATION: &str = "userspace/configuration-data";
-/// The annotation with the folder, as the pod's program sees it, that the names of sockets belong to.
+/// The annotation with the directory of the sockets, as seen by the application in the pod.
 pub const MAPPED_DIR_ANNOTATION: &str = "userspace/mapped-dir";
-/// Where programs look for sockets in a pod that does not say where its volume is, and where examples mount it.
+/// Where applications look for sockets in a pod without that annotation, and where the examples
+/// mount the volume.
 pub const USUAL_MAPPED_DIR: &str = "/var/lib/cni/usrspcni";
 /// How much of a container's id is in names, in bytes.
 const SHORT_ID: usize = 12;
-/// What the older plugin wrote, whatever the configuration's version was.
+/// The CNI version that the legacy plugin wrote, regardless of the configuration's version.
 const RESULT_VERSION: &str = "1.1.0";
-/// What it wrote where the configuration says nothing of the pod's end.
+/// The default of the legacy plugin, if the configuration does not describe the pod's endpoint.
 const NETWORK_TYPE: &str = "interface";
-/// Name servers beyond this, in bytes, are left out: readers take no line of more than 64 KiB, in which all interfaces of the pod have to fit.
+/// Name servers are omitted beyond this size in bytes: applications read lines of at most 64 KiB,
+/// which have to hold all interfaces of the pod.
 const DNS_MAX: usize = 4096;
 
 /// One interface of a pod.
@@ -117,7 +121,7 @@ struct Interface {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Ip {
-    /// `4` or `6`. Newer results have none, and readers of older ones skip addresses without.
+    /// `4` or `6`. Newer CNI results have none, and applications skip addresses without it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     version: String,
     address: String,
@@ -136,7 +140,7 @@ pub struct AddressAndGateway {
     pub gateway: Option<IpAddr>,
 }
 
-/// What is told of an interface beyond its record.
+/// What the interface status has beyond the record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Told {
     /// The pod's end, as the configuration has it.
@@ -150,7 +154,8 @@ pub struct Told {
 }
 
 impl Element {
-    /// The element of an attachment; none when it has no socket in the pod's directory, which is all that those readers know.
+    /// The status of an attachment; `None` if it has no socket in the pod's directory, which is all
+    /// that applications support.
     pub fn new(record: &Record, told: &Told) -> Option<Self> {
         let socketfile = record.port.backend.socket_file()?.file_name()?.to_string_lossy().into_owned();
         let sandbox = plain(&record.network_namespace.to_string_lossy());
@@ -176,7 +181,7 @@ impl Element {
         &self.if_name
     }
 
-    /// As the older plugin wrote it into the annotation.
+    /// The format of the annotation, as written by the legacy plugin.
     pub fn to_annotation(&self) -> String {
         let mut text = Vec::new();
         let mut serializer = Serializer::with_formatter(&mut text, PrettyFormatter::with_indent(b"    "));
@@ -258,7 +263,7 @@ pub fn short_id(attachment: &AttachmentId) -> String {
     attachment.container.as_str().chars().take(SHORT_ID).collect()
 }
 
-/// What the older plugin called the socket of an attachment.
+/// The name of an attachment's socket, as chosen by the legacy plugin.
 pub fn socket_name(port_type: PortType, attachment: &AttachmentId) -> String {
     match port_type {
         PortType::Memif => format!("memif-{}.sock", short(attachment)),
@@ -271,7 +276,7 @@ pub fn file_name(attachment: &AttachmentId) -> String {
     format!("configData-{}.json", short(attachment))
 }
 
-/// The name of the file in which the older plugin kept what it had made for an attachment.
+/// The name of the file in which the legacy plugin kept its state of an attachment.
 pub fn state_file_name(attachment: &AttachmentId) -> String {
     format!("local-{}.json", short(attachment))
 }

@@ -1,12 +1,13 @@
-//! Ports that the older userspace CNI made. They carry no mark of ours; who asks for the removal of one has that plugin's own file about it, and each driver
-//! looks whether what is there can be meant.
+//! Ports that the legacy userspace CNI created. They have no ownership tag of usnet. The caller
+//! knows them from the state file of the legacy plugin, and the driver verifies that the object in
+//! the engine matches.
 
-/// What became of a port of the older plugin.
+/// The result of deleting a port of the legacy plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LegacyPort {
-    /// It is gone, or was not there.
+    /// It was deleted, or did not exist.
     Absent,
-    /// Something of its name is there and is not what that plugin makes; it was left alone.
+    /// An object of that name exists and was not created by the legacy plugin; it was not changed.
     Foreign {
         /// What is there, and why it is not meant.
         found: String,

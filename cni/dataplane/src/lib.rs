@@ -1,7 +1,8 @@
-//! What a node should have, what it has, and the way from one to the other.
+//! The desired and the observed state of a node's engines, and the operations in between.
 //!
-//! [`desired`] and [`observed`] are values; [`plan::plan`] compares them and gives operations, without any IO; an [`engine::Engine`] reads the one and
-//! carries out the other. The [`journal`] remembers which pods are attached, and [`network_file`] tells the plugin what it may attach to.
+//! [`desired`] and [`observed`] are values; [`plan::plan`] compares them and returns operations,
+//! without any IO; an [`engine::Engine`] observes and applies. The [`journal`] records which pods
+//! are attached, and [`network_file`] tells the plugin which networks are available.
 
 pub mod atomic_file;
 pub mod attachment;

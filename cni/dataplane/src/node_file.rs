@@ -1,4 +1,5 @@
-//! What the agent last selected for this node, so that a node that boots without the API server gets its networks back.
+//! The networks that the agent last selected for this node, so that a node can boot without the API
+//! server.
 
 use crate::atomic_file::{self, Durability};
 use crate::paths::NodePaths;
@@ -30,23 +31,26 @@ pub enum Error {
 pub struct NodeFile {
     /// The layout of this file; [`NodeFile::VERSION`] when written by this release.
     pub version: u32,
-    /// The `metadata.generation` of the node state that the networks were selected by; 0 before there was one.
+    /// The `metadata.generation` of the node state that the networks were selected for; 0 if there
+    /// was none yet.
     pub generation: i64,
     /// The resourceVersion up to which all compiled networks were considered.
     #[serde(default)]
     pub through: u64,
     /// The networks, sorted by name.
     pub networks: Vec<Arc<NodeNetwork>>,
-    /// The resourceVersions of the compiled networks that `networks` and `refused` were selected from.
+    /// The resourceVersions of the compiled networks that `networks` and `refused` were selected
+    /// from.
     #[serde(default)]
     pub versions: BTreeMap<NetworkName, u64>,
     /// Networks that select the node and that it cannot have, sorted by name.
     #[serde(default)]
     pub refused: Vec<RefusedNetwork>,
-    /// The engines that this node ever had. One that is gone is waited for, one that never was is not missed.
+    /// The engines that this node ever had. The agent waits for an engine that it had before and
+    /// does not report one that it never had as missing.
     #[serde(default)]
     pub engines_seen: BTreeSet<Engine>,
-    /// How often the agent saw each engine come back. It goes on counting over restarts of the agent.
+    /// How often the agent saw each engine restart. It is preserved over restarts of the agent.
     #[serde(default)]
     pub epochs: BTreeMap<Engine, u64>,
 }
@@ -72,10 +76,10 @@ impl NodeFile {
     /// The layout that this release writes.
     pub const VERSION: u32 = 2;
 
-    /// The file of this node; nothing on a node that is new.
+    /// Reads the file of this node; `None` on a new node.
     ///
     /// # Errors
-    /// When there is a file that cannot be read or is of another release.
+    /// The file cannot be read or is of another release.
     pub fn read(paths: &NodePaths) -> Result<Option<Self>, Error> {
         #[derive(Deserialize)]
         struct Header {
@@ -88,10 +92,11 @@ impl NodeFile {
         }
     }
 
-    /// Writes the file if that changes it, and says whether it did. It outlives a loss of power once this returns.
+    /// Writes the file if its content changes. Returns whether it was written. It survives a loss
+    /// of power once this returns.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// An I/O error.
     pub fn write(&self, paths: &NodePaths) -> Result<bool, Error> {
         atomic_file::create_folder(&paths.state, 0o700)?;
         Ok(atomic_file::write_if_changed(&paths.node_file(), self, Durability::Machine)?)

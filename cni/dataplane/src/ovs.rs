@@ -1,11 +1,13 @@
 //! The driver for Open vSwitch, through its database.
 //!
-//! A network is a bridge with `datapath_type=netdev`, an attachment a port on it with one interface of type `dpdkvhostuserclient`. Both carry
-//! our marks in `external_ids` ([`NETWORK_KEY`], [`ATTACHMENT_KEY`]); rows without them are only looked at.
+//! A network is a bridge with `datapath_type=netdev`, an attachment a port on it with one interface
+//! of type `dpdkvhostuserclient`. Both carry ownership tags in `external_ids` ([`NETWORK_KEY`],
+//! [`ATTACHMENT_KEY`]); rows without them are only read.
 //!
-//! [`apply`](Engine::apply) needs two round trips when nothing is in the way: the transaction, and the wait for the switch together with the question
-//! what became of it. A list of operations is one transaction however long it is, because the switch's work for each change grows with what
-//! it has already. The exception is a name that is removed and made again.
+//! [`apply`](Engine::apply) needs two round trips if there is no conflict: the transaction, and the
+//! wait for the switch together with the query for the result. A list of operations is one
+//! transaction however long it is, because the switch's work for each transaction grows with its
+//! configuration. The exception is a name that is deleted and created again.
 
 mod apply;
 mod batch;
@@ -76,10 +78,10 @@ impl<D: Database + Send> Engine for OpenVswitch<D> {
     }
 }
 
-/// What [`Engine::observe`] would give, from the rows that a session keeps.
+/// The observed state, as by [`Engine::observe`], from the rows of a session.
 ///
 /// # Errors
-/// When the session has not read the database yet, or a row has another form than we know.
+/// The session has not read the database yet, or a row has an unexpected type.
 pub fn observed_from(cache: &Cache) -> Result<Observed, EngineError> {
     OvsSnapshot::from_cache(cache).map(|snapshot| observe::observe(&snapshot))
 }

@@ -1,20 +1,22 @@
-//! Where usnet keeps its files on a node. The roots come from here alone, and can be moved, so that several nodes fit on one machine.
+//! Where usnet keeps its files on a node. All root directories come from here and can be moved, so
+//! that several nodes fit on one machine.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The folders that all paths of usnet start from.
+/// The root directories of all paths of usnet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodePaths {
     /// What does not outlive a reboot, `/run/usnet`.
     pub run: PathBuf,
     /// What does, `/var/lib/usnet`.
     pub state: PathBuf,
-    /// kubelet's own folder, `/var/lib/kubelet`.
+    /// The directory of the kubelet, `/var/lib/kubelet`.
     pub kubelet: PathBuf,
-    /// Where files with device information are written for whoever called, `/var/run/k8s.cni.cncf.io/devinfo/cni`.
+    /// The directory of device info files (NPWG device information specification),
+    /// `/var/run/k8s.cni.cncf.io/devinfo/cni`.
     pub device_info: PathBuf,
-    /// The folder that the paths of the older userspace CNI start from, `/`.
+    /// The directory that the paths of the legacy userspace CNI are relative to, `/`.
     pub legacy_root: PathBuf,
     /// Where Open vSwitch's database listens, `/run/openvswitch/db.sock`.
     pub open_vswitch_socket: PathBuf,
@@ -23,8 +25,9 @@ pub struct NodePaths {
 }
 
 impl NodePaths {
-    /// The standard paths, or those that `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR`, `USNET_DEVICE_INFO_DIR`, `USNET_OLDER_PLUGIN_ROOT`,
-    /// `USNET_OVS_SOCKET` and `USNET_VPP_SOCKET` name.
+    /// The default paths, overridden by `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR`,
+    /// `USNET_DEVICE_INFO_DIR`, `USNET_OLDER_PLUGIN_ROOT`, `USNET_OVS_SOCKET` and
+    /// `USNET_VPP_SOCKET`.
     pub fn from_environment() -> Self {
         let path = |variable: &str, standard: PathBuf| env::var_os(variable).map_or(standard, PathBuf::from);
         let standard = Self::below(Path::new("/"));
@@ -39,7 +42,7 @@ impl NodePaths {
         }
     }
 
-    /// The standard paths of a node whose file system begins at `root`.
+    /// The default paths of a node whose file system begins at `root`.
     pub fn below(root: &Path) -> Self {
         Self {
             run: root.join("run/usnet"),
@@ -52,22 +55,22 @@ impl NodePaths {
         }
     }
 
-    /// What the agent says of each network: programmed, or why not.
+    /// The status files of networks: programmed, or why not.
     pub fn networks(&self) -> PathBuf {
         self.run.join("networks")
     }
 
-    /// The pods' directories as the engine sees them.
+    /// The pods' directories as seen by the engine.
     pub fn ports(&self) -> PathBuf {
         self.run.join("ports")
     }
 
-    /// The folders of devices that kubelet gave to pods.
+    /// The directories of devices that the kubelet allocated to pods.
     pub fn devices(&self) -> PathBuf {
         self.run.join("devices")
     }
 
-    /// Where kubelet meets device plugins, and keeps which pod has which device.
+    /// The kubelet's directory for the sockets of device plugins and its device allocations.
     pub fn kubelet_device_plugins(&self) -> PathBuf {
         self.kubelet.join("device-plugins")
     }
@@ -77,22 +80,22 @@ impl NodePaths {
         self.state.join("attachments")
     }
 
-    /// The last networks that the agent was told of.
+    /// The networks that the agent last selected.
     pub fn node_file(&self) -> PathBuf {
         self.state.join("node.json")
     }
 
-    /// The folders of the node that definitions of the older userspace CNI may name.
+    /// The host directories that NADs of the legacy userspace CNI may use.
     pub fn shared_dirs_file(&self) -> PathBuf {
         self.run.join("shared-dirs.json")
     }
 
-    /// What the agent says of the node, as it would tell the API server.
+    /// The node status of the agent, as reported to the API server.
     pub fn state_file(&self) -> PathBuf {
         self.run.join("state.json")
     }
 
-    /// The last changes that the agent made.
+    /// The last changes that the agent applied.
     pub fn history_file(&self) -> PathBuf {
         self.state.join("history.jsonl")
     }

@@ -1,12 +1,15 @@
-//! From what is to what should be: a list of operations, by comparing two values. No IO.
+//! Diff of observed and desired state: a list of operations. No IO.
 //!
-//! A plan does not look at whether the engine runs what it was asked for ([`ElementState`](crate::observed::ElementState)): asking again
-//! does not help there, and making a port anew would cut its traffic. That is for the one who reports.
+//! A plan ignores whether the engine runs what was configured
+//! ([`ElementState`](crate::observed::ElementState)): configuring it again does not help, and
+//! recreating a port would cut its traffic. That is reported instead.
 //!
-//! A port that is on no bridge and that its attachment needs is not removed: making it is what puts it back where it belongs.
+//! A port that is on no bridge and that its attachment needs is not deleted: creating it moves it
+//! to its bridge.
 //!
-//! Observe first and read the journal afterwards, never the other way round: a record is written before its port is made, so that
-//! each port that was seen has its record in a journal that was read later, unless its pod is gone.
+//! Observe first and read the journal afterwards, never the reverse: a record is written before its
+//! port is created, so that each observed port has its record in a journal that was read later,
+//! unless its pod is deleted.
 
 mod blocker;
 mod operation;
@@ -24,7 +27,8 @@ use removal::{Remaining, is_desired_bridge, removals};
 use std::collections::BTreeSet;
 use usnet_crds::{Bridge, NetworkName, NodeNetwork, Ownership};
 
-/// What has to be done so that `observed` becomes `desired`: removals first, then bridges, then ports. Empty when nothing is missing.
+/// The operations that turn `observed` into `desired`: deletions first, then bridges, then ports.
+/// Empty if there is no difference.
 pub fn plan(desired: &Desired, observed: &Observed) -> Vec<Op> {
     let (mut operations, remaining) = removals(desired, observed);
     let mut additions = Additions { desired, remaining: &remaining, bridges: BTreeSet::new(), names: BTreeSet::new() };
@@ -37,14 +41,14 @@ pub fn plan(desired: &Desired, observed: &Observed) -> Vec<Op> {
 struct Additions<'a> {
     desired: &'a Desired,
     remaining: &'a Remaining<'a>,
-    /// Bridges that the plan makes, and for whom.
+    /// The bridges that the plan creates, with their networks.
     bridges: BTreeSet<(&'a str, &'a NetworkName)>,
     /// Names that the plan gives away.
     names: BTreeSet<&'a str>,
 }
 
 impl<'a> Additions<'a> {
-    /// What somebody else made is left as it is.
+    /// An adopted bridge is not changed.
     fn bridge(&mut self, spec: &'a NodeNetwork) -> Option<Op> {
         if spec.bridge.ownership == Ownership::Adopted {
             return None;
@@ -66,9 +70,9 @@ impl<'a> Additions<'a> {
     fn port(&mut self, id: &AttachmentId, attachment: &'a DesiredAttachment) -> Option<Op> {
         let DesiredAttachment { network, port, policy } = attachment;
         if let Some(actual) = self.remaining.ports.get(&(port.bridge.as_str(), &port.name)) {
-            let ours = actual.owner.as_ref().is_some_and(|owner| owner.matches(network, id));
+            let is_owned = actual.owner.as_ref().is_some_and(|owner| owner.matches(network, id));
             let changed = !port_matches_spec(actual, &port.settings) || !actual.is_enabled;
-            return (ours && changed).then(|| Op::UpdatePort {
+            return (is_owned && changed).then(|| Op::UpdatePort {
                 port: port.name.clone(),
                 owner: PortOwner::new(network, id),
                 settings: port.settings.clone(),
@@ -80,7 +84,7 @@ impl<'a> Additions<'a> {
         .then(|| Op::CreatePort { network: network.clone(), attachment: id.clone(), port: port.clone() })
     }
 
-    /// Whether the attachment's bridge is its network's by the time that ports are made.
+    /// Whether the attachment's bridge will be owned by its network when the ports are created.
     fn bridge_accepts_ports(&self, attachment: &DesiredAttachment) -> bool {
         let name = attachment.port.bridge.as_str();
         let actual = self.remaining.bridges.get(name).copied();
@@ -89,7 +93,7 @@ impl<'a> Additions<'a> {
         }
         match actual {
             Some(actual) => {
-                // A bridge that a network wants becomes of our kind again in this plan.
+                // This plan restores the datapath of a bridge that a network needs.
                 let will_be_our_kind =
                     actual.has_supported_datapath || is_desired_bridge(self.desired, name, &attachment.network);
                 actual.owner.as_ref() == Some(&attachment.network) && will_be_our_kind
@@ -104,7 +108,7 @@ impl<'a> Additions<'a> {
     }
 }
 
-/// Why a bridge that somebody else makes cannot take the ports of a network that adopts it; none when it can.
+/// Why a network cannot adopt a bridge; `None` if it can.
 pub(crate) fn adoption_blocker(actual: Option<&ObservedBridge>, network: &NetworkName) -> Option<String> {
     let Some(actual) = actual else { return Some("it is not there".to_owned()) };
     match &actual.owner {
@@ -113,7 +117,7 @@ pub(crate) fn adoption_blocker(actual: Option<&ObservedBridge>, network: &Networ
     }
 }
 
-/// Whether nothing of a bridge has to be changed.
+/// Whether a bridge needs no update.
 pub(crate) fn bridge_matches_spec(actual: &ObservedBridge, bridge: &Bridge) -> bool {
     let mtu = match actual.mtu {
         BridgeMtu::OfPortsOnly => true,
@@ -124,7 +128,7 @@ pub(crate) fn bridge_matches_spec(actual: &ObservedBridge, bridge: &Bridge) -> b
     mtu && age && actual.mac_learning == bridge.mac_learning && actual.has_supported_datapath
 }
 
-/// Whether no setting of a port has to be changed.
+/// Whether a port needs no update.
 pub(crate) fn port_matches_spec(actual: &ObservedPort, settings: &PortSettings) -> bool {
     actual.mtu == Some(settings.mtu.into())
         && actual.tagging == Tagging::from(settings.vlan.clone())

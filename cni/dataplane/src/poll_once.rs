@@ -3,15 +3,16 @@
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// A future was expected to be ready at once and was not: it waits for something else than a blocking client.
+/// A future was expected to be ready at the first poll and was not: it waits for something else
+/// than a blocking client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the future waits for something else than a blocking client; it needs an async runtime")]
 pub struct WouldBlock;
 
-/// Runs a future that never has to wait, such as a driver on a blocking client, without a runtime.
+/// Runs a future that never waits, such as a driver on a blocking client, without a runtime.
 ///
 /// # Errors
-/// [`WouldBlock`] when it does have to wait.
+/// [`WouldBlock`] if it is not ready at the first poll.
 pub fn poll_once<F: Future>(future: F) -> Result<F::Output, WouldBlock> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => Ok(output),

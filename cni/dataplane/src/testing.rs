@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 use usnet_crds::{Bridge, BridgeName, Engine, NetworkName, NodeNetwork, Phase, Port, RateLimit, SocketRole};
 
-/// Roots in a folder that goes with the first value.
+/// Paths in a temporary directory, which is deleted with the first value.
 pub(crate) fn node_paths() -> (TempDir, NodePaths) {
     let folder = tempfile::tempdir().unwrap();
     let paths = NodePaths::below(folder.path());

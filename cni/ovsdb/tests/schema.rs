@@ -1,4 +1,4 @@
-//! The columns that we know are those of the installed schema.
+//! The columns of this crate are those of the installed schema.
 
 use serde_json::Value as Json;
 use usnet_ovsdb::schema::TABLES;

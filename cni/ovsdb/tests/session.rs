@@ -20,9 +20,9 @@ fn bridge_names(snapshot: &Snapshot) -> Vec<String> {
     snapshot.cache.bridges().expect("bridges").into_iter().map(|bridge| bridge.name).collect()
 }
 
-// On two threads, so that an answer that goes out before the copy is published would be seen.
+// On two threads, so that an answer delivered before the copy is published would be detected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn copy_holds_the_effect_when_the_answer_is_there() {
+async fn copy_has_the_effect_when_the_answer_arrives() {
     let (openvswitch, _client) = database();
     let session = Session::start(Options::new(openvswitch.socket()));
     session.connected().await.expect("connected");

@@ -9,7 +9,7 @@ use usnet_ovsdb::blocking::Client;
 use usnet_ovsdb::{Bridge, ErrorCode, Interface, Mutation, OpenVswitch, Row, Transaction};
 use usnet_test_openvswitch::OpenVswitch as Server;
 
-/// Commits with a raised `next_cfg`, waits for it, and reads the interfaces of that name.
+/// Commits with an incremented `next_cfg`, waits for it, and reads the interfaces of that name.
 fn apply(client: &mut Client, mut transaction: Transaction, interface: &str) -> Vec<Interface> {
     let raised = transaction.bump_next_cfg();
     let next_cfg = client.transact(&transaction).expect("a reply").next_cfg(raised).expect("next_cfg");

@@ -1,15 +1,15 @@
-//! Requests that go to VPP one behind the other without waiting for answers in between.
+//! Requests that are pipelined to VPP.
 
 use crate::messages::{ControlPingReply, Descriptor, Dump, Request};
 use crate::wire::Writer;
 use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;
 
-/// Requests that VPP does in this order. One that it refuses does not stop those behind it.
+/// Requests that VPP handles in this order. A rejected one does not stop the following ones.
 #[derive(Clone, Default)]
 pub struct Batch {
     entries: Vec<Entry>,
-    /// The fields of all requests, one behind the other.
+    /// The encoded fields of all requests.
     fields: Vec<u8>,
 }
 
@@ -28,17 +28,17 @@ pub(crate) struct Entry {
 pub(crate) enum AnswerKind {
     /// There is one.
     Reply,
-    /// A control ping behind the dump is answered.
+    /// By the reply to a control ping after the dump.
     Dump,
 }
 
-/// Stands for the reply to a request of a batch.
+/// Refers to the reply to a request of a batch.
 pub struct Ticket<R> {
     pub(crate) index: usize,
     request: PhantomData<fn() -> R>,
 }
 
-/// Stands for the details of a dump of a batch.
+/// Refers to the details of a dump of a batch.
 pub struct DumpTicket<D> {
     pub(crate) index: usize,
     dump: PhantomData<fn() -> D>,
@@ -59,7 +59,7 @@ impl Batch {
         Ticket { index, request: PhantomData }
     }
 
-    /// Adds a dump, with a control ping behind it that shows its end.
+    /// Adds a dump, followed by a control ping whose reply ends it.
     #[expect(clippy::needless_pass_by_value, reason = "a dump is made to be sent")]
     pub fn dump<D: Dump>(&mut self, dump: D) -> DumpTicket<D> {
         let index = self.entries.len();
@@ -107,7 +107,7 @@ impl Entry {
     }
 }
 
-/// Only names: the fields may hold a secret.
+/// Only names: the fields may contain a secret.
 impl Debug for Batch {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.debug_list().entries(self.entries.iter().map(|entry| entry.request.name)).finish()

@@ -1,4 +1,4 @@
-//! Our end of a connection, without IO: batches in, bytes out; bytes in, answers out.
+//! The client's end of a connection, without IO: batches in, bytes out; bytes in, answers out.
 
 mod inflight;
 mod table;
@@ -23,7 +23,7 @@ const CLIENT_NAME: &str = "usnet";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// The stream is not made of messages.
+    /// The stream does not consist of messages.
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// A message that the connection itself needs is too short.
@@ -35,7 +35,7 @@ pub enum ProtocolError {
         /// Its negative number.
         response: i32,
     },
-    /// An answer that belongs to nothing that was asked.
+    /// An answer to no request.
     #[error("message {id} with context {context} answers nothing that was asked")]
     Unexpected {
         /// The message's id.
@@ -45,7 +45,7 @@ pub enum ProtocolError {
     },
 }
 
-/// The time that requests have on top of that of a connection. VPP does the slowest of them in a tenth of it.
+/// Additional timeout for a number of requests. VPP handles the slowest of them in a tenth of it.
 pub(crate) fn timeout_for(requests: usize) -> Duration {
     const REQUEST: Duration = Duration::from_millis(5);
     REQUEST.saturating_mul(u32::try_from(requests).unwrap_or(u32::MAX))
@@ -66,11 +66,11 @@ pub(crate) enum Event {
     InterfaceChanged,
 }
 
-/// Our end of a connection.
+/// The client's end of a connection.
 pub(crate) struct Endpoint {
     decoder: FrameDecoder,
     outgoing: Vec<u8>,
-    /// How much of `outgoing` was written.
+    /// How many bytes of `outgoing` were written.
     written: usize,
     table: Option<Arc<Table>>,
     batches: BTreeMap<BatchId, InFlight>,
@@ -105,10 +105,11 @@ impl Endpoint {
         }
     }
 
-    /// Takes a batch.
+    /// Submits a batch.
     ///
     /// # Errors
-    /// [`Unknown`] when VPP lacks a message of it, or has not sent its table. Then nothing of it goes out.
+    /// [`Unknown`] if VPP lacks a message of it, or has not sent its table. Then nothing of it is
+    /// sent.
     pub(crate) fn submit(&mut self, batch: Batch) -> Result<BatchId, Unknown> {
         match &self.table {
             Some(table) => table.check(&batch)?,
@@ -129,8 +130,8 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Adds the last message of the connection to what is to be written, if VPP has sent its table. Nothing that comes
-    /// after that is an answer that somebody waits for.
+    /// Queues the last message of the connection, if VPP has sent its table. Later messages of VPP
+    /// are ignored. Returns whether it was queued.
     pub(crate) fn close(&mut self) -> bool {
         let Some(table) = &self.table else { return false };
         let Some(id) = table.id_of::<SockclntDelete>() else { return false };
@@ -161,7 +162,7 @@ impl Endpoint {
         self.outgoing.get(self.written..).unwrap_or_default()
     }
 
-    /// Some of [`Self::outgoing`] was written.
+    /// Reports that some of [`Self::outgoing`] was written.
     pub(crate) fn sent(&mut self, bytes: usize) {
         self.written = self.outgoing.len().min(self.written + bytes);
         // Not each time, because what is left is moved.
@@ -171,12 +172,12 @@ impl Endpoint {
         }
     }
 
-    /// Takes what was read.
+    /// Adds bytes that were read.
     pub(crate) fn receive(&mut self, bytes: &[u8]) {
         self.decoder.receive(bytes);
     }
 
-    /// The next thing that came out of what was read.
+    /// The next event in the received bytes.
     pub(crate) fn next_event(&mut self) -> Result<Option<Event>, ProtocolError> {
         loop {
             if let Some(event) = self.answered.pop_front() {

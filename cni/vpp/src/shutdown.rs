@@ -1,8 +1,10 @@
-//! The end of a connection that still works.
+//! Orderly shutdown of a working connection.
 //!
-//! VPP (seen with 26.06) takes the end of a client's socket for one only if `errno` is not EAGAIN, and nothing sets it
-//! before. When it still is from an earlier answer that did not fit, as after a dump of some hundred interfaces, VPP
-//! reads the end again and again and does nothing else for ever. A client that asks to be deleted is closed by VPP.
+//! VPP (observed with 26.06) handles the end of file of a client's socket only if `errno` is not
+//! EAGAIN, and does not reset it before. If it still is EAGAIN from an earlier reply that did not
+//! fit into the socket, as after a dump of some hundred interfaces, VPP reads the end of file in a
+//! busy loop indefinitely and does nothing else. If a client requests its deletion
+//! (`sockclnt_delete`), VPP closes the socket itself.
 
 use crate::endpoint::Endpoint;
 use nix::errno::Errno;
@@ -11,16 +13,18 @@ use nix::sys::socket::{MsgFlags, recv, send};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// The longest wait for VPP, which takes less than a millisecond. One that hangs is left without a goodbye.
+/// The longest wait for VPP, which takes less than a millisecond. If VPP hangs, the socket is
+/// closed without its reply.
 const LIMIT: Duration = Duration::from_millis(200);
 const READ_SIZE: usize = 4096;
 
-/// Asks VPP to close the connection and waits until it has.
+/// Requests VPP to close the connection and waits until it has.
 ///
-/// This blocks, at most [`LIMIT`], and is for `Drop`: there an ended runtime or an aborted task waits for nothing else.
+/// This blocks, at most [`LIMIT`], and is for `Drop`: an ended runtime or an aborted task cannot
+/// await anything.
 pub(crate) fn close(endpoint: &mut Endpoint, socket: &impl AsFd) {
     if endpoint.close() {
-        // It was the last that anybody wanted of VPP: an error leaves nothing to do.
+        // This was the last request: there is nothing to do on an error.
         let _failed = until_closed(endpoint, socket.as_fd(), Instant::now() + LIMIT);
     }
 }
@@ -55,7 +59,7 @@ fn wait(endpoint: &Endpoint, socket: BorrowedFd<'_>, deadline: Instant) -> nix::
     }
 }
 
-/// Nothing instead of the error that says that the socket is not ready.
+/// `None` instead of the error that the socket is not ready.
 fn unless_would_block(moved: nix::Result<usize>) -> nix::Result<Option<usize>> {
     match moved {
         Ok(bytes) => Ok(Some(bytes)),

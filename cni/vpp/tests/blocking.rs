@@ -154,18 +154,19 @@ fn vhost_user_interface_is_created_and_deleted() {
     assert!(!path.exists());
 }
 
-/// Far more than the buffers of the socket hold, both ways.
+/// Far more than the socket buffers hold, in both directions.
 #[test]
 fn thousands_of_requests_in_one_batch() {
     const LOOPBACKS: u32 = 2000;
     let Some(vpp) = Vpp::start() else { return };
     let mut client = vpp.client();
     let mut batch = Batch::new();
-    let made: Vec<_> = (0..LOOPBACKS).map(|_| batch.request(CreateLoopbackInstance::default())).collect();
+    let created: Vec<_> = (0..LOOPBACKS).map(|_| batch.request(CreateLoopbackInstance::default())).collect();
     let dumps: Vec<_> = (0..20).map(|_| batch.dump(common::all_interfaces())).collect();
     let commands: Vec<_> = (0..20).map(|_| batch.request(CliInband { cmd: Text::from("show interface") })).collect();
     let answers = client.send(&batch).expect("answers");
-    let mut indexes: Vec<u32> = made.iter().map(|ticket| answers.reply(*ticket).expect("made").sw_if_index).collect();
+    let mut indexes: Vec<u32> =
+        created.iter().map(|ticket| answers.reply(*ticket).expect("made").sw_if_index).collect();
     indexes.sort_unstable();
     assert_eq!(indexes, (1..=LOOPBACKS).collect::<Vec<u32>>(), "each request got its own reply");
     for dump in dumps {
@@ -209,7 +210,8 @@ fn plugin_that_is_not_loaded_is_named() {
     assert_eq!(client.socket(), vpp.socket());
 }
 
-/// It is when a client closes its end while `errno` still tells of an answer that did not fit that VPP hangs.
+/// VPP hangs if a client closes its end while `errno` is still EAGAIN from a reply that did not
+/// fit.
 #[test]
 fn vpp_keeps_running_after_clients_that_read_many_interfaces() {
     const LOOPBACKS: u32 = 500;

@@ -116,16 +116,16 @@ fn connection_is_reestablished_after_a_timeout() {
         silent.reply(late, &CreateLoopbackInstanceReply { sw_if_index: 1, ..CreateLoopbackInstanceReply::default() });
         let context = peer.expect::<CreateLoopbackInstance>();
         peer.reply(context, &CreateLoopbackInstanceReply { sw_if_index: 2, ..CreateLoopbackInstanceReply::default() });
-        peer.expect_goodbye();
+        peer.expect_shutdown();
     });
     let mut client = Client::connect(socket.path(), SHORT).expect("connect");
     let error = client.send(&loopback()).expect_err("silent");
     assert!(matches!(error, Error::Timeout { request: "create_loopback_instance", .. }), "{error}");
     assert!(!error.nothing_done());
     let mut batch = Batch::new();
-    let made = batch.request(CreateLoopbackInstance::default());
+    let created = batch.request(CreateLoopbackInstance::default());
     let answers = client.send(&batch).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(answers.reply(made).map(|reply| reply.sw_if_index), Ok(2));
+    assert_eq!(answers.reply(created).map(|reply| reply.sw_if_index), Ok(2));
     drop(client);
     server.join().expect("server");
 }
@@ -160,10 +160,10 @@ fn lost_connection_is_closed_without_shutdown() {
 }
 
 #[test]
-fn empty_batch_asks_nothing() {
+fn empty_batch_sends_nothing() {
     let socket = Socket::new();
     let server = socket.serve(|listener| {
-        Peer::greet(listener).expect_goodbye();
+        Peer::greet(listener).expect_shutdown();
     });
     let mut client = Client::connect(socket.path(), AMPLE).expect("connect");
     client.send(&Batch::new()).expect("nothing to answer");

@@ -1,4 +1,4 @@
-//! The async session against peers that misbehave, and against those that look like another VPP.
+//! The async session against misbehaving peers, and against those that look like another VPP.
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -163,11 +163,11 @@ async fn garbage_after_the_table_ends_the_connection_with_its_reason() {
     server.join().expect("server");
 }
 
-/// Nothing polls the task any more when the runtime ends.
+/// The task is not polled any more when the runtime ends.
 #[test]
 fn session_shuts_down_cleanly_when_the_runtime_ends() {
     let socket = Socket::new();
-    let server = socket.serve(|listener| Peer::greet_session(listener).expect_goodbye());
+    let server = socket.serve(|listener| Peer::greet_session(listener).expect_shutdown());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
     let session = runtime.block_on(async {
         let session = Session::start(Options::new(socket.path()));
@@ -200,7 +200,7 @@ async fn session_disconnects_from_a_hanging_vpp() {
 async fn dropped_session_ends() {
     let socket = Socket::new();
     let server = socket.serve(|listener| {
-        Peer::greet_session(listener).expect_goodbye();
+        Peer::greet_session(listener).expect_shutdown();
     });
     let session = Session::start(Options::new(socket.path()));
     session.connected().await.expect("connected");

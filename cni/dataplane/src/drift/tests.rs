@@ -36,7 +36,7 @@ fn in_sync() -> (AttachmentId, DesiredAttachment, Observed) {
     (record.id, expected, Observed { bridges, unbridged_ports: BTreeMap::new() })
 }
 
-/// What is said when one thing of the port is not as it should be.
+/// The report when one property of the port differs.
 fn report_for(change: impl FnOnce(&mut ObservedPort)) -> String {
     let (id, expected, mut observed) = in_sync();
     change(observed.bridges.values_mut().flat_map(|bridge| bridge.ports.values_mut()).next().unwrap());
@@ -44,12 +44,12 @@ fn report_for(change: impl FnOnce(&mut ObservedPort)) -> String {
 }
 
 #[test]
-fn a_port_as_it_should_be_is_not_worth_a_word() {
+fn a_port_without_drift_is_not_reported() {
     assert_eq!(report_for(|_| {}), "");
 }
 
 #[test]
-fn each_difference_is_told_with_what_is_and_what_should_be() {
+fn each_difference_is_reported_with_both_values() {
     let tag = |tag| Tagging::Vlan(usnet_crds::Vlan::Access { tag: VlanTag::try_from(tag).unwrap() });
     for (said, parts) in [
         (report_for(|port| port.mtu = Some(9000)), ["the MTU", "is 9000 and should be 1500"]),
@@ -69,7 +69,7 @@ fn each_difference_is_told_with_what_is_and_what_should_be() {
 }
 
 #[test]
-fn a_port_elsewhere_is_told_with_where_it_is() {
+fn a_port_on_another_bridge_is_reported_with_its_place() {
     let (id, expected, mut observed) = in_sync();
     let bridge = observed.bridges.remove(expected.port.bridge.as_str()).unwrap();
     let unbridged_ports = Observed { unbridged_ports: bridge.ports.clone(), ..Observed::default() };

@@ -158,9 +158,10 @@ fn a_thousand_attachments_are_locked_by_one_open_file_and_freed_together() {
     drop(journal.lock(&attachment("c8")).unwrap());
 }
 
-/// Each thread reads a number, adds one and writes it back; without the lock some additions get lost.
+/// Each thread increments a number by reading and writing it; without the lock some increments
+/// would get lost.
 #[test]
-fn threads_take_turns() {
+fn threads_exclude_each_other() {
     const THREADS: usize = 4;
     const ROUNDS: usize = 25;
     let (_folder, paths) = node_paths();
@@ -236,7 +237,7 @@ fn a_writer_killed_at_any_moment_leaves_a_whole_record() {
     journal.lock(&attachment("c1")).unwrap().write(&sample("c1")).unwrap();
     for round in 0..20 {
         let mut child = child("child_writes_without_end", &paths);
-        // Reading goes on beside the writer, a different number of times before each kill.
+        // The reader runs concurrently to the writer, a different number of times before each kill.
         for _ in 0..=round {
             let read = journal.records().unwrap();
             assert_eq!((read.records.len(), read.unreadable.len()), (1, 0), "{read:?}");

@@ -24,9 +24,10 @@ fn told() -> Told {
     }
 }
 
-/// What the older plugin wrote, letter by letter, and the version of the address, which its readers want.
+/// Exactly the output of the legacy plugin, plus the `version` of addresses, which applications
+/// need.
 #[test]
-fn the_annotation_has_the_older_layout() {
+fn the_annotation_has_the_legacy_format() {
     let expected = r#"{
     "containerId": "ab12cd34ab12cd34ab12cd34ab12cd34ab12cd34ab12cd34ab12cd34ab12cd34",
     "ifName": "net1",
@@ -88,7 +89,7 @@ fn names_have_as_much_of_a_containers_id_as_there_is() {
 }
 
 #[test]
-fn no_text_has_what_readers_stumble_over() {
+fn texts_contain_no_characters_that_applications_misread() {
     let mut record = attached();
     record.configuration_name = Some("a=b \"c\\\n\u{fc}".to_owned());
     let mut told = told();

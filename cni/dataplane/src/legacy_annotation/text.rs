@@ -5,14 +5,15 @@ use serde_json::Value;
 /// Longest text, in characters: more is cut, so that one interface cannot fill the annotation.
 const TEXT_MAX: usize = 253;
 
-/// The text with `_` for whatever a reader would split at, take out or read wrongly: `=`, spaces, quotes, backslashes, control characters, and all
-/// that is not ASCII, which the kubelet may write with backslashes.
+/// Replaces by `_` whatever an application would split at, strip or misread: `=`, spaces, quotes,
+/// backslashes, control characters, and non-ASCII characters, which the kubelet may escape with
+/// backslashes.
 pub(super) fn plain(text: &str) -> String {
     let is_plain = |character: char| character.is_ascii_graphic() && !"=\\\"".contains(character);
     text.chars().take(TEXT_MAX).map(|character| if is_plain(character) { character } else { '_' }).collect()
 }
 
-/// The same for every text in a value, keys included.
+/// The same for every text in a value, including keys.
 pub(super) fn plain_text(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(plain(text)),

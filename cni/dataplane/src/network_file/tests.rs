@@ -38,7 +38,7 @@ fn each_state_comes_back_and_replaces_the_one_before() {
 }
 
 #[test]
-fn the_same_content_leaves_the_file_alone() {
+fn the_same_content_does_not_write_the_file() {
     use std::os::unix::fs::MetadataExt;
     let (_folder, paths) = node_paths();
     let files = NetworkFiles::new(&paths);
@@ -63,7 +63,7 @@ fn the_list_has_networks_and_nothing_else() {
 }
 
 #[test]
-fn a_renamed_damaged_or_newer_file_lets_nobody_attach() {
+fn a_renamed_damaged_or_newer_file_prevents_attaching() {
     let (_folder, paths) = node_paths();
     let files = NetworkFiles::new(&paths);
     files.write(&programmed("blue")).unwrap();

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use usnet_crds::{Bridge, NetworkName, Ownership, SocketRole};
 use usnet_ovsdb::Uuid;
 
-/// What an operation comes to.
+/// Outcome of planning one operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision<'a> {
     /// It is so already.
@@ -33,7 +33,7 @@ pub(super) enum Action<'a> {
         row: Uuid,
         owner: &'a PortOwner,
     },
-    /// Of a port that somebody else took away.
+    /// Deletes the QoS of a port that was deleted by others.
     DeleteQos {
         owner: &'a PortOwner,
     },
@@ -47,7 +47,7 @@ pub(super) enum Action<'a> {
         bridge: &'a Bridge,
         network: &'a NetworkName,
     },
-    /// `own_port`: whether the bridge has its own port; somebody may have removed it.
+    /// `own_port`: whether the bridge has its local port, which others may have deleted.
     UpdateBridge {
         bridge: &'a Bridge,
         network: &'a NetworkName,
@@ -62,7 +62,7 @@ pub(super) enum Action<'a> {
     },
 }
 
-/// A port to make.
+/// A port to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NewPort<'a> {
     pub(super) network: &'a NetworkName,
@@ -71,7 +71,7 @@ pub(super) struct NewPort<'a> {
     pub(super) endpoint: PodEndpoint<'a>,
 }
 
-/// What of the pod the switch meets.
+/// The endpoint of the pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PodEndpoint<'a> {
     /// A socket that it connects to.
@@ -90,7 +90,7 @@ impl PodEndpoint<'_> {
 }
 
 impl<'a> NewPort<'a> {
-    /// The port that an operation asks for; none when Open vSwitch has no such ports.
+    /// The port to create; `None` if Open vSwitch does not support its backend.
     fn of(operation: &'a Op) -> Option<Self> {
         match operation {
             Op::CreatePort { network, attachment, port } => match &port.backend {
@@ -114,11 +114,12 @@ impl<'a> NewPort<'a> {
     }
 }
 
-/// What to do when it is expected that nothing is in the way, which saves reading; `None` when the rows are needed.
+/// Plans an operation on the assumption that there is no conflict, which saves reading; `None` if
+/// the rows are needed.
 pub(super) fn plan_optimistic(operation: &Op) -> Option<Action<'_>> {
     match operation {
         Op::CreateBridge { network, bridge } => Some(Action::InsertBridge { bridge, network }),
-        // Nothing guards a bridge that carries no mark of ours.
+        // A bridge without an ownership tag cannot be guarded.
         Op::CreatePort { port, .. } if port.ownership == Ownership::Adopted => None,
         Op::CreatePort { .. } => NewPort::of(operation).map(Action::InsertPort),
         // What limits a port differs with its kind.
@@ -130,7 +131,8 @@ pub(super) fn plan_optimistic(operation: &Op) -> Option<Action<'_>> {
     }
 }
 
-/// What to do now that the rows are known. They may have changed by the time that it is done: the actions have guards for that.
+/// Plans an operation on a snapshot of the rows. They may change before the transaction: the
+/// actions have guards against that.
 pub(super) fn decide<'a>(operation: &'a Op, snapshot: &OvsSnapshot) -> Decision<'a> {
     match operation {
         Op::RemovePort { bridge: Some(bridge), port, owner, .. } => remove_port(snapshot, bridge, port, owner),
@@ -159,7 +161,7 @@ fn foreign(what: String) -> Decision<'static> {
     Decision::Reject(OpError::Foreign { what })
 }
 
-/// For a port that is gone.
+/// For a port that does not exist any more.
 fn delete_qos<'a>(snapshot: &OvsSnapshot, owner: &'a PortOwner) -> Decision<'a> {
     if limits::has_qos(snapshot, owner) { Decision::Apply(Action::DeleteQos { owner }) } else { Decision::NoOp }
 }
@@ -207,7 +209,7 @@ fn create_bridge<'a>(snapshot: &OvsSnapshot, bridge: &'a Bridge, network: &'a Ne
     Decision::Apply(Action::UpdateBridge { bridge, network, own_port })
 }
 
-/// Why Open vSwitch cannot make a port that meets its pod in this way.
+/// Why Open vSwitch does not support this backend.
 fn unsupported_backend(operation: &Op, backend: &PortBackend) -> OpError {
     let reason = match backend {
         PortBackend::Memif { .. } => "Open vSwitch has no memif: give the network port type VhostUser, or engine VPP",
@@ -221,7 +223,7 @@ fn unsupported_backend(operation: &Op, backend: &PortBackend) -> OpError {
     OpError::Refused { what: operation.subject(), reason: reason.to_owned() }
 }
 
-/// Why a bridge that somebody else made does not take a network's ports.
+/// Why a network cannot adopt a bridge.
 fn adoption_error(snapshot: &OvsSnapshot, new: NewPort<'_>) -> Option<OpError> {
     let name = new.port.bridge.as_str();
     let observed = snapshot.bridges.get(name).map(|row| observe_bridge(snapshot, row));
@@ -264,7 +266,7 @@ fn taken_socket<'a>(snapshot: &OvsSnapshot, endpoint: PodEndpoint<'a>) -> Option
     interfaces.any(|interface| interface.options.get(VHOST_SERVER_PATH).is_some_and(serves)).then_some(socket)
 }
 
-/// One of our ports that is in its place: only its settings may differ.
+/// An owned port that is in its place: only its settings may differ.
 fn configure_port<'a>(
     port: &'a PortName,
     observed: &ObservedPort,

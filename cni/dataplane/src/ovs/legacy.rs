@@ -1,4 +1,5 @@
-//! The removal of a port that the older userspace CNI made: named after the container, of one of its two types, on the bridge that its configuration names.
+//! Deletion of a port of the legacy userspace CNI: named after the container, of one of two
+//! interface types, on the bridge of its configuration.
 
 use super::OpenVswitch;
 use super::observe::VHOST_USER_CLIENT;
@@ -11,16 +12,18 @@ use usnet_ovsdb::{Bridge, Condition, Database, Error, Mutation, Port, Transactio
 
 /// The type that listens, which Open vSwitch still has.
 const VHOST_USER: &str = "dpdkvhostuser";
-/// The original wrote no marks; its fork fivetime/userspace-cni writes these, with itself as the owner.
+/// Intel's plugin writes no external_ids; its fork fivetime/userspace-cni writes these, with itself
+/// as the owner.
 const OWNER_KEY: &str = "owner";
 const FORK_OWNER: &str = "userspace-cni";
 const FORK_KEYS: [&str; 4] = [OWNER_KEY, "container-id", "interface", "iface-id"];
 
 impl<D: Database + Send> OpenVswitch<D> {
-    /// Takes a port away that the older plugin made, if it is on the bridge that is known. The bridge stays, also when it was the last one.
+    /// Deletes a port of the legacy plugin, if it is on the given bridge. The bridge is kept, even
+    /// if this was its last port.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// The database does not answer.
     pub async fn remove_legacy_port(&mut self, bridge: Option<&str>, port: &str) -> Result<LegacyPort, EngineError> {
         let snapshot = self.read_snapshot().await?;
         let Some(found) = snapshot.port(port) else { return Ok(LegacyPort::Absent) };
@@ -29,7 +32,7 @@ impl<D: Database + Send> OpenVswitch<D> {
             Err(found) => return Ok(LegacyPort::Foreign { found }),
         };
         let mut transaction = Transaction::new();
-        // As it was looked at; who changed it meanwhile is heard.
+        // Fails if the port was changed since it was read.
         let external_ids = found.external_ids.iter().map(|(key, value)| (key.as_str(), value.as_str()));
         transaction.require_row(
             "Port",
@@ -48,7 +51,7 @@ impl<D: Database + Send> OpenVswitch<D> {
     }
 }
 
-/// The bridge of a port, if the older plugin can have made it; or what it is.
+/// The bridge of a port, if the legacy plugin can have created the port; otherwise what it is.
 fn find_legacy_bridge<'a>(snapshot: &'a OvsSnapshot, bridge: Option<&str>, port: &Port) -> Result<&'a Bridge, String> {
     let name = &port.name;
     let mut bridges = snapshot.bridges.values().filter(|on| on.ports.contains(&port.uuid));
@@ -71,7 +74,7 @@ fn find_legacy_bridge<'a>(snapshot: &'a OvsSnapshot, bridge: Option<&str>, port:
 fn foreign_key(external_ids: &BTreeMap<String, String>) -> Option<&String> {
     let is_fork = external_ids.get(OWNER_KEY).is_some_and(|value| value == FORK_OWNER);
     external_ids.keys().find(|key| {
-        let is_ours = [ATTACHMENT_KEY, NETWORK_KEY].contains(&key.as_str());
-        is_ours || !(is_fork && FORK_KEYS.contains(&key.as_str()))
+        let is_owned = [ATTACHMENT_KEY, NETWORK_KEY].contains(&key.as_str());
+        is_owned || !(is_fork && FORK_KEYS.contains(&key.as_str()))
     })
 }

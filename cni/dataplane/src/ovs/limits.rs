@@ -1,13 +1,17 @@
-//! Rate limits in the words of Open vSwitch.
+//! Rate limits in Open vSwitch.
 //!
-//! What a pod sends enters the switch: `ingress_policing_rate` and `ingress_policing_burst` of its interface, in kbit/s and kilobits. What it receives
-//! leaves the switch: a row of the table `QoS` with the type `egress-policer`, which is the one that DPDK ports have, `cir` in bytes per second
-//! and `cbs` in bytes. (ovs-vswitchd.conf.db(5); `linux-htb` and the others are accepted for such a port and do nothing.)
+//! What a pod sends enters the switch: `ingress_policing_rate` and `ingress_policing_burst` of its
+//! interface, in kbit/s and kilobits. What it receives leaves the switch: a row of the table `QoS`
+//! of type `egress-policer`, the only one that DPDK ports support, with `cir` in bytes per second
+//! and `cbs` in bytes. (ovs-vswitchd.conf.db(5); `linux-htb` and the others are accepted for such a
+//! port and have no effect.)
 //!
-//! For a device of the kernel it is the other way round: the type `linux-htb` with `max-rate` in bits per second works, and policing does not, because
-//! the kernel hands a frame to packet sockets, as the userspace datapath has one, before it polices. The API refuses that.
+//! For a kernel device it is the reverse: the type `linux-htb` with `max-rate` in bits per second
+//! works, and policing does not, because the kernel passes frames to packet sockets, as used by the
+//! userspace datapath, before it polices. The API rejects such limits.
 //!
-//! No row of `QoS` goes with its port. Ours carry the mark of their attachment and are deleted by it, whether a port still refers to them or not.
+//! Rows of `QoS` are not deleted with their port. Those of usnet have the ownership tag of their
+//! attachment and are deleted by it, whether a port still refers to them or not.
 
 use super::observe::backend;
 use super::snapshot::OvsSnapshot;
@@ -29,17 +33,17 @@ const QUEUE: &str = "linux-htb";
 /// Bits per second.
 const MAX_RATE_KEY: &str = "max-rate";
 
-/// What limits what leaves the switch.
+/// How egress of the switch is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shaper {
     /// `egress-policer`, of DPDK ports.
     Policer,
-    /// `linux-htb`, of devices of the kernel.
+    /// `linux-htb`, for kernel devices.
     Queue,
 }
 
 impl Shaper {
-    /// That of ports that meet their pods so.
+    /// The shaper for ports with this backend.
     pub(super) const fn of(backend: &PortBackend) -> Self {
         match backend {
             PortBackend::Veth { .. } => Self::Queue,
@@ -83,8 +87,9 @@ pub(super) fn with_policing(interface: Row, settings: &PortSettings) -> Row {
         .with("ingress_policing_burst", limit.map_or(0, |limit| i64::from(limit.burst_kilobits())))
 }
 
-/// Replaces the limit of what leaves the switch through a port, which has to be in this transaction behind it. What is there is not asked for: it is
-/// deleted by its mark. The switch compares settings and not rows, so that for it the same limit in a new row is no change.
+/// Replaces the QoS of a port, which must be updated in the same transaction after this. The
+/// present row is not read: it is deleted by its tag. The switch compares settings, not rows, so
+/// that the same limit in a new row is no change for it.
 pub(super) fn replace(
     transaction: &mut Transaction,
     settings: &PortSettings,
@@ -101,17 +106,18 @@ pub(super) fn replace(
     })
 }
 
-/// Deletes the limits of an attachment. Its port must go or get others in the same transaction: the database lets no reference dangle.
+/// Deletes the QoS of an attachment. Its port must be deleted or get another QoS in the same
+/// transaction: the database allows no dangling references.
 pub(super) fn delete(transaction: &mut Transaction, owner: &PortOwner) {
     let _ = transaction.delete(QOS, vec![tags::carries(tags::port_value(owner))]);
 }
 
-/// Whether an attachment has left limits behind, which no port needs any more.
+/// Whether an attachment has QoS rows left, which no port needs any more.
 pub(super) fn has_qos(snapshot: &OvsSnapshot, owner: &PortOwner) -> bool {
     snapshot.limits.values().any(|limit| tags::is_owned_by(&limit.external_ids, owner))
 }
 
-/// The limits of a port; none when somebody set others than we would.
+/// The limits of a port; `None` if they are not ones that usnet sets.
 pub(super) fn observe(snapshot: &OvsSnapshot, port: &Port, interface: &Interface) -> Option<RateLimit> {
     let ingress_kbps = match port.qos {
         None => None,
@@ -123,7 +129,7 @@ pub(super) fn observe(snapshot: &OvsSnapshot, port: &Port, interface: &Interface
     Some(RateLimit { ingress_kbps, egress_kbps: sent(interface)? })
 }
 
-/// The limit of what the pod sends. The outer option is none when it is not one of ours.
+/// The limit of what the pod sends. The outer option is `None` if it is not one that usnet sets.
 fn sent(interface: &Interface) -> Option<Option<KilobitsPerSecond>> {
     if interface.ingress_policing_rate == 0 {
         return Some(None);
@@ -132,7 +138,7 @@ fn sent(interface: &Interface) -> Option<Option<KilobitsPerSecond>> {
     (interface.ingress_policing_burst == i64::from(limit.burst_kilobits())).then_some(Some(limit))
 }
 
-/// The limit of what the pod receives, if the row is of this port and as we write it.
+/// The limit of what the pod receives, if the row is of this port and as written by usnet.
 fn received(limit: &Qos, shaper: Shaper, port: &Port) -> Option<KilobitsPerSecond> {
     let is_its = tags::port(&port.external_ids).is_some_and(|owner| tags::is_owned_by(&limit.external_ids, &owner));
     let rate = shaper.limit(limit)?;

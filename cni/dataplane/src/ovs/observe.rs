@@ -1,4 +1,4 @@
-//! From rows to what we compare. Pure.
+//! From rows to the observed state. Pure.
 
 use super::settings::{MAC_AGE_KEY, mac_learning, tagging};
 use super::snapshot::OvsSnapshot;
@@ -14,7 +14,7 @@ use usnet_ovsdb::{Bridge, Interface, Port};
 pub(super) const VHOST_USER_CLIENT: &str = "dpdkvhostuserclient";
 /// Its option with the socket's path.
 pub(super) const VHOST_SERVER_PATH: &str = "vhost-server-path";
-/// The type of interface that is a device of the kernel.
+/// The interface type of kernel devices.
 pub(super) const SYSTEM: &str = "system";
 /// The datapath in user space.
 pub(super) const NETDEV: &str = "netdev";
@@ -26,7 +26,7 @@ pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
             .iter()
             .map(|(name, bridge)| (name.clone(), observe_bridge(snapshot, bridge)))
             .collect(),
-        // A port leaves the database with the last bridge that it was on.
+        // The database deletes a port with the last bridge that refers to it.
         unbridged_ports: BTreeMap::new(),
     }
 }
@@ -88,7 +88,8 @@ fn is_connected(interface: &Interface) -> bool {
     }
 }
 
-/// A bridge runs when it has a datapath id; one whose name Open vSwitch cannot use never gets one, and no error either.
+/// A bridge runs if it has a datapath id; one whose name Open vSwitch cannot use never gets one,
+/// and no error either.
 pub(super) fn bridge_state(bridge: &Bridge, own_interface: Option<&Interface>) -> ElementState {
     match own_interface.map(interface_state) {
         Some(ElementState::Failed(reason)) => ElementState::Failed(reason),
@@ -97,7 +98,7 @@ pub(super) fn bridge_state(bridge: &Bridge, own_interface: Option<&Interface>) -
     }
 }
 
-/// What Open vSwitch says of an interface. It needs no peer to run.
+/// The state that Open vSwitch reports for an interface. It does not need a peer to run.
 pub(super) fn interface_state(interface: &Interface) -> ElementState {
     match (&interface.error, interface.ofport) {
         (Some(error), _) => ElementState::Failed(error.clone()),
@@ -107,7 +108,8 @@ pub(super) fn interface_state(interface: &Interface) -> ElementState {
     }
 }
 
-/// The same for a port that may have a peer: Open vSwitch reports neither as an error nor otherwise that it has no memory for packets.
+/// The same for a port that may have a peer: Open vSwitch does not report in any way that DPDK has
+/// no memory for its packets.
 fn port_state(interface: &Interface) -> ElementState {
     match interface_state(interface) {
         ElementState::Running if is_connected(interface) && interface.mtu == Some(0) => {

@@ -1,4 +1,4 @@
-//! The rows of Open vSwitch that we look at, all of one moment.
+//! The relevant rows of the database, all of one moment.
 
 use crate::engine::EngineError;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(super) struct OvsSnapshot {
     pub(super) limits: BTreeMap<Uuid, Qos>,
     port_names: BTreeMap<String, Uuid>,
     interface_names: BTreeMap<String, Uuid>,
-    /// The last configuration that anybody asked for.
+    /// `next_cfg`: the last configuration that any client requested.
     pub(super) next_cfg: i64,
 }
 

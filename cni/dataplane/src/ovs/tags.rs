@@ -1,4 +1,4 @@
-//! Our marks in Open vSwitch: `external_ids` of bridges and ports.
+//! Ownership tags in Open vSwitch: keys in `external_ids` of bridges and ports.
 
 use crate::port::PortOwner;
 use std::collections::BTreeMap;
@@ -12,18 +12,18 @@ pub const ATTACHMENT_KEY: &str = "usnet.dev/attachment";
 
 type ExternalIds = BTreeMap<String, String>;
 
-/// The network that a row is marked with. A mark that we could not have made is none.
+/// The network that owns a row. An invalid name is not a tag of usnet.
 pub(super) fn network(external_ids: &ExternalIds) -> Option<NetworkName> {
     external_ids.get(NETWORK_KEY)?.parse().ok()
 }
 
-/// The attachment that a port is marked with.
+/// The attachment that owns a port.
 pub(super) fn port(external_ids: &ExternalIds) -> Option<PortOwner> {
     let attachment = external_ids.get(ATTACHMENT_KEY)?.clone();
     Some(PortOwner { network: Some(network(external_ids)?), attachment })
 }
 
-/// Whether a port carries this mark, as far as that says.
+/// Whether a port has this owner. An unknown network matches any.
 pub(super) fn is_owned_by(external_ids: &ExternalIds, owner: &PortOwner) -> bool {
     port(external_ids).is_some_and(|found| {
         found.attachment == owner.attachment && (owner.network.is_none() || owner.network == found.network)
@@ -39,7 +39,7 @@ pub(super) fn port_value(owner: &PortOwner) -> Value {
     Value::map(network.into_iter().chain([(ATTACHMENT_KEY, owner.attachment.as_str())]))
 }
 
-/// Rows that carry the mark, whatever other marks they have.
+/// Matches rows with this tag, whatever other external_ids they have.
 pub(super) fn carries(owner: Value) -> Condition {
     Condition::includes("external_ids", owner)
 }

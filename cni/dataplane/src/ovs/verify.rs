@@ -1,4 +1,5 @@
-//! Whether the switch made what the database recorded. Pure, but for the transaction that asks.
+//! Verifies that ovs-vswitchd applied what the database recorded. Pure, except for adding queries
+//! to a transaction.
 
 use super::observe::{bridge_state, interface_state};
 use crate::engine::{EngineError, OpError};
@@ -9,10 +10,11 @@ use usnet_ovsdb::{
     Bridge, Condition, FromValue, Interface, Reply, ReplyError, SchemaError, SelectIndex, TableRow, Transaction, Uuid,
 };
 
-/// More names than this are asked for by reading whole tables.
+/// For more names than this, whole tables are read.
 const NAMES_QUERIED_ONE_BY_ONE: usize = 8;
 
-/// What is asked: of a thousand rows all columns would take longer than the switch takes to make them.
+/// Only the columns that are needed: reading all columns of a thousand rows would take longer than
+/// the switch takes to apply them.
 const BRIDGE_COLUMNS: [&str; 2] = ["name", "datapath_id"];
 const INTERFACE_COLUMNS: [&str; 3] = ["name", "ofport", "error"];
 
@@ -22,7 +24,7 @@ pub(super) struct Queries {
     interfaces: Vec<SelectIndex>,
 }
 
-/// What the switch says, by name.
+/// The state that the switch reports, by name.
 pub(super) struct Answers {
     bridges: BTreeMap<String, Bridge>,
     interfaces: BTreeMap<String, Interface>,
@@ -41,7 +43,7 @@ fn expected_to_run(operation: &Op) -> (Option<&str>, Option<&str>) {
 }
 
 impl Queries {
-    /// Asks for what these operations make.
+    /// Adds the queries for what these operations create or update.
     pub(super) fn add_to(transaction: &mut Transaction, operations: &[&Op]) -> Self {
         let (bridges, interfaces): (Vec<_>, Vec<_>) =
             operations.iter().map(|operation| expected_to_run(operation)).unzip();
@@ -90,7 +92,7 @@ fn by_name<T: TableRow>(
 }
 
 impl Answers {
-    /// Whether the switch runs what an operation makes, or why not.
+    /// Verifies that the switch runs what an operation creates or updates.
     pub(super) fn verify(&self, operation: &Op) -> Result<(), OpError> {
         let refused = |reason: &str| Err(OpError::Refused { what: operation.subject(), reason: reason.to_owned() });
         let (bridge, interface) = expected_to_run(operation);

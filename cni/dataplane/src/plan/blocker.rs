@@ -1,4 +1,5 @@
-//! What a plan leaves alone although a network needs it: only a person can move that.
+//! Conflicts that a plan does not resolve although a network needs it: they require operator
+//! action.
 
 use super::adoption_blocker;
 use super::removal::{foreign_ports, is_desired_bridge};
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use usnet_crds::{BridgeName, NetworkName, NodeNetwork, Ownership};
 
-/// What stands in the way of a network and only a person can move.
+/// What blocks a network and requires operator action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blocker {
     /// A bridge or port of the bridge's name is there and is not the network's.
@@ -22,14 +23,14 @@ pub enum Blocker {
         /// Its name.
         bridge: BridgeName,
     },
-    /// The bridge that the network adopts takes no ports of ours.
+    /// The bridge to adopt does not support ports of usnet.
     BridgeUnusable {
         /// Its name.
         bridge: BridgeName,
         /// What is there.
         found: String,
     },
-    /// A bridge that should go has ports that are not ours.
+    /// A bridge to delete has ports that usnet does not own.
     ForeignPorts {
         /// Its name.
         bridge: String,
@@ -66,7 +67,7 @@ impl fmt::Display for Blocker {
     }
 }
 
-/// The networks that [`plan`](super::plan) cannot bring about, and why.
+/// The networks that [`plan`](super::plan) cannot converge, and why.
 pub fn blockers(desired: &Desired, observed: &Observed) -> BTreeMap<NetworkName, Blocker> {
     let blocked = desired.networks.values().filter_map(|network| {
         let blocker = match network.bridge.ownership {
@@ -78,14 +79,14 @@ pub fn blockers(desired: &Desired, observed: &Observed) -> BTreeMap<NetworkName,
     let in_use = observed.bridges.iter().filter_map(|(name, bridge)| {
         let network = bridge.owner.as_ref()?;
         let ports: Vec<_> = foreign_ports(bridge).cloned().collect();
-        let unwanted = !is_desired_bridge(desired, name, network);
-        (unwanted && !ports.is_empty())
+        let not_desired = !is_desired_bridge(desired, name, network);
+        (not_desired && !ports.is_empty())
             .then(|| (network.clone(), Blocker::ForeignPorts { bridge: name.clone(), ports }))
     });
     in_use.chain(blocked).collect()
 }
 
-/// What is in the way of a bridge of our own.
+/// What blocks a bridge that usnet owns.
 fn managed(network: &NodeNetwork, observed: &Observed) -> Option<Blocker> {
     let name = network.bridge.name.as_str();
     let taken = match observed.bridges.get(name) {
@@ -95,7 +96,7 @@ fn managed(network: &NodeNetwork, observed: &Observed) -> Option<Blocker> {
     taken.then(|| Blocker::BridgeExists { bridge: network.bridge.name.clone() })
 }
 
-/// What is wrong with a bridge that somebody else has to make.
+/// What blocks a bridge that is to be adopted.
 fn adopted(network: &NodeNetwork, observed: &Observed) -> Option<Blocker> {
     let bridge = network.bridge.name.clone();
     let Some(actual) = observed.bridges.get(bridge.as_str()) else { return Some(Blocker::BridgeMissing { bridge }) };

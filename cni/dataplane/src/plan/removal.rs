@@ -1,4 +1,4 @@
-//! What has to go, and what is left when it is gone.
+//! The deletions of a plan, and what remains after them.
 
 use super::Op;
 use crate::desired::{Desired, DesiredAttachment};
@@ -13,11 +13,12 @@ pub(super) struct Remaining<'a> {
     pub(super) bridges: BTreeMap<&'a str, &'a ObservedBridge>,
     /// By bridge and name.
     pub(super) ports: BTreeMap<(&'a str, &'a PortName), &'a ObservedPort>,
-    /// Names that are taken. Bridges and ports share them, because each bridge has a port of its own name.
+    /// Names that are in use. Bridges and ports share them, because each bridge has a port of its
+    /// own name.
     pub(super) names: BTreeSet<&'a str>,
 }
 
-/// Ports go first, so that bridges are empty.
+/// Ports are deleted before bridges, so that bridges are empty.
 pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op>, Remaining<'a>) {
     let expected = Expected::new(desired, observed);
     let mut left = Remaining { bridges: BTreeMap::new(), ports: BTreeMap::new(), names: BTreeSet::new() };
@@ -36,7 +37,8 @@ pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op
             }
         }
         match &actual.owner {
-            // One of our bridges goes when no network wants it, nobody is or will be attached to it, and no foreign port is on it.
+            // A bridge that usnet owns is deleted if no network and no attachment needs it and no
+            // foreign port is on it.
             Some(network)
                 if !has_ports
                     && !expected.bridges.contains(&(bridge.as_str(), network))
@@ -54,11 +56,11 @@ pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op
     (ports, left)
 }
 
-/// What the attachments need, by what an engine shows of it.
+/// What the attachments need, indexed for lookup by observed objects.
 struct Expected<'a> {
-    /// The attachments that may have a port, as marks name them.
+    /// The attachments that may have a port, by their name in ownership tags.
     attachments: BTreeMap<String, &'a DesiredAttachment>,
-    /// The bridges that they are on, and whose those must be.
+    /// The bridges that they are on, with the owners that those must have.
     bridges: BTreeSet<(&'a str, &'a NetworkName)>,
     desired: &'a Desired,
     on_two_bridges: BTreeSet<&'a PortName>,
@@ -75,8 +77,8 @@ impl<'a> Expected<'a> {
         }
     }
 
-    /// None when a port on a bridge stays: it is wanted there, or is not ours. It does not stay on a bridge that carries another network's mark and
-    /// has to be made anew for its own.
+    /// `None` if a port on a bridge is kept: it is desired there, or usnet does not own it. It is
+    /// not kept on a bridge that another network owns and that has to be recreated for its own.
     fn removal(&self, (bridge, actual): (&str, &ObservedBridge), name: &PortName, port: &ObservedPort) -> Option<Op> {
         let owner = port.owner.as_ref()?;
         let is_its_bridge = |attachment: &&&DesiredAttachment| {
@@ -90,7 +92,8 @@ impl<'a> Expected<'a> {
         (!stays).then(|| remove(Some(bridge), name, port, owner.clone()))
     }
 
-    /// None when a port that is on no bridge stays: it can be put where its attachment wants it, or is not ours.
+    /// `None` if an unbridged port is kept: it can be moved to its attachment's bridge, or usnet
+    /// does not own it.
     fn removal_of_unbridged(&self, name: &PortName, port: &ObservedPort) -> Option<Op> {
         let Some(owner) = &port.owner else {
             return self.owner_of_detached(port).map(|owner| remove(None, name, port, owner));
@@ -100,8 +103,8 @@ impl<'a> Expected<'a> {
         (!is_usable).then(|| remove(None, name, port, owner.clone()))
     }
 
-    /// The mark that a port would have got if whoever made it had not been stopped in between, and its attachment has ended since. A newer
-    /// sandbox of the same pod has the same socket; then the port may be its own.
+    /// The owner of an untagged port of an interrupted ADD whose attachment is detached since. A
+    /// newer sandbox of the same pod has the same socket; then the port may belong to that one.
     fn owner_of_detached(&self, port: &ObservedPort) -> Option<PortOwner> {
         let actual = port.backend.as_ref()?;
         if self.desired.attachments.values().any(|attachment| attachment.port.backend == *actual) {
@@ -116,14 +119,16 @@ fn remove(bridge: Option<&str>, name: &PortName, port: &ObservedPort, owner: Por
     Op::RemovePort { bridge: bridge.map(str::to_owned), port: name.clone(), owner, backend: port.backend.clone() }
 }
 
-/// Open vSwitch's database lets one port be on two bridges. The switch takes one of them, and may lose the port when it leaves the
-/// other, without a word: only a port that is made anew is sure to work.
+/// The database of Open vSwitch allows a port on two bridges. The switch uses one of them, and may
+/// silently lose the port when it is removed from the other: only a recreated port is certain to
+/// work.
 fn on_two_bridges(observed: &Observed) -> BTreeSet<&PortName> {
     let mut seen = BTreeSet::new();
     observed.bridges.values().flat_map(|bridge| bridge.ports.keys()).filter(|name| !seen.insert(*name)).collect()
 }
 
-/// Whether a port with an attachment's mark is of use to its pod. One that serves another socket is not and is made anew.
+/// Whether a port with an attachment's tag can be used by its pod. One with another socket cannot,
+/// and is recreated.
 fn is_port_of(attachment: &DesiredAttachment, name: &PortName, port: &ObservedPort) -> bool {
     port.owner.as_ref().is_some_and(|owner| owner.network.as_ref().is_none_or(|known| *known == attachment.network))
         && attachment.port.name == *name

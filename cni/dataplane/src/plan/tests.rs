@@ -1,4 +1,4 @@
-//! What holds for every plan, and a few plans to look at.
+//! Properties of every plan, and examples.
 
 mod drift;
 mod examples;

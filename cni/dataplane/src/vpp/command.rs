@@ -17,7 +17,7 @@ use usnet_vpp::{Answers, Api, Batch, ReplyError};
 pub(super) type SocketName = FixedText<108>;
 /// The path of a vhost-user socket.
 pub(super) type VhostUserPath = FixedText<256>;
-/// The name of a device of the kernel.
+/// The name of a kernel device.
 pub(super) type HostInterfaceName = FixedText<64>;
 
 /// One change.
@@ -112,7 +112,7 @@ pub(super) enum VppCommand {
     },
 }
 
-/// What became of a change: the index of the interface that it made, or 0.
+/// The result of a command: the index of the interface that it created, or 0.
 pub(super) type Outcome = Result<u32, ReplyError>;
 
 /// Finds an outcome in the answers.
@@ -137,7 +137,7 @@ impl CommandBatch {
     }
 }
 
-/// Does changes in this order, in one go, and gives an outcome for each.
+/// Sends commands in this order in one batch, and returns an outcome for each.
 pub(super) async fn send<'a>(
     api: &mut impl Api,
     commands: impl IntoIterator<Item = &'a VppCommand>,

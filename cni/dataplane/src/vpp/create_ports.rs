@@ -1,4 +1,5 @@
-//! Making ports: sockets, then interfaces, then everything that interfaces need, and a look at what came of it. What fails is undone.
+//! Creating ports: sockets, then interfaces, then their configuration, and reading back the result.
+//! Failed ports are rolled back.
 
 use super::apply::Failures;
 use super::command::{self, CommandBatch, Outcome, VppCommand};
@@ -18,26 +19,26 @@ use usnet_vpp::{Api, Batch, Message, Remedy};
 /// A port under way.
 #[derive(Debug)]
 struct PortCreation<'a> {
-    place: usize,
+    position: usize,
     operation: &'a Op,
     port: NewPort<'a>,
     /// Whether its socket has its id.
     has_socket_id: bool,
     /// Its interface, once there is one.
     index: Option<u32>,
-    /// Whether the bridge domain that it was put into turned out to have no mark.
+    /// Whether the bridge domain that it was added to turned out to be implicit.
     joined_implicit_domain: bool,
     failure: Option<Failure>,
 }
 
-/// Makes or finishes ports, and says which failed.
+/// Creates or completes ports, and returns those that failed.
 pub(super) async fn create_ports(
     api: &mut impl Api,
     part: &[Op],
     ports: Vec<(usize, NewPort<'_>)>,
 ) -> Result<Failures, EngineError> {
-    let begin = |(place, port)| Some(PortCreation::new(place, part.get(place)?, port));
-    let mut list: Vec<_> = ports.into_iter().filter_map(begin).collect();
+    let start = |(position, port)| Some(PortCreation::new(position, part.get(position)?, port));
+    let mut list: Vec<_> = ports.into_iter().filter_map(start).collect();
     for creation in &mut list {
         creation.failure = missing_message(api, &creation.port.origin).map(|reason| creation.refusal(reason));
     }
@@ -48,7 +49,7 @@ pub(super) async fn create_ports(
     }
     configure(api, &mut list).await?;
     roll_back(api, &list).await?;
-    Ok(list.into_iter().filter_map(|creation| Some((creation.place, creation.failure?))).collect())
+    Ok(list.into_iter().filter_map(|creation| Some((creation.position, creation.failure?))).collect())
 }
 
 /// The next changes of all that have not failed.
@@ -72,8 +73,8 @@ fn apply_outcomes(list: &mut [PortCreation<'_>], planned: &[Vec<VppCommand>], ou
     }
 }
 
-/// Gives interfaces all that they need, and reads them and their bridge domains behind it: VPP makes one that is not there, and somebody else may have taken
-/// an interface away.
+/// Configures the interfaces, and reads them and their bridge domains back: VPP creates a missing
+/// bridge domain implicitly, and other clients may have deleted an interface.
 async fn configure(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<(), EngineError> {
     let planned = plan(list, PortCreation::configuration_commands);
     let domains =
@@ -81,8 +82,8 @@ async fn configure(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<
     let mut batch = Batch::new();
     let commands = CommandBatch::request(&mut batch, api, planned.iter().flatten());
     let domains = BridgeDomainTickets::request(&mut batch, &domains);
-    let asked = list.iter().filter(|creation| creation.failure.is_none()).filter_map(|creation| creation.index);
-    let features = FeatureTickets::request(&mut batch, api, asked);
+    let interfaces = list.iter().filter(|creation| creation.failure.is_none()).filter_map(|creation| creation.index);
+    let features = FeatureTickets::request(&mut batch, api, interfaces);
     if batch.is_empty() {
         return Ok(());
     }
@@ -96,7 +97,8 @@ async fn configure(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<
     Ok(())
 }
 
-/// Takes away what was made for ports that failed. What VPP refuses here is gone already, or in use by somebody else.
+/// Deletes what was created for failed ports. What VPP rejects here is deleted already, or in use
+/// by others.
 async fn roll_back(api: &mut impl Api, list: &[PortCreation<'_>]) -> Result<(), EngineError> {
     let failed = list.iter().filter(|creation| creation.failure.is_some());
     let commands: Vec<_> = failed.flat_map(PortCreation::rollback_commands).collect();
@@ -104,19 +106,21 @@ async fn roll_back(api: &mut impl Api, list: &[PortCreation<'_>]) -> Result<(), 
 }
 
 impl<'a> PortCreation<'a> {
-    fn new(place: usize, operation: &'a Op, port: NewPort<'a>) -> Self {
+    fn new(position: usize, operation: &'a Op, port: NewPort<'a>) -> Self {
         let index = match port.origin {
             Origin::ExistingInterface { index } => Some(index),
             Origin::Memif { .. } | Origin::VhostUser { .. } | Origin::AfPacket { .. } => None,
         };
-        Self { place, operation, port, has_socket_id: false, index, joined_implicit_domain: false, failure: None }
+        Self { position, operation, port, has_socket_id: false, index, joined_implicit_domain: false, failure: None }
     }
 
-    /// Whether it is a member of its network's bridge domain now, and is filtered just when it is in a VLAN: VPP's answer to that request says nothing.
+    /// Verifies that it is a member of its network's bridge domain now, and is filtered if and only
+    /// if it is in a VLAN: the reply to that request is not reliable.
     fn verify(&mut self, domain: Option<&BridgeDomain>, features: Option<&Features>) {
         let is_right = |domain: &BridgeDomain| match self.port.ownership {
             Ownership::Managed => domain.owner.as_ref() == Some(self.port.network),
-            // One that went in between is there again by now, without a tag: VPP made it for this port.
+            // A bridge domain that was deleted in between exists again by now, without a tag: VPP
+            // created it implicitly for this port.
             Ownership::Adopted => domain.is_tagged,
         };
         if !domain.is_some_and(is_right) {
@@ -159,7 +163,8 @@ impl<'a> PortCreation<'a> {
         }
     }
 
-    /// The mark first, so that whoever finds the port knows whose it is; switched on last, when it is whole.
+    /// The tag first, so that an interrupted creation has an owner; admin up last, when all is
+    /// configured.
     fn configuration_commands(&self) -> Vec<VppCommand> {
         let Some(index) = self.index else { return Vec::new() };
         let NewPort { name, domain, tag, settings, origin, policers, policed, .. } = &self.port;
@@ -167,7 +172,8 @@ impl<'a> PortCreation<'a> {
             (!matches!(origin, Origin::VhostUser { .. })).then(|| VppCommand::SetTag { index, tag: tag.clone() });
         let base =
             [VppCommand::SetMtu { index, mtu: settings.mtu }, VppCommand::AddToBridgeDomain { index, id: *domain }];
-        // Also when there is none: a new interface inherits the rewrite of one that had its index and was in no bridge domain.
+        // Also if there is no VLAN: a new interface inherits the rewrite of a previous one with the
+        // same index that was in no bridge domain.
         let vlan = vlan_commands(index, settings.vlan.as_ref());
         let limits = policers.commands(name, &settings.rate_limit, index, *policed);
         let set_admin_up = VppCommand::SetAdminUp { index };
@@ -195,14 +201,15 @@ impl<'a> PortCreation<'a> {
                 Policer::all_of(self.port.name, &self.port.settings.rate_limit)
             }
         };
-        // If it got into no bridge domain, the next interface with its index would inherit its limits.
+        // If it was added to no bridge domain, the next interface with its index would inherit its
+        // limits.
         let end = policers.iter().filter_map(|policer| Some(policer.end(self.index?)));
         let remove = policers.iter().map(|policer| VppCommand::DeletePolicer { name: policer.name() });
         end.chain([delete, delete_socket, implicit_domain].into_iter().flatten()).chain(remove).collect()
     }
 }
 
-/// Why a port of this kind cannot be made by this VPP at all.
+/// Why this VPP does not support this kind of port.
 fn missing_message(api: &impl Api, origin: &Origin) -> Option<String> {
     match origin {
         Origin::Memif { .. } if !api.supports::<MemifCreateV2>() && !api.supports::<MemifCreate>() => {
@@ -218,7 +225,7 @@ fn missing_message(api: &impl Api, origin: &Origin) -> Option<String> {
     }
 }
 
-/// An older message of the same plugin tells a VPP that is too old from one without the plugin.
+/// An older message of the same plugin distinguishes an old VPP from one without the plugin.
 fn missing<M: Message>(has_plugin: bool) -> String {
     let remedy = match M::PLUGIN {
         Some(plugin) if !has_plugin => Remedy::LoadPlugin(plugin),

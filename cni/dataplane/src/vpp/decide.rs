@@ -1,4 +1,4 @@
-//! From an operation and what VPP shows to what has to be changed. Pure.
+//! Decides what to do for an operation, given a snapshot of VPP. Pure.
 
 mod bridges;
 mod claims;
@@ -18,7 +18,7 @@ pub(super) use settings::vlan_commands;
 use usnet_crds::{NetworkName, Ownership, RingSize};
 use usnet_vpp::wire::Secret;
 
-/// What an operation comes to.
+/// Outcome of planning one operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision<'a> {
     /// It is so already.
@@ -27,14 +27,14 @@ pub(super) enum Decision<'a> {
     Reject(OpError),
     /// This has to be changed, in this order.
     Apply(Vec<VppCommand>),
-    /// A port has to be made, or finished.
+    /// A port has to be created or completed.
     Create(NewPort<'a>),
 }
 
-/// A port to make or to finish.
+/// A port to create or to complete.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NewPort<'a> {
-    /// The network that the bridge domain must be marked with, unless it is adopted.
+    /// The network that must own the bridge domain, unless it is adopted.
     pub(super) network: &'a NetworkName,
     pub(super) ownership: Ownership,
     pub(super) name: &'a PortName,
@@ -42,7 +42,7 @@ pub(super) struct NewPort<'a> {
     pub(super) tag: Tag,
     pub(super) settings: PortSettings,
     pub(super) origin: Origin,
-    /// Policers of its name that are there, and whether they look at its packets.
+    /// The existing policers of this port, and whether they are attached to its interface.
     pub(super) policers: Policers,
     pub(super) policed: Policed,
 }
@@ -52,11 +52,12 @@ pub(super) struct NewPort<'a> {
 pub(super) enum Origin {
     /// It is there.
     ExistingInterface { index: u32 },
-    /// A memif on a socket that gets this id. What VPP knows of the socket under other ids is of no use to anybody.
+    /// A memif on a socket that gets this id. Other ids of the same socket in VPP are unused and
+    /// are deleted.
     Memif { socket_id: u32, name: SocketName, unused: Vec<u32>, ring_size: RingSize, secret: Option<Secret> },
-    /// A vhost-user interface, which VPP marks as it makes it.
+    /// A vhost-user interface, which VPP creates with its tag.
     VhostUser { path: VhostUserPath, is_server: bool },
-    /// An interface on a device of the kernel.
+    /// A host interface (af_packet) on a kernel device.
     AfPacket { name: HostInterfaceName },
 }
 
@@ -64,13 +65,13 @@ pub(super) enum Origin {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) snapshot: &'a VppSnapshot,
-    /// The memif socket ids that are ours.
+    /// The memif socket ids that usnet owns.
     pub(super) own_socket_ids: MemifSocketIds,
     /// What this VPP can limit.
     pub(super) limits: LimitSupport,
 }
 
-/// What an operation comes to, in view of the earlier ones of the same list.
+/// Decides on an operation, given the earlier ones of the same list.
 pub(super) fn decide<'a>(operation: &'a Op, context: Context<'_>, claims: &mut Claims<'a>) -> Decision<'a> {
     let decision = match operation {
         Op::RemovePort { port, owner, backend, .. } => {
@@ -85,7 +86,7 @@ pub(super) fn decide<'a>(operation: &'a Op, context: Context<'_>, claims: &mut C
     decision.unwrap_or_else(Decision::Reject)
 }
 
-/// Nothing, or what has to be changed.
+/// No operation, or the commands.
 fn commands<'a>(commands: Vec<VppCommand>) -> Decision<'a> {
     if commands.is_empty() { Decision::NoOp } else { Decision::Apply(commands) }
 }

@@ -9,7 +9,7 @@ use usnet_vpp::{ReplyError, ReturnCode};
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) error: OpError,
-    /// Whether VPP was no longer as it had been shown, so that the operation may come to something else now.
+    /// Whether VPP differed from the snapshot, so that the operation has to be decided again.
     pub(super) is_conflict: bool,
 }
 
@@ -32,29 +32,30 @@ pub(super) fn failure(operation: &Op, command: &VppCommand, error: ReplyError) -
     Some(Failure { error, is_conflict: code.is_some_and(|code| is_conflict(command, code)) })
 }
 
-/// What somebody else has taken away already, or still uses.
+/// The object was deleted by others already, or is still in use by others.
 fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -> bool {
     match command {
         VppCommand::DeleteMemifSocket { .. } | VppCommand::DeletePolicer { .. } => code.is_some(),
-        // The same policer: its name says all of it.
+        // The same policer: its name encodes all of its settings.
         VppCommand::AddPolicer { .. } => code == Some(ReturnCode::ValueExist),
-        // VPP answers with whatever code was left from another request. Whether it worked is read back.
+        // VPP replies with a stale code of another request. The result is read back instead.
         VppCommand::SetEfpFilter { .. } => code.is_some_and(|code| code != ReturnCode::InvalidSwIfIndex),
         VppCommand::DeleteBridgeDomain { .. } if matches!(operation, Op::RemoveBridge { .. }) => {
             code == Some(ReturnCode::NoSuchEntry)
         }
-        // One that VPP made by itself, and that is not empty yet or gone already.
+        // An implicit bridge domain that is not empty yet or deleted already.
         VppCommand::DeleteBridgeDomain { .. } => code.is_some(),
         _ => false,
     }
 }
 
-/// Whether somebody else was quicker.
+/// Whether another client changed VPP in between.
 fn is_conflict(command: &VppCommand, code: ReturnCode) -> bool {
     match command {
         VppCommand::CreateBridgeDomain { .. } => code == ReturnCode::BdAlreadyExists,
         VppCommand::AddMemifSocket { .. } => code == ReturnCode::EntryAlreadyExists,
-        // The id of the socket is gone, has a memif, or another id of the same socket has one.
+        // The id of the socket was deleted or has a memif, or another id of the same socket has
+        // one.
         VppCommand::CreateMemif { .. } => {
             matches!(code, ReturnCode::InvalidArgument | ReturnCode::SubifAlreadyExists | ReturnCode::SyscallError4)
         }

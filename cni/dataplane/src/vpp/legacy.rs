@@ -1,5 +1,6 @@
-//! The removal of an interface that the older userspace CNI made. It is found by the name of its socket, which has the container's id in it: the index that
-//! the older plugin wrote down may be another pod's interface by now.
+//! Deletion of an interface of the legacy userspace CNI. It is found by the name of its socket,
+//! which contains the container id: the interface index that the legacy plugin recorded may be
+//! another pod's by now.
 
 use super::Vpp;
 use super::command::{VppCommand, send};
@@ -9,10 +10,11 @@ use crate::legacy_port::LegacyPort;
 use usnet_vpp::{Api, ReplyError};
 
 impl<A: Api + Send> Vpp<A> {
-    /// Takes an interface away that the older plugin made, and the id of its memif socket. `is_its_socket` says which socket is meant. The bridge domain stays.
+    /// Deletes an interface of the legacy plugin and the id of its memif socket, which is selected
+    /// by `is_its_socket`. The bridge domain is kept.
     ///
     /// # Errors
-    /// When VPP does not answer, or refuses.
+    /// VPP does not answer, or rejects a request.
     pub async fn remove_legacy_port(
         &mut self,
         is_its_socket: impl Fn(&str) -> bool,
@@ -24,7 +26,7 @@ impl<A: Api + Send> Vpp<A> {
                 continue;
             }
             if interface.is_tagged {
-                // The older plugin tags nothing.
+                // The legacy plugin tags nothing.
                 return Ok(LegacyPort::Foreign { found: format!("interface {} carries a tag", interface.name) });
             }
             match &interface.kind {
@@ -38,7 +40,7 @@ impl<A: Api + Send> Vpp<A> {
         commands.extend(ids.map(|(id, _)| VppCommand::DeleteMemifSocket { id: *id }));
         for outcome in send(&mut self.api, &commands).await? {
             match outcome {
-                // Somebody else was quicker.
+                // Deleted by another client in between.
                 Ok(_) | Err(ReplyError::Refused { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -1,7 +1,8 @@
 //! Rate limits: one policer for each direction of a port. Pure.
 //!
-//! A policer is found by its name, which says whose it is and what it allows: `usnet:<port>:<direction>:<kbit/s>`. A changed limit is a new policer, which takes the
-//! old one's place before that goes: a change that ended half way shows as two.
+//! A policer is found by its name, which has its port and its rate:
+//! `usnet:<port>:<direction>:<kbit/s>`. For a changed limit a new policer is attached before the
+//! previous one is deleted: an interrupted change leaves two.
 
 use super::command::VppCommand;
 use crate::port::PortName;
@@ -16,7 +17,7 @@ use usnet_vpp::{Api, Message, Remedy};
 const PREFIX: &str = "usnet";
 const BYTES_PER_KILOBIT: u64 = 125;
 
-/// Which way packets go, seen from the pod.
+/// The direction of packets, as seen from the pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Direction {
     /// To the pod: what VPP sends.
@@ -43,7 +44,7 @@ impl Direction {
     }
 }
 
-/// A policer of ours.
+/// A policer that usnet owns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Policer {
     pub(super) port: PortName,
@@ -79,7 +80,7 @@ impl Policer {
         (prefix == PREFIX && policer.name().as_str() == name).then_some(policer)
     }
 
-    /// As it is asked for: what is within the rate goes on, the rest is dropped.
+    /// The request to create it: what exceeds the rate is dropped.
     pub(super) fn request(&self) -> PolicerAddDel {
         let transmit = PolicerAction { r#type: PolicerActionType::Transmit, dscp: 0 };
         PolicerAddDel {
@@ -92,20 +93,20 @@ impl Policer {
         }
     }
 
-    /// Whether VPP's policer of this name does what ours does.
+    /// Whether VPP's policer of this name has the same settings.
     fn matches_details(&self, details: &PolicerDetails) -> bool {
         let request = self.request();
         let numbers =
             (details.cir, details.cb, details.eir, details.eb) == (request.cir, request.cb, request.eir, request.eb);
         let kind = (details.rate_type, details.r#type) == (request.rate_type, request.r#type);
-        // Of a policer of two colours VPP never asks what it does with the middle one.
+        // The exceed action is not compared: a single-rate two-colour policer never uses it.
         let actions =
             details.conform_action == request.conform_action && details.violate_action == request.violate_action;
         numbers && kind && actions
     }
 }
 
-/// The policers of ours that VPP has, each with whether it is as we make it.
+/// The policers in VPP that usnet owns, each with whether its settings are unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Policers(BTreeMap<PortName, BTreeMap<Policer, bool>>);
 
@@ -142,10 +143,10 @@ impl Policers {
         policers.map(|(policer, is_sound)| (policer, *is_sound)).collect()
     }
 
-    /// The limits of a port; none when they are not as we leave them.
+    /// The limits of a port; `None` if they are not ones that usnet sets.
     pub(super) fn limits(&self, port: &PortName, policed: Policed) -> Option<RateLimit> {
         let rate = |direction| match self.in_direction(port, direction).as_slice() {
-            // Somebody else's policer is none of ours.
+            // A policer of others is ignored.
             [] => Some(None),
             [(policer, true)] if policed.in_direction(direction) != Some(false) => Some(Some(policer.rate)),
             _ => None,
@@ -175,7 +176,8 @@ impl Policers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LimitSupport {
     has_policers: bool,
-    /// Whether policers see what leaves a bridge domain. They do since 26.06, which also has a message for reading it.
+    /// Whether policers apply to the output of a bridge domain. They do since 26.06, which also has
+    /// a message for reading it.
     sees_bridged_output: bool,
 }
 
@@ -197,15 +199,15 @@ impl LimitSupport {
         is_blind.then(|| "before 26.06 it does not limit what goes to a pod; use 26.06, or no ingressKbps".to_owned())
     }
 
-    /// What is known of an interface that is in no bridge domain, or even new. What leaves its bridge domain is no longer policed there. Before
-    /// 26.06 policers see what comes in before bridge domains do.
+    /// The policers of an unbridged or new interface. Outside of a bridge domain its output is not
+    /// policed. Before 26.06 input is policed independently of bridge domains.
     pub(super) const fn unbridged(self, is_old: bool) -> Policed {
         let egress = if is_old && !self.sees_bridged_output { None } else { Some(false) };
         Policed { ingress: Some(false), egress }
     }
 }
 
-/// Whether policers look at the packets of an interface; none means that VPP does not say.
+/// Whether policers are attached to an interface; `None` if VPP does not report it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Policed {
     pub(super) ingress: Option<bool>,
@@ -224,8 +226,9 @@ impl Policed {
     }
 }
 
-/// One direction. An interface is taken from its policer before it gets another, because VPP counts how often it has one. It is not taken from
-/// one if it has none: VPP may die of that.
+/// The commands for one direction. An interface is detached from its policer before it is attached
+/// to another one, because VPP counts attachments. It is not detached without a policer: VPP may
+/// crash.
 fn commands(
     found: &[(&Policer, bool)],
     desired: Option<&Policer>,

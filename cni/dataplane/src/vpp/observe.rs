@@ -1,4 +1,4 @@
-//! From what VPP shows to what we compare. Pure.
+//! From a snapshot of VPP to the observed state. Pure.
 
 use super::snapshot::{BridgeDomain, Interface, VppSnapshot};
 use crate::memif::MemifSocketIds;
@@ -9,7 +9,7 @@ use usnet_crds::{MacLearning, RateLimit};
 
 pub(super) const SECONDS_PER_MINUTE: i64 = 60;
 
-/// All that VPP shows. A bridge domain that it made by itself is none that anybody asked for: ours in it are on no bridge.
+/// The observed state. Implicit bridge domains are not reported: ports in them are unbridged.
 pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) -> Observed {
     let names = names(snapshot);
     let port = |index: &u32| {
@@ -49,7 +49,8 @@ pub(super) fn observe_domain(domain: &BridgeDomain) -> ObservedBridge {
     }
 }
 
-/// One without a tag cannot be told from one that VPP made by itself, once only our ports are in it.
+/// An untagged bridge domain cannot be distinguished from an implicit one, if usnet owns all of its
+/// ports.
 fn adoption_blocker(domain: &BridgeDomain) -> Option<String> {
     match domain {
         BridgeDomain { is_tagged: false, .. } => {
@@ -77,8 +78,8 @@ pub(super) fn observe_port(snapshot: &VppSnapshot, interface: &Interface) -> Obs
     }
 }
 
-/// The names of ports by the index of their interface. A port of ours has the name that its attachment gives it; what is not ours, and a
-/// second one with the same mark, has VPP's name.
+/// Port names by interface index. A port that usnet owns has the name derived from its attachment;
+/// other interfaces, and a second one with the same tag, have VPP's name.
 pub(super) fn names(snapshot: &VppSnapshot) -> BTreeMap<u32, PortName> {
     let mut given = BTreeSet::new();
     let name = |(index, interface): (&u32, &Interface)| {

@@ -1,4 +1,4 @@
-//! What VPP shows, all of one moment: bridge domains, interfaces and memif sockets.
+//! A snapshot of VPP: bridge domains, interfaces, memif sockets and policers.
 
 mod features;
 mod read;
@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use usnet_crds::{NetworkName, SocketRole};
 
-/// What VPP shows. Interfaces are known by their index here and nowhere else, because VPP gives an index away again at once.
+/// A snapshot of VPP. Interface indexes are used here and nowhere else, because VPP reuses an index
+/// immediately.
 #[derive(Debug, Clone, Default)]
 pub(super) struct VppSnapshot {
     pub(super) domains: BTreeMap<u32, BridgeDomain>,
@@ -21,7 +22,8 @@ pub(super) struct VppSnapshot {
     /// The names of memif sockets by their ids.
     pub(super) sockets: BTreeMap<u32, String>,
     pub(super) policers: Policers,
-    /// The marked interfaces, by the names that their marks give them. Each should be one.
+    /// The interfaces that usnet owns, by the port names of their owners. There should be one for
+    /// each name.
     owned: BTreeMap<PortName, Vec<u32>>,
     /// The interface that serves a socket, by the socket's name.
     serving: BTreeMap<String, u32>,
@@ -36,7 +38,7 @@ pub(super) struct BridgeDomain {
     pub(super) is_tagged: bool,
     pub(super) learns: bool,
     pub(super) forwards: bool,
-    /// Whether it forwards and floods and leaves ARP alone, as those do that we make.
+    /// Whether it forwards and floods and does not answer ARP, as the bridge domains of usnet.
     pub(super) has_supported_datapath: bool,
     pub(super) mac_age_minutes: u8,
     pub(super) members: BTreeSet<u32>,
@@ -47,7 +49,7 @@ pub(super) struct BridgeDomain {
 pub(super) struct Interface {
     /// VPP's name of it.
     pub(super) name: String,
-    /// The attachment that it is marked with.
+    /// The attachment that owns it.
     pub(super) owner: Option<String>,
     pub(super) is_tagged: bool,
     pub(super) kind: InterfaceKind,
@@ -60,7 +62,7 @@ pub(super) struct Interface {
     pub(super) has_peer: bool,
 }
 
-/// What an interface is, as far as we make such.
+/// The kind of an interface, as far as usnet supports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InterfaceKind {
     Memif {
@@ -72,7 +74,7 @@ pub(super) enum InterfaceKind {
         socket: String,
         is_server: bool,
     },
-    /// On a device of the kernel (af_packet).
+    /// A host interface (af_packet) on a kernel device.
     AfPacket {
         name: String,
     },
@@ -99,7 +101,7 @@ impl InterfaceKind {
 }
 
 impl Interface {
-    /// How it meets its pod; none when it is nothing that we make.
+    /// Its endpoint towards the pod; `None` if usnet does not support this kind.
     pub(super) fn backend(&self) -> Option<PortBackend> {
         match &self.kind {
             InterfaceKind::Memif { socket, is_server: true, .. } => {
@@ -114,15 +116,15 @@ impl Interface {
         }
     }
 
-    /// Whether it is one that we began to make and did not get to mark: without a tag on a memif socket id of ours, or on a device that is named as ours
-    /// are.
+    /// Whether its creation by usnet was interrupted before it was tagged: it is untagged, and is
+    /// on a memif socket id that usnet owns or on a device with a generated name.
     pub(super) fn is_incomplete(&self, own_socket_ids: MemifSocketIds) -> bool {
-        let is_on_ours = match &self.kind {
+        let has_own_endpoint = match &self.kind {
             InterfaceKind::Memif { socket_id, .. } => own_socket_ids.contains(*socket_id),
             InterfaceKind::AfPacket { name } => DeviceName::observed(name).has_generated_name(),
             InterfaceKind::VhostUser { .. } | InterfaceKind::Other => false,
         };
-        !self.is_tagged && is_on_ours
+        !self.is_tagged && has_own_endpoint
     }
 }
 
@@ -150,12 +152,12 @@ impl VppSnapshot {
         Self { domains, interfaces, sockets, policers, owned, serving, unused }
     }
 
-    /// The interfaces whose marks give them this name.
+    /// The interfaces whose owners have this port name.
     pub(super) fn owned(&self, name: &PortName) -> impl Iterator<Item = (u32, &Interface)> {
         self.owned.get(name).into_iter().flatten().filter_map(|index| self.find(*index))
     }
 
-    /// The interface that serves a socket, whoever's it is.
+    /// The interface that serves a socket, whether usnet owns it or not.
     pub(super) fn serving(&self, socket: &str) -> Option<(u32, &Interface)> {
         self.find(*self.serving.get(socket)?)
     }
@@ -169,15 +171,16 @@ impl VppSnapshot {
         Some((index, self.interfaces.get(&index)?))
     }
 
-    /// The ids of ours under which VPP knows a memif socket that no interface uses. VPP may count one of them wrong: it has to be deleted before it is used.
+    /// The unused ids of usnet for a memif socket. Their reference count in VPP may be wrong: they
+    /// have to be deleted before reuse.
     pub(super) fn unused_ids(&self, socket: &str, own_socket_ids: MemifSocketIds) -> impl Iterator<Item = u32> {
         self.unused.get(socket).into_iter().flatten().copied().filter(move |id| own_socket_ids.contains(*id))
     }
 
-    /// Whether VPP made a bridge domain by itself, as it does without a word when an interface is put into one that is not there, and only our ports are
-    /// in it.
+    /// Whether a bridge domain is implicit: VPP silently creates one when an interface is added to
+    /// a bridge domain that does not exist. It is untagged, and usnet owns all of its interfaces.
     pub(super) fn is_implicit(&self, domain: &BridgeDomain) -> bool {
-        let is_ours = |index| self.interfaces.get(index).is_some_and(|interface| interface.owner.is_some());
-        !domain.is_tagged && !domain.members.is_empty() && domain.members.iter().all(is_ours)
+        let is_owned = |index| self.interfaces.get(index).is_some_and(|interface| interface.owner.is_some());
+        !domain.is_tagged && !domain.members.is_empty() && domain.members.iter().all(is_owned)
     }
 }

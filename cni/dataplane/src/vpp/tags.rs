@@ -1,7 +1,8 @@
-//! Our marks in VPP: the tags of bridge domains and interfaces, 63 bytes each.
+//! Ownership tags in VPP: the tags of bridge domains and interfaces, 63 bytes each.
 //!
-//! A bridge domain is tagged `usnet:` and its network. An interface is tagged with its attachment, whose container id of 64 hexadecimal digits
-//! is packed so that it fits: `usn:`, 43 characters of base64 and the rest. Every other attachment is written out behind `usn=`.
+//! The tag of a bridge domain is `usnet:` and its network. The tag of an interface is its
+//! attachment, whose container id of 64 hexadecimal digits is packed to fit: `usn:`, 43 characters
+//! of base64 and the rest. All other attachments are written out after `usn=`.
 
 use crate::attachment::AttachmentId;
 use base64::Engine as _;
@@ -18,7 +19,7 @@ pub const TAG_MAX: usize = Tag::LIMIT;
 const NETWORK: &str = "usnet:";
 const PACKED: &str = "usn:";
 const PLAIN: &str = "usn=";
-/// Digits of the container ids that container runtimes make, and what they take when packed.
+/// Digits of the container ids of usual container runtimes, and their length when packed.
 const DIGITS: usize = 64;
 const PACKED_DIGITS: usize = 43;
 
@@ -40,7 +41,7 @@ pub(super) fn network_tag(network: &NetworkName) -> Result<Tag, TagTooLong> {
     Tag::new(format!("{NETWORK}{network}")).map_err(|_| TagTooLong::Network(network.clone()))
 }
 
-/// The network that a bridge domain is marked with. A tag that we could not have made is none of ours.
+/// The network that owns a bridge domain. A tag that usnet could not have written is not its own.
 pub(super) fn network(tag: &str) -> Option<NetworkName> {
     tag.strip_prefix(NETWORK)?.parse().ok()
 }
@@ -54,7 +55,7 @@ pub(super) fn attachment_tag(attachment: &str) -> Result<Tag, TagTooLong> {
     Tag::new(tag).map_err(|_| TagTooLong::Attachment(attachment.to_owned()))
 }
 
-/// The attachment that an interface is marked with. A tag that we could not have made is none of ours.
+/// The attachment that owns an interface. A tag that usnet could not have written is not its own.
 pub(super) fn attachment(tag: &str) -> Option<String> {
     let attachment = match (tag.strip_prefix(PACKED), tag.strip_prefix(PLAIN)) {
         (Some(packed), _) => unpack(packed)?,
@@ -64,15 +65,15 @@ pub(super) fn attachment(tag: &str) -> Option<String> {
     attachment_tag(&attachment).is_ok_and(|created| created.as_str() == tag).then_some(attachment)
 }
 
-/// Whether the interface of an attachment can be marked.
+/// Whether an attachment fits into a tag.
 ///
 /// # Errors
-/// When its name is too long.
+/// Its name is too long.
 pub fn check_attachment(id: &AttachmentId) -> Result<(), TagTooLong> {
     attachment_tag(&id.to_string()).map(drop)
 }
 
-/// The attachment with its container id in base64; none when that is not made of the usual digits.
+/// The attachment with its container id in base64; `None` if the id is not 64 hexadecimal digits.
 fn pack(attachment: &str) -> Option<String> {
     let (digits, rest) = attachment.split_at_checked(DIGITS)?;
     if !rest.starts_with('.') || !digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')) {
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_that_we_could_not_have_made_are_not_ours() {
+    fn invalid_tags_are_not_owned() {
         let written_out = format!("{PLAIN}{}.a", "0".repeat(64));
         for tag in ["", "usnet", "usn", "usn:", "usn:short.net1", "somebody", &written_out, "usn:????"] {
             assert_eq!(attachment(tag), None, "{tag}");

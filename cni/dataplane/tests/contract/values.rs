@@ -1,4 +1,4 @@
-//! Networks and attachments to ask for, and short forms of what the cases do again and again.
+//! Networks, attachments and helpers for the cases.
 
 use crate::switch::Switch;
 use std::process::Command;
@@ -99,7 +99,8 @@ pub(crate) fn attachment(container: &str) -> AttachmentId {
     AttachmentId { container: container.parse().expect("an id"), interface: "net1".parse().expect("a name") }
 }
 
-/// Makes the pair of a container, as the plugin does before it asks for the port. The pod's end stays beside the other.
+/// Creates the veth pair of a container, as the plugin does before it creates the port. The pod's
+/// end stays in the same namespace.
 pub(crate) fn create_veth_pair(device: &DeviceName, command: impl Fn(&str) -> Command) {
     let peer = device.as_str().replace("vhu", "pod");
     let pair = ["link", "add", device.as_str(), "up", "type", "veth", "peer", "name", &peer];
@@ -134,7 +135,7 @@ pub(crate) fn bridge_missing(network: &NodeNetwork) -> Result<(), OpError> {
     Err(OpError::BridgeMissing { bridge: network.bridge.name.to_string() })
 }
 
-/// Whether an operation was refused because the network's bridge is somebody else's.
+/// Whether an operation was rejected because usnet does not own the network's bridge.
 pub(crate) fn is_foreign(result: &Result<(), OpError>, network: &NodeNetwork) -> bool {
     matches!(result, Err(OpError::Foreign { what }) if what.split(' ').next_back() == Some(bridge(network)))
 }
@@ -157,7 +158,7 @@ pub(crate) fn observe(engine: &mut impl Engine) -> Observed {
     try_observe(engine).expect("an engine that answers")
 }
 
-/// Plans and applies, and expects that everything works and that nothing is left to do.
+/// Plans and applies, and asserts that all operations succeed and that the next plan is empty.
 pub(crate) fn converge(engine: &mut impl Engine, desired: &Desired) -> Vec<Op> {
     let operations = plan(desired, &observe(engine));
     for (operation, result) in operations.iter().zip(apply(engine, &operations)) {

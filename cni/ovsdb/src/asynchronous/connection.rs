@@ -22,7 +22,7 @@ const WINDOW: usize = 64;
 pub(super) struct Waiting(BTreeMap<RequestId, oneshot::Sender<Result<Answer, Error>>>);
 
 impl Waiting {
-    /// Whether another transaction may go out. Those whose callers gave up do not count.
+    /// Whether another transaction may be sent. Those of cancelled callers do not count.
     fn has_room(&mut self) -> bool {
         if self.0.len() >= WINDOW {
             self.0.retain(|_, answer| !answer.is_closed());
@@ -30,7 +30,7 @@ impl Waiting {
         self.0.len() < WINDOW
     }
 
-    /// Tells all callers that their answer will not come.
+    /// Reports to all callers that their answer is lost.
     pub(super) fn fail(self, socket: &Path, reason: &Arc<Error>) {
         for answer in self.0.into_values() {
             let error = Error::AnswerLost { socket: socket.to_owned(), source: Arc::clone(reason) };
@@ -49,12 +49,12 @@ pub(super) struct Connection<'session> {
     /// The request for the first dump, until it is answered.
     monitor: Option<RequestId>,
     last_received: Instant,
-    /// When the server was asked whether it lives.
+    /// When the keepalive (echo) was sent.
     probed: Option<Instant>,
 }
 
 impl<'session> Connection<'session> {
-    /// Connects and asks for the first dump.
+    /// Connects and requests the initial dump.
     pub(super) async fn open(options: &'session Options, epoch: u64) -> Result<Self, Error> {
         let refused = |source| Error::Connect { socket: options.socket.clone(), source };
         let stream = timeout(options.timeout, UnixStream::connect(&options.socket))
@@ -99,9 +99,9 @@ impl<'session> Connection<'session> {
     ) -> Result<(), Error> {
         let writing = !self.endpoint.outgoing().is_empty();
         let interest = if writing { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
-        // No new transaction before the first dump, nor while too much is under way.
+        // No transaction before the initial dump, nor while too many are in flight.
         let accepting = self.monitor.is_none() && waiting.has_room();
-        // In this order: what the server has sent is read before its silence is judged.
+        // In this order: received data is handled before the keepalive is checked.
         tokio::select! {
             biased;
             ready = self.stream.ready(interest) => {
@@ -154,7 +154,7 @@ impl<'session> Connection<'session> {
         Ok(())
     }
 
-    /// Takes all that was read: first the updates are published, then the answers go out.
+    /// Handles all received messages: updates are published before answers are delivered.
     fn handle_events(&mut self, waiting: &mut Waiting, state: &watch::Sender<State>) -> Result<(), Error> {
         let mut answers = Vec::new();
         let mut changed = false;
@@ -181,7 +181,7 @@ impl<'session> Connection<'session> {
             state.send_replace(State::Connected(self.snapshot.clone()));
         }
         for (answer, result) in answers {
-            // A caller that does not wait any more needs no answer.
+            // The receiver is gone if the caller was cancelled.
             let _receiver_gone = answer.send(Ok(result));
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! One connection: a non-blocking socket and `poll(2)`, because only that reads while it writes and keeps a deadline.
+//! One connection: a non-blocking socket and `poll(2)`, because only that reads while it writes and
+//! supports a deadline.
 
 use crate::Error;
 use crate::reply::DatabaseError;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const READ_SIZE: usize = 64 << 10;
-/// The kernel does not say when a full queue of a listening socket has room again.
+/// The kernel does not notify when the full backlog of a listening socket has room again.
 const CONNECT_RETRY: Duration = Duration::from_millis(2);
 
 #[derive(Debug)]
@@ -47,7 +48,8 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        // A closed connection shows as an error instead of an end when something was still to be read or written.
+        // A closed connection is an error instead of an end of file if data was still to be read or
+        // written.
         match error.kind() {
             ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => Self::Closed,
             _ => Self::Io(error),
@@ -88,7 +90,7 @@ impl Connection {
         }
     }
 
-    /// Waits until the socket can be read, or written if there is something to write.
+    /// Waits until the socket is readable, or writable if there is something to write.
     fn wait(&self, deadline: Instant) -> Result<(), Failure> {
         let mut interest = PollFlags::POLLIN;
         if !self.endpoint.outgoing().is_empty() {
@@ -99,7 +101,7 @@ impl Connection {
             if left.is_zero() {
                 return Err(Failure::Timeout);
             }
-            // Rounded up to a millisecond: the last fraction of one must not become a loop without sleep.
+            // Rounded up to a millisecond: the last fraction of one must not become a busy loop.
             let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
             match poll(&mut [PollFd::new(self.stream.as_fd(), interest)], timeout) {
                 Ok(0) | Err(Errno::EINTR) => {}
@@ -139,7 +141,8 @@ fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// The standard library's connect waits without end while the server accepts nobody, so the socket is made by hand.
+/// The standard library's connect blocks indefinitely while the server does not accept, so the
+/// socket is created explicitly.
 fn open(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
     let address = UnixAddr::new(path)?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;

@@ -3,8 +3,8 @@
 use super::{Atom, Uuid, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many elements a column may have, which decides what a monitor's "modify" means for it: the new value of a
-/// single one, the difference of a set or map (ovsdb-server(7), "update2").
+/// How many elements a column may have, which determines what a monitor's "modify" means for it:
+/// the new value of a single one, the difference of a set or map (ovsdb-server(7), "update2").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
     /// At most one element.

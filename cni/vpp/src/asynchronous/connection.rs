@@ -32,7 +32,7 @@ pub(super) struct Connection<'session> {
     /// Interface events.
     changes: u64,
     last_received: Instant,
-    /// Whether VPP is there to hear a goodbye.
+    /// Whether the connection works, so that VPP can handle a shutdown.
     is_usable: bool,
 }
 
@@ -41,7 +41,7 @@ impl Connection<'_> {
         self.instance
     }
 
-    /// Tells that there is a connection.
+    /// Publishes the connection.
     pub(super) fn publish(&self, epoch: u64, restarted: bool, published: &Published) {
         published.table.send_replace(Arc::clone(&self.table));
         let Self { changes, instance, .. } = *self;
@@ -56,7 +56,7 @@ impl Connection<'_> {
         waiting: &mut Waiting,
         state: &watch::Sender<State>,
     ) -> Error {
-        // Events may have come together with the last answer that opening waited for.
+        // Events may have been received together with the last answer of the opening.
         let mut done = self.handle_events(waiting, state);
         loop {
             if let Err(error) = done {
@@ -75,7 +75,7 @@ impl Connection<'_> {
     ) -> Result<(), Error> {
         let accepting = self.endpoint.unanswered() < BACKLOG;
         let keepalive_at = waiting.first_deadline().unwrap_or(self.last_received + self.options.probe_after);
-        // In this order: what VPP has sent is read before its silence is judged.
+        // In this order: received data is handled before the keepalive is checked.
         tokio::select! {
             biased;
             moved = move_bytes(&self.stream, &mut self.endpoint, &mut self.buffer) => {
@@ -101,13 +101,13 @@ impl Connection<'_> {
                 waiting.add(batch, request.answer, limit);
             }
             Err(unknown) => {
-                // A caller that does not wait any more needs no answer.
+                // The receiver is gone if the caller was cancelled.
                 let _receiver_gone = request.answer.send(Err(unknown.into_error(self.socket())));
             }
         }
     }
 
-    /// Takes all that was read: first the changes are published, then the answers go out.
+    /// Handles all received messages: the change counter is published before answers are delivered.
     fn handle_events(&mut self, waiting: &mut Waiting, state: &watch::Sender<State>) -> Result<(), Error> {
         let mut all_answers = Vec::new();
         let changes_before = self.changes;
@@ -131,7 +131,8 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// The time of a batch is over, or VPP said nothing for long and has to show that it lives.
+    /// A batch has timed out, or nothing was received for long and VPP has to reply to a control
+    /// ping.
     fn check_keepalive(&mut self, waiting: &mut Waiting) -> Result<(), Error> {
         if let Some(limit) = waiting.first_limit() {
             return Err(Error::Timeout { socket: self.socket(), request: self.endpoint.pending_request(), limit });
@@ -161,7 +162,7 @@ impl Connection<'_> {
     }
 }
 
-/// When the session is dropped, or the runtime with it. That blocks for a fifth of a second at most.
+/// When the session or the runtime is dropped. Blocks for 200 ms at most.
 impl Drop for Connection<'_> {
     fn drop(&mut self) {
         if self.is_usable {
@@ -170,8 +171,9 @@ impl Drop for Connection<'_> {
     }
 }
 
-/// Waits until the socket can be read, or written if there is something to write, and does both once. Says whether
-/// something was read. Nothing is lost when this is dropped while it waits.
+/// Waits until the socket is readable, or writable if there is something to write, and does both
+/// once. Returns whether something was read. Cancel safe: nothing is lost if this is dropped while
+/// it waits.
 async fn move_bytes(stream: &UnixStream, endpoint: &mut Endpoint, buffer: &mut [u8]) -> io::Result<bool> {
     let writing = !endpoint.outgoing().is_empty();
     let interest = if writing { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };

@@ -1,4 +1,5 @@
-//! One connection: a non-blocking socket and `poll(2)`, because only that reads while it writes and keeps a deadline.
+//! One connection: a non-blocking socket and `poll(2)`, because only that reads while it writes and
+//! supports a deadline.
 
 use crate::endpoint::{Endpoint, Event, ProtocolError, Table, Unknown};
 use crate::{Answers, Batch, Error, shutdown};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const READ_SIZE: usize = 64 << 10;
-/// The kernel does not say when a full queue of a listening socket has room again.
+/// The kernel does not notify when the full backlog of a listening socket has room again.
 const CONNECT_RETRY: Duration = Duration::from_millis(2);
 
 pub(super) struct Connection {
@@ -50,7 +51,8 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        // A closed connection shows as an error instead of an end when something was still to be read or written.
+        // A closed connection is an error instead of an end of file if data was still to be read or
+        // written.
         match error.kind() {
             ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => Self::Closed,
             _ => Self::Io(error),
@@ -81,12 +83,12 @@ impl Connection {
         }
     }
 
-    /// Ends the connection in the way that VPP expects.
+    /// Shuts the connection down in the way that VPP needs.
     pub(super) fn close(mut self) {
         shutdown::close(&mut self.endpoint, &self.stream);
     }
 
-    /// The next event that was read; nothing after a wait for more.
+    /// The next received event; `None` after a wait for more data.
     fn next_event(&mut self, deadline: Instant) -> Result<Option<Event>, Failure> {
         let event = self.endpoint.next_event().map_err(Failure::Protocol)?;
         if event.is_none() {
@@ -97,7 +99,7 @@ impl Connection {
         Ok(event)
     }
 
-    /// Waits until the socket can be read, or written if there is something to write.
+    /// Waits until the socket is readable, or writable if there is something to write.
     fn wait(&self, deadline: Instant) -> Result<(), Failure> {
         let mut interest = PollFlags::POLLIN;
         if !self.endpoint.outgoing().is_empty() {
@@ -108,7 +110,7 @@ impl Connection {
             if left.is_zero() {
                 return Err(Failure::Timeout(self.endpoint.pending_request()));
             }
-            // Rounded up to a millisecond: the last fraction of one must not become a loop without sleep.
+            // Rounded up to a millisecond: the last fraction of one must not become a busy loop.
             let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
             match poll(&mut [PollFd::new(self.stream.as_fd(), interest)], timeout) {
                 Ok(0) | Err(Errno::EINTR) => {}
@@ -144,7 +146,7 @@ impl Connection {
     }
 }
 
-/// Without the buffers: a request in them may hold a secret.
+/// Without the buffers: a request in them may contain a secret.
 impl Debug for Connection {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Connection").field("stream", &self.stream).finish_non_exhaustive()
@@ -155,7 +157,8 @@ fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// The standard library's connect waits without end while VPP accepts nobody, so the socket is made by hand.
+/// The standard library's connect blocks indefinitely while VPP does not accept, so the socket is
+/// created explicitly.
 fn open(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
     let address = UnixAddr::new(path)?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;

@@ -1,4 +1,4 @@
-//! Which answers are awaited: lets requests out as long as VPP has not too many, and finds what an answer belongs to.
+//! Requests in flight: limits their number, and matches answers with requests.
 
 use super::{BatchId, Endpoint, Event, ProtocolError};
 use crate::answers::Answers;
@@ -6,10 +6,11 @@ use crate::batch::{AnswerKind, Batch};
 use crate::messages::{ControlPing, ControlPingReply};
 use crate::wire::{Envelope, Header, Reader, read_envelope, write_frame, write_message};
 
-/// Messages that VPP has not yet answered; further ones wait here. VPP reads no further while its answers are not read.
+/// Unanswered messages at VPP; further requests wait here. VPP stops reading while its answers are
+/// not read.
 const WINDOW: usize = 256;
 
-/// A batch whose answers are not all there.
+/// A batch with missing answers.
 pub(super) struct InFlight {
     pub(super) batch: Batch,
     pub(super) sent: usize,
@@ -31,7 +32,7 @@ pub(super) struct Expected {
 enum Role {
     Reply,
     Details,
-    /// The answer to the control ping behind the dump with this context.
+    /// The reply to the control ping after the dump with this context.
     EndOfDump(u32),
 }
 
@@ -76,7 +77,7 @@ impl Endpoint {
         }
     }
 
-    /// Lets out requests as long as VPP has not too many.
+    /// Sends requests while fewer than the limit are in flight.
     pub(super) fn fill_window(&mut self) {
         while self.expected.len() < WINDOW
             && let Some(id) = self.unsent.front().copied()

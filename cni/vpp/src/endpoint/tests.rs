@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 const FIRST_ID: u16 = 100;
 
-/// The id that the VPP of these tests gives to a message: its place in our table.
+/// The message ids of the VPP of these tests: the index in the message table.
 fn id<M: Message>() -> u16 {
     let position = all().position(|descriptor| descriptor.name_crc == M::NAME_CRC).expect("in the table");
     FIRST_ID + u16::try_from(position).expect("few")
@@ -37,7 +37,7 @@ fn connected(knows: impl Fn(&str) -> bool) -> Endpoint {
     endpoint
 }
 
-/// Takes what the endpoint sends: ids and contexts.
+/// Reads what the endpoint sends: ids and contexts.
 fn sent(endpoint: &mut Endpoint) -> Vec<(u16, u32)> {
     let mut decoder = FrameDecoder::default();
     decoder.receive(endpoint.outgoing());
@@ -79,7 +79,7 @@ fn replies_details_and_events_are_distinguished() {
 
     receive(&mut endpoint, delete_context, &MemifDeleteReply { retval: -2 });
     receive(&mut endpoint, dump_context, &MemifDetails { id: 7, ..MemifDetails::default() });
-    // An event whose bytes at the place of a context are those of a request that waits.
+    // An event whose bytes at the offset of a context equal the context of a pending request.
     receive(&mut endpoint, 0, &SwInterfaceEvent { pid: bridge_context, ..SwInterfaceEvent::default() });
     receive(&mut endpoint, dump_context, &MemifDetails { id: 8, ..MemifDetails::default() });
     receive(&mut endpoint, ping, &ControlPingReply::default());
@@ -259,7 +259,7 @@ proptest::proptest! {
         let (_, mut bytes) = conversation();
         assert_eq!(converse(&bytes, pieces), (1, None), "unchanged it is a good one");
         for (at, byte) in changes {
-            // Half of them behind the table, which is most of the bytes.
+            // Half of the inputs follow the table, which has most of the bytes.
             let at = if at % 2 == 0 { at % bytes.len() } else { bytes.len() - 1 - at % 220 };
             bytes[at] = byte;
         }

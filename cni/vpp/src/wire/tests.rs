@@ -98,7 +98,7 @@ fn unknown_number_of_an_enum_is_kept() {
 }
 
 #[test]
-fn secret_is_sent_and_never_shown() {
+fn secret_is_sent_and_never_printed() {
     let secret = Secret::new("hunter2").expect("fits");
     let create = MemifCreateV2 { secret: secret.clone(), ..MemifCreateV2::default() };
     assert_eq!(encoded(&secret)[..8], *b"hunter2\0");

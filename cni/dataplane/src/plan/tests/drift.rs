@@ -1,4 +1,4 @@
-//! Whatever happens to a node that is as it should be is put right, and nothing else is touched.
+//! Any drift of a converged node is repaired, and nothing else is changed.
 
 use super::model::Model;
 use super::properties::converge;
@@ -21,7 +21,7 @@ enum Drift {
     ResizePort,
     ReplaceSocket,
     DetachPort,
-    /// As a killed ADD leaves it.
+    /// The state after an interrupted ADD.
     DetachAndUntagPort,
     RemovePort,
     RemoveBridge,
@@ -97,7 +97,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn whatever_happens_is_put_right(drifts in vec((select(&ALL[..]), any::<Index>()), 1..6), pods in 1..=3_usize) {
+    fn any_drift_is_repaired(drifts in vec((select(&ALL[..]), any::<Index>()), 1..6), pods in 1..=3_usize) {
         let pods = ["c1", "c2", "c3"][..pods].iter().zip(["blue", "green", "blue"]);
         let records: Vec<_> = pods.map(|(pod, name)| record(pod, &network(name))).collect();
         let desired = Desired::new(["blue", "green", "red"].map(network), &records);
@@ -107,7 +107,8 @@ proptest! {
             let _nothing_to_change = apply_drift(&mut engine.observed, drift, &index);
         }
         let socket_was_replaced = engine.observed.unbridged_ports.values().any(|port| port.backend.is_none() && port.owner.is_none());
-        // What has neither our mark nor a socket of ours is not ours any more.
+        // A port that has neither an ownership tag nor a socket of usnet is not owned by usnet any
+        // more.
         prop_assume!(!socket_was_replaced);
         let repaired = converge(&desired, engine)?;
         prop_assert_eq!(&repaired, &converged);

@@ -41,7 +41,7 @@ fn an_empty_engine_gets_bridges_first_and_then_ports() {
 }
 
 #[test]
-fn a_deleted_network_goes_with_its_ports() {
+fn a_deleted_network_is_deleted_with_its_ports() {
     let engine = engine_with(&Desired::new([network("blue")], &[record("c1", &network("blue"))]));
     assert_eq!(
         text(&Desired::default(), &engine),
@@ -81,13 +81,13 @@ fn a_bridge_whose_mac_addresses_should_age_otherwise_changes_in_place() {
     blue.bridge.mac_learning = MacLearning::Disabled;
     let changed = ["set MTU 1500, MAC learning Disabled for 600 s and the kind of bridge br-blue of network blue"];
     assert_eq!(text(&Desired::new([blue], []), &engine), changed);
-    // A release of ours that knew no age made no entry about it.
+    // An earlier release without a MAC age wrote no such entry.
     engine.bridges.get_mut("br-blue").unwrap().mac_age_seconds = None;
     assert_eq!(plan(&Desired::new([network("blue")], []), &engine).len(), 1);
 }
 
 #[test]
-fn an_engine_whose_bridges_have_no_mtu_is_not_asked_for_one() {
+fn an_engine_whose_bridges_have_no_mtu_needs_no_update() {
     let mut blue = network("blue");
     let engine = engine_of_kind(Engine::Vpp, &Desired::new([blue.clone()], &[record("c1", &blue)]));
     assert_eq!(engine.bridges["br-blue"].mtu, BridgeMtu::OfPortsOnly);
@@ -97,7 +97,7 @@ fn an_engine_whose_bridges_have_no_mtu_is_not_asked_for_one() {
 }
 
 #[test]
-fn a_port_that_somebody_switched_off_is_switched_on() {
+fn a_port_set_down_by_others_is_set_up() {
     let desired = Desired::new([network("blue")], &[record("c1", &network("blue"))]);
     let mut engine = engine_of_kind(Engine::Vpp, &desired);
     let ports = &mut engine.bridges.get_mut("br-blue").unwrap().ports;
@@ -106,7 +106,7 @@ fn a_port_that_somebody_switched_off_is_switched_on() {
 }
 
 #[test]
-fn a_vlan_mode_that_somebody_set_is_put_right() {
+fn a_vlan_mode_set_by_others_is_repaired() {
     let desired = Desired::new([network("blue")], &[record("c1", &network("blue"))]);
     let mut engine = engine_with(&desired);
     let ports = &mut engine.bridges.get_mut("br-blue").unwrap().ports;
@@ -120,7 +120,7 @@ fn adopting(bridge: &str) -> NodeNetwork {
     blue
 }
 
-/// `br0` as somebody else made it.
+/// `br0` as created by others.
 fn foreign_bridge() -> Observed {
     let mut other = network("other");
     other.bridge.name = "br0".parse().unwrap();
@@ -130,7 +130,7 @@ fn foreign_bridge() -> Observed {
 }
 
 #[test]
-fn an_adopted_bridge_gets_ports_and_loses_them_and_is_otherwise_left_alone() {
+fn ports_of_an_adopted_bridge_are_created_and_deleted_and_it_is_not_changed() {
     let mut engine = foreign_bridge();
     let bridge = engine.bridges.get_mut("br0").unwrap();
     (bridge.has_supported_datapath, bridge.mtu, bridge.mac_age_seconds) = (false, BridgeMtu::Set(2000), Some(20));
@@ -141,7 +141,8 @@ fn an_adopted_bridge_gets_ports_and_loses_them_and_is_otherwise_left_alone() {
     let mut model = Model { kind: Engine::OpenVswitch, observed: engine };
     model.apply_all(&plan(&desired, &model.observed)).unwrap();
     assert_eq!((plan(&desired, &model.observed), blockers(&desired, &model.observed).len()), (vec![], 0));
-    // A network that is gone keeps its pods; with them goes the last of ours, whatever else is on the bridge.
+    // The ports of a deleted network are kept while its pods are attached, and deleted with their
+    // attachments; other ports on the bridge are kept.
     assert_eq!(plan(&Desired::new([], &records), &model.observed), []);
     assert_eq!(text(&Desired::default(), &model.observed), ["remove port vhu3c7bbaa36bb of c1.net1 from bridge br0"]);
     model.apply_all(&plan(&Desired::default(), &model.observed)).unwrap();
@@ -149,7 +150,7 @@ fn an_adopted_bridge_gets_ports_and_loses_them_and_is_otherwise_left_alone() {
 }
 
 #[test]
-fn a_bridge_that_cannot_be_adopted_is_an_obstacle_and_nothing_else() {
+fn a_bridge_that_cannot_be_adopted_is_a_blocker_and_is_not_changed() {
     let desired = Desired::new([adopting("br0")], &[record("c1", &adopting("br0"))]);
     let blocker = |engine: &Observed| {
         assert_eq!(plan(&desired, engine), []);
@@ -168,7 +169,7 @@ fn a_bridge_that_cannot_be_adopted_is_an_obstacle_and_nothing_else() {
 }
 
 #[test]
-fn a_bridge_of_ours_cannot_be_adopted_by_another_network() {
+fn an_owned_bridge_cannot_be_adopted_by_another_network() {
     let mut red = network("red");
     red.bridge.name = "br0".parse().unwrap();
     let desired = Desired::new([adopting("br0"), red.clone()], &[record("c1", &adopting("br0"))]);
@@ -198,7 +199,7 @@ fn what_a_pods_name_fixes_is_its_ports_alone() {
 }
 
 #[test]
-fn a_port_that_the_plugin_is_making_is_left_to_it() {
+fn a_port_that_the_plugin_is_creating_is_not_changed() {
     let records = [Record { progress: Progress::Attaching, ..record("c1", &network("blue")) }];
     let desired = Desired::new([network("blue")], &records);
     let engine = engine_with(&Desired::new([network("blue")], []));
@@ -208,7 +209,7 @@ fn a_port_that_the_plugin_is_making_is_left_to_it() {
 }
 
 #[test]
-fn a_foreign_bridge_of_the_same_name_is_an_obstacle_and_nothing_else() {
+fn a_foreign_bridge_of_the_same_name_is_a_blocker_and_is_not_changed() {
     let desired = Desired::new([network("blue")], &[record("c1", &network("blue"))]);
     let mut engine = engine_with(&Desired::new([network("blue")], []));
     engine.bridges.get_mut("br-blue").unwrap().owner = None;

@@ -20,7 +20,7 @@ impl Model {
         Self { kind, observed: Observed::default() }
     }
 
-    /// Carries out all operations, or says which one no engine would take.
+    /// Applies all operations, or returns the first one that no engine would accept.
     pub(super) fn apply_all(&mut self, operations: &[Op]) -> Result<(), String> {
         operations
             .iter()
@@ -125,7 +125,8 @@ impl Model {
         Ok(())
     }
 
-    /// A port that is on no bridge is the attachment's when it is marked so, or when it has its socket and nobody's mark.
+    /// An unbridged port belongs to the attachment if it has its tag, or if it has its socket and
+    /// no tag.
     fn take_unbridged(&mut self, attachment: &AttachmentId, port: &AttachedPort) -> Result<(), String> {
         let attachment = attachment.to_string();
         let is_its = |observed: &ObservedPort| match &observed.owner {
@@ -153,7 +154,7 @@ impl Model {
     }
 }
 
-/// Whether a port has this mark, as far as both say.
+/// Whether a port has this owner. An unknown network matches any.
 fn carries(port: &ObservedPort, owner: &PortOwner) -> bool {
     port.owner.as_ref().is_some_and(|observed| {
         let networks = observed.network.as_ref().zip(owner.network.as_ref());

@@ -16,7 +16,7 @@ pub(super) fn converge(desired: &Desired, mut engine: Model) -> Result<Observed,
     Ok(engine.observed)
 }
 
-/// 0 for what takes away, 1 for bridges, 2 for ports.
+/// 0 for deletions, 1 for bridges, 2 for ports.
 fn rank(operation: &Op) -> u8 {
     match operation {
         Op::RemovePort { .. } | Op::RemoveBridge { .. } => 0,
@@ -28,7 +28,8 @@ fn rank(operation: &Op) -> u8 {
 /// A port with its name and the bridge that it is on.
 type Placed = (Option<String>, PortName, ObservedPort);
 
-/// What is not ours: bridges with their settings, and ports with the bridge that they are on, if any.
+/// Objects that usnet does not own: bridges with their settings, and ports with their bridge, if
+/// any.
 fn foreign(desired: &Desired, engine: &Observed) -> (Vec<String>, Vec<Placed>) {
     let bridges = engine.bridges.iter().filter(|(_, bridge)| bridge.owner.is_none());
     let describe = |(name, bridge): (&String, &ObservedBridge)| {
@@ -38,7 +39,7 @@ fn foreign(desired: &Desired, engine: &Observed) -> (Vec<String>, Vec<Placed>) {
         let untagged = observed.ports.iter().filter(|(_, port)| port.owner.is_none());
         untagged.map(move |(name, port)| (Some(bridge.clone()), name.clone(), port.clone()))
     });
-    // One with the socket of an attachment was begun for it, and not marked yet.
+    // One with the socket of an attachment is incomplete: not tagged yet.
     let is_incomplete = |port: &ObservedPort| {
         let known = desired.attachments.values().map(|spec| &spec.port.backend);
         let detached = desired.detached.values().map(|detached| &detached.backend);
@@ -77,7 +78,7 @@ fn check_network(spec: &usnet_crds::NodeNetwork, engine: &Observed) -> Result<()
             prop_assert_eq!(bridge.mac_learning, spec.bridge.mac_learning);
             prop_assert_eq!(bridge.mac_age_seconds, Some(spec.bridge.mac_age_seconds.into()));
         }
-        // Somebody else has the name; it must have been so before.
+        // The name is in use by others, and was so before.
         Some(_) => {}
         None => {
             let port_has_name = ports_named(engine, &PortName::observed(name)).next().is_some();
@@ -149,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_not_ours_is_not_touched(desired in desired_strategy(), engine in engine_strategy()) {
+    fn foreign_objects_are_not_changed(desired in desired_strategy(), engine in engine_strategy()) {
         let before = foreign(&desired, &engine.observed);
         let (_, foreign_ports) = &before;
         for operation in plan(&desired, &engine.observed) {
@@ -180,7 +181,7 @@ proptest! {
                 Op::CreateBridge { network, .. } | Op::UpdateBridge { network, .. } => {
                     prop_assert!(!adopted.contains(network), "{}", operation);
                 }
-                // A bridge with our mark that some network still asks for stays, too.
+                // An owned bridge that some network still needs is kept, too.
                 Op::RemoveBridge { bridge, network } => {
                     prop_assert_eq!(engine.observed.bridges[bridge].owner.as_ref(), Some(network));
                     prop_assert!(desired.networks.get(network).is_none_or(|spec| spec.bridge.name.as_str() != bridge));
@@ -191,7 +192,7 @@ proptest! {
     }
 
     #[test]
-    fn without_a_mark_only_the_socket_of_an_ended_attachment_goes(desired in desired_strategy(), engine in engine_strategy()) {
+    fn untagged_ports_are_deleted_only_by_the_socket_of_a_detached_attachment(desired in desired_strategy(), engine in engine_strategy()) {
         for operation in plan(&desired, &engine.observed) {
             let Op::RemovePort { bridge: None, port: name, owner, backend } = &operation else { continue };
             let port = &engine.observed.unbridged_ports[name];
@@ -212,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn bridges_and_ports_may_be_made_in_any_order(desired in desired_strategy(), engine in engine_strategy()) {
+    fn bridges_and_ports_may_be_created_in_any_order(desired in desired_strategy(), engine in engine_strategy()) {
         let operations = plan(&desired, &engine.observed);
         let (removals, additions): (Vec<_>, Vec<_>) = operations.into_iter().partition(|operation| rank(operation) == 0);
         let mut reordered = removals;
@@ -224,11 +225,11 @@ proptest! {
     }
 
     #[test]
-    fn a_port_that_fits_is_never_taken_away(desired in desired_strategy(), engine in engine_strategy()) {
+    fn a_port_that_matches_is_never_deleted(desired in desired_strategy(), engine in engine_strategy()) {
         let keep: BTreeSet<_> = desired.attachments.iter().flat_map(|(id, spec)| {
             let bridge = engine.observed.bridges.get(spec.port.bridge.as_str());
             let observed = bridge.and_then(|bridge| bridge.ports.get(&spec.port.name));
-            // A bridge with another network's mark is made anew for the network that wants it.
+            // A bridge that another network owns is recreated for the network that needs it.
             let is_of_another = bridge.and_then(|bridge| bridge.owner.as_ref()).is_some_and(|owner| *owner != spec.network);
             let network = desired.networks.get(&spec.network);
             let is_replaced = is_of_another && network.is_some_and(|network| network.bridge.name == spec.port.bridge);
@@ -247,7 +248,7 @@ proptest! {
     }
 
     #[test]
-    fn a_bridge_that_is_in_the_way_is_an_obstacle(desired in desired_strategy(), engine in engine_strategy()) {
+    fn a_bridge_with_a_conflicting_name_is_a_blocker(desired in desired_strategy(), engine in engine_strategy()) {
         let converged = converge(&desired, engine)?;
         let blockers = blockers(&desired, &converged);
         for network in desired.networks.values() {
@@ -281,15 +282,17 @@ proptest! {
         prop_assert_eq!(plan(&desired(&networks, &records), &engine.observed), plan(&sorted, &engine.observed));
     }
 
-    /// Only what is wanted and nothing else, whatever was there: the strongest form, for nodes without anything foreign.
+    /// Exactly the desired state, whatever was there: the strongest property, for nodes without
+    /// foreign objects.
     #[test]
-    fn a_node_of_our_own_becomes_exactly_as_wanted(bridges in 1..=3_usize, pods in 0..=3_usize, engine in own_engine_strategy()) {
+    fn a_node_without_foreign_objects_converges_exactly(bridges in 1..=3_usize, pods in 0..=3_usize, engine in own_engine_strategy()) {
         let networks: Vec<_> = ["blue", "green", "red"][..bridges].iter().map(|name| network(name)).collect();
         let records: Vec<_> = ["c1", "c2", "c3"][..pods].iter().map(|pod| record(pod, &network("blue"))).collect();
         let desired = Desired::new(networks, &records);
         let kind = engine.kind;
         let mut converged = converge(&desired, engine)?;
-        // What the engine makes of it is no business of a plan, nor is what the mark of a port does not say.
+        // Normalises what a plan does not compare: the state of the engine, and networks that the
+        // tag of a port does not name.
         for bridge in converged.bridges.values_mut() {
             bridge.state = ElementState::Running;
             for port in bridge.ports.values_mut() {

@@ -1,4 +1,4 @@
-//! Nodes as they can be: few names, so that everything meets everything.
+//! Random nodes: few names, so that conflicts are frequent.
 
 use super::model::Model;
 use crate::attachment::AttachmentId;
@@ -123,7 +123,7 @@ fn desired_attachment_strategy(id: &AttachmentId) -> impl Strategy<Value = Desir
     )
 }
 
-/// Anything that a node may be told to have, contradictions included.
+/// Any desired state, including contradictory ones.
 pub(super) fn desired_strategy() -> impl Strategy<Value = Desired> {
     let ids = btree_set(attachment_strategy(), 0..=CONTAINERS.len());
     let attachments = ids.prop_flat_map(|ids| {
@@ -139,7 +139,7 @@ pub(super) fn desired_strategy() -> impl Strategy<Value = Desired> {
     )
 }
 
-/// A bridge that a network asks for is whose that network says, as in [`Desired::new`].
+/// The ownership of a network's bridge is the network's, as in [`Desired::new`].
 fn follow_network(attachment: &mut DesiredAttachment, networks: &BTreeMap<NetworkName, NodeNetwork>) {
     let bridge = networks.get(&attachment.network).map(|network| &network.bridge);
     if let Some(bridge) = bridge.filter(|bridge| bridge.name == attachment.port.bridge) {
@@ -164,7 +164,7 @@ fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
     let owner = option::weighted(0.8, network_name_strategy());
     let mtu = option::weighted(0.8, mtu_strategy().prop_map(i64::from));
     let mac = (mac_strategy(), prop::bool::weighted(0.9));
-    // What no port works on is not of our kind either.
+    // A bridge that cannot be adopted has no supported datapath either.
     let kind = prop_oneof![8 => Just((true, None)), 1 => Just((false, None)), 1 => Just((false, Some("a kernel's".to_owned())))];
     (owner, kind, mtu, mac, state_strategy()).prop_map(
         |(owner, (has_supported_datapath, adoption_blocker), mtu, ((mac_learning, age), has_age), state)| {
@@ -203,13 +203,13 @@ fn observed_port_strategy() -> impl Strategy<Value = ObservedPort> {
     })
 }
 
-/// Anything that an engine may show.
+/// Any observed state.
 pub(super) fn engine_strategy() -> impl Strategy<Value = Model> {
     let open_vswitch = observed_strategy().prop_map(|observed| Model { kind: Engine::OpenVswitch, observed });
     prop_oneof![open_vswitch, vpp_strategy().prop_map(|observed| Model { kind: Engine::Vpp, observed })]
 }
 
-/// Foreign bridges and ports, wrong marks, drift, moved ports, one port on two bridges.
+/// Foreign bridges and ports, wrong tags, drift, moved ports, a port on two bridges.
 fn observed_strategy() -> impl Strategy<Value = Observed> {
     let bridges =
         btree_map(select(&BRIDGES[..]).prop_map(str::to_owned), observed_bridge_strategy(), 0..=BRIDGES.len());
@@ -218,8 +218,8 @@ fn observed_strategy() -> impl Strategy<Value = Observed> {
     (bridges, ports).prop_map(|(bridges, ports)| with_ports(Observed { bridges, ..Observed::default() }, &ports))
 }
 
-/// What is otherwise with VPP: ports on no bridge, ports that are switched off, marks that do not name a network by themselves, and no port
-/// on two bridges.
+/// The differences of VPP: unbridged ports, ports that are admin down, tags without a network, and
+/// no port on two bridges.
 fn vpp_strategy() -> impl Strategy<Value = Observed> {
     let unbridged_ports = btree_map(any_port_name_strategy(), observed_port_strategy(), 0..=CONTAINERS.len());
     (observed_strategy(), unbridged_ports, btree_set(any_port_name_strategy(), 0..3)).prop_map(
@@ -259,7 +259,7 @@ fn with_ports(mut engine: Observed, ports: &BTreeMap<PortName, (BTreeSet<&'stati
     engine
 }
 
-/// The same without anything that is not ours.
+/// The same without anything that usnet does not own.
 pub(super) fn own_engine_strategy() -> impl Strategy<Value = Model> {
     engine_strategy().prop_map(|mut engine| {
         let Observed { bridges, unbridged_ports } = &mut engine.observed;

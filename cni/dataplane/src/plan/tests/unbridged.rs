@@ -1,4 +1,4 @@
-//! Ports that are on no bridge: half-made ones, and those that somebody took off.
+//! Ports that are on no bridge: incomplete ones, and those that others removed from their bridge.
 
 use super::model::Model;
 use crate::attachment::{Progress, Record};
@@ -9,7 +9,7 @@ use crate::port::PortName;
 use crate::testing::{attachment, backend, network, record};
 use usnet_crds::Engine;
 
-/// An engine with the bridge of network blue and the port of `c1`, which `change` then changes and which is on no bridge.
+/// An engine with the bridge of network blue and the unbridged port of `c1`, modified by `change`.
 fn with_unbridged_port(name: &str, change: impl FnOnce(&mut ObservedPort)) -> Observed {
     let mut engine = Model::empty(Engine::Vpp);
     let spec = Desired::new([network("blue")], &[record("c1", &network("blue"))]);
@@ -21,7 +21,7 @@ fn with_unbridged_port(name: &str, change: impl FnOnce(&mut ObservedPort)) -> Ob
     engine.observed
 }
 
-/// As VPP shows it: the mark says nothing of a network where no bridge does.
+/// As observed in VPP: the network is known from the bridge only.
 fn tagged() -> Observed {
     with_unbridged_port(PortName::of(&attachment("c1")).as_str(), |port| port.owner.as_mut().unwrap().network = None)
 }
@@ -41,7 +41,7 @@ fn text(desired: &Desired, engine: &Observed) -> Vec<String> {
 const CREATED: &str = "create port vhu3c7bbaa36bb of c1.net1 on bridge br-blue";
 
 #[test]
-fn one_that_is_wanted_is_put_back_and_not_made_anew() {
+fn one_that_is_desired_is_moved_back_and_not_recreated() {
     for engine in [tagged(), untagged()] {
         assert_eq!(text(&desired(Progress::Attached), &engine), [CREATED]);
         let mut engine = Model { kind: Engine::Vpp, observed: engine };
@@ -51,41 +51,42 @@ fn one_that_is_wanted_is_put_back_and_not_made_anew() {
 }
 
 #[test]
-fn one_that_the_plugin_is_making_is_left_to_it() {
+fn one_that_the_plugin_is_creating_is_not_changed() {
     for engine in [tagged(), untagged()] {
         assert_eq!(text(&desired(Progress::Attaching), &engine), [""; 0]);
     }
 }
 
 #[test]
-fn one_that_nobody_wants_goes_if_it_has_our_mark() {
-    let nobody = Desired::new([network("blue")], []);
+fn one_that_is_not_desired_is_deleted_if_it_is_tagged() {
+    let no_attachment = Desired::new([network("blue")], []);
     let removed = "remove port vhu3c7bbaa36bb of c1.net1, which is on no bridge";
-    assert_eq!(text(&nobody, &tagged()), [removed]);
+    assert_eq!(text(&no_attachment, &tagged()), [removed]);
     assert_eq!(text(&desired(Progress::Detaching), &tagged()), [removed]);
-    assert_eq!(text(&nobody, &untagged()), [""; 0]);
+    assert_eq!(text(&no_attachment, &untagged()), [""; 0]);
 }
 
 #[test]
-fn one_with_another_socket_than_its_attachment_is_made_anew() {
+fn one_with_another_socket_than_its_attachment_is_recreated() {
     let mut engine = tagged();
     let port = engine.unbridged_ports.values_mut().next().unwrap();
     port.backend = Some(backend("elsewhere"));
-    let made_anew = ["remove port vhu3c7bbaa36bb of c1.net1, which is on no bridge", CREATED];
-    assert_eq!(text(&desired(Progress::Attached), &engine), made_anew);
+    let recreated = ["remove port vhu3c7bbaa36bb of c1.net1, which is on no bridge", CREATED];
+    assert_eq!(text(&desired(Progress::Attached), &engine), recreated);
 }
 
 #[test]
-fn one_that_was_never_marked_goes_with_its_attachment() {
+fn an_untagged_one_is_deleted_with_its_attachment() {
     for progress in [Progress::Detaching, Progress::Detached] {
         let operations = text(&desired(progress), &untagged());
         assert_eq!(operations, ["remove port memif7/0 of c1.net1, which is on no bridge"], "{progress:?}");
     }
 }
 
-/// The sandbox of a pod was made anew: the socket is in the same place, and the port may be the new one's.
+/// The sandbox of a pod was recreated: the socket has the same path, and the port may belong to the
+/// new sandbox.
 #[test]
-fn one_that_was_never_marked_stays_when_somebody_else_has_its_socket() {
+fn an_untagged_one_is_kept_if_another_attachment_has_its_socket() {
     let detached = Record { progress: Progress::Detaching, ..record("c1", &network("blue")) };
     let mut newer = Record { progress: Progress::Attaching, ..record("c2", &network("blue")) };
     newer.port.backend = detached.port.backend.clone();

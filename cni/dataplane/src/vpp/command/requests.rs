@@ -12,7 +12,7 @@ use usnet_vpp::messages::{
 use usnet_vpp::wire::{FixedText, Secret, Text};
 use usnet_vpp::{Api, Batch, Request};
 
-/// A request that makes no interface.
+/// A request that does not create an interface.
 pub(super) fn add<R: Request + 'static>(batch: &mut Batch, request: R) -> Find {
     add_with(batch, request, |_| 0)
 }
@@ -22,7 +22,7 @@ pub(super) fn add_with<R: Request + 'static>(batch: &mut Batch, request: R, crea
     Box::new(move |answers| answers.reply(ticket).map(|reply| created(&reply)))
 }
 
-/// A bridge domain that forwards and floods and leaves ARP alone.
+/// A bridge domain that forwards and floods and does not answer ARP.
 pub(super) fn bridge_domain(id: u32, tag: &Tag, learns: bool, mac_age_minutes: u8) -> BridgeDomainAddDelV2 {
     BridgeDomainAddDelV2 {
         bd_id: id,
@@ -49,17 +49,18 @@ pub(super) fn add_bridge_domain(batch: &mut Batch, api: &impl Api, newest: Bridg
     )
 }
 
-/// A vhost-user interface with its mark.
+/// A vhost-user interface with its tag.
 pub(super) fn vhost_user(path: &VhostUserPath, is_server: bool, tag: &Tag) -> CreateVhostUserIfV2 {
     CreateVhostUserIfV2 { is_server, sock_filename: path.clone(), tag: tag.clone(), ..CreateVhostUserIfV2::default() }
 }
 
-/// Bytes of a frame in the ring for sending: more than the largest MTU with all headers. A power of two, so that pages hold whole frames.
+/// Size of a TX frame in bytes: more than the largest MTU with all headers. A power of two, so that
+/// pages hold whole frames.
 const SENT_FRAME_BYTES: u32 = 16 * 1024;
 /// Frames of that ring, which is 4 MiB then; VPP's own would be 66 MiB for each port.
 const SENT_FRAMES: u32 = 256;
 
-/// The interface on a device. Checksums are completed here: the device has nothing that would.
+/// The host interface on a device. VPP completes checksums: the device has no offload for them.
 pub(super) fn af_packet(host_if_name: HostInterfaceName) -> AfPacketCreateV3 {
     AfPacketCreateV3 {
         mode: AfPacketMode::Ethernet,
@@ -74,7 +75,7 @@ pub(super) fn af_packet(host_if_name: HostInterfaceName) -> AfPacketCreateV3 {
     }
 }
 
-/// Gives a socket an id, or takes the id back when there is no name: VPP does not look at the name then.
+/// Adds the id of a socket, or deletes it if there is no name: VPP ignores the name then.
 pub(super) fn memif_socket(batch: &mut Batch, api: &impl Api, socket_id: u32, name: Option<&SocketName>) -> Find {
     let (is_add, name) = (name.is_some(), name.cloned().unwrap_or_default());
     if api.supports::<MemifSocketFilenameAddDelV2>() {
@@ -84,7 +85,7 @@ pub(super) fn memif_socket(batch: &mut Batch, api: &impl Api, socket_id: u32, na
     add(batch, MemifSocketFilenameAddDel { is_add, socket_id, socket_filename: name })
 }
 
-/// The memif of a socket, which has no other one. The pod's program decides how many queues there are.
+/// The only memif of a socket. The application in the pod decides on the number of queues.
 pub(super) fn add_memif(
     batch: &mut Batch,
     api: &impl Api,
@@ -108,7 +109,7 @@ pub(super) fn add_memif(
     add_with(batch, request, |reply| reply.sw_if_index)
 }
 
-/// What comes from the pod gets the tag of its VLAN, and what goes to the pod loses it.
+/// Frames from the pod get the tag of its VLAN, frames to the pod lose it.
 pub(super) fn vlan_tag_rewrite(index: u32, vlan: Option<VlanTag>) -> L2InterfaceVlanTagRewrite {
     let rewrite = L2InterfaceVlanTagRewrite { sw_if_index: index, ..L2InterfaceVlanTagRewrite::default() };
     match vlan {
@@ -119,7 +120,8 @@ pub(super) fn vlan_tag_rewrite(index: u32, vlan: Option<VlanTag>) -> L2Interface
     }
 }
 
-/// The only MTU that both kinds of port take. It does not limit bridged frames, only those that VPP routes.
+/// The only MTU that all kinds of ports support. It does not limit bridged frames, only routed
+/// ones.
 pub(super) fn mtu(index: u32, mtu: Mtu) -> SwInterfaceSetMtu {
     SwInterfaceSetMtu { sw_if_index: index, mtu: [mtu.get().into(), 0, 0, 0] }
 }
@@ -128,7 +130,8 @@ pub(super) fn membership(index: u32, domain: u32, enable: bool) -> SwInterfaceSe
     SwInterfaceSetL2Bridge { rx_sw_if_index: index, bd_id: domain, port_type: L2PortType::Normal, shg: 0, enable }
 }
 
-/// By name. The messages that take a policer's index are answered under the name of these, so that nobody finds the answer.
+/// By name. VPP replies to the messages that take a policer's index with the message id of these,
+/// so that the reply could not be matched.
 pub(super) fn attach_policer(
     batch: &mut Batch,
     index: u32,

@@ -36,10 +36,12 @@ pub(super) fn create<'a>(
     match snapshot.domains.get(&id) {
         None => Ok(Decision::Apply(vec![create])),
         Some(domain) if domain.owner.as_ref() == Some(network) => Ok(configure(id, domain, bridge)),
-        // VPP cannot give it our mark later. Its ports are ours, and whoever makes ports puts them back.
+        // VPP cannot tag it afterwards, so that it is recreated. All of its ports are owned by
+        // usnet; creating them adds them again.
         Some(domain) if snapshot.is_implicit(domain) => {
-            let leave = domain.members.iter().map(|index| VppCommand::RemoveFromBridgeDomain { index: *index, id });
-            Ok(Decision::Apply(leave.chain([VppCommand::DeleteBridgeDomain { id }, create]).collect()))
+            let remove_members =
+                domain.members.iter().map(|index| VppCommand::RemoveFromBridgeDomain { index: *index, id });
+            Ok(Decision::Apply(remove_members.chain([VppCommand::DeleteBridgeDomain { id }, create]).collect()))
         }
         Some(_) => Err(foreign(bridge.name.as_str())),
     }
@@ -58,7 +60,7 @@ pub(super) fn update<'a>(
     }
 }
 
-/// The bridge domain that a port goes into: its network's own, or the one that the network adopts.
+/// The bridge domain of a port: the one that its network owns or adopts.
 pub(super) fn of_port(snapshot: &VppSnapshot, port: &AttachedPort, network: &NetworkName) -> Result<u32, OpError> {
     let bridge = port.bridge.to_string();
     let found = bridge.parse().ok().and_then(|id: u32| Some((id, snapshot.domains.get(&id)?)));

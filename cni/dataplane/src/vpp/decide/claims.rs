@@ -34,8 +34,8 @@ impl<'a> Claims<'a> {
         Err(OpError::SocketInUse { socket: Path::new(socket).to_owned() })
     }
 
-    /// Takes an id for a memif socket. It is the same for the same socket as long as nobody else has it, so that two who make the same port at the same
-    /// moment make it once.
+    /// Claims an id for a memif socket. It is derived from the socket's name unless that id is in
+    /// use, so that two concurrent creations of the same port create it once.
     pub(super) fn socket_id(
         &mut self,
         socket: &str,

@@ -1,4 +1,4 @@
-//! Ports: memif and vhost-user interfaces, and those on devices of the kernel.
+//! Ports: memif, vhost-user and host interfaces (af_packet).
 
 use super::settings::{check, configure};
 use super::{Claims, Context, Decision, NewPort, Origin, bridges, commands};
@@ -13,7 +13,8 @@ use std::path::PathBuf;
 use usnet_crds::{NetworkName, SocketRole};
 use usnet_vpp::wire::{Secret, TextError};
 
-/// All that an attachment has: its marked interfaces, one that was begun on its socket, and ids of the socket.
+/// Deletes all objects of an attachment: its tagged interfaces, an incomplete one on its socket,
+/// and ids of the socket.
 pub(super) fn remove<'a>(
     Context { snapshot, own_socket_ids, .. }: Context<'_>,
     port: &PortName,
@@ -23,12 +24,12 @@ pub(super) fn remove<'a>(
     let owned: Vec<_> = if *port == PortName::of_owner(attachment) {
         snapshot.owned(port).filter(|(_, interface)| interface.owner.as_deref() == Some(attachment)).collect()
     } else {
-        // One that VPP's name stands for: a second one with the same mark, or one without a mark.
+        // The name is VPP's own: a second interface with the same tag, or one without a tag.
         let named = snapshot.interfaces.iter().find(|(_, interface)| interface.name == port.as_str());
         let owned = named.filter(|(_, interface)| interface.owner.as_deref() == Some(attachment));
-        let is_ours =
+        let is_owned =
             |interface: &Interface| interface.is_incomplete(own_socket_ids) && interface.backend().as_ref() == backend;
-        if owned.is_none() && named.is_some_and(|(_, interface)| !is_ours(interface)) {
+        if owned.is_none() && named.is_some_and(|(_, interface)| !is_owned(interface)) {
             return Err(OpError::Foreign { what: format!("port {port}") });
         }
         owned.map(|(index, interface)| (*index, interface)).into_iter().collect()
@@ -43,12 +44,13 @@ pub(super) fn remove<'a>(
     }
     let unused = socket.iter().flat_map(|socket| snapshot.unused_ids(socket, own_socket_ids));
     list.extend(unused.map(|id| VppCommand::DeleteMemifSocket { id }));
-    // Behind the interface that they look at.
+    // After the interface that they are attached to.
     list.extend(snapshot.policers.of(port).map(|policer| VppCommand::DeletePolicer { name: policer.name() }));
     Ok(commands(list))
 }
 
-/// With the id of its socket, and with its bridge domain if VPP made that by itself. VPP keeps both while something else uses them.
+/// With the id of its socket, and with its bridge domain if that is implicit. VPP rejects the
+/// deletion of either while it is in use by others.
 fn remove_interface(snapshot: &VppSnapshot, index: u32, interface: &Interface) -> Vec<VppCommand> {
     let mut list = match &interface.kind {
         InterfaceKind::Memif { socket_id, .. } => {
@@ -120,7 +122,8 @@ pub(super) fn create<'a>(
     }
 }
 
-/// Whether somebody began to make a memif on this socket, or an interface on this device, and was stopped before it was marked, or took its mark away.
+/// Whether an interface on this socket or device is incomplete: an ADD was interrupted before it
+/// was tagged, or others removed its tag.
 fn is_resumable(interface: &Interface, domain: u32, backend: &PortBackend, own_socket_ids: MemifSocketIds) -> bool {
     let is_free = interface.domain.is_none_or(|id| id == domain);
     interface.is_incomplete(own_socket_ids) && is_free && interface.backend().as_ref() == Some(backend)

@@ -8,7 +8,7 @@ use crate::vpp::limits::LimitSupport;
 use crate::vpp::snapshot::{Interface, VppSnapshot};
 use usnet_crds::{Vlan, VlanTag};
 
-/// What differs, and switching on what somebody switched off.
+/// Commands for settings that differ, including the admin state.
 pub(super) fn configure(
     snapshot: &VppSnapshot,
     (index, interface): (u32, &Interface),
@@ -24,7 +24,8 @@ pub(super) fn configure(
     mtu.into_iter().chain(vlan).chain(limits).chain(set_admin_up).collect()
 }
 
-/// The rewrite is there only while the filter is, because VPP always shows the rewrite, and the filter since 26.06 alone.
+/// The rewrite is set only while the filter is, because VPP always reports the rewrite, but the
+/// filter only since 26.06.
 pub(in crate::vpp) fn vlan_commands(index: u32, vlan: Option<&Vlan>) -> Vec<VppCommand> {
     match vlan.and_then(access) {
         Some(tag) => {

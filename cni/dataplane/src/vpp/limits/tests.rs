@@ -16,7 +16,7 @@ fn limit(kilobits: i64) -> RateLimit {
     RateLimit { ingress_kbps: Some(rate(kilobits)), egress_kbps: None }
 }
 
-/// As VPP shows it.
+/// The details that VPP reports for a policer.
 fn details(policer: &Policer) -> PolicerDetails {
     let PolicerAddDel { name, cir, cb, conform_action, .. } = policer.request();
     PolicerDetails { name, cir, cb, conform_action, ..PolicerDetails::default() }
@@ -42,7 +42,7 @@ fn commands(found: &Policers, desired: &RateLimit, policed: Policed) -> Vec<Stri
 }
 
 #[test]
-fn a_name_says_everything_and_others_names_are_not_ours() {
+fn a_name_encodes_the_policer_and_foreign_names_are_ignored() {
     let policer = Policer { direction: Direction::Egress, rate: rate(1_000_000_000), ..ingress(1) };
     let name = policer.name();
     assert!(name.as_str().starts_with("usnet:vhu") && name.as_str().ends_with(":egress:1000000000"), "{name:?}");
@@ -75,21 +75,21 @@ fn limits_are_those_of_the_policers_that_are_used() {
 }
 
 #[test]
-fn a_limit_is_made_changed_and_removed() {
+fn a_limit_is_created_changed_and_deleted() {
     let (none, one) = (Policers::default(), policers(&[ingress(500)]));
     assert_eq!(commands(&none, &limit(500), Policed::NOT), ["add 500", "use 500"]);
     assert_eq!(commands(&one, &limit(500), POLICED), [""; 0]);
     assert_eq!(commands(&one, &limit(600), POLICED), ["add 600", "end 600", "use 600", "delete 500"]);
     assert_eq!(commands(&one, &RateLimit::default(), POLICED), ["end 500", "delete 500"]);
     assert_eq!(commands(&none, &RateLimit::default(), Policed::NOT), [""; 0]);
-    // A VPP that does not say uses what it has.
+    // If VPP does not report it, a policer counts as attached.
     assert_eq!(commands(&one, &limit(500), Policed::default()), [""; 0]);
     assert_eq!(commands(&one, &RateLimit::default(), Policed::default()), ["end 500", "delete 500"]);
     assert_eq!(commands(&none, &limit(500), Policed::default()), ["add 500", "use 500"]);
 }
 
 #[test]
-fn what_ended_half_way_is_finished() {
+fn an_interrupted_change_is_completed() {
     let one = policers(&[ingress(500)]);
     assert_eq!(commands(&one, &limit(500), Policed::NOT), ["use 500"], "it was made and not used");
     assert_eq!(commands(&one, &RateLimit::default(), Policed::NOT), ["delete 500"]);
@@ -105,7 +105,7 @@ fn what_ended_half_way_is_finished() {
 }
 
 #[test]
-fn policers_of_ports_that_are_gone_are_orphans() {
+fn policers_of_deleted_ports_are_orphans() {
     let other = Policer { port: PortName::of_owner("c2.net1"), ..ingress(500) };
     let found = policers(&[ingress(500), other.clone()]);
     assert_eq!(found.orphans(|there| *there == port()).collect::<Vec<_>>(), [&other]);

@@ -1,4 +1,5 @@
-//! What VPP does to the frames of ports that have a VLAN or limits: one question for each. Before 26.06 VPP does not say.
+//! The L2 features of ports that have a VLAN or limits: one request for each. VPP reports them
+//! since 26.06.
 
 use super::{Interface, VppSnapshot};
 use crate::engine::EngineError;
@@ -32,13 +33,14 @@ impl From<L2FlagsGetReply> for Features {
 pub(in crate::vpp) struct FeatureTickets(Vec<(u32, Ticket<L2FlagsGet>)>);
 
 impl FeatureTickets {
-    /// Asks about these interfaces if this VPP answers such questions.
+    /// Requests the features of these interfaces, if this VPP reports them.
     pub(in crate::vpp) fn request(batch: &mut Batch, api: &impl Api, indexes: impl IntoIterator<Item = u32>) -> Self {
         let indexes = indexes.into_iter().filter(|_| api.supports::<L2FlagsGet>());
         Self(indexes.map(|sw_if_index| (sw_if_index, batch.request(L2FlagsGet { sw_if_index }))).collect())
     }
 
-    /// The answers by index. One that was refused is left out: the interface has gone, or left its bridge domain.
+    /// The features by interface index. A rejected request is left out: the interface was deleted,
+    /// or removed from its bridge domain.
     pub(in crate::vpp) fn read(self, answers: &Answers) -> BTreeMap<u32, Features> {
         let answer = |(index, ticket): (u32, Ticket<L2FlagsGet>)| Some((index, answers.reply(ticket).ok()?.into()));
         self.0.into_iter().filter_map(answer).collect()
@@ -47,12 +49,12 @@ impl FeatureTickets {
 
 /// Adds it to what was read before.
 pub(super) async fn read(api: &mut impl Api, snapshot: &mut VppSnapshot) -> Result<(), EngineError> {
-    let is_asked_for = |(index, interface): (&u32, &Interface)| {
+    let has_features = |(index, interface): (&u32, &Interface)| {
         let port = PortName::of_owner(interface.owner.as_deref()?);
         let has_any = matches!(interface.tagging, Tagging::Vlan(_)) || snapshot.policers.of(&port).next().is_some();
         (has_any && interface.domain.is_some()).then_some(*index)
     };
-    let indexes: Vec<u32> = snapshot.interfaces.iter().filter_map(is_asked_for).collect();
+    let indexes: Vec<u32> = snapshot.interfaces.iter().filter_map(has_features).collect();
     let mut batch = Batch::new();
     let tickets = FeatureTickets::request(&mut batch, api, indexes);
     if batch.is_empty() {

@@ -1,4 +1,4 @@
-//! Reading it: dumps that are asked for in one go and put together.
+//! Reading a snapshot: dumps that are requested in one batch and combined.
 
 use super::{BridgeDomain, Interface, InterfaceKind, VppSnapshot, features};
 use crate::engine::EngineError;
@@ -30,10 +30,11 @@ struct Dumps {
 }
 
 impl VppSnapshot {
-    /// Reads everything, in one go; then what is done to the frames of ports that have a VLAN or limits.
+    /// Reads everything in one batch; then the L2 features of ports that have a VLAN or limits.
     pub(in crate::vpp) async fn read(api: &mut impl Api) -> Result<Self, EngineError> {
         let mut batch = Batch::new();
-        // Before the interfaces: a port is marked before it gets a policer, so that one without a port is really an orphan.
+        // Before the interfaces: a port is tagged before it gets a policer, so that a policer
+        // without a port is certain to be an orphan.
         let policers = api.supports::<PolicerDump>().then(|| batch.dump(PolicerDump::default()));
         let interfaces = SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() };
         let dumps = Dumps {
@@ -115,7 +116,7 @@ impl VppSnapshot {
 pub(in crate::vpp) struct BridgeDomainTickets(Vec<DumpTicket<BridgeDomainDump>>);
 
 impl BridgeDomainTickets {
-    /// Asks for these bridge domains, behind what the batch has already.
+    /// Requests these bridge domains, after the present requests of the batch.
     pub(in crate::vpp) fn request(batch: &mut Batch, ids: &BTreeSet<u32>) -> Self {
         let all = BTreeSet::from([NO_BRIDGE_DOMAIN]);
         let ids = if ids.len() > MANY_DOMAINS { &all } else { ids };
@@ -154,7 +155,7 @@ fn interface(details: &SwInterfaceDetails, kind: InterfaceKind, domain: Option<u
     let [mtu, ..] = details.mtu;
     Interface {
         name: details.interface_name.to_string(),
-        // Our tag on something that we do not make does not make it ours.
+        // A tag of usnet on an unsupported kind of interface does not imply ownership.
         owner: tags::attachment(&tag).filter(|_| kind != InterfaceKind::Other),
         is_tagged: !tag.is_empty(),
         kind,

@@ -1,4 +1,4 @@
-//! A bridge that somebody else made gets our ports, and nothing else of it changes.
+//! Ports are added to an adopted bridge, and nothing else of it changes.
 
 use crate::switch::Settings;
 use crate::values::{Values, apply, bridge, converge, observe, port_name};
@@ -7,7 +7,7 @@ use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::plan;
 
-/// A network that would set everything of its bridge otherwise, if the bridge were its own.
+/// A network that would configure its bridge differently, if it owned it.
 fn adopting(switch: &impl Settings) -> NodeNetwork {
     let mut blue = switch.network("blue");
     blue.bridge.ownership = Ownership::Adopted;
@@ -40,7 +40,7 @@ pub(crate) fn an_adopted_bridge_gets_ports_and_nothing_else(switch: &mut impl Se
     assert_eq!(switch.bridge_settings(bridge(&blue)), before);
 }
 
-pub(crate) fn a_bridge_that_is_not_there_is_not_made_to_be_adopted(switch: &mut impl Settings) {
+pub(crate) fn a_missing_bridge_is_not_created_to_be_adopted(switch: &mut impl Settings) {
     let mut engine = switch.engine();
     let blue = adopting(switch);
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);

@@ -1,4 +1,4 @@
-//! What is asked for is made, and goes when it is not asked for any more.
+//! Desired objects are created, and deleted when they are not desired any more.
 
 use crate::switch::Switch;
 use crate::values::{
@@ -12,7 +12,7 @@ use usnet_dataplane::observed::{ElementState, Peer, Tagging};
 use usnet_dataplane::plan::{Op, plan};
 use usnet_dataplane::port::PortOwner;
 
-pub(crate) fn what_is_asked_for_is_made_and_taken_away(switch: &mut impl Switch) {
+pub(crate) fn desired_objects_are_created_and_deleted(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let (blue, red) = (switch.network("blue"), changed(&switch.network("red"), 9000, 7));
     let desired = switch.desired(&[red.clone(), blue.clone()], &["c1", "c2"]);
@@ -41,7 +41,7 @@ pub(crate) fn what_is_asked_for_is_made_and_taken_away(switch: &mut impl Switch)
     assert!(observed.bridges.is_empty() && observed.unbridged_ports.is_empty(), "{observed:?}");
 }
 
-pub(crate) fn the_second_time_nothing_changes(switch: &mut impl Switch) {
+pub(crate) fn a_second_apply_changes_nothing(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let blue = changed(&switch.network("blue"), 1600, 7);
     let created = converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));

@@ -1,10 +1,10 @@
-//! What others changed is put right, and nothing beside it is touched.
+//! Drift is repaired, and nothing else is changed.
 
 use crate::switch::Switch;
 use crate::values::{Values, apply, bridge, converge, observe, port_name};
 use usnet_dataplane::engine::OpError;
 
-pub(crate) fn what_others_took_away_comes_back(switch: &mut impl Switch) {
+pub(crate) fn objects_deleted_by_others_are_recreated(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let desired = switch.desired(&[blue.clone(), switch.network("red")], &["c1", "c2"]);
@@ -22,7 +22,7 @@ pub(crate) fn what_others_took_away_comes_back(switch: &mut impl Switch) {
     }
 }
 
-pub(crate) fn a_port_that_others_moved_is_brought_back(switch: &mut impl Switch) {
+pub(crate) fn a_port_moved_by_others_is_moved_back(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let (blue, red) = (switch.network("blue"), switch.network("red"));
     let desired = switch.desired(&[blue.clone(), red.clone()], &["c1"]);

@@ -1,4 +1,4 @@
-//! What is not ours is neither changed nor taken away.
+//! Objects that usnet does not own are neither changed nor deleted.
 
 use crate::switch::Switch;
 use crate::values::{
@@ -9,7 +9,7 @@ use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::{Blocker, blockers, plan};
 
-pub(crate) fn a_foreign_bridge_of_the_same_name_is_left_alone(switch: &mut impl Switch) {
+pub(crate) fn a_foreign_bridge_of_the_same_name_is_not_changed(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     switch.add_foreign_bridge(bridge(&blue));
@@ -28,7 +28,7 @@ pub(crate) fn a_foreign_bridge_of_the_same_name_is_left_alone(switch: &mut impl 
     assert_eq!(switch.dump(), before);
 }
 
-pub(crate) fn a_foreign_port_survives_in_our_bridge(switch: &mut impl Switch) {
+pub(crate) fn a_foreign_port_survives_in_an_owned_bridge(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
@@ -47,7 +47,7 @@ pub(crate) fn a_foreign_port_survives_in_our_bridge(switch: &mut impl Switch) {
     assert_eq!(converge(&mut engine, &Desired::default()), [remove_bridge(&blue)]);
 }
 
-pub(crate) fn a_bridge_without_our_mark_is_no_longer_ours(switch: &mut impl Switch) {
+pub(crate) fn a_bridge_without_a_tag_is_no_longer_owned(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));

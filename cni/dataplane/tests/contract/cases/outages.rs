@@ -1,11 +1,11 @@
-//! A switch that is not there, or does not do what it is asked for.
+//! A switch that does not answer, or does not apply its configuration.
 
 use crate::switch::{Forwarding, Switch};
 use crate::values::{Values, bridge, converge, create_bridge, observe, port_name, try_apply, try_observe};
 use usnet_dataplane::engine::EngineError;
 use usnet_dataplane::plan::plan;
 
-pub(crate) fn a_switch_that_does_not_act_is_an_error_and_made_good_later(switch: &mut impl Forwarding) {
+pub(crate) fn a_stalled_switch_is_an_error_and_converges_later(switch: &mut impl Forwarding) {
     let blue = switch.network("blue");
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
     let mut engine = switch.engine();

@@ -7,7 +7,7 @@ use crate::values::{
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::Op;
 
-pub(crate) fn a_failing_operation_does_not_hold_up_the_others(switch: &mut impl Switch) {
+pub(crate) fn a_failing_operation_does_not_block_the_others(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let [blue, green, red] = ["blue", "green", "red"].map(|name| switch.network(name));
     let nowhere = switch.network("nowhere");
@@ -47,7 +47,7 @@ pub(crate) fn one_socket_serves_one_port(switch: &mut impl Switch) {
 }
 
 /// Two attachments with one port name, which only the engine as a whole can find out.
-pub(crate) fn a_name_that_is_asked_for_twice_is_given_once(switch: &mut impl Switch) {
+pub(crate) fn a_name_that_is_requested_twice_is_used_once(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let mut second = switch.port("c2", &blue);

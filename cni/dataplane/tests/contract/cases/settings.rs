@@ -1,4 +1,4 @@
-//! VLANs and limits of a port change while packets flow, and come back when somebody else changed them.
+//! VLANs and limits of a port change in place, and are restored after changes by others.
 
 use crate::switch::Settings;
 use crate::values::{Values, access, bridge, converge, observe, port_name, tag};
@@ -15,7 +15,7 @@ fn limits(ingress: i64, egress: i64) -> RateLimit {
     RateLimit { ingress_kbps: limit(ingress), egress_kbps: limit(egress) }
 }
 
-/// The port of `c1` on its network as the switch has it once nothing is left to do.
+/// The port of `c1` on its network, as observed once the plan is empty.
 fn converged<S: Settings>(switch: &S, engine: &mut S::Engine, network: &NodeNetwork) -> ObservedPort {
     converge(engine, &switch.desired(std::slice::from_ref(network), &["c1", "c2"]));
     observe(engine).bridges[bridge(network)].ports[&port_name("c1")].clone()

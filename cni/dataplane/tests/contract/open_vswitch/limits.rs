@@ -1,4 +1,4 @@
-//! Rows of the table `QoS` do not go with their ports by themselves.
+//! Rows of the table `QoS` are not deleted with their ports automatically.
 
 use super::{start, vsctl};
 use crate::switch::{Settings, Switch};
@@ -12,7 +12,7 @@ fn limited(mut network: NodeNetwork) -> NodeNetwork {
 }
 
 #[test]
-fn a_limit_goes_with_its_port_and_those_of_others_stay() {
+fn a_limit_is_deleted_with_its_port_and_foreign_ones_are_kept() {
     let daemons = start().expect("Open vSwitch");
     let mut engine = daemons.engine();
     let blue = limited(daemons.network("blue"));
@@ -21,12 +21,12 @@ fn a_limit_goes_with_its_port_and_those_of_others_stay() {
     converge(&mut engine, &daemons.desired(std::slice::from_ref(&blue), &["c1", "c2", "c3"]));
     assert_eq!(rows(), 4);
 
-    // One goes as it should, one was taken away by somebody else before its DEL.
+    // One port is deleted by a DEL, one by others before its DEL.
     daemons.remove_port(bridge(&blue), &port_name("c2"));
     let removals = ["c1", "c2"].map(|container| daemons.remove_port_op(container, &blue));
     assert_eq!(apply(&mut engine, &removals), [Ok(()), Ok(())]);
     assert_eq!(rows(), 2);
-    // One is made again after somebody else took it away.
+    // One is recreated after others deleted it.
     daemons.remove_port(bridge(&blue), &port_name("c3"));
     converge(&mut engine, &daemons.desired(std::slice::from_ref(&blue), &["c3"]));
     assert_eq!((rows(), daemons.enforced(&port_name("c3"))), (2, blue.port.rate_limit));
@@ -35,7 +35,7 @@ fn a_limit_goes_with_its_port_and_those_of_others_stay() {
 }
 
 #[test]
-fn a_limit_that_is_not_marked_as_ours_is_none_of_ours() {
+fn a_limit_without_a_tag_is_not_owned() {
     let daemons = start().expect("Open vSwitch");
     let mut engine = daemons.engine();
     let blue = limited(daemons.network("blue"));
@@ -46,7 +46,7 @@ fn a_limit_that_is_not_marked_as_ours_is_none_of_ours() {
     vsctl(&daemons, &format!("set Port {port} qos=@theirs -- --id=@theirs create QoS {same}"));
     assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports[&port].rate_limit, None);
     assert_eq!(converge(&mut engine, &desired).len(), 1);
-    // Theirs stays, for whatever they want it; the port has ours.
+    // The foreign row is kept; the port refers to the row of usnet.
     assert_eq!(vsctl(&daemons, "--bare --columns=_uuid list QoS").split_whitespace().count(), 2);
     assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports[&port].rate_limit, Some(blue.port.rate_limit));
 }

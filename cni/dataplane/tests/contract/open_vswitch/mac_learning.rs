@@ -1,4 +1,5 @@
-//! That a bridge learns, or does not, is seen in the table of the switch itself, with packets from the bridge's own device.
+//! Whether a bridge learns is verified in the FDB of the switch, with packets from the bridge's own
+//! device.
 
 use super::{start, vsctl};
 use crate::switch::Switch;
@@ -13,7 +14,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 fn run(daemons: &Daemons, arguments: &str) {
     let mut command = daemons.command("busybox");
     let status = command.args(arguments.split(' ')).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    // Nobody answers an ARP request here, and then busybox says so.
+    // The ARP request is not answered, which busybox reports by its exit status.
     status.expect("busybox");
 }
 
@@ -58,7 +59,7 @@ fn a_bridge_that_must_not_learn_does_not_and_learns_when_it_may_again() {
 }
 
 #[test]
-fn settings_of_others_stay_and_a_bridge_of_an_earlier_release_is_brought_up_to_date() {
+fn foreign_settings_are_kept_and_a_bridge_of_an_earlier_release_is_updated() {
     let daemons = start().expect("Open vSwitch");
     let mut engine = daemons.engine();
     let mut blue = daemons.network("blue");

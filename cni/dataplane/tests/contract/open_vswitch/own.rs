@@ -42,7 +42,7 @@ fn attaching_takes_two_round_trips_and_so_do_many_networks() {
 }
 
 #[test]
-fn a_port_that_the_switch_cannot_make_is_refused_in_its_own_words() {
+fn a_port_that_the_switch_cannot_create_fails_with_its_error() {
     let daemons = OneSwitch::from(Daemons::start().expect("Open vSwitch without DPDK"));
     let mut engine = daemons.engine();
     let blue = daemons.network("blue");
@@ -59,7 +59,7 @@ fn a_port_that_the_switch_cannot_make_is_refused_in_its_own_words() {
 }
 
 #[test]
-fn what_others_changed_on_ours_is_put_right() {
+fn changes_by_others_are_repaired() {
     let daemons = start().expect("Open vSwitch");
     let mut engine = daemons.engine();
     let desired = daemons.desired(&[daemons.network("blue")], &["c1"]);
@@ -78,7 +78,8 @@ fn what_others_changed_on_ours_is_put_right() {
         assert_eq!(daemons.port_identity(&port), identity, "{change}");
     }
     assert_eq!(observe(&mut engine).bridges["br-blue"].ports[&port].tagging, Tagging::Untagged);
-    // The bridge's own port, and its datapath (there is none in the kernel, so that the bridge goes for a moment).
+    // The bridge's local port, and its datapath (there is none in the kernel, so that the bridge is
+    // deleted for a moment).
     let remove_own_port = format!("remove Bridge br-blue ports {}", row_of_port(&daemons, "br-blue"));
     for change in [remove_own_port.as_str(), "set Bridge br-blue datapath_type=system"] {
         vsctl(&daemons, change);
@@ -88,7 +89,7 @@ fn what_others_changed_on_ours_is_put_right() {
 }
 
 #[test]
-fn a_port_that_is_on_two_bridges_is_made_anew() {
+fn a_port_on_two_bridges_is_recreated() {
     let daemons = start().expect("Open vSwitch");
     let mut engine = daemons.engine();
     let desired = daemons.desired(&[daemons.network("blue"), daemons.network("red")], &["c1", "c2"]);
@@ -100,9 +101,10 @@ fn a_port_that_is_on_two_bridges_is_made_anew() {
     }
 }
 
-/// Changing the socket of a port that exists has no effect: the switch has to see that the port goes, before it comes again.
+/// Changing the socket of an existing port has no effect: the switch has to see its deletion before
+/// it is created again.
 #[test]
-fn a_port_with_another_socket_is_made_anew_and_serves_its_own() {
+fn a_port_with_another_socket_is_recreated_with_its_own() {
     let daemons = start().expect("Open vSwitch");
     let mut engine = daemons.engine();
     let desired = daemons.desired(&[daemons.network("blue")], &["c1"]);
@@ -116,7 +118,7 @@ fn a_port_with_another_socket_is_made_anew_and_serves_its_own() {
 }
 
 #[test]
-fn a_connection_that_open_vswitch_does_not_have_is_refused_and_nothing_is_made() {
+fn an_unsupported_backend_is_rejected_and_nothing_is_created() {
     let daemons = start().expect("Open vSwitch");
     let mut engine = daemons.engine();
     let blue = daemons.network("blue");

@@ -1,6 +1,7 @@
-//! The cases with devices of the kernel, and what is theirs alone. They need no DPDK.
+//! The cases with kernel devices, and those that are specific to them. They need no DPDK.
 //!
-//! Not among them: the own port of an adopted bridge without `mtu_request` takes the least MTU of the bridge's devices, and so does change.
+//! Not among them: the local port of an adopted bridge without `mtu_request` takes the smallest MTU
+//! of the bridge's devices, and so does change.
 
 use super::{Daemons, OneSwitch, vsctl};
 use crate::switch::{Switch, contract};
@@ -15,20 +16,20 @@ fn start() -> Option<OneSwitch> {
 contract!(start();
     settings::every_vlan_mode_is_set_changed_and_put_back,
     settings::limits_are_set_changed_put_back_and_removed,
-    creation::what_is_asked_for_is_made_and_taken_away,
-    creation::the_second_time_nothing_changes,
+    creation::desired_objects_are_created_and_deleted,
+    creation::a_second_apply_changes_nothing,
     creation::settings_change_in_place,
     creation::several_attach_at_once,
-    foreign::a_foreign_port_survives_in_our_bridge,
-    drift::what_others_took_away_comes_back,
-    drift::a_port_that_others_moved_is_brought_back,
-    refusals::a_failing_operation_does_not_hold_up_the_others,
-    outages::a_switch_that_does_not_act_is_an_error_and_made_good_later,
+    foreign::a_foreign_port_survives_in_an_owned_bridge,
+    drift::objects_deleted_by_others_are_recreated,
+    drift::a_port_moved_by_others_is_moved_back,
+    refusals::a_failing_operation_does_not_block_the_others,
+    outages::a_stalled_switch_is_an_error_and_converges_later,
     outages::a_switch_that_does_not_answer_never_looks_empty,
 );
 
 #[test]
-fn the_mtu_is_that_of_the_device_and_a_device_that_goes_is_an_error_and_nothing_to_do() {
+fn the_mtu_is_that_of_the_device_and_a_deleted_device_is_an_error_without_operations() {
     let mut switch = start().expect("Open vSwitch");
     let mut engine = switch.engine();
     let mut blue = switch.network("blue");
@@ -41,7 +42,8 @@ fn the_mtu_is_that_of_the_device_and_a_device_that_goes_is_an_error_and_nothing_
     let output = switch.command("cat").arg(format!("/sys/class/net/{name}/mtu")).output().expect("cat");
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "1400");
 
-    // As when the pod's network namespace ends. The switch forgets the device when it is started again, and says what it misses.
+    // As when the pod's network namespace is deleted. After its restart the switch does not know
+    // the device any more, and reports it as missing.
     assert!(switch.command("ip").args(["link", "del", name.as_str()]).status().expect("ip").success());
     switch.kill_vswitchd().expect("kill");
     switch.start_vswitchd().expect("start");
@@ -53,7 +55,7 @@ fn the_mtu_is_that_of_the_device_and_a_device_that_goes_is_an_error_and_nothing_
 }
 
 #[test]
-fn a_port_without_its_device_is_refused_in_the_switchs_own_words() {
+fn a_port_without_its_device_fails_with_the_error_of_the_switch() {
     let switch = OneSwitch::from(Daemons::start().expect("Open vSwitch"));
     let mut engine = switch.engine();
     let blue = switch.network("blue");

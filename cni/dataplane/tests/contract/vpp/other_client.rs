@@ -1,4 +1,4 @@
-//! What others do to VPP behind our back, through a client of their own.
+//! Changes of VPP by others, through a client of their own.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use usnet_vpp::{Api, Batch, Dump, Request};
 
 const AMPLE: Duration = Duration::from_secs(30);
 
-/// Somebody else with access to VPP. One client for all that is done: it connects again when VPP was away.
+/// Another client of VPP. It is used for all changes and reconnects after VPP was restarted.
 #[derive(Debug)]
 pub(crate) struct OtherClient {
     socket: PathBuf,
@@ -76,7 +76,7 @@ impl OtherClient {
         self.dump(SwInterfaceVhostUserDump { sw_if_index: NO_INTERFACE })
     }
 
-    /// How many interfaces there are of the kinds that ports are made of.
+    /// The number of interfaces of the kinds that ports have.
     pub(crate) fn ports(&mut self) -> usize {
         self.memifs().len() + self.vhost_users().len() + self.on_devices().len()
     }
@@ -87,7 +87,7 @@ impl OtherClient {
         all.into_iter().map(|socket| (socket.socket_id, socket.socket_filename.to_string())).collect()
     }
 
-    /// The interface of a port, which is found by its mark if it has one that is written out.
+    /// The interface of a port, which is found by its tag if that is not packed.
     pub(crate) fn find(&mut self, port: &PortName) -> Option<SwInterfaceDetails> {
         self.interfaces().into_iter().find(|interface| {
             let tagged = interface.tag.as_str().strip_prefix("usn=").map(PortName::of_owner);
@@ -151,12 +151,12 @@ impl OtherClient {
         self.request(MemifSocketFilenameAddDelV2 { is_add: true, socket_id, socket_filename });
     }
 
-    /// A memif as somebody makes it who is stopped in the middle: without a mark, off, and in no bridge domain.
+    /// A memif of an interrupted ADD: untagged, admin down, and in no bridge domain.
     pub(crate) fn add_memif(&mut self, socket_id: u32) -> u32 {
         self.request(MemifCreateV2 { socket_id, ..MemifCreateV2::default() }).sw_if_index
     }
 
-    /// Takes an interface away, whatever it is.
+    /// Deletes an interface of any kind.
     pub(crate) fn remove_interface(&mut self, sw_if_index: u32) {
         if self.memifs().iter().any(|memif| memif.sw_if_index == sw_if_index) {
             self.request(MemifDelete { sw_if_index });
@@ -169,7 +169,7 @@ impl OtherClient {
         }
     }
 
-    /// The names of all policers; none with a VPP that has no such thing.
+    /// The names of all policers; empty if VPP does not support them.
     pub(crate) fn policers(&mut self) -> Vec<String> {
         if !self.client().supports::<PolicerDump>() {
             return Vec::new();

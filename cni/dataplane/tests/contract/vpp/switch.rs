@@ -22,12 +22,12 @@ use usnet_vpp::messages::{
 };
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
-/// The memif socket ids that are ours in these tests.
+/// The memif socket ids that usnet owns in these tests.
 pub(crate) const SOCKET_IDS: [u32; 2] = [5000, 5999];
-/// What [`Switch::change_mac_settings`] leaves, in minutes.
+/// The age set by [`Switch::change_mac_settings`], in minutes.
 const FOREIGN_MAC_AGE: u8 = 77;
 
-/// How ports meet their pods.
+/// The backends of ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PortKind {
     MemifVolume,
@@ -54,7 +54,7 @@ impl VppSwitch {
         Self { vpp, port_kind, namespace: Namespace::new(), other_client, changes: Changes::default() }
     }
 
-    /// Whoever else uses this VPP.
+    /// Another client of this VPP.
     pub(crate) fn other_client(&self) -> MutexGuard<'_, OtherClient> {
         self.other_client.lock().expect("no failed test goes on")
     }
@@ -69,14 +69,14 @@ impl VppSwitch {
         format!("{first}-{last}").parse().expect("a range")
     }
 
-    /// The folder of a container, as its volume. It is there.
+    /// The directory of a container's volume, which is created if missing.
     pub(crate) fn volume(&self, container: &str) -> PathBuf {
         let folder = self.vpp.folder().join(container);
         fs::create_dir_all(&folder).expect("a folder");
         folder
     }
 
-    /// The names of what a driver asked VPP to change.
+    /// The names of the drivers' requests that change something.
     pub(crate) fn changes(&self) -> Vec<String> {
         self.changes.all()
     }
@@ -170,7 +170,7 @@ impl Switch for VppSwitch {
         format!("{}\n{:#?}", self.other_client().dump_all(), self.changes())
     }
 
-    /// VPP gives each interface a MAC address by chance, and its index to the next one.
+    /// VPP gives each interface a random MAC address, and reuses indexes.
     fn port_identity(&self, port: &PortName) -> String {
         format!("{:02x?}", self.other_client().interface(port).l2_address)
     }
@@ -201,7 +201,7 @@ impl Settings for VppSwitch {
         self.other_client().request(L2InterfaceVlanTagRewrite { sw_if_index, vtr_op, push_dot1q, tag1, tag2 });
     }
 
-    /// What another agent of ours might do.
+    /// A change as by another agent of usnet.
     fn change_limits(&self, port: &PortName) {
         let mut other_client = self.other_client();
         let sw_if_index = other_client.interface(port).sw_if_index;
@@ -217,7 +217,7 @@ impl Settings for VppSwitch {
         other_client.request(PolicerInput { name: policer.name, sw_if_index, apply: true });
     }
 
-    /// The policers of a port, as far as VPP says that its interface has one.
+    /// The policers of a port, as far as VPP reports that they are attached.
     fn enforced(&self, port: &PortName) -> RateLimit {
         let mut other_client = self.other_client();
         let sw_if_index = other_client.interface(port).sw_if_index;

@@ -1,4 +1,5 @@
-//! The first messages of a connection: the table, which VPP this is, and the subscription to interface events.
+//! The first messages of a connection: the message table, the identification of VPP, and the
+//! subscription to interface events.
 
 use super::{Connection, READ_SIZE, move_bytes};
 use crate::asynchronous::Options;
@@ -15,8 +16,8 @@ impl<'session> Connection<'session> {
     /// Connects, reads the table, and subscribes.
     pub(in crate::asynchronous) async fn open(options: &'session Options) -> Result<Self, Error> {
         let connect_error = |source| Error::Connect { socket: options.socket.clone(), source };
-        // Seen before connecting and looked at again in the end: otherwise a VPP that starts in between would be taken
-        // for the one that runs since long.
+        // Read before connecting and compared afterwards: otherwise a VPP that starts in between
+        // would be mistaken for the previous one.
         let socket = SocketFile::at(&options.socket).map_err(connect_error)?;
         let deadline = Instant::now() + options.timeout;
         let stream = timeout(options.timeout, UnixStream::connect(&options.socket))
@@ -52,7 +53,7 @@ impl<'session> Connection<'session> {
         }
     }
 
-    /// Asks which VPP this is, and subscribes to interface events.
+    /// Identifies VPP, and subscribes to interface events.
     async fn identify_and_subscribe(&mut self, deadline: Instant) -> Result<(), Error> {
         self.table.require::<SwInterfaceEvent>().map_err(|unknown| unknown.into_error(self.socket()))?;
         let mut batch = Batch::new();

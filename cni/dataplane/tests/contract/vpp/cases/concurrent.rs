@@ -1,4 +1,4 @@
-//! The plugin and the agent do the same thing at the same moment.
+//! The plugin and the agent apply the same operations concurrently.
 
 use crate::switch::Switch;
 use crate::values::{Values, apply, bridge, converge, create_bridge, observe, port_name, remove_bridge};
@@ -21,7 +21,7 @@ fn at_once(switch: &VppSwitch, operations: [&[Op]; 2]) -> [Vec<Result<(), OpErro
     })
 }
 
-pub(crate) fn the_same_ports_are_made_once(switch: &mut VppSwitch) {
+pub(crate) fn the_same_ports_are_created_once(switch: &mut VppSwitch) {
     let blue = switch.network("blue");
     let containers = ["c1", "c2", "c3"];
     let desired = switch.desired(std::slice::from_ref(&blue), &containers);
@@ -41,7 +41,7 @@ pub(crate) fn the_same_ports_are_made_once(switch: &mut VppSwitch) {
     }
 }
 
-pub(crate) fn the_same_bridges_are_made_once(switch: &mut VppSwitch) {
+pub(crate) fn the_same_bridges_are_created_once(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let networks = ["blue", "green", "red"].map(|name| switch.network(name));
     let bridges = networks.each_ref().map(create_bridge);
@@ -54,9 +54,9 @@ pub(crate) fn the_same_bridges_are_made_once(switch: &mut VppSwitch) {
     }
 }
 
-/// One attaches while the other ends the attachment beside it, or takes the bridge away: whatever comes of it, the next plan puts it right and
-/// nothing is left in between.
-pub(crate) fn a_port_is_made_while_its_bridge_goes(switch: &mut VppSwitch) {
+/// One attaches while the other detaches another attachment, or deletes the bridge: whatever the
+/// outcome, the next plan repairs it and nothing is left over.
+pub(crate) fn a_port_is_created_while_its_bridge_is_deleted(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let (create, remove) = ([switch.create_port("c1", &blue)], [remove_bridge(&blue)]);
@@ -70,8 +70,8 @@ pub(crate) fn a_port_is_made_while_its_bridge_goes(switch: &mut VppSwitch) {
     }
 }
 
-/// The one who removes it and the one who makes it disagree; what is left is whole or gone.
-pub(crate) fn a_port_is_made_while_it_goes(switch: &mut VppSwitch) {
+/// A concurrent creation and deletion conflict; the port is complete or deleted afterwards.
+pub(crate) fn a_port_is_created_while_it_is_deleted(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let (create, remove) = ([switch.create_port("c1", &blue)], [switch.remove_port_op("c1", &blue)]);

@@ -1,4 +1,5 @@
-//! What only the simulator does on demand: an older VPP, one that refuses any message of an ADD, and one that dies around any of them.
+//! Faults of the simulator: an older VPP, one that rejects any message of an ADD, and one that
+//! crashes around any of them.
 
 use crate::switch::Switch;
 use crate::values::{Values, access, apply, bridge, converge, observe, port_name, try_apply};
@@ -11,9 +12,9 @@ use usnet_dataplane::plan::plan;
 use usnet_dataplane::vpp::Vpp as Driver;
 use usnet_test_vpp::{Breakage, Fault, Moment, Simulator};
 
-/// More messages than an ADD has. Each loop below says that it got beyond the last one.
+/// More messages than an ADD has. Each loop below asserts that it got beyond the last one.
 const MANY: u64 = 40;
-/// For an ADD through a connection that breaks, of which VPP says nothing.
+/// For an ADD through a connection that breaks, of which VPP reports nothing.
 const SHORT: Duration = Duration::from_millis(500);
 /// VPP's `UNSPECIFIED`.
 const UNSPECIFIED: i32 = -1;
@@ -23,7 +24,7 @@ fn simulator(switch: &VppSwitch) -> &Simulator {
 }
 
 /// To be run on one that has the older of each two messages.
-pub(crate) fn older_messages_do(switch: &mut VppSwitch) {
+pub(crate) fn older_messages_are_used(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]);
@@ -38,7 +39,7 @@ pub(crate) fn older_messages_do(switch: &mut VppSwitch) {
 }
 
 /// To be run on one that has neither.
-pub(crate) fn a_vpp_that_is_too_old_is_told_from_one_without_the_plugin(switch: &mut VppSwitch) {
+pub(crate) fn a_vpp_that_is_too_old_is_distinguished_from_one_without_the_plugin(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
@@ -55,8 +56,9 @@ fn whole(switch: &VppSwitch) -> NodeNetwork {
     network
 }
 
-/// Whichever message VPP refuses, the ADD either works all the same or fails and leaves nothing.
-pub(crate) fn whatever_is_refused_leaves_nothing_half_made(switch: &mut VppSwitch) {
+/// Whichever message VPP rejects, the ADD either succeeds nevertheless or fails and leaves nothing
+/// behind.
+pub(crate) fn a_rejected_message_leaves_nothing_behind(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = whole(switch);
     let alone = switch.desired(std::slice::from_ref(&blue), &[]);
@@ -75,7 +77,7 @@ pub(crate) fn whatever_is_refused_leaves_nothing_half_made(switch: &mut VppSwitc
             Err(error) => {
                 refused += 1;
                 let text = error.to_string();
-                // What VPP answers about the filter is not believed; it is looked at.
+                // The reply about the filter is ignored; the filter is read back.
                 assert!(
                     text.contains("UNSPECIFIED") || text.contains("frames of other VLANs"),
                     "message {nth}: {text}"
@@ -88,13 +90,14 @@ pub(crate) fn whatever_is_refused_leaves_nothing_half_made(switch: &mut VppSwitc
         drop(other_client);
         assert_eq!(plan(&alone, &observe(&mut engine)), [], "message {nth}");
     }
-    // Socket id, memif, mark, MTU, bridge domain, VLAN, two policers and their use, on. The filter is inherited from the one before, which got into no bridge
-    // domain.
+    // Socket id, memif, tag, MTU, bridge domain, VLAN, two policers and their attachment, admin up.
+    // The filter is inherited from the previous one, which was added to no bridge domain.
     assert_eq!(refused, 11);
 }
 
-/// Whenever VPP dies or drops us, before or after it did a message: the next look finds all that is missing, and nothing is there twice.
-pub(crate) fn whenever_it_breaks_the_next_look_puts_it_right(switch: &mut VppSwitch) {
+/// Whenever VPP crashes or disconnects, before or after it executed a message: the next read finds
+/// all that is missing, and nothing exists twice.
+pub(crate) fn after_any_failure_the_next_plan_repairs_it(switch: &mut VppSwitch) {
     let blue = whole(switch);
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
     let mut broken = 0;

@@ -1,4 +1,4 @@
-//! What somebody leaves who is killed between any two messages of an ADD: the next one finishes it, and a DEL takes it away.
+//! An ADD killed between any two messages: the next one completes the port, and a DEL deletes it.
 
 use crate::switch::Switch;
 use crate::values::{Values, apply, attachment, bridge, converge, observe, port_name, remove_bridge};
@@ -30,7 +30,7 @@ enum Step {
 
 const STEPS: [Step; 4] = [Step::SocketId, Step::Memif, Step::Mark, Step::Domain];
 
-/// Leaves the port of `c1` as it is after a message. Its network's bridge domain may be there or not.
+/// Leaves the port of `c1` as after this message. Its network's bridge domain may exist or not.
 fn interrupt_after(switch: &VppSwitch, step: Step, bridge: &str) {
     let (mut other_client, [first, _]) = (switch.other_client(), SOCKET_IDS);
     let name = socket_name(switch);
@@ -58,17 +58,17 @@ fn socket_ids(switch: &VppSwitch) -> BTreeMap<u32, String> {
     sockets
 }
 
-fn assert_whole(switch: &VppSwitch, bridge: &str) {
+fn assert_complete(switch: &VppSwitch, bridge: &str) {
     assert!(switch.forwards(bridge, &port_name("c1")));
     assert_eq!(socket_ids(switch).into_values().collect::<Vec<_>>(), [socket_name(switch)]);
     assert_eq!(memifs(switch).len(), 1);
 }
 
-fn assert_gone(switch: &VppSwitch) {
+fn assert_deleted(switch: &VppSwitch) {
     assert_eq!((memifs(switch), socket_ids(switch)), (vec![], BTreeMap::new()));
 }
 
-pub(crate) fn each_is_finished_by_the_next_add(switch: &mut VppSwitch) {
+pub(crate) fn each_is_completed_by_the_next_add(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     for step in STEPS {
@@ -76,27 +76,27 @@ pub(crate) fn each_is_finished_by_the_next_add(switch: &mut VppSwitch) {
         interrupt_after(switch, step, bridge(&blue));
         let before = memifs(switch);
         assert_eq!(apply(&mut engine, &[switch.create_port("c1", &blue)]), [Ok(())], "{step:?}");
-        assert_whole(switch, bridge(&blue));
+        assert_complete(switch, bridge(&blue));
         assert!(before.is_empty() || memifs(switch) == before, "{step:?}: it was made anew");
         converge(&mut engine, &Desired::default());
-        assert_gone(switch);
+        assert_deleted(switch);
     }
 }
 
-pub(crate) fn each_is_taken_away_by_a_del(switch: &mut VppSwitch) {
+pub(crate) fn each_is_deleted_by_a_del(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     for step in STEPS {
         converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
         interrupt_after(switch, step, bridge(&blue));
-        // As the plugin asks: it does not look before.
+        // As the plugin requests it: without reading first.
         assert_eq!(apply(&mut engine, &[switch.remove_port_op("c1", &blue)]), [Ok(())], "{step:?}");
-        assert_gone(switch);
+        assert_deleted(switch);
         assert_eq!(converge(&mut engine, &Desired::default()), [remove_bridge(&blue)]);
     }
 }
 
-pub(crate) fn the_agent_takes_away_what_an_ended_attachment_left(switch: &mut VppSwitch) {
+pub(crate) fn the_agent_deletes_the_port_of_a_detached_attachment(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let detached = TornDownAttachment { network: blue.name.clone(), backend: switch.backend("c1") };
@@ -113,7 +113,7 @@ pub(crate) fn the_agent_takes_away_what_an_ended_attachment_left(switch: &mut Vp
     }
 }
 
-pub(crate) fn the_agent_finishes_what_is_attached(switch: &mut VppSwitch) {
+pub(crate) fn the_agent_completes_an_attached_port(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
@@ -121,13 +121,13 @@ pub(crate) fn the_agent_finishes_what_is_attached(switch: &mut VppSwitch) {
         converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
         interrupt_after(switch, step, bridge(&blue));
         converge(&mut engine, &desired);
-        assert_whole(switch, bridge(&blue));
+        assert_complete(switch, bridge(&blue));
         converge(&mut engine, &Desired::default());
-        assert_gone(switch);
+        assert_deleted(switch);
     }
 }
 
-pub(crate) fn a_port_that_was_switched_off_is_switched_on(switch: &mut VppSwitch) {
+pub(crate) fn a_port_set_down_is_set_up(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
@@ -139,8 +139,9 @@ pub(crate) fn a_port_that_was_switched_off_is_switched_on(switch: &mut VppSwitch
     assert!(switch.forwards(bridge(&blue), &port_name("c1")));
 }
 
-/// VPP makes a bridge domain without a word when an interface is put into one that is not there, or not any more: ours, without our mark.
-pub(crate) fn a_bridge_domain_that_vpp_made_by_itself_becomes_ours(switch: &mut VppSwitch) {
+/// VPP silently creates a bridge domain when an interface is added to one that does not exist any
+/// more or yet: without an ownership tag.
+pub(crate) fn an_implicit_bridge_domain_is_recreated_with_an_owner(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     interrupt_after(switch, Step::Domain, bridge(&blue));
@@ -148,21 +149,21 @@ pub(crate) fn a_bridge_domain_that_vpp_made_by_itself_becomes_ours(switch: &mut 
     let identity = memifs(switch);
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
     assert_eq!(observe(&mut engine).bridges[bridge(&blue)].owner.as_ref(), Some(&blue.name));
-    assert_whole(switch, bridge(&blue));
+    assert_complete(switch, bridge(&blue));
     assert_eq!(memifs(switch), identity);
 }
 
-/// The same, and the attachment has ended.
-pub(crate) fn a_bridge_domain_that_vpp_made_by_itself_goes_with_its_port(switch: &mut VppSwitch) {
+/// The same, and the attachment is detached.
+pub(crate) fn an_implicit_bridge_domain_is_deleted_with_its_port(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     interrupt_after(switch, Step::Domain, bridge(&blue));
     assert_eq!(apply(&mut engine, &[switch.remove_port_op("c1", &blue)]), [Ok(())]);
-    assert_gone(switch);
+    assert_deleted(switch);
     assert!(!switch.other_client().domains().contains_key(&domain_id(bridge(&blue))));
 }
 
-/// With only our ports in it, it could not be told from one that VPP made by itself.
+/// With only ports of usnet in it, it could not be distinguished from an implicit one.
 pub(crate) fn a_bridge_domain_without_a_tag_is_not_adopted(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let mut blue = switch.network("blue");
@@ -175,10 +176,11 @@ pub(crate) fn a_bridge_domain_without_a_tag_is_not_adopted(switch: &mut VppSwitc
     assert!(text.contains("cannot be adopted: it has no tag"), "{text}");
     let refused = &apply(&mut engine, &[switch.create_port("c1", &blue)])[0];
     assert!(matches!(refused, Err(OpError::BridgeUnusable { .. })), "{refused:?}");
-    assert_gone(switch);
+    assert_deleted(switch);
 }
 
-/// VPP gives the VLAN of an interface that was deleted outside of any bridge domain to the next one with its index.
+/// VPP passes on the VLAN rewrite of an interface that was deleted outside of any bridge domain to
+/// the next one with its index.
 pub(crate) fn a_new_port_inherits_no_vlan(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");

@@ -1,4 +1,5 @@
-//! Policers and VLAN filters: they come and go with their ports, whatever happens in between.
+//! Policers and VLAN filters: they are created and deleted with their ports, whatever happens in
+//! between.
 
 use crate::switch::Switch;
 use crate::values::{Values, apply, bridge, converge, observe, port_name};
@@ -40,7 +41,7 @@ fn index(switch: &VppSwitch) -> u32 {
     switch.other_client().interface(&port_name("c1")).sw_if_index
 }
 
-pub(crate) fn limits_come_change_and_go_with_their_port(switch: &mut VppSwitch) {
+pub(crate) fn limits_are_created_changed_and_deleted_with_their_port(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     converge(&mut engine, &switch.desired(&[limited(&blue, Some(500), Some(600))], &["c1"]));
@@ -61,18 +62,18 @@ pub(crate) fn limits_come_change_and_go_with_their_port(switch: &mut VppSwitch) 
     assert_eq!(policers(switch), [""; 0]);
 }
 
-pub(crate) fn limits_of_ports_that_are_gone_are_collected(switch: &mut VppSwitch) {
+pub(crate) fn limits_of_deleted_ports_are_collected(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = limited(&switch.network("blue"), Some(500), Some(600));
     let foreign = PolicerAddDel { name: FixedText::new("somebody's").expect("short"), ..policer("", 7) };
     switch.other_client().request(foreign);
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
     switch.remove_port(bridge(&blue), &port_name("c1"));
-    // A DEL finds no interface, and takes the rest away.
+    // A DEL finds no interface, and deletes the rest.
     assert_eq!(policers(switch).len(), 2);
     assert_eq!(apply(&mut engine, &[switch.remove_port_op("c1", &blue)]), [Ok(())]);
     assert_eq!(policers(switch), [""; 0]);
-    // What nobody deletes goes with the next change of anything.
+    // Orphans are deleted with the next operation.
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
     switch.remove_port(bridge(&blue), &port_name("c1"));
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
@@ -83,7 +84,7 @@ pub(crate) fn limits_of_ports_that_are_gone_are_collected(switch: &mut VppSwitch
     assert_eq!(switch.other_client().policers(), ["somebody's"]);
 }
 
-pub(crate) fn limits_that_others_changed_are_put_right(switch: &mut VppSwitch) {
+pub(crate) fn limits_changed_by_others_are_repaired(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = limited(&switch.network("blue"), Some(500), Some(600));
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
@@ -99,7 +100,7 @@ pub(crate) fn limits_that_others_changed_are_put_right(switch: &mut VppSwitch) {
             remove(&good);
             switch.other_client().request(PolicerAddDel { cir: 7, ..good.clone() });
         },
-        // Half of a change of ours.
+        // An interrupted change by usnet.
         &|| {
             switch.other_client().request(policer("egress:900", 900));
         },
@@ -119,7 +120,7 @@ pub(crate) fn limits_that_others_changed_are_put_right(switch: &mut VppSwitch) {
     }
 }
 
-pub(crate) fn a_vlan_whose_filter_others_took_away_gets_it_back(switch: &mut VppSwitch) {
+pub(crate) fn a_vlan_filter_removed_by_others_is_restored(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let mut blue = switch.network("blue");
     blue.port.vlan = Some(Vlan::Access { tag: 7.try_into().expect("a tag") });
@@ -143,7 +144,7 @@ pub(crate) fn limits_without_policers_are_refused_and_ports_without_limits_work(
     converge(&mut engine, &switch.desired(&[blue], &["c1"]));
 }
 
-/// To be run on one that does not say what it does to frames.
+/// To be run on a VPP that does not report L2 features.
 pub(crate) fn before_26_06_only_what_pods_send_is_limited(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");

@@ -1,4 +1,4 @@
-//! A VPP that hangs, dies in the middle, or lacks a plugin.
+//! A VPP that hangs, crashes in the middle, or lacks a plugin.
 
 use crate::switch::Switch;
 use crate::values::{Values, apply, bridge, converge, create_bridge, observe, port_name, try_apply, try_observe};
@@ -12,7 +12,7 @@ use usnet_dataplane::vpp::Vpp;
 /// Long enough for a VPP that answers, short enough to wait for one that does not.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// An error with what is behind it.
+/// An error with its sources.
 fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -23,7 +23,7 @@ fn chain(error: &dyn Error) -> String {
     text
 }
 
-pub(crate) fn a_hanging_vpp_is_an_error_that_says_so_and_gets_everything_once(switch: &mut VppSwitch) {
+pub(crate) fn a_hanging_vpp_is_reported_and_nothing_is_created_twice(switch: &mut VppSwitch) {
     let blue = switch.network("blue");
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
     let mut engine = Vpp::new(switch.client(SHORT), VppSwitch::socket_ids());
@@ -33,7 +33,7 @@ pub(crate) fn a_hanging_vpp_is_an_error_that_says_so_and_gets_everything_once(sw
     assert!(chain(&error).contains("does it hang?"), "{}", chain(&error));
     assert!(try_apply(&mut engine, &[switch.create_port("c1", &blue)]).is_err());
     switch.vpp().resume().expect("it runs");
-    // What it was asked for while it hung may have been done by now, or in a moment.
+    // Requests sent while it hung may be executed by now, or in a moment.
     let mut engine = switch.engine();
     for operation in plan(&desired, &observe(&mut engine)) {
         assert_eq!(apply(&mut engine, std::slice::from_ref(&operation)), [Ok(())], "{operation}");
@@ -42,8 +42,8 @@ pub(crate) fn a_hanging_vpp_is_an_error_that_says_so_and_gets_everything_once(sw
     assert_eq!(switch.other_client().memifs().len(), 1);
 }
 
-/// As after a crash of VPP, and a second one while everything is being brought back.
-pub(crate) fn a_vpp_that_dies_while_it_is_filled_is_filled_again(switch: &mut VppSwitch) {
+/// As after a crash of VPP, and a second one during the recovery.
+pub(crate) fn a_vpp_that_crashes_during_a_replay_is_replayed_again(switch: &mut VppSwitch) {
     let containers: Vec<String> = (0..100).map(|number| format!("c{number}")).collect();
     let containers: Vec<&str> = containers.iter().map(String::as_str).collect();
     let blue = switch.network("blue");

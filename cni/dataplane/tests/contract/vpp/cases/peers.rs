@@ -44,7 +44,7 @@ fn wait_for(switch: &VppSwitch, expected: Peer) {
     }
 }
 
-pub(crate) fn whether_the_pods_program_is_there_is_seen(switch: &mut VppSwitch) {
+pub(crate) fn the_presence_of_the_peer_is_observed(switch: &mut VppSwitch) {
     let desired = switch.desired(&[switch.network("blue")], &["c1"]);
     converge(&mut switch.engine(), &desired);
     assert_eq!(peer(switch), Peer::Absent);
@@ -55,7 +55,7 @@ pub(crate) fn whether_the_pods_program_is_there_is_seen(switch: &mut VppSwitch) 
     wait_for(switch, Peer::Absent);
 }
 
-pub(crate) fn a_program_without_the_secret_is_kept_out(switch: &mut VppSwitch) {
+pub(crate) fn a_peer_without_the_secret_is_rejected(switch: &mut VppSwitch) {
     let blue = switch.network("blue");
     let secret = MemifSecret::try_from("a-secret-of-23-letters.".to_owned()).expect("a secret");
     let port = AttachedPort { secret: Some(secret.clone()), ..switch.port("c1", &blue) };

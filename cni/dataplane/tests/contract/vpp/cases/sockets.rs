@@ -21,7 +21,7 @@ fn create_with(switch: &VppSwitch, network: &NodeNetwork, backend: PortBackend) 
     Op::CreatePort { network: network.name.clone(), attachment: attachment("c1"), port }
 }
 
-/// A path in this folder that has so many bytes.
+/// A path in this directory with this many bytes.
 fn path_of(bytes: usize, folder: &Path) -> PathBuf {
     let rest = bytes - folder.as_os_str().len() - 1;
     folder.join("s".repeat(rest))
@@ -49,8 +49,8 @@ pub(crate) fn the_longest_paths_are_served_under_their_whole_name(switch: &mut V
     assert!(SocketPath::try_from(path_of(108, &folder)).is_err());
 }
 
-/// VPP counts a socket id wrong after it could not make the first memif on it.
-pub(crate) fn a_volume_that_is_gone_is_an_error_and_leaves_nothing(switch: &mut VppSwitch) {
+/// VPP's reference count of a socket id is wrong after it failed to create the first memif on it.
+pub(crate) fn a_missing_volume_is_an_error_and_leaves_nothing(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
@@ -78,12 +78,13 @@ pub(crate) fn a_volume_that_is_gone_is_an_error_and_leaves_nothing(switch: &mut 
     }
 }
 
-pub(crate) fn ids_of_others_are_left_to_them(switch: &mut VppSwitch) {
+pub(crate) fn foreign_ids_are_not_used(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let ([first, last], folder) = (SOCKET_IDS, switch.volume("others"));
     let name = |file: &str| folder.join(file).display().to_string();
-    // One outside of our range with a memif, and some in it: people do not know about our range.
+    // One outside of the own range with a memif, and some in it: other clients do not know the
+    // range.
     switch.other_client().add_socket(7, &name("a.sock"));
     let index = switch.other_client().add_memif(7);
     for id in first..=last - 2 {
@@ -104,7 +105,7 @@ pub(crate) fn ids_of_others_are_left_to_them(switch: &mut VppSwitch) {
     assert!(switch.other_client().memifs().iter().any(|memif| memif.sw_if_index == index));
 }
 
-/// A port that was made with another range of ids is found again all the same.
+/// A port that was created with another range of ids is found nevertheless.
 pub(crate) fn another_range_of_ids_changes_nothing_that_is_there(switch: &mut VppSwitch) {
     let blue = switch.network("blue");
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);

@@ -1,4 +1,4 @@
-//! Tags: ours on something of another shape, the longest ones, and other people's.
+//! Tags: those of usnet on unsupported objects, the longest ones, and those of others.
 
 use crate::switch::Switch;
 use crate::values::{Values, apply, bridge, converge, create_bridge, observe, port_name};
@@ -8,7 +8,7 @@ use usnet_dataplane::desired::Desired;
 use usnet_dataplane::plan::{Op, blockers, plan};
 use usnet_dataplane::port::{AttachedPort, PortName, PortOwner};
 
-pub(crate) fn our_tag_on_something_that_we_do_not_make_does_not_make_it_ours(switch: &mut VppSwitch) {
+pub(crate) fn a_tag_on_an_unsupported_object_does_not_imply_ownership(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let indexes = ["usn=c1.net1", "usn=c9.net1"].map(|tag| {
@@ -20,7 +20,7 @@ pub(crate) fn our_tag_on_something_that_we_do_not_make_does_not_make_it_ours(swi
     assert_eq!(plan(&Desired::default(), &observe(&mut engine)), []);
     assert_eq!(converge(&mut engine, &desired), [create_bridge(&blue), switch.create_port("c1", &blue)]);
     assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports.len(), 1);
-    // One of them in our bridge domain is somebody's port, and keeps the bridge domain.
+    // One of them in an owned bridge domain counts as a foreign port, and keeps the bridge domain.
     switch.other_client().put_into(indexes[1], domain_id(bridge(&blue)));
     converge(&mut engine, &Desired::default());
     assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports.len(), 1);
@@ -28,7 +28,7 @@ pub(crate) fn our_tag_on_something_that_we_do_not_make_does_not_make_it_ours(swi
     assert!(indexes.iter().all(|index| observed.iter().any(|interface| interface.sw_if_index == *index)));
 }
 
-pub(crate) fn a_bridge_domain_with_a_tag_that_we_could_not_have_made_is_not_ours(switch: &mut VppSwitch) {
+pub(crate) fn a_bridge_domain_with_an_invalid_tag_is_not_owned(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     switch.other_client().add_domain(domain_id(bridge(&blue)), "usnet:Not A Name");
@@ -68,7 +68,7 @@ pub(crate) fn the_longest_usual_attachment_and_network_are_found_again(switch: &
     assert_eq!(converge(&mut engine, &Desired::default()).len(), 2);
 }
 
-pub(crate) fn what_does_not_fit_into_a_tag_is_refused_and_nothing_is_made(switch: &mut VppSwitch) {
+pub(crate) fn names_too_long_for_a_tag_are_rejected_and_nothing_is_created(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));

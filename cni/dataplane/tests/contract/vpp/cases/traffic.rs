@@ -1,4 +1,5 @@
-//! Frames: VLANs keep them apart, and limits drop them. VPP itself makes them, as if pods had sent them.
+//! Frames: isolated by VLANs, and dropped by limits. VPP itself generates them, as if pods had sent
+//! them.
 
 use crate::switch::Switch;
 use crate::values::{Values, attachment, converge, observe, port_name};
@@ -15,13 +16,14 @@ use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::messages::{IfStatusFlags, MemifCreateV2, MemifRole, SwInterfaceSetFlags};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// More than any limit here lets through.
+/// More than any limit here allows.
 const FRAMES: u64 = 200;
 const FRAME_SIZE: u64 = 1000;
 /// A broadcast.
 const HEADER: &str = "ffffffffffff0200000000010800";
 
-/// The pods' programs at the other ends of these ports, until it is dropped. Without one VPP drops what is for its pod.
+/// The applications in the pods at the peers of these ports, until it is dropped. Without a peer
+/// VPP drops frames to its pod.
 fn connect(switch: &VppSwitch, containers: &[&str]) -> Vpp {
     let vpp = Vpp::start(Kind::Real).expect("there was one");
     let mut programs = OtherClient::new(vpp.socket().to_owned());
@@ -87,7 +89,7 @@ fn in_vlan(switch: &VppSwitch, desired: &mut Desired, container: &str, tag: i64)
     converge(&mut switch.engine(), desired);
 }
 
-pub(crate) fn vlans_of_one_bridge_domain_do_not_hear_each_other(switch: &mut VppSwitch) {
+pub(crate) fn vlans_of_one_bridge_domain_are_isolated(switch: &mut VppSwitch) {
     let containers = ["c1", "c2", "c3", "c4"];
     let mut desired = switch.desired(&[switch.network("blue")], &containers);
     for (container, tag) in [("c1", 7), ("c2", 7), ("c3", 8)] {
@@ -106,12 +108,13 @@ pub(crate) fn vlans_of_one_bridge_domain_do_not_hear_each_other(switch: &mut Vpp
     assert_eq!(counts(switch), [FRAMES, FRAMES, FRAMES], "it changed in place");
 }
 
-pub(crate) fn limits_drop_what_is_too_much_in_either_direction(switch: &mut VppSwitch) {
+pub(crate) fn limits_drop_excess_frames_in_both_directions(switch: &mut VppSwitch) {
     let blue = switch.network("blue");
     let mut engine = switch.engine();
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
     let _programs = connect(switch, &["c1", "c2"]);
-    // Of a megabyte and more: a limit of 8 kbit/s lets a burst of 20 kB through, and then a kilobyte each second.
+    // Of a megabyte and more: a limit of 8 kbit/s allows a burst of 20 kB, and then a kilobyte each
+    // second.
     let some = 10..FRAMES / 2;
     for (ingress, egress) in [(None, None), (None, Some(8)), (Some(8), None), (None, None), (Some(8), Some(8))] {
         converge(&mut engine, &switch.desired(&[limited(&blue, ingress, egress)], &["c1", "c2"]));
