@@ -1,6 +1,6 @@
 //! One interface of one pod, joined to a network: who it is and how far it got.
 
-use crate::configuration_data::Element;
+use crate::legacy_annotation::Element;
 use crate::memif::MemifSocketIds;
 use crate::port::AttachedPort;
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,8 @@ identifier!(
     }
 );
 identifier!(
-    /// The name of an interface in its pod, `CNI_IFNAME`. It is also part of file names in the pod's directory.
+    /// The name of an interface in its pod, `CNI_IFNAME`. It is also part of file names in the
+    /// pod's directory.
     InterfaceName, Interface,
     |text| {
         (1..=INTERFACE_NAME_MAX).contains(&text.len())
@@ -95,7 +96,7 @@ identifier!(
     }
 );
 identifier!(
-    /// The uid of a pod. It is part of a path, so nothing but letters, digits and `-` is taken.
+    /// The uid of a pod. It is part of a path, so only letters, digits and `-` are allowed.
     PodUid, PodUid,
     |text| (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 );
@@ -132,17 +133,18 @@ impl fmt::Display for Pod {
     }
 }
 
-/// How far an attachment got. The record says so before the act that it names.
+/// The progress of an attachment. It is recorded before the step that it names is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Progress {
-    /// ADD has begun; the engine may or may not have the port.
+    /// ADD has started; the engine may or may not have the port.
     Attaching,
     /// ADD has answered; the engine must have the port.
     Attached,
-    /// DEL has begun; the engine must not have the port.
+    /// DEL has started; the engine must not have the port.
     Detaching,
-    /// DEL has given back everything but the port, because the engine could not be asked. The agent takes the port away and then the record.
+    /// DEL has released everything but the port, because the engine was not reachable. The agent
+    /// deletes the port and then the record.
     Detached,
 }
 
@@ -162,7 +164,7 @@ pub struct Record {
     pub engine: Engine,
     /// The engine's control socket on the node.
     pub engine_socket: PathBuf,
-    /// The memif socket ids that are ours, where the engine is VPP.
+    /// The memif socket ids that usnet owns, if the engine is VPP.
     #[serde(default)]
     pub memif_socket_ids: MemifSocketIds,
     /// Its port in the engine.
@@ -171,29 +173,32 @@ pub struct Record {
     pub pod: Pod,
     /// The pod's network namespace, as CNI gave it.
     pub network_namespace: PathBuf,
-    /// The pod's directory where the engine sees it.
+    /// The pod's directory as seen by the engine.
     pub pod_directory: PathBuf,
-    /// The folder of the node that the directory comes from; none when it is the pod's volume.
+    /// The host directory that backs the pod's directory; `None` if it is the pod's volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory_source: Option<PathBuf>,
     /// The interface's MAC address, `02:…`.
     pub mac: String,
     /// Its addresses with prefix lengths, as IPAM gave them.
     pub addresses: Vec<Address>,
-    /// The name of the configuration that it was attached by, which a runtime counts attachments under; none in records of earlier releases.
+    /// The name of the network configuration of the ADD, as used by the runtime for GC; `None` in
+    /// records of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration_name: Option<String>,
-    /// The interface that the runtime called for, where that is another one: a call for `eth0` attaches all that the pod's annotation lists.
+    /// The interface of the runtime's call, if it is another one: a call for `eth0` attaches all
+    /// networks of the pod's annotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called_for: Option<InterfaceName>,
-    /// The rates that the pod asked for.
+    /// The rate limits that the pod requested.
     #[serde(default, skip_serializing_if = "RateLimit::is_none")]
     pub asked_rate_limit: RateLimit,
-    /// The configuration that its IPAM plugin was called with, and is called with again when it goes; none when it has no addresses, or
-    /// they were given back.
+    /// The configuration of the IPAM plugin's ADD, which its DEL needs again; `None` if there are
+    /// no addresses or they were released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipam: Option<serde_json::Value>,
-    /// What programs for the older userspace CNI are told of it, once it is attached; none where the definition is not of that form.
+    /// The interface status for applications of the legacy userspace CNI, once attached; `None` if
+    /// the NAD is not in that format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration_data: Option<Element>,
 }

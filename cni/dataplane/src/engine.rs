@@ -1,4 +1,4 @@
-//! The one thing that this crate asks of a software switch.
+//! The interface of this crate to a software switch.
 
 use crate::observed::Observed;
 use crate::plan::Op;
@@ -6,28 +6,31 @@ use crate::port::PortName;
 use std::future::Future;
 use std::path::PathBuf;
 
-/// A software switch of this node. Drivers have no state of their own that matters: everything is found again by our marks.
+/// A software switch of this node. Drivers keep no state that matters: everything is found again by
+/// ownership tags.
 pub trait Engine {
-    /// Reads everything that [`plan`](crate::plan::plan) compares. A failed read is an error and never looks like an empty switch.
+    /// Reads everything that [`plan`](crate::plan::plan) compares. A failed read is an error and
+    /// never looks like an empty switch.
     fn observe(&mut self) -> impl Future<Output = Result<Observed, EngineError>> + Send;
 
-    /// Carries out operations in their order, waits until the engine has acted on them, and says for each whether it did.
-    /// Each operation can be repeated: what is already as asked is a success. None touches what does not carry our mark.
+    /// Applies operations in order, waits until the engine has acted on them, and returns a result
+    /// for each. Operations are idempotent: one that has no effect any more succeeds. Objects
+    /// without an ownership tag of usnet are never changed.
     ///
-    /// The answers are as many as the operations and in their order.
+    /// There are as many results as operations, in the same order.
     fn apply(
         &mut self,
         operations: &[Op],
     ) -> impl Future<Output = Result<Vec<Result<(), OpError>>, EngineError>> + Send;
 }
 
-/// The engine as a whole did not answer. Nothing is known of what it did.
+/// The engine as a whole did not answer. It is unknown what it did.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// Its control socket did not answer.
     #[error("Open vSwitch on this node cannot be used")]
     OpenVswitch(#[from] usnet_ovsdb::Error),
-    /// Its database answered something that we cannot use.
+    /// Its database sent an unusable reply.
     #[error("the database of Open vSwitch on this node does not hold what it should")]
     OpenVswitchAnswer(#[from] usnet_ovsdb::ReplyError),
     /// Its database is empty, or has not been read yet.
@@ -38,7 +41,7 @@ pub enum EngineError {
     /// VPP's API socket did not answer.
     #[error("VPP on this node cannot be used")]
     Vpp(#[from] usnet_vpp::Error),
-    /// VPP answered something that we cannot use.
+    /// VPP sent an unusable reply.
     #[error("VPP on this node does not answer as it should")]
     VppAnswer(#[from] usnet_vpp::ReplyError),
     /// The database took the request, but the switch did not act on it in time.
@@ -54,7 +57,7 @@ pub enum EngineError {
 /// One operation failed; the others are not affected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpError {
-    /// Something of that name is there and does not carry our mark.
+    /// An object of that name exists and is not owned by usnet.
     #[error(
         "{what} already exists on this node and does not belong to usnet; it was left alone: remove it, or use another name"
     )]
@@ -62,13 +65,13 @@ pub enum OpError {
         /// What is there, for example `bridge br0`.
         what: String,
     },
-    /// The bridge is not there, or not ours, so nothing can be plugged into it.
+    /// The bridge does not exist or is not owned by usnet, so that no port can be added to it.
     #[error("bridge {bridge} is not there or does not belong to this network; the agent repairs it, try again")]
     BridgeMissing {
         /// Its name.
         bridge: String,
     },
-    /// The bridge that somebody else made is not one for our ports.
+    /// The adopted bridge does not support ports of usnet.
     #[error("bridge {bridge}, which somebody else has to make, cannot be used: {found}")]
     BridgeUnusable {
         /// Its name.
@@ -82,7 +85,8 @@ pub enum OpError {
         /// Its name.
         port: PortName,
     },
-    /// A port to make is there already, for another attachment, on another bridge or with another socket.
+    /// The port to create exists already, for another attachment, on another bridge or with another
+    /// socket.
     #[error("port {port} is there already and not as asked ({found}); it has to be removed first")]
     PortDiffers {
         /// Its name.
@@ -90,33 +94,35 @@ pub enum OpError {
         /// What it is.
         found: String,
     },
-    /// A port to make has the socket of another port. The switch would serve one of the two and not say which.
+    /// The port to create has the socket of another port. The switch would silently serve only one
+    /// of them.
     #[error("socket {} is the socket of another port already", socket.display())]
     SocketInUse {
         /// The socket.
         socket: PathBuf,
     },
-    /// It cannot carry our mark, by which it would be found again.
+    /// The name does not fit into an ownership tag, by which the object would be found again.
     #[error(transparent)]
-    Unmarkable(#[from] crate::vpp::Unmarkable),
+    TagTooLong(#[from] crate::vpp::TagTooLong),
     /// The engine has no id left for the port's socket.
     #[error("all {count} memif socket ids of usnet are in use: give the agent a larger range with --memif-socket-ids")]
     NoSocketId {
         /// How many there are.
         count: usize,
     },
-    /// A bridge that should go still has ports.
+    /// A bridge to delete still has ports.
     #[error("bridge {bridge} still has ports, or is not this network's, and was left alone")]
     BridgeInUse {
         /// Its name.
         bridge: String,
     },
-    /// The engine tried and could not. What it recorded stays, so that it can try again by itself; who does not want that removes it.
+    /// The engine tried and failed. Its configuration stays, so that it can retry by itself; the
+    /// caller deletes it if that is not desired.
     #[error("{what} could not be made: the engine says {reason:?}")]
     Refused {
-        /// What was asked for.
+        /// The object of the operation.
         what: String,
-        /// The engine's own words.
+        /// The error text of the engine.
         reason: String,
     },
 }

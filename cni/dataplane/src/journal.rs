@@ -1,12 +1,13 @@
-//! Which pods are attached: one record for each attachment, on disk before the first change to an engine and gone last.
+//! The journal of attachments: one record for each, on disk before the first change of an engine
+//! and deleted last.
 //!
-//! The plugin and the agent both write here. They take turns on an attachment by its lock; whoever is killed frees its own, and leaves the
-//! record as it was before or after a write.
+//! Both the plugin and the agent write here, serialised by a lock for each attachment. A killed
+//! process releases its locks, and leaves a record as it was either before or after a write.
 
+use crate::atomic_file::{self, Durability};
 use crate::attachment::{AttachmentId, ContainerId, PodUid, Progress, Record};
-use crate::document::{self, Durability};
 use crate::lock::Lock;
-use crate::roots::Roots;
+use crate::paths::NodePaths;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -20,8 +21,8 @@ use usnet_crds::names::fnv1a;
 #[cfg(test)]
 mod tests;
 
-/// How long one waits for an attachment that another process is working on.
-pub const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for an attachment that is locked by another process.
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 const LOCK_FILE: &str = ".lock";
 const EXTENSION: &str = ".json";
@@ -31,11 +32,11 @@ const EXTENSION: &str = ".json";
 pub enum Error {
     /// A file of the journal cannot be used.
     #[error(transparent)]
-    Document(#[from] document::Error),
+    File(#[from] atomic_file::Error),
     /// Another process works on the attachment.
     #[error(
         "attachment {0} is being worked on by another process for more than {seconds} s; try again",
-        seconds = LOCK_PATIENCE.as_secs()
+        seconds = LOCK_TIMEOUT.as_secs()
     )]
     Busy(AttachmentId),
 }
@@ -46,7 +47,8 @@ pub struct Journal {
     folder: PathBuf,
 }
 
-/// An attachment that nobody else changes now. Dropping it lets the next one in; one of several that were locked together goes with the last of them.
+/// An attachment that is locked by this process. Dropping it releases the lock; the locks of
+/// several attachments that were locked together are released with the last of them.
 #[derive(Debug)]
 pub struct Locked {
     id: AttachmentId,
@@ -57,29 +59,30 @@ pub struct Locked {
 /// Which of several attachments could be locked.
 #[derive(Debug, Default)]
 pub struct LockedTogether {
-    /// Those that nobody else changes now.
+    /// The attachments that are locked now.
     pub locked: Vec<Locked>,
-    /// Those that somebody works on.
+    /// The attachments that are locked by other processes.
     pub busy: Vec<AttachmentId>,
 }
 
 /// All records of a node.
 #[derive(Debug, Default)]
 pub struct Records {
-    /// Those that this release understands.
+    /// The records that this release can read.
     pub records: Vec<Record>,
-    /// Those that it does not. Their ports and pods are unknown, so nothing may be concluded from a record's absence.
-    pub unreadable: Vec<document::Error>,
+    /// The records that it cannot read. Their ports and pods are unknown, so that the absence of a
+    /// record proves nothing.
+    pub unreadable: Vec<atomic_file::Error>,
 }
 
 impl Journal {
-    /// The journal of a node. Its folder is made when it is missing, for root alone.
+    /// Opens the journal of a node. Its directory is created if missing, accessible to root only.
     ///
     /// # Errors
-    /// When the folder cannot be made.
-    pub fn open(roots: &Roots) -> Result<Self, Error> {
-        let folder = roots.attachments();
-        document::make_folder(&folder, 0o700)?;
+    /// The directory cannot be created.
+    pub fn open(paths: &NodePaths) -> Result<Self, Error> {
+        let folder = paths.attachments();
+        atomic_file::create_folder(&folder, 0o700)?;
         Ok(Self { folder })
     }
 
@@ -89,22 +92,23 @@ impl Journal {
     /// When the disk is full or read-only.
     pub fn check_writable(&self) -> Result<(), Error> {
         let path = self.folder.join(format!(".probe.{}", process::id()));
-        document::write(&path, &(), Durability::Process)?;
-        Ok(document::remove(&path)?)
+        atomic_file::write(&path, &(), Durability::Process)?;
+        Ok(atomic_file::remove(&path)?)
     }
 
-    /// Waits up to [`LOCK_PATIENCE`] until nobody else works on this attachment.
+    /// Locks an attachment, waiting up to [`LOCK_TIMEOUT`].
     ///
     /// # Errors
-    /// [`Error::Busy`] when somebody still does.
+    /// [`Error::Busy`] if it is still locked by another process.
     pub fn lock(&self, id: &AttachmentId) -> Result<Locked, Error> {
-        self.lock_within(id, LOCK_PATIENCE)
+        self.lock_within(id, LOCK_TIMEOUT)
     }
 
-    /// Locks those of these attachments that nobody works on now. However many they are, they need one open file.
+    /// Locks those of these attachments that are not locked by other processes. One open file is
+    /// enough for all of them.
     ///
     /// # Errors
-    /// When a lock cannot be tried.
+    /// A lock cannot be tried.
     pub fn try_lock_all<'a>(&self, ids: impl IntoIterator<Item = &'a AttachmentId>) -> Result<LockedTogether, Error> {
         let lock = Arc::new(Lock::open(&self.lock_file())?);
         let mut all = LockedTogether::default();
@@ -118,8 +122,8 @@ impl Journal {
         Ok(all)
     }
 
-    fn lock_within(&self, id: &AttachmentId, patience: Duration) -> Result<Locked, Error> {
-        let lock = Lock::take(&self.lock_file(), lock_offset(id), patience)?;
+    fn lock_within(&self, id: &AttachmentId, timeout: Duration) -> Result<Locked, Error> {
+        let lock = Lock::take(&self.lock_file(), lock_offset(id), timeout)?;
         let lock = lock.ok_or_else(|| Error::Busy(id.clone()))?;
         Ok(self.locked(id, Arc::new(lock)))
     }
@@ -132,29 +136,31 @@ impl Journal {
         self.folder.join(LOCK_FILE)
     }
 
-    /// All records, each as it was at some moment of this call. They are read without locks: take the lock and read again before you act on one.
+    /// All records, each as it was at some moment of this call. They are read without locks: lock
+    /// an attachment and read its record again before acting on it.
     ///
     /// # Errors
-    /// When the folder cannot be listed.
+    /// The directory cannot be listed.
     pub fn records(&self) -> Result<Records, Error> {
         self.records_where(|_| Ok(true))
     }
 
-    /// The records of one pod, like [`Journal::records`], for who cannot take the time to understand all of them. What cannot be read and may
-    /// be of that pod is among the unreadable ones.
+    /// The records of one pod, like [`Journal::records`], without parsing all others. Unreadable
+    /// records that may be of that pod are reported as such.
     ///
     /// # Errors
-    /// When the folder cannot be listed.
+    /// The directory cannot be listed.
     pub fn records_of_pod(&self, pod: &PodUid) -> Result<Records, Error> {
         let mut all = self.records_where(|path| may_be_of_pod(path, pod))?;
         all.records.retain(|record| record.pod.uid == *pod);
         Ok(all)
     }
 
-    /// The records of one container, like [`Journal::records`]. What cannot be read and may be of that container is among the unreadable ones.
+    /// The records of one container, like [`Journal::records`]. Unreadable records that may be of
+    /// that container are reported as such.
     ///
     /// # Errors
-    /// When the folder cannot be listed.
+    /// The directory cannot be listed.
     pub fn records_of_container(&self, container: &ContainerId) -> Result<Records, Error> {
         let start = format!("{container}.");
         let is_named = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start));
@@ -163,13 +169,13 @@ impl Journal {
         Ok(all)
     }
 
-    fn records_where(&self, wanted: impl Fn(&Path) -> Result<bool, document::Error>) -> Result<Records, Error> {
+    fn records_where(&self, selects: impl Fn(&Path) -> Result<bool, atomic_file::Error>) -> Result<Records, Error> {
         let mut all = Records::default();
-        for name in document::names(&self.folder)? {
+        for name in atomic_file::names(&self.folder)? {
             let path = self.folder.join(&name);
-            match wanted(&path).and_then(|wanted| if wanted { read(&path) } else { Ok(None) }) {
+            match selects(&path).and_then(|is_selected| if is_selected { read(&path) } else { Ok(None) }) {
                 Ok(Some(record)) => all.records.push(record),
-                // Not wanted, or it went while we read the others.
+                // Not selected, or deleted while the others were read.
                 Ok(None) => {}
                 Err(error) => all.unreadable.push(error),
             }
@@ -192,26 +198,28 @@ impl Locked {
         Ok(read(&self.path)?)
     }
 
-    /// Makes or replaces the record. What says that something is about to change is on the disk once this returns. That an attachment stands need
-    /// not be: a loss of power takes its pod along.
+    /// Creates or replaces the record. A record that announces a change is on disk once this
+    /// returns. A record of an attached interface need not be: a loss of power ends its pod as
+    /// well.
     ///
     /// # Errors
-    /// When the disk refuses, or `record` is of another attachment than the locked one.
+    /// An I/O error, or `record` is of another attachment than the locked one.
     pub fn write(&self, record: &Record) -> Result<(), Error> {
         expect_id(&self.path, record)?;
         let durability = match record.progress {
             Progress::Attaching | Progress::Detaching | Progress::Detached => Durability::Content,
             Progress::Attached => Durability::Process,
         };
-        Ok(document::write(&self.path, record, durability)?)
+        Ok(atomic_file::write(&self.path, record, durability)?)
     }
 
-    /// Removes the record, if there is one. After a loss of power it may be back, and is removed again by whoever finds it.
+    /// Deletes the record, if there is one. After a loss of power it may exist again, and is
+    /// deleted again by the agent or a DEL.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// An I/O error.
     pub fn remove(&self) -> Result<(), Error> {
-        Ok(document::remove(&self.path)?)
+        Ok(atomic_file::remove(&self.path)?)
     }
 }
 
@@ -222,7 +230,7 @@ impl AsFd for Locked {
     }
 }
 
-/// Two attachments with one hash take turns, which does no harm.
+/// Two attachments with the same hash share a lock, which is harmless.
 fn lock_offset(id: &AttachmentId) -> u64 {
     fnv1a(id.to_string().as_bytes())
 }
@@ -231,28 +239,29 @@ fn file_name(id: &AttachmentId) -> String {
     format!("{id}{EXTENSION}")
 }
 
-fn read(path: &Path) -> Result<Option<Record>, document::Error> {
-    let record = document::read::<Record>(path, Record::VERSION)?;
+fn read(path: &Path) -> Result<Option<Record>, atomic_file::Error> {
+    let record = atomic_file::read::<Record>(path, Record::VERSION)?;
     record.map(|record| expect_id(path, &record).map(|()| record)).transpose()
 }
 
-/// Whether a record could be of this pod, by its text alone. One that names the uid of some pod, and not this one's, is another's, whatever
-/// else is in it. Uids have no characters that JSON writes in two ways.
-fn may_be_of_pod(path: &Path, pod: &PodUid) -> Result<bool, document::Error> {
+/// Whether a record could be of this pod, judged by its text alone. A record with the uid of
+/// another pod is not, whatever else it contains. JSON has only one representation of the
+/// characters of a uid.
+fn may_be_of_pod(path: &Path, pod: &PodUid) -> Result<bool, atomic_file::Error> {
     let text = match fs::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(document::Error::file("read", path, error)),
+        Err(error) => return Err(atomic_file::Error::file("read", path, error)),
     };
     let is_anothers = |text: &str| text.contains("\"uid\"") && !text.contains(pod.as_str());
     Ok(!str::from_utf8(&text).is_ok_and(is_anothers))
 }
 
-fn expect_id(path: &Path, record: &Record) -> Result<(), document::Error> {
+fn expect_id(path: &Path, record: &Record) -> Result<(), atomic_file::Error> {
     // Ids may have dots, so that two of them could have one file name.
     if path.file_name().is_some_and(|name| name == file_name(&record.id).as_str()) {
         Ok(())
     } else {
-        Err(document::Error::Misplaced { path: path.to_owned(), content: format!("attachment {}", record.id) })
+        Err(atomic_file::Error::Misplaced { path: path.to_owned(), content: format!("attachment {}", record.id) })
     }
 }

@@ -1,6 +1,6 @@
-//! Locks between processes. They go with their holder, however it ends.
+//! Locks between processes. They are released when their holder ends for any reason.
 
-use crate::document::Error;
+use crate::atomic_file::Error;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
@@ -16,11 +16,12 @@ const RETRY: Duration = Duration::from_millis(5);
 /// Offsets in a file are positive and have 63 bits.
 const OFFSET_MASK: u64 = i64::MAX.unsigned_abs();
 
-/// Locked bytes of a file, as many as the holder wants. Dropping it frees all of them.
+/// Locked bytes of a file. Dropping it releases all of them.
 ///
-/// A byte for each thing that is locked, in one file that is never removed: there is no lock file to tidy up, and none whose name
-/// could already stand for another file. The file has no content, bytes beyond its end can be locked. The locks are those of the open
-/// file, not of the process, so that threads exclude each other too, and any number of them needs one open file.
+/// Each locked object is a byte of one file that is never deleted: there are no lock files to clean
+/// up, and no name can refer to two files. The file is empty; bytes beyond its end can be locked.
+/// These are open file description locks (`F_OFD_SETLK`), so that they exclude threads, too, and
+/// any number of them needs one open file.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
@@ -34,7 +35,7 @@ impl AsFd for Lock {
 }
 
 impl Lock {
-    /// A holder of no byte yet.
+    /// Opens the file without locking any byte.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
@@ -42,10 +43,11 @@ impl Lock {
         Ok(Self { file, path: path.to_owned() })
     }
 
-    /// Takes the byte at `offset`, or gives `None` when somebody else held it all through `patience`.
-    pub(crate) fn take(path: &Path, offset: u64, patience: Duration) -> Result<Option<Self>, Error> {
+    /// Locks the byte at `offset`, or returns `None` if it stays locked by another holder until
+    /// `timeout`.
+    pub(crate) fn take(path: &Path, offset: u64, timeout: Duration) -> Result<Option<Self>, Error> {
         let lock = Self::open(path)?;
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         while !lock.try_add(offset)? {
             if Instant::now() >= deadline {
                 return Ok(None);
@@ -55,7 +57,7 @@ impl Lock {
         Ok(Some(lock))
     }
 
-    /// Takes one more byte, and says whether it was free. A byte that this holder has already is free.
+    /// Tries to lock one more byte. Returns `true` if this holder has it now or had it already.
     pub(crate) fn try_add(&self, offset: u64) -> Result<bool, Error> {
         let byte = libc::flock {
             l_type: libc::F_WRLCK as libc::c_short,

@@ -1,11 +1,11 @@
-//! What is particular to memif: where its socket is, its secret, and the socket ids that are ours.
+//! Types for memif: socket names, secrets and socket ids.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Longest name of a memif socket, in bytes, with everything in front of an abstract one. VPP refuses one more when an interface is made, and
-/// not before.
+/// Longest name of a memif socket in bytes, including the prefix of an abstract one. VPP rejects a
+/// longer one only when the interface is created.
 pub const SOCKET_NAME_MAX: usize = 106;
 
 /// A name that VPP would not take for a memif socket.
@@ -53,10 +53,10 @@ impl MemifSocket {
         Self::checked(Unchecked::File(path))
     }
 
-    /// A name among the abstract sockets of a network namespace, which is given by the path of its file.
+    /// An abstract socket in a network namespace, which is given by the path of its file.
     ///
     /// # Errors
-    /// When VPP would not take one of them.
+    /// VPP would reject the name or the path.
     pub fn in_namespace(name: &str, network_namespace: &Path) -> Result<Self, InvalidSocket> {
         let (name, network_namespace) = (name.to_owned(), network_namespace.to_owned());
         Self::checked(Unchecked::Abstract { name, network_namespace })
@@ -88,10 +88,10 @@ impl MemifSocket {
         }
     }
 
-    /// A socket that VPP showed; none when it cannot be one of ours.
-    pub fn parse(shown: &str) -> Option<Self> {
-        match shown.strip_prefix("abstract:") {
-            None => Self::file(shown.into()).ok(),
+    /// Parses a socket as reported by VPP; `None` if usnet could not have created it.
+    pub fn parse(reported: &str) -> Option<Self> {
+        match reported.strip_prefix("abstract:") {
+            None => Self::file(reported.into()).ok(),
             Some(rest) => {
                 let (name, network_namespace) = rest.split_once(",netns_name=")?;
                 Self::in_namespace(name, Path::new(network_namespace)).ok()
@@ -133,7 +133,7 @@ const SECRET_MAX: usize = 23;
 #[error("a memif secret has 1 to {SECRET_MAX} visible ASCII characters")]
 pub struct InvalidSecret;
 
-/// What a memif asks its peer for. It is in the record and in the pod's directory, and never shown elsewhere.
+/// The secret of a memif. It is stored in the record and in the pod's directory, and never printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MemifSecret(String);
@@ -170,7 +170,8 @@ impl fmt::Debug for MemifSecret {
 #[error("{0:?} is not a range of memif socket ids: use FIRST-LAST, with 1 <= FIRST <= LAST <= 4294967294")]
 pub struct InvalidSocketIds(String);
 
-/// The memif socket ids of a VPP that are ours. VPP's own and other people's are outside of it.
+/// The memif socket ids that usnet owns in a VPP. Those of VPP itself and of other clients are
+/// outside of this range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MemifSocketIds {
@@ -179,7 +180,7 @@ pub struct MemifSocketIds {
 }
 
 impl MemifSocketIds {
-    /// Whether an id is ours.
+    /// Whether usnet owns an id.
     pub fn contains(self, id: u32) -> bool {
         (self.first..=self.last).contains(&id)
     }
@@ -189,7 +190,8 @@ impl MemifSocketIds {
         usize::try_from(self.last - self.first).map_or(usize::MAX, |last| last.saturating_add(1))
     }
 
-    /// All of them, beginning at a place that `seed` chooses, so that two writers seldom try the same one.
+    /// All of them, starting at an offset derived from `seed`, so that two writers seldom try the
+    /// same one.
     pub fn starting_at(self, seed: u64) -> impl Iterator<Item = u32> {
         let count = u64::from(self.last - self.first) + 1;
         let offset = u32::try_from(seed % count).unwrap_or_default();
@@ -211,7 +213,7 @@ impl std::str::FromStr for MemifSocketIds {
             Some((first.trim().parse::<u32>().ok()?, last.trim().parse::<u32>().ok()?))
         };
         match parse() {
-            // 0 is VPP's own socket, and the largest number asks VPP to choose.
+            // 0 is VPP's own socket, and u32::MAX lets VPP choose an id.
             Some((first, last)) if 1 <= first && first <= last && last < u32::MAX => Ok(Self { first, last }),
             _ => Err(InvalidSocketIds(text.to_owned())),
         }

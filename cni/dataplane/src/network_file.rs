@@ -1,26 +1,28 @@
-//! What the agent tells the plugin of each network: that pods may attach, or why they may not.
+//! The status of each network, written by the agent for the plugin: whether pods can attach, or why
+//! not.
 //!
-//! A file that says `Programmed` is a promise: the engine was read after the last change and has the bridge. The promise is taken back by
-//! writing `Unavailable` or `Draining` over it, so that the plugin can pass the reason on; the file itself goes with the network.
+//! A file with `Programmed` is a guarantee: the engine was read after the last change and has the
+//! bridge. The agent revokes it by overwriting it with `Unavailable` or `Draining`, so that the
+//! plugin can report the reason; the file is deleted with the network.
 
-use crate::document::{self, Durability};
+use crate::atomic_file::{self, Durability};
 use crate::lock::Lock;
 use crate::memif::MemifSocketIds;
-use crate::roots::Roots;
+use crate::paths::NodePaths;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 use usnet_crds::{NetworkName, NodeNetwork};
 
-pub use crate::document::Error;
+pub use crate::atomic_file::Error;
 
 /// A write takes microseconds; only a writer that was stopped in the middle can hold the others up.
-const WRITE_PATIENCE: Duration = Duration::from_secs(5);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_FILE: &str = ".lock";
 const EXTENSION: &str = ".json";
 
-/// What the agent says of one network.
+/// The status of one network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state")]
 pub enum NetworkFile {
@@ -35,9 +37,9 @@ pub enum NetworkFile {
     Unavailable {
         /// The network.
         name: NetworkName,
-        /// Why, in one word for programs, for example `EngineUnreachable`.
+        /// A reason in CamelCase, for example `EngineUnreachable`.
         reason: String,
-        /// Why, for people.
+        /// A message for users.
         message: String,
     },
 }
@@ -52,9 +54,10 @@ pub struct ProgrammedNetwork {
     pub network: NodeNetwork,
     /// The engine's control socket.
     pub engine_socket: PathBuf,
-    /// Counts the restarts of the engine that the agent has seen: another number means that there was one.
+    /// Counts the restarts of the engine that the agent has observed: a changed number means that
+    /// there was one.
     pub epoch: u64,
-    /// The memif socket ids that are ours, where the engine is VPP.
+    /// The memif socket ids that usnet owns, if the engine is VPP.
     #[serde(default)]
     pub memif_socket_ids: MemifSocketIds,
 }
@@ -81,18 +84,18 @@ pub struct NetworkFiles {
 }
 
 impl NetworkFiles {
-    /// Those under these roots. Nothing is read or made yet.
-    pub fn new(roots: &Roots) -> Self {
-        Self { folder: roots.networks() }
+    /// The files under these paths. Nothing is read or created yet.
+    pub fn new(paths: &NodePaths) -> Self {
+        Self { folder: paths.networks() }
     }
 
-    /// What the agent says of a network; nothing when it does not know it.
+    /// Reads the status of a network; `None` if the agent does not know it.
     ///
     /// # Errors
-    /// When there is a file that cannot be read or is of a later release.
+    /// The file cannot be read or was written by a later release.
     pub fn read(&self, name: &NetworkName) -> Result<Option<NetworkFile>, Error> {
         let path = self.path(name);
-        match document::read::<NetworkFile>(&path, ProgrammedNetwork::VERSION)? {
+        match atomic_file::read::<NetworkFile>(&path, ProgrammedNetwork::VERSION)? {
             Some(file) if file.name() != name => {
                 Err(Error::Misplaced { path, content: format!("network {}", file.name()) })
             }
@@ -100,15 +103,17 @@ impl NetworkFiles {
         }
     }
 
-    /// Writes the file of a network if that changes it, and says whether it did. Readers see the old one or the new one.
+    /// Writes the file of a network if its content changes. Returns whether it was written. Readers
+    /// see the previous or the new content.
     ///
     /// # Errors
-    /// When the folder or the file cannot be written.
+    /// The directory or the file cannot be written.
     pub fn write(&self, file: &NetworkFile) -> Result<bool, Error> {
-        // The engine need not run as root and finds its sockets under the same root.
-        document::make_folder(&self.folder, 0o755)?;
+        // Not for root only: the engine may run as another user and has its sockets below this
+        // directory.
+        atomic_file::create_folder(&self.folder, 0o755)?;
         let _lock = self.lock()?;
-        document::write_if_changed(&self.path(file.name()), file, Durability::Process)
+        atomic_file::write_if_changed(&self.path(file.name()), file, Durability::Process)
     }
 
     /// Removes the file of a network, if there is one.
@@ -120,22 +125,23 @@ impl NetworkFiles {
             return Ok(());
         }
         let _lock = self.lock()?;
-        document::remove(&self.path(name))
+        atomic_file::remove(&self.path(name))
     }
 
-    /// The networks that have a file, sorted. Files that have no network's name are not ours and are left out.
+    /// The networks that have a file, sorted. Files whose name is not that of a network are
+    /// ignored.
     ///
     /// # Errors
-    /// When the folder cannot be listed.
+    /// The directory cannot be listed.
     pub fn list(&self) -> Result<Vec<NetworkName>, Error> {
-        let names = document::names(&self.folder)?;
+        let names = atomic_file::names(&self.folder)?;
         Ok(names.iter().filter_map(|name| name.strip_suffix(EXTENSION)?.parse().ok()).collect())
     }
 
     /// While an agent is replaced there may be two for a moment.
     fn lock(&self) -> Result<Lock, Error> {
         let path = self.folder.join(LOCK_FILE);
-        let lock = Lock::take(&path, 0, WRITE_PATIENCE)?;
+        let lock = Lock::take(&path, 0, WRITE_TIMEOUT)?;
         lock.ok_or_else(|| Error::file("lock", &path, io::ErrorKind::WouldBlock.into()))
     }
 

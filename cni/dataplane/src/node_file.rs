@@ -1,7 +1,8 @@
-//! What the agent last selected for this node, so that a node that boots without the API server gets its networks back.
+//! The networks that the agent last selected for this node, so that a node can boot without the API
+//! server.
 
-use crate::document::{self, Durability};
-use crate::roots::Roots;
+use crate::atomic_file::{self, Durability};
+use crate::paths::NodePaths;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use usnet_crds::{Engine, NetworkName, NodeNetwork};
 pub enum Error {
     /// It cannot be read or written.
     #[error(transparent)]
-    Document(#[from] document::Error),
+    File(#[from] atomic_file::Error),
     /// An earlier release of usnet wrote it.
     #[error("{} has layout {found}, which this release of usnet does not read any more", path.display())]
     Older {
@@ -30,23 +31,26 @@ pub enum Error {
 pub struct NodeFile {
     /// The layout of this file; [`NodeFile::VERSION`] when written by this release.
     pub version: u32,
-    /// The `metadata.generation` of the node state that the networks were selected by; 0 before there was one.
+    /// The `metadata.generation` of the node state that the networks were selected for; 0 if there
+    /// was none yet.
     pub generation: i64,
     /// The resourceVersion up to which all compiled networks were considered.
     #[serde(default)]
     pub through: u64,
     /// The networks, sorted by name.
     pub networks: Vec<Arc<NodeNetwork>>,
-    /// The resourceVersions of the compiled networks that `networks` and `refused` were selected from.
+    /// The resourceVersions of the compiled networks that `networks` and `refused` were selected
+    /// from.
     #[serde(default)]
     pub versions: BTreeMap<NetworkName, u64>,
     /// Networks that select the node and that it cannot have, sorted by name.
     #[serde(default)]
     pub refused: Vec<RefusedNetwork>,
-    /// The engines that this node ever had. One that is gone is waited for, one that never was is not missed.
+    /// The engines that this node ever had. The agent waits for an engine that it had before and
+    /// does not report one that it never had as missing.
     #[serde(default)]
     pub engines_seen: BTreeSet<Engine>,
-    /// How often the agent saw each engine come back. It goes on counting over restarts of the agent.
+    /// How often the agent saw each engine restart. It is preserved over restarts of the agent.
     #[serde(default)]
     pub epochs: BTreeMap<Engine, u64>,
 }
@@ -72,36 +76,37 @@ impl NodeFile {
     /// The layout that this release writes.
     pub const VERSION: u32 = 2;
 
-    /// The file of this node; nothing on a node that is new.
+    /// Reads the file of this node; `None` on a new node.
     ///
     /// # Errors
-    /// When there is a file that cannot be read or is of another release.
-    pub fn read(roots: &Roots) -> Result<Option<Self>, Error> {
+    /// The file cannot be read or is of another release.
+    pub fn read(paths: &NodePaths) -> Result<Option<Self>, Error> {
         #[derive(Deserialize)]
         struct Header {
             version: u32,
         }
-        let path = roots.node_file();
-        match document::read(&path, Self::VERSION)? {
+        let path = paths.node_file();
+        match atomic_file::read(&path, Self::VERSION)? {
             Some(Header { version: found }) if found < Self::VERSION => Err(Error::Older { path, found }),
-            _ => Ok(document::read(&path, Self::VERSION)?),
+            _ => Ok(atomic_file::read(&path, Self::VERSION)?),
         }
     }
 
-    /// Writes the file if that changes it, and says whether it did. It outlives a loss of power once this returns.
+    /// Writes the file if its content changes. Returns whether it was written. It survives a loss
+    /// of power once this returns.
     ///
     /// # Errors
-    /// When the disk refuses.
-    pub fn write(&self, roots: &Roots) -> Result<bool, Error> {
-        document::make_folder(&roots.state, 0o700)?;
-        Ok(document::write_if_changed(&roots.node_file(), self, Durability::Machine)?)
+    /// An I/O error.
+    pub fn write(&self, paths: &NodePaths) -> Result<bool, Error> {
+        atomic_file::create_folder(&paths.state, 0o700)?;
+        Ok(atomic_file::write_if_changed(&paths.node_file(), self, Durability::Machine)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{network, roots};
+    use crate::testing::{network, node_paths};
     use std::fs;
 
     fn node_file() -> NodeFile {
@@ -127,30 +132,30 @@ mod tests {
 
     #[test]
     fn a_new_node_has_none_and_a_written_one_comes_back() {
-        let (_folder, roots) = roots();
-        assert_eq!(NodeFile::read(&roots).unwrap(), None);
-        assert!(node_file().write(&roots).unwrap());
-        assert_eq!(NodeFile::read(&roots).unwrap(), Some(node_file()));
+        let (_folder, paths) = node_paths();
+        assert_eq!(NodeFile::read(&paths).unwrap(), None);
+        assert!(node_file().write(&paths).unwrap());
+        assert_eq!(NodeFile::read(&paths).unwrap(), Some(node_file()));
     }
 
     #[test]
     fn the_same_content_is_not_written_again() {
-        let (_folder, roots) = roots();
-        node_file().write(&roots).unwrap();
-        assert!(!node_file().write(&roots).unwrap());
-        assert!(NodeFile { generation: 8, ..node_file() }.write(&roots).unwrap());
+        let (_folder, paths) = node_paths();
+        node_file().write(&paths).unwrap();
+        assert!(!node_file().write(&paths).unwrap());
+        assert!(NodeFile { generation: 8, ..node_file() }.write(&paths).unwrap());
     }
 
     #[test]
     fn a_damaged_older_or_newer_file_is_an_error_and_not_an_empty_node() {
-        let (_folder, roots) = roots();
-        node_file().write(&roots).unwrap();
-        fs::write(roots.node_file(), "{\"version\":2,\"networks\":").unwrap();
-        assert!(matches!(NodeFile::read(&roots), Err(Error::Document(document::Error::Invalid { .. }))));
-        fs::write(roots.node_file(), "{\"version\":3,\"networks\":\"elsewhere\"}").unwrap();
-        let newer = NodeFile::read(&roots);
-        assert!(matches!(newer, Err(Error::Document(document::Error::Newer { found: 3, known: 2, .. }))), "{newer:?}");
-        fs::write(roots.node_file(), "{\"version\":1,\"networks\":\"elsewhere\"}").unwrap();
-        assert!(matches!(NodeFile::read(&roots), Err(Error::Older { found: 1, .. })));
+        let (_folder, paths) = node_paths();
+        node_file().write(&paths).unwrap();
+        fs::write(paths.node_file(), "{\"version\":2,\"networks\":").unwrap();
+        assert!(matches!(NodeFile::read(&paths), Err(Error::File(atomic_file::Error::Invalid { .. }))));
+        fs::write(paths.node_file(), "{\"version\":3,\"networks\":\"elsewhere\"}").unwrap();
+        let newer = NodeFile::read(&paths);
+        assert!(matches!(newer, Err(Error::File(atomic_file::Error::Newer { found: 3, known: 2, .. }))), "{newer:?}");
+        fs::write(paths.node_file(), "{\"version\":1,\"networks\":\"elsewhere\"}").unwrap();
+        assert!(matches!(NodeFile::read(&paths), Err(Error::Older { found: 1, .. })));
     }
 }

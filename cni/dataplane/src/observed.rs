@@ -1,27 +1,29 @@
-//! What an engine shows, read at one moment.
+//! The state of an engine at one moment.
 
-use crate::port::{Connection, PortMark, PortName};
+use crate::port::{PortBackend, PortName, PortOwner};
 use std::collections::BTreeMap;
 use usnet_crds::{MacLearning, NetworkName, RateLimit, Vlan};
 
-/// Every bridge of an engine. Names are as the engine has them, because not every bridge is ours.
+/// All bridges of an engine, whether owned by usnet or not. Names are those of the engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observed {
     /// By name; a bridge domain of VPP by its id in digits.
     pub bridges: BTreeMap<String, ObservedBridge>,
-    /// Ports of ours that are on no bridge: half-made ones, and those that somebody took off. Open vSwitch has none.
-    pub loose: BTreeMap<PortName, ObservedPort>,
+    /// Ports owned by usnet that are on no bridge: incomplete ones, and those removed from their
+    /// bridge by others. Open vSwitch has none.
+    pub unbridged_ports: BTreeMap<PortName, ObservedPort>,
 }
 
 /// One bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedBridge {
-    /// The network that it belongs to; none means that it is not ours.
-    pub mark: Option<NetworkName>,
-    /// Whether it is of the kind that we make (Open vSwitch: `datapath_type=netdev`; VPP: it forwards, floods and answers no ARP itself).
-    pub is_our_kind: bool,
-    /// Why no port of ours can work on it, whoever made it; none when one can.
-    pub unusable: Option<String>,
+    /// The network that owns the bridge; `None` if usnet does not own it.
+    pub owner: Option<NetworkName>,
+    /// Whether its datapath is one that usnet supports (Open vSwitch: `datapath_type=netdev`; VPP:
+    /// it forwards and floods, and does not answer ARP).
+    pub has_supported_datapath: bool,
+    /// Why a network cannot adopt it; `None` if it can.
+    pub adoption_blocker: Option<String>,
     /// Its MTU.
     pub mtu: BridgeMtu,
     /// Whether it learns where MAC addresses are.
@@ -39,24 +41,24 @@ pub struct ObservedBridge {
 pub enum BridgeMtu {
     /// The engine's bridges have none, only their ports do (VPP).
     OfPortsOnly,
-    /// Nobody asked for one.
+    /// It is not set.
     Unset,
-    /// The MTU that was asked for, in bytes.
+    /// The requested MTU, in bytes.
     Set(i64),
 }
 
 /// One port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedPort {
-    /// The attachment that it belongs to; none means that it is not ours.
-    pub mark: Option<PortMark>,
-    /// How it meets its pod; none means that it is of a kind that we do not make.
-    pub connection: Option<Connection>,
-    /// The MTU that was asked for, in bytes.
+    /// The attachment that owns the port; `None` if usnet does not own it.
+    pub owner: Option<PortOwner>,
+    /// The endpoint towards the pod; `None` if it is of a kind that usnet does not support.
+    pub backend: Option<PortBackend>,
+    /// The requested MTU, in bytes.
     pub mtu: Option<i64>,
     /// How its frames are tagged.
     pub tagging: Tagging,
-    /// How much it may send and receive; none means limits that are not as we set them.
+    /// The rate limits; `None` means limits that usnet does not set.
     pub rate_limit: Option<RateLimit>,
     /// Whether it may forward: the admin state of VPP. Open vSwitch has none, there it always may.
     pub is_enabled: bool,
@@ -71,18 +73,18 @@ pub struct ObservedPort {
 pub enum Peer {
     /// It is.
     Connected,
-    /// It is not, or the engine does not say.
+    /// It is not, or the engine does not report it.
     Absent,
 }
 
-/// How a port tags, as far as we use it.
+/// The tagging of a port, as far as usnet uses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tagging {
     /// No VLAN was set.
     Untagged,
     /// In these VLANs.
     Vlan(Vlan),
-    /// Anything else: somebody changed it.
+    /// Anything else, set by others.
     Other,
 }
 
@@ -93,13 +95,14 @@ impl From<Option<Vlan>> for Tagging {
     }
 }
 
-/// Whether the engine runs what was asked of it. A database that accepted a request says nothing about that.
+/// Whether the engine runs what was configured. That a database accepted a request does not imply
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ElementState {
     /// It runs.
     Running,
     /// Not yet, and no error is known.
     Pending,
-    /// The engine could not, in its own words.
+    /// The engine failed, with its error text.
     Failed(String),
 }

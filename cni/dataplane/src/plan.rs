@@ -1,33 +1,37 @@
-//! From what is to what should be: a list of operations, by comparing two values. No IO.
+//! Diff of observed and desired state: a list of operations. No IO.
 //!
-//! A plan does not look at whether the engine runs what it was asked for ([`ElementState`](crate::observed::ElementState)): asking again
-//! does not help there, and making a port anew would cut its traffic. That is for the one who reports.
+//! A plan ignores whether the engine runs what was configured
+//! ([`ElementState`](crate::observed::ElementState)): configuring it again does not help, and
+//! recreating a port would cut its traffic. That is reported instead.
 //!
-//! A port that is on no bridge and that its attachment needs is not removed: making it is what puts it back where it belongs.
+//! A port that is on no bridge and that its attachment needs is not deleted: creating it moves it
+//! to its bridge.
 //!
-//! Observe first and read the journal afterwards, never the other way round: a record is written before its port is made, so that
-//! each port that was seen has its record in a journal that was read later, unless its pod is gone.
+//! Observe first and read the journal afterwards, never the reverse: a record is written before its
+//! port is created, so that each observed port has its record in a journal that was read later,
+//! unless its pod is deleted.
 
-mod obstacle;
+mod blocker;
 mod operation;
 mod removal;
 #[cfg(test)]
 mod tests;
 
 use crate::attachment::AttachmentId;
-use crate::desired::{Desired, DesiredAttachment, Presence};
+use crate::desired::{Desired, DesiredAttachment, PortPolicy};
 use crate::observed::{BridgeMtu, Observed, ObservedBridge, ObservedPort, Tagging};
-use crate::port::{PortMark, PortSettings};
-pub use obstacle::{Obstacle, obstacles};
+use crate::port::{PortOwner, PortSettings};
+pub use blocker::{Blocker, blockers};
 pub use operation::Op;
 use removal::{Remaining, is_desired_bridge, removals};
 use std::collections::BTreeSet;
 use usnet_crds::{Bridge, NetworkName, NodeNetwork, Ownership};
 
-/// What has to be done so that `observed` becomes `desired`: removals first, then bridges, then ports. Empty when nothing is missing.
+/// The operations that turn `observed` into `desired`: deletions first, then bridges, then ports.
+/// Empty if there is no difference.
 pub fn plan(desired: &Desired, observed: &Observed) -> Vec<Op> {
-    let (mut operations, left) = removals(desired, observed);
-    let mut additions = Additions { desired, left: &left, bridges: BTreeSet::new(), names: BTreeSet::new() };
+    let (mut operations, remaining) = removals(desired, observed);
+    let mut additions = Additions { desired, remaining: &remaining, bridges: BTreeSet::new(), names: BTreeSet::new() };
     operations.extend(desired.networks.values().filter_map(|network| additions.bridge(network)));
     operations.extend(desired.attachments.iter().filter_map(|(id, attachment)| additions.port(id, attachment)));
     operations
@@ -36,94 +40,97 @@ pub fn plan(desired: &Desired, observed: &Observed) -> Vec<Op> {
 /// Everything that a plan adds or changes, once its removals are done.
 struct Additions<'a> {
     desired: &'a Desired,
-    left: &'a Remaining<'a>,
-    /// Bridges that the plan makes, and for whom.
+    remaining: &'a Remaining<'a>,
+    /// The bridges that the plan creates, with their networks.
     bridges: BTreeSet<(&'a str, &'a NetworkName)>,
     /// Names that the plan gives away.
     names: BTreeSet<&'a str>,
 }
 
 impl<'a> Additions<'a> {
-    /// What somebody else made is left as it is.
-    fn bridge(&mut self, wanted: &'a NodeNetwork) -> Option<Op> {
-        if wanted.bridge.ownership == Ownership::Adopted {
+    /// An adopted bridge is not changed.
+    fn bridge(&mut self, spec: &'a NodeNetwork) -> Option<Op> {
+        if spec.bridge.ownership == Ownership::Adopted {
             return None;
         }
-        let (network, bridge) = (wanted.name.clone(), wanted.bridge.clone());
-        let name = wanted.bridge.name.as_str();
-        match self.left.bridges.get(name) {
-            Some(shown) if shown.mark.as_ref() != Some(&network) => None,
-            Some(shown) if !bridge_is_as_wanted(shown, &bridge) => Some(Op::UpdateBridge { network, bridge }),
+        let (network, bridge) = (spec.name.clone(), spec.bridge.clone());
+        let name = spec.bridge.name.as_str();
+        match self.remaining.bridges.get(name) {
+            Some(actual) if actual.owner.as_ref() != Some(&network) => None,
+            Some(actual) if !bridge_matches_spec(actual, &bridge) => Some(Op::UpdateBridge { network, bridge }),
             Some(_) => None,
-            None if !self.take_name(name) => None,
+            None if !self.reserve_name(name) => None,
             None => {
-                self.bridges.insert((name, &wanted.name));
+                self.bridges.insert((name, &spec.name));
                 Some(Op::CreateBridge { network, bridge })
             }
         }
     }
 
     fn port(&mut self, id: &AttachmentId, attachment: &'a DesiredAttachment) -> Option<Op> {
-        let DesiredAttachment { network, port, presence } = attachment;
-        if let Some(shown) = self.left.ports.get(&(port.bridge.as_str(), &port.name)) {
-            let ours = shown.mark.as_ref().is_some_and(|mark| mark.is_of(network, id));
-            let changed = !port_is_as_wanted(shown, &port.settings) || !shown.is_enabled;
-            return (ours && changed).then(|| Op::UpdatePort {
+        let DesiredAttachment { network, port, policy } = attachment;
+        if let Some(actual) = self.remaining.ports.get(&(port.bridge.as_str(), &port.name)) {
+            let is_owned = actual.owner.as_ref().is_some_and(|owner| owner.matches(network, id));
+            let changed = !port_matches_spec(actual, &port.settings) || !actual.is_enabled;
+            return (is_owned && changed).then(|| Op::UpdatePort {
                 port: port.name.clone(),
-                mark: PortMark::new(network, id),
+                owner: PortOwner::new(network, id),
                 settings: port.settings.clone(),
             });
         }
-        (*presence == Presence::Required && self.bridge_takes_ports(attachment) && self.take_name(port.name.as_str()))
-            .then(|| Op::CreatePort { network: network.clone(), attachment: id.clone(), port: port.clone() })
+        (*policy == PortPolicy::Ensure
+            && self.bridge_accepts_ports(attachment)
+            && self.reserve_name(port.name.as_str()))
+        .then(|| Op::CreatePort { network: network.clone(), attachment: id.clone(), port: port.clone() })
     }
 
-    /// Whether the attachment's bridge is its network's by the time that ports are made.
-    fn bridge_takes_ports(&self, attachment: &DesiredAttachment) -> bool {
+    /// Whether the attachment's bridge will be owned by its network when the ports are created.
+    fn bridge_accepts_ports(&self, attachment: &DesiredAttachment) -> bool {
         let name = attachment.port.bridge.as_str();
-        let shown = self.left.bridges.get(name).copied();
+        let actual = self.remaining.bridges.get(name).copied();
         if attachment.port.ownership == Ownership::Adopted {
-            return unusable(shown, &attachment.network).is_none();
+            return adoption_blocker(actual, &attachment.network).is_none();
         }
-        match shown {
-            Some(shown) => {
-                // A bridge that a network wants becomes of our kind again in this plan.
-                let will_be_our_kind = shown.is_our_kind || is_desired_bridge(self.desired, name, &attachment.network);
-                shown.mark.as_ref() == Some(&attachment.network) && will_be_our_kind
+        match actual {
+            Some(actual) => {
+                // This plan restores the datapath of a bridge that a network needs.
+                let will_be_our_kind =
+                    actual.has_supported_datapath || is_desired_bridge(self.desired, name, &attachment.network);
+                actual.owner.as_ref() == Some(&attachment.network) && will_be_our_kind
             }
             None => self.bridges.contains(&(name, &attachment.network)),
         }
     }
 
     /// Whether the name was free; then it is no longer.
-    fn take_name(&mut self, name: &'a str) -> bool {
-        !self.left.names.contains(name) && self.names.insert(name)
+    fn reserve_name(&mut self, name: &'a str) -> bool {
+        !self.remaining.names.contains(name) && self.names.insert(name)
     }
 }
 
-/// Why a bridge that somebody else makes cannot take the ports of a network that adopts it; none when it can.
-pub(crate) fn unusable(shown: Option<&ObservedBridge>, network: &NetworkName) -> Option<String> {
-    let Some(shown) = shown else { return Some("it is not there".to_owned()) };
-    match &shown.mark {
+/// Why a network cannot adopt a bridge; `None` if it can.
+pub(crate) fn adoption_blocker(actual: Option<&ObservedBridge>, network: &NetworkName) -> Option<String> {
+    let Some(actual) = actual else { return Some("it is not there".to_owned()) };
+    match &actual.owner {
         Some(other) if other != network => Some(format!("it is ours and belongs to network {other}")),
-        _ => shown.unusable.clone(),
+        _ => actual.adoption_blocker.clone(),
     }
 }
 
-/// Whether nothing of a bridge has to be changed.
-pub(crate) fn bridge_is_as_wanted(shown: &ObservedBridge, bridge: &Bridge) -> bool {
-    let mtu = match shown.mtu {
+/// Whether a bridge needs no update.
+pub(crate) fn bridge_matches_spec(actual: &ObservedBridge, bridge: &Bridge) -> bool {
+    let mtu = match actual.mtu {
         BridgeMtu::OfPortsOnly => true,
         BridgeMtu::Unset => false,
         BridgeMtu::Set(mtu) => mtu == i64::from(bridge.mtu),
     };
-    let age = shown.mac_age_seconds == Some(bridge.mac_age_seconds.into());
-    mtu && age && shown.mac_learning == bridge.mac_learning && shown.is_our_kind
+    let age = actual.mac_age_seconds == Some(bridge.mac_age_seconds.into());
+    mtu && age && actual.mac_learning == bridge.mac_learning && actual.has_supported_datapath
 }
 
-/// Whether no setting of a port has to be changed.
-pub(crate) fn port_is_as_wanted(shown: &ObservedPort, settings: &PortSettings) -> bool {
-    shown.mtu == Some(settings.mtu.into())
-        && shown.tagging == Tagging::from(settings.vlan.clone())
-        && shown.rate_limit == Some(settings.rate_limit)
+/// Whether a port needs no update.
+pub(crate) fn port_matches_spec(actual: &ObservedPort, settings: &PortSettings) -> bool {
+    actual.mtu == Some(settings.mtu.into())
+        && actual.tagging == Tagging::from(settings.vlan.clone())
+        && actual.rate_limit == Some(settings.rate_limit)
 }

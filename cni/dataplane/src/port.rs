@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use usnet_crds::names::fnv1a;
 use usnet_crds::{BridgeName, Mtu, NetworkName, Ownership, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag};
 
-/// Longest path of a unix socket, in bytes (`sun_path` without its NUL). Engines accept longer ones and never connect.
+/// Longest path of a unix socket, in bytes (`sun_path` without its NUL). Engines accept longer ones
+/// and never connect.
 pub const SOCKET_PATH_MAX: usize = 107;
 
 /// A socket path that no engine could use.
@@ -56,13 +57,14 @@ const DIGITS: usize = 11;
 pub struct PortName(String);
 
 impl PortName {
-    /// The name of an attachment's port: the same each time, so that a repeated ADD finds its own earlier work.
+    /// The name of an attachment's port. It is deterministic, so that a repeated ADD finds the port
+    /// of the first one.
     pub fn of(attachment: &AttachmentId) -> Self {
-        Self::of_mark(&attachment.to_string())
+        Self::of_owner(&attachment.to_string())
     }
 
-    /// The same, for an attachment as a mark names it.
-    pub fn of_mark(attachment: &str) -> Self {
+    /// The same, for the attachment in an ownership tag.
+    pub fn of_owner(attachment: &str) -> Self {
         Self(format!("{PREFIX}{:0DIGITS$x}", fnv1a(attachment.as_bytes()) & 0xfff_ffff_ffff))
     }
 
@@ -83,8 +85,8 @@ impl fmt::Display for PortName {
     }
 }
 
-/// The end of a veth pair on the node. Its name is that of the port, which is short enough for a network device: Open vSwitch knows a device by the
-/// name of its port.
+/// The host end of a veth pair. Its name is that of the port, which is short enough for a network
+/// device: Open vSwitch identifies a device by the name of its port.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DeviceName(String);
 
@@ -100,7 +102,7 @@ impl DeviceName {
     }
 
     /// Whether [`DeviceName::of`] gives such names.
-    pub(crate) fn looks_like_ours(&self) -> bool {
+    pub(crate) fn has_generated_name(&self) -> bool {
         let digits = self.0.strip_prefix(PREFIX).unwrap_or_default();
         digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
@@ -117,14 +119,14 @@ impl fmt::Display for DeviceName {
     }
 }
 
-/// How a port meets its pod.
+/// The backend of a port: its endpoint towards the pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
-pub enum Connection {
+pub enum PortBackend {
     /// A vhost-user socket.
     #[serde(rename_all = "camelCase")]
     VhostUser {
-        /// The socket where the engine sees it.
+        /// The socket as seen by the engine.
         socket: SocketPath,
         /// Whether the engine connects to it or listens on it.
         #[serde(default)]
@@ -132,7 +134,7 @@ pub enum Connection {
     },
     /// A memif socket, which the engine listens on.
     Memif {
-        /// The socket as the engine sees it.
+        /// The socket as seen by the engine.
         socket: MemifSocket,
     },
     /// A veth pair, whose other end is the interface in the pod's network namespace.
@@ -142,9 +144,9 @@ pub enum Connection {
     },
 }
 
-impl Connection {
-    /// The name of the socket, as VPP shows it, or of the device.
-    pub(crate) fn end_name(&self) -> String {
+impl PortBackend {
+    /// The name of the endpoint: that of the socket as reported by VPP, or of the device.
+    pub(crate) fn endpoint_name(&self) -> String {
         match self {
             Self::VhostUser { socket, .. } => socket.as_path().to_string_lossy().into_owned(),
             Self::Memif { socket } => socket.to_string(),
@@ -207,40 +209,42 @@ pub struct AttachedPort {
     pub name: PortName,
     /// The bridge that it is on.
     pub bridge: BridgeName,
-    /// Whose that bridge is.
+    /// Whether usnet owns that bridge or adopted it.
     #[serde(default)]
     pub ownership: Ownership,
-    /// How it meets its pod.
-    pub connection: Connection,
-    /// Queue pairs that the pod's program is told to use.
+    /// The endpoint towards the pod.
+    #[serde(rename = "connection")]
+    pub backend: PortBackend,
+    /// Queue pairs that are configured for the application in the pod.
     pub queues: Queues,
-    /// Descriptors of each ring that the pod's program is told to use.
+    /// Descriptors of each ring that are configured for the application in the pod.
     #[serde(default)]
     pub ring_size: RingSize,
-    /// What a memif asks the pod's program for; none when it asks for nothing.
+    /// The secret that the memif's peer must present; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<MemifSecret>,
     /// What can be changed in place.
     pub settings: PortSettings,
 }
 
-/// Our mark on a port: without it we neither change nor delete.
+/// The owner of a port, as stored in its ownership tag. Ports without one are neither changed nor
+/// deleted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PortMark {
-    /// The network of the attachment, where the mark or the bridge that the port is on says so.
+pub struct PortOwner {
+    /// The network of the attachment, if the tag or the port's bridge names it.
     pub network: Option<NetworkName>,
     /// The attachment, as [`AttachmentId`] prints it.
     pub attachment: String,
 }
 
-impl PortMark {
-    /// The whole mark of an attachment.
+impl PortOwner {
+    /// The complete owner of an attachment's port.
     pub fn new(network: &NetworkName, attachment: &AttachmentId) -> Self {
         Self { network: Some(network.clone()), attachment: attachment.to_string() }
     }
 
-    /// Whether this is the mark of that attachment, as far as it says.
-    pub fn is_of(&self, network: &NetworkName, attachment: &AttachmentId) -> bool {
+    /// Whether this is that attachment. An unknown network matches any.
+    pub fn matches(&self, network: &NetworkName, attachment: &AttachmentId) -> bool {
         self.attachment == attachment.to_string() && self.network.as_ref().is_none_or(|known| known == network)
     }
 }

@@ -1,19 +1,20 @@
-//! The folders of the node under which definitions of the older userspace CNI may name one, as `sharedDir`, to meet their pods in. The agent is told of them and tells the plugin.
+//! The host directories that NADs of the legacy userspace CNI may name as `sharedDir`, for sockets
+//! shared with pods. They are configured at the agent, which writes this file for the plugin.
 
-use crate::document::{self, Durability};
-use crate::roots::Roots;
+use crate::atomic_file::{self, Durability};
+use crate::paths::NodePaths;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-pub use crate::document::Error;
+pub use crate::atomic_file::Error;
 
-/// The folders that are allowed. Without the file there are none.
+/// The allowed directories. Without the file there are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SharedDirs {
     /// The layout of this file; [`SharedDirs::VERSION`] when written by this release.
     pub version: u32,
-    /// Absolute paths. They are folders of root's alone.
+    /// Absolute paths of directories that only root can write to.
     pub roots: Vec<PathBuf>,
 }
 
@@ -21,38 +22,38 @@ impl SharedDirs {
     /// The layout that this release writes.
     pub const VERSION: u32 = 1;
 
-    /// What the agent said; nothing is allowed before it said anything.
+    /// Reads the file; nothing is allowed before the agent has written it.
     ///
     /// # Errors
-    /// When there is a file that cannot be read or is of a later release.
-    pub fn read(roots: &Roots) -> Result<Self, Error> {
-        Ok(document::read(&roots.shared_dirs_file(), Self::VERSION)?.unwrap_or_default())
+    /// The file cannot be read or was written by a later release.
+    pub fn read(paths: &NodePaths) -> Result<Self, Error> {
+        Ok(atomic_file::read(&paths.shared_dirs_file(), Self::VERSION)?.unwrap_or_default())
     }
 
-    /// Allows these folders and no others.
+    /// Allows these directories and no others.
     ///
     /// # Errors
-    /// When the file cannot be written.
-    pub fn allow(roots: &Roots, folders: Vec<PathBuf>) -> Result<(), Error> {
-        // Engines need not run as root and find sockets below.
-        document::make_folder(&roots.run, 0o755)?;
+    /// The file cannot be written.
+    pub fn allow(paths: &NodePaths, folders: Vec<PathBuf>) -> Result<(), Error> {
+        // Not for root only: engines may run as another user and have sockets below this directory.
+        atomic_file::create_folder(&paths.run, 0o755)?;
         let all = Self { version: Self::VERSION, roots: folders };
-        document::write_if_changed(&roots.shared_dirs_file(), &all, Durability::Process).map(drop)
+        atomic_file::write_if_changed(&paths.shared_dirs_file(), &all, Durability::Process).map(drop)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::roots;
+    use crate::testing::node_paths;
 
     #[test]
-    fn nothing_is_allowed_until_somebody_says_so_and_no_longer_than_that() {
-        let (_folder, roots) = roots();
-        assert_eq!(SharedDirs::read(&roots).unwrap().roots, Vec::<PathBuf>::new());
-        SharedDirs::allow(&roots, vec!["/var/run/old".into()]).unwrap();
-        assert_eq!(SharedDirs::read(&roots).unwrap().roots, [PathBuf::from("/var/run/old")]);
-        SharedDirs::allow(&roots, Vec::new()).unwrap();
-        assert_eq!(SharedDirs::read(&roots).unwrap().roots, Vec::<PathBuf>::new());
+    fn nothing_is_allowed_unless_the_file_allows_it() {
+        let (_folder, paths) = node_paths();
+        assert_eq!(SharedDirs::read(&paths).unwrap().roots, Vec::<PathBuf>::new());
+        SharedDirs::allow(&paths, vec!["/var/run/old".into()]).unwrap();
+        assert_eq!(SharedDirs::read(&paths).unwrap().roots, [PathBuf::from("/var/run/old")]);
+        SharedDirs::allow(&paths, Vec::new()).unwrap();
+        assert_eq!(SharedDirs::read(&paths).unwrap().roots, Vec::<PathBuf>::new());
     }
 }

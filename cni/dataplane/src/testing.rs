@@ -3,17 +3,17 @@
 use crate::attachment::{Address, AttachmentId, Pod, Progress, Record};
 use crate::desired::port_settings;
 use crate::memif::MemifSocketIds;
-use crate::port::{AttachedPort, Connection, PortName, SocketPath};
-use crate::roots::Roots;
+use crate::paths::NodePaths;
+use crate::port::{AttachedPort, PortBackend, PortName, SocketPath};
 use std::path::PathBuf;
 use tempfile::TempDir;
 use usnet_crds::{Bridge, BridgeName, Engine, NetworkName, NodeNetwork, Phase, Port, RateLimit, SocketRole};
 
-/// Roots in a folder that goes with the first value.
-pub(crate) fn roots() -> (TempDir, Roots) {
+/// Paths in a temporary directory, which is deleted with the first value.
+pub(crate) fn node_paths() -> (TempDir, NodePaths) {
     let folder = tempfile::tempdir().unwrap();
-    let roots = Roots::below(folder.path());
-    (folder, roots)
+    let paths = NodePaths::below(folder.path());
+    (folder, paths)
 }
 
 pub(crate) fn network(name: &str) -> NodeNetwork {
@@ -37,9 +37,9 @@ pub(crate) fn attachment(container: &str) -> AttachmentId {
 }
 
 /// The socket of a pod, which its program listens on.
-pub(crate) fn connection(container: &str) -> Connection {
+pub(crate) fn backend(container: &str) -> PortBackend {
     let path = PathBuf::from(format!("/run/usnet/ports/{container}/net1.sock"));
-    Connection::VhostUser { socket: SocketPath::try_from(path).unwrap(), engine_role: SocketRole::Client }
+    PortBackend::VhostUser { socket: SocketPath::try_from(path).unwrap(), engine_role: SocketRole::Client }
 }
 
 /// An attached pod of a network.
@@ -56,7 +56,7 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
             name: PortName::of(&id),
             bridge: network.bridge.name.clone(),
             ownership: network.bridge.ownership,
-            connection: connection(container),
+            backend: backend(container),
             queues: network.port.queues,
             ring_size: network.port.ring_size,
             secret: None,

@@ -1,36 +1,42 @@
 //! The driver for VPP, through its binary API.
 //!
-//! A network is a bridge domain, an attachment an interface in it: a memif that VPP serves, or a vhost-user interface. Both carry our marks in their
-//! tags; what has none is only looked at. VPP forgets everything when it ends, so everything here can be done again from a record.
+//! A network is a bridge domain, an attachment an interface in it: a memif of which VPP is the
+//! master, a vhost-user interface or a host interface (af_packet). Ownership is stored in their
+//! tags; objects without a tag of usnet are only read. VPP loses its configuration when it ends, so
+//! that everything can be recreated from a record.
 //!
-//! A list of operations is done in parts of one kind. Each part looks at what is there, decides, and sends all of its changes in a few batches. VPP has
-//! no transactions: what somebody else changes in between shows in its answers, and then that operation is looked at anew.
+//! A list of operations is applied in parts of one kind. Each part reads a snapshot, decides, and
+//! sends all of its commands in a few batches. VPP has no transactions: what other clients change
+//! in between shows in its replies, and then that operation is decided again on a new snapshot.
 //!
-//! What bites, and where it is dealt with:
-//! - An interface gets its mark after it was made. One without a mark on a socket id of ours is one that somebody began to make; whoever needs its
-//!   socket finishes it ([`decide`]), whoever ends its attachment takes it away.
-//! - Putting an interface into a bridge domain that is not there makes one, without our mark. Each new port is read back ([`make`]); such a bridge
-//!   domain is none to us, and its ports are on no bridge ([`observe`]).
-//! - A memif that could not be made leaves its socket id counted wrong: the id goes before it is used again.
+//! Pitfalls, and where they are handled:
+//! - An interface is tagged after its creation. An untagged one on a socket id of usnet is
+//!   incomplete: an ADD that needs its socket completes it ([`decide`]), a DEL of its attachment
+//!   deletes it.
+//! - Adding an interface to a bridge domain that does not exist creates one implicitly, without a
+//!   tag. Each new port is read back ([`create_ports`]); an implicit bridge domain is not reported
+//!   as a bridge, and its ports count as unbridged ([`observe`]).
+//! - A memif that could not be created leaves the reference count of its socket id wrong: the id is
+//!   deleted before it is used again.
 
 mod apply;
-mod change;
+mod command;
+mod create_ports;
 mod decide;
 mod failure;
+mod legacy;
 mod limits;
-mod make;
-mod marks;
 mod observe;
-mod older;
-mod shown;
+mod snapshot;
+mod tags;
 
-pub use marks::{TAG_MAX, Unmarkable, check_attachment};
+pub use tags::{TAG_MAX, TagTooLong, check_attachment};
 
 use crate::engine::{Engine, EngineError, OpError};
 use crate::memif::MemifSocketIds;
 use crate::observed::Observed;
 use crate::plan::Op;
-use shown::Shown;
+use snapshot::VppSnapshot;
 use usnet_vpp::Api;
 
 /// VPP on this node.
@@ -41,7 +47,7 @@ pub struct Vpp<A> {
 }
 
 impl<A: Api + Send> Vpp<A> {
-    /// The VPP of this API, in which these memif socket ids are ours.
+    /// The VPP of this API, in which usnet owns these memif socket ids.
     pub fn new(api: A, socket_ids: MemifSocketIds) -> Self {
         Self { api, socket_ids }
     }
@@ -49,7 +55,7 @@ impl<A: Api + Send> Vpp<A> {
 
 impl<A: Api + Send> Engine for Vpp<A> {
     async fn observe(&mut self) -> Result<Observed, EngineError> {
-        Ok(observe::observe(&Shown::read(&mut self.api).await?, self.socket_ids))
+        Ok(observe::observe(&VppSnapshot::read(&mut self.api).await?, self.socket_ids))
     }
 
     async fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {

@@ -1,7 +1,8 @@
-//! A session for a program that stays: it watches tables, keeps a copy of them, and connects anew for ever.
+//! A long-lived session with automatic reconnect: it watches tables and keeps a copy of them.
 //!
-//! One task owns the connection. It reads while it writes, and publishes what the monitor sent before it hands out an
-//! answer: after [`Handle::transact`] the published copy holds the transaction's effect.
+//! One task owns the connection. It reads while it writes, and publishes the monitor's updates
+//! before it delivers an answer: after [`Handle::transact`] the published copy has the
+//! transaction's effect.
 
 mod connection;
 mod task;
@@ -31,7 +32,8 @@ pub struct Options {
     pub tables: Vec<&'static Table>,
     /// How long connecting may take, and a transaction on top of its wait operations.
     pub timeout: Duration,
-    /// After this time of silence the server is asked whether it lives; after the same time again it is dead.
+    /// After this time without received data an echo is sent; after the same time again the
+    /// connection is closed.
     pub probe_after: Duration,
     /// The first pause before connecting again; doubles up to `retry_max`.
     pub retry_min: Duration,
@@ -40,7 +42,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// All tables of [`schema::TABLES`], 10 s for a transaction, a probe after 5 s, pauses from 50 ms to 2 s.
+    /// All tables of [`schema::TABLES`], 10 s for a transaction, a probe after 5 s, pauses from 50
+    /// ms to 2 s.
     #[must_use]
     pub fn new(socket: impl Into<PathBuf>) -> Self {
         Self {
@@ -55,7 +58,8 @@ impl Options {
     }
 }
 
-/// What a session knows. Without a connection there is no copy at all: an old one could be taken for the truth.
+/// The state of a session. Without a connection there is no copy at all: a stale one could be
+/// mistaken for the present state.
 #[derive(Debug, Clone)]
 pub enum State {
     /// There is no connection; the session keeps trying.
@@ -70,7 +74,7 @@ pub enum State {
 /// A copy of the watched tables at one moment.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// The number of the connection, from 1: when it changed, everything was read anew.
+    /// The number of the connection, from 1: if it changed, everything was read again.
     pub epoch: u64,
     /// The rows.
     pub cache: Arc<Cache>,
@@ -114,7 +118,8 @@ struct Request {
 type Answer = Result<Json, DatabaseError>;
 
 impl Session {
-    /// Starts the task on the current tokio runtime (of either kind). It connects at once and for ever.
+    /// Starts the task on the current tokio runtime (of either kind). It connects at once, and
+    /// retries indefinitely.
     #[must_use = "the session ends when it is dropped"]
     pub fn start(options: Options) -> Self {
         let (requests, receiver) = mpsc::channel(QUEUE);
@@ -166,7 +171,7 @@ impl Handle {
         self.state.clone()
     }
 
-    /// Waits until there is a connection and everything is read; for ever, if need be.
+    /// Waits until there is a connection and everything is read; indefinitely, if need be.
     ///
     /// # Errors
     /// [`Error::SessionEnded`] when the session was dropped.
@@ -176,12 +181,12 @@ impl Handle {
         connected.snapshot().cloned().ok_or_else(|| self.ended())
     }
 
-    /// Does the transaction. When the answer is there, [`Handle::state`] shows what the transaction did.
+    /// Executes the transaction. On return [`Handle::state`] has its effect.
     ///
-    /// While there is no connection it fails at once with [`Error::NotSent`].
+    /// Without a connection it fails at once with [`Error::NotSent`].
     ///
     /// # Errors
-    /// [`Error::Transaction`] when the database did not commit; others when it could not be asked.
+    /// [`Error::Transaction`] if the database did not commit; others if the request failed.
     pub async fn transact(&self, transaction: &Transaction) -> Result<Reply, Error> {
         let limit = self.timeout.saturating_add(transaction.longest_wait());
         let timeout = |_| Error::Timeout { socket: self.socket.to_path_buf(), request: REQUEST, limit };

@@ -10,20 +10,21 @@ use connection::Connection;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A connection to the database. It is made anew by the next request after it was lost.
+/// A connection to the database. After a loss it is reestablished by the next request.
 #[derive(Debug)]
 pub struct Client {
     socket: PathBuf,
     timeout: Duration,
-    /// Nothing after a failure: what is left in it may belong to a request that nobody waits for.
+    /// `None` after a failure: its buffers may hold the answer to an abandoned request.
     connection: Option<Connection>,
 }
 
 impl Client {
-    /// Connects. `timeout` limits this and every later request; wait operations of a transaction add to it.
+    /// Connects. `timeout` limits this and every later request; wait operations of a transaction
+    /// add to it.
     ///
     /// # Errors
-    /// [`Error::Connect`] when nobody answers at the socket.
+    /// [`Error::Connect`] if the connection is refused.
     pub fn connect(socket: impl Into<PathBuf>, timeout: Duration) -> Result<Self, Error> {
         let socket = socket.into();
         let connection = Some(Connection::open(&socket, Instant::now() + timeout)?);
@@ -36,10 +37,10 @@ impl Client {
         &self.socket
     }
 
-    /// Does the transaction and reads the answer.
+    /// Executes the transaction and reads the answer.
     ///
     /// # Errors
-    /// [`Error::Transaction`] when the database did not commit; others when it could not be asked.
+    /// [`Error::Transaction`] if the database did not commit; others if the request failed.
     pub fn transact(&mut self, transaction: &Transaction) -> Result<Reply, Error> {
         const REQUEST: &str = "transact";
         let limit = self.timeout.saturating_add(transaction.longest_wait());

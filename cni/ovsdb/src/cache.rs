@@ -1,13 +1,14 @@
 //! The rows of the monitored tables, kept up to date by the updates of a monitor. Pure.
 //!
-//! A clone is cheap and never changes: tables and rows are shared until one of the two copies is updated.
+//! A clone is cheap and never changes: tables and rows are shared until one of the two copies is
+//! updated.
 
 #[cfg(test)]
 mod tests;
 
 use crate::monitor::{Change, RowUpdate};
 use crate::schema::{Bridge, Interface, OpenVswitch, Port, SchemaError, Table, TableRow};
-use crate::value::{Kind, Row, Uuid, Value};
+use crate::value::{ColumnKind, Row, Uuid, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,7 +26,8 @@ struct CachedTable {
     rows: Arc<Rows>,
 }
 
-/// An update that does not fit what is cached: the cache is wrong and has to be read anew.
+/// An update that does not match the cached rows: the cache is inconsistent and has to be read
+/// again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CacheError {
@@ -132,10 +134,12 @@ impl Cache {
 
 fn modify(table: &Table, row: &mut Row, difference: &Row) {
     for (column, difference) in difference.iter() {
-        let kind = table.columns.iter().find(|known| known.name == column).map_or(Kind::Single, |known| known.kind);
+        let kind =
+            table.columns.iter().find(|known| known.name == column).map_or(ColumnKind::Single, |known| known.kind);
         let value = match (kind, row.remove(column), difference) {
-            (Kind::Set, Some(Value::Set(mut atoms)), Value::Set(changed)) => {
-                // The difference of sets: what was there goes, what was not comes.
+            (ColumnKind::Set, Some(Value::Set(mut atoms)), Value::Set(changed)) => {
+                // The symmetric difference of sets: present elements are deleted, missing ones are
+                // added.
                 for atom in changed {
                     if !atoms.remove(atom) {
                         atoms.insert(atom.clone());
@@ -143,8 +147,9 @@ fn modify(table: &Table, row: &mut Row, difference: &Row) {
                 }
                 Value::Set(atoms)
             }
-            (Kind::Map, Some(Value::Map(mut pairs)), Value::Map(changed)) => {
-                // The difference of maps: a pair that was there goes, every other one is the key's new value.
+            (ColumnKind::Map, Some(Value::Map(mut pairs)), Value::Map(changed)) => {
+                // The difference of maps: a pair that is present is deleted, every other one is the
+                // key's new value.
                 for (key, value) in changed {
                     if pairs.get(key) == Some(value) {
                         pairs.remove(key);

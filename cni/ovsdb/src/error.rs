@@ -1,4 +1,4 @@
-//! Why the database could not be asked, or what it answered.
+//! Errors of requests to the database.
 
 use crate::cache::CacheError;
 use crate::reply::{DatabaseError, ErrorCode, TransactionError};
@@ -9,16 +9,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Why the database could not be asked, or what it answered.
+/// Why a request to the database failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nobody answers at the socket.
+    /// The connection was refused.
     #[error("cannot connect to the database of Open vSwitch at {path}; does ovsdb-server run?", path = socket.display())]
     Connect {
         /// The database's socket.
         socket: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
@@ -33,11 +33,11 @@ pub enum Error {
     Io {
         /// The database's socket.
         socket: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
-    /// The server closed the connection: it ended, or did not like what we sent.
+    /// The server closed the connection: it ended, or rejected what was sent.
     #[error("the database of Open vSwitch at {path} closed the connection", path = socket.display())]
     Closed {
         /// The database's socket.
@@ -69,15 +69,15 @@ pub enum Error {
         socket: PathBuf,
         /// The request's method.
         request: &'static str,
-        /// The database's words.
+        /// The error of the database.
         error: Box<DatabaseError>,
     },
-    /// The transaction was not committed; nothing of it was done.
+    /// The transaction was not committed; nothing was changed.
     #[error("the database at {path} did not commit the transaction", path = socket.display())]
     Transaction {
         /// The database's socket.
         socket: PathBuf,
-        /// Which operation, and the database's words.
+        /// Which operation failed, and the error of the database.
         #[source]
         source: Box<TransactionError>,
     },
@@ -105,7 +105,7 @@ pub enum Error {
         /// The database's socket.
         socket: PathBuf,
     },
-    /// The session is not connected, so nothing was asked.
+    /// The session is not connected; nothing was sent.
     #[error("the transaction was not sent: there is no connection to the database at {path}", path = socket.display())]
     NotSent {
         /// The database's socket.
@@ -114,7 +114,8 @@ pub enum Error {
         #[source]
         source: Arc<Error>,
     },
-    /// The session lost the connection before the answer came. The transaction may have been done or not.
+    /// The session lost the connection before the answer. The transaction may have been committed
+    /// or not.
     #[error("the answer to the transaction is lost with the connection to the database at {path}", path = socket.display())]
     AnswerLost {
         /// The database's socket.
@@ -132,7 +133,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The kind of error that the database told, if it was the database that refused.
+    /// The kind of error, if it is one of the database.
     #[must_use]
     pub fn code(&self) -> Option<&ErrorCode> {
         match self {
@@ -142,7 +143,7 @@ impl Error {
         }
     }
 
-    /// Whether nothing of the transaction was done for certain. Otherwise look before doing it again.
+    /// Whether it is certain that nothing was changed. Otherwise read before retrying.
     #[must_use]
     pub fn nothing_done(&self) -> bool {
         match self {

@@ -1,15 +1,18 @@
 //! A client of the database of Open vSwitch: RFC 7047 over a unix socket.
 //!
-//! Values, operations, transactions, replies, the wire format, the monitor and the row cache are pure. Two edges do the
-//! IO: [`blocking::Client`] without a runtime, for a program that lives for milliseconds, and with the feature `async`
-//! [`asynchronous::Session`], which watches the tables and reconnects for ever. Code for both takes a [`Database`].
+//! Values, operations, transactions, replies, the wire format, the monitor and the row cache are
+//! pure. Two clients do the IO: [`blocking::Client`] without a runtime, for short-lived programs,
+//! and with the feature `async` [`asynchronous::Session`], a long-lived session with automatic
+//! reconnect that watches the tables. Code for both takes a [`Database`].
 //!
-//! What bites, and where it is dealt with:
-//! - A change of no row is no error: guard with [`Transaction::require_row`], or check [`Reply::expect_count`].
-//! - An error can be anywhere in the answer, also behind its end: [`Reply`] exists only without one.
-//! - A map insert keeps the old value of a key: [`Transaction::set_map_keys`].
-//! - Recorded is not done: [`Transaction::bump_next_cfg`] and [`Transaction::wait_for_cur_cfg`].
-//! - The server reads no further while its answers are not read: both edges read while they write.
+//! Pitfalls, and where they are handled:
+//! - A change of no row is no error: guard with [`Transaction::require_row`], or check
+//!   [`Reply::expect_count`].
+//! - An error can be anywhere in the answer, also after its end: [`Reply`] exists only without one.
+//! - A map insert keeps the previous value of a key: [`Transaction::set_map_keys`].
+//! - Recorded does not imply applied: [`Transaction::bump_next_cfg`] and
+//!   [`Transaction::wait_for_cur_cfg`].
+//! - The server stops reading while its answers are not read: both clients read while they write.
 
 #[cfg(feature = "async")]
 pub mod asynchronous;
@@ -30,12 +33,12 @@ pub use operation::{Condition, Function, Mutation, Mutator, Operation, Until};
 pub use reply::{DatabaseError, ErrorCode, OperationResult, Reply, ReplyError, TransactionError};
 pub use schema::{Bridge, Column, Interface, OpenVswitch, Port, Qos, SchemaError, Table, TableRow};
 pub use transaction::{CountIndex, DATABASE, NextCfgIndex, RowsIndex, SelectIndex, Transaction};
-pub use value::{Atom, FromAtom, FromValue, InvalidUuid, Kind, NamedUuid, ParseError, Real, Row, Uuid, Value};
+pub use value::{Atom, ColumnKind, FromAtom, FromValue, InvalidUuid, NamedUuid, ParseError, Real, Row, Uuid, Value};
 
 /// A database that does transactions: a blocking client, or the handle of a session.
 pub trait Database {
-    /// Does the transaction and reads the answer, within a time that the implementation limits.
+    /// Executes the transaction and reads the answer, within a time that the implementation limits.
     ///
-    /// The future of [`blocking::Client`] is ready when it is polled first: see [`blocking::ready`].
+    /// The future of [`blocking::Client`] is ready at the first poll.
     fn transact(&mut self, transaction: &Transaction) -> impl Future<Output = Result<Reply, Error>> + Send;
 }

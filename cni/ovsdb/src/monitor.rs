@@ -1,7 +1,7 @@
 //! Watching tables: `monitor_cond_since` and its `update3` (ovsdb-server(7) §4.1.12 to 4.1.14).
 //!
-//! The method can resume after a lost connection. A standalone database, which Open vSwitch's is, always answers
-//! `found: false` and sends everything, so we never ask for less.
+//! The method can resume after a lost connection. A standalone database, as that of Open vSwitch,
+//! always answers `found: false` and sends everything, so resuming is never requested.
 
 use crate::schema::Table;
 use crate::value::{ParseError, Row, Uuid, row_from_json};
@@ -37,7 +37,7 @@ pub enum Change {
     Insert(Row),
     /// Columns changed: the new value of single ones, the difference of sets and maps.
     Modify(Row),
-    /// It is gone.
+    /// It was deleted.
     Delete,
 }
 

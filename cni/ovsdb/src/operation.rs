@@ -17,7 +17,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Operation {
-    /// Adds a row. In a table that is not a root the row is dropped at commit unless another row refers to it.
+    /// Adds a row. In a table that is not a root the row is dropped at commit unless another row
+    /// refers to it.
     Insert {
         /// The table.
         table: &'static str,
@@ -32,7 +33,7 @@ pub enum Operation {
         table: &'static str,
         /// Which rows; all rows when it is empty.
         conditions: Vec<Condition>,
-        /// Which columns. Without `_uuid` the database leaves out rows that look the same.
+        /// Which columns. Without `_uuid` the database omits duplicate rows.
         columns: Vec<&'static str>,
     },
     /// Sets columns of rows.
@@ -44,7 +45,7 @@ pub enum Operation {
         /// The columns to set.
         row: Row,
     },
-    /// Changes columns of rows in relation to what they hold.
+    /// Changes columns of rows relative to their value.
     Mutate {
         /// The table.
         table: &'static str,
@@ -53,14 +54,16 @@ pub enum Operation {
         /// The changes, done in order.
         mutations: Vec<Mutation>,
     },
-    /// Deletes rows. A row that another one refers to makes the commit fail: take it out of that column instead.
+    /// Deletes rows. A row that another one refers to makes the commit fail: delete it from that
+    /// column instead.
     Delete {
         /// The table.
         table: &'static str,
         /// Which rows.
         conditions: Vec<Condition>,
     },
-    /// Waits until the selected rows are the given ones, or are not; the transaction fails when `timeout` is over.
+    /// Waits until the selected rows are the given ones, or are not; the transaction fails when
+    /// `timeout` is over.
     Wait {
         /// The table.
         table: &'static str,
@@ -72,7 +75,8 @@ pub enum Operation {
         until: Until,
         /// The rows to compare with.
         rows: Vec<Row>,
-        /// Rounded to milliseconds; 0 makes the operation a guard. The protocol allows to wait for ever, this does not.
+        /// Rounded to milliseconds; 0 makes the operation a guard. The protocol allows to wait
+        /// indefinitely, this crate does not.
         timeout: Duration,
     },
     /// With `durable`, the answer comes when the transaction is on the disk.
@@ -80,7 +84,7 @@ pub enum Operation {
         /// Whether to wait for the disk.
         durable: bool,
     },
-    /// Makes the transaction fail: a rehearsal.
+    /// Makes the transaction fail: a dry run.
     Abort,
     /// A text for the log of the database.
     Comment(String),
@@ -123,7 +127,8 @@ impl Operation {
 }
 
 impl fmt::Display for Operation {
-    /// The operation in a few words, for error messages: what it does, on which rows, without the data.
+    /// A short form of the operation for error messages: what it does, on which rows, without the
+    /// data.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (verb, table, conditions) = match self {
             Self::Insert { table, .. } => return write!(formatter, "insert into {table}"),

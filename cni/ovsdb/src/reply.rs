@@ -1,7 +1,8 @@
-//! What the database answered to a transaction.
+//! The reply to a transaction.
 //!
-//! The answer is a list with one result for each operation. An error stands in the place of a result; the operations
-//! after it have `null`. An error of the commit is one element more at the end, and all before it look like success.
+//! It is a list with one result for each operation. An error takes the place of a result; the
+//! operations after it have `null`. An error of the commit is an additional element at the end, and
+//! all before it look like success.
 
 mod error;
 mod parse;
@@ -35,7 +36,7 @@ pub enum OperationResult {
     Nothing,
 }
 
-/// The reply does not hold what was asked of it.
+/// The reply does not contain what was requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplyError {
@@ -44,7 +45,7 @@ pub enum ReplyError {
     WrongIndex {
         /// The place of the operation.
         index: usize,
-        /// The kind of result that was asked for.
+        /// The kind of result that was requested.
         expected: &'static str,
     },
     /// The transaction was committed and found another number of rows.
@@ -91,11 +92,11 @@ impl Reply {
         }
     }
 
-    /// Checks how many rows an update, a mutation or a deletion found. A guard in the transaction is better where
-    /// nothing may be done otherwise: here it is committed already.
+    /// Checks how many rows an update, a mutation or a deletion matched. A guard in the transaction
+    /// is preferable where nothing may be changed otherwise: here it is committed already.
     ///
     /// # Errors
-    /// [`ReplyError::Count`] when it found another number.
+    /// [`ReplyError::Count`] if it matched another number.
     pub fn expect_count(&self, index: CountIndex, expected: u64) -> Result<(), ReplyError> {
         let found = self.count(index)?;
         if found == expected { Ok(()) } else { Err(ReplyError::Count { index: index.0, expected, found }) }
@@ -121,10 +122,11 @@ impl Reply {
         Ok(rows.map(|row| T::from_row(schema::uuid(T::TABLE.name, row)?, row)).collect::<Result<_, _>>()?)
     }
 
-    /// The number to which the transaction raised `next_cfg`.
+    /// The value that the transaction set `next_cfg` to.
     ///
     /// # Errors
-    /// [`ReplyError::Count`] when the database has no row in the table `Open_vSwitch`: it was never initialised.
+    /// [`ReplyError::Count`] if the database has no row in the table `Open_vSwitch`: it was never
+    /// initialised.
     pub fn next_cfg(&self, index: NextCfgIndex) -> Result<i64, ReplyError> {
         let rows = self.raw_rows(index.0)?;
         let [row] = rows else {

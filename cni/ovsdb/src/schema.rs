@@ -1,7 +1,7 @@
-//! The tables and columns of the `Open_vSwitch` database that we use, as Rust types
-//! (ovs-vswitchd.conf.db(5); the types come from `vswitch.ovsschema`, and a test compares).
+//! The tables and columns of the `Open_vSwitch` database that usnet uses, as Rust types
+//! (ovs-vswitchd.conf.db(5); the types come from `vswitch.ovsschema`, and a test compares them).
 //!
-//! `statistics` is left out on purpose: it changes every five seconds for every interface.
+//! `statistics` is omitted on purpose: it changes every five seconds for every interface.
 
 mod rows;
 mod table;
@@ -11,5 +11,5 @@ pub use table::{Column, SchemaError, Table, TableRow};
 
 pub(crate) use table::{column, uuid};
 
-/// The tables with rows of a type here: what a session monitors unless told otherwise.
+/// The tables that have a row type here: what a session monitors by default.
 pub const TABLES: [&Table; 5] = [&OpenVswitch::TABLE, &Bridge::TABLE, &Port::TABLE, &Interface::TABLE, &Qos::TABLE];

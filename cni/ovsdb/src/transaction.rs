@@ -1,5 +1,5 @@
-//! A transaction under construction. Each method adds operations and returns where their result will be in the
-//! [`Reply`](crate::Reply).
+//! A transaction under construction. Each method adds operations and returns where their result
+//! will be in the [`Reply`](crate::Reply).
 
 use crate::operation::{Condition, Mutation, Operation, Until};
 use crate::schema::TableRow;
@@ -77,9 +77,10 @@ impl Transaction {
         self.operations.len() - 1
     }
 
-    /// Inserts a row. The name stands for the row in the other operations, and finds its identifier in the reply.
+    /// Inserts a row. The name refers to the row in the other operations, and finds its UUID in the
+    /// reply.
     pub fn insert(&mut self, table: &'static str, row: Row) -> NamedUuid {
-        // The index of the operation makes the name unique, and the result can be found by it.
+        // The index of the operation makes the name unique and locates its result.
         let name = NamedUuid(self.operations.len());
         self.push(Operation::Insert { table, row, name });
         name
@@ -124,8 +125,8 @@ impl Transaction {
         CountIndex(self.push(Operation::Delete { table, conditions }))
     }
 
-    /// Sets keys of a map column and leaves its other keys. A plain insert would keep the old value of a key that is
-    /// there already, so the keys are deleted first.
+    /// Sets keys of a map column and keeps its other keys. A plain insert would keep the previous
+    /// value of an existing key, so the keys are deleted first.
     pub fn set_map_keys(
         &mut self,
         table: &'static str,
@@ -138,7 +139,8 @@ impl Transaction {
         self.mutate(table, conditions, vec![delete, insert])
     }
 
-    /// A guard: the transaction fails at once, with nothing done, unless a row fulfils the conditions.
+    /// A guard: the transaction fails at once, with nothing done, unless a row fulfils the
+    /// conditions.
     pub fn require_row(&mut self, table: &'static str, conditions: Vec<Condition>) {
         self.wait(table, conditions, Until::NotEqual, Duration::ZERO);
     }
@@ -163,18 +165,22 @@ impl Transaction {
         self.push(Operation::Commit { durable: true });
     }
 
-    /// Raises `next_cfg`. Belongs in every transaction that `ovs-vswitchd` is to act on: without it some changes
-    /// (seen: `Port.trunks`) are not acted on at all. The number read back is what to wait for.
+    /// Increments `next_cfg`. Required in every transaction that `ovs-vswitchd` has to apply:
+    /// without it some changes (observed: `Port.trunks`) are not applied at all. The number read
+    /// back is the one to wait for.
     pub fn bump_next_cfg(&mut self) -> NextCfgIndex {
-        // Not checked on its own: without the row, which every Open vSwitch has, the select finds nothing.
+        // Not checked on its own: without the row, which every Open vSwitch has, the select returns
+        // no rows.
         let _one = self.mutate(DATABASE, vec![], vec![Mutation::add("next_cfg", 1)]);
         NextCfgIndex(self.select(DATABASE, vec![], &["next_cfg"]))
     }
 
-    /// Waits until `ovs-vswitchd` has seen a configuration: [`Reply::next_cfg`](crate::Reply::next_cfg) of an earlier
-    /// transaction. "Seen" is not "done": read `ofport` and `error` of the interfaces in the same transaction.
+    /// Waits until `ovs-vswitchd` has processed a configuration:
+    /// [`Reply::next_cfg`](crate::Reply::next_cfg) of an earlier transaction. Processed does not
+    /// imply success: read `ofport` and `error` of the interfaces in the same transaction.
     ///
-    /// After `timeout` the transaction fails with [`ErrorCode::TimedOut`](crate::ErrorCode::TimedOut).
+    /// After `timeout` the transaction fails with
+    /// [`ErrorCode::TimedOut`](crate::ErrorCode::TimedOut).
     pub fn wait_for_cur_cfg(&mut self, next_cfg: i64, timeout: Duration) {
         let behind = Condition::new("cur_cfg", crate::Function::Less, next_cfg);
         self.wait(DATABASE, vec![behind], Until::Equal, timeout);

@@ -1,6 +1,7 @@
 //! OVSDB values (RFC 7047 §5.1) and their JSON form.
 //!
-//! A column holds a set or a map; a lone atom is a set with one element, so that there are two cases and not three.
+//! A column holds a set or a map; a lone atom is a set with one element, so that there are two
+//! cases and not three.
 
 mod atom;
 mod decode;
@@ -10,7 +11,7 @@ mod tests;
 mod uuid;
 
 pub use atom::{Atom, Real};
-pub use decode::{FromAtom, FromValue, Kind};
+pub use decode::{ColumnKind, FromAtom, FromValue};
 pub use json::ParseError;
 pub use uuid::{InvalidUuid, NamedUuid, Uuid};
 
@@ -27,7 +28,8 @@ pub enum Value {
     Map(BTreeMap<Atom, Atom>),
 }
 
-/// Column names with their values. Columns that are not in it have their default, which is empty, 0, false or "".
+/// Column names with their values. Columns that are not in it have their default, which is empty,
+/// 0, false or "".
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row(BTreeMap<String, Value>);
 

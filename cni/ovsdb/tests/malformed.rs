@@ -12,8 +12,8 @@ use usnet_ovsdb::{Cache, monitor, schema};
 static MEMORY: PeakAlloc = PeakAlloc;
 
 const INPUTS: usize = 1_000_000;
-/// What the decoders may hold for each byte of input. JSON is a tree in memory: `{"":0}` takes a node of a map, which has
-/// room for eleven members.
+/// Memory limit of the decoders for each byte of input. JSON is a tree in memory: `{"":0}` takes a
+/// node of a map, which has room for eleven members.
 const BYTES_PER_BYTE: usize = 256;
 /// What they may hold for any input.
 const BYTES_AT_LEAST: usize = 8 << 10;
@@ -49,7 +49,8 @@ fn seeds() -> Vec<Vec<u8>> {
     let bridge = json!({"name": "br0", "ports": ["set", [["uuid", UUID]]], "external_ids": ["map", [["k", "v"]]]});
     let port = json!({"name": "p0", "tag": 7, "trunks": ["set", [1, 2]], "interfaces": ["uuid", UUID]});
     let interface = json!({"name": "p0", "ofport": -1, "mtu": ["set", []], "error": "no \"such\" \u{e9}\\device"});
-    // One row in each message, and short: the time goes into the bytes, and more of them show no more.
+    // One row in each message, and short: the time is proportional to the bytes, and more rows test
+    // nothing more.
     let messages = [
         json!({"id": 0, "result": [false, "", {"Bridge": {UUID: {"initial": bridge}}}], "error": null}),
         json!({"id": 0, "result": [false, "", {"Interface": {UUID: {"initial": interface}}}], "error": null}),
@@ -64,7 +65,7 @@ fn seeds() -> Vec<Vec<u8>> {
     messages.iter().map(|message| message.to_string().into_bytes()).collect()
 }
 
-/// Parts of JSON and of OVSDB's notation, to be put where they do not belong.
+/// Fragments of JSON and of OVSDB's notation, inserted at random positions.
 const PARTS: &[&str] = &[
     "[",
     "]",
@@ -131,7 +132,7 @@ fn malform(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
 fn input(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     match random.below(100) {
         0 => (0..random.below(256)).map(|_| random.byte()).collect(),
-        // Deeper than any value of a database; the stack has to hold it.
+        // Deeper than any value of a database; the stack must suffice for it.
         1 => {
             let depth = random.below(300);
             let (open, close) = *random.pick(&[("[", "]"), ("{\"a\":", "}"), ("{\"a\":[", "]}")]);
@@ -154,7 +155,7 @@ fn decode(bytes: &[u8], pieces: usize, waiting: &mut Endpoint) -> usize {
                 Event::Notification { params, .. } => monitor::parse_update(&params),
                 Event::Response { result: Err(_), .. } => continue,
             };
-            // What an update that fails in its middle leaves in the cache is read all the same.
+            // A partially applied update must leave the cache readable.
             if let Ok(updates) = updates {
                 let _refused = cache.apply(updates);
                 let _malformed = (cache.bridges(), cache.ports(), cache.interfaces(), cache.open_vswitch());
@@ -194,6 +195,6 @@ fn a_million_malformed_inputs() {
         assert!(used <= BYTES_AT_LEAST + BYTES_PER_BYTE * bytes.len(), "{used} bytes for {} of input", bytes.len());
         drop(shown);
     }
-    // Otherwise the inputs would be turned away at the door and prove nothing about the decoders behind it.
+    // Otherwise the inputs would be rejected early and prove nothing about the decoders.
     assert!(events > INPUTS / 10, "only {events} messages in {INPUTS} inputs were JSON-RPC");
 }

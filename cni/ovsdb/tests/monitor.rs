@@ -11,7 +11,7 @@ use usnet_ovsdb::schema::TABLES;
 use usnet_ovsdb::wire::{Endpoint, Event};
 use usnet_ovsdb::{Cache, DATABASE, Transaction, monitor};
 
-/// A connection with nothing between the test and the wire.
+/// A raw connection, without any client in between.
 struct Raw {
     stream: UnixStream,
     endpoint: Endpoint,

@@ -1,18 +1,18 @@
-//! The columns that we know are those of the installed schema.
+//! The columns of this crate are those of the installed schema.
 
 use serde_json::Value as Json;
 use usnet_ovsdb::schema::TABLES;
-use usnet_ovsdb::{Column, Kind};
+use usnet_ovsdb::{Column, ColumnKind};
 
-fn kind(column: &Json) -> Kind {
+fn kind(column: &Json) -> ColumnKind {
     let column_type = &column["type"];
     if column_type.get("value").is_some() {
-        return Kind::Map;
+        return ColumnKind::Map;
     }
     match column_type.get("max") {
-        None => Kind::Single,
-        Some(max) if max == 1 => Kind::Single,
-        Some(_) => Kind::Set,
+        None => ColumnKind::Single,
+        Some(max) if max == 1 => ColumnKind::Single,
+        Some(_) => ColumnKind::Set,
     }
 }
 

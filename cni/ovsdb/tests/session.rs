@@ -20,9 +20,9 @@ fn bridge_names(snapshot: &Snapshot) -> Vec<String> {
     snapshot.cache.bridges().expect("bridges").into_iter().map(|bridge| bridge.name).collect()
 }
 
-// On two threads, so that an answer that goes out before the copy is published would be seen.
+// On two threads, so that an answer delivered before the copy is published would be detected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn copy_holds_the_effect_when_the_answer_is_there() {
+async fn copy_has_the_effect_when_the_answer_arrives() {
     let (openvswitch, _client) = database();
     let session = Session::start(Options::new(openvswitch.socket()));
     session.connected().await.expect("connected");
@@ -65,7 +65,7 @@ async fn copy_equals_the_database_after_many_changes() {
 }
 
 #[tokio::test]
-async fn killed_server_is_read_anew_when_it_is_back() {
+async fn killed_server_is_reread_after_its_restart() {
     let (mut openvswitch, mut client) = database();
     make_bridge(&mut client, "br0");
     let session = Session::start(Options::new(openvswitch.socket()));
@@ -90,7 +90,7 @@ fn client_of(openvswitch: &usnet_test_openvswitch::OpenVswitch) -> usnet_ovsdb::
 }
 
 #[tokio::test]
-async fn wait_holds_up_nobody_and_its_loss_is_told() {
+async fn wait_blocks_no_other_request_and_its_loss_is_reported() {
     let (mut openvswitch, _client) = database();
     let session = Session::start(Options::new(openvswitch.socket()));
     session.connected().await.expect("connected");
@@ -160,7 +160,7 @@ async fn dropped_session_ends() {
 }
 
 #[tokio::test]
-async fn silent_server_is_left_and_tried_again() {
+async fn silent_server_is_disconnected_and_retried() {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("db.sock");
     let listener = tokio::net::UnixListener::bind(&path).expect("bind");
@@ -176,7 +176,7 @@ async fn silent_server_is_left_and_tried_again() {
 }
 
 #[tokio::test]
-async fn session_waits_for_a_server_that_is_not_there_yet() {
+async fn session_waits_for_a_server_that_is_not_started_yet() {
     let (mut openvswitch, _client) = database();
     openvswitch.kill_ovsdb_server().expect("kill");
     let session = Session::start(Options::new(openvswitch.socket()));

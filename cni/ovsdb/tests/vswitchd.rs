@@ -9,7 +9,7 @@ use usnet_ovsdb::blocking::Client;
 use usnet_ovsdb::{Bridge, ErrorCode, Interface, Mutation, OpenVswitch, Row, Transaction};
 use usnet_test_openvswitch::OpenVswitch as Server;
 
-/// Commits with a raised `next_cfg`, waits for it, and reads the interfaces of that name.
+/// Commits with an incremented `next_cfg`, waits for it, and reads the interfaces of that name.
 fn apply(client: &mut Client, mut transaction: Transaction, interface: &str) -> Vec<Interface> {
     let raised = transaction.bump_next_cfg();
     let next_cfg = client.transact(&transaction).expect("a reply").next_cfg(raised).expect("next_cfg");
@@ -35,7 +35,7 @@ fn after_the_wait_the_bridge_exists() {
 }
 
 #[test]
-fn port_that_cannot_be_made_is_seen_as_well() {
+fn port_that_cannot_be_created_is_observed_as_well() {
     let server = Server::start().expect("start");
     let mut client = Client::connect(server.socket(), AMPLE).expect("connect");
     let mut transaction = Transaction::new();
@@ -51,7 +51,7 @@ fn port_that_cannot_be_made_is_seen_as_well() {
 }
 
 #[test]
-fn dead_vswitchd_is_a_timeout_until_it_is_back() {
+fn dead_vswitchd_is_a_timeout_until_its_restart() {
     let mut server = Server::start().expect("start");
     let mut client = Client::connect(server.socket(), AMPLE).expect("connect");
     server.kill_vswitchd().expect("kill");

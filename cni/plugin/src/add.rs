@@ -134,11 +134,10 @@ impl<'a> Request<'a> {
             mac: &record.mac,
             mtu: record.port.settings.mtu.get(),
             sandbox: &self.network_namespace,
-            socket: record.port.connection.socket_file(),
+            socket: record.port.backend.socket_file(),
         };
         // In the pod's kernel there is one default route of each family.
-        let replaced =
-            if record.port.connection.device().is_some() { self.wishes.default_route.as_slice() } else { &[] };
+        let replaced = if record.port.backend.device().is_some() { self.wishes.default_route.as_slice() } else { &[] };
         let previous = previous.map(|previous| without_default_routes(previous, replaced));
         result(self.version, interface, assignment, previous.as_ref())
     }
@@ -159,12 +158,12 @@ impl<'a> Request<'a> {
         if needs_volume(&record.port) && shared_dir.is_none() {
             self.check_directory(&directory, &network.network)?;
         }
-        if record.port.connection.device().is_some() {
+        if record.port.backend.device().is_some() {
             interface::check_namespace(&record.network_namespace)?;
         }
         if let Some(ipam) = &record.ipam {
             let plugin = Ipam::find(ipam, self.environment)?;
-            if ipam::needs_interface(ipam) && record.port.connection.device().is_none() {
+            if ipam::needs_interface(ipam) && record.port.backend.device().is_none() {
                 return Err(IpamError::NeedsInterface(plugin.name().to_owned()).into());
             }
         }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use usnet_crds::device::resource_name;
 use usnet_crds::{DeviceId, NetworkName};
 use usnet_dataplane::attachment::{Pod, PodUid};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 /// Kubelet's file, in its folder of device plugins.
 const CHECKPOINT: &str = "kubelet_internal_checkpoint";
@@ -92,7 +92,11 @@ pub fn asked(configuration: &Configuration) -> Result<Option<&str>, Configuratio
 ///
 /// # Errors
 /// When kubelet's file cannot be read.
-pub fn allocated(roots: &Roots, pod: &PodUid, network: &NetworkName) -> Result<BTreeSet<DeviceId>, AllocationError> {
+pub fn allocated(
+    roots: &NodePaths,
+    pod: &PodUid,
+    network: &NetworkName,
+) -> Result<BTreeSet<DeviceId>, AllocationError> {
     let path = roots.kubelet_device_plugins().join(CHECKPOINT);
     let text = match fs::read(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),

@@ -20,8 +20,8 @@ use std::net::IpAddr;
 use usnet_crds::device::CONTAINER_FOLDER;
 use usnet_crds::{InterfaceAddress, MacAddress};
 use usnet_dataplane::attachment::{Address, Progress, Record};
-use usnet_dataplane::configuration_data::{self, USUAL_MAPPED_DIR};
 use usnet_dataplane::journal::Locked;
+use usnet_dataplane::legacy_annotation::{self, USUAL_MAPPED_DIR};
 
 /// The steps, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -229,7 +229,7 @@ impl<'a> Attachment<'a> {
     }
 
     fn create_interface(&self) -> Result<(), InterfaceError> {
-        match self.record.port.connection.device() {
+        match self.record.port.backend.device() {
             Some(device) => {
                 let Identity { mac, default_route, .. } = &self.identity;
                 let default_route = if self.addresses_come_later() { &[] } else { default_route.as_slice() };
@@ -274,7 +274,7 @@ impl<'a> Attachment<'a> {
         if let Some(element) =
             self.identity.hand_over.as_ref().and_then(|way| way.element(&self.record, &self.assignment))
         {
-            self.directory.write(&configuration_data::file_name(&self.record.id), &element.to_file())?;
+            self.directory.write(&legacy_annotation::file_name(&self.record.id), &element.to_file())?;
             self.record.configuration_data = Some(element);
         }
         Ok(self.directory.write(&Description::file_name(&description.interface), &description.to_json())?)

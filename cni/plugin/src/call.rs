@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::panic;
 use std::process::{ExitCode, exit};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 /// What a call answers.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ fn answer(environment: &Environment, version: &mut SpecVersion) -> Result<Answer
 }
 
 fn node() -> Result<Node, Error> {
-    Ok(Node::open(Roots::from_environment())?)
+    Ok(Node::open(NodePaths::from_environment())?)
 }
 
 /// The configuration. `version` becomes its version, if that is spoken, so that errors are told in it.

@@ -17,7 +17,7 @@ use serde_json::Value;
 use std::path::Path;
 use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
 use usnet_dataplane::desired::Desired;
-use usnet_dataplane::difference::differences;
+use usnet_dataplane::drift::describe_drift;
 use usnet_dataplane::network_file::NetworkFile;
 
 /// Compares the interface that the environment names.
@@ -59,7 +59,7 @@ pub(crate) fn compare(
     found.extend(of_namespace(&record, &environment.network_namespace()));
     found.extend(of_result(&record, previous));
     found.extend(of_directory(&record, &PodDirectory::of_record(&node.roots, &record)));
-    if let Some(device) = record.port.connection.device() {
+    if let Some(device) = record.port.backend.device() {
         found.extend(interface::differences(&record, device)?);
     }
     found.extend(of_port(node, &record)?);
@@ -138,5 +138,9 @@ fn of_port(node: &Node, record: &Record) -> Result<Vec<String>, Error> {
     };
     let desired = Desired::new(networks, [record]);
     let observed = Switch::connect(record)?.observe()?;
-    Ok(desired.attachments.get(&record.id).map(|wanted| differences(&record.id, wanted, &observed)).unwrap_or_default())
+    Ok(desired
+        .attachments
+        .get(&record.id)
+        .map(|wanted| describe_drift(&record.id, wanted, &observed))
+        .unwrap_or_default())
 }

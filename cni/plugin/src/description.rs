@@ -15,7 +15,7 @@ use std::fmt;
 use usnet_crds::{MacAddress, Mtu, NetworkName, Queues, RingSize, SocketRole};
 use usnet_dataplane::attachment::{InterfaceName, Record};
 use usnet_dataplane::memif::MemifSecret;
-use usnet_dataplane::port::Connection;
+use usnet_dataplane::port::PortBackend;
 
 /// The engine makes one memif on each socket.
 const MEMIF_ID: u32 = 0;
@@ -110,11 +110,11 @@ impl Description {
     /// The description of an attachment; none for an interface of the kernel, which says all of it by itself.
     pub fn new(record: &Record, mac: MacAddress, assignment: &Assignment) -> Option<Self> {
         let (interface, port) = (&record.id.interface, &record.port);
-        let (kind, role) = match &port.connection {
-            Connection::VhostUser { engine_role: SocketRole::Client, .. } => (Kind::VhostUser, Role::Server),
-            Connection::VhostUser { engine_role: SocketRole::Server, .. } => (Kind::VhostUser, Role::Client),
-            Connection::Memif { .. } => (Kind::Memif { id: MEMIF_ID, secret: port.secret.clone() }, Role::Client),
-            Connection::Veth { .. } => return None,
+        let (kind, role) = match &port.backend {
+            PortBackend::VhostUser { engine_role: SocketRole::Client, .. } => (Kind::VhostUser, Role::Server),
+            PortBackend::VhostUser { engine_role: SocketRole::Server, .. } => (Kind::VhostUser, Role::Client),
+            PortBackend::Memif { .. } => (Kind::Memif { id: MEMIF_ID, secret: port.secret.clone() }, Role::Client),
+            PortBackend::Veth { .. } => return None,
         };
         Some(Self {
             version: Self::VERSION,
@@ -122,7 +122,7 @@ impl Description {
             interface: interface.clone(),
             kind,
             role,
-            socket: match port.connection.socket_file() {
+            socket: match port.backend.socket_file() {
                 Some(path) => Socket::File(path.file_name().unwrap_or_default().to_string_lossy().into_owned()),
                 None => Socket::Abstract(interface.to_string()),
             },

@@ -125,7 +125,7 @@ impl<'a> Detachment<'a> {
 
     /// Also when the engine still has the port: it misses the device, and the agent takes the port away.
     fn remove_interface(&self) -> Result<(), InterfaceError> {
-        match self.record.port.connection.device() {
+        match self.record.port.backend.device() {
             Some(device) => interface::remove(&self.record.id, device),
             None => Ok(()),
         }

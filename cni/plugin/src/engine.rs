@@ -5,13 +5,13 @@ use std::time::Duration;
 use usnet_crds::Engine;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::engine::{Engine as Driver, EngineError, OpError};
+use usnet_dataplane::legacy_port::LegacyPort;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::observed::Observed;
-use usnet_dataplane::older_port::OlderPort;
 use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::plan::Op;
-use usnet_dataplane::port::PortMark;
-use usnet_dataplane::ready::{NotReady, ready};
+use usnet_dataplane::poll_once::{WouldBlock, poll_once};
+use usnet_dataplane::port::PortOwner;
 use usnet_dataplane::vpp::Vpp;
 use usnet_ovsdb::blocking::Client as OvsdbClient;
 use usnet_vpp::blocking::Client as VppClient;
@@ -38,7 +38,7 @@ pub enum SwitchError {
     Operation(#[from] OpError),
     /// A driver that needs a runtime, or that answers fewer operations than it was given: a defect of ours.
     #[error("the driver of the engine gave no answer; this is a defect of usnet, please report it")]
-    NoAnswer(#[source] Option<NotReady>),
+    NoAnswer(#[source] Option<WouldBlock>),
 }
 
 /// Where a port of the older userspace CNI is.
@@ -94,8 +94,8 @@ impl Switch {
     pub fn observe(self) -> Result<Observed, SwitchError> {
         let no_answer = |error| SwitchError::NoAnswer(Some(error));
         let observed = match self {
-            Self::OpenVswitch(client) => ready(OpenVswitch::new(client).observe()),
-            Self::Vpp(mut driver) => ready(driver.observe()),
+            Self::OpenVswitch(client) => poll_once(OpenVswitch::new(client).observe()),
+            Self::Vpp(mut driver) => poll_once(driver.observe()),
         };
         Ok(observed.map_err(no_answer)??)
     }
@@ -117,8 +117,8 @@ impl Switch {
         let operation = Op::RemovePort {
             bridge: Some(record.port.bridge.to_string()),
             port: record.port.name.clone(),
-            mark: PortMark::new(&record.network, &record.id),
-            connection: Some(record.port.connection.clone()),
+            owner: PortOwner::new(&record.network, &record.id),
+            backend: Some(record.port.backend.clone()),
         };
         match self.apply(operation, REMOVE_PATIENCE) {
             // Open vSwitch has no port without its bridge, and one that is not marked with the attachment is not its port.
@@ -133,24 +133,26 @@ impl Switch {
     ///
     /// # Errors
     /// When it cannot be said that it is gone.
-    pub fn remove_older_port(self, place: OlderPlace<'_>) -> Result<OlderPort, SwitchError> {
+    pub fn remove_older_port(self, place: OlderPlace<'_>) -> Result<LegacyPort, SwitchError> {
         let no_answer = |error| SwitchError::NoAnswer(Some(error));
         let removed = match self {
-            Self::OpenVswitch(client) => ready(OpenVswitch::new(client).remove_older_port(place.bridge, place.port)),
-            Self::Vpp(mut driver) => ready(driver.remove_older_port(place.is_its_socket)),
+            Self::OpenVswitch(client) => {
+                poll_once(OpenVswitch::new(client).remove_legacy_port(place.bridge, place.port))
+            }
+            Self::Vpp(mut driver) => poll_once(driver.remove_legacy_port(place.is_its_socket)),
         };
         Ok(removed.map_err(no_answer)??)
     }
 
     fn apply(self, operation: Op, patience: Duration) -> Result<(), SwitchError> {
         match self {
-            Self::OpenVswitch(client) => apply(OpenVswitch::new(client).with_patience(patience), operation),
+            Self::OpenVswitch(client) => apply(OpenVswitch::new(client).with_timeout(patience), operation),
             Self::Vpp(driver) => apply(driver, operation),
         }
     }
 }
 
 fn apply(mut driver: impl Driver, operation: Op) -> Result<(), SwitchError> {
-    let answers = ready(driver.apply(&[operation])).map_err(|error| SwitchError::NoAnswer(Some(error)))??;
+    let answers = poll_once(driver.apply(&[operation])).map_err(|error| SwitchError::NoAnswer(Some(error)))??;
     answers.into_iter().next().ok_or(SwitchError::NoAnswer(None))?.map_err(SwitchError::from)
 }

@@ -18,8 +18,8 @@ use crate::pod_directory::PodDirectoryError;
 use crate::port::PortError;
 use crate::shared_dir::SharedDirError;
 use crate::wishes::WishError;
+use usnet_dataplane::atomic_file;
 use usnet_dataplane::attachment::AttachmentId;
-use usnet_dataplane::document;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::journal;
 use usnet_dataplane::memif::InvalidSocket;
@@ -104,7 +104,7 @@ pub enum Error {
     SharedDir(#[from] SharedDirError),
     /// The folders that the agent allows.
     #[error("cannot tell which folders \"sharedDir\" may name")]
-    SharedDirs(#[source] document::Error),
+    SharedDirs(#[source] atomic_file::Error),
     /// What the older userspace CNI made.
     #[error(transparent)]
     OlderState(#[from] OlderStateError),
@@ -297,7 +297,7 @@ fn switch_code(error: &SwitchError) -> ErrorCode {
         | OpError::BridgeUnusable { .. }
         | OpError::BridgeInUse { .. }
         | OpError::NoSocketId { .. }
-        | OpError::Unmarkable(_)
+        | OpError::TagTooLong(_)
         | OpError::Refused { .. } => ErrorCode::PortRefused,
     }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use usnet_crds::PortType;
 use usnet_crds::legacy::{Legacy, PodEnd};
 use usnet_dataplane::attachment::{AttachmentId, Record};
-use usnet_dataplane::configuration_data::{self, AddressAndGateway, Element, Told};
+use usnet_dataplane::legacy_annotation::{self, AddressAndGateway, Element, Told};
 
 /// The older way of one attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,14 +50,14 @@ pub fn socket_name(target: &Target, port_type: PortType, attachment: &Attachment
         Target::Network(_) => Description::socket_name(&attachment.interface),
         Target::Bridge(legacy) => {
             let Legacy { socket_file, .. } = legacy.as_ref();
-            socket_file.clone().unwrap_or_else(|| configuration_data::socket_name(port_type, attachment))
+            socket_file.clone().unwrap_or_else(|| legacy_annotation::socket_name(port_type, attachment))
         }
     }
 }
 
 /// The name of an attachment's socket in the pod's directory, as its record has it.
 pub fn socket_of(record: &Record) -> Option<String> {
-    let name = record.port.connection.socket_file()?.file_name()?;
+    let name = record.port.backend.socket_file()?.file_name()?;
     Some(name.to_string_lossy().into_owned())
 }
 
@@ -66,10 +66,9 @@ pub fn socket_of(record: &Record) -> Option<String> {
 /// # Errors
 /// Which interface has it.
 pub fn refuse_shared_socket(record: &Record, others: &OtherAttachments) -> Result<(), PortError> {
-    let Some(socket) = record.port.connection.socket_file() else { return Ok(()) };
-    let shares = |other: &&Record| {
-        other.id.interface != record.id.interface && other.port.connection.socket_file() == Some(socket)
-    };
+    let Some(socket) = record.port.backend.socket_file() else { return Ok(()) };
+    let shares =
+        |other: &&Record| other.id.interface != record.id.interface && other.port.backend.socket_file() == Some(socket);
     match others.known.iter().find(shares) {
         None => Ok(()),
         Some(other) => Err(PortError::SharedSocket {
@@ -82,6 +81,6 @@ pub fn refuse_shared_socket(record: &Record, others: &OtherAttachments) -> Resul
 /// The names of all files that an attachment has in the pod's directory. None of them is another attachment's but by its interface's name or
 /// because two definitions name one socket.
 pub fn files_of(record: &Record) -> Vec<String> {
-    let named = [Description::file_name(&record.id.interface), configuration_data::file_name(&record.id)];
+    let named = [Description::file_name(&record.id.interface), legacy_annotation::file_name(&record.id)];
     named.into_iter().chain(socket_of(record)).collect()
 }

@@ -8,13 +8,13 @@ use usnet_crds::DeviceId;
 use usnet_dataplane::attachment::{AttachmentId, PodUid, Progress, Record};
 use usnet_dataplane::journal::{self, Journal};
 use usnet_dataplane::network_file::NetworkFiles;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 /// A node, by its files.
 #[derive(Debug, Clone)]
 pub struct Node {
     /// Where they are.
-    pub roots: Roots,
+    pub roots: NodePaths,
     /// The attachments.
     pub journal: Journal,
     /// What the agent says of each network.
@@ -26,7 +26,7 @@ impl Node {
     ///
     /// # Errors
     /// When the journal cannot be opened.
-    pub fn open(roots: Roots) -> Result<Self, journal::Error> {
+    pub fn open(roots: NodePaths) -> Result<Self, journal::Error> {
         let journal = Journal::open(&roots)?;
         let networks = NetworkFiles::new(&roots);
         Ok(Self { roots, journal, networks })
@@ -65,7 +65,7 @@ impl Node {
 }
 
 /// The device that an attachment was made with.
-pub fn device_of(roots: &Roots, record: &Record) -> Option<DeviceId> {
+pub fn device_of(roots: &NodePaths, record: &Record) -> Option<DeviceId> {
     record.directory_source.as_deref()?.strip_prefix(roots.devices()).ok()?.to_str()?.parse().ok()
 }
 

@@ -20,11 +20,11 @@ use std::path::{Path, PathBuf};
 use usnet_crds::legacy::HostEnd;
 use usnet_crds::{Engine, PortType};
 use usnet_dataplane::attachment::AttachmentId;
-use usnet_dataplane::configuration_data::{file_name, short_id, socket_name, state_file_name};
+use usnet_dataplane::legacy_annotation::{file_name, short_id, socket_name, state_file_name};
+use usnet_dataplane::legacy_port::LegacyPort;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::NetworkFile;
-use usnet_dataplane::older_port::OlderPort;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 /// Where the files are, below the root of that plugin's paths.
 const FOLDER: &str = "var/lib/cni/usrspcni/data";
@@ -62,7 +62,7 @@ pub struct OlderState {
 
 impl OlderState {
     /// The file about this interface, if there is one. One that cannot be read counts: names follow from the interface, too.
-    pub fn find(roots: &Roots, id: &AttachmentId) -> Option<Self> {
+    pub fn find(roots: &NodePaths, id: &AttachmentId) -> Option<Self> {
         let path = folder(roots).join(state_file_name(id));
         // No link: the folder is root's, and the older plugin makes none.
         if !fs::symlink_metadata(&path).is_ok_and(|found| found.is_file()) {
@@ -95,12 +95,12 @@ impl OlderState {
             Ipam::find(&configuration.for_ipam(name, ipam), environment)?.release()?;
         }
         match port {
-            OlderPort::Gone => {
+            LegacyPort::Absent => {
                 remove_file(&self.path)?;
                 Ok(None)
             }
             // The file is all that still tells of it.
-            OlderPort::Foreign { found } => Ok(Some(format!(
+            LegacyPort::Foreign { found } => Ok(Some(format!(
                 "{found}, so it is not what the older userspace CNI made for interface {} and was left alone; if it is, remove it and {}",
                 id.interface,
                 self.path.display()
@@ -116,7 +116,7 @@ impl OlderState {
         }
     }
 
-    fn remove_port(&self, node: &Node, host: &HostEnd, id: &AttachmentId) -> Result<OlderPort, Error> {
+    fn remove_port(&self, node: &Node, host: &HostEnd, id: &AttachmentId) -> Result<LegacyPort, Error> {
         let engine = self.engine(host);
         let sockets = self.sockets(host, id);
         let switch = Switch::to(engine, &engine_socket(node, engine), MemifSocketIds::default())?;
@@ -153,8 +153,8 @@ impl OlderState {
     }
 }
 
-fn folder(roots: &Roots) -> PathBuf {
-    roots.older_plugin.join(FOLDER)
+fn folder(roots: &NodePaths) -> PathBuf {
+    roots.legacy_root.join(FOLDER)
 }
 
 /// Where the agent found the engine, or where it usually is.

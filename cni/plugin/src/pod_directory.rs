@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use usnet_crds::DeviceId;
 use usnet_dataplane::attachment::{AttachmentId, Pod, PodUid, Record};
 use usnet_dataplane::journal;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 /// The name of the volume in the pod.
 pub const VOLUME: &str = "usnet";
@@ -106,22 +106,22 @@ pub struct PodDirectory {
 
 impl PodDirectory {
     /// The volume of the pod with this uid, which all of its interfaces share. Nothing is touched yet.
-    pub fn of_volume(roots: &Roots, uid: &PodUid) -> Self {
+    pub fn of_volume(roots: &NodePaths, uid: &PodUid) -> Self {
         Self { source: Source::volumes(roots, uid), folder: roots.ports(), name: uid.to_string() }
     }
 
     /// A folder of the node that is there for this interface of the pod alone. Nothing is touched yet.
-    pub fn of_folder(roots: &Roots, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
+    pub fn of_folder(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
         Self { source: Source::folder(roots, folder), folder: roots.ports(), name: format!("{uid}.{}", id.interface) }
     }
 
     /// The folder of a device that kubelet gave to the pod, for one interface. Nothing is touched yet.
-    pub fn of_device(roots: &Roots, uid: &PodUid, id: &AttachmentId, device: &DeviceId) -> Self {
+    pub fn of_device(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, device: &DeviceId) -> Self {
         Self::of_folder(roots, uid, id, roots.devices().join(device.to_string()))
     }
 
     /// The one that an attachment was made with.
-    pub fn of_record(roots: &Roots, record: &Record) -> Self {
+    pub fn of_record(roots: &NodePaths, record: &Record) -> Self {
         match &record.directory_source {
             None => Self::of_volume(roots, &record.pod.uid),
             Some(folder) => Self::of_folder(roots, &record.pod.uid, &record.id, folder.clone()),

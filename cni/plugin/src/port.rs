@@ -8,8 +8,8 @@ use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind, NetworkName, NodeNetw
 use usnet_dataplane::attachment::{AttachmentId, InterfaceName, Pod};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::memif::{InvalidSecret, InvalidSocket, MemifSecret, MemifSocket};
-use usnet_dataplane::port::{AttachedPort, Connection, DeviceName, PortName, SocketPath, SocketPathTooLong};
-use usnet_dataplane::vpp::{Unmarkable, check_attachment};
+use usnet_dataplane::port::{AttachedPort, DeviceName, PortBackend, PortName, SocketPath, SocketPathTooLong};
+use usnet_dataplane::vpp::{TagTooLong, check_attachment};
 
 /// Bytes of chance in a secret. In base64 they are 23 characters, which is the most that a memif takes.
 const SECRET_BYTES: usize = 17;
@@ -33,7 +33,7 @@ pub enum PortError {
     },
     /// VPP cannot keep the attachment's name.
     #[error("CNI_CONTAINERID or CNI_IFNAME cannot be used with VPP")]
-    Mark(#[from] Unmarkable),
+    Mark(#[from] TagTooLong),
     /// The network is at odds with itself. The API refuses such a network.
     #[error(
         "network \"{network}\" has ports of a kind that {engine} does not have ({port}): change spec.port of UserspaceNetwork {network}"
@@ -89,14 +89,14 @@ pub fn port(
     if network.engine == Engine::Vpp {
         check_attachment(attachment)?;
     }
-    let connection = connection(network, attachment, places)?;
+    let backend = backend(network, attachment, places)?;
     let with_secret =
         network.port.port_type == PortType::Memif && network.port.memif.secret == MemifSecretKind::Generated;
     Ok(AttachedPort {
         name: PortName::of(attachment),
         bridge: network.bridge.name.clone(),
         ownership: network.bridge.ownership,
-        connection,
+        backend,
         queues: network.port.queues,
         ring_size: network.port.ring_size,
         secret: if with_secret { Some(generate_secret()?) } else { None },
@@ -106,10 +106,10 @@ pub fn port(
 
 /// Whether the pod needs its volume for this port: for the socket's file, or to be told the secret.
 pub fn needs_volume(port: &AttachedPort) -> bool {
-    port.connection.socket_file().is_some() || port.secret.is_some()
+    port.backend.socket_file().is_some() || port.secret.is_some()
 }
 
-fn connection(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'_>) -> Result<Connection, PortError> {
+fn backend(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'_>) -> Result<PortBackend, PortError> {
     let file = || places.directory.join(places.socket_name);
     let not_of_engine =
         |port| Err(PortError::NotOfEngine { network: network.name.clone(), engine: network.engine, port });
@@ -119,11 +119,11 @@ fn connection(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'
             if engine == Engine::OpenVswitch && engine_role == SocketRole::Server {
                 return not_of_engine("VhostUser with engineRole Server");
             }
-            Ok(Connection::VhostUser { socket: SocketPath::try_from(file())?, engine_role })
+            Ok(PortBackend::VhostUser { socket: SocketPath::try_from(file())?, engine_role })
         }
-        (PortType::Veth, _) => Ok(Connection::Veth { device: DeviceName::of(attachment) }),
+        (PortType::Veth, _) => Ok(PortBackend::Veth { device: DeviceName::of(attachment) }),
         (PortType::Memif, Engine::OpenVswitch) => not_of_engine("Memif"),
-        (PortType::Memif, Engine::Vpp) => Ok(Connection::Memif {
+        (PortType::Memif, Engine::Vpp) => Ok(PortBackend::Memif {
             socket: match network.port.memif.socket {
                 MemifSocketKind::Volume => MemifSocket::file(file())?,
                 MemifSocketKind::Abstract => abstract_socket(attachment, places.network_namespace)?,

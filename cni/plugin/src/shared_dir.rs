@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use usnet_crds::legacy::plain_path;
 use usnet_dataplane::attachment::{AttachmentId, Record};
-use usnet_dataplane::configuration_data::short_id;
+use usnet_dataplane::legacy_annotation::short_id;
 
 /// Why a `sharedDir` cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -30,7 +30,7 @@ pub enum ReplyError {
         /// Why.
         code: ReturnCode,
     },
-    /// The answer has another form than its CRC says.
+    /// The reply does not have the layout of its CRC.
     #[error("VPP answered {message} in a form that is not the documented one")]
     Malformed {
         /// The request.

@@ -1,7 +1,8 @@
-//! A session for a program that stays: it connects anew for ever, tells a restarted VPP from a lost connection, and
-//! counts the changes of interfaces.
+//! A long-lived session with automatic reconnect: it distinguishes a restarted VPP from a lost
+//! connection, and counts interface events.
 //!
-//! One task owns the connection. It reads while it writes, so requests of several handles are under way at once.
+//! One task owns the connection. It reads while it writes, so that requests of several handles are
+//! in flight at once.
 
 mod connection;
 mod instance;
@@ -24,9 +25,11 @@ const QUEUE: usize = 64;
 pub struct Options {
     /// VPP's socket.
     pub socket: PathBuf,
-    /// How long connecting may take, and a batch on top of the time for its requests and those before it.
+    /// How long connecting may take, and a batch on top of the time for its requests and those
+    /// before it.
     pub timeout: Duration,
-    /// After this time of silence VPP is asked whether it lives, and has `timeout` to answer.
+    /// After this time without received data a control ping is sent, which must be answered within
+    /// `timeout`.
     pub probe_after: Duration,
     /// The first pause before connecting again; doubles up to `retry_max`.
     pub retry_min: Duration,
@@ -69,7 +72,7 @@ pub struct Connected {
     pub version: String,
     /// Interface events since it was connected. When it grew, read the interfaces again.
     pub changes: u64,
-    /// Which run of VPP this is: equal as long as VPP is not restarted, however often it is connected to.
+    /// The run of VPP: equal until VPP is restarted, however often the session reconnects.
     pub instance: Instance,
     /// Whether this is another run of VPP than that of the connection before. The first one is not.
     pub restarted: bool,
@@ -118,7 +121,8 @@ struct Published {
 }
 
 impl Session {
-    /// Starts the task on the current tokio runtime (of either kind). It connects at once and for ever.
+    /// Starts the task on the current tokio runtime (of either kind). It connects at once, and
+    /// retries indefinitely.
     #[must_use = "the session ends when it is dropped"]
     pub fn start(options: Options) -> Self {
         let (requests, receiver) = mpsc::channel(QUEUE);
@@ -164,7 +168,7 @@ impl Handle {
         self.state.clone()
     }
 
-    /// Waits until there is a connection; for ever, if need be.
+    /// Waits until there is a connection; indefinitely, if need be.
     ///
     /// # Errors
     /// [`Error::SessionEnded`] when the session was dropped.
@@ -176,11 +180,12 @@ impl Handle {
 
     /// Sends all requests of the batch and reads all answers.
     ///
-    /// While there is no connection it fails at once with [`Error::NotSent`]. If VPP does not answer in time, the
-    /// connection is given up, since nothing about it is known any more.
+    /// Without a connection it fails at once with [`Error::NotSent`]. If VPP does not answer in
+    /// time, the connection is closed, since its state is unknown.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when VPP lacks a message, and then nothing was sent; others when it could not be asked.
+    /// [`Error::Unsupported`] if VPP lacks a message, and then nothing was sent; others if the
+    /// requests failed.
     pub async fn send(&self, batch: &Batch) -> Result<Answers, Error> {
         let (answer, receiver) = oneshot::channel();
         let request = Request { batch: batch.clone(), answer };

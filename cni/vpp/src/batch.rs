@@ -1,15 +1,15 @@
-//! Requests that go to VPP one behind the other without waiting for answers in between.
+//! Requests that are pipelined to VPP.
 
 use crate::messages::{ControlPingReply, Descriptor, Dump, Request};
 use crate::wire::Writer;
 use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;
 
-/// Requests that VPP does in this order. One that it refuses does not stop those behind it.
+/// Requests that VPP handles in this order. A rejected one does not stop the following ones.
 #[derive(Clone, Default)]
 pub struct Batch {
     entries: Vec<Entry>,
-    /// The fields of all requests, one behind the other.
+    /// The encoded fields of all requests.
     fields: Vec<u8>,
 }
 
@@ -19,26 +19,26 @@ pub(crate) struct Entry {
     pub(crate) request: Descriptor,
     /// The reply or the details.
     pub(crate) answer: Descriptor,
-    pub(crate) kind: Kind,
+    pub(crate) answer_kind: AnswerKind,
     fields_end: usize,
 }
 
 /// How the end of an answer is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum AnswerKind {
     /// There is one.
     Reply,
-    /// A control ping behind the dump is answered.
+    /// By the reply to a control ping after the dump.
     Dump,
 }
 
-/// Stands for the reply to a request of a batch.
+/// Refers to the reply to a request of a batch.
 pub struct Ticket<R> {
     pub(crate) index: usize,
     request: PhantomData<fn() -> R>,
 }
 
-/// Stands for the details of a dump of a batch.
+/// Refers to the details of a dump of a batch.
 pub struct DumpTicket<D> {
     pub(crate) index: usize,
     dump: PhantomData<fn() -> D>,
@@ -55,15 +55,15 @@ impl Batch {
     #[expect(clippy::needless_pass_by_value, reason = "a request is made to be sent")]
     pub fn request<R: Request>(&mut self, request: R) -> Ticket<R> {
         let index = self.entries.len();
-        self.push(&request, Descriptor::of::<R::Reply>(), Kind::Reply);
+        self.push(&request, Descriptor::of::<R::Reply>(), AnswerKind::Reply);
         Ticket { index, request: PhantomData }
     }
 
-    /// Adds a dump, with a control ping behind it that shows its end.
+    /// Adds a dump, followed by a control ping whose reply ends it.
     #[expect(clippy::needless_pass_by_value, reason = "a dump is made to be sent")]
     pub fn dump<D: Dump>(&mut self, dump: D) -> DumpTicket<D> {
         let index = self.entries.len();
-        self.push(&dump, Descriptor::of::<D::Details>(), Kind::Dump);
+        self.push(&dump, Descriptor::of::<D::Details>(), AnswerKind::Dump);
         DumpTicket { index, dump: PhantomData }
     }
 
@@ -79,11 +79,11 @@ impl Batch {
         self.entries.is_empty()
     }
 
-    fn push<M: crate::Message>(&mut self, message: &M, answer: Descriptor, kind: Kind) {
+    fn push<M: crate::Message>(&mut self, message: &M, answer: Descriptor, answer_kind: AnswerKind) {
         let mut writer = Writer::append_to(std::mem::take(&mut self.fields));
         message.encode(&mut writer);
         self.fields = writer.into_bytes();
-        self.entries.push(Entry { request: Descriptor::of::<M>(), answer, kind, fields_end: self.fields.len() });
+        self.entries.push(Entry { request: Descriptor::of::<M>(), answer, answer_kind, fields_end: self.fields.len() });
     }
 
     pub(crate) fn entries(&self) -> &[Entry] {
@@ -102,12 +102,12 @@ impl Batch {
 impl Entry {
     /// The messages that VPP has to know for this request.
     pub(crate) fn messages(&self) -> impl Iterator<Item = Descriptor> {
-        let end = (self.kind == Kind::Dump).then(Descriptor::of::<ControlPingReply>);
+        let end = (self.answer_kind == AnswerKind::Dump).then(Descriptor::of::<ControlPingReply>);
         [self.request, self.answer].into_iter().chain(end)
     }
 }
 
-/// Only names: the fields may hold a secret.
+/// Only names: the fields may contain a secret.
 impl Debug for Batch {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.debug_list().entries(self.entries.iter().map(|entry| entry.request.name)).finish()

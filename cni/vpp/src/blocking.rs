@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A connection to VPP. It is made anew by the next batch after it was lost.
+/// A connection to VPP. After a loss it is reestablished by the next batch.
 #[derive(Debug)]
 pub struct Client {
     socket: PathBuf,
     timeout: Duration,
     /// What VPP knew when it was last connected.
     table: Arc<Table>,
-    /// Nothing after a failure: what is left in it may belong to a batch that nobody waits for.
+    /// `None` after a failure: its buffers may hold the answer to an abandoned batch.
     connection: Option<Connection>,
 }
 
 impl Client {
-    /// Connects and reads what VPP knows. `timeout` limits this and every later batch, which has a little more for each
-    /// request in it.
+    /// Connects and reads the message table. `timeout` limits this and every later batch, which has
+    /// a little more for each of its requests.
     ///
     /// # Errors
-    /// [`Error::Connect`] when nobody answers at the socket; others when it is not VPP that answers.
+    /// [`Error::Connect`] if the connection is refused; others if the peer is not VPP.
     pub fn connect(socket: impl Into<PathBuf>, timeout: Duration) -> Result<Self, Error> {
         let socket = socket.into();
         let (connection, table) = Connection::open(&socket, Instant::now() + timeout)
@@ -42,9 +42,10 @@ impl Client {
     /// Sends all requests of the batch and reads all answers.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when VPP lacks a message, and then nothing was sent; others when it could not be asked.
+    /// [`Error::Unsupported`] if VPP lacks a message, and then nothing was sent; others if the
+    /// requests failed.
     pub fn send(&mut self, batch: &Batch) -> Result<Answers, Error> {
-        let limit = self.timeout.saturating_add(crate::endpoint::time_for(batch.len()));
+        let limit = self.timeout.saturating_add(crate::endpoint::timeout_for(batch.len()));
         self.exchange(batch, Instant::now() + limit).map_err(|failure| failure.into_error(&self.socket, limit))
     }
 
@@ -65,11 +66,11 @@ impl Client {
     }
 }
 
-/// Says goodbye, which takes as long as a request, and a fifth of a second if VPP hangs.
+/// Shuts the connection down, which takes as long as a request, and 200 ms if VPP hangs.
 impl Drop for Client {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
-            connection.leave();
+            connection.close();
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Our end of a connection, without IO: batches in, bytes out; bytes in, answers out.
+//! The client's end of a connection, without IO: batches in, bytes out; bytes in, answers out.
 
-mod awaited;
+mod inflight;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -11,7 +11,7 @@ use crate::answers::Answers;
 use crate::batch::Batch;
 use crate::messages::{Message, SOCKCLNT_CREATE_ID, SockclntCreate, SockclntDelete};
 use crate::wire::{DecodeError, Envelope, FixedText, FrameDecoder, FrameError, message_id, write_message};
-use awaited::{Expected, InProgress};
+use inflight::{Expected, InFlight};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ const CLIENT_NAME: &str = "usnet";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// The stream is not made of messages.
+    /// The stream does not consist of messages.
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// A message that the connection itself needs is too short.
@@ -35,7 +35,7 @@ pub enum ProtocolError {
         /// Its negative number.
         response: i32,
     },
-    /// An answer that belongs to nothing that was asked.
+    /// An answer to no request.
     #[error("message {id} with context {context} answers nothing that was asked")]
     Unexpected {
         /// The message's id.
@@ -45,8 +45,8 @@ pub enum ProtocolError {
     },
 }
 
-/// The time that requests have on top of that of a connection. VPP does the slowest of them in a tenth of it.
-pub(crate) fn time_for(requests: usize) -> Duration {
+/// Additional timeout for a number of requests. VPP handles the slowest of them in a tenth of it.
+pub(crate) fn timeout_for(requests: usize) -> Duration {
     const REQUEST: Duration = Duration::from_millis(5);
     REQUEST.saturating_mul(u32::try_from(requests).unwrap_or(u32::MAX))
 }
@@ -66,14 +66,14 @@ pub(crate) enum Event {
     InterfaceChanged,
 }
 
-/// Our end of a connection.
+/// The client's end of a connection.
 pub(crate) struct Endpoint {
     decoder: FrameDecoder,
     outgoing: Vec<u8>,
-    /// How much of `outgoing` was written.
+    /// How many bytes of `outgoing` were written.
     written: usize,
     table: Option<Arc<Table>>,
-    batches: BTreeMap<BatchId, InProgress>,
+    batches: BTreeMap<BatchId, InFlight>,
     /// Those with requests that were not yet sent.
     unsent: VecDeque<BatchId>,
     expected: BTreeMap<u32, Expected>,
@@ -105,10 +105,11 @@ impl Endpoint {
         }
     }
 
-    /// Takes a batch.
+    /// Submits a batch.
     ///
     /// # Errors
-    /// [`Unknown`] when VPP lacks a message of it, or has not sent its table. Then nothing of it goes out.
+    /// [`Unknown`] if VPP lacks a message of it, or has not sent its table. Then nothing of it is
+    /// sent.
     pub(crate) fn submit(&mut self, batch: Batch) -> Result<BatchId, Unknown> {
         match &self.table {
             Some(table) => table.check(&batch)?,
@@ -122,16 +123,16 @@ impl Endpoint {
         } else {
             let unanswered = batch.len();
             self.unanswered += unanswered;
-            self.batches.insert(id, InProgress { batch, sent: 0, unanswered, answers });
+            self.batches.insert(id, InFlight { batch, sent: 0, unanswered, answers });
             self.unsent.push_back(id);
             self.fill_window();
         }
         Ok(id)
     }
 
-    /// Adds the last message of the connection to what is to be written, if VPP has sent its table. Nothing that comes
-    /// after that is an answer that somebody waits for.
-    pub(crate) fn leave(&mut self) -> bool {
+    /// Queues the last message of the connection, if VPP has sent its table. Later messages of VPP
+    /// are ignored. Returns whether it was queued.
+    pub(crate) fn close(&mut self) -> bool {
         let Some(table) = &self.table else { return false };
         let Some(id) = table.id_of::<SockclntDelete>() else { return false };
         let index = table.client_index();
@@ -147,7 +148,7 @@ impl Endpoint {
     }
 
     /// The request of a batch that VPP has to answer next, for an error.
-    pub(crate) fn waits_for(&self) -> &'static str {
+    pub(crate) fn pending_request(&self) -> &'static str {
         let first = self.expected.values().next();
         let request = first.and_then(|expected| {
             let (entry, _) = self.batches.get(&expected.batch)?.batch.entry(expected.index)?;
@@ -161,7 +162,7 @@ impl Endpoint {
         self.outgoing.get(self.written..).unwrap_or_default()
     }
 
-    /// Some of [`Self::outgoing`] was written.
+    /// Reports that some of [`Self::outgoing`] was written.
     pub(crate) fn sent(&mut self, bytes: usize) {
         self.written = self.outgoing.len().min(self.written + bytes);
         // Not each time, because what is left is moved.
@@ -171,12 +172,12 @@ impl Endpoint {
         }
     }
 
-    /// Takes what was read.
+    /// Adds bytes that were read.
     pub(crate) fn receive(&mut self, bytes: &[u8]) {
         self.decoder.receive(bytes);
     }
 
-    /// The next thing that came out of what was read.
+    /// The next event in the received bytes.
     pub(crate) fn next_event(&mut self) -> Result<Option<Event>, ProtocolError> {
         loop {
             if let Some(event) = self.answered.pop_front() {
@@ -192,7 +193,7 @@ impl Endpoint {
                 Some(event) if event == Some(message_id(&message)?) => {
                     return Ok(Some(Event::InterfaceChanged));
                 }
-                Some(_) => self.take_answer(message)?,
+                Some(_) => self.handle_answer(message)?,
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Why VPP could not be asked.
+//! Errors of requests to VPP.
 
 use crate::endpoint::ProtocolError;
 use std::fmt::{self, Display, Formatter};
@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Why VPP could not be asked.
+/// Why a request to VPP failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nobody answers at the socket.
+    /// The connection was refused.
     #[error(
         "cannot connect to VPP at {path}; does VPP run, and does its startup.conf have a section socksvr with this socket?",
         path = socket.display()
@@ -19,7 +19,7 @@ pub enum Error {
     Connect {
         /// VPP's socket.
         socket: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
@@ -34,7 +34,7 @@ pub enum Error {
     Io {
         /// VPP's socket.
         socket: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
@@ -44,7 +44,7 @@ pub enum Error {
         /// VPP's socket.
         socket: PathBuf,
     },
-    /// No answer came. What was asked may have been done all the same.
+    /// No answer in time. The requests may have been executed nevertheless.
     #[error("no answer to {request} from VPP at {path} within {limit:?}; does it hang?", path = socket.display())]
     Timeout {
         /// VPP's socket.
@@ -90,7 +90,7 @@ pub enum Error {
         /// VPP's socket.
         socket: PathBuf,
     },
-    /// The session is not connected, so nothing was asked.
+    /// The session is not connected; nothing was sent.
     #[error("nothing was sent: there is no connection to VPP at {path}", path = socket.display())]
     NotSent {
         /// VPP's socket.
@@ -99,7 +99,8 @@ pub enum Error {
         #[source]
         source: Arc<Error>,
     },
-    /// The session lost the connection before all answers came. Each request may have been done or not.
+    /// The session lost the connection before all answers. Each request may have been executed or
+    /// not.
     #[error("answers are lost with the connection to VPP at {path}", path = socket.display())]
     AnswerLost {
         /// VPP's socket.
@@ -117,7 +118,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether nothing of the batch was done for certain. Otherwise look before doing it again.
+    /// Whether it is certain that nothing was changed. Otherwise read before retrying.
     #[must_use]
     pub const fn nothing_done(&self) -> bool {
         matches!(
@@ -127,7 +128,7 @@ impl Error {
     }
 }
 
-/// What makes VPP know a message.
+/// How VPP can support a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
     /// No message of the plugin is known.

@@ -1,16 +1,19 @@
 //! A client of VPP's binary API over its unix socket.
 //!
-//! The wire format, the messages, batches and answers are pure. Two edges do the IO: [`blocking::Client`] without a
-//! runtime, for a program that lives for milliseconds, and with the feature `async` [`asynchronous::Session`], which
-//! reconnects for ever and counts the changes of interfaces. Code for both takes an [`Api`].
+//! The wire format, the messages, batches and answers are pure. Two clients do the IO:
+//! [`blocking::Client`] without a runtime, for short-lived programs, and with the feature `async`
+//! [`asynchronous::Session`], a long-lived session with automatic reconnect that counts interface
+//! events. Code for both takes an [`Api`].
 //!
-//! What bites, and where it is dealt with:
-//! - Ids of messages differ from start to start: they are read anew with each connection.
-//! - VPP does not answer what it does not understand: every wait has an end, and what VPP does not know is never sent.
-//! - A plugin that is not loaded and a VPP that is too old look alike: [`Error::Unsupported`] tells them apart.
-//! - Events come between replies: they are told from them by their id.
-//! - The end of a client's socket can stop VPP for good: each connection that works ends with a goodbye.
-//! - A message may hold a secret: nothing that holds encoded requests prints them.
+//! Pitfalls, and where they are handled:
+//! - Message ids change with each start of VPP: they are read again with each connection.
+//! - VPP does not reply to messages that it does not know: every wait has a timeout, and messages
+//!   that VPP lacks are never sent.
+//! - A missing plugin and an old VPP look alike: [`Error::Unsupported`] distinguishes them.
+//! - Events arrive between replies: they are distinguished by their id.
+//! - The end of file of a client's socket can hang VPP: each working connection ends with an
+//!   orderly shutdown.
+//! - A message may contain a secret: no type with encoded requests prints them.
 
 mod answers;
 #[cfg(feature = "async")]
@@ -19,9 +22,9 @@ mod batch;
 pub mod blocking;
 mod endpoint;
 mod error;
-mod goodbye;
 pub mod messages;
 mod return_code;
+mod shutdown;
 pub mod wire;
 
 pub use answers::{Answers, ReplyError};
@@ -33,12 +36,13 @@ pub use return_code::ReturnCode;
 
 /// A VPP that does requests: a blocking client, or the handle of a session.
 pub trait Api {
-    /// Sends all requests of the batch and reads all answers, within a time that the implementation limits.
+    /// Sends all requests of the batch and reads all answers, within a time that the implementation
+    /// limits.
     ///
-    /// A request that VPP refuses is no error here: see [`Answers::reply`]. If VPP lacks a message of the batch, nothing
-    /// is sent. The future of [`blocking::Client`] is ready when it is polled first.
+    /// A rejected request is no error here: see [`Answers::reply`]. If VPP lacks a message of the
+    /// batch, nothing is sent. The future of [`blocking::Client`] is ready at the first poll.
     fn send(&mut self, batch: &Batch) -> impl Future<Output = Result<Answers, Error>> + Send;
 
-    /// Whether VPP knows the message, as far as the last connection told. If not, an older one may do.
+    /// Whether VPP knows the message, as of the last connection. If not, an older one may be used.
     fn supports<M: Message>(&self) -> bool;
 }

@@ -1,8 +1,9 @@
-//! The messages that we send and understand, under VPP's names.
+//! The supported messages, under VPP's names.
 //!
-//! Each file is a table: a struct, VPP's name, the CRC of its layout and the fields in order. VPP gives each release the
-//! same CRC as long as the layout is the same; those here hold from VPP 23.06 on. Both directions of each message are
-//! here, so a server can be written with the same table. A message more is an entry more.
+//! Each file is a table: a struct, VPP's name, the CRC of its layout and the fields in order. A
+//! message has the same CRC in all releases of VPP with the same layout; those here are valid from
+//! VPP 23.06 on. Both directions of each message are here, so that a server can be written with the
+//! same table. Supporting another message takes another entry.
 
 mod af_packet;
 mod bridge;
@@ -33,18 +34,18 @@ pub trait Message: Sized {
     const CRC: &'static str;
     /// Name and CRC as VPP's table of messages has them.
     const NAME_CRC: &'static str;
-    /// The plugin that has to be loaded; nothing if every VPP has the message.
+    /// The plugin that has to be loaded; `None` if every VPP has the message.
     const PLUGIN: Option<&'static str>;
-    /// What stands before the fields.
+    /// The header before the fields.
     const HEADER: Header;
 
     /// Appends the fields.
     fn encode(&self, writer: &mut Writer);
 
-    /// Reads the fields. Bytes behind the last field are no error, as in VPP.
+    /// Decodes the fields. Bytes after the last field are ignored, as by VPP.
     ///
     /// # Errors
-    /// The message ends before its last field does.
+    /// The message ends before its last field.
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 
     /// Name and CRC as VPP's table of messages has them.
@@ -79,11 +80,12 @@ pub struct Descriptor {
     pub name: &'static str,
     /// Name and CRC as VPP's table of messages has them.
     pub name_crc: &'static str,
-    /// The plugin that has to be loaded; nothing if every VPP has the message.
+    /// The plugin that has to be loaded; `None` if every VPP has the message.
     pub plugin: Option<&'static str>,
-    /// What stands before the fields.
+    /// The header before the fields.
     pub header: Header,
-    /// Decodes fields and encodes them again: for tests of the whole table, and to check what a peer sent.
+    /// Decodes fields and encodes them again: for tests of the whole table, and to check what a
+    /// peer sent.
     pub recode: fn(&[u8]) -> Result<Vec<u8>, DecodeError>,
 }
 

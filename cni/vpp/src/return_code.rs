@@ -12,7 +12,7 @@ macro_rules! return_codes {
         #[allow(missing_docs, reason = "the names are VPP's, and say it")]
         pub enum ReturnCode {
             $($code,)*
-            /// A number that we have no name for.
+            /// A number without a name here.
             Other(i32),
         }
 

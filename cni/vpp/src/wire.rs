@@ -1,7 +1,8 @@
-//! The binary API as it goes over the socket, without IO: bytes in, messages out, and the other way round.
+//! The wire format of the binary API, without IO: bytes in, messages out, and vice versa.
 //!
-//! A stream is a row of frames: a header of 16 bytes (8 unused, the length of the message as u32, 4 unused) and the
-//! message. A message is its id (u16), an [`Envelope`] and its fields. All integers are big-endian and nothing is aligned.
+//! A stream is a sequence of frames: a header of 16 bytes (8 unused, the length of the message as
+//! u32, 4 unused) and the message. A message is its id (u16), an [`Envelope`] and its fields. All
+//! integers are big-endian and nothing is aligned.
 
 mod envelope;
 mod field;

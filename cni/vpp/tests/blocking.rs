@@ -75,7 +75,7 @@ fn make_memif(client: &mut Client, path: &str) -> u32 {
 }
 
 #[test]
-fn memif_that_was_made_is_read_back() {
+fn created_memif_is_read_back() {
     let Some(vpp) = Vpp::start() else { return };
     let mut client = vpp.client();
     let path = vpp.folder().join("memif.sock").display().to_string();
@@ -101,7 +101,7 @@ fn memif_that_was_made_is_read_back() {
 }
 
 #[test]
-fn bridge_domain_that_was_made_is_read_back() {
+fn created_bridge_domain_is_read_back() {
     let Some(vpp) = Vpp::start() else { return };
     let mut client = vpp.client();
     let bd_tag = FixedText::new("t".repeat(63)).expect("fits");
@@ -127,7 +127,7 @@ fn bridge_domain_that_was_made_is_read_back() {
 }
 
 #[test]
-fn vhost_user_interface_comes_and_goes() {
+fn vhost_user_interface_is_created_and_deleted() {
     let Some(vpp) = Vpp::start() else { return };
     let mut client = vpp.client();
     let path = vpp.folder().join("vhost.sock");
@@ -154,18 +154,19 @@ fn vhost_user_interface_comes_and_goes() {
     assert!(!path.exists());
 }
 
-/// Far more than the buffers of the socket hold, both ways.
+/// Far more than the socket buffers hold, in both directions.
 #[test]
 fn thousands_of_requests_in_one_batch() {
     const LOOPBACKS: u32 = 2000;
     let Some(vpp) = Vpp::start() else { return };
     let mut client = vpp.client();
     let mut batch = Batch::new();
-    let made: Vec<_> = (0..LOOPBACKS).map(|_| batch.request(CreateLoopbackInstance::default())).collect();
+    let created: Vec<_> = (0..LOOPBACKS).map(|_| batch.request(CreateLoopbackInstance::default())).collect();
     let dumps: Vec<_> = (0..20).map(|_| batch.dump(common::all_interfaces())).collect();
     let commands: Vec<_> = (0..20).map(|_| batch.request(CliInband { cmd: Text::from("show interface") })).collect();
     let answers = client.send(&batch).expect("answers");
-    let mut indexes: Vec<u32> = made.iter().map(|ticket| answers.reply(*ticket).expect("made").sw_if_index).collect();
+    let mut indexes: Vec<u32> =
+        created.iter().map(|ticket| answers.reply(*ticket).expect("made").sw_if_index).collect();
     indexes.sort_unstable();
     assert_eq!(indexes, (1..=LOOPBACKS).collect::<Vec<u32>>(), "each request got its own reply");
     for dump in dumps {
@@ -209,9 +210,10 @@ fn plugin_that_is_not_loaded_is_named() {
     assert_eq!(client.socket(), vpp.socket());
 }
 
-/// It is when a client closes its end while `errno` still tells of an answer that did not fit that VPP hangs.
+/// VPP hangs if a client closes its end while `errno` is still EAGAIN from a reply that did not
+/// fit.
 #[test]
-fn vpp_goes_on_after_clients_that_read_many_interfaces() {
+fn vpp_keeps_running_after_clients_that_read_many_interfaces() {
     const LOOPBACKS: u32 = 500;
     const CLIENTS: u32 = 50;
     let Some(vpp) = Vpp::start() else { return };

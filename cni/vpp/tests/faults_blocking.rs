@@ -11,7 +11,7 @@ use usnet_vpp::wire::{Envelope, write_message};
 use usnet_vpp::{Batch, Error};
 
 #[test]
-fn missing_socket_says_what_to_look_at() {
+fn missing_socket_error_says_what_to_check() {
     let error = Client::connect("/nonexistent/api.sock", AMPLE).expect_err("no socket");
     assert!(error.nothing_done());
     let expected = "cannot connect to VPP at /nonexistent/api.sock; does VPP run, and does its startup.conf have a \
@@ -49,7 +49,7 @@ fn connect_now(socket: &Socket) -> nix::Result<std::os::fd::OwnedFd> {
 }
 
 #[test]
-fn other_program_at_the_socket_is_named_as_the_problem() {
+fn other_program_at_the_socket_is_reported() {
     let socket = Socket::new();
     let server = socket.serve(|listener| {
         let mut peer = Peer::accept(listener);
@@ -107,7 +107,7 @@ fn table_byte_by_byte_and_an_event_between_replies() {
 
 /// What is left of the first batch must not be taken for an answer to the second.
 #[test]
-fn after_a_timeout_the_connection_is_made_anew() {
+fn connection_is_reestablished_after_a_timeout() {
     let socket = Socket::new();
     let server = socket.serve(|listener| {
         let mut silent = Peer::greet(listener);
@@ -116,22 +116,22 @@ fn after_a_timeout_the_connection_is_made_anew() {
         silent.reply(late, &CreateLoopbackInstanceReply { sw_if_index: 1, ..CreateLoopbackInstanceReply::default() });
         let context = peer.expect::<CreateLoopbackInstance>();
         peer.reply(context, &CreateLoopbackInstanceReply { sw_if_index: 2, ..CreateLoopbackInstanceReply::default() });
-        peer.expect_goodbye();
+        peer.expect_shutdown();
     });
     let mut client = Client::connect(socket.path(), SHORT).expect("connect");
     let error = client.send(&loopback()).expect_err("silent");
     assert!(matches!(error, Error::Timeout { request: "create_loopback_instance", .. }), "{error}");
     assert!(!error.nothing_done());
     let mut batch = Batch::new();
-    let made = batch.request(CreateLoopbackInstance::default());
+    let created = batch.request(CreateLoopbackInstance::default());
     let answers = client.send(&batch).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(answers.reply(made).map(|reply| reply.sw_if_index), Ok(2));
+    assert_eq!(answers.reply(created).map(|reply| reply.sw_if_index), Ok(2));
     drop(client);
     server.join().expect("server");
 }
 
 #[test]
-fn vpp_that_hangs_is_left_without_its_answer_to_the_goodbye() {
+fn hanging_vpp_is_disconnected_without_its_shutdown_reply() {
     let socket = Socket::new();
     let (left, seen) = std::sync::mpsc::channel();
     let server = socket.serve(move |listener| {
@@ -146,7 +146,7 @@ fn vpp_that_hangs_is_left_without_its_answer_to_the_goodbye() {
 }
 
 #[test]
-fn connection_that_is_lost_ends_without_goodbye() {
+fn lost_connection_is_closed_without_shutdown() {
     let socket = Socket::new();
     let server = socket.serve(|listener| {
         let mut silent = Peer::greet(listener);
@@ -160,10 +160,10 @@ fn connection_that_is_lost_ends_without_goodbye() {
 }
 
 #[test]
-fn empty_batch_asks_nothing() {
+fn empty_batch_sends_nothing() {
     let socket = Socket::new();
     let server = socket.serve(|listener| {
-        Peer::greet(listener).expect_goodbye();
+        Peer::greet(listener).expect_shutdown();
     });
     let mut client = Client::connect(socket.path(), AMPLE).expect("connect");
     client.send(&Batch::new()).expect("nothing to answer");

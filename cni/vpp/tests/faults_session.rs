@@ -1,4 +1,4 @@
-//! The async session against peers that misbehave, and against those that look like another VPP.
+//! The async session against misbehaving peers, and against those that look like another VPP.
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -23,7 +23,7 @@ async fn epoch(states: &mut watch::Receiver<State>, epoch: u64) -> Connected {
 }
 
 #[tokio::test]
-async fn session_waits_for_a_vpp_that_is_not_there_yet() {
+async fn session_waits_for_a_vpp_that_is_not_started_yet() {
     let socket = Socket::new();
     let session = Session::start(Options::new(socket.path()));
     let mut states = session.states();
@@ -47,7 +47,7 @@ async fn session_waits_for_a_vpp_that_is_not_there_yet() {
 
 /// In a container the process has the same id each time; the socket file is what differs.
 #[tokio::test]
-async fn lost_connection_is_told_from_another_vpp_with_the_same_process_id() {
+async fn lost_connection_is_distinguished_from_another_vpp_with_the_same_process_id() {
     let socket = Socket::new();
     let session = Session::start(Options::new(socket.path()));
     let mut states = session.states();
@@ -77,7 +77,7 @@ async fn lost_connection_is_told_from_another_vpp_with_the_same_process_id() {
 }
 
 #[tokio::test]
-async fn silent_vpp_is_left_and_tried_again() {
+async fn silent_vpp_is_disconnected_and_retried() {
     let socket = Socket::new();
     let (ended, end) = mpsc::channel::<()>();
     let server = socket.serve(move |listener| {
@@ -126,7 +126,7 @@ async fn events_between_replies_are_counted() {
 }
 
 #[tokio::test]
-async fn answers_that_will_not_come_are_told_to_all_callers() {
+async fn lost_answers_are_reported_to_all_callers() {
     let socket = Socket::new();
     let server = socket.serve(|listener| {
         let mut peer = Peer::greet_session(listener);
@@ -163,11 +163,11 @@ async fn garbage_after_the_table_ends_the_connection_with_its_reason() {
     server.join().expect("server");
 }
 
-/// Nothing polls the task any more when the runtime ends.
+/// The task is not polled any more when the runtime ends.
 #[test]
-fn session_says_goodbye_when_the_runtime_ends() {
+fn session_shuts_down_cleanly_when_the_runtime_ends() {
     let socket = Socket::new();
-    let server = socket.serve(|listener| Peer::greet_session(listener).expect_goodbye());
+    let server = socket.serve(|listener| Peer::greet_session(listener).expect_shutdown());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
     let session = runtime.block_on(async {
         let session = Session::start(Options::new(socket.path()));
@@ -180,7 +180,7 @@ fn session_says_goodbye_when_the_runtime_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn session_leaves_a_vpp_that_hangs() {
+async fn session_disconnects_from_a_hanging_vpp() {
     let socket = Socket::new();
     let (left, seen) = mpsc::channel();
     let server = socket.serve(move |listener| {
@@ -200,7 +200,7 @@ async fn session_leaves_a_vpp_that_hangs() {
 async fn dropped_session_ends() {
     let socket = Socket::new();
     let server = socket.serve(|listener| {
-        Peer::greet_session(listener).expect_goodbye();
+        Peer::greet_session(listener).expect_shutdown();
     });
     let session = Session::start(Options::new(socket.path()));
     session.connected().await.expect("connected");

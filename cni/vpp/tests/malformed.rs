@@ -11,8 +11,8 @@ use usnet_vpp::{Descriptor, messages};
 static MEMORY: PeakAlloc = PeakAlloc;
 
 const INPUTS: usize = 1_000_000;
-/// What a decoder may hold for each byte of input: a text with bad bytes grows threefold, and the frame, its copy and
-/// what is encoded again are there at once.
+/// Memory limit of a decoder for each byte of input: a text with invalid bytes grows threefold, and
+/// the frame, its copy and the result of encoding it again exist at the same time.
 const BYTES_PER_BYTE: usize = 8;
 /// What it may hold for any input.
 const BYTES_AT_LEAST: usize = 1024;
@@ -37,7 +37,7 @@ impl Random {
     }
 }
 
-/// A frame with a message whose id is its place in the table.
+/// A frame with a message whose id is its index in the table.
 struct Seed {
     bytes: Vec<u8>,
     descriptor: &'static Descriptor,
@@ -154,7 +154,7 @@ fn a_million_malformed_inputs() {
         assert!(used <= BYTES_AT_LEAST + BYTES_PER_BYTE * bytes.len(), "{used} bytes for {} of input", bytes.len());
         drop(shown);
     }
-    // Otherwise the inputs would be turned away at the door and prove nothing about the decoders behind it.
+    // Otherwise the inputs would be rejected early and prove nothing about the decoders.
     assert!(well_formed > INPUTS / 10, "only {well_formed} of {INPUTS} were decoded to their end");
     assert!(well_formed < INPUTS * 9 / 10, "{well_formed} of {INPUTS} were not malformed");
 }

@@ -26,7 +26,7 @@ async fn until_connected(
 }
 
 #[tokio::test]
-async fn tells_which_vpp_it_is_and_counts_its_changes() {
+async fn identifies_vpp_and_counts_its_changes() {
     let Some(vpp) = Vpp::start() else { return };
     let session = Session::start(Options::new(vpp.socket()));
     let mut states = session.states();
@@ -37,23 +37,23 @@ async fn tells_which_vpp_it_is_and_counts_its_changes() {
     let mut handle = session.handle();
     assert!(handle.supports::<MemifCreateV2>());
     let mut batch = Batch::new();
-    let made = batch.request(CreateLoopbackInstance::default());
+    let created = batch.request(CreateLoopbackInstance::default());
     let missing = batch.request(DeleteLoopback { sw_if_index: 999 });
     let answers = Api::send(&mut handle, &batch).await.expect("answers");
-    let sw_if_index = answers.reply(made).expect("made").sw_if_index;
+    let sw_if_index = answers.reply(created).expect("made").sw_if_index;
     let code = ReturnCode::InvalidSwIfIndex;
     assert_eq!(answers.reply(missing), Err(ReplyError::Refused { message: "delete_loopback", code }));
-    let made = until_connected(&mut states, |connected| connected.changes > 0).await.changes;
+    let created = until_connected(&mut states, |connected| connected.changes > 0).await.changes;
 
     let mut batch = Batch::new();
     batch.request(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::ADMIN_UP });
     handle.send(&batch).await.expect("answers");
-    until_connected(&mut states, |connected| connected.changes > made).await;
+    until_connected(&mut states, |connected| connected.changes > created).await;
     assert_eq!(session.connected().await.map(|connected| connected.epoch).ok(), Some(1));
 }
 
 #[tokio::test]
-async fn killed_vpp_is_another_when_it_is_back() {
+async fn killed_vpp_is_another_instance_after_its_restart() {
     let Some(mut vpp) = Vpp::start() else { return };
     let session = Session::start(Options::new(vpp.socket()));
     let mut states = session.states();
@@ -72,7 +72,7 @@ async fn killed_vpp_is_another_when_it_is_back() {
 
 /// Stopped, it accepts connections and never answers.
 #[tokio::test]
-async fn hung_vpp_is_left_and_is_the_same_when_it_goes_on() {
+async fn hung_vpp_is_disconnected_and_is_the_same_instance_when_it_resumes() {
     let Some(vpp) = Vpp::start() else { return };
     let timeout = Duration::from_millis(300);
     let session = Session::start(Options { timeout, ..Options::new(vpp.socket()) });
@@ -92,9 +92,9 @@ async fn hung_vpp_is_left_and_is_the_same_when_it_goes_on() {
     assert_eq!((second.epoch, second.restarted, second.instance), (2, false, first.instance));
 }
 
-/// Nobody asks anything, and it is noticed all the same.
+/// It is detected without any request.
 #[tokio::test]
-async fn vpp_that_hangs_while_nothing_is_asked_is_noticed() {
+async fn vpp_that_hangs_while_idle_is_detected() {
     let Some(vpp) = Vpp::start() else { return };
     let times = Duration::from_millis(300);
     let session = Session::start(Options { timeout: times, probe_after: times, ..Options::new(vpp.socket()) });
@@ -117,11 +117,11 @@ async fn many_at_once() {
         let handle: Handle = session.handle();
         tasks.spawn(async move {
             let mut batch = Batch::new();
-            let made = batch.request(CreateLoopbackInstance::default());
+            let created = batch.request(CreateLoopbackInstance::default());
             batch.request(CliInband { cmd: Text::from("show interface") });
             let dump = batch.dump(common::all_interfaces());
             let answers = handle.send(&batch).await.expect("answers");
-            let sw_if_index = answers.reply(made).expect("made").sw_if_index;
+            let sw_if_index = answers.reply(created).expect("made").sw_if_index;
             let found = answers.details(dump).expect("interfaces");
             assert!(found.iter().any(|interface| interface.sw_if_index == sw_if_index));
             sw_if_index
@@ -143,7 +143,7 @@ async fn many_at_once_on_two_threads() {
 }
 
 #[tokio::test]
-async fn message_that_vpp_lacks_is_told_to_its_caller_alone() {
+async fn missing_message_is_reported_to_its_caller_only() {
     let Some(vpp) = Vpp::start_without(&["memif_plugin.so", "vhost_plugin.so"]) else { return };
     let session = Session::start(Options::new(vpp.socket()));
     session.connected().await.expect("connected");

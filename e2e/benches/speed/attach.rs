@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use usnet_crds::Engine;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 use usnet_ovsdb::blocking::Client;
 use usnet_ovsdb::{Condition, Interface, Mutation, Row, Transaction, Value};
 use usnet_test_openvswitch::OpenVswitch;
@@ -60,11 +60,11 @@ fn print(plugin: &[Duration], bare: &[Duration], vsctl: &[Duration], start: &[Du
 }
 
 /// A bridge with our mark, its network file, and the pod's volume.
-fn prepare(switch: &OpenVswitch, folder: &Path) -> Roots {
-    let roots = Roots {
+fn prepare(switch: &OpenVswitch, folder: &Path) -> NodePaths {
+    let roots = NodePaths {
         run: switch.folder().join("run"),
         open_vswitch_socket: switch.socket().to_owned(),
-        ..Roots::below(folder)
+        ..NodePaths::below(folder)
     };
     let bridge = ["add-br", "br-bench", "--", "set", "Bridge", "br-bench", "datapath_type=netdev"];
     switch.vsctl(&[&bridge[..], &["external_ids:usnet.dev/network=bench"]].concat()).expect("the bridge");

@@ -118,7 +118,7 @@ fn host_local(verb: &str, pod: &Pod, asked: &Value) -> Command {
 fn floor_add(record: &Record) -> Duration {
     fs::create_dir_all(&record.pod_directory).expect("the engine's folder");
     let start = Instant::now();
-    if let Some(device) = record.port.connection.device() {
+    if let Some(device) = record.port.backend.device() {
         let mac = record.mac.parse().expect("a MAC address");
         interface::create(record, device, mac, &Assignment::default(), &[]).expect("the pair is made");
     }
@@ -129,7 +129,7 @@ fn floor_add(record: &Record) -> Duration {
 fn floor_del(record: &Record) -> Duration {
     let start = Instant::now();
     Switch::connect(record).and_then(|switch| switch.remove_port(record)).expect("the port is removed");
-    if let Some(device) = record.port.connection.device() {
+    if let Some(device) = record.port.backend.device() {
         interface::remove(&record.id, device).expect("the pair is removed");
     }
     let took = start.elapsed();

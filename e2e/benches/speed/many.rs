@@ -10,7 +10,7 @@ use std::{fs, thread};
 use usnet_crds::{Engine, NodeNetwork};
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles};
 use usnet_dataplane::node_file::NodeFile;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 use usnet_ovsdb::blocking::Client;
 use usnet_ovsdb::{Condition, Mutation, Row, Transaction, Value};
 use usnet_test_openvswitch::OpenVswitch;
@@ -45,7 +45,7 @@ fn network(index: usize) -> NodeNetwork {
 fn agent(programs: &Programs) -> Duration {
     let switch = OpenVswitch::start().expect("Open vSwitch starts");
     let folder = tempfile::tempdir().expect("a folder");
-    let roots = Roots { open_vswitch_socket: switch.socket().to_owned(), ..Roots::below(folder.path()) };
+    let roots = NodePaths { open_vswitch_socket: switch.socket().to_owned(), ..NodePaths::below(folder.path()) };
     let node = NodeFile {
         version: NodeFile::VERSION,
         generation: 1,
@@ -65,7 +65,7 @@ fn agent(programs: &Programs) -> Duration {
     took
 }
 
-fn start_agent(programs: &Programs, roots: &Roots, folder: &Path) -> Child {
+fn start_agent(programs: &Programs, roots: &NodePaths, folder: &Path) -> Child {
     let kubeconfig = folder.join("kubeconfig");
     // A closed port: the agent must do its work without an API server.
     let absent = "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], \
@@ -84,7 +84,7 @@ fn start_agent(programs: &Programs, roots: &Roots, folder: &Path) -> Child {
         .expect("the agent starts")
 }
 
-fn await_files(roots: &Roots, child: &mut Child) {
+fn await_files(roots: &NodePaths, child: &mut Child) {
     let (files, end) = (NetworkFiles::new(roots), Instant::now() + PATIENCE);
     let programmed = |index: usize| matches!(files.read(&network(index).name), Ok(Some(NetworkFile::Programmed(_))));
     while !(0..NETWORKS).rev().all(programmed) {

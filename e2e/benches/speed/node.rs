@@ -7,9 +7,9 @@ use tempfile::TempDir;
 use usnet_crds::{Bridge, Engine, NodeNetwork, Port};
 use usnet_dataplane::engine::Engine as Driver;
 use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::plan::Op;
-use usnet_dataplane::ready::ready;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::poll_once::poll_once;
 use usnet_dataplane::{ovs, vpp};
 use usnet_ovsdb::blocking::Client;
 use usnet_test_openvswitch::OpenVswitch;
@@ -24,7 +24,7 @@ pub(crate) struct Node {
     /// What it is called in the report.
     pub(crate) name: String,
     /// Where everything is.
-    pub(crate) roots: Roots,
+    pub(crate) roots: NodePaths,
     /// The engine's control socket.
     pub(crate) socket: PathBuf,
     _folder: TempDir,
@@ -35,7 +35,7 @@ pub(crate) fn on_open_vswitch(measure: impl FnOnce(&Node) + Send) {
     let switch = OpenVswitch::builder().dpdk(true).start().expect("Open vSwitch starts");
     let folder = tempfile::tempdir().expect("a folder");
     let (run, socket) = (switch.folder().join("run"), switch.socket().to_owned());
-    let roots = Roots { run, open_vswitch_socket: socket.clone(), ..Roots::below(folder.path()) };
+    let roots = NodePaths { run, open_vswitch_socket: socket.clone(), ..NodePaths::below(folder.path()) };
     let (engine, name) = (Engine::OpenVswitch, "Open vSwitch".to_owned());
     let node = Node { engine, name, roots, socket, _folder: folder };
     let mut driver = ovs::OpenVswitch::new(Client::connect(&node.socket, TIMEOUT).expect("the database answers"));
@@ -49,7 +49,7 @@ pub(crate) fn on_vpp(measure: impl FnOnce(&Node)) {
     let vpp = Vpp::start(kind).expect("VPP starts");
     let folder = tempfile::tempdir().expect("a folder");
     let (run, socket) = (vpp.folder().join("run"), vpp.socket().to_owned());
-    let roots = Roots { run, vpp_socket: socket.clone(), ..Roots::below(folder.path()) };
+    let roots = NodePaths { run, vpp_socket: socket.clone(), ..NodePaths::below(folder.path()) };
     let (engine, name) = (Engine::Vpp, format!("VPP ({kind})"));
     let node = Node { engine, name, roots, socket, _folder: folder };
     let mut driver = vpp::Vpp::new(vpp.client().expect("VPP answers"), MemifSocketIds::default());
@@ -70,7 +70,7 @@ impl Node {
     fn add_bridge(&self, driver: &mut impl Driver) {
         let NodeNetwork { name: network, bridge, .. } = self.network();
         let bridge = Bridge::named(bridge.name);
-        let answers = ready(driver.apply(&[Op::CreateBridge { network, bridge }]));
+        let answers = poll_once(driver.apply(&[Op::CreateBridge { network, bridge }]));
         for answer in answers.expect("it answers at once").expect("the engine answers") {
             answer.expect("the bridge is made");
         }

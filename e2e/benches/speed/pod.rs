@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 use usnet_crds::{Bridge, Engine, NetworkName, NodeNetwork, Phase, Port};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles, ProgrammedNetwork};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 const POD: &str = "0b3c1f6e-0000-4000-8000-000000000001";
 
@@ -32,7 +32,7 @@ pub(crate) fn network(engine: Engine, name: &str) -> NodeNetwork {
 }
 
 /// What the agent would have said of a network, and the pod's volume.
-pub(crate) fn prepare(roots: &Roots, network: NodeNetwork, engine_socket: &Path) {
+pub(crate) fn prepare(roots: &NodePaths, network: NodeNetwork, engine_socket: &Path) {
     let programmed = ProgrammedNetwork {
         version: ProgrammedNetwork::VERSION,
         network,
@@ -46,7 +46,7 @@ pub(crate) fn prepare(roots: &Roots, network: NodeNetwork, engine_socket: &Path)
 }
 
 /// How long one call of the plugin takes, from exec to exit.
-pub(crate) fn timed_plugin(programs: &Programs, roots: &Roots, verb: &str, run: usize) -> Duration {
+pub(crate) fn timed_plugin(programs: &Programs, roots: &NodePaths, verb: &str, run: usize) -> Duration {
     let config = json!({"cniVersion": "1.1.0", "name": "bench", "type": "userspace", "network": "bench"});
     let pod = Pod { uid: POD.to_owned(), container: format!("bench{run}") };
     let file = configuration(&config);
@@ -63,14 +63,14 @@ pub(crate) struct Pod {
 
 impl Pod {
     /// One of many, with a volume.
-    pub(crate) fn numbered(roots: &Roots, number: usize) -> Self {
+    pub(crate) fn numbered(roots: &NodePaths, number: usize) -> Self {
         let pod =
             Self { uid: format!("{number:08x}-0000-4000-8000-000000000002"), container: format!("{number:064x}") };
         fs::create_dir_all(pod.volume(roots)).expect("the pod's volume");
         pod
     }
 
-    fn volume(&self, roots: &Roots) -> PathBuf {
+    fn volume(&self, roots: &NodePaths) -> PathBuf {
         roots.kubelet.join(format!("pods/{}/volumes/kubernetes.io~empty-dir/usnet", self.uid))
     }
 }
@@ -85,7 +85,7 @@ pub(crate) fn configuration(configuration: &Value) -> NamedTempFile {
 /// One call of the plugin.
 pub(crate) fn command(
     programs: &Programs,
-    roots: &Roots,
+    roots: &NodePaths,
     verb: &str,
     pod: &Pod,
     configuration: &NamedTempFile,

@@ -4,7 +4,7 @@ use crate::proxied::Proxied;
 use crate::proxy::Proxy;
 use crate::simulated::SimulatedNodes;
 use tempfile::TempDir;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 use usnet_test_openvswitch::OpenVswitch;
 
 /// Ends when it is dropped, with its node.
@@ -21,7 +21,7 @@ impl ProxiedAgent {
     pub(crate) fn start(scene: &'static str) -> Self {
         let node = SimulatedNodes::create(scene, 1);
         let (switch, folder) = (OpenVswitch::start().unwrap(), tempfile::tempdir().unwrap());
-        let roots = Roots::below(folder.path());
+        let roots = NodePaths::below(folder.path());
         let name = node.name(0);
         let paths = [
             ("USNET_RUN_DIR", &roots.run),

@@ -65,7 +65,7 @@ impl Guard {
 /// The attachment that an operation changes, as marks name it.
 pub(super) fn attachment_of(operation: &Op) -> Option<String> {
     match operation {
-        Op::RemovePort { mark, .. } | Op::UpdatePort { mark, .. } => Some(mark.attachment.clone()),
+        Op::RemovePort { owner, .. } | Op::UpdatePort { owner, .. } => Some(owner.attachment.clone()),
         Op::CreatePort { attachment, .. } => Some(attachment.to_string()),
         Op::RemoveBridge { .. } | Op::CreateBridge { .. } | Op::UpdateBridge { .. } => None,
     }

@@ -5,12 +5,12 @@ use crate::error_chain::ErrorChain;
 use std::sync::Arc;
 use usnet_crds::Engine;
 use usnet_dataplane::node_file::{Error, NodeFile};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 /// The node file, held and kept.
 #[derive(Debug)]
 pub(super) struct Memory {
-    roots: Roots,
+    roots: NodePaths,
     file: NodeFile,
     /// Whether the disk has the networks of `file`.
     is_saved: bool,
@@ -18,7 +18,7 @@ pub(super) struct Memory {
 
 impl Memory {
     /// From the disk. A file that cannot be understood is as good as none: the API server tells all of it again.
-    pub(super) fn load(roots: &Roots) -> Self {
+    pub(super) fn load(roots: &NodePaths) -> Self {
         let read = NodeFile::read(roots).unwrap_or_else(|error| {
             tracing::warn!(error = %ErrorChain(&error), "what this node should have is not known until the API server tells");
             None

@@ -75,7 +75,7 @@ use usnet_crds::legacy::plain_path;
 use usnet_dataplane::journal::{self, Journal};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{self, NetworkFiles};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::shared_dirs::SharedDirs;
 
 /// How long the first report waits for all engines to be known.
@@ -137,14 +137,14 @@ pub enum Error {
 /// When it cannot start, or only a new start helps.
 pub async fn run(options: Options) -> Result<(), Error> {
     let span = tracing::info_span!("agent", node = options.node_name);
-    run_at(&Roots::from_environment(), options).instrument(span).await
+    run_at(&NodePaths::from_environment(), options).instrument(span).await
 }
 
 /// Runs the agent of the node that has its files at `roots`, until it is dropped.
 ///
 /// # Errors
 /// As [`run`].
-pub async fn run_at(roots: &Roots, options: Options) -> Result<(), Error> {
+pub async fn run_at(roots: &NodePaths, options: Options) -> Result<(), Error> {
     let presence = Presence::take(roots).map_err(Error::RunFolder)?;
     if presence.is_none() {
         tracing::warn!("another agent runs on this node: end one of the two");
@@ -231,7 +231,7 @@ impl Agent {
     /// # Errors
     /// When a folder of ours cannot be used.
     pub fn new(
-        roots: &Roots,
+        roots: &NodePaths,
         memif_socket_ids: MemifSocketIds,
         specs: Receiver<Option<Arc<NodeSpec>>>,
         reports: Sender<Option<Report>>,

@@ -23,7 +23,7 @@ use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::Observed;
-use usnet_dataplane::plan::{Obstacle, Op, obstacles};
+use usnet_dataplane::plan::{Blocker, Op, blockers};
 use usnet_dataplane::{journal, network_file};
 
 /// Why a pass ended before its end. It is tried again.
@@ -49,7 +49,7 @@ pub(super) struct Outcome {
 /// What the steps from plan to verify found out.
 struct Achieved {
     verdicts: BTreeMap<NetworkName, Verdict>,
-    obstacles: BTreeMap<NetworkName, Obstacle>,
+    obstacles: BTreeMap<NetworkName, Blocker>,
     records: Vec<Record>,
     view: EngineView,
     retry: bool,
@@ -244,7 +244,7 @@ impl<L: Link> Lane<L> {
         let Planned { desired, guard, .. } = planned;
         let left = plan::operations(desired, &engine.observed, journal.known());
         finish_detached(&engine.observed, &left, &mut journal, guard)?;
-        let obstacles = obstacles(desired, &engine.observed);
+        let obstacles = blockers(desired, &engine.observed);
         // What is recorded but does not run is not left to be done: the engine itself says why, now and later.
         self.failures.retain(|(failed, _)| left.contains(failed));
         self.chronicle.failures(&self.failures);
@@ -298,8 +298,9 @@ fn finish_detached(
     journal: &mut Journaled,
     guard: &Guard,
 ) -> Result<(), journal::Error> {
-    let ports = observed.bridges.values().flat_map(|bridge| bridge.ports.values()).chain(observed.loose.values());
-    let mut kept: BTreeSet<String> = ports.filter_map(|port| Some(port.mark.as_ref()?.attachment.clone())).collect();
+    let ports =
+        observed.bridges.values().flat_map(|bridge| bridge.ports.values()).chain(observed.unbridged_ports.values());
+    let mut kept: BTreeSet<String> = ports.filter_map(|port| Some(port.owner.as_ref()?.attachment.clone())).collect();
     // A port that was never marked is known only to the plan.
     kept.extend(left.iter().filter_map(attachment_of));
     let mut finished = BTreeSet::new();

@@ -22,7 +22,7 @@ pub(super) fn operations(desired: &Desired, observed: &Observed, known: Known<'_
     if !known.complete {
         let recorded: BTreeSet<String> = known.records.iter().map(|record| record.id.to_string()).collect();
         operations.retain(|operation| match operation {
-            Op::RemovePort { mark, .. } => recorded.contains(&mark.attachment),
+            Op::RemovePort { owner, .. } => recorded.contains(&owner.attachment),
             Op::RemoveBridge { .. } => false,
             _ => true,
         });

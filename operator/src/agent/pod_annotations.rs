@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use usnet_dataplane::attachment::PodUid;
 use usnet_dataplane::journal::Journal;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 use wanted::{Wanted, wanted};
 
 /// Records come in bursts: each is written twice in an ADD.
@@ -34,7 +34,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Keeps the annotations, for ever.
-pub(super) async fn keep(client: Client, roots: &Roots, journal: Journal) {
+pub(super) async fn keep(client: Client, roots: &NodePaths, journal: Journal) {
     let (changed, mut changes) = watch::channel(());
     let watching = folder_watch::follow(roots.attachments(), folder_watch::RENAMED, changed);
     let keeping = async {

@@ -26,7 +26,7 @@ pub(super) fn of(error: &OpError) -> &'static str {
         | OpError::BridgeInUse { .. }
         | OpError::PortMissing { .. }
         | OpError::PortDiffers { .. } => WAITING,
-        OpError::NoSocketId { .. } | OpError::SocketInUse { .. } | OpError::Refused { .. } | OpError::Unmarkable(_) => {
+        OpError::NoSocketId { .. } | OpError::SocketInUse { .. } | OpError::Refused { .. } | OpError::TagTooLong(_) => {
             ENGINE_REFUSED
         }
     }

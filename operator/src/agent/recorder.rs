@@ -252,8 +252,8 @@ fn is_asked_for(operation: &Op, desired: &Desired) -> bool {
             desired.networks.get(network).is_some_and(|network| network.bridge == *bridge)
         }
         Op::CreatePort { attachment, .. } => desired.attachments.contains_key(attachment),
-        Op::UpdatePort { mark, settings, .. } => {
-            attachment(&mark.attachment).is_some_and(|attachment| attachment.port.settings == *settings)
+        Op::UpdatePort { owner, settings, .. } => {
+            attachment(&owner.attachment).is_some_and(|attachment| attachment.port.settings == *settings)
         }
         Op::RemovePort { .. } | Op::RemoveBridge { .. } => false,
     }

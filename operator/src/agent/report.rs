@@ -13,7 +13,7 @@ use usnet_crds::node_state::{EngineReport, NetworkReport, NetworkState, PODS_MAX
 use usnet_crds::{Engine, NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::observed::{ObservedPort, Peer};
-use usnet_dataplane::plan::Obstacle;
+use usnet_dataplane::plan::Blocker;
 
 /// What a report is made of.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ pub(super) struct Facts<'a> {
     /// A verdict for each network of the spec.
     pub verdicts: &'a BTreeMap<NetworkName, Verdict>,
     /// What stands in the way of networks that should go.
-    pub obstacles: &'a BTreeMap<NetworkName, Obstacle>,
+    pub obstacles: &'a BTreeMap<NetworkName, Blocker>,
     /// Its part of the journal.
     pub records: &'a [Record],
     /// How it was last seen.
@@ -99,8 +99,8 @@ impl<'a> Users<'a> {
 
 /// VPP's ports on an adopted bridge domain say only whose attachment they are.
 fn network_of<'a>(port: &'a ObservedPort, recorded: &BTreeMap<String, &'a NetworkName>) -> Option<&'a NetworkName> {
-    let mark = port.mark.as_ref()?;
-    mark.network.as_ref().or_else(|| recorded.get(&mark.attachment).copied())
+    let owner = port.owner.as_ref()?;
+    owner.network.as_ref().or_else(|| recorded.get(&owner.attachment).copied())
 }
 
 fn network_report(facts: Facts<'_>, users: &Users<'_>, network: &NodeNetwork) -> NetworkReport {

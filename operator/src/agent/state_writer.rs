@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::watch::Receiver;
 use tokio::time::sleep;
 use usnet_crds::conditions::{Finding, MANIFESTS_ACCEPTED, Status, reason};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 /// Changes come in bursts when pods come and go; one write tells of a whole burst.
 const GATHER: Duration = Duration::from_millis(100);
@@ -31,7 +31,7 @@ pub(super) struct Sources {
 }
 
 /// Writes the file whenever it would say something else. Ends when the agent does.
-pub(super) async fn write(roots: Roots, mut sources: Sources) {
+pub(super) async fn write(roots: NodePaths, mut sources: Sources) {
     // Since when conditions hold is known to the file alone.
     let mut conditions = match StateFile::read(&roots) {
         Ok(file) => file.map(|file| file.status.conditions).unwrap_or_default(),

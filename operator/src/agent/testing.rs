@@ -9,13 +9,13 @@ use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::observed::{BridgeMtu, ElementState, ObservedBridge, ObservedPort, Peer};
-use usnet_dataplane::port::{AttachedPort, Connection, PortMark, PortName, SocketPath};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
+use usnet_dataplane::port::{AttachedPort, PortBackend, PortName, PortOwner, SocketPath};
 
 /// Roots in a folder that goes with the first value.
-pub(crate) fn roots() -> (TempDir, Roots) {
+pub(crate) fn roots() -> (TempDir, NodePaths) {
     let folder = tempfile::tempdir().unwrap();
-    let roots = Roots::below(folder.path());
+    let roots = NodePaths::below(folder.path());
     (folder, roots)
 }
 
@@ -46,9 +46,9 @@ pub(crate) fn network_with(engine: Engine, network: &str) -> NodeNetwork {
 /// The bridge of a network as a healthy engine shows it, without ports.
 pub(crate) fn bridge_of(network: &NodeNetwork) -> (String, ObservedBridge) {
     let bridge = ObservedBridge {
-        mark: Some(network.name.clone()),
-        is_our_kind: true,
-        unusable: None,
+        owner: Some(network.name.clone()),
+        has_supported_datapath: true,
+        adoption_blocker: None,
         mtu: BridgeMtu::Set(network.bridge.mtu.into()),
         mac_learning: network.bridge.mac_learning,
         mac_age_seconds: Some(network.bridge.mac_age_seconds.into()),
@@ -61,8 +61,8 @@ pub(crate) fn bridge_of(network: &NodeNetwork) -> (String, ObservedBridge) {
 /// The port of an attachment as a healthy engine shows it, with nobody at the other end.
 pub(crate) fn port_of(record: &Record) -> ObservedPort {
     ObservedPort {
-        mark: Some(PortMark::new(&record.network, &record.id)),
-        connection: Some(record.port.connection.clone()),
+        owner: Some(PortOwner::new(&record.network, &record.id)),
+        backend: Some(record.port.backend.clone()),
         mtu: Some(record.port.settings.mtu.into()),
         tagging: record.port.settings.vlan.clone().into(),
         rate_limit: Some(record.port.settings.rate_limit),
@@ -87,7 +87,7 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
             name: PortName::of(&id),
             bridge: network.bridge.name.clone(),
             ownership: network.bridge.ownership,
-            connection: Connection::VhostUser { socket, engine_role: SocketRole::Client },
+            backend: PortBackend::VhostUser { socket, engine_role: SocketRole::Client },
             queues: Queues::default(),
             ring_size: RingSize::default(),
             secret: None,

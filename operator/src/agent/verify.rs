@@ -7,10 +7,10 @@ use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSA
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{Engine, NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
-use usnet_dataplane::desired::{Desired, Presence};
+use usnet_dataplane::desired::{Desired, PortPolicy};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::{ElementState, Observed};
-use usnet_dataplane::plan::{Obstacle, Op};
+use usnet_dataplane::plan::{Blocker, Op};
 use usnet_dataplane::port::AttachedPort;
 
 /// What can be said of one network.
@@ -66,7 +66,7 @@ pub(super) struct Evidence<'a> {
     /// What is still to be done.
     pub left: &'a [Op],
     /// What only a person can move.
-    pub obstacles: &'a BTreeMap<NetworkName, Obstacle>,
+    pub obstacles: &'a BTreeMap<NetworkName, Blocker>,
     /// Operations that failed, and why.
     pub failures: &'a [(Op, OpError)],
     /// Why the engine as a whole did not do what it was asked.
@@ -114,7 +114,7 @@ impl<'a> Index<'a> {
         }
         // Ports that the plugin is making at this moment do not count.
         let attached = evidence.desired.attachments.iter();
-        for (id, attachment) in attached.filter(|(_, attachment)| attachment.presence == Presence::Required) {
+        for (id, attachment) in attached.filter(|(_, attachment)| attachment.policy == PortPolicy::Ensure) {
             index.attached.entry(&attachment.network).or_default().push((id, &attachment.port));
         }
         index
@@ -124,7 +124,7 @@ impl<'a> Index<'a> {
 /// The network that an operation is for, as far as it is known.
 pub(super) fn network_of(operation: &Op) -> Option<&NetworkName> {
     match operation {
-        Op::RemovePort { mark, .. } | Op::UpdatePort { mark, .. } => mark.network.as_ref(),
+        Op::RemovePort { owner, .. } | Op::UpdatePort { owner, .. } => owner.network.as_ref(),
         Op::RemoveBridge { network, .. }
         | Op::CreateBridge { network, .. }
         | Op::UpdateBridge { network, .. }
@@ -141,14 +141,14 @@ fn bridge_of(operation: &Op) -> Option<&NetworkName> {
 }
 
 /// What keeps a network from having its bridge.
-fn obstacle<'a>(evidence: Evidence<'a>, network: &NetworkName) -> Option<(&'static str, &'a Obstacle)> {
+fn obstacle<'a>(evidence: Evidence<'a>, network: &NetworkName) -> Option<(&'static str, &'a Blocker)> {
     let obstacle = evidence.obstacles.get(network)?;
     let reason = match obstacle {
-        Obstacle::BridgeExists { .. } => BRIDGE_EXISTS,
-        Obstacle::BridgeMissing { .. } => BRIDGE_MISSING,
-        Obstacle::BridgeUnusable { .. } => BRIDGE_UNUSABLE,
+        Blocker::BridgeExists { .. } => BRIDGE_EXISTS,
+        Blocker::BridgeMissing { .. } => BRIDGE_MISSING,
+        Blocker::BridgeUnusable { .. } => BRIDGE_UNUSABLE,
         // It is about a bridge that the network no longer asks for.
-        Obstacle::ForeignPorts { .. } => return None,
+        Blocker::ForeignPorts { .. } => return None,
     };
     Some((reason, obstacle))
 }

@@ -3,13 +3,13 @@
 use super::{Error, Output, document_text, table};
 use crate::history::{Change, read};
 use usnet_crds::NetworkName;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 /// The changes that are kept, or those of one network.
 ///
 /// # Errors
 /// When they cannot be read.
-pub(super) fn answer(roots: &Roots, output: Output, network: Option<&NetworkName>) -> Result<String, Error> {
+pub(super) fn answer(roots: &NodePaths, output: Output, network: Option<&NetworkName>) -> Result<String, Error> {
     let path = roots.history_file();
     let mut changes = read(&path).map_err(|source| Error::History { path, source })?;
     if let Some(network) = network {

@@ -8,8 +8,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use std::io::{self, Write};
 use usnet_crds::NetworkName;
-use usnet_dataplane::document;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::atomic_file;
+use usnet_dataplane::paths::NodePaths;
 
 /// Options of `usnet node`.
 #[derive(Debug, Clone, Args)]
@@ -57,7 +57,7 @@ pub enum Error {
     NoState(std::path::PathBuf),
     /// What the agent said cannot be read.
     #[error("what the agent said of this node cannot be read")]
-    State(#[from] document::Error),
+    State(#[from] atomic_file::Error),
     /// The history cannot be read.
     #[error("the history of this node cannot be read from {}", path.display())]
     History {
@@ -80,7 +80,7 @@ pub enum Error {
 /// # Errors
 /// When there is no answer.
 pub fn run(options: Options) -> Result<(), Error> {
-    let roots = Roots::from_environment();
+    let roots = NodePaths::from_environment();
     let text = match options.question {
         Question::Status { output } => status::answer(&roots, output)?,
         Question::History { output, network } => history::answer(&roots, output, network.as_ref())?,

@@ -8,8 +8,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use usnet_crds::UserspaceNodeStateStatus;
-use usnet_dataplane::document::{self, Durability, Error};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::atomic_file::{self, Durability, Error};
+use usnet_dataplane::paths::NodePaths;
 
 /// What the agent says of its node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -38,17 +38,17 @@ impl StateFile {
     ///
     /// # Errors
     /// When there is a file that cannot be read or is of a later release.
-    pub fn read(roots: &Roots) -> Result<Option<Self>, Error> {
-        document::read(&roots.state_file(), Self::VERSION)
+    pub fn read(roots: &NodePaths) -> Result<Option<Self>, Error> {
+        atomic_file::read(&roots.state_file(), Self::VERSION)
     }
 
     /// Writes the file if that changes it.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn write(&self, roots: &Roots) -> Result<(), Error> {
-        document::make_folder(&roots.run, 0o700)?;
-        document::write_if_changed(&roots.state_file(), self, Durability::Process).map(drop)
+    pub fn write(&self, roots: &NodePaths) -> Result<(), Error> {
+        atomic_file::create_folder(&roots.run, 0o700)?;
+        atomic_file::write_if_changed(&roots.state_file(), self, Durability::Process).map(drop)
     }
 }
 
@@ -61,7 +61,7 @@ impl Presence {
     ///
     /// # Errors
     /// When the run folder cannot be used.
-    pub fn take(roots: &Roots) -> io::Result<Option<Self>> {
+    pub fn take(roots: &NodePaths) -> io::Result<Option<Self>> {
         std::fs::create_dir_all(&roots.run)?;
         let file = open(roots, true)?;
         match file.try_lock() {
@@ -73,10 +73,10 @@ impl Presence {
 }
 
 /// Whether the agent of this node runs.
-pub fn is_agent_running(roots: &Roots) -> bool {
+pub fn is_agent_running(roots: &NodePaths) -> bool {
     open(roots, false).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-fn open(roots: &Roots, create: bool) -> io::Result<File> {
+fn open(roots: &NodePaths, create: bool) -> io::Result<File> {
     OpenOptions::new().read(true).write(create).create(create).mode(0o600).open(roots.run.join(".agent.lock"))
 }

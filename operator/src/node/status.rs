@@ -5,13 +5,13 @@ use super::{Error, Output, age, document_text, table};
 use std::fmt::Write;
 use std::time::SystemTime;
 use usnet_crds::node_state::{NetworkReport, NetworkState};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 /// What the agent said last.
 ///
 /// # Errors
 /// When it said nothing, or that cannot be read.
-pub(super) fn answer(roots: &Roots, output: Output) -> Result<String, Error> {
+pub(super) fn answer(roots: &NodePaths, output: Output) -> Result<String, Error> {
     let state = StateFile::read(roots)?.ok_or_else(|| Error::NoState(roots.state_file()))?;
     if let Some(text) = document_text(&state, output) {
         return text;

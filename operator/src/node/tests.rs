@@ -10,7 +10,7 @@ use usnet_crds::Engine;
 use usnet_crds::conditions::{Finding, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 
-fn roots() -> (tempfile::TempDir, Roots) {
+fn roots() -> (tempfile::TempDir, NodePaths) {
     crate::agent::testing::roots()
 }
 

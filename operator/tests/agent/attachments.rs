@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use usnet_crds::SocketRole;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::journal::Journal;
-use usnet_dataplane::port::{Connection, SocketPath};
+use usnet_dataplane::port::{PortBackend, SocketPath};
 use usnet_test_openvswitch::OpenVswitch;
 
 /// An attached pod of network blue.
 fn record(world: &World, container: &str) -> Record {
     let socket: PathBuf = world.ovs.folder().join(format!("{container}.sock"));
     let socket = SocketPath::try_from(socket).unwrap();
-    world.record(container, &network("blue"), Connection::VhostUser { socket, engine_role: SocketRole::Client })
+    world.record(container, &network("blue"), PortBackend::VhostUser { socket, engine_role: SocketRole::Client })
 }
 
 fn has_port(world: &World, record: &Record) -> bool {

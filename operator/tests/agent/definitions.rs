@@ -4,7 +4,7 @@ use crate::node::{Node, until};
 use crate::standalone_agent::{Manifests, StandaloneAgent};
 use usnet_crds::{Namespaces, NodeNetwork};
 use usnet_dataplane::network_file::NetworkFile;
-use usnet_dataplane::port::{Connection, SocketPath};
+use usnet_dataplane::port::{PortBackend, SocketPath};
 use usnet_test_openvswitch::OpenVswitch;
 use usnet_test_vpp::{Kind, Vpp};
 
@@ -72,7 +72,7 @@ fn legacy_definitions_as_they_are_get_their_bridges_which_are_removed_with_them(
     let network = programmed(&node, "ovs-br-old").unwrap();
     let socket = SocketPath::try_from(ovs.folder().join("c1.sock")).unwrap();
     let engine_role = network.port.vhost_user.engine_role;
-    let pod = node.record("c1", &network, Connection::VhostUser { socket, engine_role });
+    let pod = node.record("c1", &network, PortBackend::VhostUser { socket, engine_role });
     node.write(&pod);
     agent.wait_for_network("ovs-br-old", "has a pod", |entry| entry.attachments == 1);
     manifests.remove("joins.yaml");

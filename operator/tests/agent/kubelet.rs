@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::runtime::Runtime;
 use tonic::{Request, Response, Status};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 use usnet_operator::agent::device_plugin::api::services::device_plugin_client::DevicePluginClient;
 use usnet_operator::agent::device_plugin::api::services::registration_server::{Registration, RegistrationServer};
 use usnet_operator::agent::device_plugin::api::{
@@ -81,16 +81,16 @@ pub(crate) struct Kubelet {
 
 impl Kubelet {
     /// As kubelet, it removes all sockets in the folder and makes its own.
-    pub(crate) fn start(roots: &Roots) -> Self {
+    pub(crate) fn start(roots: &NodePaths) -> Self {
         Self::start_with(roots, false)
     }
 
     /// One that takes no plugin.
-    pub(crate) fn refusing(roots: &Roots) -> Self {
+    pub(crate) fn refusing(roots: &NodePaths) -> Self {
         Self::start_with(roots, true)
     }
 
-    fn start_with(roots: &Roots, refuses: bool) -> Self {
+    fn start_with(roots: &NodePaths, refuses: bool) -> Self {
         let folder = roots.kubelet_device_plugins();
         fs::create_dir_all(&folder).unwrap();
         for entry in fs::read_dir(&folder).unwrap() {

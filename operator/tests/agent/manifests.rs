@@ -11,7 +11,7 @@ use usnet_crds::node_state::NetworkState;
 use usnet_crds::{Engine, NetworkName, NodeNetwork, SocketRole};
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::node_file::NodeFile;
-use usnet_dataplane::port::{Connection, SocketPath};
+use usnet_dataplane::port::{PortBackend, SocketPath};
 use usnet_dataplane::shared_dirs::SharedDirs;
 use usnet_operator::history::{Outcome, Why};
 use usnet_operator::node::state_file::is_agent_running;
@@ -114,7 +114,7 @@ fn a_network_whose_file_is_removed_keeps_its_pods_and_takes_no_new_ones() {
     world.wait_until_programmed("blue");
     let socket = SocketPath::try_from(world.ovs.folder().join("c1.sock")).unwrap();
     let network: NodeNetwork = network_with(Engine::OpenVswitch, "blue");
-    let pod = world.record("c1", &network, Connection::VhostUser { socket, engine_role: SocketRole::Client });
+    let pod = world.record("c1", &network, PortBackend::VhostUser { socket, engine_role: SocketRole::Client });
     world.write(&pod);
     agent.wait_for_network("blue", "has a pod", |entry| entry.attachments == 1);
     manifests.remove("a.yaml");

@@ -9,8 +9,8 @@ use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles};
-use usnet_dataplane::port::{AttachedPort, Connection, PortName};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
+use usnet_dataplane::port::{AttachedPort, PortBackend, PortName};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
 
@@ -53,7 +53,7 @@ pub(crate) fn network_with(engine: Engine, name: &str) -> NodeNetwork {
 
 /// The folders of a node.
 pub(crate) struct Node {
-    pub(crate) roots: Roots,
+    pub(crate) roots: NodePaths,
     folder: TempDir,
 }
 
@@ -63,16 +63,16 @@ impl Node {
         let folder = tempfile::tempdir().unwrap();
         // Their folders are there before they are.
         let nowhere = |name: &str| folder.path().join(name);
-        let roots = Roots {
+        let roots = NodePaths {
             open_vswitch_socket: open_vswitch.unwrap_or_else(|| nowhere("db.sock")),
             vpp_socket: vpp.unwrap_or_else(|| nowhere("api.sock")),
-            ..Roots::below(folder.path())
+            ..NodePaths::below(folder.path())
         };
         Self { roots, folder }
     }
 
     /// What the plugin would write for a pod of this network.
-    pub(crate) fn record(&self, container: &str, network: &NodeNetwork, connection: Connection) -> Record {
+    pub(crate) fn record(&self, container: &str, network: &NodeNetwork, backend: PortBackend) -> Record {
         let id = AttachmentId { container: container.parse().unwrap(), interface: "net1".parse().unwrap() };
         Record {
             version: Record::VERSION,
@@ -88,7 +88,7 @@ impl Node {
                 name: PortName::of(&id),
                 bridge: network.bridge.name.clone(),
                 ownership: network.bridge.ownership,
-                connection,
+                backend,
                 queues: Queues::default(),
                 ring_size: RingSize::default(),
                 secret: None,

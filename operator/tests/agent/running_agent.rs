@@ -9,7 +9,7 @@ use usnet_crds::conditions::{Finding, OVS_CONNECTED};
 use usnet_crds::node_state::NetworkReport;
 use usnet_crds::{Engine, NodeNetwork};
 use usnet_dataplane::memif::MemifSocketIds;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 use usnet_operator::agent::Agent;
 use usnet_operator::agent::spec::{NodeSpec, Report};
 
@@ -23,7 +23,7 @@ pub(crate) struct RunningAgent {
 }
 
 impl RunningAgent {
-    pub(crate) fn start(roots: &Roots) -> Self {
+    pub(crate) fn start(roots: &NodePaths) -> Self {
         let (specs, specs_in_agent) = watch::channel(None);
         let (reports_of_agent, reports) = watch::channel(None);
         let (stop, stopped) = oneshot::channel::<()>();

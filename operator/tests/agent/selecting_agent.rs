@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use tokio::sync::{oneshot, watch};
 use usnet_crds::{NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::memif::MemifSocketIds;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 use usnet_operator::agent::Agent;
 use usnet_operator::agent::input::{Compiled, Input};
 use usnet_operator::agent::spec::Report;
@@ -27,7 +27,7 @@ pub(crate) fn compiled(name: &str, version: u64) -> Compiled {
 }
 
 impl SelectingAgent {
-    pub(crate) fn start(roots: &Roots) -> Self {
+    pub(crate) fn start(roots: &NodePaths) -> Self {
         let (inputs, inputs_of_agent) = watch::channel(Some(Input { generation: 1, ..Input::default() }));
         let (specs, specs_in_agent) = watch::channel(None);
         let (reports_of_agent, reports) = watch::channel(None);

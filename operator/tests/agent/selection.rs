@@ -7,7 +7,7 @@ use std::sync::Arc;
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{NodeNetwork, SocketRole};
 use usnet_dataplane::network_file::NetworkFile;
-use usnet_dataplane::port::{Connection, SocketPath};
+use usnet_dataplane::port::{PortBackend, SocketPath};
 use usnet_operator::agent::input::Compiled;
 use usnet_test_openvswitch::OpenVswitch;
 
@@ -19,7 +19,7 @@ fn a_draining_network_goes_when_its_last_pod_has_gone() {
     world.wait_until_programmed("blue");
     agent.wait_until_through(5);
     let socket = SocketPath::try_from(world.ovs.folder().join("c1.sock")).unwrap();
-    let connection = Connection::VhostUser { socket, engine_role: SocketRole::Client };
+    let connection = PortBackend::VhostUser { socket, engine_role: SocketRole::Client };
     let pod = world.record("c1", &network("blue"), connection);
     world.write(&pod);
     agent.wait_for_network("blue", "Programmed  1");

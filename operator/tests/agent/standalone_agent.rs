@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use usnet_crds::conditions::find;
 use usnet_crds::node_state::NetworkReport;
 use usnet_dataplane::memif::MemifSocketIds;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 use usnet_operator::agent::{self, Options};
 use usnet_operator::history::{self, Change};
 use usnet_operator::node::state_file::{StateFile, is_agent_running};
@@ -51,13 +51,13 @@ pub(crate) fn manifest(name: &str, engine: &str, mtu: u16) -> String {
 
 /// A running agent, on a thread of its own as in its own process. Drop it to stop it.
 pub(crate) struct StandaloneAgent {
-    roots: Roots,
+    roots: NodePaths,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl StandaloneAgent {
-    pub(crate) fn start(roots: &Roots, manifests: PathBuf) -> Self {
+    pub(crate) fn start(roots: &NodePaths, manifests: PathBuf) -> Self {
         let (stop, stopped) = oneshot::channel::<()>();
         let (roots_of_agent, roots) = (roots.clone(), roots.clone());
         let thread = std::thread::spawn(move || {

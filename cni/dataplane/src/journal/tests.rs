@@ -1,6 +1,6 @@
 use super::*;
 use crate::attachment::Progress;
-use crate::testing::{attachment, network, record, roots};
+use crate::testing::{attachment, network, node_paths, record};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ fn sample(container: &str) -> Record {
 
 #[test]
 fn a_record_comes_back_as_it_was_until_it_is_removed() {
-    let (_folder, roots) = roots();
-    let journal = Journal::open(&roots).unwrap();
+    let (_folder, paths) = node_paths();
+    let journal = Journal::open(&paths).unwrap();
     let locked = journal.lock(&attachment("c1")).unwrap();
     assert_eq!(locked.read().unwrap(), None);
     for progress in [Progress::Attaching, Progress::Attached, Progress::Detaching] {
@@ -37,13 +37,13 @@ fn a_record_comes_back_as_it_was_until_it_is_removed() {
 
 #[test]
 fn what_cannot_be_read_is_named_and_does_not_hide_the_rest() {
-    let (_folder, roots) = roots();
-    let journal = Journal::open(&roots).unwrap();
+    let (_folder, paths) = node_paths();
+    let journal = Journal::open(&paths).unwrap();
     journal.lock(&attachment("good")).unwrap().write(&sample("good")).unwrap();
-    let text = fs::read_to_string(roots.attachments().join("good.net1.json")).unwrap();
-    fs::write(roots.attachments().join("copied.net1.json"), &text).unwrap();
-    fs::write(roots.attachments().join("newer.net1.json"), text.replace("\"version\": 1", "\"version\": 2")).unwrap();
-    fs::write(roots.attachments().join("torn.net1.json"), &text[..text.len() / 2]).unwrap();
+    let text = fs::read_to_string(paths.attachments().join("good.net1.json")).unwrap();
+    fs::write(paths.attachments().join("copied.net1.json"), &text).unwrap();
+    fs::write(paths.attachments().join("newer.net1.json"), text.replace("\"version\": 1", "\"version\": 2")).unwrap();
+    fs::write(paths.attachments().join("torn.net1.json"), &text[..text.len() / 2]).unwrap();
 
     let Records { records, unreadable } = journal.records().unwrap();
     assert_eq!(records, [sample("good")]);
@@ -53,13 +53,13 @@ fn what_cannot_be_read_is_named_and_does_not_hide_the_rest() {
     assert!(messages[1].contains("newer.net1.json has layout 2 and this release of usnet knows 1"), "{}", messages[1]);
     assert!(messages[2].contains("torn.net1.json does not hold"), "{}", messages[2]);
     let torn = journal.lock(&attachment("torn")).unwrap().read();
-    assert!(matches!(torn, Err(Error::Document(document::Error::Invalid { .. }))), "{torn:?}");
+    assert!(matches!(torn, Err(Error::File(atomic_file::Error::Invalid { .. }))), "{torn:?}");
 }
 
 #[test]
 fn the_records_of_a_pod_are_found_among_others_and_doubtful_ones_are_named() {
-    let (_folder, roots) = roots();
-    let journal = Journal::open(&roots).unwrap();
+    let (_folder, paths) = node_paths();
+    let journal = Journal::open(&paths).unwrap();
     let of_pod = |container: &str, uid: &str| {
         let mut record = sample(container);
         record.pod.uid = uid.parse().unwrap();
@@ -76,7 +76,7 @@ fn the_records_of_a_pod_are_found_among_others_and_doubtful_ones_are_named() {
     let found = journal.records_of_pod(&uid).unwrap();
     assert_eq!((found.records, found.unreadable.len()), (vec![one, other], 0));
 
-    let path = |name: &str| roots.attachments().join(name);
+    let path = |name: &str| paths.attachments().join(name);
     fs::write(path("other.json"), r#"{"version":999,"pod":{"uid":"0b6e-2"}}"#).unwrap();
     for doubtful in [r#"{"version":999,"pod":{"uid":"0b6e-1"}}"#, r#"{"version":999}"#, "{"] {
         fs::write(path("doubtful.json"), doubtful).unwrap();
@@ -89,9 +89,9 @@ fn the_records_of_a_pod_are_found_among_others_and_doubtful_ones_are_named() {
 
 #[test]
 fn a_record_that_a_loss_of_power_left_empty_is_none() {
-    let (_folder, roots) = roots();
-    let journal = Journal::open(&roots).unwrap();
-    fs::write(roots.attachments().join("c1.net1.json"), "").unwrap();
+    let (_folder, paths) = node_paths();
+    let journal = Journal::open(&paths).unwrap();
+    fs::write(paths.attachments().join("c1.net1.json"), "").unwrap();
     let locked = journal.lock(&attachment("c1")).unwrap();
     assert_eq!((locked.read().unwrap(), journal.records().unwrap().unreadable.len()), (None, 0));
     locked.write(&sample("c1")).unwrap();
@@ -101,11 +101,11 @@ fn a_record_that_a_loss_of_power_left_empty_is_none() {
 #[test]
 fn a_record_is_for_root_alone_while_it_is_written_and_after() {
     use std::os::unix::fs::PermissionsExt;
-    let (_folder, roots) = roots();
-    let journal = Journal::open(&roots).unwrap();
+    let (_folder, paths) = node_paths();
+    let journal = Journal::open(&paths).unwrap();
     let locked = journal.lock(&attachment("c1")).unwrap();
     let mode = |path: PathBuf| fs::metadata(path).map(|metadata| metadata.permissions().mode() & 0o777);
-    let folder = roots.attachments();
+    let folder = paths.attachments();
     // What a killed writer left is written over, with the permissions that it has.
     locked.write(&sample("c1")).unwrap();
     fs::rename(folder.join("c1.net1.json"), folder.join(".c1.net1.json.new")).unwrap();
@@ -117,16 +117,16 @@ fn a_record_is_for_root_alone_while_it_is_written_and_after() {
 
 #[test]
 fn a_record_cannot_be_written_under_the_lock_of_another() {
-    let (_folder, roots) = roots();
-    let journal = Journal::open(&roots).unwrap();
+    let (_folder, paths) = node_paths();
+    let journal = Journal::open(&paths).unwrap();
     assert!(journal.lock(&attachment("c1")).unwrap().write(&sample("c2")).is_err());
     assert!(journal.records().unwrap().records.is_empty());
 }
 
 #[test]
 fn a_lock_holds_for_its_attachment_alone_and_through_removal_of_the_record() {
-    let (_folder, roots) = roots();
-    let journal = Journal::open(&roots).unwrap();
+    let (_folder, paths) = node_paths();
+    let journal = Journal::open(&paths).unwrap();
     let locked = journal.lock(&attachment("c1")).unwrap();
     locked.write(&sample("c1")).unwrap();
     locked.remove().unwrap();
@@ -138,8 +138,8 @@ fn a_lock_holds_for_its_attachment_alone_and_through_removal_of_the_record() {
 
 #[test]
 fn a_thousand_attachments_are_locked_by_one_open_file_and_freed_together() {
-    let (_folder, roots) = roots();
-    let journal = Journal::open(&roots).unwrap();
+    let (_folder, paths) = node_paths();
+    let journal = Journal::open(&paths).unwrap();
     let busy = journal.lock(&attachment("c7")).unwrap();
     let ids: Vec<_> = (0..1000).map(|number| attachment(&format!("c{number}"))).collect();
     let open_files = || fs::read_dir("/proc/self/fd").unwrap().count();
@@ -158,16 +158,17 @@ fn a_thousand_attachments_are_locked_by_one_open_file_and_freed_together() {
     drop(journal.lock(&attachment("c8")).unwrap());
 }
 
-/// Each thread reads a number, adds one and writes it back; without the lock some additions get lost.
+/// Each thread increments a number by reading and writing it; without the lock some increments
+/// would get lost.
 #[test]
-fn threads_take_turns() {
+fn threads_exclude_each_other() {
     const THREADS: usize = 4;
     const ROUNDS: usize = 25;
-    let (_folder, roots) = roots();
+    let (_folder, paths) = node_paths();
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
-                let journal = Journal::open(&roots).unwrap();
+                let journal = Journal::open(&paths).unwrap();
                 for _ in 0..ROUNDS {
                     let locked = journal.lock(&attachment("c1")).unwrap();
                     let count: usize = locked.read().unwrap().map_or(0, |record| record.mac.parse().unwrap());
@@ -176,15 +177,15 @@ fn threads_take_turns() {
             });
         }
     });
-    let records = Journal::open(&roots).unwrap().records().unwrap().records;
+    let records = Journal::open(&paths).unwrap().records().unwrap().records;
     assert_eq!(records[0].mac, (THREADS * ROUNDS).to_string());
 }
 
 /// Another process that runs one of the `child_*` tests below and has printed its first line.
-fn child(test: &str, roots: &Roots) -> Child {
+fn child(test: &str, paths: &NodePaths) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "--nocapture", &format!("journal::tests::{test}")])
-        .env(STATE_VARIABLE, &roots.state)
+        .env(STATE_VARIABLE, &paths.state)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -195,7 +196,7 @@ fn child(test: &str, roots: &Roots) -> Child {
 
 fn childs_journal() -> Journal {
     let state = PathBuf::from(std::env::var_os(STATE_VARIABLE).unwrap());
-    Journal::open(&Roots { state, ..Roots::from_environment() }).unwrap()
+    Journal::open(&NodePaths { state, ..NodePaths::from_environment() }).unwrap()
 }
 
 #[test]
@@ -208,9 +209,9 @@ fn child_holds_a_lock() {
 
 #[test]
 fn a_killed_process_frees_its_lock() {
-    let (_folder, roots) = roots();
-    let journal = Journal::open(&roots).unwrap();
-    let mut child = child("child_holds_a_lock", &roots);
+    let (_folder, paths) = node_paths();
+    let journal = Journal::open(&paths).unwrap();
+    let mut child = child("child_holds_a_lock", &paths);
     assert!(try_lock(&journal, "c1").is_none());
     child.kill().unwrap();
     child.wait().unwrap();
@@ -231,12 +232,12 @@ fn child_writes_without_end() {
 
 #[test]
 fn a_writer_killed_at_any_moment_leaves_a_whole_record() {
-    let (_folder, roots) = roots();
-    let journal = Journal::open(&roots).unwrap();
+    let (_folder, paths) = node_paths();
+    let journal = Journal::open(&paths).unwrap();
     journal.lock(&attachment("c1")).unwrap().write(&sample("c1")).unwrap();
     for round in 0..20 {
-        let mut child = child("child_writes_without_end", &roots);
-        // Reading goes on beside the writer, a different number of times before each kill.
+        let mut child = child("child_writes_without_end", &paths);
+        // The reader runs concurrently to the writer, a different number of times before each kill.
         for _ in 0..=round {
             let read = journal.records().unwrap();
             assert_eq!((read.records.len(), read.unreadable.len()), (1, 0), "{read:?}");
@@ -247,6 +248,6 @@ fn a_writer_killed_at_any_moment_leaves_a_whole_record() {
     }
     let locked = journal.lock(&attachment("c1")).unwrap();
     locked.remove().unwrap();
-    let left: Vec<_> = fs::read_dir(roots.attachments()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = fs::read_dir(paths.attachments()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, [LOCK_FILE], "what the killed writers began is left");
 }

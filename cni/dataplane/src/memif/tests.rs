@@ -29,7 +29,7 @@ fn characters_that_vpp_refuses_are_refused_before() {
 }
 
 #[test]
-fn a_secret_is_not_shown() {
+fn a_secret_is_not_printed() {
     let secret = MemifSecret::try_from("open-sesame".to_owned()).unwrap();
     assert!(!format!("{secret:?}").contains("sesame"));
     assert!(MemifSecret::try_from("x".repeat(24)).is_err() && MemifSecret::try_from(String::new()).is_err());

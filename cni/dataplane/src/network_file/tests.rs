@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{network, roots};
+use crate::testing::{network, node_paths};
 use std::fs;
 
 fn programmed(name: &str) -> NetworkFile {
@@ -24,8 +24,8 @@ fn every_state(name: &str) -> [NetworkFile; 3] {
 
 #[test]
 fn each_state_comes_back_and_replaces_the_one_before() {
-    let (_folder, roots) = roots();
-    let files = NetworkFiles::new(&roots);
+    let (_folder, paths) = node_paths();
+    let files = NetworkFiles::new(&paths);
     let name = "blue".parse().unwrap();
     assert_eq!(files.read(&name).unwrap(), None);
     for file in every_state("blue") {
@@ -38,11 +38,11 @@ fn each_state_comes_back_and_replaces_the_one_before() {
 }
 
 #[test]
-fn the_same_content_leaves_the_file_alone() {
+fn the_same_content_does_not_write_the_file() {
     use std::os::unix::fs::MetadataExt;
-    let (_folder, roots) = roots();
-    let files = NetworkFiles::new(&roots);
-    let inode = || fs::metadata(roots.networks().join("blue.json")).unwrap().ino();
+    let (_folder, paths) = node_paths();
+    let files = NetworkFiles::new(&paths);
+    let inode = || fs::metadata(paths.networks().join("blue.json")).unwrap().ino();
     files.write(&programmed("blue")).unwrap();
     let before = inode();
     assert!(!files.write(&programmed("blue")).unwrap());
@@ -51,23 +51,23 @@ fn the_same_content_leaves_the_file_alone() {
 
 #[test]
 fn the_list_has_networks_and_nothing_else() {
-    let (_folder, roots) = roots();
-    let files = NetworkFiles::new(&roots);
+    let (_folder, paths) = node_paths();
+    let files = NetworkFiles::new(&paths);
     assert_eq!(files.list().unwrap(), []);
     for name in ["red", "blue"] {
         files.write(&programmed(name)).unwrap();
     }
-    fs::write(roots.networks().join("README"), "not ours").unwrap();
+    fs::write(paths.networks().join("README"), "not ours").unwrap();
     let names: Vec<_> = files.list().unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(names, ["blue", "red"]);
 }
 
 #[test]
-fn a_renamed_damaged_or_newer_file_lets_nobody_attach() {
-    let (_folder, roots) = roots();
-    let files = NetworkFiles::new(&roots);
+fn a_renamed_damaged_or_newer_file_prevents_attaching() {
+    let (_folder, paths) = node_paths();
+    let files = NetworkFiles::new(&paths);
     files.write(&programmed("blue")).unwrap();
-    let path = |name: &str| roots.networks().join(format!("{name}.json"));
+    let path = |name: &str| paths.networks().join(format!("{name}.json"));
     fs::copy(path("blue"), path("red")).unwrap();
     assert!(matches!(files.read(&"red".parse().unwrap()), Err(Error::Misplaced { .. })));
     fs::write(path("blue"), "{\"state\":\"Programmed\",\"version\":9}").unwrap();

@@ -1,26 +1,27 @@
-//! How a list of operations gets done: in one transaction if nothing is in the way.
+//! Applying a list of operations: in one transaction if there is no conflict.
 //!
-//! If something is, the rows are read and each operation is looked at alone; what is done already or cannot be done drops out, and the rest
-//! is tried again. If the database refuses even then and does not say which operation it means, the list is halved until it is found.
+//! On a conflict the rows are read and each operation is planned on its own; those that are done
+//! already or cannot be done are left out, and the rest is retried. If the database still rejects
+//! the transaction and does not tell which operation is to blame, the list is bisected.
 
 use super::OpenVswitch;
 use super::batch::Batch;
-use super::decide::{Decision, decide, decide_blindly};
-use super::rows::Rows;
-use super::verify::Questions;
+use super::decide::{Decision, decide, plan_optimistic};
+use super::snapshot::OvsSnapshot;
+use super::verify::Queries;
 use crate::engine::{EngineError, OpError};
 use crate::plan::Op;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use usnet_ovsdb::{Database, Error, ErrorCode, Transaction, TransactionError};
 
-/// What each further operation may add to the time in which the switch has to act: it deletes about 40 bridges in a second.
-const PATIENCE_FOR_EACH: Duration = Duration::from_millis(100);
+/// Additional time for each further operation: the switch deletes about 40 bridges per second.
+const TIMEOUT_PER_OPERATION: Duration = Duration::from_millis(100);
 
 /// Parts of a list that can be one transaction each.
 ///
-/// A name that is removed and made again needs two: the switch compares configurations, and a port of the same name would be the same
-/// port for it, with the socket that it had before.
+/// A name that is deleted and created again needs two: the switch compares configurations, and
+/// would take a port of the same name for the same port and keep its previous socket.
 pub(super) fn phases(operations: &[Op]) -> Vec<&[Op]> {
     let (mut phases, mut rest) = (Vec::new(), operations);
     while !rest.is_empty() {
@@ -67,48 +68,49 @@ impl<'a> Phase<'a> {
         Self { operations, failures: BTreeMap::new(), groups: vec![(0..operations.len()).collect()], next_cfg: None }
     }
 
-    /// The transaction for a group, and the places of the operations that are in it. Without rows nothing is taken to be in the way.
-    fn prepare(&mut self, group: &[usize], rows: Option<&Rows>) -> (Batch, Vec<usize>) {
-        let (mut batch, mut places) = (Batch::default(), Vec::new());
-        for (place, operation) in self.numbered(group) {
-            let decision = match rows {
-                Some(rows) => decide(operation, rows),
-                None => decide_blindly(operation).map_or(Decision::Nothing, Decision::Act),
+    /// The transaction for a group, and the places of its operations. Without a snapshot no
+    /// conflict is assumed.
+    fn prepare(&mut self, group: &[usize], snapshot: Option<&OvsSnapshot>) -> (Batch, Vec<usize>) {
+        let (mut batch, mut positions) = (Batch::default(), Vec::new());
+        for (position, operation) in self.numbered(group) {
+            let decision = match snapshot {
+                Some(snapshot) => decide(operation, snapshot),
+                None => plan_optimistic(operation).map_or(Decision::NoOp, Decision::Apply),
             };
             match decision {
-                Decision::Nothing => {}
-                Decision::Refuse(error) => drop(self.failures.insert(place, error)),
-                Decision::Act(action) => {
-                    batch.add(place, &action);
-                    places.push(place);
+                Decision::NoOp => {}
+                Decision::Reject(error) => drop(self.failures.insert(position, error)),
+                Decision::Apply(action) => {
+                    batch.add(position, &action);
+                    positions.push(position);
                 }
             }
         }
-        (batch, places)
+        (batch, positions)
     }
 
     fn numbered<'b>(&self, group: &'b [usize]) -> impl Iterator<Item = (usize, &'a Op)> + use<'a, 'b> {
         let operations = self.operations;
-        group.iter().filter_map(move |place| operations.get(*place).map(|operation| (*place, operation)))
+        group.iter().filter_map(move |position| operations.get(*position).map(|operation| (*position, operation)))
     }
 
-    /// Draws the conclusion from a transaction that failed although the rows had been read just before.
-    fn conclude(&mut self, error: &TransactionError, batch: &Batch, mut places: Vec<usize>) {
+    /// Handles a transaction that failed although the rows had been read just before.
+    fn conclude(&mut self, error: &TransactionError, batch: &Batch, mut positions: Vec<usize>) {
         let blamed = match error {
             TransactionError::Operation { index, .. } => batch.blame(*index),
             _ => None,
         };
-        let alone = if let [place] = places.as_slice() { Some((*place, None)) } else { None };
-        let Some((place, meaning)) = blamed.or(alone) else {
-            let second_half = places.split_off(places.len() / 2);
-            self.groups.extend([second_half, places]);
+        let single = if let [position] = positions.as_slice() { Some((*position, None)) } else { None };
+        let Some((position, guard_error)) = blamed.or(single) else {
+            let second_half = positions.split_off(positions.len() / 2);
+            self.groups.extend([second_half, positions]);
             return;
         };
         let reason = error.database().map_or_else(|| error.to_string(), ToString::to_string);
-        let what = self.operations.get(place).map(Op::subject).unwrap_or_default();
-        self.failures.insert(place, meaning.unwrap_or(OpError::Refused { what, reason }));
-        places.retain(|other| *other != place);
-        self.groups.push(places);
+        let what = self.operations.get(position).map(Op::subject).unwrap_or_default();
+        self.failures.insert(position, guard_error.unwrap_or(OpError::Refused { what, reason }));
+        positions.retain(|other| *other != position);
+        self.groups.push(positions);
     }
 }
 
@@ -116,55 +118,55 @@ impl<D: Database + Send> OpenVswitch<D> {
     /// Does the operations of one phase and waits until the switch has acted on them.
     pub(super) async fn apply_phase(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
         let mut phase = Phase::new(operations);
-        let mut look = operations.iter().any(|operation| decide_blindly(operation).is_none());
+        let mut has_to_read = operations.iter().any(|operation| plan_optimistic(operation).is_none());
         while let Some(group) = phase.groups.pop() {
-            let rows = if look { Some(self.read_rows().await?) } else { None };
-            let (mut batch, places) = phase.prepare(&group, rows.as_ref());
+            let snapshot = if has_to_read { Some(self.read_snapshot().await?) } else { None };
+            let (mut batch, positions) = phase.prepare(&group, snapshot.as_ref());
             if batch.is_empty() {
-                phase.next_cfg = phase.next_cfg.max(rows.map(|rows| rows.next_cfg));
+                phase.next_cfg = phase.next_cfg.max(snapshot.map(|snapshot| snapshot.next_cfg));
                 continue;
             }
             let (transaction, next_cfg) = batch.finish();
             match self.database.transact(transaction).await {
                 Ok(reply) => phase.next_cfg = Some(reply.next_cfg(next_cfg)?),
                 Err(Error::Transaction { source, .. }) if source.database().is_some() => {
-                    if look {
-                        phase.conclude(&source, &batch, places);
+                    if has_to_read {
+                        phase.conclude(&source, &batch, positions);
                     } else {
-                        phase.groups.push(places);
+                        phase.groups.push(positions);
                     }
                 }
                 Err(error) => return Err(error.into()),
             }
-            look = true;
+            has_to_read = true;
         }
         self.verify(phase).await
     }
 
-    /// Waits until the switch has seen the configuration, and asks what became of it.
+    /// Waits until the switch has applied the configuration, and verifies the result.
     async fn verify(&mut self, phase: Phase<'_>) -> Result<Vec<Result<(), OpError>>, EngineError> {
         let Phase { operations, mut failures, next_cfg, .. } = phase;
         let numbered = || operations.iter().enumerate();
         if let Some(next_cfg) = next_cfg {
             let further = u32::try_from(operations.len().saturating_sub(1)).unwrap_or(u32::MAX);
-            let patience = self.patience + PATIENCE_FOR_EACH.saturating_mul(further);
+            let timeout = self.timeout + TIMEOUT_PER_OPERATION.saturating_mul(further);
             let mut transaction = Transaction::new();
-            transaction.wait_for_cur_cfg(next_cfg, patience);
-            let done: Vec<_> = numbered().filter(|(place, _)| !failures.contains_key(place)).collect();
-            let questions =
-                Questions::ask(&mut transaction, &done.iter().map(|(_, operation)| *operation).collect::<Vec<_>>());
+            transaction.wait_for_cur_cfg(next_cfg, timeout);
+            let done: Vec<_> = numbered().filter(|(position, _)| !failures.contains_key(position)).collect();
+            let queries =
+                Queries::add_to(&mut transaction, &done.iter().map(|(_, operation)| *operation).collect::<Vec<_>>());
             let reply = self.database.transact(&transaction).await.map_err(|error| match error.code() {
                 Some(ErrorCode::TimedOut) => {
-                    EngineError::NotActing { engine: "Open vSwitch", seconds: patience.as_secs() }
+                    EngineError::NotActing { engine: "Open vSwitch", seconds: timeout.as_secs() }
                 }
                 _ => error.into(),
             })?;
-            let answers = questions.answers(&reply)?;
+            let answers = queries.answers(&reply)?;
             let verified =
-                done.into_iter().filter_map(|(place, operation)| Some((place, answers.verify(operation).err()?)));
+                done.into_iter().filter_map(|(position, operation)| Some((position, answers.verify(operation).err()?)));
             failures.extend(verified.collect::<Vec<_>>());
         }
-        Ok(numbered().map(|(place, _)| failures.remove(&place).map_or(Ok(()), Err)).collect())
+        Ok(numbered().map(|(position, _)| failures.remove(&position).map_or(Ok(()), Err)).collect())
     }
 }
 

@@ -1,14 +1,15 @@
-//! One transaction for many actions, and which of them is to blame when it fails. Pure.
+//! One transaction for many actions, and the attribution of its failure to one of them. Pure.
 //!
-//! Each action begins with guards: the transaction fails when the rows are not as expected at that moment, and then nothing of it is done.
-//! A change of a row that is guarded cannot miss it, so the numbers of changed rows need no look.
+//! Each action begins with guards: the transaction fails as a whole if the rows are not as expected
+//! at that moment. An update of a guarded row always matches it, so that the counts of changed rows
+//! need no check.
 
-use super::decide::{Action, NewPort, PodEnd};
+use super::decide::{Action, NewPort, PodEndpoint};
 use super::limits::{self, Shaper};
 use super::observe::{NETDEV, SYSTEM, VHOST_SERVER_PATH, VHOST_USER_CLIENT};
-use super::{marks, settings};
+use super::{settings, tags};
 use crate::engine::OpError;
-use crate::port::{PortMark, PortName, PortSettings, SocketPath};
+use crate::port::{PortName, PortOwner, PortSettings, SocketPath};
 use std::collections::BTreeSet;
 use usnet_crds::{Bridge, NetworkName, Ownership};
 use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, NextCfgIndex, Row, Transaction, Uuid, Value};
@@ -17,29 +18,30 @@ use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, NextCfgIndex, Row, T
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     transaction: Transaction,
-    /// For each operation of the transaction, whose it is.
-    owners: Vec<Owner>,
+    /// The action of each operation of the transaction.
+    attributions: Vec<Attribution>,
 }
 
 #[derive(Debug, Clone)]
-struct Owner {
-    /// The place of our operation in the list that the caller gave.
+struct Attribution {
+    /// The index of the operation in the caller's list.
     operation: usize,
     /// What it means when this guard fails; `None` for what is not a guard.
-    meaning: Option<OpError>,
+    guard_error: Option<OpError>,
 }
 
 impl Batch {
     pub(super) fn is_empty(&self) -> bool {
-        self.owners.is_empty()
+        self.attributions.is_empty()
     }
 
-    /// Who is to blame for the failure of this operation of the transaction, and what it means if that was a guard.
+    /// The action that is to blame for the failure of this operation of the transaction, and the
+    /// error if the operation was a guard.
     pub(super) fn blame(&self, index: usize) -> Option<(usize, Option<OpError>)> {
-        self.owners.get(index).map(|owner| (owner.operation, owner.meaning.clone()))
+        self.attributions.get(index).map(|attribution| (attribution.operation, attribution.guard_error.clone()))
     }
 
-    /// The transaction. The switch is told to look at it.
+    /// The complete transaction. It increments `next_cfg`, so that ovs-vswitchd reconfigures.
     pub(super) fn finish(&mut self) -> (&Transaction, NextCfgIndex) {
         let next_cfg = self.transaction.bump_next_cfg();
         (&self.transaction, next_cfg)
@@ -48,36 +50,37 @@ impl Batch {
     /// Adds what operation number `operation` needs.
     pub(super) fn add(&mut self, operation: usize, action: &Action<'_>) {
         match action {
-            Action::DetachPort { bridge, port, row, mark } => self.detach_port(operation, (bridge, port), *row, mark),
+            Action::DetachPort { bridge, port, row, owner } => self.detach_port(operation, (bridge, port), *row, owner),
             Action::DeleteBridge { name, row, own_ports, network } => {
                 self.delete_bridge(operation, (name, *row), own_ports, network);
             }
-            Action::ForgetLimits { mark } => limits::delete(&mut self.transaction, mark),
+            Action::DeleteQos { owner } => limits::delete(&mut self.transaction, owner),
             Action::InsertBridge { bridge, network } => self.insert_bridge(bridge, network),
             Action::UpdateBridge { bridge, network, own_port } => {
                 self.update_bridge(operation, bridge, network, *own_port);
             }
             Action::InsertPort(new) => self.insert_port(operation, new),
-            Action::UpdatePort { port, settings, shaper, mark } => {
-                self.update_port(operation, port, (settings, *shaper), mark);
+            Action::UpdatePort { port, settings, shaper, owner } => {
+                self.update_port(operation, port, (settings, *shaper), owner);
             }
         }
-        self.owners.resize(self.transaction.operations().len(), Owner { operation, meaning: None });
+        self.attributions.resize(self.transaction.operations().len(), Attribution { operation, guard_error: None });
     }
 
-    fn guard(&mut self, operation: usize, meaning: OpError, table: &'static str, conditions: Vec<Condition>) {
-        self.owners.resize(self.transaction.operations().len(), Owner { operation, meaning: None });
+    fn guard(&mut self, operation: usize, guard_error: OpError, table: &'static str, conditions: Vec<Condition>) {
+        self.attributions.resize(self.transaction.operations().len(), Attribution { operation, guard_error: None });
         self.transaction.require_row(table, conditions);
-        self.owners.push(Owner { operation, meaning: Some(meaning) });
+        self.attributions.push(Attribution { operation, guard_error: Some(guard_error) });
     }
 
-    fn detach_port(&mut self, operation: usize, (bridge, port): (&str, &PortName), row: Uuid, mark: &PortMark) {
+    fn detach_port(&mut self, operation: usize, (bridge, port): (&str, &PortName), row: Uuid, owner: &PortOwner) {
         let foreign = OpError::Foreign { what: format!("port {port}") };
-        let ours = vec![Condition::uuid(row), marks::carries(marks::port_value(mark))];
-        self.guard(operation, foreign, "Port", ours);
-        // The database checks references before it throws away what nothing refers to, so that the port has to let go of its limit by itself.
+        let owned = vec![Condition::uuid(row), tags::carries(tags::port_value(owner))];
+        self.guard(operation, foreign, "Port", owned);
+        // The database checks references before it collects unreferenced rows, so that the port's
+        // reference to its QoS must be removed explicitly.
         let _ = self.transaction.update("Port", vec![Condition::uuid(row)], Row::new().with("qos", Value::empty()));
-        limits::delete(&mut self.transaction, mark);
+        limits::delete(&mut self.transaction, owner);
         // A port that has left the bridge meanwhile is as good as removed.
         let _ = self.transaction.mutate(
             "Bridge",
@@ -95,8 +98,8 @@ impl Batch {
     ) {
         let in_use = OpError::BridgeInUse { bridge: name.to_owned() };
         let empty = Condition::equal("ports", Value::set(own_ports.iter().copied()));
-        let ours = vec![Condition::uuid(row), marks::carries(marks::network_value(network)), empty];
-        self.guard(operation, in_use, "Bridge", ours);
+        let owned = vec![Condition::uuid(row), tags::carries(tags::network_value(network)), empty];
+        self.guard(operation, in_use, "Bridge", owned);
         let _ = self.transaction.mutate(DATABASE, vec![], vec![Mutation::delete("bridges", row)]);
     }
 
@@ -105,7 +108,7 @@ impl Batch {
         let row = Row::new()
             .with("name", bridge.name.as_str())
             .with("datapath_type", NETDEV)
-            .with("external_ids", marks::network_value(network))
+            .with("external_ids", tags::network_value(network))
             .with("flood_vlans", settings::flood_vlans(bridge.mac_learning))
             .with("other_config", settings::other_config(bridge))
             .with("ports", port);
@@ -113,7 +116,7 @@ impl Batch {
         let _ = self.transaction.mutate(DATABASE, vec![], vec![Mutation::insert("bridges", row)]);
     }
 
-    /// The port that stands for the bridge itself.
+    /// The local port of the bridge.
     fn insert_own_port(&mut self, bridge: &Bridge) -> NamedUuid {
         let name = bridge.name.as_str();
         let mtu = i64::from(bridge.mtu);
@@ -125,13 +128,13 @@ impl Batch {
     fn update_bridge(&mut self, operation: usize, bridge: &Bridge, network: &NetworkName, own_port: bool) {
         let name = bridge.name.as_str();
         let missing = OpError::BridgeMissing { bridge: name.to_owned() };
-        let ours = vec![Condition::equal("name", name), marks::carries(marks::network_value(network))];
-        self.guard(operation, missing.clone(), "Bridge", ours.clone());
+        let owned = vec![Condition::equal("name", name), tags::carries(tags::network_value(network))];
+        self.guard(operation, missing.clone(), "Bridge", owned.clone());
         let row =
             Row::new().with("datapath_type", NETDEV).with("flood_vlans", settings::flood_vlans(bridge.mac_learning));
-        let _ = self.transaction.update("Bridge", ours.clone(), row);
+        let _ = self.transaction.update("Bridge", owned.clone(), row);
         let other_config = settings::other_config(bridge);
-        let _ = self.transaction.set_map_keys("Bridge", ours.clone(), "other_config", &other_config);
+        let _ = self.transaction.set_map_keys("Bridge", owned.clone(), "other_config", &other_config);
         if own_port {
             let interface = vec![Condition::equal("name", name)];
             self.guard(operation, missing, "Interface", interface.clone());
@@ -139,32 +142,32 @@ impl Batch {
                 self.transaction.update("Interface", interface, Row::new().with("mtu_request", i64::from(bridge.mtu)));
         } else {
             let port = self.insert_own_port(bridge);
-            let _ = self.transaction.mutate("Bridge", ours, vec![Mutation::insert("ports", port)]);
+            let _ = self.transaction.mutate("Bridge", owned, vec![Mutation::insert("ports", port)]);
         }
     }
 
     fn insert_port(&mut self, operation: usize, new: &NewPort<'_>) {
-        let NewPort { port, end, network, .. } = new;
+        let NewPort { port, endpoint, network, .. } = new;
         let mut bridge =
             vec![Condition::equal("name", port.bridge.as_str()), Condition::equal("datapath_type", NETDEV)];
         if port.ownership == Ownership::Managed {
-            bridge.push(marks::carries(marks::network_value(network)));
+            bridge.push(tags::carries(tags::network_value(network)));
         }
         let missing = OpError::BridgeMissing { bridge: port.bridge.to_string() };
         self.guard(operation, missing, "Bridge", bridge.clone());
-        let interface = match end {
-            PodEnd::Socket(socket) => self.interface_with_socket(operation, socket),
-            PodEnd::Device => Row::new().with("type", SYSTEM),
+        let interface = match endpoint {
+            PodEndpoint::Socket(socket) => self.interface_with_socket(operation, socket),
+            PodEndpoint::Device => Row::new().with("type", SYSTEM),
         };
         let interface = interface.with("name", port.name.as_str()).with("mtu_request", i64::from(port.settings.mtu));
         let interface = limits::with_policing(interface, &port.settings);
         let interface = self.transaction.insert("Interface", interface);
-        let limit = limits::replace(&mut self.transaction, &port.settings, end.shaper(), &new.mark());
+        let limit = limits::replace(&mut self.transaction, &port.settings, endpoint.shaper(), &new.owner());
         let row = settings::vlan(&port.settings)
             .with("name", port.name.as_str())
             .with("interfaces", interface)
             .with("qos", limit)
-            .with("external_ids", marks::port_value(&new.mark()));
+            .with("external_ids", tags::port_value(&new.owner()));
         let row = self.transaction.insert("Port", row);
         let _ = self.transaction.mutate("Bridge", bridge, vec![Mutation::insert("ports", row)]);
     }
@@ -175,7 +178,7 @@ impl Batch {
         let options = Value::map([(VHOST_SERVER_PATH, path.as_ref())]);
         self.transaction.require_no_row("Interface", vec![Condition::includes("options", options.clone())]);
         let in_use = OpError::SocketInUse { socket: socket.as_path().to_owned() };
-        self.owners.push(Owner { operation, meaning: Some(in_use) });
+        self.attributions.push(Attribution { operation, guard_error: Some(in_use) });
         Row::new().with("type", VHOST_USER_CLIENT).with("options", options)
     }
 
@@ -184,13 +187,13 @@ impl Batch {
         operation: usize,
         port: &PortName,
         (settings, shaper): (&PortSettings, Shaper),
-        mark: &PortMark,
+        owner: &PortOwner,
     ) {
         let missing = OpError::PortMissing { port: port.clone() };
-        let ours = vec![Condition::equal("name", port.as_str()), marks::carries(marks::port_value(mark))];
-        self.guard(operation, missing.clone(), "Port", ours.clone());
-        let limit = limits::replace(&mut self.transaction, settings, shaper, mark);
-        let _ = self.transaction.update("Port", ours, settings::vlan(settings).with("qos", limit));
+        let owned = vec![Condition::equal("name", port.as_str()), tags::carries(tags::port_value(owner))];
+        self.guard(operation, missing.clone(), "Port", owned.clone());
+        let limit = limits::replace(&mut self.transaction, settings, shaper, owner);
+        let _ = self.transaction.update("Port", owned, settings::vlan(settings).with("qos", limit));
         let interface = vec![Condition::equal("name", port.as_str())];
         self.guard(operation, missing, "Interface", interface.clone());
         let row = limits::with_policing(Row::new().with("mtu_request", i64::from(settings.mtu)), settings);

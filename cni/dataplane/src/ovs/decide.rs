@@ -1,27 +1,27 @@
 //! From an operation and the rows that are there to what has to be done in the database. Pure.
 
 use super::limits::{self, Shaper};
-use super::marks;
 use super::observe::{VHOST_SERVER_PATH, observe_bridge, observe_port};
-use super::rows::Rows;
+use super::snapshot::OvsSnapshot;
+use super::tags;
 use crate::attachment::AttachmentId;
 use crate::engine::OpError;
 use crate::observed::ObservedPort;
-use crate::plan::{Op, bridge_is_as_wanted, port_is_as_wanted, unusable};
-use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings, SocketPath};
+use crate::plan::{Op, adoption_blocker, bridge_matches_spec, port_matches_spec};
+use crate::port::{AttachedPort, PortBackend, PortName, PortOwner, PortSettings, SocketPath};
 use std::collections::BTreeSet;
 use usnet_crds::{Bridge, NetworkName, Ownership, SocketRole};
 use usnet_ovsdb::Uuid;
 
-/// What an operation comes to.
+/// Outcome of planning one operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision<'a> {
     /// It is so already.
-    Nothing,
+    NoOp,
     /// This has to be done.
-    Act(Action<'a>),
+    Apply(Action<'a>),
     /// It must not be done.
-    Refuse(OpError),
+    Reject(OpError),
 }
 
 /// A change of the database.
@@ -31,11 +31,11 @@ pub(super) enum Action<'a> {
         bridge: &'a str,
         port: &'a PortName,
         row: Uuid,
-        mark: &'a PortMark,
+        owner: &'a PortOwner,
     },
-    /// Of a port that somebody else took away.
-    ForgetLimits {
-        mark: &'a PortMark,
+    /// Deletes the QoS of a port that was deleted by others.
+    DeleteQos {
+        owner: &'a PortOwner,
     },
     DeleteBridge {
         name: &'a str,
@@ -47,7 +47,7 @@ pub(super) enum Action<'a> {
         bridge: &'a Bridge,
         network: &'a NetworkName,
     },
-    /// `own_port`: whether the bridge has its own port; somebody may have removed it.
+    /// `own_port`: whether the bridge has its local port, which others may have deleted.
     UpdateBridge {
         bridge: &'a Bridge,
         network: &'a NetworkName,
@@ -58,29 +58,29 @@ pub(super) enum Action<'a> {
         port: &'a PortName,
         settings: &'a PortSettings,
         shaper: Shaper,
-        mark: PortMark,
+        owner: PortOwner,
     },
 }
 
-/// A port to make.
+/// A port to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NewPort<'a> {
     pub(super) network: &'a NetworkName,
     pub(super) attachment: &'a AttachmentId,
     pub(super) port: &'a AttachedPort,
-    pub(super) end: PodEnd<'a>,
+    pub(super) endpoint: PodEndpoint<'a>,
 }
 
-/// What of the pod the switch meets.
+/// The endpoint of the pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PodEnd<'a> {
+pub(super) enum PodEndpoint<'a> {
     /// A socket that it connects to.
     Socket(&'a SocketPath),
     /// The device of the port's name.
     Device,
 }
 
-impl PodEnd<'_> {
+impl PodEndpoint<'_> {
     pub(super) const fn shaper(&self) -> Shaper {
         match self {
             Self::Socket(_) => Shaper::Policer,
@@ -90,190 +90,193 @@ impl PodEnd<'_> {
 }
 
 impl<'a> NewPort<'a> {
-    /// The port that an operation asks for; none when Open vSwitch has no such ports.
+    /// The port to create; `None` if Open vSwitch does not support its backend.
     fn of(operation: &'a Op) -> Option<Self> {
         match operation {
-            Op::CreatePort { network, attachment, port } => match &port.connection {
-                Connection::VhostUser { socket, engine_role: SocketRole::Client } => {
-                    Some(Self { network, attachment, port, end: PodEnd::Socket(socket) })
+            Op::CreatePort { network, attachment, port } => match &port.backend {
+                PortBackend::VhostUser { socket, engine_role: SocketRole::Client } => {
+                    Some(Self { network, attachment, port, endpoint: PodEndpoint::Socket(socket) })
                 }
-                Connection::Veth { device } => (device.as_str() == port.name.as_str()).then_some(Self {
+                PortBackend::Veth { device } => (device.as_str() == port.name.as_str()).then_some(Self {
                     network,
                     attachment,
                     port,
-                    end: PodEnd::Device,
+                    endpoint: PodEndpoint::Device,
                 }),
-                Connection::VhostUser { engine_role: SocketRole::Server, .. } | Connection::Memif { .. } => None,
+                PortBackend::VhostUser { engine_role: SocketRole::Server, .. } | PortBackend::Memif { .. } => None,
             },
             _ => None,
         }
     }
 
-    pub(super) fn mark(&self) -> PortMark {
-        PortMark::new(self.network, self.attachment)
+    pub(super) fn owner(&self) -> PortOwner {
+        PortOwner::new(self.network, self.attachment)
     }
 }
 
-/// What to do when it is expected that nothing is in the way, which saves reading; `None` when the rows are needed.
-pub(super) fn decide_blindly(operation: &Op) -> Option<Action<'_>> {
+/// Plans an operation on the assumption that there is no conflict, which saves reading; `None` if
+/// the rows are needed.
+pub(super) fn plan_optimistic(operation: &Op) -> Option<Action<'_>> {
     match operation {
         Op::CreateBridge { network, bridge } => Some(Action::InsertBridge { bridge, network }),
-        // Nothing guards a bridge that carries no mark of ours.
+        // A bridge without an ownership tag cannot be guarded.
         Op::CreatePort { port, .. } if port.ownership == Ownership::Adopted => None,
         Op::CreatePort { .. } => NewPort::of(operation).map(Action::InsertPort),
         // What limits a port differs with its kind.
         Op::UpdatePort { settings, .. } if settings.rate_limit.ingress_kbps.is_some() => None,
-        Op::UpdatePort { port, mark, settings } => {
-            Some(Action::UpdatePort { port, settings, shaper: Shaper::Policer, mark: mark.clone() })
+        Op::UpdatePort { port, owner, settings } => {
+            Some(Action::UpdatePort { port, settings, shaper: Shaper::Policer, owner: owner.clone() })
         }
         Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::UpdateBridge { .. } => None,
     }
 }
 
-/// What to do now that the rows are known. They may have changed by the time that it is done: the actions have guards for that.
-pub(super) fn decide<'a>(operation: &'a Op, rows: &Rows) -> Decision<'a> {
+/// Plans an operation on a snapshot of the rows. They may change before the transaction: the
+/// actions have guards against that.
+pub(super) fn decide<'a>(operation: &'a Op, snapshot: &OvsSnapshot) -> Decision<'a> {
     match operation {
-        Op::RemovePort { bridge: Some(bridge), port, mark, .. } => remove_port(rows, bridge, port, mark),
+        Op::RemovePort { bridge: Some(bridge), port, owner, .. } => remove_port(snapshot, bridge, port, owner),
         // A port that is on no bridge is not in the database either.
-        Op::RemovePort { bridge: None, mark, .. } => forget_limits(rows, mark),
-        Op::RemoveBridge { bridge, network } => remove_bridge(rows, bridge, network),
-        Op::CreateBridge { network, bridge } => make_bridge(rows, bridge, network),
-        Op::UpdateBridge { network, bridge } if rows.bridges.contains_key(bridge.name.as_str()) => {
-            make_bridge(rows, bridge, network)
+        Op::RemovePort { bridge: None, owner, .. } => delete_qos(snapshot, owner),
+        Op::RemoveBridge { bridge, network } => remove_bridge(snapshot, bridge, network),
+        Op::CreateBridge { network, bridge } => create_bridge(snapshot, bridge, network),
+        Op::UpdateBridge { network, bridge } if snapshot.bridges.contains_key(bridge.name.as_str()) => {
+            create_bridge(snapshot, bridge, network)
         }
-        Op::UpdateBridge { bridge, .. } => Decision::Refuse(OpError::BridgeMissing { bridge: bridge.name.to_string() }),
+        Op::UpdateBridge { bridge, .. } => Decision::Reject(OpError::BridgeMissing { bridge: bridge.name.to_string() }),
         Op::CreatePort { port, .. } => match NewPort::of(operation) {
-            Some(new) => create_port(rows, new),
-            None => Decision::Refuse(no_such_ports(operation, &port.connection)),
+            Some(new) => create_port(snapshot, new),
+            None => Decision::Reject(unsupported_backend(operation, &port.backend)),
         },
-        Op::UpdatePort { port, mark, settings } => match rows.port(port.as_str()) {
-            Some(row) if marks::is_port_of(&row.external_ids, mark) => {
-                settle_port(port, &observe_port(rows, row), settings, mark.clone())
+        Op::UpdatePort { port, owner, settings } => match snapshot.port(port.as_str()) {
+            Some(row) if tags::is_owned_by(&row.external_ids, owner) => {
+                configure_port(port, &observe_port(snapshot, row), settings, owner.clone())
             }
-            _ => Decision::Refuse(OpError::PortMissing { port: port.clone() }),
+            _ => Decision::Reject(OpError::PortMissing { port: port.clone() }),
         },
     }
 }
 
 fn foreign(what: String) -> Decision<'static> {
-    Decision::Refuse(OpError::Foreign { what })
+    Decision::Reject(OpError::Foreign { what })
 }
 
-/// For a port that is gone.
-fn forget_limits<'a>(rows: &Rows, mark: &'a PortMark) -> Decision<'a> {
-    if limits::are_left(rows, mark) { Decision::Act(Action::ForgetLimits { mark }) } else { Decision::Nothing }
+/// For a port that does not exist any more.
+fn delete_qos<'a>(snapshot: &OvsSnapshot, owner: &'a PortOwner) -> Decision<'a> {
+    if limits::has_qos(snapshot, owner) { Decision::Apply(Action::DeleteQos { owner }) } else { Decision::NoOp }
 }
 
-fn remove_port<'a>(rows: &Rows, bridge: &'a str, port: &'a PortName, mark: &'a PortMark) -> Decision<'a> {
-    let on_bridge = rows.bridges.get(bridge).into_iter().flat_map(|shown| rows.ports_of(shown));
+fn remove_port<'a>(snapshot: &OvsSnapshot, bridge: &'a str, port: &'a PortName, owner: &'a PortOwner) -> Decision<'a> {
+    let on_bridge = snapshot.bridges.get(bridge).into_iter().flat_map(|observed| snapshot.ports_of(observed));
     match on_bridge.into_iter().find(|row| row.name == port.as_str()) {
-        None => forget_limits(rows, mark),
-        Some(row) if marks::is_port_of(&row.external_ids, mark) => {
-            Decision::Act(Action::DetachPort { bridge, port, row: row.uuid, mark })
+        None => delete_qos(snapshot, owner),
+        Some(row) if tags::is_owned_by(&row.external_ids, owner) => {
+            Decision::Apply(Action::DetachPort { bridge, port, row: row.uuid, owner })
         }
         Some(_) => foreign(format!("port {port}")),
     }
 }
 
-fn remove_bridge<'a>(rows: &Rows, name: &'a str, network: &'a NetworkName) -> Decision<'a> {
-    match rows.bridges.get(name) {
-        None => Decision::Nothing,
-        Some(bridge) if marks::network(&bridge.external_ids).as_ref() == Some(network) => {
-            let own_ports = rows.ports_of(bridge).filter(|port| port.name == name).map(|port| port.uuid).collect();
-            Decision::Act(Action::DeleteBridge { name, row: bridge.uuid, own_ports, network })
+fn remove_bridge<'a>(snapshot: &OvsSnapshot, name: &'a str, network: &'a NetworkName) -> Decision<'a> {
+    match snapshot.bridges.get(name) {
+        None => Decision::NoOp,
+        Some(bridge) if tags::network(&bridge.external_ids).as_ref() == Some(network) => {
+            let own_ports = snapshot.ports_of(bridge).filter(|port| port.name == name).map(|port| port.uuid).collect();
+            Decision::Apply(Action::DeleteBridge { name, row: bridge.uuid, own_ports, network })
         }
         Some(_) => foreign(format!("bridge {name}")),
     }
 }
 
-fn make_bridge<'a>(rows: &Rows, bridge: &'a Bridge, network: &'a NetworkName) -> Decision<'a> {
+fn create_bridge<'a>(snapshot: &OvsSnapshot, bridge: &'a Bridge, network: &'a NetworkName) -> Decision<'a> {
     let name = bridge.name.as_str();
-    let Some(row) = rows.bridges.get(name) else {
-        let taken = rows.port(name).is_some() || rows.interface(name).is_some();
+    let Some(row) = snapshot.bridges.get(name) else {
+        let taken = snapshot.port(name).is_some() || snapshot.interface(name).is_some();
         return if taken {
             foreign(format!("port {name}"))
         } else {
-            Decision::Act(Action::InsertBridge { bridge, network })
+            Decision::Apply(Action::InsertBridge { bridge, network })
         };
     };
-    let shown = observe_bridge(rows, row);
-    if shown.mark.as_ref() != Some(network) {
+    let observed = observe_bridge(snapshot, row);
+    if observed.owner.as_ref() != Some(network) {
         return foreign(format!("bridge {name}"));
     }
-    if bridge_is_as_wanted(&shown, bridge) {
-        return Decision::Nothing;
+    if bridge_matches_spec(&observed, bridge) {
+        return Decision::NoOp;
     }
-    let own_port = rows.ports_of(row).any(|port| port.name == name);
-    Decision::Act(Action::UpdateBridge { bridge, network, own_port })
+    let own_port = snapshot.ports_of(row).any(|port| port.name == name);
+    Decision::Apply(Action::UpdateBridge { bridge, network, own_port })
 }
 
-/// Why Open vSwitch cannot make a port that meets its pod in this way.
-fn no_such_ports(operation: &Op, connection: &Connection) -> OpError {
-    let reason = match connection {
-        Connection::Memif { .. } => "Open vSwitch has no memif: give the network port type VhostUser, or engine VPP",
-        Connection::VhostUser { .. } => {
+/// Why Open vSwitch does not support this backend.
+fn unsupported_backend(operation: &Op, backend: &PortBackend) -> OpError {
+    let reason = match backend {
+        PortBackend::Memif { .. } => "Open vSwitch has no memif: give the network port type VhostUser, or engine VPP",
+        PortBackend::VhostUser { .. } => {
             "Open vSwitch only connects to vhost-user sockets: give the network vhostUser.engineRole Client, or engine VPP"
         }
-        Connection::Veth { .. } => {
+        PortBackend::Veth { .. } => {
             "the device has another name than its port; this is a defect of usnet, please report it"
         }
     };
     OpError::Refused { what: operation.subject(), reason: reason.to_owned() }
 }
 
-/// Why a bridge that somebody else made does not take a network's ports.
-fn refuse_adopted(rows: &Rows, new: NewPort<'_>) -> Option<OpError> {
+/// Why a network cannot adopt a bridge.
+fn adoption_error(snapshot: &OvsSnapshot, new: NewPort<'_>) -> Option<OpError> {
     let name = new.port.bridge.as_str();
-    let shown = rows.bridges.get(name).map(|row| observe_bridge(rows, row));
-    let found = unusable(shown.as_ref(), new.network)?;
+    let observed = snapshot.bridges.get(name).map(|row| observe_bridge(snapshot, row));
+    let found = adoption_blocker(observed.as_ref(), new.network)?;
     Some(OpError::BridgeUnusable { bridge: name.to_owned(), found })
 }
 
-fn create_port<'a>(rows: &Rows, new: NewPort<'a>) -> Decision<'a> {
+fn create_port<'a>(snapshot: &OvsSnapshot, new: NewPort<'a>) -> Decision<'a> {
     let port = new.port;
     let is_adopted = port.ownership == Ownership::Adopted;
-    if let Some(error) = is_adopted.then(|| refuse_adopted(rows, new)).flatten() {
-        return Decision::Refuse(error);
+    if let Some(error) = is_adopted.then(|| adoption_error(snapshot, new)).flatten() {
+        return Decision::Reject(error);
     }
-    let (name, mark) = (port.name.as_str(), new.mark());
-    let Some(row) = rows.port(name) else {
-        return match (rows.interface(name), taken_socket(rows, new.end)) {
+    let (name, owner) = (port.name.as_str(), new.owner());
+    let Some(row) = snapshot.port(name) else {
+        return match (snapshot.interface(name), taken_socket(snapshot, new.endpoint)) {
             (Some(_), _) => foreign(format!("interface {name}")),
-            (None, Some(socket)) => Decision::Refuse(OpError::SocketInUse { socket: socket.as_path().to_owned() }),
-            (None, None) => Decision::Act(Action::InsertPort(new)),
+            (None, Some(socket)) => Decision::Reject(OpError::SocketInUse { socket: socket.as_path().to_owned() }),
+            (None, None) => Decision::Apply(Action::InsertPort(new)),
         };
     };
-    let shown = observe_port(rows, row);
-    let is_on_bridge = rows.bridges.get(port.bridge.as_str()).is_some_and(|bridge| bridge.ports.contains(&row.uuid));
-    let found = match &shown.mark {
+    let observed = observe_port(snapshot, row);
+    let is_on_bridge =
+        snapshot.bridges.get(port.bridge.as_str()).is_some_and(|bridge| bridge.ports.contains(&row.uuid));
+    let found = match &observed.owner {
         None => return foreign(format!("port {name}")),
-        Some(found) if *found != mark => format!("it belongs to {}", found.attachment),
+        Some(found) if *found != owner => format!("it belongs to {}", found.attachment),
         Some(_) if !is_on_bridge => "it is on another bridge".to_owned(),
-        Some(_) if shown.connection.as_ref() != Some(&port.connection) => "it has another socket or device".to_owned(),
-        Some(_) => return settle_port(&port.name, &shown, &port.settings, mark),
+        Some(_) if observed.backend.as_ref() != Some(&port.backend) => "it has another socket or device".to_owned(),
+        Some(_) => return configure_port(&port.name, &observed, &port.settings, owner),
     };
-    Decision::Refuse(OpError::PortDiffers { port: port.name.clone(), found })
+    Decision::Reject(OpError::PortDiffers { port: port.name.clone(), found })
 }
 
 /// The socket, if another port has it.
-fn taken_socket<'a>(rows: &Rows, end: PodEnd<'a>) -> Option<&'a SocketPath> {
-    let PodEnd::Socket(socket) = end else { return None };
+fn taken_socket<'a>(snapshot: &OvsSnapshot, endpoint: PodEndpoint<'a>) -> Option<&'a SocketPath> {
+    let PodEndpoint::Socket(socket) = endpoint else { return None };
     let serves = |path: &String| socket.as_path().as_os_str() == path.as_str();
-    let mut interfaces = rows.interfaces.values();
+    let mut interfaces = snapshot.interfaces.values();
     interfaces.any(|interface| interface.options.get(VHOST_SERVER_PATH).is_some_and(serves)).then_some(socket)
 }
 
-/// One of our ports that is in its place: only its settings may differ.
-fn settle_port<'a>(
+/// An owned port that is in its place: only its settings may differ.
+fn configure_port<'a>(
     port: &'a PortName,
-    shown: &ObservedPort,
+    observed: &ObservedPort,
     settings: &'a PortSettings,
-    mark: PortMark,
+    owner: PortOwner,
 ) -> Decision<'a> {
-    if port_is_as_wanted(shown, settings) {
-        Decision::Nothing
+    if port_matches_spec(observed, settings) {
+        Decision::NoOp
     } else {
-        let shaper = shown.connection.as_ref().map_or(Shaper::Policer, Shaper::of);
-        Decision::Act(Action::UpdatePort { port, settings, shaper, mark })
+        let shaper = observed.backend.as_ref().map_or(Shaper::Policer, Shaper::of);
+        Decision::Apply(Action::UpdatePort { port, settings, shaper, owner })
     }
 }

@@ -1,18 +1,22 @@
-//! Rate limits in the words of Open vSwitch.
+//! Rate limits in Open vSwitch.
 //!
-//! What a pod sends enters the switch: `ingress_policing_rate` and `ingress_policing_burst` of its interface, in kbit/s and kilobits. What it receives
-//! leaves the switch: a row of the table `QoS` with the type `egress-policer`, which is the one that DPDK ports have, `cir` in bytes per second
-//! and `cbs` in bytes. (ovs-vswitchd.conf.db(5); `linux-htb` and the others are accepted for such a port and do nothing.)
+//! What a pod sends enters the switch: `ingress_policing_rate` and `ingress_policing_burst` of its
+//! interface, in kbit/s and kilobits. What it receives leaves the switch: a row of the table `QoS`
+//! of type `egress-policer`, the only one that DPDK ports support, with `cir` in bytes per second
+//! and `cbs` in bytes. (ovs-vswitchd.conf.db(5); `linux-htb` and the others are accepted for such a
+//! port and have no effect.)
 //!
-//! For a device of the kernel it is the other way round: the type `linux-htb` with `max-rate` in bits per second works, and policing does not, because
-//! the kernel hands a frame to packet sockets, as the userspace datapath has one, before it polices. The API refuses that.
+//! For a kernel device it is the reverse: the type `linux-htb` with `max-rate` in bits per second
+//! works, and policing does not, because the kernel passes frames to packet sockets, as used by the
+//! userspace datapath, before it polices. The API rejects such limits.
 //!
-//! No row of `QoS` goes with its port. Ours carry the mark of their attachment and are deleted by it, whether a port still refers to them or not.
+//! Rows of `QoS` are not deleted with their port. Those of usnet have the ownership tag of their
+//! attachment and are deleted by it, whether a port still refers to them or not.
 
-use super::rows::Rows;
-use super::{marks, observe as observed};
-
-use crate::port::{Connection, PortMark, PortSettings};
+use super::observe::backend;
+use super::snapshot::OvsSnapshot;
+use super::tags;
+use crate::port::{PortBackend, PortOwner, PortSettings};
 use std::collections::BTreeMap;
 use usnet_crds::{KilobitsPerSecond, RateLimit};
 use usnet_ovsdb::{Interface, Port, Qos, Row, Transaction, Value};
@@ -29,21 +33,21 @@ const QUEUE: &str = "linux-htb";
 /// Bits per second.
 const MAX_RATE_KEY: &str = "max-rate";
 
-/// What limits what leaves the switch.
+/// How egress of the switch is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shaper {
     /// `egress-policer`, of DPDK ports.
     Policer,
-    /// `linux-htb`, of devices of the kernel.
+    /// `linux-htb`, for kernel devices.
     Queue,
 }
 
 impl Shaper {
-    /// That of ports that meet their pods so.
-    pub(super) const fn of(connection: &Connection) -> Self {
-        match connection {
-            Connection::Veth { .. } => Self::Queue,
-            Connection::VhostUser { .. } | Connection::Memif { .. } => Self::Policer,
+    /// The shaper for ports with this backend.
+    pub(super) const fn of(backend: &PortBackend) -> Self {
+        match backend {
+            PortBackend::Veth { .. } => Self::Queue,
+            PortBackend::VhostUser { .. } | PortBackend::Memif { .. } => Self::Policer,
         }
     }
 
@@ -83,47 +87,49 @@ pub(super) fn with_policing(interface: Row, settings: &PortSettings) -> Row {
         .with("ingress_policing_burst", limit.map_or(0, |limit| i64::from(limit.burst_kilobits())))
 }
 
-/// Replaces the limit of what leaves the switch through a port, which has to be in this transaction behind it. What is there is not asked for: it is
-/// deleted by its mark. The switch compares settings and not rows, so that for it the same limit in a new row is no change.
+/// Replaces the QoS of a port, which must be updated in the same transaction after this. The
+/// present row is not read: it is deleted by its tag. The switch compares settings, not rows, so
+/// that the same limit in a new row is no change for it.
 pub(super) fn replace(
     transaction: &mut Transaction,
     settings: &PortSettings,
     shaper: Shaper,
-    mark: &PortMark,
+    owner: &PortOwner,
 ) -> Value {
-    delete(transaction, mark);
+    delete(transaction, owner);
     settings.rate_limit.ingress_kbps.map_or_else(Value::empty, |limit| {
         let row = Row::new()
             .with("type", shaper.name())
             .with("other_config", shaper.settings(limit))
-            .with("external_ids", marks::port_value(mark));
+            .with("external_ids", tags::port_value(owner));
         transaction.insert(QOS, row).into()
     })
 }
 
-/// Deletes the limits of an attachment. Its port must go or get others in the same transaction: the database lets no reference dangle.
-pub(super) fn delete(transaction: &mut Transaction, mark: &PortMark) {
-    let _ = transaction.delete(QOS, vec![marks::carries(marks::port_value(mark))]);
+/// Deletes the QoS of an attachment. Its port must be deleted or get another QoS in the same
+/// transaction: the database allows no dangling references.
+pub(super) fn delete(transaction: &mut Transaction, owner: &PortOwner) {
+    let _ = transaction.delete(QOS, vec![tags::carries(tags::port_value(owner))]);
 }
 
-/// Whether an attachment has left limits behind, which no port needs any more.
-pub(super) fn are_left(rows: &Rows, mark: &PortMark) -> bool {
-    rows.limits.values().any(|limit| marks::is_port_of(&limit.external_ids, mark))
+/// Whether an attachment has QoS rows left, which no port needs any more.
+pub(super) fn has_qos(snapshot: &OvsSnapshot, owner: &PortOwner) -> bool {
+    snapshot.limits.values().any(|limit| tags::is_owned_by(&limit.external_ids, owner))
 }
 
-/// The limits of a port; none when somebody set others than we would.
-pub(super) fn observe(rows: &Rows, port: &Port, interface: &Interface) -> Option<RateLimit> {
+/// The limits of a port; `None` if they are not ones that usnet sets.
+pub(super) fn observe(snapshot: &OvsSnapshot, port: &Port, interface: &Interface) -> Option<RateLimit> {
     let ingress_kbps = match port.qos {
         None => None,
         Some(row) => {
-            let shaper = Shaper::of(&observed::connection(interface)?);
-            Some(received(rows.limits.get(&row)?, shaper, port)?)
+            let shaper = Shaper::of(&backend(interface)?);
+            Some(received(snapshot.limits.get(&row)?, shaper, port)?)
         }
     };
     Some(RateLimit { ingress_kbps, egress_kbps: sent(interface)? })
 }
 
-/// The limit of what the pod sends. The outer option is none when it is not one of ours.
+/// The limit of what the pod sends. The outer option is `None` if it is not one that usnet sets.
 fn sent(interface: &Interface) -> Option<Option<KilobitsPerSecond>> {
     if interface.ingress_policing_rate == 0 {
         return Some(None);
@@ -132,9 +138,9 @@ fn sent(interface: &Interface) -> Option<Option<KilobitsPerSecond>> {
     (interface.ingress_policing_burst == i64::from(limit.burst_kilobits())).then_some(Some(limit))
 }
 
-/// The limit of what the pod receives, if the row is of this port and as we write it.
+/// The limit of what the pod receives, if the row is of this port and as written by usnet.
 fn received(limit: &Qos, shaper: Shaper, port: &Port) -> Option<KilobitsPerSecond> {
-    let is_its = marks::port(&port.external_ids).is_some_and(|mark| marks::is_port_of(&limit.external_ids, &mark));
+    let is_its = tags::port(&port.external_ids).is_some_and(|owner| tags::is_owned_by(&limit.external_ids, &owner));
     let rate = shaper.limit(limit)?;
     (is_its && limit.qos_type == shaper.name() && limit.other_config == shaper.settings(rate)).then_some(rate)
 }

@@ -1,10 +1,10 @@
-//! From rows to what we compare. Pure.
+//! From rows to the observed state. Pure.
 
-use super::rows::Rows;
 use super::settings::{MAC_AGE_KEY, mac_learning, tagging};
-use super::{limits, marks};
+use super::snapshot::OvsSnapshot;
+use super::{limits, tags};
 use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
-use crate::port::{Connection, DeviceName, PortName, SocketPath};
+use crate::port::{DeviceName, PortBackend, PortName, SocketPath};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use usnet_crds::{MacLearning, SocketRole};
@@ -14,64 +14,68 @@ use usnet_ovsdb::{Bridge, Interface, Port};
 pub(super) const VHOST_USER_CLIENT: &str = "dpdkvhostuserclient";
 /// Its option with the socket's path.
 pub(super) const VHOST_SERVER_PATH: &str = "vhost-server-path";
-/// The type of interface that is a device of the kernel.
+/// The interface type of kernel devices.
 pub(super) const SYSTEM: &str = "system";
 /// The datapath in user space.
 pub(super) const NETDEV: &str = "netdev";
 
-pub(super) fn observe(rows: &Rows) -> Observed {
+pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
     Observed {
-        bridges: rows.bridges.iter().map(|(name, bridge)| (name.clone(), observe_bridge(rows, bridge))).collect(),
-        // A port leaves the database with the last bridge that it was on.
-        loose: BTreeMap::new(),
+        bridges: snapshot
+            .bridges
+            .iter()
+            .map(|(name, bridge)| (name.clone(), observe_bridge(snapshot, bridge)))
+            .collect(),
+        // The database deletes a port with the last bridge that refers to it.
+        unbridged_ports: BTreeMap::new(),
     }
 }
 
-pub(super) fn observe_bridge(rows: &Rows, bridge: &Bridge) -> ObservedBridge {
-    let own_interface = rows.interface(&bridge.name);
-    let others = rows.ports_of(bridge).filter(|port| port.name != bridge.name);
+pub(super) fn observe_bridge(snapshot: &OvsSnapshot, bridge: &Bridge) -> ObservedBridge {
+    let own_interface = snapshot.interface(&bridge.name);
+    let others = snapshot.ports_of(bridge).filter(|port| port.name != bridge.name);
     let mac_learning = mac_learning(bridge);
     ObservedBridge {
-        mark: marks::network(&bridge.external_ids),
-        is_our_kind: bridge.datapath_type == NETDEV && mac_learning.is_some(),
-        unusable: unusable(bridge),
+        owner: tags::network(&bridge.external_ids),
+        has_supported_datapath: bridge.datapath_type == NETDEV && mac_learning.is_some(),
+        adoption_blocker: adoption_blocker(bridge),
         mtu: own_interface.and_then(|interface| interface.mtu_request).map_or(BridgeMtu::Unset, BridgeMtu::Set),
         mac_learning: mac_learning.unwrap_or(MacLearning::Enabled),
         mac_age_seconds: bridge.other_config.get(MAC_AGE_KEY).and_then(|seconds| seconds.parse().ok()),
         state: bridge_state(bridge, own_interface),
-        ports: others.map(|port| (PortName::observed(&port.name), observe_port(rows, port))).collect(),
+        ports: others.map(|port| (PortName::observed(&port.name), observe_port(snapshot, port))).collect(),
     }
 }
 
 /// A DPDK port needs a datapath in user space.
-fn unusable(bridge: &Bridge) -> Option<String> {
+fn adoption_blocker(bridge: &Bridge) -> Option<String> {
     let found = bridge.datapath_type.as_str();
     (found != NETDEV).then(|| format!("its datapath_type is {found:?} and has to be {NETDEV:?}"))
 }
 
-pub(super) fn observe_port(rows: &Rows, port: &Port) -> ObservedPort {
-    let interface = rows.interface_of(port);
+pub(super) fn observe_port(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort {
+    let interface = snapshot.interface_of(port);
     ObservedPort {
-        mark: marks::port(&port.external_ids),
-        connection: interface.and_then(connection),
+        owner: tags::port(&port.external_ids),
+        backend: interface.and_then(backend),
         mtu: interface.and_then(|interface| interface.mtu_request),
         tagging: tagging(port),
-        rate_limit: interface.and_then(|interface| limits::observe(rows, port, interface)),
+        rate_limit: interface.and_then(|interface| limits::observe(snapshot, port, interface)),
         is_enabled: true,
         peer: if interface.is_some_and(is_connected) { Peer::Connected } else { Peer::Absent },
         state: interface.map_or(ElementState::Pending, port_state),
     }
 }
 
-pub(super) fn connection(interface: &Interface) -> Option<Connection> {
+pub(super) fn backend(interface: &Interface) -> Option<PortBackend> {
     match interface.interface_type.as_str() {
         VHOST_USER_CLIENT => {
             let path = interface.options.get(VHOST_SERVER_PATH)?;
             let socket = SocketPath::try_from(PathBuf::from(path)).ok()?;
-            Some(Connection::VhostUser { socket, engine_role: SocketRole::Client })
+            Some(PortBackend::VhostUser { socket, engine_role: SocketRole::Client })
         }
         // Both are the default.
-        "" | SYSTEM => Some(Connection::Veth { device: DeviceName::observed(&interface.name) }),
+        "" | SYSTEM => Some(PortBackend::Veth { device: DeviceName::observed(&interface.name) }),
         _ => None,
     }
 }
@@ -84,7 +88,8 @@ fn is_connected(interface: &Interface) -> bool {
     }
 }
 
-/// A bridge runs when it has a datapath id; one whose name Open vSwitch cannot use never gets one, and no error either.
+/// A bridge runs if it has a datapath id; one whose name Open vSwitch cannot use never gets one,
+/// and no error either.
 pub(super) fn bridge_state(bridge: &Bridge, own_interface: Option<&Interface>) -> ElementState {
     match own_interface.map(interface_state) {
         Some(ElementState::Failed(reason)) => ElementState::Failed(reason),
@@ -93,7 +98,7 @@ pub(super) fn bridge_state(bridge: &Bridge, own_interface: Option<&Interface>) -
     }
 }
 
-/// What Open vSwitch says of an interface. It needs no peer to run.
+/// The state that Open vSwitch reports for an interface. It does not need a peer to run.
 pub(super) fn interface_state(interface: &Interface) -> ElementState {
     match (&interface.error, interface.ofport) {
         (Some(error), _) => ElementState::Failed(error.clone()),
@@ -103,7 +108,8 @@ pub(super) fn interface_state(interface: &Interface) -> ElementState {
     }
 }
 
-/// The same for a port that may have a peer: Open vSwitch reports neither as an error nor otherwise that it has no memory for packets.
+/// The same for a port that may have a peer: Open vSwitch does not report in any way that DPDK has
+/// no memory for its packets.
 fn port_state(interface: &Interface) -> ElementState {
     match interface_state(interface) {
         ElementState::Running if is_connected(interface) && interface.mtu == Some(0) => {

@@ -1,7 +1,8 @@
-//! Settings of bridges and ports in the words of Open vSwitch.
+//! Settings of bridges and ports in the schema of Open vSwitch.
 //!
-//! A bridge ages MAC addresses after `other_config:mac-aging-time` seconds and learns none in the VLANs of `flood_vlans`; frames without a VLAN
-//! are in VLAN 0 there. There is no single switch for all of them.
+//! A bridge ages MAC addresses after `other_config:mac-aging-time` seconds and does not learn in
+//! the VLANs of `flood_vlans`; untagged frames are in VLAN 0 there. There is no single setting for
+//! all VLANs.
 
 use crate::observed::Tagging;
 use crate::port::PortSettings;
@@ -9,16 +10,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{MacLearning, Vlan, VlanTag};
 use usnet_ovsdb::{Bridge, Port, Row, Value};
 
-/// The key of `other_config` with the age of MAC addresses in seconds. Without it Open vSwitch takes 300.
+/// The key of `other_config` with the age of MAC addresses in seconds. The default of Open vSwitch
+/// is 300.
 pub(super) const MAC_AGE_KEY: &str = "mac-aging-time";
 
-/// The words of the column `vlan_mode` of a port.
+/// The values of the column `vlan_mode` of a port.
 const ACCESS: &str = "access";
 const TRUNK: &str = "trunk";
 const NATIVE_TAGGED: &str = "native-tagged";
 const NATIVE_UNTAGGED: &str = "native-untagged";
 
-/// All columns of a port about VLANs, so that nothing of what somebody else set stays.
+/// All VLAN columns of a port, so that no value that others set remains.
 pub(super) fn vlan(settings: &PortSettings) -> Row {
     let vlan = settings.vlan.as_ref();
     let mode = vlan.map(|vlan| match vlan {
@@ -34,8 +36,8 @@ pub(super) fn vlan(settings: &PortSettings) -> Row {
         .with("trunks", Value::set(trunks.map(i64::from)))
 }
 
-/// How a port tags. Without a mode a port with a tag is an access port; one without a tag trunks all VLANs, which with `trunks` empty is how we leave
-/// it.
+/// The tagging of a port. Without a mode, a port with a tag is an access port; one without a tag
+/// trunks all VLANs, which with empty `trunks` is what usnet sets.
 pub(super) fn tagging(port: &Port) -> Tagging {
     let tag = port.tag.map(|tag| VlanTag::try_from(i64::from(tag)).ok());
     let trunks: Option<BTreeSet<VlanTag>> =
@@ -59,7 +61,7 @@ pub(super) fn tagging(port: &Port) -> Tagging {
 /// All VLANs that `flood_vlans` can name.
 const VLANS: std::ops::RangeInclusive<u16> = 0..=4095;
 
-/// Whether a bridge learns; none when it does in some VLANs only, as no bridge of ours.
+/// Whether a bridge learns; `None` if it does so in some VLANs only, as no bridge of usnet does.
 pub(super) fn mac_learning(bridge: &Bridge) -> Option<MacLearning> {
     match bridge.flood_vlans.len() {
         0 => Some(MacLearning::Enabled),
@@ -76,7 +78,7 @@ pub(super) fn flood_vlans(learning: MacLearning) -> Value {
     }
 }
 
-/// The keys of `other_config` that are ours. The others belong to whoever set them.
+/// The keys of `other_config` that usnet owns. Others are kept.
 pub(super) fn other_config(bridge: &usnet_crds::Bridge) -> BTreeMap<String, String> {
     BTreeMap::from([(MAC_AGE_KEY.to_owned(), i64::from(bridge.mac_age_seconds).to_string())])
 }

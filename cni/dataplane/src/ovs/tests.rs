@@ -1,8 +1,9 @@
-//! What rows mean. That Open vSwitch really shows such rows is the business of the contract tests.
+//! The interpretation of rows. The contract tests verify that Open vSwitch really reports such
+//! rows.
 
 use super::*;
 use crate::observed::{ElementState, ObservedBridge, ObservedPort, Peer, Tagging};
-use crate::port::{Connection, DeviceName, PortName};
+use crate::port::{DeviceName, PortBackend, PortName};
 use std::collections::BTreeSet;
 use usnet_crds::{MacLearning, Vlan, VlanTag};
 use usnet_ovsdb::monitor::{Change, RowUpdate};
@@ -27,7 +28,7 @@ fn vhost_user_interface() -> Row {
         .with("ofport", 1)
 }
 
-/// How a bridge with this row shows.
+/// The observed state of a bridge with this row.
 fn observed_bridge(row: Row) -> ObservedBridge {
     let mut cache = Cache::new(&TABLES);
     let bridge = row.with("name", "br0").with("datapath_type", "netdev");
@@ -35,7 +36,7 @@ fn observed_bridge(row: Row) -> ObservedBridge {
     observed_from(&cache).unwrap().bridges.remove("br0").unwrap()
 }
 
-/// How a port with this row and this interface shows.
+/// The observed state of a port with this row and this interface.
 fn observed(port: Row, interface: Row) -> ObservedPort {
     let mut cache = Cache::new(&TABLES);
     let port = port.with("name", "vhu1").with("interfaces", uuid(4));
@@ -50,7 +51,7 @@ fn observed(port: Row, interface: Row) -> ObservedPort {
 }
 
 #[test]
-fn a_database_that_was_not_read_yet_is_no_empty_switch() {
+fn an_unread_database_is_not_an_empty_switch() {
     assert!(matches!(observed_from(&Cache::new(&TABLES)), Err(EngineError::OpenVswitchEmpty)));
     let mut cache = Cache::new(&TABLES);
     cache.apply([insert("Open_vSwitch", 1, Row::new())]).unwrap();
@@ -58,25 +59,25 @@ fn a_database_that_was_not_read_yet_is_no_empty_switch() {
 }
 
 #[test]
-fn half_a_mark_is_none() {
-    let marked = |pairs: &[(&'static str, &'static str)]| {
-        observed(Row::new().with("external_ids", Value::map(pairs.iter().copied())), vhost_user_interface()).mark
+fn an_incomplete_tag_is_no_owner() {
+    let tagged = |pairs: &[(&'static str, &'static str)]| {
+        observed(Row::new().with("external_ids", Value::map(pairs.iter().copied())), vhost_user_interface()).owner
     };
-    assert!(marked(&[(NETWORK_KEY, "blue"), (ATTACHMENT_KEY, "c1.net1"), ("owner", "x")]).is_some());
-    assert_eq!(marked(&[(ATTACHMENT_KEY, "c1.net1")]), None);
-    assert_eq!(marked(&[(NETWORK_KEY, "blue")]), None);
-    assert_eq!(marked(&[(NETWORK_KEY, "Not A Network"), (ATTACHMENT_KEY, "c1.net1")]), None);
+    assert!(tagged(&[(NETWORK_KEY, "blue"), (ATTACHMENT_KEY, "c1.net1"), ("owner", "x")]).is_some());
+    assert_eq!(tagged(&[(ATTACHMENT_KEY, "c1.net1")]), None);
+    assert_eq!(tagged(&[(NETWORK_KEY, "blue")]), None);
+    assert_eq!(tagged(&[(NETWORK_KEY, "Not A Network"), (ATTACHMENT_KEY, "c1.net1")]), None);
 }
 
 #[test]
-fn a_bridge_learns_in_all_vlans_or_in_none_or_is_none_of_our_kind() {
-    let shown = |vlans: Vec<i64>| {
+fn a_bridge_learns_in_all_vlans_or_in_none_or_is_unsupported() {
+    let learning = |vlans: Vec<i64>| {
         let bridge = observed_bridge(Row::new().with("flood_vlans", Value::set(vlans)));
-        (bridge.is_our_kind, bridge.mac_learning)
+        (bridge.has_supported_datapath, bridge.mac_learning)
     };
-    assert_eq!(shown(vec![]), (true, MacLearning::Enabled));
-    assert_eq!(shown((0..=4095).collect()), (true, MacLearning::Disabled));
-    assert!(!shown((1..=4095).collect()).0 && !shown(vec![0]).0);
+    assert_eq!(learning(vec![]), (true, MacLearning::Enabled));
+    assert_eq!(learning((0..=4095).collect()), (true, MacLearning::Disabled));
+    assert!(!learning((1..=4095).collect()).0 && !learning(vec![0]).0);
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn an_age_of_mac_addresses_that_is_no_number_is_none() {
 }
 
 #[test]
-fn a_peer_is_there_when_the_switch_says_so() {
+fn a_peer_is_connected_when_the_switch_reports_it() {
     let peer = |status: &'static str| {
         let interface = vhost_user_interface().with("status", Value::map([("status", status)]));
         observed(Row::new(), interface).peer
@@ -117,7 +118,7 @@ fn a_port_is_in_vlans_as_its_columns_say_together() {
 }
 
 #[test]
-fn columns_about_vlans_that_we_never_set_together_are_somebody_elses() {
+fn unsupported_combinations_of_vlan_columns_are_foreign() {
     let tagging = |port: Row| observed(port, vhost_user_interface()).tagging;
     let row = |mode: &'static str| Row::new().with("vlan_mode", mode);
     for strange in [
@@ -136,25 +137,25 @@ fn columns_about_vlans_that_we_never_set_together_are_somebody_elses() {
 }
 
 #[test]
-fn a_port_of_another_type_or_without_a_usable_socket_has_no_connection() {
-    let connection = |interface: Row| observed(Row::new(), interface).connection;
-    assert!(connection(vhost_user_interface()).is_some());
-    assert_eq!(connection(vhost_user_interface().with("type", "internal")), None);
+fn a_port_of_another_type_or_without_a_usable_socket_has_no_backend() {
+    let backend = |interface: Row| observed(Row::new(), interface).backend;
+    assert!(backend(vhost_user_interface()).is_some());
+    assert_eq!(backend(vhost_user_interface().with("type", "internal")), None);
     let device = DeviceName::observed("vhu1");
     for kernel in ["", "system"] {
         assert_eq!(
-            connection(vhost_user_interface().with("type", kernel)),
-            Some(Connection::Veth { device: device.clone() })
+            backend(vhost_user_interface().with("type", kernel)),
+            Some(PortBackend::Veth { device: device.clone() })
         );
     }
-    assert_eq!(connection(vhost_user_interface().with("options", Value::map::<&str, &str>([]))), None);
+    assert_eq!(backend(vhost_user_interface().with("options", Value::map::<&str, &str>([]))), None);
     let long = format!("/{}", "x".repeat(crate::port::SOCKET_PATH_MAX));
     let options = Value::map([("vhost-server-path", long)]);
-    assert_eq!(connection(vhost_user_interface().with("options", options)), None);
+    assert_eq!(backend(vhost_user_interface().with("options", options)), None);
 }
 
 #[test]
-fn a_port_fails_in_open_vswitchs_words_or_for_want_of_memory() {
+fn a_port_fails_with_the_error_of_open_vswitch_or_without_memory() {
     let state = |interface: Row| observed(Row::new(), interface).state;
     let connected = vhost_user_interface().with("status", Value::map([("status", "connected")]));
     assert_eq!(state(vhost_user_interface().with("mtu", 0)), ElementState::Running);

@@ -1,4 +1,5 @@
-//! Whether the switch made what the database recorded. Pure, but for the transaction that asks.
+//! Verifies that ovs-vswitchd applied what the database recorded. Pure, except for adding queries
+//! to a transaction.
 
 use super::observe::{bridge_state, interface_state};
 use crate::engine::{EngineError, OpError};
@@ -9,27 +10,28 @@ use usnet_ovsdb::{
     Bridge, Condition, FromValue, Interface, Reply, ReplyError, SchemaError, SelectIndex, TableRow, Transaction, Uuid,
 };
 
-/// More names than this are asked for by reading whole tables.
-const NAMES_ASKED_ONE_BY_ONE: usize = 8;
+/// For more names than this, whole tables are read.
+const NAMES_QUERIED_ONE_BY_ONE: usize = 8;
 
-/// What is asked: of a thousand rows all columns would take longer than the switch takes to make them.
+/// Only the columns that are needed: reading all columns of a thousand rows would take longer than
+/// the switch takes to apply them.
 const BRIDGE_COLUMNS: [&str; 2] = ["name", "datapath_id"];
 const INTERFACE_COLUMNS: [&str; 3] = ["name", "ofport", "error"];
 
 /// Where the answers are.
-pub(super) struct Questions {
+pub(super) struct Queries {
     bridges: Vec<SelectIndex>,
     interfaces: Vec<SelectIndex>,
 }
 
-/// What the switch says, by name.
+/// The state that the switch reports, by name.
 pub(super) struct Answers {
     bridges: BTreeMap<String, Bridge>,
     interfaces: BTreeMap<String, Interface>,
 }
 
 /// The bridge and the interface that must run after an operation.
-fn makes(operation: &Op) -> (Option<&str>, Option<&str>) {
+fn expected_to_run(operation: &Op) -> (Option<&str>, Option<&str>) {
     match operation {
         Op::RemovePort { .. } | Op::RemoveBridge { .. } => (None, None),
         Op::CreateBridge { bridge, .. } | Op::UpdateBridge { bridge, .. } => {
@@ -40,10 +42,11 @@ fn makes(operation: &Op) -> (Option<&str>, Option<&str>) {
     }
 }
 
-impl Questions {
-    /// Asks for what these operations make.
-    pub(super) fn ask(transaction: &mut Transaction, operations: &[&Op]) -> Self {
-        let (bridges, interfaces): (Vec<_>, Vec<_>) = operations.iter().map(|operation| makes(operation)).unzip();
+impl Queries {
+    /// Adds the queries for what these operations create or update.
+    pub(super) fn add_to(transaction: &mut Transaction, operations: &[&Op]) -> Self {
+        let (bridges, interfaces): (Vec<_>, Vec<_>) =
+            operations.iter().map(|operation| expected_to_run(operation)).unzip();
         Self {
             bridges: select(transaction, Bridge::TABLE.name, &BRIDGE_COLUMNS, bridges),
             interfaces: select(transaction, Interface::TABLE.name, &INTERFACE_COLUMNS, interfaces),
@@ -65,7 +68,7 @@ fn select(
     names: Vec<Option<&str>>,
 ) -> Vec<SelectIndex> {
     let names: Vec<_> = names.into_iter().flatten().collect();
-    if names.len() > NAMES_ASKED_ONE_BY_ONE {
+    if names.len() > NAMES_QUERIED_ONE_BY_ONE {
         return vec![transaction.select(table, Vec::new(), columns)];
     }
     names.iter().map(|name| transaction.select(table, vec![Condition::equal("name", *name)], columns)).collect()
@@ -89,10 +92,10 @@ fn by_name<T: TableRow>(
 }
 
 impl Answers {
-    /// Whether the switch runs what an operation makes, or why not.
+    /// Verifies that the switch runs what an operation creates or updates.
     pub(super) fn verify(&self, operation: &Op) -> Result<(), OpError> {
         let refused = |reason: &str| Err(OpError::Refused { what: operation.subject(), reason: reason.to_owned() });
-        let (bridge, interface) = makes(operation);
+        let (bridge, interface) = expected_to_run(operation);
         let interface_row = interface.and_then(|name| self.interfaces.get(name));
         let state = match (bridge, interface) {
             (None, None) => return Ok(()),

@@ -1,50 +1,52 @@
-//! The changes that a plan is made of.
+//! The operations of a plan.
 
 use crate::attachment::AttachmentId;
-use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings};
+use crate::port::{AttachedPort, PortBackend, PortName, PortOwner, PortSettings};
 use std::fmt;
 use usnet_crds::{Bridge, NetworkName};
 
-/// One change of an engine. Removals name what they expect to find, so that a driver can refuse when it finds something else.
+/// One operation on an engine. Deletions name what they expect, so that a driver can reject them if
+/// it finds something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {
-    /// Takes one of our ports away.
+    /// Deletes a port that usnet owns.
     RemovePort {
-        /// The bridge that it is on, ours or not; none when it is on none.
+        /// The bridge that it is on, owned by usnet or not; `None` if it is on none.
         bridge: Option<String>,
         /// The port.
         port: PortName,
-        /// The mark that it carries.
-        mark: PortMark,
-        /// How it meets its pod, where that is known. A port that was not marked yet is found by its socket, if that is the engine's own.
-        connection: Option<Connection>,
+        /// The expected owner.
+        owner: PortOwner,
+        /// The endpoint towards the pod, if known. A port that was not tagged yet is identified by
+        /// its socket, if usnet owns the socket id.
+        backend: Option<PortBackend>,
     },
-    /// Takes away one of our bridges, which has no ports.
+    /// Deletes a bridge that usnet owns and that has no ports.
     RemoveBridge {
         /// The bridge.
         bridge: String,
-        /// The network that it is marked with.
+        /// The expected owner.
         network: NetworkName,
     },
-    /// Makes a bridge with our mark.
+    /// Creates a bridge with an ownership tag.
     CreateBridge {
-        /// The network to mark it with.
+        /// Its owner.
         network: NetworkName,
         /// The bridge.
         bridge: Bridge,
     },
-    /// Sets what can be changed on one of our bridges while packets flow, and its kind in case somebody changed that.
+    /// Updates the settings of a bridge that can change in place, and restores its datapath.
     UpdateBridge {
-        /// The network that it is marked with.
+        /// The expected owner.
         network: NetworkName,
         /// The bridge as it should be.
         bridge: Bridge,
     },
-    /// Makes a port with our mark on one of our bridges.
+    /// Creates a port with an ownership tag.
     CreatePort {
-        /// The network that the bridge is marked with.
+        /// The network that owns the bridge.
         network: NetworkName,
-        /// The attachment to mark it with.
+        /// The attachment that owns the port.
         attachment: AttachmentId,
         /// The port.
         port: AttachedPort,
@@ -53,8 +55,8 @@ pub enum Op {
     UpdatePort {
         /// The port.
         port: PortName,
-        /// The mark that it carries.
-        mark: PortMark,
+        /// The expected owner.
+        owner: PortOwner,
         /// The settings that it should have.
         settings: PortSettings,
     },
@@ -75,11 +77,11 @@ impl Op {
 impl fmt::Display for Op {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::RemovePort { bridge: Some(bridge), port, mark, .. } => {
-                write!(formatter, "remove port {port} of {} from bridge {bridge}", mark.attachment)
+            Self::RemovePort { bridge: Some(bridge), port, owner, .. } => {
+                write!(formatter, "remove port {port} of {} from bridge {bridge}", owner.attachment)
             }
-            Self::RemovePort { bridge: None, port, mark, .. } => {
-                write!(formatter, "remove port {port} of {}, which is on no bridge", mark.attachment)
+            Self::RemovePort { bridge: None, port, owner, .. } => {
+                write!(formatter, "remove port {port} of {}, which is on no bridge", owner.attachment)
             }
             Self::RemoveBridge { bridge, network } => write!(formatter, "remove bridge {bridge} of network {network}"),
             Self::CreateBridge { network, bridge } => {
@@ -95,13 +97,13 @@ impl fmt::Display for Op {
             Self::CreatePort { attachment, port, .. } => {
                 write!(formatter, "create port {} of {attachment} on bridge {}", port.name, port.bridge)
             }
-            Self::UpdatePort { port, mark, settings } => {
+            Self::UpdatePort { port, owner, settings } => {
                 write!(formatter, "set MTU {}, ", settings.mtu)?;
                 match &settings.vlan {
                     Some(vlan) => write!(formatter, "{vlan}")?,
                     None => write!(formatter, "no VLAN")?,
                 }
-                write!(formatter, " and {} on port {port} of {}", settings.rate_limit, mark.attachment)
+                write!(formatter, " and {} on port {port} of {}", settings.rate_limit, owner.attachment)
             }
         }
     }

@@ -1,9 +1,9 @@
-//! What has to go, and what is left when it is gone.
+//! The deletions of a plan, and what remains after them.
 
 use super::Op;
 use crate::desired::{Desired, DesiredAttachment};
 use crate::observed::{Observed, ObservedBridge, ObservedPort};
-use crate::port::{PortMark, PortName};
+use crate::port::{PortName, PortOwner};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::NetworkName;
 
@@ -13,20 +13,21 @@ pub(super) struct Remaining<'a> {
     pub(super) bridges: BTreeMap<&'a str, &'a ObservedBridge>,
     /// By bridge and name.
     pub(super) ports: BTreeMap<(&'a str, &'a PortName), &'a ObservedPort>,
-    /// Names that are taken. Bridges and ports share them, because each bridge has a port of its own name.
+    /// Names that are in use. Bridges and ports share them, because each bridge has a port of its
+    /// own name.
     pub(super) names: BTreeSet<&'a str>,
 }
 
-/// Ports go first, so that bridges are empty.
+/// Ports are deleted before bridges, so that bridges are empty.
 pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op>, Remaining<'a>) {
     let expected = Expected::new(desired, observed);
     let mut left = Remaining { bridges: BTreeMap::new(), ports: BTreeMap::new(), names: BTreeSet::new() };
     let (mut ports, mut bridges) = (Vec::new(), Vec::new());
-    ports.extend(observed.loose.iter().filter_map(|(name, port)| expected.removal_of_loose(name, port)));
-    for (bridge, shown) in &observed.bridges {
+    ports.extend(observed.unbridged_ports.iter().filter_map(|(name, port)| expected.removal_of_unbridged(name, port)));
+    for (bridge, actual) in &observed.bridges {
         let mut has_ports = false;
-        for (name, port) in &shown.ports {
-            match expected.removal((bridge, shown), name, port) {
+        for (name, port) in &actual.ports {
+            match expected.removal((bridge, actual), name, port) {
                 Some(removal) => ports.push(removal),
                 None => {
                     has_ports = true;
@@ -35,8 +36,9 @@ pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op
                 }
             }
         }
-        match &shown.mark {
-            // One of our bridges goes when no network wants it, nobody is or will be attached to it, and no foreign port is on it.
+        match &actual.owner {
+            // A bridge that usnet owns is deleted if no network and no attachment needs it and no
+            // foreign port is on it.
             Some(network)
                 if !has_ports
                     && !expected.bridges.contains(&(bridge.as_str(), network))
@@ -45,7 +47,7 @@ pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op
                 bridges.push(Op::RemoveBridge { bridge: bridge.clone(), network: network.clone() });
             }
             _ => {
-                left.bridges.insert(bridge, shown);
+                left.bridges.insert(bridge, actual);
                 left.names.insert(bridge);
             }
         }
@@ -54,11 +56,11 @@ pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op
     (ports, left)
 }
 
-/// What the attachments need, by what an engine shows of it.
+/// What the attachments need, indexed for lookup by observed objects.
 struct Expected<'a> {
-    /// The attachments that may have a port, as marks name them.
-    wanted: BTreeMap<String, &'a DesiredAttachment>,
-    /// The bridges that they are on, and whose those must be.
+    /// The attachments that may have a port, by their name in ownership tags.
+    attachments: BTreeMap<String, &'a DesiredAttachment>,
+    /// The bridges that they are on, with the owners that those must have.
     bridges: BTreeSet<(&'a str, &'a NetworkName)>,
     desired: &'a Desired,
     on_two_bridges: BTreeSet<&'a PortName>,
@@ -68,71 +70,75 @@ impl<'a> Expected<'a> {
     fn new(desired: &'a Desired, observed: &'a Observed) -> Self {
         let bridge = |attachment: &'a DesiredAttachment| (attachment.port.bridge.as_str(), &attachment.network);
         Self {
-            wanted: desired.attachments.iter().map(|(id, attachment)| (id.to_string(), attachment)).collect(),
+            attachments: desired.attachments.iter().map(|(id, attachment)| (id.to_string(), attachment)).collect(),
             bridges: desired.attachments.values().map(bridge).collect(),
             desired,
             on_two_bridges: on_two_bridges(observed),
         }
     }
 
-    /// None when a port on a bridge stays: it is wanted there, or is not ours. It does not stay on a bridge that carries another network's mark and
-    /// has to be made anew for its own.
-    fn removal(&self, (bridge, shown): (&str, &ObservedBridge), name: &PortName, port: &ObservedPort) -> Option<Op> {
-        let mark = port.mark.as_ref()?;
+    /// `None` if a port on a bridge is kept: it is desired there, or usnet does not own it. It is
+    /// not kept on a bridge that another network owns and that has to be recreated for its own.
+    fn removal(&self, (bridge, actual): (&str, &ObservedBridge), name: &PortName, port: &ObservedPort) -> Option<Op> {
+        let owner = port.owner.as_ref()?;
         let is_its_bridge = |attachment: &&&DesiredAttachment| {
-            let is_of_another = shown.mark.as_ref().is_some_and(|network| *network != attachment.network);
+            let is_of_another = actual.owner.as_ref().is_some_and(|network| *network != attachment.network);
             let is_replaced = is_of_another && is_desired_bridge(self.desired, bridge, &attachment.network);
             attachment.port.bridge.as_str() == bridge && !is_replaced
         };
-        let wanted = self.wanted.get(&mark.attachment).filter(is_its_bridge);
-        let is_in_place = wanted.is_some_and(|attachment| is_port_of(attachment, name, port));
+        let owner_attachment = self.attachments.get(&owner.attachment).filter(is_its_bridge);
+        let is_in_place = owner_attachment.is_some_and(|attachment| is_port_of(attachment, name, port));
         let stays = is_in_place && !self.on_two_bridges.contains(name);
-        (!stays).then(|| remove(Some(bridge), name, port, mark.clone()))
+        (!stays).then(|| remove(Some(bridge), name, port, owner.clone()))
     }
 
-    /// None when a port that is on no bridge stays: it can be put where its attachment wants it, or is not ours.
-    fn removal_of_loose(&self, name: &PortName, port: &ObservedPort) -> Option<Op> {
-        let Some(mark) = &port.mark else {
-            return self.mark_of_ended(port).map(|mark| remove(None, name, port, mark));
+    /// `None` if an unbridged port is kept: it can be moved to its attachment's bridge, or usnet
+    /// does not own it.
+    fn removal_of_unbridged(&self, name: &PortName, port: &ObservedPort) -> Option<Op> {
+        let Some(owner) = &port.owner else {
+            return self.owner_of_detached(port).map(|owner| remove(None, name, port, owner));
         };
-        let is_usable = self.wanted.get(&mark.attachment).is_some_and(|attachment| is_port_of(attachment, name, port));
-        (!is_usable).then(|| remove(None, name, port, mark.clone()))
+        let is_usable =
+            self.attachments.get(&owner.attachment).is_some_and(|attachment| is_port_of(attachment, name, port));
+        (!is_usable).then(|| remove(None, name, port, owner.clone()))
     }
 
-    /// The mark that a port would have got if whoever made it had not been stopped in between, and its attachment has ended since. A newer
-    /// sandbox of the same pod has the same socket; then the port may be its own.
-    fn mark_of_ended(&self, port: &ObservedPort) -> Option<PortMark> {
-        let shown = port.connection.as_ref()?;
-        if self.desired.attachments.values().any(|attachment| attachment.port.connection == *shown) {
+    /// The owner of an untagged port of an interrupted ADD whose attachment is detached since. A
+    /// newer sandbox of the same pod has the same socket; then the port may belong to that one.
+    fn owner_of_detached(&self, port: &ObservedPort) -> Option<PortOwner> {
+        let actual = port.backend.as_ref()?;
+        if self.desired.attachments.values().any(|attachment| attachment.port.backend == *actual) {
             return None;
         }
-        let (id, ended) = self.desired.ended.iter().find(|(_, ended)| ended.connection == *shown)?;
-        Some(PortMark::new(&ended.network, id))
+        let (id, detached) = self.desired.detached.iter().find(|(_, detached)| detached.backend == *actual)?;
+        Some(PortOwner::new(&detached.network, id))
     }
 }
 
-fn remove(bridge: Option<&str>, name: &PortName, port: &ObservedPort, mark: PortMark) -> Op {
-    Op::RemovePort { bridge: bridge.map(str::to_owned), port: name.clone(), mark, connection: port.connection.clone() }
+fn remove(bridge: Option<&str>, name: &PortName, port: &ObservedPort, owner: PortOwner) -> Op {
+    Op::RemovePort { bridge: bridge.map(str::to_owned), port: name.clone(), owner, backend: port.backend.clone() }
 }
 
-/// Open vSwitch's database lets one port be on two bridges. The switch takes one of them, and may lose the port when it leaves the
-/// other, without a word: only a port that is made anew is sure to work.
+/// The database of Open vSwitch allows a port on two bridges. The switch uses one of them, and may
+/// silently lose the port when it is removed from the other: only a recreated port is certain to
+/// work.
 fn on_two_bridges(observed: &Observed) -> BTreeSet<&PortName> {
     let mut seen = BTreeSet::new();
     observed.bridges.values().flat_map(|bridge| bridge.ports.keys()).filter(|name| !seen.insert(*name)).collect()
 }
 
-/// Whether a port with an attachment's mark is of use to its pod. One that serves another socket is not and is made anew.
+/// Whether a port with an attachment's tag can be used by its pod. One with another socket cannot,
+/// and is recreated.
 fn is_port_of(attachment: &DesiredAttachment, name: &PortName, port: &ObservedPort) -> bool {
-    port.mark.as_ref().is_some_and(|mark| mark.network.as_ref().is_none_or(|known| *known == attachment.network))
+    port.owner.as_ref().is_some_and(|owner| owner.network.as_ref().is_none_or(|known| *known == attachment.network))
         && attachment.port.name == *name
-        && port.connection.as_ref() == Some(&attachment.port.connection)
+        && port.backend.as_ref() == Some(&attachment.port.backend)
 }
 
 pub(super) fn is_desired_bridge(desired: &Desired, bridge: &str, network: &NetworkName) -> bool {
-    desired.networks.get(network).is_some_and(|wanted| wanted.bridge.name.as_str() == bridge)
+    desired.networks.get(network).is_some_and(|spec| spec.bridge.name.as_str() == bridge)
 }
 
 pub(super) fn foreign_ports(bridge: &ObservedBridge) -> impl Iterator<Item = &PortName> {
-    bridge.ports.iter().filter(|(_, port)| port.mark.is_none()).map(|(name, _)| name)
+    bridge.ports.iter().filter(|(_, port)| port.owner.is_none()).map(|(name, _)| name)
 }

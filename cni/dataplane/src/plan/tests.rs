@@ -1,8 +1,8 @@
-//! What holds for every plan, and a few plans to look at.
+//! Properties of every plan, and examples.
 
 mod drift;
 mod examples;
-mod loose;
 mod model;
 mod properties;
 mod strategies;
+mod unbridged;

@@ -1,21 +1,22 @@
 //! How a list of operations gets done.
 
 use super::Vpp;
-use super::change::{self, Change};
-use super::decide::{Claims, Decision, NewPort, Origin, Situation, decide};
+use super::command::{self, VppCommand};
+use super::create_ports;
+use super::decide::{Claims, Context, Decision, NewPort, Origin, decide};
 use super::failure::{Failure, failure};
 use super::limits::LimitSupport;
-use super::make;
-use super::shown::Shown;
+use super::snapshot::VppSnapshot;
 use crate::engine::{EngineError, OpError};
 use crate::plan::Op;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_vpp::Api;
 
-/// How often an operation is looked at, as long as somebody else changes what it needs.
+/// How often an operation is retried if other clients change what it depends on.
 const ATTEMPTS: usize = 4;
 
-/// Parts of a list that can be done together: nothing in one depends on what another operation of it does.
+/// Parts of a list that can be applied together: no operation in a part depends on another one of
+/// it.
 pub(super) fn parts(operations: &[Op]) -> impl Iterator<Item = &[Op]> {
     operations.chunk_by(|first, second| kind(first) == kind(second))
 }
@@ -35,95 +36,106 @@ pub(super) type Failures = BTreeMap<usize, Failure>;
 /// What has to be done for a part.
 #[derive(Debug, Default)]
 struct Work<'a> {
-    changes: Vec<(usize, Change)>,
+    commands: Vec<(usize, VppCommand)>,
     ports: Vec<(usize, NewPort<'a>)>,
     failures: Failures,
 }
 
 impl<'a> Work<'a> {
-    fn decide(part: &'a [Op], pending: &BTreeSet<usize>, situation: Situation<'_>) -> Self {
+    fn decide(part: &'a [Op], pending: &BTreeSet<usize>, context: Context<'_>) -> Self {
         let (mut work, mut claims) = (Self::default(), Claims::default());
-        let pending = part.iter().enumerate().filter(|(place, _)| pending.contains(place));
-        for (place, operation) in pending {
-            match decide(operation, situation, &mut claims) {
-                Decision::Nothing => {}
-                Decision::Refuse(error) => drop(work.failures.insert(place, error.into())),
-                Decision::Change(changes) => work.changes.extend(changes.into_iter().map(|change| (place, change))),
-                Decision::Make(port) => work.ports.push((place, port)),
+        let pending = part.iter().enumerate().filter(|(position, _)| pending.contains(position));
+        for (position, operation) in pending {
+            match decide(operation, context, &mut claims) {
+                Decision::NoOp => {}
+                Decision::Reject(error) => drop(work.failures.insert(position, error.into())),
+                Decision::Apply(commands) => {
+                    work.commands.extend(commands.into_iter().map(|command| (position, command)))
+                }
+                Decision::Create(port) => work.ports.push((position, port)),
             }
         }
         work
     }
 
-    /// Whether this is one new port and nothing else.
-    fn is_one_new_port(&self) -> bool {
-        let is_new = |port: &NewPort<'_>| !matches!(port.origin, Origin::Found { .. });
+    /// Whether this is a single new port.
+    fn is_single_new_port(&self) -> bool {
+        let is_new = |port: &NewPort<'_>| !matches!(port.origin, Origin::ExistingInterface { .. });
         matches!(self.ports.as_slice(), [(_, port)] if is_new(port))
     }
 }
 
 impl<A: Api + Send> Vpp<A> {
-    /// Does the operations of one part. A port that is alone, as when a pod starts, is made without reading all interfaces before.
+    /// Applies the operations of one part. A single port, as in an ADD, is created without reading
+    /// all interfaces first.
     pub(super) async fn apply_part(
         &mut self,
         part: &[Op],
-        is_alone: bool,
+        is_single: bool,
     ) -> Result<Vec<Result<(), OpError>>, EngineError> {
         let mut pending: BTreeSet<usize> = (0..part.len()).collect();
         let mut failures = Failures::new();
         for attempt in 1..=ATTEMPTS {
-            failures.retain(|place, _| !pending.contains(place));
+            failures.retain(|position, _| !pending.contains(position));
             let mut failed = match part {
-                [operation] if is_alone && attempt == 1 => match self.make_quickly(part, operation).await? {
+                [operation] if is_single && attempt == 1 => match self.create_port_fast_path(part, operation).await? {
                     Some(failed) => failed,
-                    None => self.look_and_do(part, &pending).await?,
+                    None => self.read_and_apply(part, &pending).await?,
                 },
-                _ => self.look_and_do(part, &pending).await?,
+                _ => self.read_and_apply(part, &pending).await?,
             };
-            pending = failed.iter().filter(|(_, failure)| failure.is_conflict).map(|(place, _)| *place).collect();
+            pending = failed.iter().filter(|(_, failure)| failure.is_conflict).map(|(position, _)| *position).collect();
             failures.append(&mut failed);
             if pending.is_empty() {
                 break;
             }
         }
-        Ok((0..part.len()).map(|place| failures.remove(&place).map_or(Ok(()), |failure| Err(failure.error))).collect())
+        Ok((0..part.len())
+            .map(|position| failures.remove(&position).map_or(Ok(()), |failure| Err(failure.error)))
+            .collect())
     }
 
-    async fn look_and_do(&mut self, part: &[Op], pending: &BTreeSet<usize>) -> Result<Failures, EngineError> {
-        let shown = Shown::read(&mut self.api).await?;
-        let work = Work::decide(part, pending, self.situation(&shown));
-        let orphans = shown.orphaned_policers().map(|policer| Change::DeletePolicer { name: policer.name() });
-        self.carry_out(part, work, orphans.collect()).await
+    async fn read_and_apply(&mut self, part: &[Op], pending: &BTreeSet<usize>) -> Result<Failures, EngineError> {
+        let snapshot = VppSnapshot::read(&mut self.api).await?;
+        let work = Work::decide(part, pending, self.context(&snapshot));
+        let orphans = snapshot.orphaned_policers().map(|policer| VppCommand::DeletePolicer { name: policer.name() });
+        self.execute(part, work, orphans.collect()).await
     }
 
-    /// Makes a port if its bridge domain is there and its socket is new; none when that is not so, and nothing was done.
-    async fn make_quickly(&mut self, part: &[Op], operation: &Op) -> Result<Option<Failures>, EngineError> {
+    /// Creates a port if its bridge domain exists and its socket is new; otherwise returns `None`
+    /// and changes nothing.
+    async fn create_port_fast_path(&mut self, part: &[Op], operation: &Op) -> Result<Option<Failures>, EngineError> {
         let Op::CreatePort { port, .. } = operation else { return Ok(None) };
         let Ok(domain) = port.bridge.as_str().parse() else { return Ok(None) };
-        let (shown, sockets) = Shown::read_for(&mut self.api, domain, &port.connection).await?;
-        let work = Work::decide(part, &BTreeSet::from([0]), self.situation(&shown));
-        if !work.is_one_new_port() || sockets.contains(&port.connection.end_name()) {
+        let (snapshot, sockets) = VppSnapshot::read_for(&mut self.api, domain, &port.backend).await?;
+        let work = Work::decide(part, &BTreeSet::from([0]), self.context(&snapshot));
+        if !work.is_single_new_port() || sockets.contains(&port.backend.endpoint_name()) {
             return Ok(None);
         }
-        self.carry_out(part, work, Vec::new()).await.map(Some)
+        self.execute(part, work, Vec::new()).await.map(Some)
     }
 
-    fn situation<'a>(&self, shown: &'a Shown) -> Situation<'a> {
-        Situation { shown, ours: self.socket_ids, limits: LimitSupport::of(&self.api) }
+    fn context<'a>(&self, snapshot: &'a VppSnapshot) -> Context<'a> {
+        Context { snapshot, own_socket_ids: self.socket_ids, limits: LimitSupport::of(&self.api) }
     }
 
-    /// Whether the orphans are gone nobody has to know: whoever looks next tries again.
-    async fn carry_out(&mut self, part: &[Op], work: Work<'_>, orphans: Vec<Change>) -> Result<Failures, EngineError> {
-        let Work { changes, ports, mut failures } = work;
-        let all = changes.iter().map(|(_, change)| change).chain(&orphans);
-        let outcomes = change::send(&mut self.api, all).await?;
-        for ((place, change), outcome) in changes.iter().zip(outcomes) {
-            let failure = outcome.err().and_then(|error| failure(part.get(*place)?, change, error));
+    /// Failures to delete orphans are ignored: the next call retries.
+    async fn execute(
+        &mut self,
+        part: &[Op],
+        work: Work<'_>,
+        orphans: Vec<VppCommand>,
+    ) -> Result<Failures, EngineError> {
+        let Work { commands, ports, mut failures } = work;
+        let all = commands.iter().map(|(_, command)| command).chain(&orphans);
+        let outcomes = command::send(&mut self.api, all).await?;
+        for ((position, command), outcome) in commands.iter().zip(outcomes) {
+            let failure = outcome.err().and_then(|error| failure(part.get(*position)?, command, error));
             if let Some(failure) = failure {
-                failures.entry(*place).or_insert(failure);
+                failures.entry(*position).or_insert(failure);
             }
         }
-        failures.append(&mut make::make_ports(&mut self.api, part, ports).await?);
+        failures.append(&mut create_ports::create_ports(&mut self.api, part, ports).await?);
         Ok(failures)
     }
 }

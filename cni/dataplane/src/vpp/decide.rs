@@ -1,40 +1,40 @@
-//! From an operation and what VPP shows to what has to be changed. Pure.
+//! Decides what to do for an operation, given a snapshot of VPP. Pure.
 
 mod bridges;
 mod claims;
 mod ports;
 mod settings;
 
-use super::change::{Change, HostDevice, SocketName, VhostUserPath};
+use super::command::{HostInterfaceName, SocketName, VhostUserPath, VppCommand};
 use super::limits::{LimitSupport, Policed, Policers};
-use super::marks::Tag;
-use super::shown::Shown;
+use super::snapshot::VppSnapshot;
+use super::tags::Tag;
 use crate::engine::OpError;
 use crate::memif::MemifSocketIds;
 use crate::plan::Op;
 use crate::port::{PortName, PortSettings};
 pub(super) use claims::Claims;
-pub(super) use settings::vlan_changes;
+pub(super) use settings::vlan_commands;
 use usnet_crds::{NetworkName, Ownership, RingSize};
 use usnet_vpp::wire::Secret;
 
-/// What an operation comes to.
+/// Outcome of planning one operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision<'a> {
     /// It is so already.
-    Nothing,
+    NoOp,
     /// It must not be done.
-    Refuse(OpError),
+    Reject(OpError),
     /// This has to be changed, in this order.
-    Change(Vec<Change>),
-    /// A port has to be made, or finished.
-    Make(NewPort<'a>),
+    Apply(Vec<VppCommand>),
+    /// A port has to be created or completed.
+    Create(NewPort<'a>),
 }
 
-/// A port to make or to finish.
+/// A port to create or to complete.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NewPort<'a> {
-    /// The network that the bridge domain must be marked with, unless it is adopted.
+    /// The network that must own the bridge domain, unless it is adopted.
     pub(super) network: &'a NetworkName,
     pub(super) ownership: Ownership,
     pub(super) name: &'a PortName,
@@ -42,7 +42,7 @@ pub(super) struct NewPort<'a> {
     pub(super) tag: Tag,
     pub(super) settings: PortSettings,
     pub(super) origin: Origin,
-    /// Policers of its name that are there, and whether they look at its packets.
+    /// The existing policers of this port, and whether they are attached to its interface.
     pub(super) policers: Policers,
     pub(super) policed: Policed,
 }
@@ -51,41 +51,42 @@ pub(super) struct NewPort<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// It is there.
-    Found { index: u32 },
-    /// A memif on a socket that gets this id. What VPP knows of the socket under other ids is of no use to anybody.
+    ExistingInterface { index: u32 },
+    /// A memif on a socket that gets this id. Other ids of the same socket in VPP are unused and
+    /// are deleted.
     Memif { socket_id: u32, name: SocketName, unused: Vec<u32>, ring_size: RingSize, secret: Option<Secret> },
-    /// A vhost-user interface, which VPP marks as it makes it.
+    /// A vhost-user interface, which VPP creates with its tag.
     VhostUser { path: VhostUserPath, is_server: bool },
-    /// An interface on a device of the kernel.
-    Device { name: HostDevice },
+    /// A host interface (af_packet) on a kernel device.
+    AfPacket { name: HostInterfaceName },
 }
 
 /// What a decision depends on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Situation<'a> {
-    pub(super) shown: &'a Shown,
-    /// The memif socket ids that are ours.
-    pub(super) ours: MemifSocketIds,
+pub(super) struct Context<'a> {
+    pub(super) snapshot: &'a VppSnapshot,
+    /// The memif socket ids that usnet owns.
+    pub(super) own_socket_ids: MemifSocketIds,
     /// What this VPP can limit.
     pub(super) limits: LimitSupport,
 }
 
-/// What an operation comes to, in view of the earlier ones of the same list.
-pub(super) fn decide<'a>(operation: &'a Op, situation: Situation<'_>, claims: &mut Claims<'a>) -> Decision<'a> {
+/// Decides on an operation, given the earlier ones of the same list.
+pub(super) fn decide<'a>(operation: &'a Op, context: Context<'_>, claims: &mut Claims<'a>) -> Decision<'a> {
     let decision = match operation {
-        Op::RemovePort { port, mark, connection, .. } => {
-            ports::remove(situation, port, &mark.attachment, connection.as_ref())
+        Op::RemovePort { port, owner, backend, .. } => {
+            ports::remove(context, port, &owner.attachment, backend.as_ref())
         }
-        Op::RemoveBridge { bridge, network } => bridges::remove(situation.shown, bridge, network),
-        Op::CreateBridge { network, bridge } => bridges::create(situation.shown, bridge, network),
-        Op::UpdateBridge { network, bridge } => bridges::update(situation.shown, bridge, network),
-        Op::CreatePort { network, attachment, port } => ports::create(situation, claims, (network, attachment, port)),
-        Op::UpdatePort { port, mark, settings } => ports::update(situation, port, &mark.attachment, settings),
+        Op::RemoveBridge { bridge, network } => bridges::remove(context.snapshot, bridge, network),
+        Op::CreateBridge { network, bridge } => bridges::create(context.snapshot, bridge, network),
+        Op::UpdateBridge { network, bridge } => bridges::update(context.snapshot, bridge, network),
+        Op::CreatePort { network, attachment, port } => ports::create(context, claims, (network, attachment, port)),
+        Op::UpdatePort { port, owner, settings } => ports::update(context, port, &owner.attachment, settings),
     };
-    decision.unwrap_or_else(Decision::Refuse)
+    decision.unwrap_or_else(Decision::Reject)
 }
 
-/// Nothing, or what has to be changed.
-fn changes<'a>(changes: Vec<Change>) -> Decision<'a> {
-    if changes.is_empty() { Decision::Nothing } else { Decision::Change(changes) }
+/// No operation, or the commands.
+fn commands<'a>(commands: Vec<VppCommand>) -> Decision<'a> {
+    if commands.is_empty() { Decision::NoOp } else { Decision::Apply(commands) }
 }

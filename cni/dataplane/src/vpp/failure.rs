@@ -1,6 +1,6 @@
 //! What an answer of VPP means for the operation that it belongs to. Pure.
 
-use super::change::Change;
+use super::command::VppCommand;
 use crate::engine::OpError;
 use crate::plan::Op;
 use usnet_vpp::{ReplyError, ReturnCode};
@@ -9,7 +9,7 @@ use usnet_vpp::{ReplyError, ReturnCode};
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) error: OpError,
-    /// Whether VPP was no longer as it had been shown, so that the operation may come to something else now.
+    /// Whether VPP differed from the snapshot, so that the operation has to be decided again.
     pub(super) is_conflict: bool,
 }
 
@@ -20,45 +20,46 @@ impl From<OpError> for Failure {
 }
 
 /// What it means that a change failed; none when that does no harm.
-pub(super) fn failure(operation: &Op, change: &Change, error: ReplyError) -> Option<Failure> {
+pub(super) fn failure(operation: &Op, command: &VppCommand, error: ReplyError) -> Option<Failure> {
     let code = error.code();
-    if is_harmless(operation, change, code) {
+    if is_harmless(operation, command, code) {
         return None;
     }
     if let (Op::RemoveBridge { bridge, .. }, Some(ReturnCode::BdInUse)) = (operation, code) {
         return Some(OpError::BridgeInUse { bridge: bridge.clone() }.into());
     }
     let error = OpError::Refused { what: operation.subject(), reason: error.to_string() };
-    Some(Failure { error, is_conflict: code.is_some_and(|code| is_conflict(change, code)) })
+    Some(Failure { error, is_conflict: code.is_some_and(|code| is_conflict(command, code)) })
 }
 
-/// What somebody else has taken away already, or still uses.
-fn is_harmless(operation: &Op, change: &Change, code: Option<ReturnCode>) -> bool {
-    match change {
-        Change::ForgetSocket { .. } | Change::DeletePolicer { .. } => code.is_some(),
-        // The same policer: its name says all of it.
-        Change::AddPolicer { .. } => code == Some(ReturnCode::ValueExist),
-        // VPP answers with whatever code was left from another request. Whether it worked is read back.
-        Change::FilterVlan { .. } => code.is_some_and(|code| code != ReturnCode::InvalidSwIfIndex),
-        Change::DeleteDomain { .. } if matches!(operation, Op::RemoveBridge { .. }) => {
+/// The object was deleted by others already, or is still in use by others.
+fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -> bool {
+    match command {
+        VppCommand::DeleteMemifSocket { .. } | VppCommand::DeletePolicer { .. } => code.is_some(),
+        // The same policer: its name encodes all of its settings.
+        VppCommand::AddPolicer { .. } => code == Some(ReturnCode::ValueExist),
+        // VPP replies with a stale code of another request. The result is read back instead.
+        VppCommand::SetEfpFilter { .. } => code.is_some_and(|code| code != ReturnCode::InvalidSwIfIndex),
+        VppCommand::DeleteBridgeDomain { .. } if matches!(operation, Op::RemoveBridge { .. }) => {
             code == Some(ReturnCode::NoSuchEntry)
         }
-        // One that VPP made by itself, and that is not empty yet or gone already.
-        Change::DeleteDomain { .. } => code.is_some(),
+        // An implicit bridge domain that is not empty yet or deleted already.
+        VppCommand::DeleteBridgeDomain { .. } => code.is_some(),
         _ => false,
     }
 }
 
-/// Whether somebody else was quicker.
-fn is_conflict(change: &Change, code: ReturnCode) -> bool {
-    match change {
-        Change::CreateDomain { .. } => code == ReturnCode::BdAlreadyExists,
-        Change::AddSocket { .. } => code == ReturnCode::EntryAlreadyExists,
-        // The id of the socket is gone, has a memif, or another id of the same socket has one.
-        Change::CreateMemif { .. } => {
+/// Whether another client changed VPP in between.
+fn is_conflict(command: &VppCommand, code: ReturnCode) -> bool {
+    match command {
+        VppCommand::CreateBridgeDomain { .. } => code == ReturnCode::BdAlreadyExists,
+        VppCommand::AddMemifSocket { .. } => code == ReturnCode::EntryAlreadyExists,
+        // The id of the socket was deleted or has a memif, or another id of the same socket has
+        // one.
+        VppCommand::CreateMemif { .. } => {
             matches!(code, ReturnCode::InvalidArgument | ReturnCode::SubifAlreadyExists | ReturnCode::SyscallError4)
         }
-        Change::CreateVhostUser { .. } | Change::CreateOnDevice { .. } => code == ReturnCode::IfAlreadyExists,
+        VppCommand::CreateVhostUser { .. } | VppCommand::CreateAfPacket { .. } => code == ReturnCode::IfAlreadyExists,
         _ => matches!(code, ReturnCode::InvalidSwIfIndex | ReturnCode::NoSuchEntry),
     }
 }

@@ -1,9 +1,10 @@
 //! Rate limits: one policer for each direction of a port. Pure.
 //!
-//! A policer is found by its name, which says whose it is and what it allows: `usnet:<port>:<direction>:<kbit/s>`. A changed limit is a new policer, which takes the
-//! old one's place before that goes: a change that ended half way shows as two.
+//! A policer is found by its name, which has its port and its rate:
+//! `usnet:<port>:<direction>:<kbit/s>`. For a changed limit a new policer is attached before the
+//! previous one is deleted: an interrupted change leaves two.
 
-use super::change::Change;
+use super::command::VppCommand;
 use crate::port::PortName;
 use std::collections::BTreeMap;
 use usnet_crds::{KilobitsPerSecond, RateLimit};
@@ -13,10 +14,10 @@ use usnet_vpp::messages::{
 use usnet_vpp::wire::FixedText;
 use usnet_vpp::{Api, Message, Remedy};
 
-const MARK: &str = "usnet";
+const PREFIX: &str = "usnet";
 const BYTES_PER_KILOBIT: u64 = 125;
 
-/// Which way packets go, seen from the pod.
+/// The direction of packets, as seen from the pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Direction {
     /// To the pod: what VPP sends.
@@ -43,7 +44,7 @@ impl Direction {
     }
 }
 
-/// A policer of ours.
+/// A policer that usnet owns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Policer {
     pub(super) port: PortName,
@@ -56,12 +57,12 @@ impl Policer {
     pub(super) fn name(&self) -> FixedText<64> {
         let Self { port, direction, rate } = self;
         // Port names have 14 bytes and rates at most 10 digits, so that it always fits.
-        FixedText::new(format!("{MARK}:{port}:{}:{}", direction.name(), rate.get())).unwrap_or_default()
+        FixedText::new(format!("{PREFIX}:{port}:{}:{}", direction.name(), rate.get())).unwrap_or_default()
     }
 
     /// What takes an interface from it.
-    pub(super) fn end(&self, index: u32) -> Change {
-        Change::Police { index, policer: self.name(), direction: self.direction, apply: false }
+    pub(super) fn end(&self, index: u32) -> VppCommand {
+        VppCommand::AttachPolicer { index, policer: self.name(), direction: self.direction, apply: false }
     }
 
     /// Those that a port with these limits has.
@@ -72,14 +73,14 @@ impl Policer {
 
     fn parse(name: &str) -> Option<Self> {
         let mut parts = name.split(':');
-        let [mark, port, direction, rate] = [parts.next()?, parts.next()?, parts.next()?, parts.next()?];
+        let [prefix, port, direction, rate] = [parts.next()?, parts.next()?, parts.next()?, parts.next()?];
         let direction = Direction::ALL.into_iter().find(|known| known.name() == direction)?;
         let rate = KilobitsPerSecond::try_from(rate.parse::<i64>().ok()?).ok()?;
         let policer = Self { port: PortName::observed(port), direction, rate };
-        (mark == MARK && policer.name().as_str() == name).then_some(policer)
+        (prefix == PREFIX && policer.name().as_str() == name).then_some(policer)
     }
 
-    /// As it is asked for: what is within the rate goes on, the rest is dropped.
+    /// The request to create it: what exceeds the rate is dropped.
     pub(super) fn request(&self) -> PolicerAddDel {
         let transmit = PolicerAction { r#type: PolicerActionType::Transmit, dscp: 0 };
         PolicerAddDel {
@@ -92,27 +93,29 @@ impl Policer {
         }
     }
 
-    /// Whether VPP's policer of this name does what ours does.
-    fn is_shown_in(&self, shown: &PolicerDetails) -> bool {
+    /// Whether VPP's policer of this name has the same settings.
+    fn matches_details(&self, details: &PolicerDetails) -> bool {
         let request = self.request();
-        let numbers = (shown.cir, shown.cb, shown.eir, shown.eb) == (request.cir, request.cb, request.eir, request.eb);
-        let kind = (shown.rate_type, shown.r#type) == (request.rate_type, request.r#type);
-        // Of a policer of two colours VPP never asks what it does with the middle one.
-        let actions = shown.conform_action == request.conform_action && shown.violate_action == request.violate_action;
+        let numbers =
+            (details.cir, details.cb, details.eir, details.eb) == (request.cir, request.cb, request.eir, request.eb);
+        let kind = (details.rate_type, details.r#type) == (request.rate_type, request.r#type);
+        // The exceed action is not compared: a single-rate two-colour policer never uses it.
+        let actions =
+            details.conform_action == request.conform_action && details.violate_action == request.violate_action;
         numbers && kind && actions
     }
 }
 
-/// The policers of ours that VPP has, each with whether it is as we make it.
+/// The policers in VPP that usnet owns, each with whether its settings are unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Policers(BTreeMap<PortName, BTreeMap<Policer, bool>>);
 
 impl Policers {
-    pub(super) fn new(shown: &[PolicerDetails]) -> Self {
+    pub(super) fn new(details: &[PolicerDetails]) -> Self {
         let mut policers: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
-        for details in shown {
+        for details in details {
             if let Some(policer) = Policer::parse(details.name.as_str()) {
-                let is_sound = policer.is_shown_in(details);
+                let is_sound = policer.matches_details(details);
                 policers.entry(policer.port.clone()).or_default().insert(policer, is_sound);
             }
         }
@@ -140,10 +143,10 @@ impl Policers {
         policers.map(|(policer, is_sound)| (policer, *is_sound)).collect()
     }
 
-    /// The limits of a port; none when they are not as we leave them.
+    /// The limits of a port; `None` if they are not ones that usnet sets.
     pub(super) fn limits(&self, port: &PortName, policed: Policed) -> Option<RateLimit> {
         let rate = |direction| match self.in_direction(port, direction).as_slice() {
-            // Somebody else's policer is none of ours.
+            // A policer of others is ignored.
             [] => Some(None),
             [(policer, true)] if policed.in_direction(direction) != Some(false) => Some(Some(policer.rate)),
             _ => None,
@@ -152,12 +155,18 @@ impl Policers {
     }
 
     /// What has to be done so that the interface of a port has these limits and no others.
-    pub(super) fn changes(&self, port: &PortName, wanted: &RateLimit, index: u32, policed: Policed) -> Vec<Change> {
-        let wanted = Policer::all_of(port, wanted);
+    pub(super) fn commands(
+        &self,
+        port: &PortName,
+        desired: &RateLimit,
+        index: u32,
+        policed: Policed,
+    ) -> Vec<VppCommand> {
+        let desired = Policer::all_of(port, desired);
         let in_direction = |direction| {
             let found = self.in_direction(port, direction);
-            let wanted = wanted.iter().find(|policer| policer.direction == direction);
-            changes(&found, wanted, (index, direction), policed.in_direction(direction))
+            let desired = desired.iter().find(|policer| policer.direction == direction);
+            commands(&found, desired, (index, direction), policed.in_direction(direction))
         };
         Direction::ALL.into_iter().flat_map(in_direction).collect()
     }
@@ -167,7 +176,8 @@ impl Policers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LimitSupport {
     has_policers: bool,
-    /// Whether policers see what leaves a bridge domain. They do since 26.06, which also has a message for reading it.
+    /// Whether policers apply to the output of a bridge domain. They do since 26.06, which also has
+    /// a message for reading it.
     sees_bridged_output: bool,
 }
 
@@ -189,15 +199,15 @@ impl LimitSupport {
         is_blind.then(|| "before 26.06 it does not limit what goes to a pod; use 26.06, or no ingressKbps".to_owned())
     }
 
-    /// What is known of an interface that is in no bridge domain, or even new. What leaves its bridge domain is no longer policed there. Before
-    /// 26.06 policers see what comes in before bridge domains do.
+    /// The policers of an unbridged or new interface. Outside of a bridge domain its output is not
+    /// policed. Before 26.06 input is policed independently of bridge domains.
     pub(super) const fn unbridged(self, is_old: bool) -> Policed {
         let egress = if is_old && !self.sees_bridged_output { None } else { Some(false) };
         Policed { ingress: Some(false), egress }
     }
 }
 
-/// Whether policers look at the packets of an interface; none means that VPP does not say.
+/// Whether policers are attached to an interface; `None` if VPP does not report it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Policed {
     pub(super) ingress: Option<bool>,
@@ -216,34 +226,36 @@ impl Policed {
     }
 }
 
-/// One direction. An interface is taken from its policer before it gets another, because VPP counts how often it has one. It is not taken from
-/// one if it has none: VPP may die of that.
-fn changes(
+/// The commands for one direction. An interface is detached from its policer before it is attached
+/// to another one, because VPP counts attachments. It is not detached without a policer: VPP may
+/// crash.
+fn commands(
     found: &[(&Policer, bool)],
-    wanted: Option<&Policer>,
+    desired: Option<&Policer>,
     (index, direction): (u32, Direction),
     is_policed: Option<bool>,
-) -> Vec<Change> {
-    let is_wanted = |policer: &Policer| wanted == Some(policer);
-    let is_there = found.iter().any(|(policer, is_sound)| is_wanted(policer) && *is_sound);
-    let has_others = found.iter().any(|(policer, is_sound)| !is_wanted(policer) || !is_sound);
+) -> Vec<VppCommand> {
+    let is_desired = |policer: &Policer| desired == Some(policer);
+    let is_there = found.iter().any(|(policer, is_sound)| is_desired(policer) && *is_sound);
+    let has_others = found.iter().any(|(policer, is_sound)| !is_desired(policer) || !is_sound);
     let is_policed = is_policed.unwrap_or(!found.is_empty());
-    if !has_others && is_there == wanted.is_some() && is_policed == is_there {
+    if !has_others && is_there == desired.is_some() && is_policed == is_there {
         return Vec::new();
     }
-    let police = |policer: &Policer, apply| Change::Police { index, policer: policer.name(), direction, apply };
+    let attach_policer =
+        |policer: &Policer, apply| VppCommand::AttachPolicer { index, policer: policer.name(), direction, apply };
     let mut list = Vec::new();
-    let spoilt = found.iter().filter(|(policer, is_sound)| is_wanted(policer) && !is_sound);
-    list.extend(spoilt.map(|(policer, _)| Change::DeletePolicer { name: policer.name() }));
-    if let Some(policer) = wanted.filter(|_| !is_there) {
-        list.push(Change::AddPolicer { policer: policer.clone() });
+    let spoilt = found.iter().filter(|(policer, is_sound)| is_desired(policer) && !is_sound);
+    list.extend(spoilt.map(|(policer, _)| VppCommand::DeletePolicer { name: policer.name() }));
+    if let Some(policer) = desired.filter(|_| !is_there) {
+        list.push(VppCommand::AddPolicer { policer: policer.clone() });
     }
     // Any name that VPP knows does.
-    let known = wanted.or(found.first().map(|(policer, _)| *policer));
-    list.extend(known.filter(|_| is_policed).map(|policer| police(policer, false)));
-    list.extend(wanted.map(|policer| police(policer, true)));
-    let others = found.iter().filter(|(policer, _)| !is_wanted(policer));
-    list.extend(others.map(|(policer, _)| Change::DeletePolicer { name: policer.name() }));
+    let known = desired.or(found.first().map(|(policer, _)| *policer));
+    list.extend(known.filter(|_| is_policed).map(|policer| attach_policer(policer, false)));
+    list.extend(desired.map(|policer| attach_policer(policer, true)));
+    let others = found.iter().filter(|(policer, _)| !is_desired(policer));
+    list.extend(others.map(|(policer, _)| VppCommand::DeletePolicer { name: policer.name() }));
     list
 }
 

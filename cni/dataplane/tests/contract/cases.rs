@@ -1,9 +1,9 @@
 //! The cases. Each gets a switch of its own.
 
 pub(crate) mod adopted;
+pub(crate) mod creation;
 pub(crate) mod drift;
 pub(crate) mod foreign;
-pub(crate) mod making;
 pub(crate) mod outages;
 pub(crate) mod refusals;
 pub(crate) mod settings;

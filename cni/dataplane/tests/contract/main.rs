@@ -1,4 +1,5 @@
-//! What every engine must do, on real ones: the cases are written once, for anything that is an [`Engine`](usnet_dataplane::engine::Engine).
+//! The contract of every engine, on real ones: the cases are written once, for any
+//! [`Engine`](usnet_dataplane::engine::Engine).
 //!
 //! Needs root; see `e2e/openvswitch` for what else.
 

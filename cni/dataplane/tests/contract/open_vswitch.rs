@@ -6,20 +6,20 @@ mod own;
 mod veth;
 
 use crate::switch::{Forwarding, Settings, Switch, contract};
-use crate::values::{attachment, make_pair};
+use crate::values::{attachment, create_veth_pair};
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::time::Duration;
 use usnet_crds::{KilobitsPerSecond, NetworkName, RateLimit, SocketRole};
 use usnet_dataplane::ovs::OpenVswitch;
-use usnet_dataplane::port::{Connection, DeviceName, PortName, SocketPath};
+use usnet_dataplane::port::{DeviceName, PortBackend, PortName, SocketPath};
 use usnet_ovsdb::Transaction;
 use usnet_ovsdb::blocking::Client;
 use usnet_test_openvswitch::OpenVswitch as Daemons;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Open vSwitch, and how its ports meet their pods in the cases.
+/// Open vSwitch, with vhost-user or veth ports.
 pub(crate) struct OneSwitch {
     daemons: Daemons,
     is_veth: bool,
@@ -69,15 +69,15 @@ impl Switch for OneSwitch {
         OpenVswitch::new(client(self))
     }
 
-    fn connection(&self, container: &str) -> Connection {
+    fn backend(&self, container: &str) -> PortBackend {
         if self.is_veth {
             let device = DeviceName::of(&attachment(container));
-            make_pair(&device, |program| self.command(program));
-            return Connection::Veth { device };
+            create_veth_pair(&device, |program| self.command(program));
+            return PortBackend::Veth { device };
         }
         let path = PathBuf::from(format!("/run/usnet-contract/{container}/net1.sock"));
         let socket = SocketPath::try_from(path).expect("a short path");
-        Connection::VhostUser { socket, engine_role: SocketRole::Client }
+        PortBackend::VhostUser { socket, engine_role: SocketRole::Client }
     }
 
     fn add_foreign_bridge(&self, bridge: &str) {
@@ -105,7 +105,7 @@ impl Switch for OneSwitch {
         vsctl(self, &format!("remove Bridge {from} ports {row} -- add Bridge {to} ports {row}"));
     }
 
-    fn remove_mark(&self, bridge: &str, _network: &NetworkName) {
+    fn remove_tag(&self, bridge: &str, _network: &NetworkName) {
         vsctl(self, &format!("remove Bridge {bridge} external_ids usnet.dev/network"));
     }
 
@@ -113,7 +113,8 @@ impl Switch for OneSwitch {
         vsctl(self, &format!("set Bridge {bridge} flood_vlans=7 other_config:mac-aging-time=20"));
     }
 
-    /// `_version` of a row differs after each write of it. The switch itself writes to interfaces and the first table, so there it is what we write.
+    /// `_version` of a row changes with each write. The switch itself writes to interfaces and the
+    /// table Open_vSwitch, so only the columns that usnet writes are compared there.
     fn dump(&self) -> String {
         let mut transaction = Transaction::new();
         let selected = [
@@ -134,8 +135,8 @@ impl Switch for OneSwitch {
     }
 
     fn forwards(&self, bridge: &str, port: &PortName) -> bool {
-        let shown = self.appctl(&["dpif/show"]).expect("what the switch has");
-        let of_bridge = shown.lines().skip_while(|line| line.trim() != format!("{bridge}:")).skip(1);
+        let observed = self.appctl(&["dpif/show"]).expect("what the switch has");
+        let of_bridge = observed.lines().skip_while(|line| line.trim() != format!("{bridge}:")).skip(1);
         of_bridge.take_while(|line| line.starts_with("    ")).any(|line| line.contains(port.as_str()))
     }
 
@@ -143,7 +144,7 @@ impl Switch for OneSwitch {
         self.kill_ovsdb_server().expect("kill");
     }
 
-    fn start_again(&mut self) {
+    fn restart(&mut self) {
         self.start_ovsdb_server().expect("start");
     }
 }
@@ -171,9 +172,9 @@ impl Settings for OneSwitch {
 
     fn enforced(&self, port: &PortName) -> RateLimit {
         let egress = vsctl(self, &format!("get Interface {port} ingress_policing_rate"));
-        // What the switch runs, not what the database asks for.
-        let shown = self.appctl(&["qos/show", port.as_str()]).unwrap_or_default();
-        let find = |key: &str| shown.lines().find_map(|line| line.strip_prefix(key));
+        // The running limits, not the configured ones.
+        let observed = self.appctl(&["qos/show", port.as_str()]).unwrap_or_default();
+        let find = |key: &str| observed.lines().find_map(|line| line.strip_prefix(key));
         let number = |text: &str| text.trim().parse::<i64>().expect("a number");
         let limit = |kilobits: i64| KilobitsPerSecond::try_from(kilobits).ok();
         let ingress = match (find("cir: "), find("max-rate: ")) {
@@ -195,24 +196,24 @@ impl Settings for OneSwitch {
 
 contract!(start();
     adopted::an_adopted_bridge_gets_ports_and_nothing_else,
-    adopted::a_bridge_that_is_not_there_is_not_made_to_be_adopted,
+    adopted::a_missing_bridge_is_not_created_to_be_adopted,
     adopted::a_bridge_of_another_network_is_not_adopted,
     settings::every_vlan_mode_is_set_changed_and_put_back,
     settings::limits_are_set_changed_put_back_and_removed,
-    making::what_is_asked_for_is_made_and_taken_away,
-    making::the_second_time_nothing_changes,
-    making::settings_change_in_place,
-    making::learning_and_age_of_mac_addresses_change_in_place,
-    making::two_hundred_networks_in_one_go,
-    making::several_attach_at_once,
-    foreign::a_foreign_bridge_of_the_same_name_is_left_alone,
-    foreign::a_foreign_port_survives_in_our_bridge,
-    foreign::a_bridge_without_our_mark_is_no_longer_ours,
-    drift::what_others_took_away_comes_back,
-    drift::a_port_that_others_moved_is_brought_back,
-    refusals::a_failing_operation_does_not_hold_up_the_others,
+    creation::desired_objects_are_created_and_deleted,
+    creation::a_second_apply_changes_nothing,
+    creation::settings_change_in_place,
+    creation::learning_and_age_of_mac_addresses_change_in_place,
+    creation::two_hundred_networks_in_one_go,
+    creation::several_attach_at_once,
+    foreign::a_foreign_bridge_of_the_same_name_is_not_changed,
+    foreign::a_foreign_port_survives_in_an_owned_bridge,
+    foreign::a_bridge_without_a_tag_is_no_longer_owned,
+    drift::objects_deleted_by_others_are_recreated,
+    drift::a_port_moved_by_others_is_moved_back,
+    refusals::a_failing_operation_does_not_block_the_others,
     refusals::one_socket_serves_one_port,
-    refusals::a_name_that_is_asked_for_twice_is_given_once,
-    outages::a_switch_that_does_not_act_is_an_error_and_made_good_later,
+    refusals::a_name_that_is_requested_twice_is_used_once,
+    outages::a_stalled_switch_is_an_error_and_converges_later,
     outages::a_switch_that_does_not_answer_never_looks_empty,
 );

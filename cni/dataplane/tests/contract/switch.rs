@@ -2,9 +2,10 @@
 
 use usnet_crds::{NetworkName, RateLimit};
 use usnet_dataplane::engine::Engine;
-use usnet_dataplane::port::{Connection, PortName};
+use usnet_dataplane::port::{PortBackend, PortName};
 
-/// A switch of its own for one test, and what others may do to it behind our back. Bridges go by the names that we give them.
+/// A switch for one test, and changes of it by other clients. Bridges have the names of the
+/// networks' bridges.
 pub(crate) trait Switch {
     /// The driver.
     type Engine: Engine;
@@ -13,37 +14,37 @@ pub(crate) trait Switch {
     /// Whether it knows what it had when it has been killed and started again.
     const REMEMBERS: bool;
 
-    /// A driver of this switch. It does not wait long for a switch that does not act.
+    /// A driver of this switch, with a short timeout.
     fn engine(&self) -> Self::Engine;
-    /// How the port of a container meets its pod.
-    fn connection(&self, container: &str) -> Connection;
-    /// Somebody else makes a bridge.
+    /// The backend of a container's port.
+    fn backend(&self, container: &str) -> PortBackend;
+    /// Another client creates a bridge.
     fn add_foreign_bridge(&self, bridge: &str);
-    /// Somebody else adds a port to a bridge.
+    /// Another client adds a port to a bridge.
     fn add_foreign_port(&self, bridge: &str) -> PortName;
-    /// Somebody else takes a bridge away, whose ever it is.
+    /// Another client deletes a bridge, whether usnet owns it or not.
     fn remove_bridge(&self, bridge: &str);
-    /// Somebody else takes a port away.
+    /// Another client deletes a port.
     fn remove_port(&self, bridge: &str, port: &PortName);
-    /// Somebody else moves a port to another bridge.
+    /// Another client moves a port to another bridge.
     fn move_port(&self, port: &PortName, from: &str, to: &str);
-    /// Somebody else makes a bridge, which has no ports, forget whose it is.
-    fn remove_mark(&self, bridge: &str, network: &NetworkName);
-    /// Somebody else changes what a bridge does with MAC addresses.
+    /// Another client removes the ownership tag of a bridge without ports.
+    fn remove_tag(&self, bridge: &str, network: &NetworkName);
+    /// Another client changes the MAC learning and aging of a bridge.
     fn change_mac_settings(&self, bridge: &str);
-    /// All that is configured. It differs after any write, even one that changes nothing.
+    /// The complete configuration. It differs after any write, even one without effect.
     fn dump(&self) -> String;
-    /// What stays the same as long as a port is not made anew.
+    /// An identity of a port that changes only if it is recreated.
     fn port_identity(&self, port: &PortName) -> String;
-    /// Whether packets can go through a port of this bridge, whatever the driver says.
+    /// Whether the datapath forwards through a port of this bridge, whatever the driver reports.
     fn forwards(&self, bridge: &str, port: &PortName) -> bool;
-    /// The process that takes requests is killed.
+    /// Kills the process that accepts requests.
     fn kill(&mut self);
     /// It is started again.
-    fn start_again(&mut self);
+    fn restart(&mut self);
 }
 
-/// A switch that takes requests in one process and forwards packets in another.
+/// A switch with separate processes for requests and forwarding.
 pub(crate) trait Forwarding: Switch {
     /// The process that forwards packets is killed.
     fn kill_forwarding(&mut self);
@@ -51,19 +52,20 @@ pub(crate) trait Forwarding: Switch {
     fn start_forwarding(&mut self);
 }
 
-/// A switch whose ports can be in any VLANs and limited, and whose bridges can be adopted.
+/// A switch that supports all VLAN modes, rate limits and adopted bridges.
 pub(crate) trait Settings: Switch {
-    /// Somebody else puts a port into other VLANs, by other means than the driver's.
+    /// Another client changes the VLANs of a port, by other means than the driver's.
     fn change_vlans(&self, port: &PortName);
-    /// Somebody else limits a port otherwise.
+    /// Another client changes the limits of a port.
     fn change_limits(&self, port: &PortName);
-    /// The limits that the switch itself says it enforces.
+    /// The limits that the switch reports to enforce.
     fn enforced(&self, port: &PortName) -> RateLimit;
     /// All that is set on a bridge, but not which ports it has.
     fn bridge_settings(&self, bridge: &str) -> String;
 }
 
-/// One test for each of these cases. `start` gives a switch, or none where there is no such switch on this machine.
+/// Defines a test for each of these cases. `start` returns a switch, or `None` if there is no such
+/// switch on this machine.
 macro_rules! contract {
     ($start:expr; $($group:ident::$case:ident),* $(,)?) => {$(
         #[test]

@@ -1,4 +1,4 @@
-//! Networks and attachments to ask for, and short forms of what the cases do again and again.
+//! Networks, attachments and helpers for the cases.
 
 use crate::switch::Switch;
 use std::process::Command;
@@ -6,12 +6,12 @@ use usnet_crds::{
     Bridge, Engine as Kind, Mtu, Namespaces, NetworkName, NodeNetwork, Phase, Port, RateLimit, Vlan, VlanTag,
 };
 use usnet_dataplane::attachment::AttachmentId;
-use usnet_dataplane::desired::{Desired, DesiredAttachment, Presence, port_settings};
+use usnet_dataplane::desired::{Desired, DesiredAttachment, PortPolicy, port_settings};
 use usnet_dataplane::engine::{Engine, EngineError, OpError};
 use usnet_dataplane::observed::{BridgeMtu, Observed};
 use usnet_dataplane::plan::{Op, plan};
-use usnet_dataplane::port::{AttachedPort, DeviceName, PortMark, PortName};
-use usnet_dataplane::ready::ready;
+use usnet_dataplane::poll_once::poll_once;
+use usnet_dataplane::port::{AttachedPort, DeviceName, PortName, PortOwner};
 
 /// Values that fit a switch.
 pub(crate) trait Values: Switch {
@@ -36,7 +36,7 @@ pub(crate) trait Values: Switch {
             name: port_name(container),
             bridge: network.bridge.name.clone(),
             ownership: network.bridge.ownership,
-            connection: self.connection(container),
+            backend: self.backend(container),
             queues: network.port.queues,
             ring_size: network.port.ring_size,
             secret: None,
@@ -49,7 +49,7 @@ pub(crate) trait Values: Switch {
         let attached = |container: &&str| {
             let port = self.port(container, &networks[0]);
             let network = networks[0].name.clone();
-            (attachment(container), DesiredAttachment { network, port, presence: Presence::Required })
+            (attachment(container), DesiredAttachment { network, port, policy: PortPolicy::Ensure })
         };
         Desired { attachments: containers.iter().map(attached).collect(), ..Desired::new(networks.to_vec(), []) }
     }
@@ -63,8 +63,8 @@ pub(crate) trait Values: Switch {
         Op::RemovePort {
             bridge: Some(network.bridge.name.to_string()),
             port: port_name(container),
-            mark: PortMark::new(&network.name, &attachment(container)),
-            connection: Some(self.connection(container)),
+            owner: PortOwner::new(&network.name, &attachment(container)),
+            backend: Some(self.backend(container)),
         }
     }
 
@@ -99,8 +99,9 @@ pub(crate) fn attachment(container: &str) -> AttachmentId {
     AttachmentId { container: container.parse().expect("an id"), interface: "net1".parse().expect("a name") }
 }
 
-/// Makes the pair of a container, as the plugin does before it asks for the port. The pod's end stays beside the other.
-pub(crate) fn make_pair(device: &DeviceName, command: impl Fn(&str) -> Command) {
+/// Creates the veth pair of a container, as the plugin does before it creates the port. The pod's
+/// end stays in the same namespace.
+pub(crate) fn create_veth_pair(device: &DeviceName, command: impl Fn(&str) -> Command) {
     let peer = device.as_str().replace("vhu", "pod");
     let pair = ["link", "add", device.as_str(), "up", "type", "veth", "peer", "name", &peer];
     // It may be there.
@@ -134,13 +135,13 @@ pub(crate) fn bridge_missing(network: &NodeNetwork) -> Result<(), OpError> {
     Err(OpError::BridgeMissing { bridge: network.bridge.name.to_string() })
 }
 
-/// Whether an operation was refused because the network's bridge is somebody else's.
+/// Whether an operation was rejected because usnet does not own the network's bridge.
 pub(crate) fn is_foreign(result: &Result<(), OpError>, network: &NodeNetwork) -> bool {
     matches!(result, Err(OpError::Foreign { what }) if what.split(' ').next_back() == Some(bridge(network)))
 }
 
 pub(crate) fn try_apply(engine: &mut impl Engine, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
-    ready(engine.apply(operations)).expect("a blocking engine")
+    poll_once(engine.apply(operations)).expect("a blocking engine")
 }
 
 pub(crate) fn apply(engine: &mut impl Engine, operations: &[Op]) -> Vec<Result<(), OpError>> {
@@ -150,15 +151,15 @@ pub(crate) fn apply(engine: &mut impl Engine, operations: &[Op]) -> Vec<Result<(
 }
 
 pub(crate) fn try_observe(engine: &mut impl Engine) -> Result<Observed, EngineError> {
-    ready(engine.observe()).expect("a blocking engine")
+    poll_once(engine.observe()).expect("a blocking engine")
 }
 
 pub(crate) fn observe(engine: &mut impl Engine) -> Observed {
     try_observe(engine).expect("an engine that answers")
 }
 
-/// Plans and applies, and expects that everything works and that nothing is left to do.
-pub(crate) fn achieve(engine: &mut impl Engine, desired: &Desired) -> Vec<Op> {
+/// Plans and applies, and asserts that all operations succeed and that the next plan is empty.
+pub(crate) fn converge(engine: &mut impl Engine, desired: &Desired) -> Vec<Op> {
     let operations = plan(desired, &observe(engine));
     for (operation, result) in operations.iter().zip(apply(engine, &operations)) {
         assert_eq!(result, Ok(()), "{operation}");

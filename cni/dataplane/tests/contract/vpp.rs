@@ -1,8 +1,8 @@
-//! The cases on VPP, with each of its ways to meet a pod, and those that are about it alone.
+//! The cases on VPP, with each kind of port, and those that are specific to it.
 
 mod cases;
 mod namespace;
-mod others;
+mod other_client;
 mod recording;
 mod switch;
 
@@ -21,7 +21,7 @@ fn start(kind: Kind, port_kind: PortKind) -> Option<VppSwitch> {
 fn start_with(kind: Kind, port_kind: PortKind, missing: &[&str]) -> Option<VppSwitch> {
     let kind = kind.or_skip()?;
     if port_kind == PortKind::Veth {
-        // VPP takes devices of the namespace that it is started in.
+        // VPP uses devices of the namespace that it is started in.
         unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace; are you root?");
     }
     let builder = missing.iter().fold(Vpp::builder(kind), |builder, plugin| builder.without_plugin(plugin));
@@ -50,78 +50,78 @@ macro_rules! vpp_cases {
     )*};
 }
 
-/// Everything about ports.
+/// All cases about ports.
 macro_rules! ports {
     ($($name:ident: $start:expr;)*) => {$(
         mod $name {
             use super::*;
             crate::switch::contract!($start;
-                making::what_is_asked_for_is_made_and_taken_away,
-                making::the_second_time_nothing_changes,
-                making::settings_change_in_place,
-                making::several_attach_at_once,
-                foreign::a_foreign_port_survives_in_our_bridge,
-                drift::what_others_took_away_comes_back,
-                drift::a_port_that_others_moved_is_brought_back,
+                creation::desired_objects_are_created_and_deleted,
+                creation::a_second_apply_changes_nothing,
+                creation::settings_change_in_place,
+                creation::several_attach_at_once,
+                foreign::a_foreign_port_survives_in_an_owned_bridge,
+                drift::objects_deleted_by_others_are_recreated,
+                drift::a_port_moved_by_others_is_moved_back,
                 refusals::one_socket_serves_one_port,
                 outages::a_switch_that_does_not_answer_never_looks_empty,
             );
             vpp_cases!($start;
-                twins::the_same_ports_are_made_once,
-                twins::a_port_is_made_while_its_bridge_goes,
-                twins::a_port_is_made_while_it_goes,
+                concurrent::the_same_ports_are_created_once,
+                concurrent::a_port_is_created_while_its_bridge_is_deleted,
+                concurrent::a_port_is_created_while_it_is_deleted,
             );
         }
     )*};
 }
 
-/// What has nothing to do with the kind of ports, or is about memifs alone.
+/// The cases that do not depend on the kind of port, or are about memifs only.
 macro_rules! the_rest {
     ($($name:ident: $kind:expr;)*) => {$(
         mod $name {
             use super::*;
             crate::switch::contract!(start($kind, PortKind::MemifVolume);
-                making::learning_and_age_of_mac_addresses_change_in_place,
-                making::two_hundred_networks_in_one_go,
-                foreign::a_foreign_bridge_of_the_same_name_is_left_alone,
-                foreign::a_bridge_without_our_mark_is_no_longer_ours,
+                creation::learning_and_age_of_mac_addresses_change_in_place,
+                creation::two_hundred_networks_in_one_go,
+                foreign::a_foreign_bridge_of_the_same_name_is_not_changed,
+                foreign::a_bridge_without_a_tag_is_no_longer_owned,
                 adopted::an_adopted_bridge_gets_ports_and_nothing_else,
-                adopted::a_bridge_that_is_not_there_is_not_made_to_be_adopted,
+                adopted::a_missing_bridge_is_not_created_to_be_adopted,
                 adopted::a_bridge_of_another_network_is_not_adopted,
-                refusals::a_failing_operation_does_not_hold_up_the_others,
+                refusals::a_failing_operation_does_not_block_the_others,
             );
             vpp_cases!(start($kind, PortKind::MemifVolume);
-                half_made::each_is_finished_by_the_next_add,
-                half_made::each_is_taken_away_by_a_del,
-                half_made::the_agent_takes_away_what_an_ended_attachment_left,
-                half_made::the_agent_finishes_what_is_attached,
-                half_made::a_new_port_inherits_no_vlan,
-                half_made::a_port_that_was_switched_off_is_switched_on,
-                half_made::a_bridge_domain_that_vpp_made_by_itself_becomes_ours,
-                half_made::a_bridge_domain_that_vpp_made_by_itself_goes_with_its_port,
-                half_made::a_bridge_domain_without_a_tag_is_not_adopted,
-                marks::our_tag_on_something_that_we_do_not_make_does_not_make_it_ours,
-                marks::a_bridge_domain_with_a_tag_that_we_could_not_have_made_is_not_ours,
-                marks::the_longest_usual_attachment_and_network_are_found_again,
-                marks::what_does_not_fit_into_a_tag_is_refused_and_nothing_is_made,
-                outages::a_hanging_vpp_is_an_error_that_says_so_and_gets_everything_once,
-                outages::a_vpp_that_dies_while_it_is_filled_is_filled_again,
+                incomplete::each_is_completed_by_the_next_add,
+                incomplete::each_is_deleted_by_a_del,
+                incomplete::the_agent_deletes_the_port_of_a_detached_attachment,
+                incomplete::the_agent_completes_an_attached_port,
+                incomplete::a_new_port_inherits_no_vlan,
+                incomplete::a_port_set_down_is_set_up,
+                incomplete::an_implicit_bridge_domain_is_recreated_with_an_owner,
+                incomplete::an_implicit_bridge_domain_is_deleted_with_its_port,
+                incomplete::a_bridge_domain_without_a_tag_is_not_adopted,
+                tags::a_tag_on_an_unsupported_object_does_not_imply_ownership,
+                tags::a_bridge_domain_with_an_invalid_tag_is_not_owned,
+                tags::the_longest_usual_attachment_and_network_are_found_again,
+                tags::names_too_long_for_a_tag_are_rejected_and_nothing_is_created,
+                outages::a_hanging_vpp_is_reported_and_nothing_is_created_twice,
+                outages::a_vpp_that_crashes_during_a_replay_is_replayed_again,
                 sockets::the_longest_paths_are_served_under_their_whole_name,
-                sockets::a_volume_that_is_gone_is_an_error_and_leaves_nothing,
-                sockets::ids_of_others_are_left_to_them,
+                sockets::a_missing_volume_is_an_error_and_leaves_nothing,
+                sockets::foreign_ids_are_not_used,
                 sockets::another_range_of_ids_changes_nothing_that_is_there,
-                twins::the_same_bridges_are_made_once,
+                concurrent::the_same_bridges_are_created_once,
             );
             crate::switch::contract!(start_with_policers($kind);
                 settings::limits_are_set_changed_put_back_and_removed,
             );
             vpp_cases!(start_with_policers($kind);
-                limits::limits_come_change_and_go_with_their_port,
-                limits::limits_of_ports_that_are_gone_are_collected,
-                limits::limits_that_others_changed_are_put_right,
+                limits::limits_are_created_changed_and_deleted_with_their_port,
+                limits::limits_of_deleted_ports_are_collected,
+                limits::limits_changed_by_others_are_repaired,
             );
             vpp_cases!(start($kind, PortKind::MemifVolume);
-                limits::a_vlan_whose_filter_others_took_away_gets_it_back,
+                limits::a_vlan_filter_removed_by_others_is_restored,
             );
             vpp_cases!(start_with($kind, PortKind::MemifVolume, &["policer_plugin.so"]);
                 limits::limits_without_policers_are_refused_and_ports_without_limits_work,
@@ -163,17 +163,17 @@ const NEWEST: [&str; 3] = ["memif_create_v2", "memif_socket_filename_add_del_v2"
 mod simulated_faults {
     use super::*;
     vpp_cases!(start(Kind::Simulator, PortKind::MemifVolume);
-        faults::whatever_is_refused_leaves_nothing_half_made,
-        faults::whenever_it_breaks_the_next_look_puts_it_right,
+        faults::a_rejected_message_leaves_nothing_behind,
+        faults::after_any_failure_the_next_plan_repairs_it,
     );
     vpp_cases!(without_messages(&NEWEST);
-        faults::older_messages_do,
+        faults::older_messages_are_used,
     );
     vpp_cases!(without_messages(&["l2_flags_get"]);
         limits::before_26_06_only_what_pods_send_is_limited,
     );
     vpp_cases!(without_messages(&["memif_create_v2", "memif_create"]);
-        faults::a_vpp_that_is_too_old_is_told_from_one_without_the_plugin,
+        faults::a_vpp_that_is_too_old_is_distinguished_from_one_without_the_plugin,
     );
 }
 
@@ -181,11 +181,11 @@ mod simulated_faults {
 mod real_peers {
     use super::*;
     vpp_cases!(start(Kind::Real, PortKind::MemifVolume);
-        peers::whether_the_pods_program_is_there_is_seen,
-        peers::a_program_without_the_secret_is_kept_out,
-        traffic::vlans_of_one_bridge_domain_do_not_hear_each_other,
+        peers::the_presence_of_the_peer_is_observed,
+        peers::a_peer_without_the_secret_is_rejected,
+        traffic::vlans_of_one_bridge_domain_are_isolated,
     );
     vpp_cases!(start_with_policers(Kind::Real);
-        traffic::limits_drop_what_is_too_much_in_either_direction,
+        traffic::limits_drop_excess_frames_in_both_directions,
     );
 }

@@ -22,7 +22,7 @@ const WINDOW: usize = 64;
 pub(super) struct Waiting(BTreeMap<RequestId, oneshot::Sender<Result<Answer, Error>>>);
 
 impl Waiting {
-    /// Whether another transaction may go out. Those whose callers gave up do not count.
+    /// Whether another transaction may be sent. Those of cancelled callers do not count.
     fn has_room(&mut self) -> bool {
         if self.0.len() >= WINDOW {
             self.0.retain(|_, answer| !answer.is_closed());
@@ -30,11 +30,11 @@ impl Waiting {
         self.0.len() < WINDOW
     }
 
-    /// Tells all callers that their answer will not come.
+    /// Reports to all callers that their answer is lost.
     pub(super) fn fail(self, socket: &Path, reason: &Arc<Error>) {
         for answer in self.0.into_values() {
             let error = Error::AnswerLost { socket: socket.to_owned(), source: Arc::clone(reason) };
-            let _unheard = answer.send(Err(error));
+            let _receiver_gone = answer.send(Err(error));
         }
     }
 }
@@ -48,13 +48,13 @@ pub(super) struct Connection<'session> {
     snapshot: Snapshot,
     /// The request for the first dump, until it is answered.
     monitor: Option<RequestId>,
-    last_heard: Instant,
-    /// When the server was asked whether it lives.
+    last_received: Instant,
+    /// When the keepalive (echo) was sent.
     probed: Option<Instant>,
 }
 
 impl<'session> Connection<'session> {
-    /// Connects and asks for the first dump.
+    /// Connects and requests the initial dump.
     pub(super) async fn open(options: &'session Options, epoch: u64) -> Result<Self, Error> {
         let refused = |source| Error::Connect { socket: options.socket.clone(), source };
         let stream = timeout(options.timeout, UnixStream::connect(&options.socket))
@@ -69,7 +69,7 @@ impl<'session> Connection<'session> {
             buffer: vec![0; READ_SIZE],
             snapshot: Snapshot { epoch, cache },
             monitor: None,
-            last_heard: Instant::now(),
+            last_received: Instant::now(),
             probed: None,
         };
         let params = monitor::request(options.database, &options.tables);
@@ -85,13 +85,13 @@ impl<'session> Connection<'session> {
         state: &watch::Sender<State>,
     ) -> Error {
         loop {
-            if let Err(error) = self.turn(requests, waiting, state).await {
+            if let Err(error) = self.step(requests, waiting, state).await {
                 return error;
             }
         }
     }
 
-    async fn turn(
+    async fn step(
         &mut self,
         requests: &mut mpsc::Receiver<Request>,
         waiting: &mut Waiting,
@@ -99,9 +99,9 @@ impl<'session> Connection<'session> {
     ) -> Result<(), Error> {
         let writing = !self.endpoint.outgoing().is_empty();
         let interest = if writing { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
-        // No new transaction before the first dump, nor while too much is under way.
+        // No transaction before the initial dump, nor while too many are in flight.
         let accepting = self.monitor.is_none() && waiting.has_room();
-        // In this order: what the server has sent is read before its silence is judged.
+        // In this order: received data is handled before the keepalive is checked.
         tokio::select! {
             biased;
             ready = self.stream.ready(interest) => {
@@ -114,7 +114,7 @@ impl<'session> Connection<'session> {
                     self.write()?;
                 }
             }
-            () = sleep_until(self.judge_silence_at()) => self.judge_silence()?,
+            () = sleep_until(self.keepalive_deadline()) => self.check_keepalive()?,
             Some(request) = requests.recv(), if accepting => {
                 let id = self.request(super::REQUEST, &request.params)?;
                 waiting.0.insert(id, request.answer);
@@ -132,7 +132,7 @@ impl<'session> Connection<'session> {
             Ok(0) => Err(Error::Closed { socket: self.socket() }),
             Ok(bytes) => {
                 self.endpoint.receive(self.buffer.get(..bytes).unwrap_or_default());
-                self.last_heard = Instant::now();
+                self.last_received = Instant::now();
                 self.probed = None;
                 Ok(())
             }
@@ -154,7 +154,7 @@ impl<'session> Connection<'session> {
         Ok(())
     }
 
-    /// Takes all that was read: first the updates are published, then the answers go out.
+    /// Handles all received messages: updates are published before answers are delivered.
     fn handle_events(&mut self, waiting: &mut Waiting, state: &watch::Sender<State>) -> Result<(), Error> {
         let mut answers = Vec::new();
         let mut changed = false;
@@ -162,7 +162,7 @@ impl<'session> Connection<'session> {
         while let Some(event) = self.endpoint.next_event().map_err(wire)? {
             match event {
                 Event::Response { id, result } if Some(id) == self.monitor => {
-                    self.first_dump(result)?;
+                    self.apply_initial_dump(result)?;
                     self.monitor = None;
                     changed = true;
                 }
@@ -181,13 +181,13 @@ impl<'session> Connection<'session> {
             state.send_replace(State::Connected(self.snapshot.clone()));
         }
         for (answer, result) in answers {
-            // A caller that does not wait any more needs no answer.
-            let _unheard = answer.send(Ok(result));
+            // The receiver is gone if the caller was cancelled.
+            let _receiver_gone = answer.send(Ok(result));
         }
         Ok(())
     }
 
-    fn first_dump(&mut self, answer: Answer) -> Result<(), Error> {
+    fn apply_initial_dump(&mut self, answer: Answer) -> Result<(), Error> {
         let dump = answer.map_err(|error| Error::Refused {
             socket: self.socket(),
             request: monitor::METHOD,
@@ -202,11 +202,11 @@ impl<'session> Connection<'session> {
         applied.map_err(|source| Error::Cache { socket: self.socket(), source })
     }
 
-    fn judge_silence_at(&self) -> Instant {
-        self.probed.unwrap_or(self.last_heard) + self.options.probe_after
+    fn keepalive_deadline(&self) -> Instant {
+        self.probed.unwrap_or(self.last_received) + self.options.probe_after
     }
 
-    fn judge_silence(&mut self) -> Result<(), Error> {
+    fn check_keepalive(&mut self) -> Result<(), Error> {
         if self.probed.is_some() {
             return Err(Error::Timeout { socket: self.socket(), request: "echo", limit: self.options.probe_after });
         }

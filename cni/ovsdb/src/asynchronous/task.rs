@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-/// The life of a session. Ends only by being aborted, or when nobody can ask any more.
+/// The task of a session. Ends only when it is aborted, or when all senders of requests are
+/// dropped.
 pub(super) async fn run(options: Options, mut requests: mpsc::Receiver<Request>, state: watch::Sender<State>) {
     let mut epoch = 0;
     let mut pause = options.retry_min;
@@ -24,20 +25,20 @@ pub(super) async fn run(options: Options, mut requests: mpsc::Receiver<Request>,
         }
         state.send_replace(State::Disconnected { reason: Arc::clone(&reason) });
         waiting.fail(&options.socket, &reason);
-        // A server that takes connections and drops them at once is not met with one connection after the other.
+        // If a server accepts connections and drops them immediately, reconnecting backs off.
         if started.elapsed() > options.retry_max {
             pause = options.retry_min;
         }
-        if refuse_until(Instant::now() + pause, &options, &mut requests, &reason).await.is_none() {
+        if reject_until(Instant::now() + pause, &options, &mut requests, &reason).await.is_none() {
             return;
         }
         pause = (pause * 2).min(options.retry_max);
     }
 }
 
-/// Nothing is sent later than its caller could expect: without a connection a transaction fails at once.
-/// Nothing is returned when nobody can ask any more.
-async fn refuse_until(
+/// Requests are not queued without a connection: a transaction fails at once. Returns `None` when
+/// all senders are dropped.
+async fn reject_until(
     end: Instant,
     options: &Options,
     requests: &mut mpsc::Receiver<Request>,
@@ -45,8 +46,8 @@ async fn refuse_until(
 ) -> Option<()> {
     while let Ok(request) = tokio::time::timeout_at(end, requests.recv()).await {
         let error = Error::NotSent { socket: options.socket.clone(), source: Arc::clone(reason) };
-        // A caller that does not wait any more needs no answer.
-        let _unheard = request?.answer.send(Err(error));
+        // The receiver is gone if the caller was cancelled.
+        let _receiver_gone = request?.answer.send(Err(error));
     }
     Some(())
 }

@@ -1,4 +1,5 @@
-//! One connection: a non-blocking socket and `poll(2)`, because only that reads while it writes and keeps a deadline.
+//! One connection: a non-blocking socket and `poll(2)`, because only that reads while it writes and
+//! supports a deadline.
 
 use crate::Error;
 use crate::reply::DatabaseError;
@@ -15,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const READ_SIZE: usize = 64 << 10;
-/// The kernel does not say when a full queue of a listening socket has room again.
-const CONNECT_AGAIN: Duration = Duration::from_millis(2);
+/// The kernel does not notify when the full backlog of a listening socket has room again.
+const CONNECT_RETRY: Duration = Duration::from_millis(2);
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -47,7 +48,8 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        // A closed connection shows as an error instead of an end when something was still to be read or written.
+        // A closed connection is an error instead of an end of file if data was still to be read or
+        // written.
         match error.kind() {
             ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => Self::Closed,
             _ => Self::Io(error),
@@ -88,7 +90,7 @@ impl Connection {
         }
     }
 
-    /// Waits until the socket can be read, or written if there is something to write.
+    /// Waits until the socket is readable, or writable if there is something to write.
     fn wait(&self, deadline: Instant) -> Result<(), Failure> {
         let mut interest = PollFlags::POLLIN;
         if !self.endpoint.outgoing().is_empty() {
@@ -99,7 +101,7 @@ impl Connection {
             if left.is_zero() {
                 return Err(Failure::Timeout);
             }
-            // Rounded up to a millisecond: the last fraction of one must not become a loop without sleep.
+            // Rounded up to a millisecond: the last fraction of one must not become a busy loop.
             let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
             match poll(&mut [PollFd::new(self.stream.as_fd(), interest)], timeout) {
                 Ok(0) | Err(Errno::EINTR) => {}
@@ -116,7 +118,7 @@ impl Connection {
         }
         match self.stream.write(outgoing) {
             Ok(bytes) => self.endpoint.sent(bytes),
-            Err(error) if is_not_now(&error) => {}
+            Err(error) if would_block(&error) => {}
             Err(error) => return Err(error.into()),
         }
         Ok(())
@@ -129,17 +131,18 @@ impl Connection {
                 self.endpoint.receive(self.buffer.get(..bytes).unwrap_or_default());
                 Ok(())
             }
-            Err(error) if is_not_now(&error) => Ok(()),
+            Err(error) if would_block(&error) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-fn is_not_now(error: &io::Error) -> bool {
+fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// The standard library's connect waits without end while the server accepts nobody, so the socket is made by hand.
+/// The standard library's connect blocks indefinitely while the server does not accept, so the
+/// socket is created explicitly.
 fn open(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
     let address = UnixAddr::new(path)?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
@@ -147,7 +150,7 @@ fn open(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
     loop {
         match connect(descriptor.as_raw_fd(), &address) {
             Ok(()) => return Ok(UnixStream::from(descriptor)),
-            Err(Errno::EAGAIN | Errno::EINTR) if Instant::now() < deadline => std::thread::sleep(CONNECT_AGAIN),
+            Err(Errno::EAGAIN | Errno::EINTR) if Instant::now() < deadline => std::thread::sleep(CONNECT_RETRY),
             Err(Errno::EAGAIN | Errno::EINTR) => return Err(ErrorKind::TimedOut.into()),
             Err(errno) => return Err(errno.into()),
         }

@@ -52,7 +52,7 @@ fn full_queue_of_the_listener_is_an_error_and_no_hang() {
 }
 
 #[test]
-fn missing_socket_says_what_to_look_at() {
+fn missing_socket_error_says_what_to_check() {
     let error = Client::connect("/nonexistent/db.sock", AMPLE).expect_err("no socket");
     assert!(error.nothing_done());
     let expected = "cannot connect to the database of Open vSwitch at /nonexistent/db.sock; does ovsdb-server run?";
@@ -66,7 +66,7 @@ fn answer(stream: &mut UnixStream, text: &str) {
 }
 
 #[test]
-fn connection_is_made_anew_after_it_was_lost() {
+fn lost_connection_is_reestablished() {
     let folder = tempfile::tempdir().expect("folder");
     let (listener, path) = listener(folder.path());
     let mut client = Client::connect(&path, AMPLE).expect("connect");
@@ -88,7 +88,7 @@ fn connection_is_made_anew_after_it_was_lost() {
 }
 
 #[test]
-fn other_program_at_the_socket_is_named_as_the_problem() {
+fn other_program_at_the_socket_is_reported() {
     let folder = tempfile::tempdir().expect("folder");
     let (listener, path) = listener(folder.path());
     let mut client = Client::connect(&path, AMPLE).expect("connect");

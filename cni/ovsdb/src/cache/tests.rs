@@ -32,7 +32,7 @@ fn cache() -> Cache {
 }
 
 #[test]
-fn columns_left_out_have_their_default() {
+fn omitted_columns_have_their_default() {
     let bridge = cache().bridges().expect("bridges").remove(0);
     assert_eq!((bridge.name.as_str(), bridge.datapath_type.as_str(), bridge.datapath_id), ("br0", "", None));
     assert_eq!(bridge.ports, BTreeSet::from([uuid(PORTS[0]), uuid(PORTS[1])]));
@@ -57,7 +57,7 @@ fn modify_is_the_difference_of_sets_and_maps_and_the_value_of_the_others() {
 }
 
 #[test]
-fn difference_of_a_set_that_was_left_out_is_all_of_it() {
+fn omitted_difference_of_a_set_is_the_whole_set() {
     let mut cache = Cache::new(&TABLES);
     cache.apply(updates(&json!({"insert": {"name": "br0"}}))).expect("a row");
     cache.apply(updates(&json!({"modify": {"ports": ["uuid", PORTS[0]]}}))).expect("an update");

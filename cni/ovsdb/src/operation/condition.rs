@@ -51,9 +51,9 @@ pub struct Mutation {
 pub enum Mutator {
     /// Adds a number.
     Add,
-    /// Adds elements. Into a map it adds only keys that are not there: an existing key keeps its value.
+    /// Adds elements. In a map it adds only missing keys: an existing key keeps its value.
     Insert,
-    /// Takes elements away. For a map: pairs given as a map, or keys given as a set.
+    /// Deletes elements. For a map: pairs given as a map, or keys given as a set.
     Delete,
 }
 
@@ -96,7 +96,7 @@ impl Mutation {
         Self { column, mutator: Mutator::Insert, value: value.into() }
     }
 
-    /// Takes elements away; for a map, give its keys as a set.
+    /// Deletes elements; for a map, pass its keys as a set.
     #[must_use]
     pub fn delete(column: &'static str, value: impl Into<Value>) -> Self {
         Self { column, mutator: Mutator::Delete, value: value.into() }

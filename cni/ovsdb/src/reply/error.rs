@@ -1,4 +1,4 @@
-//! Why a transaction was not committed, in the database's words and ours.
+//! Why a transaction was not committed: errors of the database and of this crate.
 
 use crate::value::{ParseError, shortened};
 use serde_json::Value as Json;
@@ -13,20 +13,20 @@ pub enum TransactionError {
     Operation {
         /// Its place in the transaction.
         index: usize,
-        /// The operation in a few words.
+        /// The operation, for messages.
         operation: String,
-        /// The database's words.
+        /// The error of the database.
         error: DatabaseError,
     },
     /// Every operation went well and the whole breaks a rule of the schema.
     #[error("the commit failed: {0}")]
     Commit(DatabaseError),
-    /// The answer is not what RFC 7047 says.
+    /// The reply does not conform to RFC 7047.
     #[error("cannot read the answer to operation {index} ({operation})")]
     Malformed {
         /// The place of the operation.
         index: usize,
-        /// The operation in a few words.
+        /// The operation, for messages.
         operation: String,
         /// What is wrong.
         #[source]
@@ -43,24 +43,25 @@ pub enum TransactionError {
     },
 }
 
-/// An error as the database tells it: RFC 7047 §3.1 `<error>`.
+/// An error of the database: RFC 7047 §3.1 `<error>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseError {
     /// What kind of error.
     pub code: ErrorCode,
-    /// The text for people; may be empty.
+    /// Details for users; may be empty.
     pub details: String,
 }
 
-/// The errors of RFC 7047 and of `ovsdb-server` that a caller may want to tell apart.
+/// The errors of RFC 7047 and of `ovsdb-server` that a caller may want to distinguish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorCode {
     /// A wait operation, or a guard, did not get what it waited for.
     TimedOut,
-    /// A value or a set of rows breaks a rule of the schema: range, unique names, immutable columns.
+    /// A value or a set of rows violates the schema: range, unique names, immutable columns.
     ConstraintViolation,
-    /// A row is referred to and would go, or does not exist and is referred to.
+    /// Referential integrity: a row to delete is referred to, or a row that is referred to does not
+    /// exist.
     ReferentialIntegrityViolation,
     /// The transaction has an abort operation.
     Aborted,
@@ -72,7 +73,7 @@ pub enum ErrorCode {
     SyntaxError,
     /// The server does not know the method.
     UnknownMethod,
-    /// Any other, in the database's words.
+    /// Any other error, as sent by the database.
     Other(String),
 }
 
@@ -99,8 +100,8 @@ impl TransactionError {
 }
 
 impl DatabaseError {
-    /// Reads the error in a result, or in the `error` member of a response: an object, for unknown methods a bare
-    /// text. Nothing, if the JSON is not an error.
+    /// Parses the error in a result, or in the `error` member of a response: an object, for unknown
+    /// methods a bare text. `None` if the JSON is not an error.
     pub(crate) fn from_json(json: &Json) -> Option<Self> {
         let text = |member: &str| json.get(member).and_then(Json::as_str);
         let code = json.as_str().or_else(|| text("error"))?;

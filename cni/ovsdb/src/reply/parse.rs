@@ -14,7 +14,7 @@ pub(crate) fn parse(transaction: &Transaction, json: &Json) -> Result<Reply, Tra
         source: ParseError::new("one result for each operation", json),
     };
     let elements = json.as_array().ok_or_else(not_results)?;
-    // Errors first: the elements after one are null, and those before it mean nothing.
+    // Errors first: the elements after one are null, and those before it are void.
     for (index, element) in elements.iter().enumerate() {
         let Some(error) = DatabaseError::from_json(element) else { continue };
         return Err(match operations.get(index) {

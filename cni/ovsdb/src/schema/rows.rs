@@ -1,12 +1,12 @@
-//! The rows that we read.
+//! The rows that usnet reads.
 
 use super::table::column;
 use super::{Column, SchemaError, Table, TableRow};
 use crate::value::{FromValue, Row, Uuid};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A struct with one field for each column, its table and the way from a row to it: three lists that would have to be
-/// kept the same by hand otherwise.
+/// A struct with a field for each column, its table and the conversion from a row: three lists that
+/// would have to be kept consistent by hand otherwise.
 macro_rules! table_row {
     (
         $(#[$documentation:meta])*
@@ -38,7 +38,7 @@ macro_rules! table_row {
 table_row! {
     /// The one row of the table `Open_vSwitch`.
     OpenVswitch from "Open_vSwitch" {
-        /// Raised by whoever changes the configuration.
+        /// Incremented by each client that changes the configuration.
         next_cfg: i64 = "next_cfg",
         /// The `next_cfg` that `ovs-vswitchd` has seen.
         cur_cfg: i64 = "cur_cfg",
@@ -48,7 +48,7 @@ table_row! {
         ovs_version: Option<String> = "ovs_version",
         /// Whether DPDK works.
         dpdk_initialized: bool = "dpdk_initialized",
-        /// Marks and notes of others.
+        /// Keys and values set by clients.
         external_ids: BTreeMap<String, String> = "external_ids",
     }
 }
@@ -64,9 +64,9 @@ table_row! {
         datapath_id: Option<String> = "datapath_id",
         /// Its ports.
         ports: BTreeSet<Uuid> = "ports",
-        /// Marks and notes of its makers.
+        /// Keys and values set by clients.
         external_ids: BTreeMap<String, String> = "external_ids",
-        /// The VLANs in which it does not learn MAC addresses, so that their frames go to every port.
+        /// The VLANs in which it does not learn MAC addresses, so that their frames are flooded.
         flood_vlans: BTreeSet<u16> = "flood_vlans",
         /// Settings, for example `mac-aging-time`.
         other_config: BTreeMap<String, String> = "other_config",
@@ -86,21 +86,22 @@ table_row! {
         trunks: BTreeSet<u16> = "trunks",
         /// `access`, `trunk`, `native-tagged`, `native-untagged` or `dot1q-tunnel`.
         vlan_mode: Option<String> = "vlan_mode",
-        /// What limits the frames that leave through it.
+        /// The QoS that limits the frames leaving through it.
         qos: Option<Uuid> = "qos",
-        /// Marks and notes of its makers.
+        /// Keys and values set by clients.
         external_ids: BTreeMap<String, String> = "external_ids",
     }
 }
 
 table_row! {
-    /// Limits of the frames that leave through a port. No port has to refer to it, and it does not go with the last one that does.
+    /// Limits of the frames that leave through a port. A row exists whether a port refers to it or
+    /// not: it is not deleted with its last port.
     Qos from "QoS" {
         /// The column `type`, for example `egress-policer`.
         qos_type: String = "type",
         /// Settings of its type.
         other_config: BTreeMap<String, String> = "other_config",
-        /// Marks and notes of its makers.
+        /// Keys and values set by clients.
         external_ids: BTreeMap<String, String> = "external_ids",
     }
 }
@@ -110,15 +111,15 @@ table_row! {
     Interface from "Interface" {
         /// Unique.
         name: String = "name",
-        /// The column `type`: `internal`, `dpdkvhostuserclient`, … or empty for a device of the system.
+        /// The column `type`: `internal`, `dpdkvhostuserclient`, … or empty for a system device.
         interface_type: String = "type",
-        /// OpenFlow port number set by `ovs-vswitchd`; -1 when the interface could not be made.
+        /// OpenFlow port number set by `ovs-vswitchd`; -1 if the interface could not be created.
         ofport: Option<i64> = "ofport",
-        /// Why it could not be made.
+        /// Why it could not be created.
         error: Option<String> = "error",
         /// MTU in bytes. A connected vhost-user port with 0 got no packet memory.
         mtu: Option<i64> = "mtu",
-        /// The MTU that was asked for.
+        /// The requested MTU.
         mtu_request: Option<i64> = "mtu_request",
         /// Limit of the frames that enter through it, in kbit/s (1000 bits); 0 for none.
         ingress_policing_rate: i64 = "ingress_policing_rate",
@@ -126,13 +127,14 @@ table_row! {
         ingress_policing_burst: i64 = "ingress_policing_burst",
         /// Settings of the interface's type, for example `vhost-server-path`.
         options: BTreeMap<String, String> = "options",
-        /// What `ovs-vswitchd` says about it, for example `status=connected` of a vhost-user port.
+        /// The status reported by `ovs-vswitchd`, for example `status=connected` of a vhost-user
+        /// port.
         status: BTreeMap<String, String> = "status",
         /// `up` or `down`.
         link_state: Option<String> = "link_state",
         /// MAC address.
         mac_in_use: Option<String> = "mac_in_use",
-        /// Marks and notes of its makers.
+        /// Keys and values set by clients.
         external_ids: BTreeMap<String, String> = "external_ids",
     }
 }

@@ -1,23 +1,23 @@
 //! Tables, their columns, and rows with a type.
 
-use crate::value::{FromValue, Kind, Row, Uuid};
+use crate::value::{ColumnKind, FromValue, Row, Uuid};
 
-/// A table and the columns of it that we read.
+/// A table with the columns that usnet reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
     /// Its name in the schema.
     pub name: &'static str,
-    /// The columns that we read.
+    /// The columns that usnet reads.
     pub columns: &'static [Column],
 }
 
-/// A column that we read.
+/// A column that usnet reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
     /// Its name in the schema.
     pub name: &'static str,
     /// How many elements it may have.
-    pub kind: Kind,
+    pub kind: ColumnKind,
 }
 
 /// A row of a table as a Rust type.
@@ -32,7 +32,7 @@ pub trait TableRow: Sized {
     fn from_row(uuid: Uuid, row: &Row) -> Result<Self, SchemaError>;
 }
 
-/// A column does not hold what its type allows: the database has another schema than the one we know.
+/// A column does not have the expected type: the database has another schema than this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
@@ -45,12 +45,12 @@ pub enum SchemaError {
         uuid: Uuid,
         /// The column.
         column: &'static str,
-        /// What it should hold.
+        /// The expected type.
         expected: &'static str,
         /// What it holds, as JSON.
         found: String,
     },
-    /// A row without `_uuid`, so the select did not ask for it.
+    /// A row without `_uuid`: the select did not request it.
     #[error("a row of {table} has no _uuid; select it as well")]
     NoUuid {
         /// The table.
@@ -65,7 +65,7 @@ pub(crate) fn column<T: FromValue>(
     row: &Row,
     column: &'static str,
 ) -> Result<T, SchemaError> {
-    // The database leaves out columns that have their default.
+    // The database omits columns that have their default.
     let Some(value) = row.get(column) else { return Ok(T::default()) };
     T::from_value(value).ok_or_else(|| SchemaError::Column {
         table,

@@ -3,10 +3,10 @@
 use super::{Atom, Uuid, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many elements a column may have, which decides what a monitor's "modify" means for it: the new value of a
-/// single one, the difference of a set or map (ovsdb-server(7), "update2").
+/// How many elements a column may have, which determines what a monitor's "modify" means for it:
+/// the new value of a single one, the difference of a set or map (ovsdb-server(7), "update2").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// At most one element.
     Single,
     /// A set of any number of elements.
@@ -29,7 +29,7 @@ pub trait FromValue: Sized + Default {
     /// What the column must be, for an error message.
     const EXPECTED: &'static str;
     /// How many elements the column may have.
-    const KIND: Kind;
+    const KIND: ColumnKind;
 
     /// The value as this type, if it is one.
     fn from_value(value: &Value) -> Option<Self>;
@@ -77,7 +77,7 @@ impl FromAtom for Uuid {
 
 impl<A: FromAtom + Default> FromValue for A {
     const EXPECTED: &'static str = A::EXPECTED;
-    const KIND: Kind = Kind::Single;
+    const KIND: ColumnKind = ColumnKind::Single;
 
     fn from_value(value: &Value) -> Option<Self> {
         Option::<A>::from_value(value)?
@@ -86,7 +86,7 @@ impl<A: FromAtom + Default> FromValue for A {
 
 impl<A: FromAtom> FromValue for Option<A> {
     const EXPECTED: &'static str = A::EXPECTED;
-    const KIND: Kind = Kind::Single;
+    const KIND: ColumnKind = ColumnKind::Single;
 
     fn from_value(value: &Value) -> Option<Self> {
         let Value::Set(atoms) = value else { return None };
@@ -100,7 +100,7 @@ impl<A: FromAtom> FromValue for Option<A> {
 
 impl<A: FromAtom + Ord> FromValue for BTreeSet<A> {
     const EXPECTED: &'static str = A::EXPECTED;
-    const KIND: Kind = Kind::Set;
+    const KIND: ColumnKind = ColumnKind::Set;
 
     fn from_value(value: &Value) -> Option<Self> {
         let Value::Set(atoms) = value else { return None };
@@ -110,7 +110,7 @@ impl<A: FromAtom + Ord> FromValue for BTreeSet<A> {
 
 impl FromValue for BTreeMap<String, String> {
     const EXPECTED: &'static str = "a map from string to string";
-    const KIND: Kind = Kind::Map;
+    const KIND: ColumnKind = ColumnKind::Map;
 
     fn from_value(value: &Value) -> Option<Self> {
         match value {

@@ -1,5 +1,6 @@
-//! The JSON form of values, RFC 7047 §5.1: `["set", [...]]`, `["map", [[k, v], ...]]`, `["uuid", "..."]`,
-//! `["named-uuid", "..."]`; a set with one element may be the bare atom, and is written so.
+//! The JSON form of values, RFC 7047 §5.1: `["set", [...]]`, `["map", [[k, v], ...]]`, `["uuid",
+//! "..."]`, `["named-uuid", "..."]`; a set with one element may be the bare atom, and is written
+//! so.
 
 use super::{Atom, InvalidUuid, Real, Row, Uuid, Value};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
@@ -9,7 +10,7 @@ use serde_json::Value as Json;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// Something else was expected here.
+    /// Another JSON value was expected.
     #[error("expected {expected}, the database sent {found}")]
     Unexpected {
         /// What was expected.
@@ -22,7 +23,7 @@ pub enum ParseError {
     Uuid(#[from] InvalidUuid),
 }
 
-/// As much of the other side's JSON as a message can hold.
+/// The JSON of the peer, shortened for a message.
 const SHOWN_MAX: usize = 200;
 
 impl ParseError {

@@ -30,7 +30,7 @@ impl FromStr for Uuid {
                 continue;
             }
             let digit = character.to_digit(16).ok_or_else(invalid)?;
-            // At most 32 digits are wanted, so more of them only have to give an error below.
+            // At most 32 digits are expected; further ones only have to give an error below.
             number = number.wrapping_shl(4) | u128::from(digit);
         }
         if length == 36 { Ok(Self(number)) } else { Err(invalid()) }
@@ -54,8 +54,8 @@ impl fmt::Display for Uuid {
 
 /// The name of a row that an earlier or later operation of the same transaction inserts.
 ///
-/// Only a [`Transaction`](crate::Transaction) makes them: the database refuses names that are not identifiers or that
-/// occur twice.
+/// Only a [`Transaction`](crate::Transaction) creates them: the database rejects names that are not
+/// identifiers or that occur twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamedUuid(pub(crate) usize);
 

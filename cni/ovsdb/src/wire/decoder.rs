@@ -1,5 +1,6 @@
-//! Cuts a stream of bytes into messages. Messages follow each other without a mark, so the end of one is found by
-//! counting braces outside of strings. Each byte is looked at once, however the stream is cut into reads.
+//! Decodes a stream of bytes into messages. Messages have no delimiter, so the end of one is found
+//! by counting braces outside of strings. Each byte is scanned once, however the stream is split
+//! into reads.
 
 use super::Message;
 
@@ -40,13 +41,13 @@ enum Position {
     Escape,
 }
 
-/// The cutter. Give it bytes with [`Decoder::push`], then take messages until there is none.
+/// The frame decoder. Pass bytes to [`Decoder::push`], then take messages until there is none.
 #[derive(Debug)]
 pub struct Decoder {
     buffer: Vec<u8>,
     /// Bytes of the buffer that belong to messages already taken.
     taken: usize,
-    /// Bytes of the buffer that were looked at.
+    /// Bytes of the buffer that were scanned.
     scanned: usize,
     position: Position,
     open_braces: usize,
@@ -61,7 +62,8 @@ impl Default for Decoder {
 impl Decoder {
     /// Adds bytes that were read.
     pub fn push(&mut self, bytes: &[u8]) {
-        // Moving what is left costs little here: at most one incomplete message per read, and only after a whole one.
+        // Moving the rest costs little here: at most one incomplete message per read, and only
+        // after a complete one.
         if self.taken > 0 {
             self.buffer.drain(..self.taken);
             self.scanned -= self.taken;
@@ -87,7 +89,7 @@ impl Decoder {
         if self.buffer.len() - self.taken > MESSAGE_MAX { Err(WireError::TooLong) } else { Ok(None) }
     }
 
-    /// Looks at one byte; true when a message ends with it.
+    /// Scans one byte; true if a message ends with it.
     fn step(&mut self, byte: u8) -> Result<bool, WireError> {
         match (self.position, byte) {
             (Position::Between, b' ' | b'\t' | b'\r' | b'\n') => self.taken = self.scanned,

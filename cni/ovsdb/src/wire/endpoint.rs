@@ -1,15 +1,16 @@
-//! Our end of a connection: numbers requests, answers echo, and says what each message is about. No IO.
+//! The client's end of a connection: numbers requests, answers echo, and classifies messages. No
+//! IO.
 
 use super::{Decoder, Message, WireError};
 use crate::reply::DatabaseError;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-/// The number of a request of ours on its connection.
+/// The id of a request on its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(u64);
 
-/// Something that the other side said.
+/// A message of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// The answer to a request.
@@ -28,12 +29,12 @@ pub enum Event {
     },
 }
 
-/// Our end of a connection.
+/// The client's end of a connection.
 #[derive(Debug, Default)]
 pub struct Endpoint {
     decoder: Decoder,
     outgoing: Vec<u8>,
-    /// Bytes of `outgoing` that are sent.
+    /// Bytes of `outgoing` that were written.
     sent: usize,
     next_id: u64,
 }
@@ -57,7 +58,7 @@ impl Endpoint {
     }
 
     fn send(&mut self, message: &impl Serialize) -> Result<(), WireError> {
-        // Moved only when at least half is sent, so that each byte is moved once at most.
+        // Moved only if at least half was written, so that each byte is moved once at most.
         if self.sent * 2 >= self.outgoing.len() {
             self.outgoing.drain(..self.sent);
             self.sent = 0;
@@ -71,20 +72,20 @@ impl Endpoint {
         self.outgoing.get(self.sent..).unwrap_or_default()
     }
 
-    /// Says that this many of [`Endpoint::outgoing`] were written.
+    /// Reports that this many bytes of [`Endpoint::outgoing`] were written.
     pub fn sent(&mut self, bytes: usize) {
         self.sent = self.outgoing.len().min(self.sent + bytes);
     }
 
-    /// Takes bytes that were read.
+    /// Adds bytes that were read.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.decoder.push(bytes);
     }
 
-    /// The next thing that the other side said, if it is complete. Echo requests are answered here.
+    /// The next message of the server, if it is complete. Echo requests are answered here.
     ///
     /// # Errors
-    /// When the bytes are not OVSDB's JSON-RPC: close the connection.
+    /// The bytes are not OVSDB's JSON-RPC: close the connection.
     pub fn next_event(&mut self) -> Result<Option<Event>, WireError> {
         while let Some(message) = self.decoder.next_message()? {
             match message {
@@ -96,7 +97,7 @@ impl Endpoint {
                 }
                 Message::Request { method, params, .. } => return Ok(Some(Event::Notification { method, params })),
                 Message::Response { id, result, error } => {
-                    // An id that we never gave is the answer to nothing.
+                    // An unknown id: an answer to no request.
                     let Some(id) = id.as_u64().filter(|id| *id < self.next_id).map(RequestId) else { continue };
                     let result = if error.is_null() { Ok(result) } else { Err(DatabaseError::from_rpc(&error)) };
                     return Ok(Some(Event::Response { id, result }));

@@ -8,11 +8,11 @@ use serde_json::Value as Json;
 /// One message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// The other side asks for something, and waits for the answer if there is an id.
+    /// A request of the peer, or a notification if there is no id.
     Request {
-        /// Goes into the answer; `null` when none is wanted.
+        /// Copied to the answer; `null` for a notification.
         id: Json,
-        /// What is asked for.
+        /// The method.
         method: String,
         /// With what.
         params: Json,

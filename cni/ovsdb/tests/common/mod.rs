@@ -32,7 +32,7 @@ pub fn insert_port(transaction: &mut Transaction, name: &str, interface: Row) ->
     transaction.insert("Port", Row::new().with("name", name).with("interfaces", interface))
 }
 
-/// A bridge, made and committed.
+/// A bridge, created and committed.
 pub fn make_bridge(client: &mut Client, name: &str) {
     let mut transaction = Transaction::new();
     insert_bridge(&mut transaction, name);

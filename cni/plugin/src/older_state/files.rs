@@ -10,8 +10,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use usnet_dataplane::attachment::{AttachmentId, PodUid};
-use usnet_dataplane::configuration_data::short_id;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::legacy_annotation::short_id;
+use usnet_dataplane::paths::NodePaths;
 
 /// Where it went without `sharedDir`, by engine.
 const USUAL: [&str; 3] = ["var/run/vpp", "usr/local/var/run/openvswitch", "var/lib/cni/usrspcni"];
@@ -27,12 +27,12 @@ pub(super) struct Places {
 }
 
 impl Places {
-    pub(super) fn new(roots: &Roots, shared_dir: Option<&Path>, id: &AttachmentId) -> Self {
-        let usual = USUAL.map(|folder| roots.older_plugin.join(folder));
+    pub(super) fn new(roots: &NodePaths, shared_dir: Option<&Path>, id: &AttachmentId) -> Self {
+        let usual = USUAL.map(|folder| roots.legacy_root.join(folder));
         let above = shared_dir.map(Path::to_owned).into_iter().chain(usual);
         Self {
             folders: above.map(|folder| folder.join(short_id(id))).collect(),
-            mounts: roots.older_plugin.join(MOUNTS),
+            mounts: roots.legacy_root.join(MOUNTS),
         }
     }
 

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use usnet_dataplane::attachment::PodUid;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 /// What a pod's directory comes from. Nobody but kubelet and usnet can put anything in its place: the folders above it are root's.
 #[derive(Debug, Clone)]
@@ -22,13 +22,13 @@ pub(super) enum Source {
 
 impl Source {
     /// The volumes of a pod.
-    pub(super) fn volumes(roots: &Roots, uid: &PodUid) -> Self {
+    pub(super) fn volumes(roots: &NodePaths, uid: &PodUid) -> Self {
         let of_pod = roots.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir");
         Self::Volumes([VOLUME, OLDER_VOLUME].map(|name| of_pod.join(name)))
     }
 
     /// A folder, which is a device's if it is where those are.
-    pub(super) fn folder(roots: &Roots, folder: PathBuf) -> Self {
+    pub(super) fn folder(roots: &NodePaths, folder: PathBuf) -> Self {
         if folder.starts_with(roots.devices()) { Self::Device(folder) } else { Self::Folder(folder) }
     }
 

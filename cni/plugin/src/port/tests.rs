@@ -43,12 +43,12 @@ const NAMESPACE: &str = "/run/netns/p";
 fn a_memif_is_in_the_volume_or_in_the_network_namespace() {
     let volume = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
     let port = made(&volume, "net1", NAMESPACE).unwrap();
-    assert_eq!(port.connection.socket_file(), Some(Path::new("/run/usnet/ports/0b6e/net1.sock")));
+    assert_eq!(port.backend.socket_file(), Some(Path::new("/run/usnet/ports/0b6e/net1.sock")));
     assert!(needs_volume(&port) && port.secret.is_none());
 
     let inside = network(Engine::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::None));
     let port = made(&inside, "net1", NAMESPACE).unwrap();
-    let Connection::Memif { socket } = &port.connection else { panic!("{port:?}") };
+    let PortBackend::Memif { socket } = &port.backend else { panic!("{port:?}") };
     assert_eq!(socket.to_string(), "abstract:net1,netns_name=/run/netns/p");
     assert!(!needs_volume(&port));
 

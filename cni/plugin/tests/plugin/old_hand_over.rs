@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use usnet_crds::PortType;
-use usnet_dataplane::configuration_data::{ANNOTATION, MAPPED_DIR_ANNOTATION, annotation};
 use usnet_dataplane::journal::Journal;
+use usnet_dataplane::legacy_annotation::{ANNOTATION, MAPPED_DIR_ANNOTATION, annotation};
 
 on_each_engine! {
     sockets_and_files_have_the_older_names_and_go_with_their_interface_alone,
@@ -46,7 +46,7 @@ fn files(pod: &Pod) -> BTreeSet<String> {
 fn annotations(node: &TestNode) -> BTreeMap<String, String> {
     let records = Journal::open(&node.roots).unwrap().records().unwrap().records;
     let elements = records.iter().filter_map(|record| record.configuration_data.as_ref());
-    let elements: Vec<String> = elements.map(usnet_dataplane::configuration_data::Element::to_annotation).collect();
+    let elements: Vec<String> = elements.map(usnet_dataplane::legacy_annotation::Element::to_annotation).collect();
     BTreeMap::from([
         (ANNOTATION.to_owned(), annotation(&elements)),
         (MAPPED_DIR_ANNOTATION.to_owned(), MAPPED_DIR.to_owned()),

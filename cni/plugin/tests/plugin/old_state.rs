@@ -127,7 +127,7 @@ fn a_link_that_a_pod_left_is_not_followed(node: &mut TestNode) {
 fn a_mount_of_the_pods_volume_goes_with_the_last_interface(node: &mut TestNode) {
     let pod = node.pod("p");
     let (first, second) = (Older::new(node, &pod, "net1"), Older::new(node, &pod, "net2"));
-    let mounted = node.roots.older_plugin.join("var/lib/vhost_sockets").join(&pod.uid);
+    let mounted = node.roots.legacy_root.join("var/lib/vhost_sockets").join(&pod.uid);
     fs::create_dir_all(&mounted).unwrap();
     mount(Some(&pod.volume), &mounted, None::<&str>, MsFlags::MS_BIND, None::<&str>).unwrap();
     fs::write(pod.volume.join("the-pods"), "").unwrap();

@@ -9,7 +9,7 @@ use usnet_crds::{Mtu, Phase};
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::plan::Op;
-use usnet_dataplane::port::{PortMark, PortSettings};
+use usnet_dataplane::port::{PortOwner, PortSettings};
 
 on_each_engine! {
     check_is_content_until_something_differs_and_says_what,
@@ -59,16 +59,16 @@ fn check_is_content_until_something_differs_and_says_what(node: &mut TestNode) {
 
     let attached = record(node);
     let settings = PortSettings { mtu: Mtu::try_from(1400).unwrap(), ..attached.port.settings.clone() };
-    let mark = PortMark::new(&attached.network, &attached.id);
-    node.engine.apply(Op::UpdatePort { port: attached.port.name.clone(), mark: mark.clone(), settings });
+    let owner = PortOwner::new(&attached.network, &attached.id);
+    node.engine.apply(Op::UpdatePort { port: attached.port.name.clone(), owner: owner.clone(), settings });
     let message = found(node, &pod, &configuration);
     assert!(
         message.contains("is 1400 and should be 1500") && message.contains("description"),
         "all is told: {message}"
     );
 
-    let connection = Some(attached.port.connection.clone());
-    node.engine.apply(Op::RemovePort { bridge: Some(node.bridge()), port: attached.port.name, mark, connection });
+    let backend = Some(attached.port.backend.clone());
+    node.engine.apply(Op::RemovePort { bridge: Some(node.bridge()), port: attached.port.name, owner, backend });
     assert!(found(node, &pod, &configuration).contains("the engine has no port of it"));
 
     node.del(&pod, "net1").assert_done();
@@ -85,8 +85,8 @@ fn check_follows_what_the_network_asks_for_now(node: &mut TestNode) {
     assert!(found(node, &pod, &configuration).contains("is 1500 and should be 1400"));
     let attached = record(node);
     let settings = PortSettings { mtu: Mtu::try_from(1400).unwrap(), ..attached.port.settings.clone() };
-    let mark = PortMark::new(&attached.network, &attached.id);
-    node.engine.apply(Op::UpdatePort { port: attached.port.name, mark, settings });
+    let owner = PortOwner::new(&attached.network, &attached.id);
+    node.engine.apply(Op::UpdatePort { port: attached.port.name, owner, settings });
     node.call("CHECK", &pod, "net1", &configuration).assert_done();
 }
 

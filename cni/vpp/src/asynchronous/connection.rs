@@ -8,7 +8,7 @@ pub(super) use waiting::Waiting;
 use super::{Connected, Instance, Options, Published, Request, State};
 use crate::endpoint::{Endpoint, Event, Table};
 use crate::messages::ControlPing;
-use crate::{Batch, Error, goodbye};
+use crate::{Batch, Error, shutdown};
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,9 +31,9 @@ pub(super) struct Connection<'session> {
     instance: Instance,
     /// Interface events.
     changes: u64,
-    last_heard: Instant,
-    /// Whether VPP is there to hear a goodbye.
-    works: bool,
+    last_received: Instant,
+    /// Whether the connection works, so that VPP can handle a shutdown.
+    is_usable: bool,
 }
 
 impl Connection<'_> {
@@ -41,7 +41,7 @@ impl Connection<'_> {
         self.instance
     }
 
-    /// Tells that there is a connection.
+    /// Publishes the connection.
     pub(super) fn publish(&self, epoch: u64, restarted: bool, published: &Published) {
         published.table.send_replace(Arc::clone(&self.table));
         let Self { changes, instance, .. } = *self;
@@ -56,35 +56,35 @@ impl Connection<'_> {
         waiting: &mut Waiting,
         state: &watch::Sender<State>,
     ) -> Error {
-        // Events may have come together with the last answer that opening waited for.
+        // Events may have been received together with the last answer of the opening.
         let mut done = self.handle_events(waiting, state);
         loop {
             if let Err(error) = done {
-                self.works = false;
+                self.is_usable = false;
                 return error;
             }
-            done = self.turn(requests, waiting, state).await;
+            done = self.step(requests, waiting, state).await;
         }
     }
 
-    async fn turn(
+    async fn step(
         &mut self,
         requests: &mut mpsc::Receiver<Request>,
         waiting: &mut Waiting,
         state: &watch::Sender<State>,
     ) -> Result<(), Error> {
         let accepting = self.endpoint.unanswered() < BACKLOG;
-        let judge_at = waiting.first_deadline().unwrap_or(self.last_heard + self.options.probe_after);
-        // In this order: what VPP has sent is read before its silence is judged.
+        let keepalive_at = waiting.first_deadline().unwrap_or(self.last_received + self.options.probe_after);
+        // In this order: received data is handled before the keepalive is checked.
         tokio::select! {
             biased;
             moved = move_bytes(&self.stream, &mut self.endpoint, &mut self.buffer) => {
                 if moved.map_err(|error| self.io(error))? {
-                    self.last_heard = Instant::now();
+                    self.last_received = Instant::now();
                     self.handle_events(waiting, state)?;
                 }
             }
-            () = sleep_until(judge_at) => self.judge_silence(waiting)?,
+            () = sleep_until(keepalive_at) => self.check_keepalive(waiting)?,
             Some(request) = requests.recv(), if accepting => {
                 self.submit(request, waiting);
                 // An empty batch is answered without a byte from VPP.
@@ -97,17 +97,17 @@ impl Connection<'_> {
     fn submit(&mut self, request: Request, waiting: &mut Waiting) {
         match self.endpoint.submit(request.batch) {
             Ok(batch) => {
-                let limit = self.options.timeout + crate::endpoint::time_for(self.endpoint.unanswered());
+                let limit = self.options.timeout + crate::endpoint::timeout_for(self.endpoint.unanswered());
                 waiting.add(batch, request.answer, limit);
             }
             Err(unknown) => {
-                // A caller that does not wait any more needs no answer.
-                let _unheard = request.answer.send(Err(unknown.into_error(self.socket())));
+                // The receiver is gone if the caller was cancelled.
+                let _receiver_gone = request.answer.send(Err(unknown.into_error(self.socket())));
             }
         }
     }
 
-    /// Takes all that was read: first the changes are published, then the answers go out.
+    /// Handles all received messages: the change counter is published before answers are delivered.
     fn handle_events(&mut self, waiting: &mut Waiting, state: &watch::Sender<State>) -> Result<(), Error> {
         let mut all_answers = Vec::new();
         let changes_before = self.changes;
@@ -131,14 +131,15 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// The time of a batch is over, or VPP said nothing for long and has to show that it lives.
-    fn judge_silence(&mut self, waiting: &mut Waiting) -> Result<(), Error> {
+    /// A batch has timed out, or nothing was received for long and VPP has to reply to a control
+    /// ping.
+    fn check_keepalive(&mut self, waiting: &mut Waiting) -> Result<(), Error> {
         if let Some(limit) = waiting.first_limit() {
-            return Err(Error::Timeout { socket: self.socket(), request: self.endpoint.waits_for(), limit });
+            return Err(Error::Timeout { socket: self.socket(), request: self.endpoint.pending_request(), limit });
         }
         let mut probe = Batch::new();
         probe.request(ControlPing {});
-        let (answer, _unheard) = oneshot::channel();
+        let (answer, _receiver_gone) = oneshot::channel();
         self.submit(Request { batch: probe, answer }, waiting);
         Ok(())
     }
@@ -161,17 +162,18 @@ impl Connection<'_> {
     }
 }
 
-/// When the session is dropped, or the runtime with it. That blocks for a fifth of a second at most.
+/// When the session or the runtime is dropped. Blocks for 200 ms at most.
 impl Drop for Connection<'_> {
     fn drop(&mut self) {
-        if self.works {
-            goodbye::say(&mut self.endpoint, &self.stream);
+        if self.is_usable {
+            shutdown::close(&mut self.endpoint, &self.stream);
         }
     }
 }
 
-/// Waits until the socket can be read, or written if there is something to write, and does both once. Says whether
-/// something was read. Nothing is lost when this is dropped while it waits.
+/// Waits until the socket is readable, or writable if there is something to write, and does both
+/// once. Returns whether something was read. Cancel safe: nothing is lost if this is dropped while
+/// it waits.
 async fn move_bytes(stream: &UnixStream, endpoint: &mut Endpoint, buffer: &mut [u8]) -> io::Result<bool> {
     let writing = !endpoint.outgoing().is_empty();
     let interest = if writing { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };

@@ -1,4 +1,4 @@
-//! Tells one run of VPP from another.
+//! Distinguishes runs of VPP.
 
 use std::fs;
 use std::io;
@@ -7,8 +7,8 @@ use std::path::Path;
 
 /// A run of VPP.
 ///
-/// In a container its process has the same id after each restart, so its socket file, which it makes anew at each start,
-/// counts as well.
+/// In a container its process has the same id after each restart, so its socket file, which it
+/// creates at each start, is compared as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instance {
     /// VPP's process, in its own process namespace.
@@ -29,7 +29,7 @@ pub struct SocketFile {
 }
 
 impl SocketFile {
-    /// Looks at the file.
+    /// Reads the metadata of the file.
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         let file = fs::metadata(path)?;
         Ok(Self { device: file.dev(), inode: file.ino(), changed: (file.ctime(), file.ctime_nsec()) })

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
-/// The life of a session. Ends only by being aborted, or when nobody can ask any more.
+/// The task of a session. Ends only when it is aborted, or when all senders of requests are
+/// dropped.
 pub(super) async fn run(options: Options, mut requests: mpsc::Receiver<Request>, published: Published) {
     let mut reason = Arc::new(Error::NotYetConnected { socket: options.socket.clone() });
     let mut epoch = 0;
@@ -18,7 +19,7 @@ pub(super) async fn run(options: Options, mut requests: mpsc::Receiver<Request>,
         let started = Instant::now();
         let opened = tokio::select! {
             opened = Connection::open(&options) => opened,
-            () = refuse(&options, &mut requests, &reason) => return,
+            () = reject(&options, &mut requests, &reason) => return,
         };
         let mut waiting = Waiting::default();
         let error = match opened {
@@ -34,24 +35,24 @@ pub(super) async fn run(options: Options, mut requests: mpsc::Receiver<Request>,
         reason = Arc::new(error);
         published.state.send_replace(State::Disconnected { reason: Arc::clone(&reason) });
         waiting.fail(&options.socket, &reason);
-        // A VPP that takes connections and drops them at once is not met with one connection after the other.
+        // If VPP accepts connections and drops them immediately, reconnecting backs off.
         if started.elapsed() > options.retry_max {
             pause = options.retry_min;
         }
         tokio::select! {
             () = sleep(pause) => {}
-            () = refuse(&options, &mut requests, &reason) => return,
+            () = reject(&options, &mut requests, &reason) => return,
         }
         pause = (pause * 2).min(options.retry_max);
     }
 }
 
-/// Nothing is sent later than its caller could expect: without a connection a batch fails at once.
-/// Returns when nobody can ask any more.
-async fn refuse(options: &Options, requests: &mut mpsc::Receiver<Request>, reason: &Arc<Error>) {
+/// Requests are not queued without a connection: a batch fails at once. Returns when all senders
+/// are dropped.
+async fn reject(options: &Options, requests: &mut mpsc::Receiver<Request>, reason: &Arc<Error>) {
     while let Some(request) = requests.recv().await {
         let error = Error::NotSent { socket: options.socket.clone(), source: Arc::clone(reason) };
-        // A caller that does not wait any more needs no answer.
-        let _unheard = request.answer.send(Err(error));
+        // The receiver is gone if the caller was cancelled.
+        let _receiver_gone = request.answer.send(Err(error));
     }
 }

@@ -1,7 +1,8 @@
-//! One connection: a non-blocking socket and `poll(2)`, because only that reads while it writes and keeps a deadline.
+//! One connection: a non-blocking socket and `poll(2)`, because only that reads while it writes and
+//! supports a deadline.
 
 use crate::endpoint::{Endpoint, Event, ProtocolError, Table, Unknown};
-use crate::{Answers, Batch, Error, goodbye};
+use crate::{Answers, Batch, Error, shutdown};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
@@ -14,8 +15,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const READ_SIZE: usize = 64 << 10;
-/// The kernel does not say when a full queue of a listening socket has room again.
-const CONNECT_AGAIN: Duration = Duration::from_millis(2);
+/// The kernel does not notify when the full backlog of a listening socket has room again.
+const CONNECT_RETRY: Duration = Duration::from_millis(2);
 
 pub(super) struct Connection {
     stream: UnixStream,
@@ -50,7 +51,8 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        // A closed connection shows as an error instead of an end when something was still to be read or written.
+        // A closed connection is an error instead of an end of file if data was still to be read or
+        // written.
         match error.kind() {
             ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => Self::Closed,
             _ => Self::Io(error),
@@ -81,12 +83,12 @@ impl Connection {
         }
     }
 
-    /// Ends the connection in the way that VPP expects.
-    pub(super) fn leave(mut self) {
-        goodbye::say(&mut self.endpoint, &self.stream);
+    /// Shuts the connection down in the way that VPP needs.
+    pub(super) fn close(mut self) {
+        shutdown::close(&mut self.endpoint, &self.stream);
     }
 
-    /// The next event that was read; nothing after a wait for more.
+    /// The next received event; `None` after a wait for more data.
     fn next_event(&mut self, deadline: Instant) -> Result<Option<Event>, Failure> {
         let event = self.endpoint.next_event().map_err(Failure::Protocol)?;
         if event.is_none() {
@@ -97,7 +99,7 @@ impl Connection {
         Ok(event)
     }
 
-    /// Waits until the socket can be read, or written if there is something to write.
+    /// Waits until the socket is readable, or writable if there is something to write.
     fn wait(&self, deadline: Instant) -> Result<(), Failure> {
         let mut interest = PollFlags::POLLIN;
         if !self.endpoint.outgoing().is_empty() {
@@ -106,9 +108,9 @@ impl Connection {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Failure::Timeout(self.endpoint.waits_for()));
+                return Err(Failure::Timeout(self.endpoint.pending_request()));
             }
-            // Rounded up to a millisecond: the last fraction of one must not become a loop without sleep.
+            // Rounded up to a millisecond: the last fraction of one must not become a busy loop.
             let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
             match poll(&mut [PollFd::new(self.stream.as_fd(), interest)], timeout) {
                 Ok(0) | Err(Errno::EINTR) => {}
@@ -125,7 +127,7 @@ impl Connection {
         }
         match self.stream.write(outgoing) {
             Ok(bytes) => self.endpoint.sent(bytes),
-            Err(error) if is_not_now(&error) => {}
+            Err(error) if would_block(&error) => {}
             Err(error) => return Err(error.into()),
         }
         Ok(())
@@ -138,24 +140,25 @@ impl Connection {
                 self.endpoint.receive(self.buffer.get(..bytes).unwrap_or_default());
                 Ok(())
             }
-            Err(error) if is_not_now(&error) => Ok(()),
+            Err(error) if would_block(&error) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// Without the buffers: a request in them may hold a secret.
+/// Without the buffers: a request in them may contain a secret.
 impl Debug for Connection {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Connection").field("stream", &self.stream).finish_non_exhaustive()
     }
 }
 
-fn is_not_now(error: &io::Error) -> bool {
+fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// The standard library's connect waits without end while VPP accepts nobody, so the socket is made by hand.
+/// The standard library's connect blocks indefinitely while VPP does not accept, so the socket is
+/// created explicitly.
 fn open(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
     let address = UnixAddr::new(path)?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
@@ -163,7 +166,7 @@ fn open(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
     loop {
         match connect(descriptor.as_raw_fd(), &address) {
             Ok(()) => return Ok(UnixStream::from(descriptor)),
-            Err(Errno::EAGAIN | Errno::EINTR) if Instant::now() < deadline => std::thread::sleep(CONNECT_AGAIN),
+            Err(Errno::EAGAIN | Errno::EINTR) if Instant::now() < deadline => std::thread::sleep(CONNECT_RETRY),
             Err(Errno::EAGAIN | Errno::EINTR) => return Err(ErrorKind::TimedOut.into()),
             Err(errno) => return Err(errno.into()),
         }

@@ -13,7 +13,8 @@ use std::path::PathBuf;
 #[derive(Default)]
 pub(crate) struct Table {
     client_index: u32,
-    /// By name and CRC. Only looked up, so without order: the CNI plugin waits for this to be made.
+    /// By name and CRC. Unordered, because it is only used for lookups: the CNI plugin waits until
+    /// it is built.
     ids: HashMap<String, u16>,
     event: Option<u16>,
 }
@@ -57,7 +58,7 @@ impl Table {
         self.id_of::<M>().is_some()
     }
 
-    /// Looks for a message of the batch, or for an answer to one, that this VPP lacks.
+    /// Finds a message of the batch, or a reply to one, that this VPP lacks.
     pub(super) fn check(&self, batch: &Batch) -> Result<(), Unknown> {
         batch.entries().iter().flat_map(Entry::messages).try_for_each(|message| self.require_id(&message))
     }

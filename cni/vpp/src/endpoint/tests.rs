@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 const FIRST_ID: u16 = 100;
 
-/// The id that the VPP of these tests gives to a message: its place in our table.
+/// The message ids of the VPP of these tests: the index in the message table.
 fn id<M: Message>() -> u16 {
     let position = all().position(|descriptor| descriptor.name_crc == M::NAME_CRC).expect("in the table");
     FIRST_ID + u16::try_from(position).expect("few")
@@ -37,7 +37,7 @@ fn connected(knows: impl Fn(&str) -> bool) -> Endpoint {
     endpoint
 }
 
-/// Takes what the endpoint sends: ids and contexts.
+/// Reads what the endpoint sends: ids and contexts.
 fn sent(endpoint: &mut Endpoint) -> Vec<(u16, u32)> {
     let mut decoder = FrameDecoder::default();
     decoder.receive(endpoint.outgoing());
@@ -65,7 +65,7 @@ fn answers(endpoint: &mut Endpoint) -> Answers {
 }
 
 #[test]
-fn replies_details_and_events_are_told_apart() {
+fn replies_details_and_events_are_distinguished() {
     let mut endpoint = connected(|_| true);
     let mut batch = Batch::new();
     let delete = batch.request(MemifDelete { sw_if_index: 3 });
@@ -79,13 +79,13 @@ fn replies_details_and_events_are_told_apart() {
 
     receive(&mut endpoint, delete_context, &MemifDeleteReply { retval: -2 });
     receive(&mut endpoint, dump_context, &MemifDetails { id: 7, ..MemifDetails::default() });
-    // An event whose bytes at the place of a context are those of a request that waits.
+    // An event whose bytes at the offset of a context equal the context of a pending request.
     receive(&mut endpoint, 0, &SwInterfaceEvent { pid: bridge_context, ..SwInterfaceEvent::default() });
     receive(&mut endpoint, dump_context, &MemifDetails { id: 8, ..MemifDetails::default() });
     receive(&mut endpoint, ping, &ControlPingReply::default());
     assert!(matches!(endpoint.next_event(), Ok(Some(Event::InterfaceChanged))));
     assert!(matches!(endpoint.next_event(), Ok(None)), "one answer is missing");
-    assert_eq!(endpoint.waits_for(), "bridge_domain_add_del_v2");
+    assert_eq!(endpoint.pending_request(), "bridge_domain_add_del_v2");
     receive(&mut endpoint, bridge_context, &BridgeDomainAddDelV2Reply { retval: 0, bd_id: 4 });
 
     let answers = answers(&mut endpoint);
@@ -132,7 +132,7 @@ fn no_more_than_the_window_is_under_way() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_an_error() {
+fn unexpected_answer_is_an_error() {
     let mut endpoint = connected(|_| true);
     let mut batch = Batch::new();
     batch.request(MemifDelete { sw_if_index: 3 });
@@ -146,7 +146,7 @@ fn what_nobody_asked_for_is_an_error() {
 }
 
 #[test]
-fn reply_that_is_too_short_is_told_for_its_request_alone() {
+fn truncated_reply_fails_its_own_request_only() {
     let mut endpoint = connected(|_| true);
     let mut batch = Batch::new();
     let bad = batch.request(MemifDelete { sw_if_index: 3 });
@@ -186,7 +186,7 @@ fn unsupported(knows: impl Fn(&str) -> bool) -> crate::Error {
 }
 
 #[test]
-fn plugin_that_is_not_loaded_is_told_from_an_old_release() {
+fn plugin_that_is_not_loaded_is_distinguished_from_an_old_release() {
     let error = unsupported(|name| !name.contains("memif"));
     assert_eq!(
         error.to_string(),
@@ -202,7 +202,7 @@ fn plugin_that_is_not_loaded_is_told_from_an_old_release() {
 }
 
 #[test]
-fn client_that_is_refused_is_an_error() {
+fn rejected_client_is_an_error() {
     let mut endpoint = Endpoint::new();
     let mut bytes = Vec::new();
     let refusal = SockclntCreateReply { response: -1, ..SockclntCreateReply::default() };
@@ -259,7 +259,7 @@ proptest::proptest! {
         let (_, mut bytes) = conversation();
         assert_eq!(converse(&bytes, pieces), (1, None), "unchanged it is a good one");
         for (at, byte) in changes {
-            // Half of them behind the table, which is most of the bytes.
+            // Half of the inputs follow the table, which has most of the bytes.
             let at = if at % 2 == 0 { at % bytes.len() } else { bytes.len() - 1 - at % 220 };
             bytes[at] = byte;
         }

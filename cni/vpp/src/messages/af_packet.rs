@@ -7,7 +7,7 @@ use crate::wire::{FixedText, flags, open_enum};
 const PLUGIN: &str = "af_packet_plugin.so";
 
 open_enum! {
-    /// What goes over the device.
+    /// The kind of packets on the device.
     AfPacketMode {
         /// Ethernet frames.
         Ethernet = 1,
@@ -21,21 +21,21 @@ flags! {
     AfPacketFlags {
         /// Past the kernel's queueing.
         QDISC_BYPASS = 1,
-        /// Leaves checksums and segmentation to the device.
+        /// Offloads checksums and segmentation to the device.
         CKSUM_GSO = 2,
-        /// Rings of an older layout.
+        /// Rings of TPACKET_V2.
         VERSION_2 = 8,
     }
 }
 
 requests! { AF_PACKET_REQUESTS, Some(PLUGIN);
-    /// Makes an interface `host-<device>` on a device, and switches the device on.
+    /// Creates the host interface `host-<device>` on a device, and sets the device up.
     AfPacketCreateV3("af_packet_create_v3", "b3a809d4") {
         mode: AfPacketMode,
         hw_addr: [u8; 6],
         use_random_hw_addr: bool,
         host_if_name: FixedText<64>,
-        /// In bytes, as the others; 0 means VPP's own: rings of 10 MiB for receiving and 66 MiB for sending.
+        /// In bytes, as the others; 0 is VPP's default: rings of 10 MiB for RX and 66 MiB for TX.
         rx_frame_size: u32,
         tx_frame_size: u32,
         rx_frames_per_block: u32,
@@ -47,7 +47,8 @@ requests! { AF_PACKET_REQUESTS, Some(PLUGIN);
         sw_if_index: u32,
     }
 
-    /// Removes the interface of a device, which may be gone already. The device stays.
+    /// Deletes the host interface of a device. The device may be deleted already, and is kept
+    /// otherwise.
     AfPacketDelete("af_packet_delete", "863fa648") {
         host_if_name: FixedText<64>,
     } => AfPacketDeleteReply("e8d4e804") {}

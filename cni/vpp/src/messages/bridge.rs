@@ -19,7 +19,7 @@ flags! {
         UU_FLOOD = 8,
         /// Answers ARP requests itself.
         ARP_TERM = 16,
-        /// Sends ARP requests only to where unknown addresses go.
+        /// Forwards ARP requests only to the interface for unknown unicast.
         ARP_UFWD = 32,
     }
 }
@@ -31,7 +31,7 @@ open_enum! {
         Normal = 0,
         /// The way to VPP's own layer 3. A bridge domain has one at most.
         Bvi = 1,
-        /// Where frames for unknown addresses go instead of everywhere.
+        /// The interface for unknown unicast, instead of flooding.
         UuFwd = 2,
     }
 }
@@ -43,7 +43,7 @@ structure! {
         context: u32,
         /// The interface.
         sw_if_index: u32,
-        /// Members of one split horizon group other than 0 do not hear each other.
+        /// Members of the same split horizon group other than 0 do not forward to each other.
         shg: u8,
     }
 }
@@ -64,7 +64,8 @@ requests! { BRIDGE_REQUESTS, None;
         is_add: bool,
     } => BridgeDomainAddDelReply("e8d4e804") {}
 
-    /// Makes or removes a bridge domain. One that exists is not changed, one with members not removed.
+    /// Creates or deletes a bridge domain. An existing one is not changed, one with members not
+    /// deleted.
     BridgeDomainAddDelV2("bridge_domain_add_del_v2", "600b7170") {
         /// 1 to 16777215, or [`NO_BRIDGE_DOMAIN`].
         bd_id: u32,
@@ -94,13 +95,13 @@ requests! { BRIDGE_REQUESTS, None;
     /// Sets how long a learnt address is kept unused.
     BridgeDomainSetMacAge("bridge_domain_set_mac_age", "b537ad7b") {
         bd_id: u32,
-        /// In minutes; 0 for ever.
+        /// In minutes; 0 disables aging.
         mac_age: u8,
     } => BridgeDomainSetMacAgeReply("e8d4e804") {}
 
-    /// Puts an interface into a bridge domain, or takes it out. It leaves the one that it was in.
+    /// Adds an interface to a bridge domain, or removes it. It is removed from its previous one.
     ///
-    /// A bridge domain that does not exist is made without a word.
+    /// A bridge domain that does not exist is created silently.
     SwInterfaceSetL2Bridge("sw_interface_set_l2_bridge", "d0678b13") {
         rx_sw_if_index: u32,
         bd_id: u32,

@@ -9,9 +9,10 @@ pub const NO_INTERFACE: u32 = u32::MAX;
 flags! {
     /// The state of an interface.
     IfStatusFlags {
-        /// Switched on.
+        /// Admin up.
         ADMIN_UP = 1,
-        /// The other end is there: a memif or vhost-user interface is connected. Needs [`Self::ADMIN_UP`].
+        /// Link up: the peer of a memif or vhost-user interface is connected. Needs
+        /// [`Self::ADMIN_UP`].
         LINK_UP = 2,
     }
 }
@@ -31,9 +32,9 @@ open_enum! {
 }
 
 open_enum! {
-    /// What is done to the VLAN tags of what comes in. The opposite is done to what goes out.
+    /// The rewrite of the VLAN tags of input. Output is rewritten inversely.
     VtrOp {
-        /// Nothing.
+        /// No rewrite.
         Disabled = 0,
         /// A tag is added.
         Push1 = 1,
@@ -55,21 +56,21 @@ open_enum! {
 }
 
 flags! {
-    /// What is done to frames that come in, as far as we look at it. The bits are of 26.06.
+    /// L2 input features, as far as usnet uses them. The bits are those of 26.06.
     L2InputFeatures {
         /// Their VLAN tags are rewritten.
         VTR = 1 << 11,
-        /// A policer looks at them.
+        /// A policer is attached.
         POLICER = 1 << 15,
     }
 }
 
 flags! {
-    /// What is done to frames that go out, as far as we look at it. The bits are of 26.06.
+    /// L2 output features, as far as usnet uses them. The bits are those of 26.06.
     L2OutputFeatures {
         /// Those that would not come in as they are are dropped: [`L2InterfaceEfpFilter`].
         EFP_FILTER = 1 << 6,
-        /// A policer looks at them.
+        /// A policer is attached.
         POLICER = 1 << 12,
     }
 }
@@ -88,7 +89,7 @@ messages! { INTERFACE_EVENTS, None;
 }
 
 requests! { INTERFACE_REQUESTS, None;
-    /// Subscribes to [`SwInterfaceEvent`], for as long as the connection lives.
+    /// Subscribes to [`SwInterfaceEvent`], until the connection is closed.
     WantInterfaceEvents("want_interface_events", "476f5a08") {
         /// 1 to subscribe, 0 to end it.
         enable_disable: u32,
@@ -114,7 +115,7 @@ requests! { INTERFACE_REQUESTS, None;
         mtu: [u32; 4],
     } => SwInterfaceSetMtuReply("e8d4e804") {}
 
-    /// Writes on an interface whose it is.
+    /// Sets the tag of an interface.
     SwInterfaceTagAddDel("sw_interface_tag_add_del", "426f8bc1") {
         is_add: bool,
         sw_if_index: u32,
@@ -131,16 +132,19 @@ requests! { INTERFACE_REQUESTS, None;
         tag2: u32,
     } => L2InterfaceVlanTagRewriteReply("e8d4e804") {}
 
-    /// Drops what goes out and would not come in as it is: with a rewrite that pushes a tag, all but the frames with this tag. Without
-    /// it a rewrite takes any tag off. It ends when the interface leaves its bridge domain.
+    /// Sets the EFP filter, which drops output that would not be accepted as input: with a rewrite
+    /// that pushes a tag, all frames but those with this tag. Without it a rewrite pops any tag. It
+    /// is reset when the interface is removed from its bridge domain.
     ///
-    /// The answer's `retval` is of some other request unless it is about the interface's index.
+    /// The `retval` of the reply is that of some other request, unless the interface's index is
+    /// invalid.
     L2InterfaceEfpFilter("l2_interface_efp_filter", "5501adee") {
         sw_if_index: u32,
         enable_disable: bool,
     } => L2InterfaceEfpFilterReply("e8d4e804") {}
 
-    /// Reads what is done to the frames of an interface that is in a bridge domain; refused for any other. Since 26.06.
+    /// Reads the L2 features of an interface in a bridge domain; rejected for any other interface.
+    /// Since 26.06.
     L2FlagsGet("l2_flags_get", "f9e6675e") {
         sw_if_index: u32,
     } => L2FlagsGetReply("35cb810f") {
@@ -148,7 +152,7 @@ requests! { INTERFACE_REQUESTS, None;
         output_feature_bitmap: L2OutputFeatures,
     }
 
-    /// Makes an interface without a network behind it.
+    /// Creates a loopback interface.
     CreateLoopbackInstance("create_loopback_instance", "d36a3ee2") {
         /// All zeros: VPP chooses one.
         mac_address: [u8; 6],
@@ -159,7 +163,7 @@ requests! { INTERFACE_REQUESTS, None;
         sw_if_index: u32,
     }
 
-    /// Removes what [`CreateLoopbackInstance`] made.
+    /// Deletes what [`CreateLoopbackInstance`] created.
     DeleteLoopback("delete_loopback", "f9e6675e") {
         sw_if_index: u32,
     } => DeleteLoopbackReply("e8d4e804") {}
@@ -168,7 +172,8 @@ requests! { INTERFACE_REQUESTS, None;
 dumps! { INTERFACE_DUMPS, None;
     /// Reads interfaces.
     SwInterfaceDump("sw_interface_dump", "aa610c27") {
-        /// [`NO_INTERFACE`] for all. VPP takes 0 for all as well, so `local0` cannot be read alone.
+        /// [`NO_INTERFACE`] for all. VPP interprets 0 as all as well, so that `local0` cannot be
+        /// read alone.
         sw_if_index: u32,
         name_filter_valid: bool,
         /// A part of the names, if `name_filter_valid`.

@@ -1,6 +1,6 @@
 //! The form in which the tables of messages are written.
 
-/// Messages one by one, for those that are neither request with reply nor dump with details. `HEADER` is a
+/// Single messages: neither request with reply nor dump with details. `HEADER` is a
 /// [`Header`](crate::wire::Header).
 macro_rules! messages {
     ($table:ident, $plugin:expr; $(
@@ -38,7 +38,8 @@ macro_rules! messages {
     };
 }
 
-/// Requests and their replies. The reply is called like the request with `_reply`, and `retval` is its first field.
+/// Requests and their replies. The name of the reply is that of the request with `_reply`, and
+/// `retval` is its first field.
 macro_rules! requests {
     ($table:ident, $plugin:expr; $(
         $(#[$attribute:meta])* $request:ident($name:literal, $crc:literal) {

@@ -18,7 +18,7 @@ structure! {
     }
 }
 
-/// All messages that this VPP knows, on the wire behind their number as u16.
+/// All messages that this VPP knows, preceded by their number as u16.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MessageTable(pub Vec<MessageTableEntry>);
 
@@ -41,7 +41,7 @@ impl Field for MessageTable {
 messages! { CLIENT_MESSAGES, None;
     /// The first message of a client.
     Context SockclntCreate("sockclnt_create", "455fb9c4") {
-        /// What `show api clients` shows.
+        /// The name in `show api clients`.
         name: FixedText<64>,
     }
 
@@ -54,7 +54,8 @@ messages! { CLIENT_MESSAGES, None;
         message_table: MessageTable,
     }
 
-    /// The last message of a client: VPP closes the socket. A client that closes it without may stop VPP for good.
+    /// The last message of a client: VPP closes the socket. A client that closes it without this
+    /// message may hang VPP indefinitely.
     ClientAndContext SockclntDelete("sockclnt_delete", "8ac76db6") {
         index: u32,
     }
@@ -67,7 +68,7 @@ messages! { CLIENT_MESSAGES, None;
 }
 
 requests! { VPP_REQUESTS, None;
-    /// Does nothing. What was asked before is answered before.
+    /// Has no effect. Its reply follows those of all earlier requests.
     ControlPing("control_ping", "51077d14") {} => ControlPingReply("f6b0b8ca") {
         client_index: u32,
         /// VPP's process, in its own process namespace.
@@ -83,7 +84,7 @@ requests! { VPP_REQUESTS, None;
         build_directory: FixedText<256>,
     }
 
-    /// A command as `vppctl` takes it.
+    /// A command as passed to `vppctl`.
     CliInband("cli_inband", "f8377302") {
         cmd: Text,
     } => CliInbandReply("05879051") {

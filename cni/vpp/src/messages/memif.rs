@@ -18,7 +18,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// What goes over a memif.
+    /// The kind of packets on a memif.
     MemifMode {
         /// Ethernet frames.
         Ethernet = 0,
@@ -37,12 +37,13 @@ requests! { MEMIF_REQUESTS, Some(PLUGIN);
         socket_filename: FixedText<108>,
     } => MemifSocketFilenameAddDelReply("e8d4e804") {}
 
-    /// Gives a socket file a number, or takes the number back. No file is made yet.
+    /// Adds an id for a socket file, or deletes the id. The file is not created yet.
     MemifSocketFilenameAddDelV2("memif_socket_filename_add_del_v2", "34223bdf") {
         is_add: bool,
         /// `u32::MAX`: VPP chooses one. 0 is its own and cannot be changed.
         socket_id: u32,
-        /// At most 106 bytes of `[A-Za-z0-9_./-]`, or `abstract:NAME[,netns_name=NETNS]`. VPP does not check it here.
+        /// At most 106 bytes of `[A-Za-z0-9_./-]`, or `abstract:NAME[,netns_name=NETNS]`. VPP does
+        /// not check it here.
         socket_filename: Text,
     } => MemifSocketFilenameAddDelV2Reply("9f29bdb9") {
         socket_id: u32,
@@ -66,7 +67,7 @@ requests! { MEMIF_REQUESTS, Some(PLUGIN);
         sw_if_index: u32,
     }
 
-    /// Makes a memif. A master's socket file appears with the first one on it.
+    /// Creates a memif. A master's socket file is created with the first one on it.
     MemifCreateV2("memif_create_v2", "8c7de5f7") {
         role: MemifRole,
         mode: MemifMode,
@@ -107,9 +108,9 @@ dumps! { MEMIF_DUMPS, Some(PLUGIN);
         mode: MemifMode,
         zero_copy: bool,
         socket_id: u32,
-        /// What was asked for shows only while connected.
+        /// The configured value is reported only while connected.
         ring_size: u32,
-        /// What was asked for shows only while connected.
+        /// The configured value is reported only while connected.
         buffer_size: u16,
         flags: IfStatusFlags,
         if_name: FixedText<64>,

@@ -1,4 +1,5 @@
-//! Rate limits (`policer.api`). They are a plugin since 26.06; every older VPP has these messages.
+//! Rate limits (`policer.api`). They are a plugin since 26.06; every earlier VPP has these
+//! messages.
 
 use super::macros::{dumps, requests};
 use crate::wire::{FixedText, open_enum, structure};
@@ -18,7 +19,8 @@ open_enum! {
 open_enum! {
     /// How a policer judges a packet.
     PolicerType: u8 {
-        /// One rate, two colours: a packet is within the rate (`conform`) or not (`violate`; `exceed` never comes).
+        /// One rate, two colours: a packet is within the rate (`conform`) or not (`violate`;
+        /// `exceed` never comes).
         OneRateTwoColour = 0,
         /// RFC 2697.
         OneRateThreeColour = 1,
@@ -36,9 +38,9 @@ open_enum! {
     PolicerActionType: u8 {
         /// It is dropped.
         Drop = 0,
-        /// It goes on.
+        /// The packet is forwarded.
         Transmit = 1,
-        /// It goes on with another DSCP.
+        /// The packet is forwarded with another DSCP.
         MarkAndTransmit = 2,
     }
 }
@@ -54,8 +56,9 @@ structure! {
 }
 
 requests! { POLICER_REQUESTS, Some(PLUGIN);
-    /// Makes or removes a policer by its name. One that exists is not changed, and refused. One that interfaces use is removed all the
-    /// same: they go on with its old values until another policer gets its place.
+    /// Adds or deletes a policer by its name. Adding an existing one is rejected and does not
+    /// change it. One that is attached to interfaces is deleted nevertheless: they keep its values
+    /// until another policer is attached.
     PolicerAddDel("policer_add_del", "2b31dd38") {
         is_add: bool,
         name: FixedText<64>,
@@ -80,17 +83,19 @@ requests! { POLICER_REQUESTS, Some(PLUGIN);
         policer_index: u32,
     }
 
-    /// Lets a policer look at what comes in on an interface, or ends that. The interface has one policer in this direction: the last one counts. In a bridge
-    /// domain this ends when the interface leaves it.
+    /// Attaches a policer to the input of an interface, or detaches it. An interface has one
+    /// policer in each direction: the last one. In a bridge domain it is detached when the
+    /// interface is removed from it.
     ///
-    /// Ending it where no interface of such an index ever had one makes VPP die.
+    /// Detaching where no interface with such an index ever had one crashes VPP.
     PolicerInput("policer_input", "233f0ef5") {
         name: FixedText<64>,
         sw_if_index: u32,
         apply: bool,
     } => PolicerInputReply("e8d4e804") {}
 
-    /// The same for what goes out. Before 26.06 this is for routed packets only and does nothing in a bridge domain.
+    /// The same for output. Before 26.06 this is for routed packets only and has no effect in a
+    /// bridge domain.
     PolicerOutput("policer_output", "233f0ef5") {
         name: FixedText<64>,
         sw_if_index: u32,
@@ -99,7 +104,7 @@ requests! { POLICER_REQUESTS, Some(PLUGIN);
 }
 
 dumps! { POLICER_DUMPS, Some(PLUGIN);
-    /// Reads policers. Which interfaces use them it does not say.
+    /// Dumps policers. The details do not name their interfaces.
     PolicerDump("policer_dump", "35f1ae0f") {
         match_name_valid: bool,
         match_name: FixedText<64>,

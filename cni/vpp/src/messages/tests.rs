@@ -2,7 +2,8 @@ use super::*;
 use crate::wire::{FixedText, Secret};
 use std::collections::BTreeMap;
 
-/// The least size of each message in bytes, id and envelope included, with the name and CRC of VPP 26.06.
+/// The minimum size of each message in bytes, including id and envelope, with the name and CRC of
+/// VPP 26.06.
 const SIZES: &[(&str, usize)] = &[
     ("sockclnt_create_455fb9c4", 70),
     ("sockclnt_create_reply_35166268", 20),

@@ -7,11 +7,11 @@ use crate::wire::FixedText;
 const PLUGIN: &str = "vhost_plugin.so";
 
 requests! { VHOST_REQUESTS, Some(PLUGIN);
-    /// Makes a vhost-user interface.
+    /// Creates a vhost-user interface.
     CreateVhostUserIfV2("create_vhost_user_if_v2", "dba1cc1d") {
         /// Whether VPP listens at the socket; otherwise it connects, again and again.
         is_server: bool,
-        /// At most 107 bytes: VPP takes longer ones and silently cuts them.
+        /// At most 107 bytes: VPP accepts longer ones and silently truncates them.
         sock_filename: FixedText<256>,
         renumber: bool,
         disable_mrg_rxbuf: bool,

@@ -1,4 +1,4 @@
-//! What we found a return code to mean, and what to do then.
+//! The observed meaning of a return code, and what to do then.
 
 use super::ReturnCode;
 

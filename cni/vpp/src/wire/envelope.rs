@@ -1,4 +1,4 @@
-//! What stands in a message before its fields.
+//! The header of a message before its fields.
 
 use super::{DecodeError, Field, Reader, Writer};
 use crate::Message;
@@ -14,7 +14,7 @@ pub enum Header {
     Client,
 }
 
-/// Who asks, and which of the questions it is. What a message does not have is 0.
+/// The client and the context of a request. What a message does not have is 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Envelope {
     /// What VPP called the client in `sockclnt_create_reply`.
@@ -23,7 +23,7 @@ pub struct Envelope {
     pub context: u32,
 }
 
-/// The message's id: the number that the table of this connection gives to its name.
+/// The message's id: its number in the message table of this connection.
 ///
 /// # Errors
 /// The message is shorter than two bytes.
@@ -31,7 +31,7 @@ pub fn message_id(message: &[u8]) -> Result<u16, DecodeError> {
     Reader::new(message).field("_vl_msg_id")
 }
 
-/// Reads id and envelope; what is left in the reader are the fields.
+/// Reads id and envelope; the rest of the reader are the fields.
 ///
 /// # Errors
 /// The message ends too early.

@@ -4,7 +4,7 @@ use super::{DecodeError, Reader, Writer};
 
 /// A type with a form on the wire.
 pub trait Field: Sized {
-    /// The least number of bytes that a value takes.
+    /// The minimum number of bytes of a value.
     const MIN_SIZE: usize;
 
     /// Appends the value.
@@ -66,7 +66,7 @@ impl<F: Field + Copy + Default, const N: usize> Field for [F; N] {
     }
 }
 
-/// An array behind its length as u32.
+/// An array preceded by its length as u32.
 impl<F: Field> Field for Vec<F> {
     const MIN_SIZE: usize = u32::MIN_SIZE;
 

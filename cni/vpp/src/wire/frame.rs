@@ -1,6 +1,6 @@
 //! Cuts the stream into messages.
 
-/// The longest message that is read, in bytes. The longest that VPP sends at all is its table of messages, 91 kB.
+/// The longest accepted message, in bytes. The longest message of VPP is its message table, 91 kB.
 pub const MAX_MESSAGE: usize = 16 << 20;
 
 /// Bytes of the header of a frame.
@@ -17,7 +17,7 @@ pub enum FrameError {
     },
 }
 
-/// Collects bytes as they come and gives out messages. It holds no more than was received.
+/// Collects received bytes and returns messages. It buffers no more than was received.
 #[derive(Default)]
 #[expect(missing_debug_implementations, reason = "a message may hold a secret")]
 pub struct FrameDecoder {
@@ -34,10 +34,11 @@ impl FrameDecoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next message without its frame header, if it is here as a whole. Empty ones are left out, as VPP does.
+    /// The next message without its frame header, if it is complete. Empty ones are skipped, as by
+    /// VPP.
     ///
     /// # Errors
-    /// The stream is not one of VPP. It stays so.
+    /// The stream is not one of VPP, and cannot be used any more.
     pub fn next_message(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
         while let Some((header, rest)) = self.buffer.get(self.taken..).and_then(<[u8]>::split_first_chunk) {
             let length = announced_length(header)?;

@@ -21,7 +21,7 @@ macro_rules! structure {
     };
 }
 
-/// An enum of VPP, of 32 bits if it does not say otherwise. A number that we do not know is kept: a newer VPP may have more.
+/// An enum of VPP, of 32 bits by default. Unknown numbers are kept: a newer VPP may have more.
 macro_rules! open_enum {
     ($(#[$attribute:meta])* $name:ident { $($variants:tt)* }) => {
         $crate::wire::open_enum! { $(#[$attribute])* $name: u32 { $($variants)* } }

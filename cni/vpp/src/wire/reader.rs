@@ -2,7 +2,8 @@
 
 use super::Field;
 
-/// A message ended before a field did. That is all that can be wrong: every bit pattern of a field has a meaning.
+/// A message ended within a field. No other error is possible: every bit pattern of a field is
+/// valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the message ends too early: {field} needs {needed} more bytes and {left} are left")]
 pub struct DecodeError {

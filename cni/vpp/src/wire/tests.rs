@@ -32,7 +32,7 @@ fn frame_is_header_id_envelope_and_fields() {
 }
 
 #[test]
-fn stream_is_cut_the_same_wherever_reads_end() {
+fn messages_do_not_depend_on_where_reads_end() {
     let mut stream = Vec::new();
     write_frame(&mut stream, 1, Header::Context, Envelope::default(), b"first");
     stream.extend([0; 16]);
@@ -81,7 +81,7 @@ fn text_from_vpp_is_taken_as_it_is() {
 }
 
 #[test]
-fn lengths_are_not_believed() {
+fn lengths_are_validated() {
     let text = Reader::new(b"\xff\xff\xff\xffxy").field::<Text>("cmd").expect_err("no such length");
     assert_eq!(text.to_string(), "the message ends too early: cmd needs 4294967295 more bytes and 2 are left");
     let members = Reader::new(b"\xff\xff\xff\xff\0\0\0\0").field::<Vec<BridgeDomainSwIf>>("sw_if_details");
@@ -98,7 +98,7 @@ fn unknown_number_of_an_enum_is_kept() {
 }
 
 #[test]
-fn secret_is_sent_and_never_shown() {
+fn secret_is_sent_and_never_printed() {
     let secret = Secret::new("hunter2").expect("fits");
     let create = MemifCreateV2 { secret: secret.clone(), ..MemifCreateV2::default() };
     assert_eq!(encoded(&secret)[..8], *b"hunter2\0");

@@ -30,10 +30,10 @@ impl<const N: usize> FixedText<N> {
     /// The most bytes of a text.
     pub const LIMIT: usize = N.saturating_sub(1);
 
-    /// Takes a text that fits.
+    /// Checks a text.
     ///
     /// # Errors
-    /// It is longer than [`Self::LIMIT`] bytes or has a NUL in it.
+    /// It is longer than [`Self::LIMIT`] bytes or contains a NUL.
     pub fn new(text: impl Into<String>) -> Result<Self, TextError> {
         let text = text.into();
         if text.len() > Self::LIMIT {
@@ -62,7 +62,8 @@ impl<const N: usize> Field for FixedText<N> {
     const MIN_SIZE: usize = N;
 
     fn encode(&self, writer: &mut Writer) {
-        // A text that came from VPP may fill the field, or be longer than it after its bad bytes were replaced.
+        // A text from VPP may fill the field, or be longer than it after invalid bytes were
+        // replaced.
         let bytes = self.0.as_bytes();
         let bytes = bytes.get(..N).unwrap_or(bytes);
         writer.put(bytes);
@@ -143,10 +144,10 @@ impl Debug for Text {
 pub struct Secret(FixedText<24>);
 
 impl Secret {
-    /// Takes a secret that fits.
+    /// Checks a secret.
     ///
     /// # Errors
-    /// It is longer than 23 bytes or has a NUL in it. The error does not hold it.
+    /// It is longer than 23 bytes or contains a NUL. The error does not contain it.
     pub fn new(secret: impl Into<String>) -> Result<Self, TextError> {
         FixedText::new(secret).map(Self)
     }

@@ -2,7 +2,7 @@
 
 use super::Field;
 
-/// Collects the bytes of a message. It has no `Debug`: a message may hold a secret.
+/// Collects the bytes of a message. It has no `Debug`: a message may contain a secret.
 #[derive(Default)]
 #[expect(missing_debug_implementations, reason = "a message may hold a secret")]
 pub struct Writer {
@@ -10,7 +10,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Writes behind what is in `bytes`.
+    /// Appends to `bytes`.
     #[must_use]
     pub const fn append_to(bytes: Vec<u8>) -> Self {
         Self { bytes }

@@ -37,12 +37,12 @@ impl Vpp {
         self.0.start_again().expect("VPP starts");
     }
 
-    /// Ends it as a crash does.
+    /// Kills it, as a crash does.
     pub fn kill(&mut self) {
         self.0.kill().expect("kill");
     }
 
-    /// Lets it hang.
+    /// Stops it, so that it hangs.
     pub fn pause(&self) {
         self.0.pause().expect("it runs");
     }
@@ -79,7 +79,7 @@ pub fn all_interfaces() -> SwInterfaceDump {
     SwInterfaceDump { sw_if_index: messages::NO_INTERFACE, ..SwInterfaceDump::default() }
 }
 
-/// A batch that makes a loopback interface.
+/// A batch that creates a loopback interface.
 pub fn loopback() -> Batch {
     let mut batch = Batch::new();
     batch.request(CreateLoopbackInstance::default());

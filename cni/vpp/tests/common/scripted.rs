@@ -1,4 +1,4 @@
-//! A VPP that does what a test tells it: for faults that a real one does not show on demand.
+//! A scripted VPP: for faults that a real one does not show on demand.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -68,7 +68,7 @@ impl Peer {
         peer
     }
 
-    /// Greets, and answers what a session asks first.
+    /// Sends the message table, and answers the first requests of a session.
     pub fn greet_session(listener: &UnixListener) -> Self {
         let mut peer = Self::greet(listener);
         let ping = peer.expect::<ControlPing>();
@@ -81,7 +81,7 @@ impl Peer {
         peer
     }
 
-    /// The id and the context of the next message; nothing when the client is gone.
+    /// The id and the context of the next message; `None` when the client has disconnected.
     pub fn next(&mut self) -> Option<(u16, u32)> {
         loop {
             if let Some(message) = self.decoder.next_message().expect("frames") {
@@ -102,8 +102,8 @@ impl Peer {
         message.starts_with(&SOCKCLNT_CREATE_ID.to_be_bytes())
     }
 
-    /// The client has to go in the way that a real VPP needs.
-    pub fn expect_goodbye(mut self) {
+    /// The client must shut down in the way that a real VPP needs.
+    pub fn expect_shutdown(mut self) {
         let context = self.expect::<SockclntDelete>();
         self.reply(context, &SockclntDeleteReply { response: 1 });
     }
@@ -127,7 +127,7 @@ impl Peer {
     }
 }
 
-/// The table of a VPP that knows what we know.
+/// The message table of a VPP that knows all messages of this crate.
 pub fn table() -> SockclntCreateReply {
     let entry = |(index, descriptor): (u16, &Descriptor)| MessageTableEntry {
         index,
@@ -137,7 +137,7 @@ pub fn table() -> SockclntCreateReply {
     SockclntCreateReply { response: 0, index: CLIENT, message_table: MessageTable(entries) }
 }
 
-/// The id that this VPP gives to a message: its place in our table.
+/// The message ids of this VPP: the index in the message table.
 pub fn id<M: Message>() -> u16 {
     let position = all().position(|descriptor| descriptor.name_crc == M::NAME_CRC).expect("in the table");
     FIRST_ID + u16::try_from(position).expect("few")

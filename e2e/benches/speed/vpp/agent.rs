@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use usnet_crds::NodeNetwork;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 use usnet_operator::agent::Agent;
 use usnet_operator::agent::spec::NodeSpec;
 use usnet_test_vpp::Vpp;
@@ -18,23 +18,23 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An agent on a thread of its own. It ends with this program.
 pub(crate) struct RunningAgent {
-    pub(crate) roots: Roots,
+    pub(crate) roots: NodePaths,
     specs: watch::Sender<Option<Arc<NodeSpec>>>,
     revision: u64,
     _folders: [TempDir; 2],
 }
 
 /// The folders of a node with this VPP. As on a node, only what has to outlive a reboot is on a disk.
-pub(crate) fn roots(vpp: &Vpp) -> ([TempDir; 2], Roots) {
+pub(crate) fn roots(vpp: &Vpp) -> ([TempDir; 2], NodePaths) {
     let folder = tempfile::tempdir().expect("a folder");
     let memory = tempfile::tempdir_in("/dev/shm").expect("a folder");
     let (run, vpp_socket) = (memory.path().join("run"), vpp.socket().to_owned());
-    let roots = Roots { run, vpp_socket, ..Roots::below(folder.path()) };
+    let roots = NodePaths { run, vpp_socket, ..NodePaths::below(folder.path()) };
     ([folder, memory], roots)
 }
 
 impl RunningAgent {
-    pub(crate) fn start((folders, roots): ([TempDir; 2], Roots)) -> Self {
+    pub(crate) fn start((folders, roots): ([TempDir; 2], NodePaths)) -> Self {
         let (specs, specs_of_agent) = watch::channel(None);
         let (reports, _) = watch::channel(None);
         let roots_of_agent = roots.clone();

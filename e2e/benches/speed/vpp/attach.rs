@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use usnet_crds::{Engine, NodeNetwork};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::Batch;
 use usnet_vpp::blocking::Client;
@@ -22,7 +22,7 @@ pub(crate) fn run(programs: &Programs, kind: Kind) {
     let vpp = Vpp::start(kind).expect("VPP starts");
     let folder = tempfile::tempdir().expect("a folder");
     let (run, vpp_socket) = (vpp.folder().join("run"), vpp.socket().to_owned());
-    let roots = Roots { run, vpp_socket, ..Roots::below(folder.path()) };
+    let roots = NodePaths { run, vpp_socket, ..NodePaths::below(folder.path()) };
     let network = pod::network(Engine::Vpp, "bench");
     let domain = fill(&vpp, &network);
     pod::prepare(&roots, network, vpp.socket());

@@ -12,8 +12,8 @@ use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::memif::{MemifSocket, MemifSocketIds};
-use usnet_dataplane::port::{AttachedPort, Connection, PortName};
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
+use usnet_dataplane::port::{AttachedPort, PortBackend, PortName};
 use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::Batch;
 use usnet_vpp::blocking::Client;
@@ -55,7 +55,7 @@ fn socket(vpp: &Vpp, index: usize) -> PathBuf {
     vpp.folder().join(format!("{index}.sock"))
 }
 
-fn fill_journal(roots: &Roots, vpp: &Vpp, networks: &[NodeNetwork]) {
+fn fill_journal(roots: &NodePaths, vpp: &Vpp, networks: &[NodeNetwork]) {
     let journal = Journal::open(roots).expect("a journal");
     for index in 0..ATTACHMENTS {
         let container = format!("{index:064x}").parse().expect("a container id");
@@ -65,7 +65,7 @@ fn fill_journal(roots: &Roots, vpp: &Vpp, networks: &[NodeNetwork]) {
     }
 }
 
-fn record(id: AttachmentId, roots: &Roots, network: &NodeNetwork, socket: PathBuf) -> Record {
+fn record(id: AttachmentId, roots: &NodePaths, network: &NodeNetwork, socket: PathBuf) -> Record {
     let socket = MemifSocket::file(socket).expect("a short path");
     Record {
         version: Record::VERSION,
@@ -78,7 +78,7 @@ fn record(id: AttachmentId, roots: &Roots, network: &NodeNetwork, socket: PathBu
             name: PortName::of(&id),
             bridge: network.bridge.name.clone(),
             ownership: network.bridge.ownership,
-            connection: Connection::Memif { socket },
+            backend: PortBackend::Memif { socket },
             queues: network.port.queues,
             ring_size: network.port.ring_size,
             secret: None,

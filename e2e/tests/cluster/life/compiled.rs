@@ -14,9 +14,9 @@ use usnet_dataplane::journal::Journal;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::ovs::OpenVswitch;
+use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::plan::plan;
-use usnet_dataplane::ready::ready;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::poll_once::poll_once;
 use usnet_dataplane::vpp::Vpp;
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -46,11 +46,11 @@ fn observe(node: &str, engine: Engine) -> Result<Observed, String> {
     let observed = match engine {
         Engine::OpenVswitch => {
             let client = usnet_ovsdb::blocking::Client::connect(roots.open_vswitch_socket, LIMIT).map_err(text)?;
-            ready(OpenVswitch::new(client).observe())
+            poll_once(OpenVswitch::new(client).observe())
         }
         Engine::Vpp => {
             let client = usnet_vpp::blocking::Client::connect(roots.vpp_socket, LIMIT).map_err(text)?;
-            ready(Vpp::new(client, MemifSocketIds::default()).observe())
+            poll_once(Vpp::new(client, MemifSocketIds::default()).observe())
         }
     };
     observed.map_err(text)?.map_err(text)
@@ -64,8 +64,8 @@ pub(super) fn records(node: &str) -> Result<Vec<Record>, String> {
 }
 
 /// Where a node has its files, as the world's other processes reach them.
-fn roots(node: &str) -> Roots {
-    Roots::below(&PathBuf::from(format!("/proc/{}/root", process(node))))
+fn roots(node: &str) -> NodePaths {
+    NodePaths::below(&PathBuf::from(format!("/proc/{}/root", process(node))))
 }
 
 fn text(error: impl std::fmt::Display) -> String {

@@ -8,7 +8,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use usnet_crds::DeviceId;
 use usnet_crds::device::CONTAINER_FOLDER;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 /// What is below is bound into containers one by one; nobody needs the way there.
 const MODE: u32 = 0o700;
@@ -18,7 +18,7 @@ const MODE: u32 = 0o700;
 pub(super) struct DeviceFolders(PathBuf);
 
 impl DeviceFolders {
-    pub(super) fn new(roots: &Roots) -> Self {
+    pub(super) fn new(roots: &NodePaths) -> Self {
         Self(roots.devices())
     }
 

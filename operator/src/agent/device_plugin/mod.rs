@@ -25,7 +25,7 @@ use std::sync::Arc;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::task::{AbortHandle, JoinSet};
 use usnet_crds::NetworkName;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 /// All resources of the node.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ struct Running {
 
 impl DevicePlugin {
     pub(super) fn new(
-        roots: &Roots,
+        roots: &NodePaths,
         shared: Rc<Shared>,
         specs: Receiver<Option<Arc<NodeSpec>>>,
         files: Receiver<()>,

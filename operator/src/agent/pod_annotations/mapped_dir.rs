@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{Pod, Volume, VolumeMount};
 use std::path::{Path, PathBuf};
 use usnet_crds::DeviceId;
 use usnet_crds::device::CONTAINER_FOLDER;
-use usnet_dataplane::configuration_data::USUAL_MAPPED_DIR;
+use usnet_dataplane::legacy_annotation::USUAL_MAPPED_DIR;
 
 /// The volumes that the plugin takes, the first that is there.
 const VOLUMES: [&str; 2] = ["usnet", "shared-dir"];

@@ -4,7 +4,7 @@ use super::mapped_dir::mapped_dir;
 use super::wanted::Wanted;
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_dataplane::configuration_data::{ANNOTATION, Element, MAPPED_DIR_ANNOTATION, annotation};
+use usnet_dataplane::legacy_annotation::{ANNOTATION, Element, MAPPED_DIR_ANNOTATION, annotation};
 
 /// New values of annotations; none for one that should go.
 pub(super) type Changes = BTreeMap<&'static str, Option<String>>;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tower::service_fn;
 use usnet_dataplane::attachment::Record;
-use usnet_dataplane::configuration_data::{ANNOTATION, Element, MAPPED_DIR_ANNOTATION, Told};
+use usnet_dataplane::legacy_annotation::{ANNOTATION, Element, MAPPED_DIR_ANNOTATION, Told};
 
 /// A pod in a cluster, and what was asked of it.
 #[derive(Clone, Default)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use usnet_dataplane::attachment::{Pod, PodUid, Progress, Record};
-use usnet_dataplane::configuration_data::Element;
+use usnet_dataplane::legacy_annotation::Element;
 
 /// What one pod should be told.
 #[derive(Debug, Clone, PartialEq, Eq)]

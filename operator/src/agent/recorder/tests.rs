@@ -57,8 +57,8 @@ fn each_cause_has_its_word() {
     scene.cause.restarted = Some(3);
     assert_eq!(scene.why(done(&bridge)), Why::EngineRestarted { epoch: 3 });
     let gone = record("c1", &network("blue"));
-    let mark = usnet_dataplane::port::PortMark::new(&gone.network, &gone.id);
-    let removal = Op::RemovePort { bridge: None, port: gone.port.name, mark, connection: None };
+    let owner = usnet_dataplane::port::PortOwner::new(&gone.network, &gone.id);
+    let removal = Op::RemovePort { bridge: None, port: gone.port.name, owner, backend: None };
     assert_eq!(scene.why(done(&removal)), Why::PodEnded);
 }
 
@@ -105,8 +105,8 @@ fn what_was_taken_back_and_is_not_asked_for_any_more_is_told_once() {
 fn what_was_half_made_and_is_not_asked_for_any_more_is_rolled_back_once_it_is_gone() {
     let record = record("c1", &network("blue"));
     let port = create(&record);
-    let mark = usnet_dataplane::port::PortMark::new(&record.network, &record.id);
-    let removal = Op::RemovePort { bridge: None, port: record.port.name.clone(), mark, connection: None };
+    let owner = usnet_dataplane::port::PortOwner::new(&record.network, &record.id);
+    let removal = Op::RemovePort { bridge: None, port: record.port.name.clone(), owner, backend: None };
     let mut scene = Scene::new(&[record]);
     scene.verdicts.insert(name("blue"), Verdict::failed("PortFailed", "no"));
     scene.pass(vec![refused(&port)], &[]);
@@ -122,9 +122,9 @@ fn what_was_half_made_and_is_not_asked_for_any_more_is_rolled_back_once_it_is_go
 fn what_is_half_made_is_not_completed_before_the_rest_is_done() {
     let record = record("c1", &network("blue"));
     let port = create(&record);
-    let mark = usnet_dataplane::port::PortMark::new(&record.network, &record.id);
+    let owner = usnet_dataplane::port::PortOwner::new(&record.network, &record.id);
     let (name, settings) = (record.port.name.clone(), record.port.settings.clone());
-    let rest = Op::UpdatePort { port: name, mark, settings };
+    let rest = Op::UpdatePort { port: name, owner, settings };
     let mut scene = Scene::new(&[record]);
     let first = scene.pass(vec![refused(&port)], std::slice::from_ref(&rest));
     assert_eq!(first.len(), 1, "{first:?}");
@@ -137,10 +137,10 @@ fn what_is_half_made_is_not_completed_before_the_rest_is_done() {
 #[test]
 fn a_setting_that_failed_and_was_taken_back_was_not_completed() {
     let record = record("c1", &network("blue"));
-    let mark = usnet_dataplane::port::PortMark::new(&record.network, &record.id);
+    let owner = usnet_dataplane::port::PortOwner::new(&record.network, &record.id);
     let mtu = usnet_crds::Mtu::try_from(9000).unwrap();
     let settings = usnet_dataplane::port::PortSettings { mtu, ..record.port.settings.clone() };
-    let large = Op::UpdatePort { port: record.port.name.clone(), mark, settings };
+    let large = Op::UpdatePort { port: record.port.name.clone(), owner, settings };
     let mut scene = Scene::new(&[record]);
     scene.pass(vec![refused(&large)], std::slice::from_ref(&large));
     let told = scene.pass(Vec::new(), &[]);

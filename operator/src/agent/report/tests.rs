@@ -60,8 +60,8 @@ fn ports_with_a_program_at_the_other_end_are_counted() {
     }
     // On a bridge of somebody else VPP's mark does not name the network.
     let adopted = observed.bridges.get_mut("br-red").unwrap();
-    adopted.ports.values_mut().for_each(|port| port.mark.as_mut().unwrap().network = None);
-    let foreign = ObservedPort { mark: None, peer: Peer::Connected, ..port_of(&records[1]) };
+    adopted.ports.values_mut().for_each(|port| port.owner.as_mut().unwrap().network = None);
+    let foreign = ObservedPort { owner: None, peer: Peer::Connected, ..port_of(&records[1]) };
     let blue = observed.bridges.get_mut(networks[0].bridge.name.as_str()).unwrap();
     blue.ports.insert(PortName::observed("foreign0"), foreign);
     let facts = report_of(&spec(&networks), &programmed(&["blue", "red"]), &records, &up_with(observed));

@@ -3,7 +3,7 @@ use crate::agent::testing::{bridge_of, name, network, port_of, record};
 use usnet_crds::Ownership;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::observed::{ObservedBridge, ObservedPort};
-use usnet_dataplane::plan::{obstacles, plan};
+use usnet_dataplane::plan::{blockers, plan};
 
 fn judge_one(observed: &Observed, records: &[Record], failures: &[(Op, OpError)]) -> Verdict {
     judge_in(observed, records, failures, None)
@@ -16,7 +16,7 @@ fn judge_in(observed: &Observed, records: &[Record], failures: &[(Op, OpError)],
         desired: &desired,
         observed,
         left: &plan(&desired, observed),
-        obstacles: &obstacles(&desired, observed),
+        obstacles: &blockers(&desired, observed),
         failures,
         trouble,
     };
@@ -57,7 +57,7 @@ fn a_running_bridge_is_programmed_and_nothing_less_is() {
 #[test]
 fn the_bridge_of_somebody_else_fails_the_network() {
     let mut observed = healthy();
-    observed.bridges.values_mut().for_each(|bridge| bridge.mark = None);
+    observed.bridges.values_mut().for_each(|bridge| bridge.owner = None);
     let verdict = judge_one(&observed, &[], &[]);
     assert_eq!(verdict.why.map(|why| why.reason), Some(BRIDGE_EXISTS));
     assert_eq!((verdict.state, verdict.attachable), (NetworkState::Failed, false));
@@ -114,7 +114,7 @@ fn an_adopted_bridge_is_programmed_as_it_is_or_says_what_is_wrong_with_it() {
         let left = plan(&desired, observed);
         // Green's own bridge, in the last case, is no longer wanted and may go.
         assert!(left.iter().all(|operation| network_of(operation) != Some(&name("blue"))), "{left:?}");
-        let obstacles = obstacles(&desired, observed);
+        let obstacles = blockers(&desired, observed);
         let evidence = Evidence {
             engine: Engine::OpenVswitch,
             desired: &desired,
@@ -136,14 +136,15 @@ fn an_adopted_bridge_is_programmed_as_it_is_or_says_what_is_wrong_with_it() {
         observed.bridges.values_mut().for_each(change);
         observed
     };
-    let foreign = with(|bridge| (bridge.mark, bridge.mac_age_seconds, bridge.is_our_kind) = (None, Some(20), false));
+    let foreign =
+        with(|bridge| (bridge.owner, bridge.mac_age_seconds, bridge.has_supported_datapath) = (None, Some(20), false));
     assert_eq!(verdict(&foreign), Verdict::PROGRAMMED);
     let (reason, message) = failed(&Observed::default());
     assert!(reason == BRIDGE_MISSING && message.contains("br-blue"), "{reason}: {message}");
     let (reason, message) = failed(&with(|bridge| {
-        (bridge.mark, bridge.unusable) = (None, Some("its datapath_type is \"system\"".into()));
+        (bridge.owner, bridge.adoption_blocker) = (None, Some("its datapath_type is \"system\"".into()));
     }));
     assert!(reason == BRIDGE_UNUSABLE && message.contains("system"), "{reason}: {message}");
-    let (reason, message) = failed(&with(|bridge| bridge.mark = Some(name("green"))));
+    let (reason, message) = failed(&with(|bridge| bridge.owner = Some(name("green"))));
     assert!(reason == BRIDGE_UNUSABLE && message.contains("green"), "{reason}: {message}");
 }

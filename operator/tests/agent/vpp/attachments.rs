@@ -117,7 +117,7 @@ fn the_pods_whose_program_is_there_are_counted(world: &VppWorld) {
     let (agent, pod) = with_pod(world);
     world.write(&world.pod("c2", &network("blue")));
     agent.wait_for_network("blue", "has two pods", |entry| (entry.attachments, entry.connected) == (2, 0));
-    let program = connect_to(&pod.port.connection);
+    let program = connect_to(&pod.port.backend);
     agent.wait_for_network("blue", "has one program", |entry| entry.connected == 1);
     drop(program);
     agent.wait_for_network("blue", "has lost it", |entry| entry.connected == 0);

@@ -1,13 +1,13 @@
 //! A program at the other end of a memif: another VPP.
 
-use usnet_dataplane::port::Connection;
+use usnet_dataplane::port::PortBackend;
 use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::Batch;
 use usnet_vpp::messages::{IfStatusFlags, MemifCreateV2, MemifRole, MemifSocketFilenameAddDelV2, SwInterfaceSetFlags};
 
 /// Connects to a socket and stays until it is dropped.
-pub(crate) fn connect_to(connection: &Connection) -> Vpp {
-    let socket_filename = connection.socket_file().unwrap().display().to_string().into();
+pub(crate) fn connect_to(backend: &PortBackend) -> Vpp {
+    let socket_filename = backend.socket_file().unwrap().display().to_string().into();
     let program = Vpp::start(Kind::Real).unwrap();
     let mut client = program.client().unwrap();
     let mut batch = Batch::new();

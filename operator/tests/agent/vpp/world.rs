@@ -8,7 +8,7 @@ use std::time::Duration;
 use usnet_crds::{Engine, NodeNetwork};
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::memif::MemifSocket;
-use usnet_dataplane::port::Connection;
+use usnet_dataplane::port::PortBackend;
 use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
@@ -87,7 +87,7 @@ impl VppWorld {
     /// An attached pod with a memif.
     pub(crate) fn pod(&self, container: &str, network: &NodeNetwork) -> Record {
         let socket = MemifSocket::file(self.vpp.folder().join(format!("{container}.sock"))).unwrap();
-        self.record(container, network, Connection::Memif { socket })
+        self.record(container, network, PortBackend::Memif { socket })
     }
 
     pub(crate) fn domains(&self) -> BTreeMap<u32, BridgeDomainDetails> {
@@ -149,7 +149,7 @@ impl VppWorld {
 
     /// The whole port of a pod; none while there is none.
     pub(crate) fn port(&self, pod: &Record) -> Option<ShownPort> {
-        let socket = pod.port.connection.socket_file().unwrap().display().to_string();
+        let socket = pod.port.backend.socket_file().unwrap().display().to_string();
         self.ports().remove(&socket).filter(|port| port.bridge_domain.to_string() == pod.port.bridge.as_str())
     }
 

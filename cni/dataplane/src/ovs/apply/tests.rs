@@ -1,6 +1,6 @@
 use super::phases;
 use crate::plan::Op;
-use crate::port::PortMark;
+use crate::port::PortOwner;
 use crate::testing::{attachment, network, record};
 
 fn remove_port(container: &str) -> Op {
@@ -8,8 +8,8 @@ fn remove_port(container: &str) -> Op {
     Op::RemovePort {
         bridge: Some("br-blue".into()),
         port: record.port.name,
-        mark: PortMark::new(&record.network, &record.id),
-        connection: None,
+        owner: PortOwner::new(&record.network, &record.id),
+        backend: None,
     }
 }
 
@@ -27,13 +27,13 @@ fn lengths(operations: &[Op]) -> Vec<usize> {
 }
 
 #[test]
-fn names_that_are_not_made_again_are_one_phase() {
+fn names_that_are_not_recreated_are_one_phase() {
     assert_eq!(lengths(&[]), [0; 0]);
     assert_eq!(lengths(&[remove_port("c1"), remove_port("c2"), create_bridge("red"), create_port("c3")]), [4]);
 }
 
 #[test]
-fn a_name_that_is_made_again_begins_the_next_phase() {
+fn a_recreated_name_starts_the_next_phase() {
     let operations = [remove_port("c1"), remove_port("c2"), create_bridge("red"), create_port("c2"), create_port("c1")];
     assert_eq!(lengths(&operations), [3, 2]);
     let bridge = Op::RemoveBridge { bridge: "br-red".into(), network: network("blue").name };

@@ -1,7 +1,7 @@
-//! Whatever happens to a node that is as it should be is put right, and nothing else is touched.
+//! Any drift of a converged node is repaired, and nothing else is changed.
 
 use super::model::Model;
-use super::properties::achieve;
+use super::properties::converge;
 use crate::desired::Desired;
 use crate::observed::{Observed, ObservedBridge, ObservedPort, Tagging};
 use crate::plan::plan;
@@ -20,14 +20,14 @@ enum Drift {
     LimitPort,
     ResizePort,
     ReplaceSocket,
-    TakePortOff,
-    /// As a killed ADD leaves it.
-    TakePortAndMarkOff,
+    DetachPort,
+    /// The state after an interrupted ADD.
+    DetachAndUntagPort,
     RemovePort,
     RemoveBridge,
-    ChangeKind,
+    ChangeDatapath,
     ChangeLearning,
-    ForgetAge,
+    ResetAge,
 }
 
 const ALL: [Drift; 12] = [
@@ -36,57 +36,59 @@ const ALL: [Drift; 12] = [
     Drift::LimitPort,
     Drift::ResizePort,
     Drift::ReplaceSocket,
-    Drift::TakePortOff,
-    Drift::TakePortAndMarkOff,
+    Drift::DetachPort,
+    Drift::DetachAndUntagPort,
     Drift::RemovePort,
     Drift::RemoveBridge,
-    Drift::ChangeKind,
+    Drift::ChangeDatapath,
     Drift::ChangeLearning,
-    Drift::ForgetAge,
+    Drift::ResetAge,
 ];
 
-fn bridge<'a>(shown: &'a mut Observed, index: &Index) -> Option<(String, &'a mut ObservedBridge)> {
-    let name = shown.bridges.keys().nth(index.index(shown.bridges.len().max(1)))?.clone();
-    Some((name.clone(), shown.bridges.get_mut(&name)?))
+fn bridge<'a>(observed: &'a mut Observed, index: &Index) -> Option<(String, &'a mut ObservedBridge)> {
+    let name = observed.bridges.keys().nth(index.index(observed.bridges.len().max(1)))?.clone();
+    Some((name.clone(), observed.bridges.get_mut(&name)?))
 }
 
-fn port<'a>(shown: &'a mut Observed, index: &Index) -> Option<&'a mut ObservedPort> {
-    let (_, bridge) = bridge(shown, index)?;
+fn port<'a>(observed: &'a mut Observed, index: &Index) -> Option<&'a mut ObservedPort> {
+    let (_, bridge) = bridge(observed, index)?;
     let name = bridge.ports.keys().nth(index.index(bridge.ports.len().max(1)))?.clone();
     bridge.ports.get_mut(&name)
 }
 
-fn take_off(shown: &mut Observed, index: &Index) -> Option<(PortName, ObservedPort)> {
-    let (_, bridge) = bridge(shown, index)?;
+fn detach_port(observed: &mut Observed, index: &Index) -> Option<(PortName, ObservedPort)> {
+    let (_, bridge) = bridge(observed, index)?;
     let name = bridge.ports.keys().nth(index.index(bridge.ports.len().max(1)))?.clone();
     bridge.ports.remove_entry(&name)
 }
 
 /// None when there is no such thing to change.
-fn suffer(shown: &mut Observed, drift: Drift, index: &Index) -> Option<()> {
+fn apply_drift(observed: &mut Observed, drift: Drift, index: &Index) -> Option<()> {
     match drift {
-        Drift::DisablePort => port(shown, index)?.is_enabled = false,
-        Drift::RetagPort => port(shown, index)?.tagging = Tagging::Other,
-        Drift::LimitPort => port(shown, index)?.rate_limit = None,
-        Drift::ResizePort => port(shown, index)?.mtu = None,
-        Drift::ReplaceSocket => port(shown, index)?.connection = None,
-        Drift::TakePortOff => {
-            let (name, mut port) = take_off(shown, index)?;
-            port.mark.as_mut()?.network = None;
-            shown.loose.insert(name, port);
+        Drift::DisablePort => port(observed, index)?.is_enabled = false,
+        Drift::RetagPort => port(observed, index)?.tagging = Tagging::Other,
+        Drift::LimitPort => port(observed, index)?.rate_limit = None,
+        Drift::ResizePort => port(observed, index)?.mtu = None,
+        Drift::ReplaceSocket => port(observed, index)?.backend = None,
+        Drift::DetachPort => {
+            let (name, mut port) = detach_port(observed, index)?;
+            port.owner.as_mut()?.network = None;
+            observed.unbridged_ports.insert(name, port);
         }
-        Drift::TakePortAndMarkOff => {
-            let (name, port) = take_off(shown, index)?;
-            shown.loose.insert(PortName::observed(&format!("memif-{name}")), ObservedPort { mark: None, ..port });
+        Drift::DetachAndUntagPort => {
+            let (name, port) = detach_port(observed, index)?;
+            observed
+                .unbridged_ports
+                .insert(PortName::observed(&format!("memif-{name}")), ObservedPort { owner: None, ..port });
         }
-        Drift::RemovePort => drop(take_off(shown, index)?),
+        Drift::RemovePort => drop(detach_port(observed, index)?),
         Drift::RemoveBridge => {
-            let (name, _) = bridge(shown, index)?;
-            shown.bridges.remove(&name);
+            let (name, _) = bridge(observed, index)?;
+            observed.bridges.remove(&name);
         }
-        Drift::ChangeKind => bridge(shown, index)?.1.is_our_kind = false,
-        Drift::ChangeLearning => bridge(shown, index)?.1.mac_learning = MacLearning::Disabled,
-        Drift::ForgetAge => bridge(shown, index)?.1.mac_age_seconds = None,
+        Drift::ChangeDatapath => bridge(observed, index)?.1.has_supported_datapath = false,
+        Drift::ChangeLearning => bridge(observed, index)?.1.mac_learning = MacLearning::Disabled,
+        Drift::ResetAge => bridge(observed, index)?.1.mac_age_seconds = None,
     }
     Some(())
 }
@@ -95,20 +97,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn whatever_happens_is_put_right(drifts in vec((select(&ALL[..]), any::<Index>()), 1..6), pods in 1..=3_usize) {
+    fn any_drift_is_repaired(drifts in vec((select(&ALL[..]), any::<Index>()), 1..6), pods in 1..=3_usize) {
         let pods = ["c1", "c2", "c3"][..pods].iter().zip(["blue", "green", "blue"]);
         let records: Vec<_> = pods.map(|(pod, name)| record(pod, &network(name))).collect();
         let desired = Desired::new(["blue", "green", "red"].map(network), &records);
-        let achieved = achieve(&desired, Model::empty(Engine::Vpp))?;
-        let mut engine = Model { kind: Engine::Vpp, shown: achieved.clone() };
+        let converged = converge(&desired, Model::empty(Engine::Vpp))?;
+        let mut engine = Model { kind: Engine::Vpp, observed: converged.clone() };
         for (drift, index) in drifts {
-            let _nothing_to_change = suffer(&mut engine.shown, drift, &index);
+            let _nothing_to_change = apply_drift(&mut engine.observed, drift, &index);
         }
-        let socket_was_replaced = engine.shown.loose.values().any(|port| port.connection.is_none() && port.mark.is_none());
-        // What has neither our mark nor a socket of ours is not ours any more.
+        let socket_was_replaced = engine.observed.unbridged_ports.values().any(|port| port.backend.is_none() && port.owner.is_none());
+        // A port that has neither an ownership tag nor a socket of usnet is not owned by usnet any
+        // more.
         prop_assume!(!socket_was_replaced);
-        let repaired = achieve(&desired, engine)?;
-        prop_assert_eq!(&repaired, &achieved);
+        let repaired = converge(&desired, engine)?;
+        prop_assert_eq!(&repaired, &converged);
         prop_assert_eq!(plan(&desired, &repaired), vec![]);
     }
 }

@@ -2,7 +2,7 @@ use super::model::Model;
 use crate::attachment::{Progress, Record};
 use crate::desired::Desired;
 use crate::observed::{BridgeMtu, Observed, Tagging};
-use crate::plan::{obstacles, plan};
+use crate::plan::{blockers, plan};
 use crate::port::PortName;
 use crate::testing::{attachment, network, record};
 use usnet_crds::{Engine, MacAge, MacLearning, Mtu, NodeNetwork, Ownership, Vlan, VlanTag};
@@ -13,8 +13,8 @@ fn engine_with(desired: &Desired) -> Observed {
 
 fn engine_of_kind(kind: Engine, desired: &Desired) -> Observed {
     let mut engine = Model::empty(kind);
-    engine.apply_all(&plan(desired, &engine.shown)).unwrap();
-    engine.shown
+    engine.apply_all(&plan(desired, &engine.observed)).unwrap();
+    engine.observed
 }
 
 fn text(desired: &Desired, engine: &Observed) -> Vec<String> {
@@ -41,7 +41,7 @@ fn an_empty_engine_gets_bridges_first_and_then_ports() {
 }
 
 #[test]
-fn a_deleted_network_goes_with_its_ports() {
+fn a_deleted_network_is_deleted_with_its_ports() {
     let engine = engine_with(&Desired::new([network("blue")], &[record("c1", &network("blue"))]));
     assert_eq!(
         text(&Desired::default(), &engine),
@@ -81,13 +81,13 @@ fn a_bridge_whose_mac_addresses_should_age_otherwise_changes_in_place() {
     blue.bridge.mac_learning = MacLearning::Disabled;
     let changed = ["set MTU 1500, MAC learning Disabled for 600 s and the kind of bridge br-blue of network blue"];
     assert_eq!(text(&Desired::new([blue], []), &engine), changed);
-    // A release of ours that knew no age made no entry about it.
+    // An earlier release without a MAC age wrote no such entry.
     engine.bridges.get_mut("br-blue").unwrap().mac_age_seconds = None;
     assert_eq!(plan(&Desired::new([network("blue")], []), &engine).len(), 1);
 }
 
 #[test]
-fn an_engine_whose_bridges_have_no_mtu_is_not_asked_for_one() {
+fn an_engine_whose_bridges_have_no_mtu_needs_no_update() {
     let mut blue = network("blue");
     let engine = engine_of_kind(Engine::Vpp, &Desired::new([blue.clone()], &[record("c1", &blue)]));
     assert_eq!(engine.bridges["br-blue"].mtu, BridgeMtu::OfPortsOnly);
@@ -97,7 +97,7 @@ fn an_engine_whose_bridges_have_no_mtu_is_not_asked_for_one() {
 }
 
 #[test]
-fn a_port_that_somebody_switched_off_is_switched_on() {
+fn a_port_set_down_by_others_is_set_up() {
     let desired = Desired::new([network("blue")], &[record("c1", &network("blue"))]);
     let mut engine = engine_of_kind(Engine::Vpp, &desired);
     let ports = &mut engine.bridges.get_mut("br-blue").unwrap().ports;
@@ -106,7 +106,7 @@ fn a_port_that_somebody_switched_off_is_switched_on() {
 }
 
 #[test]
-fn a_vlan_mode_that_somebody_set_is_put_right() {
+fn a_vlan_mode_set_by_others_is_repaired() {
     let desired = Desired::new([network("blue")], &[record("c1", &network("blue"))]);
     let mut engine = engine_with(&desired);
     let ports = &mut engine.bridges.get_mut("br-blue").unwrap().ports;
@@ -120,59 +120,63 @@ fn adopting(bridge: &str) -> NodeNetwork {
     blue
 }
 
-/// `br0` as somebody else made it.
-fn somebody_elses() -> Observed {
+/// `br0` as created by others.
+fn foreign_bridge() -> Observed {
     let mut other = network("other");
     other.bridge.name = "br0".parse().unwrap();
     let mut engine = engine_with(&Desired::new([other], []));
-    engine.bridges.get_mut("br0").unwrap().mark = None;
+    engine.bridges.get_mut("br0").unwrap().owner = None;
     engine
 }
 
 #[test]
-fn an_adopted_bridge_gets_ports_and_loses_them_and_is_otherwise_left_alone() {
-    let mut engine = somebody_elses();
+fn ports_of_an_adopted_bridge_are_created_and_deleted_and_it_is_not_changed() {
+    let mut engine = foreign_bridge();
     let bridge = engine.bridges.get_mut("br0").unwrap();
-    (bridge.is_our_kind, bridge.mtu, bridge.mac_age_seconds) = (false, BridgeMtu::Set(2000), Some(20));
+    (bridge.has_supported_datapath, bridge.mtu, bridge.mac_age_seconds) = (false, BridgeMtu::Set(2000), Some(20));
     let before = engine.clone();
     let records = [record("c1", &adopting("br0"))];
     let desired = Desired::new([adopting("br0")], &records);
     assert_eq!(text(&desired, &engine), ["create port vhu3c7bbaa36bb of c1.net1 on bridge br0"]);
-    let mut model = Model { kind: Engine::OpenVswitch, shown: engine };
-    model.apply_all(&plan(&desired, &model.shown)).unwrap();
-    assert_eq!((plan(&desired, &model.shown), obstacles(&desired, &model.shown).len()), (vec![], 0));
-    // A network that is gone keeps its pods; with them goes the last of ours, whatever else is on the bridge.
-    assert_eq!(plan(&Desired::new([], &records), &model.shown), []);
-    assert_eq!(text(&Desired::default(), &model.shown), ["remove port vhu3c7bbaa36bb of c1.net1 from bridge br0"]);
-    model.apply_all(&plan(&Desired::default(), &model.shown)).unwrap();
-    assert_eq!(model.shown, before);
+    let mut model = Model { kind: Engine::OpenVswitch, observed: engine };
+    model.apply_all(&plan(&desired, &model.observed)).unwrap();
+    assert_eq!((plan(&desired, &model.observed), blockers(&desired, &model.observed).len()), (vec![], 0));
+    // The ports of a deleted network are kept while its pods are attached, and deleted with their
+    // attachments; other ports on the bridge are kept.
+    assert_eq!(plan(&Desired::new([], &records), &model.observed), []);
+    assert_eq!(text(&Desired::default(), &model.observed), ["remove port vhu3c7bbaa36bb of c1.net1 from bridge br0"]);
+    model.apply_all(&plan(&Desired::default(), &model.observed)).unwrap();
+    assert_eq!(model.observed, before);
 }
 
 #[test]
-fn a_bridge_that_cannot_be_adopted_is_an_obstacle_and_nothing_else() {
+fn a_bridge_that_cannot_be_adopted_is_a_blocker_and_is_not_changed() {
     let desired = Desired::new([adopting("br0")], &[record("c1", &adopting("br0"))]);
-    let obstacle = |engine: &Observed| {
+    let blocker = |engine: &Observed| {
         assert_eq!(plan(&desired, engine), []);
-        obstacles(&desired, engine)["blue".parse().as_ref().unwrap()].to_string()
+        blockers(&desired, engine)["blue".parse().as_ref().unwrap()].to_string()
     };
-    let missing = obstacle(&Observed::default());
+    let missing = blocker(&Observed::default());
     assert!(missing.starts_with("bridge br0 is not on this node"), "{missing}");
 
-    let mut kernel = somebody_elses();
-    kernel.bridges.get_mut("br0").unwrap().unusable = Some("its datapath_type is \"system\"".into());
-    let unusable = obstacle(&kernel);
-    assert!(unusable.starts_with("bridge br0 cannot be adopted: its datapath_type is \"system\""), "{unusable}");
+    let mut kernel = foreign_bridge();
+    kernel.bridges.get_mut("br0").unwrap().adoption_blocker = Some("its datapath_type is \"system\"".into());
+    let adoption_blocker = blocker(&kernel);
+    assert!(
+        adoption_blocker.starts_with("bridge br0 cannot be adopted: its datapath_type is \"system\""),
+        "{adoption_blocker}"
+    );
 }
 
 #[test]
-fn a_bridge_of_ours_cannot_be_adopted_by_another_network() {
+fn an_owned_bridge_cannot_be_adopted_by_another_network() {
     let mut red = network("red");
     red.bridge.name = "br0".parse().unwrap();
     let desired = Desired::new([adopting("br0"), red.clone()], &[record("c1", &adopting("br0"))]);
     let engine = engine_with(&Desired::new([red], []));
     assert_eq!(plan(&desired, &engine), []);
-    let obstacle = obstacles(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
-    assert!(obstacle.contains("belongs to network red"), "{obstacle}");
+    let blocker = blockers(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
+    assert!(blocker.contains("belongs to network red"), "{blocker}");
 }
 
 #[test]
@@ -195,7 +199,7 @@ fn what_a_pods_name_fixes_is_its_ports_alone() {
 }
 
 #[test]
-fn a_port_that_the_plugin_is_making_is_left_to_it() {
+fn a_port_that_the_plugin_is_creating_is_not_changed() {
     let records = [Record { progress: Progress::Attaching, ..record("c1", &network("blue")) }];
     let desired = Desired::new([network("blue")], &records);
     let engine = engine_with(&Desired::new([network("blue")], []));
@@ -205,26 +209,23 @@ fn a_port_that_the_plugin_is_making_is_left_to_it() {
 }
 
 #[test]
-fn a_foreign_bridge_of_the_same_name_is_an_obstacle_and_nothing_else() {
+fn a_foreign_bridge_of_the_same_name_is_a_blocker_and_is_not_changed() {
     let desired = Desired::new([network("blue")], &[record("c1", &network("blue"))]);
     let mut engine = engine_with(&Desired::new([network("blue")], []));
-    engine.bridges.get_mut("br-blue").unwrap().mark = None;
+    engine.bridges.get_mut("br-blue").unwrap().owner = None;
     assert_eq!(plan(&desired, &engine), []);
-    let obstacle = obstacles(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
-    assert!(obstacle.starts_with("bridge br-blue already exists on this node"), "{obstacle}");
+    let blocker = blockers(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
+    assert!(blocker.starts_with("bridge br-blue already exists on this node"), "{blocker}");
 }
 
 #[test]
 fn a_foreign_port_keeps_a_deleted_bridge_and_is_named() {
     let mut engine = engine_with(&Desired::new([network("blue")], &[record("c1", &network("blue"))]));
     let ports = &mut engine.bridges.get_mut("br-blue").unwrap().ports;
-    let foreign = crate::observed::ObservedPort { mark: None, ..ports[&PortName::of(&attachment("c1"))].clone() };
+    let foreign = crate::observed::ObservedPort { owner: None, ..ports[&PortName::of(&attachment("c1"))].clone() };
     ports.insert(PortName::observed("eth1"), foreign);
     let desired = Desired::default();
     assert_eq!(text(&desired, &engine), ["remove port vhu3c7bbaa36bb of c1.net1 from bridge br-blue"]);
-    let obstacle = obstacles(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
-    assert_eq!(
-        obstacle,
-        "bridge br-blue has 1 port(s) that usnet did not make (eth1); it stays until they are removed"
-    );
+    let blocker = blockers(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
+    assert_eq!(blocker, "bridge br-blue has 1 port(s) that usnet did not make (eth1); it stays until they are removed");
 }

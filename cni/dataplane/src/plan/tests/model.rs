@@ -3,7 +3,7 @@
 use crate::attachment::AttachmentId;
 use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::plan::Op;
-use crate::port::{AttachedPort, PortMark, PortName, PortSettings};
+use crate::port::{AttachedPort, PortName, PortOwner, PortSettings};
 use std::collections::BTreeMap;
 use usnet_crds::{Bridge, Engine, NetworkName, Ownership};
 
@@ -11,16 +11,16 @@ use usnet_crds::{Bridge, Engine, NetworkName, Ownership};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Model {
     pub(super) kind: Engine,
-    pub(super) shown: Observed,
+    pub(super) observed: Observed,
 }
 
 impl Model {
     /// An engine without anything.
     pub(super) fn empty(kind: Engine) -> Self {
-        Self { kind, shown: Observed::default() }
+        Self { kind, observed: Observed::default() }
     }
 
-    /// Carries out all operations, or says which one no engine would take.
+    /// Applies all operations, or returns the first one that no engine would accept.
     pub(super) fn apply_all(&mut self, operations: &[Op]) -> Result<(), String> {
         operations
             .iter()
@@ -29,34 +29,33 @@ impl Model {
 
     fn apply(&mut self, operation: &Op) -> Result<(), String> {
         match operation {
-            Op::RemovePort { bridge: Some(bridge), port, mark, .. } => {
+            Op::RemovePort { bridge: Some(bridge), port, owner, .. } => {
                 let removed = self.bridge(bridge)?.ports.remove(port).ok_or("no such port")?;
-                check(carries(&removed, mark), "the mark is another one")
+                check(carries(&removed, owner), "the mark is another one")
             }
-            Op::RemovePort { bridge: None, port, mark, connection } => {
-                let removed = self.shown.loose.remove(port).ok_or("no such port")?;
-                let is_known_by_socket =
-                    removed.mark.is_none() && connection.is_some() && removed.connection == *connection;
-                check(is_known_by_socket || carries(&removed, mark), "it is not that attachment's")
+            Op::RemovePort { bridge: None, port, owner, backend } => {
+                let removed = self.observed.unbridged_ports.remove(port).ok_or("no such port")?;
+                let is_known_by_socket = removed.owner.is_none() && backend.is_some() && removed.backend == *backend;
+                check(is_known_by_socket || carries(&removed, owner), "it is not that attachment's")
             }
             Op::RemoveBridge { bridge, network } => {
-                let removed = self.shown.bridges.remove(bridge).ok_or("no such bridge")?;
+                let removed = self.observed.bridges.remove(bridge).ok_or("no such bridge")?;
                 check(removed.ports.is_empty(), "it has ports")?;
-                check(removed.mark.as_ref() == Some(network), "the mark is another one")
+                check(removed.owner.as_ref() == Some(network), "the mark is another one")
             }
             Op::CreateBridge { network, bridge } => self.create_bridge(network, bridge),
             Op::UpdateBridge { network, bridge } => self.update_bridge(network, bridge),
             Op::CreatePort { network, attachment, port } => self.create_port(network, attachment, port),
-            Op::UpdatePort { port, mark, settings } => self.update_port(port, mark, settings),
+            Op::UpdatePort { port, owner, settings } => self.update_port(port, owner, settings),
         }
     }
 
     fn bridge(&mut self, name: &str) -> Result<&mut ObservedBridge, &'static str> {
-        self.shown.bridges.get_mut(name).ok_or("no such bridge")
+        self.observed.bridges.get_mut(name).ok_or("no such bridge")
     }
 
     fn name_is_taken(&self, name: &str) -> bool {
-        let bridges = &self.shown.bridges;
+        let bridges = &self.observed.bridges;
         let mut ports = bridges.values().flat_map(|bridge| bridge.ports.keys());
         bridges.contains_key(name) || ports.any(|port| port.as_str() == name)
     }
@@ -71,29 +70,29 @@ impl Model {
     fn create_bridge(&mut self, network: &NetworkName, bridge: &Bridge) -> Result<(), String> {
         check(bridge.ownership == Ownership::Managed, "somebody else has to make it")?;
         check(!self.name_is_taken(bridge.name.as_str()), "the name is taken")?;
-        let made = ObservedBridge {
-            mark: Some(network.clone()),
-            is_our_kind: true,
-            unusable: None,
+        let created = ObservedBridge {
+            owner: Some(network.clone()),
+            has_supported_datapath: true,
+            adoption_blocker: None,
             mtu: self.mtu(bridge),
             mac_learning: bridge.mac_learning,
             mac_age_seconds: Some(bridge.mac_age_seconds.into()),
             state: ElementState::Running,
             ports: BTreeMap::new(),
         };
-        self.shown.bridges.insert(bridge.name.to_string(), made);
+        self.observed.bridges.insert(bridge.name.to_string(), created);
         Ok(())
     }
 
     fn update_bridge(&mut self, network: &NetworkName, bridge: &Bridge) -> Result<(), String> {
         check(bridge.ownership == Ownership::Managed, "somebody else made it")?;
         let mtu = self.mtu(bridge);
-        let shown = self.bridge(bridge.name.as_str())?;
-        check(shown.mark.as_ref() == Some(network), "the mark is another one")?;
-        let before = shown.clone();
-        (shown.is_our_kind, shown.unusable, shown.mtu) = (true, None, mtu);
-        (shown.mac_learning, shown.mac_age_seconds) = (bridge.mac_learning, Some(bridge.mac_age_seconds.into()));
-        check(*shown != before, "it is so already")
+        let observed = self.bridge(bridge.name.as_str())?;
+        check(observed.owner.as_ref() == Some(network), "the mark is another one")?;
+        let before = observed.clone();
+        (observed.has_supported_datapath, observed.adoption_blocker, observed.mtu) = (true, None, mtu);
+        (observed.mac_learning, observed.mac_age_seconds) = (bridge.mac_learning, Some(bridge.mac_age_seconds.into()));
+        check(*observed != before, "it is so already")
     }
 
     fn create_port(
@@ -103,16 +102,18 @@ impl Model {
         port: &AttachedPort,
     ) -> Result<(), String> {
         check(!self.name_is_taken(port.name.as_str()), "the name is taken")?;
-        self.take_loose(attachment, port)?;
+        self.take_unbridged(attachment, port)?;
         let bridge = self.bridge(port.bridge.as_str())?;
-        let takes_ports = match port.ownership {
-            Ownership::Managed => bridge.mark.as_ref() == Some(network) && bridge.is_our_kind,
-            Ownership::Adopted => bridge.mark.as_ref().is_none_or(|mark| mark == network) && bridge.unusable.is_none(),
+        let accepts_ports = match port.ownership {
+            Ownership::Managed => bridge.owner.as_ref() == Some(network) && bridge.has_supported_datapath,
+            Ownership::Adopted => {
+                bridge.owner.as_ref().is_none_or(|owner| owner == network) && bridge.adoption_blocker.is_none()
+            }
         };
-        check(takes_ports, "the bridge takes no ports")?;
-        let made = ObservedPort {
-            mark: Some(PortMark::new(network, attachment)),
-            connection: Some(port.connection.clone()),
+        check(accepts_ports, "the bridge takes no ports")?;
+        let created = ObservedPort {
+            owner: Some(PortOwner::new(network, attachment)),
+            backend: Some(port.backend.clone()),
             mtu: Some(port.settings.mtu.into()),
             tagging: port.settings.vlan.clone().into(),
             rate_limit: Some(port.settings.rate_limit),
@@ -120,29 +121,30 @@ impl Model {
             peer: Peer::Absent,
             state: ElementState::Running,
         };
-        bridge.ports.insert(port.name.clone(), made);
+        bridge.ports.insert(port.name.clone(), created);
         Ok(())
     }
 
-    /// A port that is on no bridge is the attachment's when it is marked so, or when it has its socket and nobody's mark.
-    fn take_loose(&mut self, attachment: &AttachmentId, port: &AttachedPort) -> Result<(), String> {
+    /// An unbridged port belongs to the attachment if it has its tag, or if it has its socket and
+    /// no tag.
+    fn take_unbridged(&mut self, attachment: &AttachmentId, port: &AttachedPort) -> Result<(), String> {
         let attachment = attachment.to_string();
-        let is_its = |shown: &ObservedPort| match &shown.mark {
-            Some(mark) => mark.attachment == attachment,
-            None => shown.connection.as_ref() == Some(&port.connection),
+        let is_its = |observed: &ObservedPort| match &observed.owner {
+            Some(owner) => owner.attachment == attachment,
+            None => observed.backend.as_ref() == Some(&port.backend),
         };
-        let taken: Vec<_> = self.shown.loose.extract_if(.., |_, shown| is_its(shown)).collect();
-        let fit = taken.iter().all(|(_, shown)| shown.connection.as_ref() == Some(&port.connection));
+        let taken: Vec<_> = self.observed.unbridged_ports.extract_if(.., |_, observed| is_its(observed)).collect();
+        let fit = taken.iter().all(|(_, observed)| observed.backend.as_ref() == Some(&port.backend));
         check(fit, "it is there with another socket")
     }
 
     /// A port can be on two bridges at once; it is one port all the same.
-    fn update_port(&mut self, name: &PortName, mark: &PortMark, settings: &PortSettings) -> Result<(), String> {
-        let bridges = self.shown.bridges.values_mut();
-        let shown: Vec<_> = bridges.filter_map(|bridge| bridge.ports.get_mut(name)).collect();
-        check(!shown.is_empty(), "no such port")?;
-        for port in shown {
-            check(carries(port, mark), "the mark is another one")?;
+    fn update_port(&mut self, name: &PortName, owner: &PortOwner, settings: &PortSettings) -> Result<(), String> {
+        let bridges = self.observed.bridges.values_mut();
+        let observed: Vec<_> = bridges.filter_map(|bridge| bridge.ports.get_mut(name)).collect();
+        check(!observed.is_empty(), "no such port")?;
+        for port in observed {
+            check(carries(port, owner), "the mark is another one")?;
             let before = port.clone();
             (port.mtu, port.is_enabled) = (Some(settings.mtu.into()), true);
             (port.tagging, port.rate_limit) = (settings.vlan.clone().into(), Some(settings.rate_limit));
@@ -152,11 +154,11 @@ impl Model {
     }
 }
 
-/// Whether a port has this mark, as far as both say.
-fn carries(port: &ObservedPort, mark: &PortMark) -> bool {
-    port.mark.as_ref().is_some_and(|shown| {
-        let networks = shown.network.as_ref().zip(mark.network.as_ref());
-        shown.attachment == mark.attachment && networks.is_none_or(|(shown, wanted)| shown == wanted)
+/// Whether a port has this owner. An unknown network matches any.
+fn carries(port: &ObservedPort, owner: &PortOwner) -> bool {
+    port.owner.as_ref().is_some_and(|observed| {
+        let networks = observed.network.as_ref().zip(owner.network.as_ref());
+        observed.attachment == owner.attachment && networks.is_none_or(|(observed, spec)| observed == spec)
     })
 }
 

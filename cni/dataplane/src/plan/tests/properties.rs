@@ -1,22 +1,22 @@
 use super::model::Model;
 use super::strategies::{desired_strategy, engine_strategy, own_engine_strategy};
 use crate::attachment::AttachmentId;
-use crate::desired::{Desired, DesiredAttachment, Presence};
+use crate::desired::{Desired, DesiredAttachment, PortPolicy};
 use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
-use crate::plan::{Obstacle, Op, obstacles, plan};
+use crate::plan::{Blocker, Op, blockers, plan};
 use crate::port::{PortName, PortSettings};
 use crate::testing::{network, record};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::Ownership;
 
-pub(super) fn achieve(desired: &Desired, mut engine: Model) -> Result<Observed, TestCaseError> {
-    let operations = plan(desired, &engine.shown);
+pub(super) fn converge(desired: &Desired, mut engine: Model) -> Result<Observed, TestCaseError> {
+    let operations = plan(desired, &engine.observed);
     engine.apply_all(&operations).map_err(TestCaseError::fail)?;
-    Ok(engine.shown)
+    Ok(engine.observed)
 }
 
-/// 0 for what takes away, 1 for bridges, 2 for ports.
+/// 0 for deletions, 1 for bridges, 2 for ports.
 fn rank(operation: &Op) -> u8 {
     match operation {
         Op::RemovePort { .. } | Op::RemoveBridge { .. } => 0,
@@ -28,101 +28,101 @@ fn rank(operation: &Op) -> u8 {
 /// A port with its name and the bridge that it is on.
 type Placed = (Option<String>, PortName, ObservedPort);
 
-/// What is not ours: bridges with their settings, and ports with the bridge that they are on, if any.
+/// Objects that usnet does not own: bridges with their settings, and ports with their bridge, if
+/// any.
 fn foreign(desired: &Desired, engine: &Observed) -> (Vec<String>, Vec<Placed>) {
-    let bridges = engine.bridges.iter().filter(|(_, bridge)| bridge.mark.is_none());
+    let bridges = engine.bridges.iter().filter(|(_, bridge)| bridge.owner.is_none());
     let describe = |(name, bridge): (&String, &ObservedBridge)| {
         format!("{name} {:?}", ObservedBridge { ports: BTreeMap::new(), ..bridge.clone() })
     };
-    let ports = engine.bridges.iter().flat_map(|(bridge, shown)| {
-        let unmarked = shown.ports.iter().filter(|(_, port)| port.mark.is_none());
-        unmarked.map(move |(name, port)| (Some(bridge.clone()), name.clone(), port.clone()))
+    let ports = engine.bridges.iter().flat_map(|(bridge, observed)| {
+        let untagged = observed.ports.iter().filter(|(_, port)| port.owner.is_none());
+        untagged.map(move |(name, port)| (Some(bridge.clone()), name.clone(), port.clone()))
     });
-    // One with the socket of an attachment was begun for it, and not marked yet.
-    let was_begun = |port: &ObservedPort| {
-        let known = desired.attachments.values().map(|wanted| &wanted.port.connection);
-        let ended = desired.ended.values().map(|ended| &ended.connection);
-        known.chain(ended).any(|connection| port.connection.as_ref() == Some(connection))
+    // One with the socket of an attachment is incomplete: not tagged yet.
+    let is_incomplete = |port: &ObservedPort| {
+        let known = desired.attachments.values().map(|spec| &spec.port.backend);
+        let detached = desired.detached.values().map(|detached| &detached.backend);
+        known.chain(detached).any(|backend| port.backend.as_ref() == Some(backend))
     };
-    let loose = engine.loose.iter().filter(|(_, port)| port.mark.is_none() && !was_begun(port));
-    let loose = loose.map(|(name, port)| (None, name.clone(), port.clone()));
-    (bridges.map(describe).collect(), ports.chain(loose).collect())
+    let unbridged_ports =
+        engine.unbridged_ports.iter().filter(|(_, port)| port.owner.is_none() && !is_incomplete(port));
+    let unbridged_ports = unbridged_ports.map(|(name, port)| (None, name.clone(), port.clone()));
+    (bridges.map(describe).collect(), ports.chain(unbridged_ports).collect())
 }
 
 fn ports_named<'a>(engine: &'a Observed, name: &'a PortName) -> impl Iterator<Item = (&'a String, &'a ObservedPort)> {
-    engine.bridges.iter().filter_map(move |(bridge, shown)| Some((bridge, shown.ports.get(name)?)))
+    engine.bridges.iter().filter_map(move |(bridge, observed)| Some((bridge, observed.ports.get(name)?)))
 }
 
-fn is_as_wanted(id: &AttachmentId, wanted: &DesiredAttachment, bridge: &str, port: &ObservedPort) -> bool {
-    let PortSettings { mtu, vlan, rate_limit } = &wanted.port.settings;
-    bridge == wanted.port.bridge.as_str()
-        && port.mark.as_ref().is_some_and(|mark| mark.is_of(&wanted.network, id))
+fn matches_spec(id: &AttachmentId, spec: &DesiredAttachment, bridge: &str, port: &ObservedPort) -> bool {
+    let PortSettings { mtu, vlan, rate_limit } = &spec.port.settings;
+    bridge == spec.port.bridge.as_str()
+        && port.owner.as_ref().is_some_and(|owner| owner.matches(&spec.network, id))
         && port.is_enabled
-        && port.connection.as_ref() == Some(&wanted.port.connection)
+        && port.backend.as_ref() == Some(&spec.port.backend)
         && port.mtu == Some((*mtu).into())
         && port.tagging == Tagging::from(vlan.clone())
         && port.rate_limit == Some(*rate_limit)
 }
 
-fn check_network(wanted: &usnet_crds::NodeNetwork, engine: &Observed) -> Result<(), TestCaseError> {
-    let name = wanted.bridge.name.as_str();
-    if wanted.bridge.ownership == Ownership::Adopted {
+fn check_network(spec: &usnet_crds::NodeNetwork, engine: &Observed) -> Result<(), TestCaseError> {
+    let name = spec.bridge.name.as_str();
+    if spec.bridge.ownership == Ownership::Adopted {
         return Ok(());
     }
     match engine.bridges.get(name) {
-        Some(bridge) if bridge.mark.as_ref() == Some(&wanted.name) => {
-            let mtus = [BridgeMtu::OfPortsOnly, BridgeMtu::Set(wanted.bridge.mtu.into())];
-            prop_assert!(bridge.is_our_kind && mtus.contains(&bridge.mtu), "{bridge:?}");
-            prop_assert_eq!(bridge.mac_learning, wanted.bridge.mac_learning);
-            prop_assert_eq!(bridge.mac_age_seconds, Some(wanted.bridge.mac_age_seconds.into()));
+        Some(bridge) if bridge.owner.as_ref() == Some(&spec.name) => {
+            let mtus = [BridgeMtu::OfPortsOnly, BridgeMtu::Set(spec.bridge.mtu.into())];
+            prop_assert!(bridge.has_supported_datapath && mtus.contains(&bridge.mtu), "{bridge:?}");
+            prop_assert_eq!(bridge.mac_learning, spec.bridge.mac_learning);
+            prop_assert_eq!(bridge.mac_age_seconds, Some(spec.bridge.mac_age_seconds.into()));
         }
-        // Somebody else has the name; it must have been so before.
+        // The name is in use by others, and was so before.
         Some(_) => {}
         None => {
             let port_has_name = ports_named(engine, &PortName::observed(name)).next().is_some();
-            prop_assert!(port_has_name, "{name} is free and {} has no bridge", wanted.name);
+            prop_assert!(port_has_name, "{name} is free and {} has no bridge", spec.name);
         }
     }
     Ok(())
 }
 
-fn check_attachment(id: &AttachmentId, wanted: &DesiredAttachment, engine: &Observed) -> Result<(), TestCaseError> {
-    let shown: Vec<_> = ports_named(engine, &wanted.port.name).collect();
-    let is_there = shown.iter().any(|(bridge, port)| is_as_wanted(id, wanted, bridge, port));
-    let bridge = engine.bridges.get(wanted.port.bridge.as_str());
-    let takes_ports = bridge.is_some_and(|bridge| match (wanted.port.ownership, &bridge.mark) {
-        (Ownership::Managed, mark) => mark.as_ref() == Some(&wanted.network) && bridge.is_our_kind,
-        (Ownership::Adopted, mark) => {
-            mark.as_ref().is_none_or(|mark| *mark == wanted.network) && bridge.unusable.is_none()
+fn check_attachment(id: &AttachmentId, spec: &DesiredAttachment, engine: &Observed) -> Result<(), TestCaseError> {
+    let observed: Vec<_> = ports_named(engine, &spec.port.name).collect();
+    let is_there = observed.iter().any(|(bridge, port)| matches_spec(id, spec, bridge, port));
+    let bridge = engine.bridges.get(spec.port.bridge.as_str());
+    let accepts_ports = bridge.is_some_and(|bridge| match (spec.port.ownership, &bridge.owner) {
+        (Ownership::Managed, owner) => owner.as_ref() == Some(&spec.network) && bridge.has_supported_datapath,
+        (Ownership::Adopted, owner) => {
+            owner.as_ref().is_none_or(|owner| *owner == spec.network) && bridge.adoption_blocker.is_none()
         }
     });
-    let name_is_free = shown.is_empty() && !engine.bridges.contains_key(wanted.port.name.as_str());
-    if wanted.presence == Presence::Required && takes_ports && name_is_free {
+    let name_is_free = observed.is_empty() && !engine.bridges.contains_key(spec.port.name.as_str());
+    if spec.policy == PortPolicy::Ensure && accepts_ports && name_is_free {
         prop_assert!(is_there, "{id} has no port");
     }
     Ok(())
 }
 
 fn check_leftovers(desired: &Desired, engine: &Observed) -> Result<(), TestCaseError> {
-    for (name, port) in engine.loose.iter().filter(|(_, port)| port.mark.is_some()) {
-        let is_usable = desired.attachments.iter().any(|(id, wanted)| {
-            let is_its = port.mark.as_ref().is_some_and(|mark| mark.is_of(&wanted.network, id));
-            is_its && wanted.port.name == *name && port.connection.as_ref() == Some(&wanted.port.connection)
+    for (name, port) in engine.unbridged_ports.iter().filter(|(_, port)| port.owner.is_some()) {
+        let is_usable = desired.attachments.iter().any(|(id, spec)| {
+            let is_its = port.owner.as_ref().is_some_and(|owner| owner.matches(&spec.network, id));
+            is_its && spec.port.name == *name && port.backend.as_ref() == Some(&spec.port.backend)
         });
-        prop_assert!(is_usable, "{name} of {:?} is left on no bridge", port.mark);
+        prop_assert!(is_usable, "{name} of {:?} is left on no bridge", port.owner);
     }
     for (name, bridge) in &engine.bridges {
-        for (port_name, port) in bridge.ports.iter().filter(|(_, port)| port.mark.is_some()) {
-            let is_wanted = desired.attachments.iter().any(|(id, wanted)| is_as_wanted(id, wanted, name, port));
-            prop_assert!(is_wanted, "{port_name} of {:?} is left on {name}", port.mark);
+        for (port_name, port) in bridge.ports.iter().filter(|(_, port)| port.owner.is_some()) {
+            let is_desired = desired.attachments.iter().any(|(id, spec)| matches_spec(id, spec, name, port));
+            prop_assert!(is_desired, "{port_name} of {:?} is left on {name}", port.owner);
         }
-        if let Some(network) = &bridge.mark {
-            let is_wanted = desired.networks.get(network).is_some_and(|wanted| wanted.bridge.name.as_str() == name);
-            let is_used = desired
-                .attachments
-                .values()
-                .any(|wanted| (wanted.port.bridge.as_str(), &wanted.network) == (name, network));
-            prop_assert!(is_wanted || is_used || !bridge.ports.is_empty(), "{name} is left");
+        if let Some(network) = &bridge.owner {
+            let is_desired = desired.networks.get(network).is_some_and(|spec| spec.bridge.name.as_str() == name);
+            let is_used =
+                desired.attachments.values().any(|spec| (spec.port.bridge.as_str(), &spec.network) == (name, network));
+            prop_assert!(is_desired || is_used || !bridge.ports.is_empty(), "{name} is left");
         }
     }
     Ok(())
@@ -133,34 +133,34 @@ proptest! {
 
     #[test]
     fn no_operation_is_refused_and_then_the_plan_is_empty(desired in desired_strategy(), engine in engine_strategy()) {
-        let achieved = achieve(&desired, engine)?;
-        prop_assert_eq!(plan(&desired, &achieved), vec![]);
+        let converged = converge(&desired, engine)?;
+        prop_assert_eq!(plan(&desired, &converged), vec![]);
     }
 
     #[test]
     fn applying_a_plan_gives_the_desired_state(desired in desired_strategy(), engine in engine_strategy()) {
-        let achieved = achieve(&desired, engine)?;
+        let converged = converge(&desired, engine)?;
         for network in desired.networks.values() {
-            check_network(network, &achieved)?;
+            check_network(network, &converged)?;
         }
         for (id, attachment) in &desired.attachments {
-            check_attachment(id, attachment, &achieved)?;
+            check_attachment(id, attachment, &converged)?;
         }
-        check_leftovers(&desired, &achieved)?;
+        check_leftovers(&desired, &converged)?;
     }
 
     #[test]
-    fn what_is_not_ours_is_not_touched(desired in desired_strategy(), engine in engine_strategy()) {
-        let before = foreign(&desired, &engine.shown);
+    fn foreign_objects_are_not_changed(desired in desired_strategy(), engine in engine_strategy()) {
+        let before = foreign(&desired, &engine.observed);
         let (_, foreign_ports) = &before;
-        for operation in plan(&desired, &engine.shown) {
-            let is_marked = |name: &str, network| {
-                engine.shown.bridges.get(name).is_some_and(|bridge| bridge.mark.as_ref() == Some(network))
+        for operation in plan(&desired, &engine.observed) {
+            let is_owned = |name: &str, network| {
+                engine.observed.bridges.get(name).is_some_and(|bridge| bridge.owner.as_ref() == Some(network))
             };
             match &operation {
-                Op::RemoveBridge { bridge, network } => prop_assert!(is_marked(bridge, network)),
+                Op::RemoveBridge { bridge, network } => prop_assert!(is_owned(bridge, network)),
                 Op::UpdateBridge { bridge, network } => {
-                    prop_assert!(is_marked(bridge.name.as_str(), network));
+                    prop_assert!(is_owned(bridge.name.as_str(), network));
                 }
                 Op::RemovePort { port, .. } | Op::UpdatePort { port, .. } => {
                     prop_assert!(!foreign_ports.iter().any(|(_, name, _)| name == port), "{}", operation);
@@ -168,7 +168,7 @@ proptest! {
                 Op::CreateBridge { .. } | Op::CreatePort { .. } => {}
             }
         }
-        prop_assert_eq!(foreign(&desired, &achieve(&desired, engine)?), before);
+        prop_assert_eq!(foreign(&desired, &converge(&desired, engine)?), before);
     }
 
     #[test]
@@ -176,15 +176,15 @@ proptest! {
         let networks = desired.networks.values();
         let adopted = networks.filter(|network| network.bridge.ownership == Ownership::Adopted);
         let adopted: BTreeSet<_> = adopted.map(|network| &network.name).collect();
-        for operation in plan(&desired, &engine.shown) {
+        for operation in plan(&desired, &engine.observed) {
             match &operation {
                 Op::CreateBridge { network, .. } | Op::UpdateBridge { network, .. } => {
                     prop_assert!(!adopted.contains(network), "{}", operation);
                 }
-                // A bridge with our mark that some network still asks for stays, too.
+                // An owned bridge that some network still needs is kept, too.
                 Op::RemoveBridge { bridge, network } => {
-                    prop_assert_eq!(engine.shown.bridges[bridge].mark.as_ref(), Some(network));
-                    prop_assert!(desired.networks.get(network).is_none_or(|wanted| wanted.bridge.name.as_str() != bridge));
+                    prop_assert_eq!(engine.observed.bridges[bridge].owner.as_ref(), Some(network));
+                    prop_assert!(desired.networks.get(network).is_none_or(|spec| spec.bridge.name.as_str() != bridge));
                 }
                 _ => {}
             }
@@ -192,15 +192,15 @@ proptest! {
     }
 
     #[test]
-    fn without_a_mark_only_the_socket_of_an_ended_attachment_goes(desired in desired_strategy(), engine in engine_strategy()) {
-        for operation in plan(&desired, &engine.shown) {
-            let Op::RemovePort { bridge: None, port: name, mark, connection } = &operation else { continue };
-            let port = &engine.shown.loose[name];
-            if port.mark.is_none() {
-                let (_, ended) = desired.ended.iter().find(|(id, ended)| mark.is_of(&ended.network, id)).unwrap();
-                prop_assert_eq!(Some(&ended.connection), port.connection.as_ref());
-                prop_assert_eq!(connection, &port.connection);
-                let is_in_use = desired.attachments.values().any(|wanted| wanted.port.connection == ended.connection);
+    fn untagged_ports_are_deleted_only_by_the_socket_of_a_detached_attachment(desired in desired_strategy(), engine in engine_strategy()) {
+        for operation in plan(&desired, &engine.observed) {
+            let Op::RemovePort { bridge: None, port: name, owner, backend } = &operation else { continue };
+            let port = &engine.observed.unbridged_ports[name];
+            if port.owner.is_none() {
+                let (_, detached) = desired.detached.iter().find(|(id, detached)| owner.matches(&detached.network, id)).unwrap();
+                prop_assert_eq!(Some(&detached.backend), port.backend.as_ref());
+                prop_assert_eq!(backend, &port.backend);
+                let is_in_use = desired.attachments.values().any(|spec| spec.port.backend == detached.backend);
                 prop_assert!(!is_in_use, "{}", operation);
             }
         }
@@ -208,39 +208,39 @@ proptest! {
 
     #[test]
     fn removals_come_before_bridges_and_bridges_before_ports(desired in desired_strategy(), engine in engine_strategy()) {
-        let ranks: Vec<_> = plan(&desired, &engine.shown).iter().map(rank).collect();
+        let ranks: Vec<_> = plan(&desired, &engine.observed).iter().map(rank).collect();
         prop_assert!(ranks.is_sorted(), "{:?}", ranks);
     }
 
     #[test]
-    fn bridges_and_ports_may_be_made_in_any_order(desired in desired_strategy(), engine in engine_strategy()) {
-        let operations = plan(&desired, &engine.shown);
+    fn bridges_and_ports_may_be_created_in_any_order(desired in desired_strategy(), engine in engine_strategy()) {
+        let operations = plan(&desired, &engine.observed);
         let (removals, additions): (Vec<_>, Vec<_>) = operations.into_iter().partition(|operation| rank(operation) == 0);
         let mut reordered = removals;
         reordered.extend(additions.iter().rev().filter(|operation| rank(operation) == 1).cloned());
         reordered.extend(additions.iter().rev().filter(|operation| rank(operation) == 2).cloned());
         let mut other = engine.clone();
         other.apply_all(&reordered).map_err(TestCaseError::fail)?;
-        prop_assert_eq!(other.shown, achieve(&desired, engine)?);
+        prop_assert_eq!(other.observed, converge(&desired, engine)?);
     }
 
     #[test]
-    fn a_port_that_fits_is_never_taken_away(desired in desired_strategy(), engine in engine_strategy()) {
-        let keep: BTreeSet<_> = desired.attachments.iter().flat_map(|(id, wanted)| {
-            let bridge = engine.shown.bridges.get(wanted.port.bridge.as_str());
-            let shown = bridge.and_then(|bridge| bridge.ports.get(&wanted.port.name));
-            // A bridge with another network's mark is made anew for the network that wants it.
-            let is_of_another = bridge.and_then(|bridge| bridge.mark.as_ref()).is_some_and(|mark| *mark != wanted.network);
-            let network = desired.networks.get(&wanted.network);
-            let is_replaced = is_of_another && network.is_some_and(|network| network.bridge.name == wanted.port.bridge);
-            let fits = shown.is_some_and(|port| {
-                let is_its = port.mark.as_ref().is_some_and(|mark| mark.is_of(&wanted.network, id));
-                is_its && port.connection.as_ref() == Some(&wanted.port.connection)
+    fn a_port_that_matches_is_never_deleted(desired in desired_strategy(), engine in engine_strategy()) {
+        let keep: BTreeSet<_> = desired.attachments.iter().flat_map(|(id, spec)| {
+            let bridge = engine.observed.bridges.get(spec.port.bridge.as_str());
+            let observed = bridge.and_then(|bridge| bridge.ports.get(&spec.port.name));
+            // A bridge that another network owns is recreated for the network that needs it.
+            let is_of_another = bridge.and_then(|bridge| bridge.owner.as_ref()).is_some_and(|owner| *owner != spec.network);
+            let network = desired.networks.get(&spec.network);
+            let is_replaced = is_of_another && network.is_some_and(|network| network.bridge.name == spec.port.bridge);
+            let fits = observed.is_some_and(|port| {
+                let is_its = port.owner.as_ref().is_some_and(|owner| owner.matches(&spec.network, id));
+                is_its && port.backend.as_ref() == Some(&spec.port.backend)
             });
-            let is_on_one_bridge = ports_named(&engine.shown, &wanted.port.name).count() == 1;
-            (fits && !is_replaced && is_on_one_bridge).then(|| (Some(wanted.port.bridge.to_string()), wanted.port.name.clone()))
+            let is_on_one_bridge = ports_named(&engine.observed, &spec.port.name).count() == 1;
+            (fits && !is_replaced && is_on_one_bridge).then(|| (Some(spec.port.bridge.to_string()), spec.port.name.clone()))
         }).collect();
-        for operation in plan(&desired, &engine.shown) {
+        for operation in plan(&desired, &engine.observed) {
             if let Op::RemovePort { bridge, port, .. } = operation {
                 prop_assert!(!keep.contains(&(bridge, port)));
             }
@@ -248,24 +248,24 @@ proptest! {
     }
 
     #[test]
-    fn a_bridge_that_is_in_the_way_is_an_obstacle(desired in desired_strategy(), engine in engine_strategy()) {
-        let achieved = achieve(&desired, engine)?;
-        let obstacles = obstacles(&desired, &achieved);
+    fn a_bridge_with_a_conflicting_name_is_a_blocker(desired in desired_strategy(), engine in engine_strategy()) {
+        let converged = converge(&desired, engine)?;
+        let blockers = blockers(&desired, &converged);
         for network in desired.networks.values() {
-            let bridge = achieved.bridges.get(network.bridge.name.as_str());
-            let is_marked = bridge.is_some_and(|bridge| bridge.mark.as_ref() == Some(&network.name));
+            let bridge = converged.bridges.get(network.bridge.name.as_str());
+            let is_owned = bridge.is_some_and(|bridge| bridge.owner.as_ref() == Some(&network.name));
             let is_fine = match network.bridge.ownership {
-                Ownership::Managed => is_marked,
-                Ownership::Adopted => bridge.is_some_and(|bridge| (is_marked || bridge.mark.is_none()) && bridge.unusable.is_none()),
+                Ownership::Managed => is_owned,
+                Ownership::Adopted => bridge.is_some_and(|bridge| (is_owned || bridge.owner.is_none()) && bridge.adoption_blocker.is_none()),
             };
-            let is_in_the_way = match (obstacles.get(&network.name), network.bridge.ownership) {
-                (Some(Obstacle::BridgeExists { bridge }), Ownership::Managed)
-                | (Some(Obstacle::BridgeMissing { bridge } | Obstacle::BridgeUnusable { bridge, .. }), Ownership::Adopted) => {
+            let is_in_the_way = match (blockers.get(&network.name), network.bridge.ownership) {
+                (Some(Blocker::BridgeExists { bridge }), Ownership::Managed)
+                | (Some(Blocker::BridgeMissing { bridge } | Blocker::BridgeUnusable { bridge, .. }), Ownership::Adopted) => {
                     *bridge == network.bridge.name
                 }
                 _ => false,
             };
-            prop_assert_eq!(is_in_the_way, !is_fine, "{}: {:?}", network.name, obstacles.get(&network.name));
+            prop_assert_eq!(is_in_the_way, !is_fine, "{}: {:?}", network.name, blockers.get(&network.name));
         }
     }
 
@@ -279,28 +279,30 @@ proptest! {
             Desired::new(networks.iter().map(|name| network(name)), &records)
         };
         let sorted = desired(&["blue", "green", "red"], &["c1", "c2", "c3"]);
-        prop_assert_eq!(plan(&desired(&networks, &records), &engine.shown), plan(&sorted, &engine.shown));
+        prop_assert_eq!(plan(&desired(&networks, &records), &engine.observed), plan(&sorted, &engine.observed));
     }
 
-    /// Only what is wanted and nothing else, whatever was there: the strongest form, for nodes without anything foreign.
+    /// Exactly the desired state, whatever was there: the strongest property, for nodes without
+    /// foreign objects.
     #[test]
-    fn a_node_of_our_own_becomes_exactly_as_wanted(bridges in 1..=3_usize, pods in 0..=3_usize, engine in own_engine_strategy()) {
+    fn a_node_without_foreign_objects_converges_exactly(bridges in 1..=3_usize, pods in 0..=3_usize, engine in own_engine_strategy()) {
         let networks: Vec<_> = ["blue", "green", "red"][..bridges].iter().map(|name| network(name)).collect();
         let records: Vec<_> = ["c1", "c2", "c3"][..pods].iter().map(|pod| record(pod, &network("blue"))).collect();
         let desired = Desired::new(networks, &records);
         let kind = engine.kind;
-        let mut achieved = achieve(&desired, engine)?;
-        // What the engine makes of it is no business of a plan, nor is what the mark of a port does not say.
-        for bridge in achieved.bridges.values_mut() {
+        let mut converged = converge(&desired, engine)?;
+        // Normalises what a plan does not compare: the state of the engine, and networks that the
+        // tag of a port does not name.
+        for bridge in converged.bridges.values_mut() {
             bridge.state = ElementState::Running;
             for port in bridge.ports.values_mut() {
                 (port.state, port.peer) = (ElementState::Running, Peer::Absent);
-                port.mark.iter_mut().for_each(|mark| mark.network = bridge.mark.clone());
+                port.owner.iter_mut().for_each(|owner| owner.network = bridge.owner.clone());
             }
         }
-        prop_assert_eq!(&achieved, &achieve(&desired, Model::empty(kind))?);
-        prop_assert_eq!(achieved.bridges.len(), bridges);
-        let names: BTreeSet<_> = achieved.bridges["br-blue"].ports.keys().cloned().collect();
+        prop_assert_eq!(&converged, &converge(&desired, Model::empty(kind))?);
+        prop_assert_eq!(converged.bridges.len(), bridges);
+        let names: BTreeSet<_> = converged.bridges["br-blue"].ports.keys().cloned().collect();
         prop_assert_eq!(names, records.iter().map(|record| PortName::of(&record.id)).collect());
     }
 }

@@ -1,12 +1,12 @@
-//! Nodes as they can be: few names, so that everything meets everything.
+//! Random nodes: few names, so that conflicts are frequent.
 
 use super::model::Model;
 use crate::attachment::AttachmentId;
-use crate::desired::{Desired, DesiredAttachment, EndedAttachment, Presence};
+use crate::desired::{Desired, DesiredAttachment, PortPolicy, TornDownAttachment};
 use crate::memif::MemifSocket;
 use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
-use crate::port::{AttachedPort, Connection, PortMark, PortName, PortSettings};
-use crate::testing::{attachment, connection, network};
+use crate::port::{AttachedPort, PortBackend, PortName, PortOwner, PortSettings};
+use crate::testing::{attachment, backend, network};
 use proptest::collection::{btree_map, btree_set};
 use proptest::option;
 use proptest::prelude::*;
@@ -61,9 +61,9 @@ fn rate_limit_strategy() -> impl Strategy<Value = RateLimit> {
     (rate(), rate()).prop_map(|(ingress_kbps, egress_kbps)| RateLimit { ingress_kbps, egress_kbps })
 }
 
-fn connection_strategy() -> impl Strategy<Value = Connection> {
+fn backend_strategy() -> impl Strategy<Value = PortBackend> {
     let memif = MemifSocket::file("/run/usnet/ports/3/memif-net1.sock".into()).unwrap();
-    select(vec![connection("c1"), connection("c2"), Connection::Memif { socket: memif }])
+    select(vec![backend("c1"), backend("c2"), PortBackend::Memif { socket: memif }])
 }
 
 /// Most attachments have a name of their own; one may have the name of another, or of a bridge.
@@ -111,34 +111,35 @@ fn networks_strategy() -> impl Strategy<Value = BTreeMap<NetworkName, NodeNetwor
 }
 
 fn desired_attachment_strategy(id: &AttachmentId) -> impl Strategy<Value = DesiredAttachment> + use<> {
-    let presence = select(&[Presence::Required, Presence::Required, Presence::Tolerated][..]);
+    let policy = select(&[PortPolicy::Ensure, PortPolicy::Ensure, PortPolicy::Keep][..]);
     let bridge = (option::weighted(0.2, bridge_name_strategy()), ownership_strategy());
-    (network_name_strategy(), bridge, port_name_strategy(id), connection_strategy(), settings_strategy(), presence)
-        .prop_map(|(network, (bridge, ownership), name, connection, settings, presence)| {
+    (network_name_strategy(), bridge, port_name_strategy(id), backend_strategy(), settings_strategy(), policy).prop_map(
+        |(network, (bridge, ownership), name, backend, settings, policy)| {
             let bridge = bridge.unwrap_or_else(|| BridgeName::default_for(&network));
             let (queues, ring_size) = (Queues::default(), RingSize::default());
-            let port = AttachedPort { name, bridge, ownership, connection, queues, ring_size, secret: None, settings };
-            DesiredAttachment { network, port, presence }
-        })
+            let port = AttachedPort { name, bridge, ownership, backend, queues, ring_size, secret: None, settings };
+            DesiredAttachment { network, port, policy }
+        },
+    )
 }
 
-/// Anything that a node may be told to have, contradictions included.
+/// Any desired state, including contradictory ones.
 pub(super) fn desired_strategy() -> impl Strategy<Value = Desired> {
     let ids = btree_set(attachment_strategy(), 0..=CONTAINERS.len());
     let attachments = ids.prop_flat_map(|ids| {
         ids.into_iter().map(|id| (Just(id.clone()), desired_attachment_strategy(&id))).collect::<Vec<_>>()
     });
-    (networks_strategy(), attachments, btree_map(attachment_strategy(), ended_strategy(), 0..=2)).prop_map(
-        |(networks, attachments, mut ended)| {
+    (networks_strategy(), attachments, btree_map(attachment_strategy(), detached_strategy(), 0..=2)).prop_map(
+        |(networks, attachments, mut detached)| {
             let mut attachments: BTreeMap<_, _> = attachments.into_iter().collect();
             attachments.values_mut().for_each(|attachment| follow_network(attachment, &networks));
-            ended.retain(|id, _| !attachments.contains_key(id));
-            Desired { networks, attachments, ended }
+            detached.retain(|id, _| !attachments.contains_key(id));
+            Desired { networks, attachments, detached }
         },
     )
 }
 
-/// A bridge that a network asks for is whose that network says, as in [`Desired::new`].
+/// The ownership of a network's bridge is the network's, as in [`Desired::new`].
 fn follow_network(attachment: &mut DesiredAttachment, networks: &BTreeMap<NetworkName, NodeNetwork>) {
     let bridge = networks.get(&attachment.network).map(|network| &network.bridge);
     if let Some(bridge) = bridge.filter(|bridge| bridge.name == attachment.port.bridge) {
@@ -146,9 +147,9 @@ fn follow_network(attachment: &mut DesiredAttachment, networks: &BTreeMap<Networ
     }
 }
 
-fn ended_strategy() -> impl Strategy<Value = EndedAttachment> {
-    let parts = (network_name_strategy(), connection_strategy());
-    parts.prop_map(|(network, connection)| EndedAttachment { network, connection })
+fn detached_strategy() -> impl Strategy<Value = TornDownAttachment> {
+    let parts = (network_name_strategy(), backend_strategy());
+    parts.prop_map(|(network, backend)| TornDownAttachment { network, backend })
 }
 
 fn state_strategy() -> impl Strategy<Value = ElementState> {
@@ -160,36 +161,39 @@ fn state_strategy() -> impl Strategy<Value = ElementState> {
 }
 
 fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
-    let mark = option::weighted(0.8, network_name_strategy());
+    let owner = option::weighted(0.8, network_name_strategy());
     let mtu = option::weighted(0.8, mtu_strategy().prop_map(i64::from));
     let mac = (mac_strategy(), prop::bool::weighted(0.9));
-    // What no port works on is not of our kind either.
+    // A bridge that cannot be adopted has no supported datapath either.
     let kind = prop_oneof![8 => Just((true, None)), 1 => Just((false, None)), 1 => Just((false, Some("a kernel's".to_owned())))];
-    (mark, kind, mtu, mac, state_strategy()).prop_map(
-        |(mark, (is_our_kind, unusable), mtu, ((mac_learning, age), has_age), state)| ObservedBridge {
-            mark,
-            is_our_kind,
-            unusable,
-            mtu: mtu.map_or(BridgeMtu::Unset, BridgeMtu::Set),
-            mac_learning,
-            mac_age_seconds: has_age.then(|| age.into()),
-            state,
-            ports: BTreeMap::new(),
+    (owner, kind, mtu, mac, state_strategy()).prop_map(
+        |(owner, (has_supported_datapath, adoption_blocker), mtu, ((mac_learning, age), has_age), state)| {
+            ObservedBridge {
+                owner,
+                has_supported_datapath,
+                adoption_blocker,
+                mtu: mtu.map_or(BridgeMtu::Unset, BridgeMtu::Set),
+                mac_learning,
+                mac_age_seconds: has_age.then(|| age.into()),
+                state,
+                ports: BTreeMap::new(),
+            }
         },
     )
 }
 
 fn observed_port_strategy() -> impl Strategy<Value = ObservedPort> {
-    let mark = (network_name_strategy(), attachment_strategy()).prop_map(|(network, id)| PortMark::new(&network, &id));
+    let owner =
+        (network_name_strategy(), attachment_strategy()).prop_map(|(network, id)| PortOwner::new(&network, &id));
     let tagging = prop_oneof![4 => vlan_strategy().prop_map(Tagging::from), 1 => Just(Tagging::Other)];
     let settings = (tagging, option::weighted(0.9, rate_limit_strategy()));
     let mtu = option::weighted(0.8, mtu_strategy().prop_map(i64::from));
-    let connection = option::weighted(0.9, connection_strategy());
+    let backend = option::weighted(0.9, backend_strategy());
     let peer = select(&[Peer::Connected, Peer::Absent][..]);
-    let parts = (option::weighted(0.7, mark), connection, mtu, settings, peer, state_strategy());
-    parts.prop_map(|(mark, connection, mtu, (tagging, rate_limit), peer, state)| ObservedPort {
-        mark,
-        connection,
+    let parts = (option::weighted(0.7, owner), backend, mtu, settings, peer, state_strategy());
+    parts.prop_map(|(owner, backend, mtu, (tagging, rate_limit), peer, state)| ObservedPort {
+        owner,
+        backend,
         mtu,
         tagging,
         rate_limit,
@@ -199,13 +203,13 @@ fn observed_port_strategy() -> impl Strategy<Value = ObservedPort> {
     })
 }
 
-/// Anything that an engine may show.
+/// Any observed state.
 pub(super) fn engine_strategy() -> impl Strategy<Value = Model> {
-    let open_vswitch = observed_strategy().prop_map(|shown| Model { kind: Engine::OpenVswitch, shown });
-    prop_oneof![open_vswitch, vpp_strategy().prop_map(|shown| Model { kind: Engine::Vpp, shown })]
+    let open_vswitch = observed_strategy().prop_map(|observed| Model { kind: Engine::OpenVswitch, observed });
+    prop_oneof![open_vswitch, vpp_strategy().prop_map(|observed| Model { kind: Engine::Vpp, observed })]
 }
 
-/// Foreign bridges and ports, wrong marks, drift, moved ports, one port on two bridges.
+/// Foreign bridges and ports, wrong tags, drift, moved ports, a port on two bridges.
 fn observed_strategy() -> impl Strategy<Value = Observed> {
     let bridges =
         btree_map(select(&BRIDGES[..]).prop_map(str::to_owned), observed_bridge_strategy(), 0..=BRIDGES.len());
@@ -214,28 +218,31 @@ fn observed_strategy() -> impl Strategy<Value = Observed> {
     (bridges, ports).prop_map(|(bridges, ports)| with_ports(Observed { bridges, ..Observed::default() }, &ports))
 }
 
-/// What is otherwise with VPP: ports on no bridge, ports that are switched off, marks that do not name a network by themselves, and no port
-/// on two bridges.
+/// The differences of VPP: unbridged ports, ports that are admin down, tags without a network, and
+/// no port on two bridges.
 fn vpp_strategy() -> impl Strategy<Value = Observed> {
-    let loose = btree_map(any_port_name_strategy(), observed_port_strategy(), 0..=CONTAINERS.len());
-    (observed_strategy(), loose, btree_set(any_port_name_strategy(), 0..3)).prop_map(|(mut engine, loose, disabled)| {
-        let mut names = BTreeSet::new();
-        for bridge in engine.bridges.values_mut() {
-            bridge.mtu = BridgeMtu::OfPortsOnly;
-            bridge.ports.retain(|name, _| names.insert(name.clone()));
-            bridge.ports.values_mut().for_each(|port| see_network(port, bridge.mark.as_ref()));
-        }
-        engine.loose = loose;
-        engine.loose.retain(|name, _| names.insert(name.clone()));
-        engine.loose.values_mut().for_each(|port| see_network(port, None));
-        let ports = engine.bridges.values_mut().flat_map(|bridge| &mut bridge.ports).chain(&mut engine.loose);
-        ports.for_each(|(name, port)| port.is_enabled = !disabled.contains(name));
-        engine
-    })
+    let unbridged_ports = btree_map(any_port_name_strategy(), observed_port_strategy(), 0..=CONTAINERS.len());
+    (observed_strategy(), unbridged_ports, btree_set(any_port_name_strategy(), 0..3)).prop_map(
+        |(mut engine, unbridged_ports, disabled)| {
+            let mut names = BTreeSet::new();
+            for bridge in engine.bridges.values_mut() {
+                bridge.mtu = BridgeMtu::OfPortsOnly;
+                bridge.ports.retain(|name, _| names.insert(name.clone()));
+                bridge.ports.values_mut().for_each(|port| see_network(port, bridge.owner.as_ref()));
+            }
+            engine.unbridged_ports = unbridged_ports;
+            engine.unbridged_ports.retain(|name, _| names.insert(name.clone()));
+            engine.unbridged_ports.values_mut().for_each(|port| see_network(port, None));
+            let ports =
+                engine.bridges.values_mut().flat_map(|bridge| &mut bridge.ports).chain(&mut engine.unbridged_ports);
+            ports.for_each(|(name, port)| port.is_enabled = !disabled.contains(name));
+            engine
+        },
+    )
 }
 
 fn see_network(port: &mut ObservedPort, network: Option<&NetworkName>) {
-    port.mark.iter_mut().for_each(|mark| mark.network = network.cloned());
+    port.owner.iter_mut().for_each(|owner| owner.network = network.cloned());
 }
 
 /// Names are unique in an engine, so a port with a bridge's name is left out.
@@ -252,13 +259,13 @@ fn with_ports(mut engine: Observed, ports: &BTreeMap<PortName, (BTreeSet<&'stati
     engine
 }
 
-/// The same without anything that is not ours.
+/// The same without anything that usnet does not own.
 pub(super) fn own_engine_strategy() -> impl Strategy<Value = Model> {
     engine_strategy().prop_map(|mut engine| {
-        let Observed { bridges, loose } = &mut engine.shown;
-        bridges.retain(|_, bridge| bridge.mark.is_some());
-        bridges.values_mut().for_each(|bridge| bridge.ports.retain(|_, port| port.mark.is_some()));
-        loose.retain(|_, port| port.mark.is_some());
+        let Observed { bridges, unbridged_ports } = &mut engine.observed;
+        bridges.retain(|_, bridge| bridge.owner.is_some());
+        bridges.values_mut().for_each(|bridge| bridge.ports.retain(|_, port| port.owner.is_some()));
+        unbridged_ports.retain(|_, port| port.owner.is_some());
         engine
     })
 }

@@ -1,65 +1,75 @@
 //! Bridge domains.
 
-use super::{Decision, changes};
+use super::{Decision, commands};
 use crate::engine::OpError;
-use crate::plan::{bridge_is_as_wanted, unusable};
+use crate::plan::{adoption_blocker, bridge_matches_spec};
 use crate::port::AttachedPort;
-use crate::vpp::change::Change;
-use crate::vpp::marks;
+use crate::vpp::command::VppCommand;
 use crate::vpp::observe::{SECONDS_PER_MINUTE, observe_domain};
-use crate::vpp::shown::{Domain, Shown};
+use crate::vpp::snapshot::{BridgeDomain, VppSnapshot};
+use crate::vpp::tags;
 use usnet_crds::{Bridge, BridgeDomainId, MacLearning, NetworkName, Ownership};
 use usnet_vpp::messages::BdFlags;
 
-pub(super) fn remove<'a>(shown: &Shown, bridge: &str, network: &NetworkName) -> Result<Decision<'a>, OpError> {
-    let domain = bridge.parse().ok().and_then(|id: u32| Some((id, shown.domains.get(&id)?)));
+pub(super) fn remove<'a>(snapshot: &VppSnapshot, bridge: &str, network: &NetworkName) -> Result<Decision<'a>, OpError> {
+    let domain = bridge.parse().ok().and_then(|id: u32| Some((id, snapshot.domains.get(&id)?)));
     match domain {
-        None => Ok(Decision::Nothing),
-        Some((_, domain)) if domain.mark.as_ref() != Some(network) => Err(foreign(bridge)),
+        None => Ok(Decision::NoOp),
+        Some((_, domain)) if domain.owner.as_ref() != Some(network) => Err(foreign(bridge)),
         Some((_, domain)) if !domain.members.is_empty() => Err(OpError::BridgeInUse { bridge: bridge.to_owned() }),
-        Some((id, _)) => Ok(Decision::Change(vec![Change::DeleteDomain { id }])),
+        Some((id, _)) => Ok(Decision::Apply(vec![VppCommand::DeleteBridgeDomain { id }])),
     }
 }
 
-pub(super) fn create<'a>(shown: &Shown, bridge: &Bridge, network: &NetworkName) -> Result<Decision<'a>, OpError> {
+pub(super) fn create<'a>(
+    snapshot: &VppSnapshot,
+    bridge: &Bridge,
+    network: &NetworkName,
+) -> Result<Decision<'a>, OpError> {
     let id = domain_id(bridge)?;
-    let create = Change::CreateDomain {
+    let create = VppCommand::CreateBridgeDomain {
         id,
-        tag: marks::network_tag(network)?,
+        tag: tags::network_tag(network)?,
         learns: bridge.mac_learning == MacLearning::Enabled,
         mac_age_minutes: mac_age_minutes(bridge),
     };
-    match shown.domains.get(&id) {
-        None => Ok(Decision::Change(vec![create])),
-        Some(domain) if domain.mark.as_ref() == Some(network) => Ok(settle(id, domain, bridge)),
-        // VPP cannot give it our mark later. Its ports are ours, and whoever makes ports puts them back.
-        Some(domain) if shown.is_stray(domain) => {
-            let leave = domain.members.iter().map(|index| Change::LeaveDomain { index: *index, id });
-            Ok(Decision::Change(leave.chain([Change::DeleteDomain { id }, create]).collect()))
+    match snapshot.domains.get(&id) {
+        None => Ok(Decision::Apply(vec![create])),
+        Some(domain) if domain.owner.as_ref() == Some(network) => Ok(configure(id, domain, bridge)),
+        // VPP cannot tag it afterwards, so that it is recreated. All of its ports are owned by
+        // usnet; creating them adds them again.
+        Some(domain) if snapshot.is_implicit(domain) => {
+            let remove_members =
+                domain.members.iter().map(|index| VppCommand::RemoveFromBridgeDomain { index: *index, id });
+            Ok(Decision::Apply(remove_members.chain([VppCommand::DeleteBridgeDomain { id }, create]).collect()))
         }
         Some(_) => Err(foreign(bridge.name.as_str())),
     }
 }
 
-pub(super) fn update<'a>(shown: &Shown, bridge: &Bridge, network: &NetworkName) -> Result<Decision<'a>, OpError> {
+pub(super) fn update<'a>(
+    snapshot: &VppSnapshot,
+    bridge: &Bridge,
+    network: &NetworkName,
+) -> Result<Decision<'a>, OpError> {
     let id = domain_id(bridge)?;
-    match shown.domains.get(&id) {
+    match snapshot.domains.get(&id) {
         None => Err(OpError::BridgeMissing { bridge: bridge.name.to_string() }),
-        Some(domain) if domain.mark.as_ref() == Some(network) => Ok(settle(id, domain, bridge)),
+        Some(domain) if domain.owner.as_ref() == Some(network) => Ok(configure(id, domain, bridge)),
         Some(_) => Err(foreign(bridge.name.as_str())),
     }
 }
 
-/// The bridge domain that a port goes into: its network's own, or the one that the network adopts.
-pub(super) fn of_port(shown: &Shown, port: &AttachedPort, network: &NetworkName) -> Result<u32, OpError> {
+/// The bridge domain of a port: the one that its network owns or adopts.
+pub(super) fn of_port(snapshot: &VppSnapshot, port: &AttachedPort, network: &NetworkName) -> Result<u32, OpError> {
     let bridge = port.bridge.to_string();
-    let found = bridge.parse().ok().and_then(|id: u32| Some((id, shown.domains.get(&id)?)));
+    let found = bridge.parse().ok().and_then(|id: u32| Some((id, snapshot.domains.get(&id)?)));
     match (port.ownership, found) {
-        (Ownership::Managed, Some((id, domain))) if domain.mark.as_ref() == Some(network) => Ok(id),
+        (Ownership::Managed, Some((id, domain))) if domain.owner.as_ref() == Some(network) => Ok(id),
         (Ownership::Managed, _) => Err(OpError::BridgeMissing { bridge }),
         (Ownership::Adopted, found) => {
             let domain = found.map(|(_, domain)| observe_domain(domain));
-            match (found, unusable(domain.as_ref(), network)) {
+            match (found, adoption_blocker(domain.as_ref(), network)) {
                 (Some((id, _)), None) => Ok(id),
                 (_, found) => Err(OpError::BridgeUnusable { bridge, found: found.unwrap_or_default() }),
             }
@@ -68,9 +78,9 @@ pub(super) fn of_port(shown: &Shown, port: &AttachedPort, network: &NetworkName)
 }
 
 /// A bridge domain of the network: its settings may differ.
-fn settle<'a>(id: u32, domain: &Domain, bridge: &Bridge) -> Decision<'a> {
-    if bridge_is_as_wanted(&observe_domain(domain), bridge) {
-        return Decision::Nothing;
+fn configure<'a>(id: u32, domain: &BridgeDomain, bridge: &Bridge) -> Decision<'a> {
+    if bridge_matches_spec(&observe_domain(domain), bridge) {
+        return Decision::NoOp;
     }
     let forwards = BdFlags::FWD | BdFlags::FLOOD | BdFlags::UU_FLOOD;
     let answers_arp = BdFlags::ARP_TERM | BdFlags::ARP_UFWD;
@@ -78,10 +88,10 @@ fn settle<'a>(id: u32, domain: &Domain, bridge: &Bridge) -> Decision<'a> {
         MacLearning::Enabled => (forwards | BdFlags::LEARN, answers_arp),
         MacLearning::Disabled => (forwards, answers_arp | BdFlags::LEARN),
     };
-    changes(vec![
-        Change::SetDomainFlags { id, flags: set, is_set: true },
-        Change::SetDomainFlags { id, flags: cleared, is_set: false },
-        Change::SetMacAge { id, minutes: mac_age_minutes(bridge) },
+    commands(vec![
+        VppCommand::SetBridgeDomainFlags { id, flags: set, is_set: true },
+        VppCommand::SetBridgeDomainFlags { id, flags: cleared, is_set: false },
+        VppCommand::SetMacAge { id, minutes: mac_age_minutes(bridge) },
     ])
 }
 

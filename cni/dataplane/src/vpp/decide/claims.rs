@@ -3,7 +3,7 @@
 use crate::engine::OpError;
 use crate::memif::MemifSocketIds;
 use crate::port::PortName;
-use crate::vpp::shown::Shown;
+use crate::vpp::snapshot::VppSnapshot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use usnet_crds::names::fnv1a;
@@ -19,11 +19,11 @@ pub(in crate::vpp) struct Claims<'a> {
 impl<'a> Claims<'a> {
     /// Takes a port's name for an attachment.
     pub(super) fn name(&mut self, port: &'a PortName, attachment: &str) -> Result<(), OpError> {
-        let owner = self.ports.entry(port).or_insert_with(|| attachment.to_owned());
-        if owner == attachment {
+        let holder = self.ports.entry(port).or_insert_with(|| attachment.to_owned());
+        if holder == attachment {
             return Ok(());
         }
-        Err(OpError::PortDiffers { port: port.clone(), found: format!("it belongs to {owner}") })
+        Err(OpError::PortDiffers { port: port.clone(), found: format!("it belongs to {holder}") })
     }
 
     /// Takes a socket.
@@ -34,14 +34,19 @@ impl<'a> Claims<'a> {
         Err(OpError::SocketInUse { socket: Path::new(socket).to_owned() })
     }
 
-    /// Takes an id for a memif socket. It is the same for the same socket as long as nobody else has it, so that two who make the same port at the same
-    /// moment make it once.
-    pub(super) fn socket_id(&mut self, socket: &str, shown: &Shown, ours: MemifSocketIds) -> Result<u32, OpError> {
-        let unused: BTreeSet<u32> = shown.unused_ids(socket, ours).collect();
+    /// Claims an id for a memif socket. It is derived from the socket's name unless that id is in
+    /// use, so that two concurrent creations of the same port create it once.
+    pub(super) fn socket_id(
+        &mut self,
+        socket: &str,
+        snapshot: &VppSnapshot,
+        own_socket_ids: MemifSocketIds,
+    ) -> Result<u32, OpError> {
+        let unused: BTreeSet<u32> = snapshot.unused_ids(socket, own_socket_ids).collect();
         let is_free =
-            |id: &u32| !self.socket_ids.contains(id) && (unused.contains(id) || !shown.sockets.contains_key(id));
-        let id = ours.starting_at(fnv1a(socket.as_bytes())).find(is_free);
-        let id = id.ok_or_else(|| OpError::NoSocketId { count: ours.count() })?;
+            |id: &u32| !self.socket_ids.contains(id) && (unused.contains(id) || !snapshot.sockets.contains_key(id));
+        let id = own_socket_ids.starting_at(fnv1a(socket.as_bytes())).find(is_free);
+        let id = id.ok_or_else(|| OpError::NoSocketId { count: own_socket_ids.count() })?;
         self.socket_ids.insert(id);
         Ok(id)
     }

@@ -1,87 +1,91 @@
-//! Ports: memif and vhost-user interfaces, and those on devices of the kernel.
+//! Ports: memif, vhost-user and host interfaces (af_packet).
 
-use super::settings::{check, settle};
-use super::{Claims, Decision, NewPort, Origin, Situation, bridges, changes};
+use super::settings::{check, configure};
+use super::{Claims, Context, Decision, NewPort, Origin, bridges, commands};
 use crate::attachment::AttachmentId;
 use crate::engine::OpError;
 use crate::memif::MemifSocketIds;
-use crate::port::{AttachedPort, Connection, PortName, PortSettings};
-use crate::vpp::change::{Change, HostDevice, SocketName, VhostUserPath};
-use crate::vpp::marks;
-use crate::vpp::shown::{Interface, Kind, Shown};
+use crate::port::{AttachedPort, PortBackend, PortName, PortSettings};
+use crate::vpp::command::{HostInterfaceName, SocketName, VhostUserPath, VppCommand};
+use crate::vpp::snapshot::{Interface, InterfaceKind, VppSnapshot};
+use crate::vpp::tags;
 use std::path::PathBuf;
 use usnet_crds::{NetworkName, SocketRole};
 use usnet_vpp::wire::{Secret, TextError};
 
-/// All that an attachment has: its marked interfaces, one that was begun on its socket, and ids of the socket.
+/// Deletes all objects of an attachment: its tagged interfaces, an incomplete one on its socket,
+/// and ids of the socket.
 pub(super) fn remove<'a>(
-    Situation { shown, ours, .. }: Situation<'_>,
+    Context { snapshot, own_socket_ids, .. }: Context<'_>,
     port: &PortName,
     attachment: &str,
-    connection: Option<&Connection>,
+    backend: Option<&PortBackend>,
 ) -> Result<Decision<'a>, OpError> {
-    let marked: Vec<_> = if *port == PortName::of_mark(attachment) {
-        shown.marked(port).filter(|(_, interface)| interface.mark.as_deref() == Some(attachment)).collect()
+    let owned: Vec<_> = if *port == PortName::of_owner(attachment) {
+        snapshot.owned(port).filter(|(_, interface)| interface.owner.as_deref() == Some(attachment)).collect()
     } else {
-        // One that VPP's name stands for: a second one with the same mark, or one without a mark.
-        let named = shown.interfaces.iter().find(|(_, interface)| interface.name == port.as_str());
-        let marked = named.filter(|(_, interface)| interface.mark.as_deref() == Some(attachment));
-        let is_ours = |interface: &Interface| interface.is_begun(ours) && interface.connection().as_ref() == connection;
-        if marked.is_none() && named.is_some_and(|(_, interface)| !is_ours(interface)) {
+        // The name is VPP's own: a second interface with the same tag, or one without a tag.
+        let named = snapshot.interfaces.iter().find(|(_, interface)| interface.name == port.as_str());
+        let owned = named.filter(|(_, interface)| interface.owner.as_deref() == Some(attachment));
+        let is_owned =
+            |interface: &Interface| interface.is_incomplete(own_socket_ids) && interface.backend().as_ref() == backend;
+        if owned.is_none() && named.is_some_and(|(_, interface)| !is_owned(interface)) {
             return Err(OpError::Foreign { what: format!("port {port}") });
         }
-        marked.map(|(index, interface)| (*index, interface)).into_iter().collect()
+        owned.map(|(index, interface)| (*index, interface)).into_iter().collect()
     };
-    let socket = connection.map(Connection::end_name);
-    let begun = socket.as_deref().and_then(|socket| shown.serving(socket));
-    let begun =
-        begun.filter(|(_, interface)| interface.is_begun(ours) && interface.connection().as_ref() == connection);
-    let mut list: Vec<Change> = Vec::new();
-    for (index, interface) in marked.into_iter().chain(begun) {
-        list.extend(remove_interface(shown, index, interface));
+    let socket = backend.map(PortBackend::endpoint_name);
+    let incomplete = socket.as_deref().and_then(|socket| snapshot.serving(socket));
+    let incomplete = incomplete
+        .filter(|(_, interface)| interface.is_incomplete(own_socket_ids) && interface.backend().as_ref() == backend);
+    let mut list: Vec<VppCommand> = Vec::new();
+    for (index, interface) in owned.into_iter().chain(incomplete) {
+        list.extend(remove_interface(snapshot, index, interface));
     }
-    let unused = socket.iter().flat_map(|socket| shown.unused_ids(socket, ours));
-    list.extend(unused.map(|id| Change::ForgetSocket { id }));
-    // Behind the interface that they look at.
-    list.extend(shown.policers.of(port).map(|policer| Change::DeletePolicer { name: policer.name() }));
-    Ok(changes(list))
+    let unused = socket.iter().flat_map(|socket| snapshot.unused_ids(socket, own_socket_ids));
+    list.extend(unused.map(|id| VppCommand::DeleteMemifSocket { id }));
+    // After the interface that they are attached to.
+    list.extend(snapshot.policers.of(port).map(|policer| VppCommand::DeletePolicer { name: policer.name() }));
+    Ok(commands(list))
 }
 
-/// With the id of its socket, and with its bridge domain if VPP made that by itself. VPP keeps both while something else uses them.
-fn remove_interface(shown: &Shown, index: u32, interface: &Interface) -> Vec<Change> {
+/// With the id of its socket, and with its bridge domain if that is implicit. VPP rejects the
+/// deletion of either while it is in use by others.
+fn remove_interface(snapshot: &VppSnapshot, index: u32, interface: &Interface) -> Vec<VppCommand> {
     let mut list = match &interface.kind {
-        Kind::Memif { socket_id, .. } => {
-            vec![Change::DeleteMemif { index }, Change::ForgetSocket { id: *socket_id }]
+        InterfaceKind::Memif { socket_id, .. } => {
+            vec![VppCommand::DeleteMemif { index }, VppCommand::DeleteMemifSocket { id: *socket_id }]
         }
-        Kind::VhostUser { .. } => vec![Change::DeleteVhostUser { index }],
+        InterfaceKind::VhostUser { .. } => vec![VppCommand::DeleteVhostUser { index }],
         // VPP gave us the name in a field of this size.
-        Kind::Device { name } => {
-            vec![Change::DeleteOnDevice { name: HostDevice::new(name.as_str()).unwrap_or_default() }]
+        InterfaceKind::AfPacket { name } => {
+            vec![VppCommand::DeleteAfPacket { name: HostInterfaceName::new(name.as_str()).unwrap_or_default() }]
         }
-        Kind::Other => Vec::new(),
+        InterfaceKind::Other => Vec::new(),
     };
-    let domain = interface.domain.filter(|id| shown.domains.get(id).is_some_and(|domain| shown.is_stray(domain)));
-    list.extend(domain.map(|id| Change::DeleteDomain { id }));
+    let domain =
+        interface.domain.filter(|id| snapshot.domains.get(id).is_some_and(|domain| snapshot.is_implicit(domain)));
+    list.extend(domain.map(|id| VppCommand::DeleteBridgeDomain { id }));
     list
 }
 
 pub(super) fn create<'a>(
-    situation: Situation<'_>,
+    context: Context<'_>,
     claims: &mut Claims<'a>,
     (network, attachment, port): (&'a NetworkName, &AttachmentId, &'a AttachedPort),
 ) -> Result<Decision<'a>, OpError> {
-    let Situation { shown, ours, limits } = situation;
-    let mark = attachment.to_string();
+    let Context { snapshot, own_socket_ids, limits } = context;
+    let owner = attachment.to_string();
     check(&port.name, &port.settings, limits)?;
-    let tag = marks::attachment_tag(&mark)?;
-    let domain = bridges::of_port(shown, port, network)?;
-    claims.name(&port.name, &mark)?;
+    let tag = tags::attachment_tag(&owner)?;
+    let domain = bridges::of_port(snapshot, port, network)?;
+    claims.name(&port.name, &owner)?;
     let new = |origin| {
-        let policers = shown.policers.only(&port.name);
-        let policed = limits.unbridged(matches!(origin, Origin::Found { .. }));
+        let policers = snapshot.policers.only(&port.name);
+        let policed = limits.unbridged(matches!(origin, Origin::ExistingInterface { .. }));
         let settings = port.settings.clone();
         let ownership = port.ownership;
-        Decision::Make(NewPort {
+        Decision::Create(NewPort {
             network,
             ownership,
             name: &port.name,
@@ -94,70 +98,71 @@ pub(super) fn create<'a>(
         })
     };
     let differs = |found: String| Err(OpError::PortDiffers { port: port.name.clone(), found });
-    if let Some((index, interface)) = shown.marked(&port.name).next() {
+    if let Some((index, interface)) = snapshot.owned(&port.name).next() {
         let is_bridged =
-            interface.domain.is_some_and(|id| shown.domains.get(&id).is_some_and(|it| !shown.is_stray(it)));
-        return match &interface.mark {
-            Some(owner) if *owner != mark => differs(format!("it belongs to {owner}")),
-            _ if interface.connection().as_ref() != Some(&port.connection) => {
+            interface.domain.is_some_and(|id| snapshot.domains.get(&id).is_some_and(|it| !snapshot.is_implicit(it)));
+        return match &interface.owner {
+            Some(other) if *other != owner => differs(format!("it belongs to {other}")),
+            _ if interface.backend().as_ref() != Some(&port.backend) => {
                 differs("it has another socket or device".to_owned())
             }
-            _ if !is_bridged => Ok(new(Origin::Found { index })),
+            _ if !is_bridged => Ok(new(Origin::ExistingInterface { index })),
             _ if interface.domain != Some(domain) => differs("it is on another bridge".to_owned()),
-            _ => Ok(changes(settle(shown, (index, interface), &port.name, &port.settings))),
+            _ => Ok(commands(configure(snapshot, (index, interface), &port.name, &port.settings))),
         };
     }
-    let socket = port.connection.end_name();
+    let socket = port.backend.endpoint_name();
     claims.socket(&socket)?;
-    match shown.serving(&socket) {
-        Some((index, interface)) if is_unfinished(interface, domain, &port.connection, ours) => {
-            Ok(new(Origin::Found { index }))
+    match snapshot.serving(&socket) {
+        Some((index, interface)) if is_resumable(interface, domain, &port.backend, own_socket_ids) => {
+            Ok(new(Origin::ExistingInterface { index }))
         }
         Some(_) => Err(OpError::SocketInUse { socket: PathBuf::from(socket) }),
-        None => origin(situation, claims, port, socket).map(new),
+        None => origin(context, claims, port, socket).map(new),
     }
 }
 
-/// Whether somebody began to make a memif on this socket, or an interface on this device, and was stopped before it was marked, or took its mark away.
-fn is_unfinished(interface: &Interface, domain: u32, connection: &Connection, ours: MemifSocketIds) -> bool {
+/// Whether an interface on this socket or device is incomplete: an ADD was interrupted before it
+/// was tagged, or others removed its tag.
+fn is_resumable(interface: &Interface, domain: u32, backend: &PortBackend, own_socket_ids: MemifSocketIds) -> bool {
     let is_free = interface.domain.is_none_or(|id| id == domain);
-    interface.is_begun(ours) && is_free && interface.connection().as_ref() == Some(connection)
+    interface.is_incomplete(own_socket_ids) && is_free && interface.backend().as_ref() == Some(backend)
 }
 
 fn origin(
-    Situation { shown, ours, .. }: Situation<'_>,
+    Context { snapshot, own_socket_ids, .. }: Context<'_>,
     claims: &mut Claims<'_>,
     port: &AttachedPort,
     socket: String,
 ) -> Result<Origin, OpError> {
     let unfit = |error: TextError| OpError::Refused { what: format!("port {}", port.name), reason: error.to_string() };
-    match &port.connection {
-        Connection::Memif { .. } => {
+    match &port.backend {
+        PortBackend::Memif { .. } => {
             let secret = port.secret.as_ref().map(|secret| Secret::new(secret.reveal())).transpose();
             Ok(Origin::Memif {
-                socket_id: claims.socket_id(&socket, shown, ours)?,
-                unused: shown.unused_ids(&socket, ours).collect(),
+                socket_id: claims.socket_id(&socket, snapshot, own_socket_ids)?,
+                unused: snapshot.unused_ids(&socket, own_socket_ids).collect(),
                 name: SocketName::new(socket).map_err(unfit)?,
                 ring_size: port.ring_size,
                 secret: secret.map_err(unfit)?,
             })
         }
-        Connection::VhostUser { engine_role, .. } => {
+        PortBackend::VhostUser { engine_role, .. } => {
             let path = VhostUserPath::new(socket).map_err(unfit)?;
             Ok(Origin::VhostUser { path, is_server: *engine_role == SocketRole::Server })
         }
-        Connection::Veth { .. } => Ok(Origin::Device { name: HostDevice::new(socket).map_err(unfit)? }),
+        PortBackend::Veth { .. } => Ok(Origin::AfPacket { name: HostInterfaceName::new(socket).map_err(unfit)? }),
     }
 }
 
 pub(super) fn update<'a>(
-    Situation { shown, limits, .. }: Situation<'_>,
+    Context { snapshot, limits, .. }: Context<'_>,
     port: &PortName,
     attachment: &str,
     settings: &PortSettings,
 ) -> Result<Decision<'a>, OpError> {
     check(port, settings, limits)?;
-    let mut marked = shown.marked(port).filter(|(_, interface)| interface.mark.as_deref() == Some(attachment));
-    let found = marked.next().ok_or_else(|| OpError::PortMissing { port: port.clone() })?;
-    Ok(changes(settle(shown, found, port, settings)))
+    let mut owned = snapshot.owned(port).filter(|(_, interface)| interface.owner.as_deref() == Some(attachment));
+    let found = owned.next().ok_or_else(|| OpError::PortMissing { port: port.clone() })?;
+    Ok(commands(configure(snapshot, found, port, settings)))
 }

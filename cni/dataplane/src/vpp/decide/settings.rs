@@ -3,31 +3,35 @@
 use crate::engine::OpError;
 use crate::observed::Tagging;
 use crate::port::{PortName, PortSettings};
-use crate::vpp::change::Change;
+use crate::vpp::command::VppCommand;
 use crate::vpp::limits::LimitSupport;
-use crate::vpp::shown::{Interface, Shown};
+use crate::vpp::snapshot::{Interface, VppSnapshot};
 use usnet_crds::{Vlan, VlanTag};
 
-/// What differs, and switching on what somebody switched off.
-pub(super) fn settle(
-    shown: &Shown,
+/// Commands for settings that differ, including the admin state.
+pub(super) fn configure(
+    snapshot: &VppSnapshot,
     (index, interface): (u32, &Interface),
     port: &PortName,
     settings: &PortSettings,
-) -> Vec<Change> {
-    let mtu = (interface.mtu != u32::from(settings.mtu.get())).then_some(Change::SetMtu { index, mtu: settings.mtu });
+) -> Vec<VppCommand> {
+    let mtu =
+        (interface.mtu != u32::from(settings.mtu.get())).then_some(VppCommand::SetMtu { index, mtu: settings.mtu });
     let is_tagged = interface.tagging == Tagging::from(settings.vlan.clone());
-    let vlan = if is_tagged { Vec::new() } else { vlan_changes(index, settings.vlan.as_ref()) };
-    let limits = shown.policers.changes(port, &settings.rate_limit, index, interface.policed);
-    let switch_on = (!interface.is_enabled).then_some(Change::SwitchOn { index });
-    mtu.into_iter().chain(vlan).chain(limits).chain(switch_on).collect()
+    let vlan = if is_tagged { Vec::new() } else { vlan_commands(index, settings.vlan.as_ref()) };
+    let limits = snapshot.policers.commands(port, &settings.rate_limit, index, interface.policed);
+    let set_admin_up = (!interface.is_enabled).then_some(VppCommand::SetAdminUp { index });
+    mtu.into_iter().chain(vlan).chain(limits).chain(set_admin_up).collect()
 }
 
-/// The rewrite is there only while the filter is, because VPP always shows the rewrite, and the filter since 26.06 alone.
-pub(in crate::vpp) fn vlan_changes(index: u32, vlan: Option<&Vlan>) -> Vec<Change> {
+/// The rewrite is set only while the filter is, because VPP always reports the rewrite, but the
+/// filter only since 26.06.
+pub(in crate::vpp) fn vlan_commands(index: u32, vlan: Option<&Vlan>) -> Vec<VppCommand> {
     match vlan.and_then(access) {
-        Some(tag) => vec![Change::FilterVlan { index, is_on: true }, Change::SetVlan { index, vlan: Some(tag) }],
-        None => vec![Change::SetVlan { index, vlan: None }, Change::FilterVlan { index, is_on: false }],
+        Some(tag) => {
+            vec![VppCommand::SetEfpFilter { index, is_on: true }, VppCommand::SetVlan { index, vlan: Some(tag) }]
+        }
+        None => vec![VppCommand::SetVlan { index, vlan: None }, VppCommand::SetEfpFilter { index, is_on: false }],
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 
 fn port() -> PortName {
-    PortName::of_mark("c1.net1")
+    PortName::of_owner("c1.net1")
 }
 
 fn rate(kilobits: i64) -> KilobitsPerSecond {
@@ -16,7 +16,7 @@ fn limit(kilobits: i64) -> RateLimit {
     RateLimit { ingress_kbps: Some(rate(kilobits)), egress_kbps: None }
 }
 
-/// As VPP shows it.
+/// The details that VPP reports for a policer.
 fn details(policer: &Policer) -> PolicerDetails {
     let PolicerAddDel { name, cir, cb, conform_action, .. } = policer.request();
     PolicerDetails { name, cir, cb, conform_action, ..PolicerDetails::default() }
@@ -29,20 +29,20 @@ fn policers(list: &[Policer]) -> Policers {
 const POLICED: Policed = Policed { ingress: Some(true), egress: Some(false) };
 
 /// The changes in short.
-fn changes(found: &Policers, wanted: &RateLimit, policed: Policed) -> Vec<String> {
-    let print = |change: &Change| match change {
-        Change::AddPolicer { policer } => format!("add {}", policer.rate.get()),
-        Change::DeletePolicer { name } => format!("delete {}", name.as_str().rsplit(':').next().unwrap()),
-        Change::Police { policer, apply, index: 3, direction: Direction::Ingress } => {
+fn commands(found: &Policers, desired: &RateLimit, policed: Policed) -> Vec<String> {
+    let print = |command: &VppCommand| match command {
+        VppCommand::AddPolicer { policer } => format!("add {}", policer.rate.get()),
+        VppCommand::DeletePolicer { name } => format!("delete {}", name.as_str().rsplit(':').next().unwrap()),
+        VppCommand::AttachPolicer { policer, apply, index: 3, direction: Direction::Ingress } => {
             format!("{} {}", if *apply { "use" } else { "end" }, policer.as_str().rsplit(':').next().unwrap())
         }
         other => panic!("{other:?}"),
     };
-    found.changes(&port(), wanted, 3, policed).iter().map(print).collect()
+    found.commands(&port(), desired, 3, policed).iter().map(print).collect()
 }
 
 #[test]
-fn a_name_says_everything_and_others_names_are_not_ours() {
+fn a_name_encodes_the_policer_and_foreign_names_are_ignored() {
     let policer = Policer { direction: Direction::Egress, rate: rate(1_000_000_000), ..ingress(1) };
     let name = policer.name();
     assert!(name.as_str().starts_with("usnet:vhu") && name.as_str().ends_with(":egress:1000000000"), "{name:?}");
@@ -65,48 +65,48 @@ fn limits_are_those_of_the_policers_that_are_used() {
     assert_eq!(Policers::default().limits(&port(), POLICED), Some(RateLimit::default()), "somebody else's");
     let good = details(&ingress(500));
     let transmit = PolicerAction { r#type: PolicerActionType::Transmit, dscp: 0 };
-    for shown in [
+    for changed in [
         PolicerDetails { cir: 7, ..good.clone() },
         PolicerDetails { cb: 7, ..good.clone() },
         PolicerDetails { violate_action: transmit, ..good },
     ] {
-        assert_eq!(Policers::new(&[shown]).limits(&port(), POLICED), None);
+        assert_eq!(Policers::new(&[changed]).limits(&port(), POLICED), None);
     }
 }
 
 #[test]
-fn a_limit_is_made_changed_and_removed() {
+fn a_limit_is_created_changed_and_deleted() {
     let (none, one) = (Policers::default(), policers(&[ingress(500)]));
-    assert_eq!(changes(&none, &limit(500), Policed::NOT), ["add 500", "use 500"]);
-    assert_eq!(changes(&one, &limit(500), POLICED), [""; 0]);
-    assert_eq!(changes(&one, &limit(600), POLICED), ["add 600", "end 600", "use 600", "delete 500"]);
-    assert_eq!(changes(&one, &RateLimit::default(), POLICED), ["end 500", "delete 500"]);
-    assert_eq!(changes(&none, &RateLimit::default(), Policed::NOT), [""; 0]);
-    // A VPP that does not say uses what it has.
-    assert_eq!(changes(&one, &limit(500), Policed::default()), [""; 0]);
-    assert_eq!(changes(&one, &RateLimit::default(), Policed::default()), ["end 500", "delete 500"]);
-    assert_eq!(changes(&none, &limit(500), Policed::default()), ["add 500", "use 500"]);
+    assert_eq!(commands(&none, &limit(500), Policed::NOT), ["add 500", "use 500"]);
+    assert_eq!(commands(&one, &limit(500), POLICED), [""; 0]);
+    assert_eq!(commands(&one, &limit(600), POLICED), ["add 600", "end 600", "use 600", "delete 500"]);
+    assert_eq!(commands(&one, &RateLimit::default(), POLICED), ["end 500", "delete 500"]);
+    assert_eq!(commands(&none, &RateLimit::default(), Policed::NOT), [""; 0]);
+    // If VPP does not report it, a policer counts as attached.
+    assert_eq!(commands(&one, &limit(500), Policed::default()), [""; 0]);
+    assert_eq!(commands(&one, &RateLimit::default(), Policed::default()), ["end 500", "delete 500"]);
+    assert_eq!(commands(&none, &limit(500), Policed::default()), ["add 500", "use 500"]);
 }
 
 #[test]
-fn what_ended_half_way_is_finished() {
+fn an_interrupted_change_is_completed() {
     let one = policers(&[ingress(500)]);
-    assert_eq!(changes(&one, &limit(500), Policed::NOT), ["use 500"], "it was made and not used");
-    assert_eq!(changes(&one, &RateLimit::default(), Policed::NOT), ["delete 500"]);
+    assert_eq!(commands(&one, &limit(500), Policed::NOT), ["use 500"], "it was made and not used");
+    assert_eq!(commands(&one, &RateLimit::default(), Policed::NOT), ["delete 500"]);
     let two = policers(&[ingress(500), ingress(600)]);
-    assert_eq!(changes(&two, &limit(600), POLICED), ["end 600", "use 600", "delete 500"]);
+    assert_eq!(commands(&two, &limit(600), POLICED), ["end 600", "use 600", "delete 500"]);
     let mut spoilt = details(&ingress(500));
     spoilt.cir = 7;
     let spoilt = Policers::new(&[spoilt]);
-    assert_eq!(changes(&spoilt, &limit(500), POLICED), ["delete 500", "add 500", "end 500", "use 500"]);
+    assert_eq!(commands(&spoilt, &limit(500), POLICED), ["delete 500", "add 500", "end 500", "use 500"]);
     // With neither a name to end it by nor one to replace it.
-    assert_eq!(changes(&Policers::default(), &RateLimit::default(), POLICED), [""; 0]);
-    assert_eq!(changes(&Policers::default(), &limit(5), POLICED), ["add 5", "end 5", "use 5"]);
+    assert_eq!(commands(&Policers::default(), &RateLimit::default(), POLICED), [""; 0]);
+    assert_eq!(commands(&Policers::default(), &limit(5), POLICED), ["add 5", "end 5", "use 5"]);
 }
 
 #[test]
-fn policers_of_ports_that_are_gone_are_orphans() {
-    let other = Policer { port: PortName::of_mark("c2.net1"), ..ingress(500) };
+fn policers_of_deleted_ports_are_orphans() {
+    let other = Policer { port: PortName::of_owner("c2.net1"), ..ingress(500) };
     let found = policers(&[ingress(500), other.clone()]);
     assert_eq!(found.orphans(|there| *there == port()).collect::<Vec<_>>(), [&other]);
     assert_eq!(found.of(&port()).collect::<Vec<_>>(), [&ingress(500)]);

@@ -1,13 +1,13 @@
-//! A bridge that somebody else made gets our ports, and nothing else of it changes.
+//! Ports are added to an adopted bridge, and nothing else of it changes.
 
 use crate::switch::Settings;
-use crate::values::{Values, achieve, apply, bridge, observe, port_name};
+use crate::values::{Values, apply, bridge, converge, observe, port_name};
 use usnet_crds::{MacAge, MacLearning, Mtu, NodeNetwork, Ownership};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::plan;
 
-/// A network that would set everything of its bridge otherwise, if the bridge were its own.
+/// A network that would configure its bridge differently, if it owned it.
 fn adopting(switch: &impl Settings) -> NodeNetwork {
     let mut blue = switch.network("blue");
     blue.bridge.ownership = Ownership::Adopted;
@@ -20,32 +20,32 @@ fn adopting(switch: &impl Settings) -> NodeNetwork {
 pub(crate) fn an_adopted_bridge_gets_ports_and_nothing_else(switch: &mut impl Settings) {
     let mut engine = switch.engine();
     let blue = adopting(switch);
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]);
     switch.add_foreign_bridge(bridge(&blue));
     let foreign = switch.add_foreign_port(bridge(&blue));
     let before = switch.bridge_settings(bridge(&blue));
 
-    assert_eq!(achieve(&mut engine, &wanted), ["c1", "c2"].map(|container| switch.create_port(container, &blue)));
-    let shown = &observe(&mut engine).bridges[bridge(&blue)];
-    assert_eq!((shown.mark.as_ref(), shown.ports.len()), (None, 3));
-    assert_eq!(shown.ports[&port_name("c1")].mtu, Some(9000));
+    assert_eq!(converge(&mut engine, &desired), ["c1", "c2"].map(|container| switch.create_port(container, &blue)));
+    let observed = &observe(&mut engine).bridges[bridge(&blue)];
+    assert_eq!((observed.owner.as_ref(), observed.ports.len()), (None, 3));
+    assert_eq!(observed.ports[&port_name("c1")].mtu, Some(9000));
     assert!(switch.forwards(bridge(&blue), &port_name("c1")));
     assert_eq!(switch.bridge_settings(bridge(&blue)), before);
 
     switch.remove_port(bridge(&blue), &port_name("c1"));
-    assert_eq!(achieve(&mut engine, &wanted), [switch.create_port("c1", &blue)]);
-    assert_eq!(achieve(&mut engine, &Desired::default()).len(), 2);
-    let shown = &observe(&mut engine).bridges[bridge(&blue)];
-    assert_eq!(shown.ports.keys().collect::<Vec<_>>(), [&foreign]);
+    assert_eq!(converge(&mut engine, &desired), [switch.create_port("c1", &blue)]);
+    assert_eq!(converge(&mut engine, &Desired::default()).len(), 2);
+    let observed = &observe(&mut engine).bridges[bridge(&blue)];
+    assert_eq!(observed.ports.keys().collect::<Vec<_>>(), [&foreign]);
     assert_eq!(switch.bridge_settings(bridge(&blue)), before);
 }
 
-pub(crate) fn a_bridge_that_is_not_there_is_not_made_to_be_adopted(switch: &mut impl Settings) {
+pub(crate) fn a_missing_bridge_is_not_created_to_be_adopted(switch: &mut impl Settings) {
     let mut engine = switch.engine();
     let blue = adopting(switch);
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
     let before = switch.dump();
-    assert_eq!(plan(&wanted, &observe(&mut engine)), []);
+    assert_eq!(plan(&desired, &observe(&mut engine)), []);
     let refused = &apply(&mut engine, &[switch.create_port("c1", &blue)])[0];
     assert!(
         matches!(refused, Err(OpError::BridgeUnusable { found, .. }) if found.contains("not there")),
@@ -54,7 +54,7 @@ pub(crate) fn a_bridge_that_is_not_there_is_not_made_to_be_adopted(switch: &mut 
     assert_eq!(switch.dump(), before);
     // The ports come by themselves with the bridge.
     switch.add_foreign_bridge(bridge(&blue));
-    assert_eq!(achieve(&mut engine, &wanted), [switch.create_port("c1", &blue)]);
+    assert_eq!(converge(&mut engine, &desired), [switch.create_port("c1", &blue)]);
 }
 
 pub(crate) fn a_bridge_of_another_network_is_not_adopted(switch: &mut impl Settings) {
@@ -62,7 +62,7 @@ pub(crate) fn a_bridge_of_another_network_is_not_adopted(switch: &mut impl Setti
     let blue = adopting(switch);
     let mut red = switch.network("red");
     red.bridge.name = blue.bridge.name.clone();
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&red), &[]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&red), &[]));
     let before = switch.dump();
     let refused = &apply(&mut engine, &[switch.create_port("c1", &blue)])[0];
     assert!(matches!(refused, Err(OpError::BridgeUnusable { found, .. }) if found.contains("red")), "{refused:?}");

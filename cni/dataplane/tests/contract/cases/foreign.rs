@@ -1,23 +1,23 @@
-//! What is not ours is neither changed nor taken away.
+//! Objects that usnet does not own are neither changed nor deleted.
 
 use crate::switch::Switch;
 use crate::values::{
-    Values, achieve, apply, bridge, bridge_missing, changed, create_bridge, is_foreign, observe, remove_bridge,
+    Values, apply, bridge, bridge_missing, changed, converge, create_bridge, is_foreign, observe, remove_bridge,
     update_bridge,
 };
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::plan::{Obstacle, obstacles, plan};
+use usnet_dataplane::plan::{Blocker, blockers, plan};
 
-pub(crate) fn a_foreign_bridge_of_the_same_name_is_left_alone(switch: &mut impl Switch) {
+pub(crate) fn a_foreign_bridge_of_the_same_name_is_not_changed(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     switch.add_foreign_bridge(bridge(&blue));
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
-    let shown = observe(&mut engine);
-    assert_eq!(plan(&wanted, &shown), []);
-    let obstacle = Obstacle::BridgeExists { bridge: blue.bridge.name.clone() };
-    assert_eq!(obstacles(&wanted, &shown).into_values().collect::<Vec<_>>(), [obstacle]);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    let observed = observe(&mut engine);
+    assert_eq!(plan(&desired, &observed), []);
+    let blocker = Blocker::BridgeExists { bridge: blue.bridge.name.clone() };
+    assert_eq!(blockers(&desired, &observed).into_values().collect::<Vec<_>>(), [blocker]);
 
     let before = switch.dump();
     for operation in [create_bridge(&blue), update_bridge(&blue), remove_bridge(&blue)] {
@@ -28,13 +28,13 @@ pub(crate) fn a_foreign_bridge_of_the_same_name_is_left_alone(switch: &mut impl 
     assert_eq!(switch.dump(), before);
 }
 
-pub(crate) fn a_foreign_port_survives_in_our_bridge(switch: &mut impl Switch) {
+pub(crate) fn a_foreign_port_survives_in_an_owned_bridge(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
     let foreign = switch.add_foreign_port(bridge(&blue));
-    achieve(&mut engine, &switch.desired(&[changed(&blue, 1600, 7)], &["c2"]));
-    assert!(achieve(&mut engine, &Desired::default()).len() == 1, "only our own port goes");
+    converge(&mut engine, &switch.desired(&[changed(&blue, 1600, 7)], &["c2"]));
+    assert!(converge(&mut engine, &Desired::default()).len() == 1, "only our own port goes");
 
     let before = switch.dump();
     let in_use = OpError::BridgeInUse { bridge: bridge(&blue).to_owned() };
@@ -44,14 +44,14 @@ pub(crate) fn a_foreign_port_survives_in_our_bridge(switch: &mut impl Switch) {
     assert_eq!(ports.keys().collect::<Vec<_>>(), [&foreign]);
 
     switch.remove_port(bridge(&blue), &foreign);
-    assert_eq!(achieve(&mut engine, &Desired::default()), [remove_bridge(&blue)]);
+    assert_eq!(converge(&mut engine, &Desired::default()), [remove_bridge(&blue)]);
 }
 
-pub(crate) fn a_bridge_without_our_mark_is_no_longer_ours(switch: &mut impl Switch) {
+pub(crate) fn a_bridge_without_a_tag_is_no_longer_owned(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
-    switch.remove_mark(bridge(&blue), &blue.name);
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+    switch.remove_tag(bridge(&blue), &blue.name);
     assert_eq!(plan(&Desired::default(), &observe(&mut engine)), []);
     let before = switch.dump();
     let results = apply(&mut engine, &[remove_bridge(&blue)]);

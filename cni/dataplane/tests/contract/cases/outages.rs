@@ -1,35 +1,35 @@
-//! A switch that is not there, or does not do what it is asked for.
+//! A switch that does not answer, or does not apply its configuration.
 
 use crate::switch::{Forwarding, Switch};
-use crate::values::{Values, achieve, bridge, create_bridge, observe, port_name, try_apply, try_observe};
+use crate::values::{Values, bridge, converge, create_bridge, observe, port_name, try_apply, try_observe};
 use usnet_dataplane::engine::EngineError;
 use usnet_dataplane::plan::plan;
 
-pub(crate) fn a_switch_that_does_not_act_is_an_error_and_made_good_later(switch: &mut impl Forwarding) {
+pub(crate) fn a_stalled_switch_is_an_error_and_converges_later(switch: &mut impl Forwarding) {
     let blue = switch.network("blue");
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
     let mut engine = switch.engine();
-    achieve(&mut engine, &switch.desired(&[switch.network("red")], &[]));
+    converge(&mut engine, &switch.desired(&[switch.network("red")], &[]));
     switch.kill_forwarding();
-    let operations = plan(&wanted, &observe(&mut engine));
+    let operations = plan(&desired, &observe(&mut engine));
     for _ in 0..2 {
         let result = try_apply(&mut engine, &operations);
         assert!(matches!(result, Err(EngineError::NotActing { .. })), "{result:?}");
     }
     switch.start_forwarding();
-    achieve(&mut engine, &wanted);
+    converge(&mut engine, &desired);
     assert!(switch.forwards(bridge(&blue), &port_name("c1")));
 }
 
 pub(crate) fn a_switch_that_does_not_answer_never_looks_empty<S: Switch>(switch: &mut S) {
     let blue = switch.network("blue");
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
     let mut engine = switch.engine();
-    let made = achieve(&mut engine, &wanted);
+    let created = converge(&mut engine, &desired);
     switch.kill();
     assert!(try_observe(&mut engine).is_err());
     assert!(try_apply(&mut engine, &[create_bridge(&switch.network("red"))]).is_err());
-    switch.start_again();
-    assert_eq!(achieve(&mut engine, &wanted), if S::REMEMBERS { vec![] } else { made });
+    switch.restart();
+    assert_eq!(converge(&mut engine, &desired), if S::REMEMBERS { vec![] } else { created });
     assert!(switch.forwards(bridge(&blue), &port_name("c1")));
 }

@@ -2,12 +2,12 @@
 
 use crate::switch::Switch;
 use crate::values::{
-    Values, achieve, apply, attachment, bridge, bridge_missing, create_bridge, is_foreign, observe, port_name,
+    Values, apply, attachment, bridge, bridge_missing, converge, create_bridge, is_foreign, observe, port_name,
 };
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::Op;
 
-pub(crate) fn a_failing_operation_does_not_hold_up_the_others(switch: &mut impl Switch) {
+pub(crate) fn a_failing_operation_does_not_block_the_others(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let [blue, green, red] = ["blue", "green", "red"].map(|name| switch.network(name));
     let nowhere = switch.network("nowhere");
@@ -27,18 +27,18 @@ pub(crate) fn a_failing_operation_does_not_hold_up_the_others(switch: &mut impl 
     for place in [0, 2, 3, 6] {
         assert_eq!(results[place], Ok(()), "{}", operations[place]);
     }
-    let shown = observe(&mut engine);
-    assert_eq!((shown.bridges[bridge(&blue)].ports.len(), shown.bridges[bridge(&red)].ports.len()), (1, 1));
-    assert!(shown.bridges[bridge(&green)].ports.is_empty() && !shown.bridges.contains_key(bridge(&nowhere)));
-    assert!(shown.loose.is_empty(), "{:?}", shown.loose);
+    let observed = observe(&mut engine);
+    assert_eq!((observed.bridges[bridge(&blue)].ports.len(), observed.bridges[bridge(&red)].ports.len()), (1, 1));
+    assert!(observed.bridges[bridge(&green)].ports.is_empty() && !observed.bridges.contains_key(bridge(&nowhere)));
+    assert!(observed.unbridged_ports.is_empty(), "{:?}", observed.unbridged_ports);
 }
 
 pub(crate) fn one_socket_serves_one_port(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
     let mut thief = switch.port("c2", &blue);
-    thief.connection = switch.connection("c1");
+    thief.backend = switch.backend("c1");
     let before = switch.dump();
     let create = [Op::CreatePort { network: blue.name, attachment: attachment("c2"), port: thief }];
     let results = apply(&mut engine, &create);
@@ -47,7 +47,7 @@ pub(crate) fn one_socket_serves_one_port(switch: &mut impl Switch) {
 }
 
 /// Two attachments with one port name, which only the engine as a whole can find out.
-pub(crate) fn a_name_that_is_asked_for_twice_is_given_once(switch: &mut impl Switch) {
+pub(crate) fn a_name_that_is_requested_twice_is_used_once(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let mut second = switch.port("c2", &blue);

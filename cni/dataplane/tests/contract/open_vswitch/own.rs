@@ -2,7 +2,7 @@
 
 use super::{OneSwitch, client, row_of_port, start, vsctl};
 use crate::switch::Switch;
-use crate::values::{Values, achieve, apply, create_bridge, observe, port_name};
+use crate::values::{Values, apply, converge, create_bridge, observe, port_name};
 use std::fs;
 use usnet_crds::SocketRole;
 use usnet_dataplane::engine::OpError;
@@ -10,7 +10,7 @@ use usnet_dataplane::memif::MemifSocket;
 use usnet_dataplane::observed::{ElementState, Tagging};
 use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::plan::Op;
-use usnet_dataplane::port::Connection;
+use usnet_dataplane::port::PortBackend;
 use usnet_ovsdb::blocking::Client;
 use usnet_ovsdb::{Database, Error, Reply, Transaction};
 use usnet_test_openvswitch::OpenVswitch as Daemons;
@@ -42,7 +42,7 @@ fn attaching_takes_two_round_trips_and_so_do_many_networks() {
 }
 
 #[test]
-fn a_port_that_the_switch_cannot_make_is_refused_in_its_own_words() {
+fn a_port_that_the_switch_cannot_create_fails_with_its_error() {
     let daemons = OneSwitch::from(Daemons::start().expect("Open vSwitch without DPDK"));
     let mut engine = daemons.engine();
     let blue = daemons.network("blue");
@@ -51,19 +51,19 @@ fn a_port_that_the_switch_cannot_make_is_refused_in_its_own_words() {
     let Err(OpError::Refused { what, reason }) = &results[1] else { panic!("{results:?}") };
     assert_eq!(*what, format!("port {}", port_name("c1")));
     assert!(reason.contains("Address family not supported"), "{reason}");
-    let shown = observe(&mut engine);
-    assert!(matches!(shown.bridges["br-blue"].ports[&port_name("c1")].state, ElementState::Failed(_)));
+    let observed = observe(&mut engine);
+    assert!(matches!(observed.bridges["br-blue"].ports[&port_name("c1")].state, ElementState::Failed(_)));
     // Again: it is recorded already and still does not run.
     assert!(apply(&mut engine, &[daemons.create_port("c1", &blue)])[0].is_err());
-    achieve(&mut engine, &daemons.desired(&[blue], &[]));
+    converge(&mut engine, &daemons.desired(&[blue], &[]));
 }
 
 #[test]
-fn what_others_changed_on_ours_is_put_right() {
+fn changes_by_others_are_repaired() {
     let daemons = start().expect("Open vSwitch");
     let mut engine = daemons.engine();
-    let wanted = daemons.desired(&[daemons.network("blue")], &["c1"]);
-    achieve(&mut engine, &wanted);
+    let desired = daemons.desired(&[daemons.network("blue")], &["c1"]);
+    converge(&mut engine, &desired);
     let port = port_name("c1");
     let identity = daemons.port_identity(&port);
     for change in [
@@ -74,63 +74,65 @@ fn what_others_changed_on_ours_is_put_right() {
         "clear Interface br-blue mtu_request".to_owned(),
     ] {
         vsctl(&daemons, &change);
-        assert_eq!(achieve(&mut engine, &wanted).len(), 1, "{change}");
+        assert_eq!(converge(&mut engine, &desired).len(), 1, "{change}");
         assert_eq!(daemons.port_identity(&port), identity, "{change}");
     }
     assert_eq!(observe(&mut engine).bridges["br-blue"].ports[&port].tagging, Tagging::Untagged);
-    // The bridge's own port, and its datapath (there is none in the kernel, so that the bridge goes for a moment).
+    // The bridge's local port, and its datapath (there is none in the kernel, so that the bridge is
+    // deleted for a moment).
     let remove_own_port = format!("remove Bridge br-blue ports {}", row_of_port(&daemons, "br-blue"));
     for change in [remove_own_port.as_str(), "set Bridge br-blue datapath_type=system"] {
         vsctl(&daemons, change);
-        assert_eq!(achieve(&mut engine, &wanted).len(), 1, "{change}");
+        assert_eq!(converge(&mut engine, &desired).len(), 1, "{change}");
         assert_eq!(observe(&mut engine).bridges["br-blue"].state, ElementState::Running);
     }
 }
 
 #[test]
-fn a_port_that_is_on_two_bridges_is_made_anew() {
+fn a_port_on_two_bridges_is_recreated() {
     let daemons = start().expect("Open vSwitch");
     let mut engine = daemons.engine();
-    let wanted = daemons.desired(&[daemons.network("blue"), daemons.network("red")], &["c1", "c2"]);
-    achieve(&mut engine, &wanted);
+    let desired = daemons.desired(&[daemons.network("blue"), daemons.network("red")], &["c1", "c2"]);
+    converge(&mut engine, &desired);
     vsctl(&daemons, &format!("add Bridge br-red ports {}", row_of_port(&daemons, port_name("c1").as_str())));
-    assert_eq!(achieve(&mut engine, &wanted).len(), 3);
+    assert_eq!(converge(&mut engine, &desired).len(), 3);
     for container in ["c1", "c2"] {
         assert!(daemons.forwards("br-blue", &port_name(container)), "{container}");
     }
 }
 
-/// Changing the socket of a port that exists has no effect: the switch has to see that the port goes, before it comes again.
+/// Changing the socket of an existing port has no effect: the switch has to see its deletion before
+/// it is created again.
 #[test]
-fn a_port_with_another_socket_is_made_anew_and_serves_its_own() {
+fn a_port_with_another_socket_is_recreated_with_its_own() {
     let daemons = start().expect("Open vSwitch");
     let mut engine = daemons.engine();
-    let wanted = daemons.desired(&[daemons.network("blue")], &["c1"]);
-    achieve(&mut engine, &wanted);
+    let desired = daemons.desired(&[daemons.network("blue")], &["c1"]);
+    converge(&mut engine, &desired);
     let log = || fs::read_to_string(daemons.folder().join("ovs-vswitchd-dpdk.log")).expect("its log");
-    let made = |log: &str| log.matches("using client socket '/run/usnet-contract/c1/net1.sock'").count();
-    assert_eq!(made(&log()), 1, "{}", log());
+    let created = |log: &str| log.matches("using client socket '/run/usnet-contract/c1/net1.sock'").count();
+    assert_eq!(created(&log()), 1, "{}", log());
     vsctl(&daemons, &format!("set Interface {} options:vhost-server-path=/run/elsewhere", port_name("c1")));
-    assert_eq!(achieve(&mut engine, &wanted).len(), 2);
-    assert_eq!(made(&log()), 2);
+    assert_eq!(converge(&mut engine, &desired).len(), 2);
+    assert_eq!(created(&log()), 2);
 }
 
 #[test]
-fn a_connection_that_open_vswitch_does_not_have_is_refused_and_nothing_is_made() {
+fn an_unsupported_backend_is_rejected_and_nothing_is_created() {
     let daemons = start().expect("Open vSwitch");
     let mut engine = daemons.engine();
     let blue = daemons.network("blue");
-    achieve(&mut engine, &daemons.desired(std::slice::from_ref(&blue), &[]));
-    let Connection::VhostUser { socket, .. } = daemons.connection("c1") else { panic!("its connection") };
+    converge(&mut engine, &daemons.desired(std::slice::from_ref(&blue), &[]));
+    let PortBackend::VhostUser { socket, .. } = daemons.backend("c1") else { panic!("its connection") };
     let memif = MemifSocket::file("/run/usnet-contract/c1/memif.sock".into()).expect("a short path");
     let mut before = daemons.dump();
-    for (connection, advice) in [
-        (Connection::Memif { socket: memif }, "no memif: give the network port type VhostUser"),
-        (Connection::VhostUser { socket, engine_role: SocketRole::Server }, "vhostUser.engineRole Client"),
+    for (backend, advice) in [
+        (PortBackend::Memif { socket: memif }, "no memif: give the network port type VhostUser"),
+        (PortBackend::VhostUser { socket, engine_role: SocketRole::Server }, "vhostUser.engineRole Client"),
     ] {
         let mut operation = daemons.create_port("c1", &blue);
         let Op::CreatePort { port, .. } = &mut operation else { panic!("{operation}") };
-        port.connection = connection;
+        port.backend = backend;
         assert!(apply(&mut engine, std::slice::from_ref(&operation))[0].is_err());
         assert_eq!(daemons.dump(), before);
         let results = apply(&mut engine, &[operation, daemons.create_port("c2", &blue)]);

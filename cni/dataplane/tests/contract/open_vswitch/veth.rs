@@ -1,12 +1,13 @@
-//! The cases with devices of the kernel, and what is theirs alone. They need no DPDK.
+//! The cases with kernel devices, and those that are specific to them. They need no DPDK.
 //!
-//! Not among them: the own port of an adopted bridge without `mtu_request` takes the least MTU of the bridge's devices, and so does change.
+//! Not among them: the local port of an adopted bridge without `mtu_request` takes the smallest MTU
+//! of the bridge's devices, and so does change.
 
 use super::{Daemons, OneSwitch, vsctl};
 use crate::switch::{Switch, contract};
-use crate::values::{Values, achieve, apply, bridge, observe, port_name};
+use crate::values::{Values, apply, bridge, converge, observe, port_name};
 use usnet_dataplane::observed::{ElementState, Peer};
-use usnet_dataplane::port::{Connection, DeviceName};
+use usnet_dataplane::port::{DeviceName, PortBackend};
 
 fn start() -> Option<OneSwitch> {
     Some(OneSwitch { daemons: Daemons::start().expect("Open vSwitch"), is_veth: true })
@@ -15,33 +16,34 @@ fn start() -> Option<OneSwitch> {
 contract!(start();
     settings::every_vlan_mode_is_set_changed_and_put_back,
     settings::limits_are_set_changed_put_back_and_removed,
-    making::what_is_asked_for_is_made_and_taken_away,
-    making::the_second_time_nothing_changes,
-    making::settings_change_in_place,
-    making::several_attach_at_once,
-    foreign::a_foreign_port_survives_in_our_bridge,
-    drift::what_others_took_away_comes_back,
-    drift::a_port_that_others_moved_is_brought_back,
-    refusals::a_failing_operation_does_not_hold_up_the_others,
-    outages::a_switch_that_does_not_act_is_an_error_and_made_good_later,
+    creation::desired_objects_are_created_and_deleted,
+    creation::a_second_apply_changes_nothing,
+    creation::settings_change_in_place,
+    creation::several_attach_at_once,
+    foreign::a_foreign_port_survives_in_an_owned_bridge,
+    drift::objects_deleted_by_others_are_recreated,
+    drift::a_port_moved_by_others_is_moved_back,
+    refusals::a_failing_operation_does_not_block_the_others,
+    outages::a_stalled_switch_is_an_error_and_converges_later,
     outages::a_switch_that_does_not_answer_never_looks_empty,
 );
 
 #[test]
-fn the_mtu_is_that_of_the_device_and_a_device_that_goes_is_an_error_and_nothing_to_do() {
+fn the_mtu_is_that_of_the_device_and_a_deleted_device_is_an_error_without_operations() {
     let mut switch = start().expect("Open vSwitch");
     let mut engine = switch.engine();
     let mut blue = switch.network("blue");
     blue.bridge.mtu = usnet_crds::Mtu::try_from(1400).expect("an MTU");
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
-    achieve(&mut engine, &wanted);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    converge(&mut engine, &desired);
     let name = port_name("c1");
-    let shown = observe(&mut engine).bridges[bridge(&blue)].ports[&name].clone();
-    assert_eq!((shown.state, shown.peer), (ElementState::Running, Peer::Connected));
+    let observed = observe(&mut engine).bridges[bridge(&blue)].ports[&name].clone();
+    assert_eq!((observed.state, observed.peer), (ElementState::Running, Peer::Connected));
     let output = switch.command("cat").arg(format!("/sys/class/net/{name}/mtu")).output().expect("cat");
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "1400");
 
-    // As when the pod's network namespace ends. The switch forgets the device when it is started again, and says what it misses.
+    // As when the pod's network namespace is deleted. After its restart the switch does not know
+    // the device any more, and reports it as missing.
     assert!(switch.command("ip").args(["link", "del", name.as_str()]).status().expect("ip").success());
     switch.kill_vswitchd().expect("kill");
     switch.start_vswitchd().expect("start");
@@ -49,18 +51,18 @@ fn the_mtu_is_that_of_the_device_and_a_device_that_goes_is_an_error_and_nothing_
     let gone = &seen.bridges[bridge(&blue)].ports[&name];
     assert_eq!(gone.peer, Peer::Absent);
     assert!(matches!(&gone.state, ElementState::Failed(reason) if reason.contains("No such device")), "{gone:?}");
-    assert_eq!(usnet_dataplane::plan::plan(&wanted, &seen), []);
+    assert_eq!(usnet_dataplane::plan::plan(&desired, &seen), []);
 }
 
 #[test]
-fn a_port_without_its_device_is_refused_in_the_switchs_own_words() {
+fn a_port_without_its_device_fails_with_the_error_of_the_switch() {
     let switch = OneSwitch::from(Daemons::start().expect("Open vSwitch"));
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
     let mut operation = switch.create_port("c1", &blue);
     let usnet_dataplane::plan::Op::CreatePort { attachment, port, .. } = &mut operation else { panic!("a port") };
-    port.connection = Connection::Veth { device: DeviceName::of(attachment) };
+    port.backend = PortBackend::Veth { device: DeviceName::of(attachment) };
     let refused = apply(&mut engine, &[operation]).remove(0).expect_err("a refusal").to_string();
     assert!(refused.contains("could not open network device"), "{refused}");
 }
@@ -70,9 +72,9 @@ fn what_the_pod_receives_is_limited_by_the_kernel() {
     let switch = start().expect("Open vSwitch");
     let mut blue = switch.network("blue");
     blue.port.rate_limit.ingress_kbps = usnet_crds::KilobitsPerSecond::try_from(2000).ok();
-    achieve(&mut switch.engine(), &switch.desired(std::slice::from_ref(&blue), &["c1"]));
-    let shown = switch.command("tc").args(["class", "show", "dev", port_name("c1").as_str()]).output().expect("tc");
-    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-    assert!(shown.contains("ceil 2Mbit"), "{shown}");
+    converge(&mut switch.engine(), &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+    let observed = switch.command("tc").args(["class", "show", "dev", port_name("c1").as_str()]).output().expect("tc");
+    let observed = String::from_utf8_lossy(&observed.stdout).into_owned();
+    assert!(observed.contains("ceil 2Mbit"), "{observed}");
     assert_eq!(vsctl(&switch, "--bare --columns=type list QoS").trim(), "linux-htb");
 }

@@ -1,11 +1,11 @@
 //! What VPP does, or suffers, and Open vSwitch does not.
 
+pub(super) mod concurrent;
 pub(super) mod faults;
-pub(super) mod half_made;
+pub(super) mod incomplete;
 pub(super) mod limits;
-pub(super) mod marks;
 pub(super) mod outages;
 pub(super) mod peers;
 pub(super) mod sockets;
+pub(super) mod tags;
 pub(super) mod traffic;
-pub(super) mod twins;

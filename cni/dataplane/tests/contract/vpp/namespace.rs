@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A network namespace that lives as long as this value.
+/// A network namespace that exists as long as this value.
 #[derive(Debug)]
 pub(crate) struct Namespace {
     holder: Child,

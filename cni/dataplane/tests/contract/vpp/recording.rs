@@ -1,4 +1,4 @@
-//! A client that writes down what it is told to change.
+//! A client that records requests that change something.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use usnet_vpp::blocking::Client;

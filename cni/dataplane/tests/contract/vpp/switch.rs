@@ -1,10 +1,10 @@
 //! VPP as the cases need it.
 
 use super::namespace::Namespace;
-use super::others::{Others, text};
+use super::other_client::{OtherClient, text};
 use super::recording::{Changes, Recording};
 use crate::switch::{Settings, Switch};
-use crate::values::{attachment, make_pair};
+use crate::values::{attachment, create_veth_pair};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use usnet_crds::{KilobitsPerSecond, NetworkName, RateLimit, SocketRole};
 use usnet_dataplane::memif::{MemifSocket, MemifSocketIds};
-use usnet_dataplane::port::{Connection, DeviceName, PortName, SocketPath};
+use usnet_dataplane::port::{DeviceName, PortBackend, PortName, SocketPath};
 use usnet_dataplane::vpp::Vpp as Driver;
 use usnet_test_vpp::Vpp;
 use usnet_vpp::blocking::Client;
@@ -22,12 +22,12 @@ use usnet_vpp::messages::{
 };
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
-/// The memif socket ids that are ours in these tests.
+/// The memif socket ids that usnet owns in these tests.
 pub(crate) const SOCKET_IDS: [u32; 2] = [5000, 5999];
-/// What [`Switch::change_mac_settings`] leaves, in minutes.
+/// The age set by [`Switch::change_mac_settings`], in minutes.
 const FOREIGN_MAC_AGE: u8 = 77;
 
-/// How ports meet their pods.
+/// The backends of ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PortKind {
     MemifVolume,
@@ -44,19 +44,19 @@ pub(crate) struct VppSwitch {
     vpp: Vpp,
     port_kind: PortKind,
     namespace: Namespace,
-    others: Mutex<Others>,
+    other_client: Mutex<OtherClient>,
     changes: Changes,
 }
 
 impl VppSwitch {
     pub(crate) fn new(vpp: Vpp, port_kind: PortKind) -> Self {
-        let others = Mutex::new(Others::new(vpp.socket().to_owned()));
-        Self { vpp, port_kind, namespace: Namespace::new(), others, changes: Changes::default() }
+        let other_client = Mutex::new(OtherClient::new(vpp.socket().to_owned()));
+        Self { vpp, port_kind, namespace: Namespace::new(), other_client, changes: Changes::default() }
     }
 
-    /// Whoever else uses this VPP.
-    pub(crate) fn others(&self) -> MutexGuard<'_, Others> {
-        self.others.lock().expect("no failed test goes on")
+    /// Another client of this VPP.
+    pub(crate) fn other_client(&self) -> MutexGuard<'_, OtherClient> {
+        self.other_client.lock().expect("no failed test goes on")
     }
 
     pub(crate) fn client(&self, timeout: Duration) -> Recording {
@@ -69,14 +69,14 @@ impl VppSwitch {
         format!("{first}-{last}").parse().expect("a range")
     }
 
-    /// The folder of a container, as its volume. It is there.
+    /// The directory of a container's volume, which is created if missing.
     pub(crate) fn volume(&self, container: &str) -> PathBuf {
         let folder = self.vpp.folder().join(container);
         fs::create_dir_all(&folder).expect("a folder");
         folder
     }
 
-    /// The names of what a driver asked VPP to change.
+    /// The names of the drivers' requests that change something.
     pub(crate) fn changes(&self) -> Vec<String> {
         self.changes.all()
     }
@@ -99,133 +99,134 @@ impl Switch for VppSwitch {
         Driver::new(self.client(TIMEOUT), Self::socket_ids())
     }
 
-    fn connection(&self, container: &str) -> Connection {
+    fn backend(&self, container: &str) -> PortBackend {
         let socket = |name: &str| self.volume(container).join(name);
         let vhost_user = |engine_role| {
             let socket = SocketPath::try_from(socket("net1.sock")).expect("a short path");
-            Connection::VhostUser { socket, engine_role }
+            PortBackend::VhostUser { socket, engine_role }
         };
         match self.port_kind {
             PortKind::MemifVolume => {
-                Connection::Memif { socket: MemifSocket::file(socket("memif-net1.sock")).expect("a short path") }
+                PortBackend::Memif { socket: MemifSocket::file(socket("memif-net1.sock")).expect("a short path") }
             }
             PortKind::MemifAbstract => {
                 let socket = MemifSocket::in_namespace(container, &self.namespace.path());
-                Connection::Memif { socket: socket.expect("a short name") }
+                PortBackend::Memif { socket: socket.expect("a short name") }
             }
             PortKind::VhostUserClient => vhost_user(SocketRole::Client),
             PortKind::VhostUserServer => vhost_user(SocketRole::Server),
             PortKind::Veth => {
                 let device = DeviceName::of(&attachment(container));
-                make_pair(&device, |program| Command::new(program));
-                Connection::Veth { device }
+                create_veth_pair(&device, |program| Command::new(program));
+                PortBackend::Veth { device }
             }
         }
     }
 
     fn add_foreign_bridge(&self, bridge: &str) {
-        self.others().add_domain(domain_id(bridge), "somebody's");
+        self.other_client().add_domain(domain_id(bridge), "somebody's");
     }
 
     fn add_foreign_port(&self, bridge: &str) -> PortName {
-        let mut others = self.others();
-        let index = others.add_loopback();
-        others.put_into(index, domain_id(bridge));
-        let interfaces = others.interfaces();
-        let made = interfaces.iter().find(|interface| interface.sw_if_index == index).expect("the interface");
-        PortName::observed(made.interface_name.as_str())
+        let mut other_client = self.other_client();
+        let index = other_client.add_loopback();
+        other_client.put_into(index, domain_id(bridge));
+        let interfaces = other_client.interfaces();
+        let created = interfaces.iter().find(|interface| interface.sw_if_index == index).expect("the interface");
+        PortName::observed(created.interface_name.as_str())
     }
 
     fn remove_bridge(&self, bridge: &str) {
-        self.others().remove_domain(domain_id(bridge));
+        self.other_client().remove_domain(domain_id(bridge));
     }
 
     fn remove_port(&self, _bridge: &str, port: &PortName) {
-        let mut others = self.others();
-        let index = others.interface(port).sw_if_index;
-        others.remove_interface(index);
+        let mut other_client = self.other_client();
+        let index = other_client.interface(port).sw_if_index;
+        other_client.remove_interface(index);
     }
 
     fn move_port(&self, port: &PortName, _from: &str, to: &str) {
-        let mut others = self.others();
-        let index = others.interface(port).sw_if_index;
-        others.put_into(index, domain_id(to));
+        let mut other_client = self.other_client();
+        let index = other_client.interface(port).sw_if_index;
+        other_client.put_into(index, domain_id(to));
     }
 
     /// VPP cannot change the tag of a bridge domain.
-    fn remove_mark(&self, bridge: &str, _network: &NetworkName) {
-        let mut others = self.others();
-        others.remove_domain(domain_id(bridge));
-        others.add_domain(domain_id(bridge), "");
+    fn remove_tag(&self, bridge: &str, _network: &NetworkName) {
+        let mut other_client = self.other_client();
+        other_client.remove_domain(domain_id(bridge));
+        other_client.add_domain(domain_id(bridge), "");
     }
 
     fn change_mac_settings(&self, bridge: &str) {
-        let (mut others, bd_id) = (self.others(), domain_id(bridge));
-        let learns = others.domains()[&bd_id].learn;
-        others.request(BridgeFlags { bd_id, is_set: !learns, flags: BdFlags::LEARN });
-        others.request(BridgeDomainSetMacAge { bd_id, mac_age: FOREIGN_MAC_AGE });
+        let (mut other_client, bd_id) = (self.other_client(), domain_id(bridge));
+        let learns = other_client.domains()[&bd_id].learn;
+        other_client.request(BridgeFlags { bd_id, is_set: !learns, flags: BdFlags::LEARN });
+        other_client.request(BridgeDomainSetMacAge { bd_id, mac_age: FOREIGN_MAC_AGE });
     }
 
     fn dump(&self) -> String {
-        format!("{}\n{:#?}", self.others().dump_all(), self.changes())
+        format!("{}\n{:#?}", self.other_client().dump_all(), self.changes())
     }
 
-    /// VPP gives each interface a MAC address by chance, and its index to the next one.
+    /// VPP gives each interface a random MAC address, and reuses indexes.
     fn port_identity(&self, port: &PortName) -> String {
-        format!("{:02x?}", self.others().interface(port).l2_address)
+        format!("{:02x?}", self.other_client().interface(port).l2_address)
     }
 
     fn forwards(&self, bridge: &str, port: &PortName) -> bool {
-        let mut others = self.others();
-        let Some(interface) = others.find(port) else { return false };
-        let members = others.domains().remove(&domain_id(bridge)).map_or_else(Vec::new, |domain| domain.sw_if_details);
+        let mut other_client = self.other_client();
+        let Some(interface) = other_client.find(port) else { return false };
+        let members =
+            other_client.domains().remove(&domain_id(bridge)).map_or_else(Vec::new, |domain| domain.sw_if_details);
         interface.flags.contains(IfStatusFlags::ADMIN_UP)
             && members.iter().any(|member| member.sw_if_index == interface.sw_if_index)
     }
 
     fn kill(&mut self) {
-        self.others().forget_connection();
+        self.other_client().drop_connection();
         self.vpp.kill().expect("kill");
     }
 
-    fn start_again(&mut self) {
+    fn restart(&mut self) {
         self.vpp.start_again().expect("VPP starts again");
     }
 }
 
 impl Settings for VppSwitch {
     fn change_vlans(&self, port: &PortName) {
-        let sw_if_index = self.others().interface(port).sw_if_index;
+        let sw_if_index = self.other_client().interface(port).sw_if_index;
         let (vtr_op, push_dot1q, tag1, tag2) = (VtrOp::Push1, 1, 99, 0);
-        self.others().request(L2InterfaceVlanTagRewrite { sw_if_index, vtr_op, push_dot1q, tag1, tag2 });
+        self.other_client().request(L2InterfaceVlanTagRewrite { sw_if_index, vtr_op, push_dot1q, tag1, tag2 });
     }
 
-    /// What another agent of ours might do.
+    /// A change as by another agent of usnet.
     fn change_limits(&self, port: &PortName) {
-        let mut others = self.others();
-        let sw_if_index = others.interface(port).sw_if_index;
+        let mut other_client = self.other_client();
+        let sw_if_index = other_client.interface(port).sw_if_index;
         let name = text(&format!("usnet:{port}:egress:77"));
         let conform_action = PolicerAction { r#type: PolicerActionType::Transmit, dscp: 0 };
         let (is_add, cir, cb) = (true, 77, 20_000);
         let policer = PolicerAddDel { is_add, name, cir, cb, conform_action, ..PolicerAddDel::default() };
         let prefix = format!("usnet:{port}:egress:");
-        for name in others.policers().iter().filter(|name| name.starts_with(&prefix)) {
-            others.request(PolicerAddDel { is_add: false, name: text(name), ..PolicerAddDel::default() });
+        for name in other_client.policers().iter().filter(|name| name.starts_with(&prefix)) {
+            other_client.request(PolicerAddDel { is_add: false, name: text(name), ..PolicerAddDel::default() });
         }
-        others.request(policer.clone());
-        others.request(PolicerInput { name: policer.name, sw_if_index, apply: true });
+        other_client.request(policer.clone());
+        other_client.request(PolicerInput { name: policer.name, sw_if_index, apply: true });
     }
 
-    /// The policers of a port, as far as VPP says that its interface has one.
+    /// The policers of a port, as far as VPP reports that they are attached.
     fn enforced(&self, port: &PortName) -> RateLimit {
-        let mut others = self.others();
-        let sw_if_index = others.interface(port).sw_if_index;
-        let shown = others.request(L2FlagsGet { sw_if_index });
+        let mut other_client = self.other_client();
+        let sw_if_index = other_client.interface(port).sw_if_index;
+        let observed = other_client.request(L2FlagsGet { sw_if_index });
         let is_used = [
-            ("ingress", shown.output_feature_bitmap.contains(L2OutputFeatures::POLICER)),
-            ("egress", shown.input_feature_bitmap.contains(L2InputFeatures::POLICER)),
+            ("ingress", observed.output_feature_bitmap.contains(L2OutputFeatures::POLICER)),
+            ("egress", observed.input_feature_bitmap.contains(L2InputFeatures::POLICER)),
         ];
-        let names = others.policers();
+        let names = other_client.policers();
         let [ingress_kbps, egress_kbps] = is_used.map(|(direction, is_used)| {
             let prefix = format!("usnet:{port}:{direction}:");
             let mut rates = names.iter().filter_map(|name| name.strip_prefix(&prefix)?.parse::<i64>().ok());
@@ -236,7 +237,7 @@ impl Settings for VppSwitch {
     }
 
     fn bridge_settings(&self, bridge: &str) -> String {
-        let mut domain = self.others().domains().remove(&domain_id(bridge)).expect("a bridge domain");
+        let mut domain = self.other_client().domains().remove(&domain_id(bridge)).expect("a bridge domain");
         domain.sw_if_details.clear();
         format!("{domain:?}")
     }

@@ -85,7 +85,7 @@ impl TestNode {
         command.env("USNET_RUN_DIR", &self.roots.run);
         command.env("USNET_STATE_DIR", &self.roots.state);
         command.env("USNET_KUBELET_DIR", &self.roots.kubelet).env("USNET_DEVICE_INFO_DIR", &self.roots.device_info);
-        command.env("USNET_OLDER_PLUGIN_ROOT", &self.roots.older_plugin);
+        command.env("USNET_OLDER_PLUGIN_ROOT", &self.roots.legacy_root);
         command
     }
 

@@ -7,7 +7,7 @@ use usnet_crds::Engine;
 use usnet_dataplane::engine::Engine as Driver;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::plan::Op;
-use usnet_dataplane::ready::ready;
+use usnet_dataplane::poll_once::poll_once;
 use usnet_dataplane::{ovs, vpp};
 use usnet_ovsdb::blocking::Client;
 use usnet_test_openvswitch::{Builder, OpenVswitch};
@@ -167,7 +167,7 @@ impl TestEngine {
 }
 
 fn apply(mut driver: impl Driver, operation: Op) {
-    for answer in ready(driver.apply(&[operation])).unwrap().unwrap() {
+    for answer in poll_once(driver.apply(&[operation])).unwrap().unwrap() {
         answer.unwrap();
     }
 }

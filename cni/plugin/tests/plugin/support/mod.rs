@@ -33,8 +33,8 @@ use std::time::Instant;
 use usnet_crds::{Bridge, NetworkName, NodeNetwork, Phase, Port};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles, ProgrammedNetwork};
+use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::plan::Op;
-use usnet_dataplane::roots::Roots;
 use usnet_test_openvswitch::{Builder, OpenVswitch};
 use usnet_test_vpp::{Kind, Vpp};
 
@@ -48,7 +48,7 @@ pub(crate) const NETWORK_NAMESPACE: &str = "/run/netns/p";
 
 pub(crate) struct TestNode {
     pub(crate) engine: TestEngine,
-    pub(crate) roots: Roots,
+    pub(crate) roots: NodePaths,
 }
 
 /// Runs a test on a node with an Open vSwitch of its own.
@@ -105,12 +105,12 @@ pub(crate) fn make_network_namespace(path: &str) {
 
 impl TestNode {
     fn new(engine: TestEngine) -> Self {
-        let roots = Roots {
+        let roots = NodePaths {
             run: "/run/usnet".into(),
             state: "/run/state".into(),
             kubelet: "/run/kubelet".into(),
             device_info: "/run/devinfo".into(),
-            older_plugin: "/run/older".into(),
+            legacy_root: "/run/older".into(),
             open_vswitch_socket: "/run/nowhere".into(),
             vpp_socket: "/run/nowhere".into(),
         };

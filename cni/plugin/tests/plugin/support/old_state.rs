@@ -46,7 +46,7 @@ impl Older {
     /// Its files, with no port yet.
     fn prepare(node: &TestNode, pod: &Pod, interface: &'static str, name: String, configuration: Value) -> Self {
         let short = &pod.container[..12];
-        let state = node.roots.older_plugin.join(format!("var/lib/cni/usrspcni/data/local-{short}-{interface}.json"));
+        let state = node.roots.legacy_root.join(format!("var/lib/cni/usrspcni/data/local-{short}-{interface}.json"));
         let (engine_folder, content) = match &node.engine {
             TestEngine::OpenVswitch(_) => {
                 let content = json!({"vhostname": name, "vhostmac": "", "ifmac": "aa:bb:cc:dd:ee:ff"});
@@ -55,7 +55,7 @@ impl Older {
             // Another pod may have the index by now: it is that of VPP's own interface.
             TestEngine::Vpp(_) => ("var/run/vpp", json!({"swIfIndex": 0, "memifSocketId": 1})),
         };
-        let folder = node.roots.older_plugin.join(engine_folder).join(short);
+        let folder = node.roots.legacy_root.join(engine_folder).join(short);
         fs::create_dir_all(&folder).unwrap();
         fs::create_dir_all(state.parent().unwrap()).unwrap();
         fs::write(&state, content.to_string()).unwrap();

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use usnet_crds::names::fnv1a;
-use usnet_dataplane::roots::Roots;
+use usnet_dataplane::paths::NodePaths;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Pod {
@@ -20,7 +20,7 @@ pub(crate) struct Pod {
 }
 
 impl Pod {
-    pub(crate) fn new(roots: &Roots, namespace: &str, name: &str) -> Self {
+    pub(crate) fn new(roots: &NodePaths, namespace: &str, name: &str) -> Self {
         let hash = fnv1a(name.as_bytes());
         let uid = format!("{:08x}-0000-4000-8000-{:012x}", hash >> 32, hash & 0xffff_ffff);
         let volume = roots.kubelet.join(format!("pods/{uid}/volumes/kubernetes.io~empty-dir/usnet"));

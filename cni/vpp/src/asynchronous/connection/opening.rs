@@ -1,4 +1,5 @@
-//! The first messages of a connection: the table, which VPP this is, and the subscription to interface events.
+//! The first messages of a connection: the message table, the identification of VPP, and the
+//! subscription to interface events.
 
 use super::{Connection, READ_SIZE, move_bytes};
 use crate::asynchronous::Options;
@@ -15,8 +16,8 @@ impl<'session> Connection<'session> {
     /// Connects, reads the table, and subscribes.
     pub(in crate::asynchronous) async fn open(options: &'session Options) -> Result<Self, Error> {
         let connect_error = |source| Error::Connect { socket: options.socket.clone(), source };
-        // Seen before connecting and looked at again in the end: otherwise a VPP that starts in between would be taken
-        // for the one that runs since long.
+        // Read before connecting and compared afterwards: otherwise a VPP that starts in between
+        // would be mistaken for the previous one.
         let socket = SocketFile::at(&options.socket).map_err(connect_error)?;
         let deadline = Instant::now() + options.timeout;
         let stream = timeout(options.timeout, UnixStream::connect(&options.socket))
@@ -32,12 +33,12 @@ impl<'session> Connection<'session> {
             version: String::new(),
             instance: Instance { pid: 0, socket },
             changes: 0,
-            last_heard: Instant::now(),
-            works: false,
+            last_received: Instant::now(),
+            is_usable: false,
         };
         connection.table = connection.read_table(deadline).await?;
-        connection.works = true;
-        connection.introduce(deadline).await?;
+        connection.is_usable = true;
+        connection.identify_and_subscribe(deadline).await?;
         match SocketFile::at(&options.socket) {
             Ok(still) if still == socket => Ok(connection),
             _ => Err(Error::Replaced { socket: options.socket.clone() }),
@@ -52,8 +53,8 @@ impl<'session> Connection<'session> {
         }
     }
 
-    /// Asks which VPP this is, and subscribes to interface events.
-    async fn introduce(&mut self, deadline: Instant) -> Result<(), Error> {
+    /// Identifies VPP, and subscribes to interface events.
+    async fn identify_and_subscribe(&mut self, deadline: Instant) -> Result<(), Error> {
         self.table.require::<SwInterfaceEvent>().map_err(|unknown| unknown.into_error(self.socket()))?;
         let mut batch = Batch::new();
         let ping = batch.request(ControlPing {});
@@ -61,7 +62,7 @@ impl<'session> Connection<'session> {
         let events = batch.request(WantInterfaceEvents { enable_disable: 1, pid: std::process::id() });
         let submitted = self.endpoint.submit(batch).map_err(|unknown| unknown.into_error(self.socket()))?;
         let answers = self.wait_for_answers(submitted, deadline).await;
-        self.works = answers.is_ok();
+        self.is_usable = answers.is_ok();
         let answers = answers?;
         let refused = |source: ReplyError| Error::Refused { socket: self.options.socket.clone(), source };
         self.instance.pid = answers.reply(ping).map_err(refused)?.vpe_pid;
@@ -89,7 +90,7 @@ impl<'session> Connection<'session> {
             match timeout_at(deadline, moving).await {
                 Ok(moved) => moved.map_err(|error| self.io(error))?,
                 Err(_) => {
-                    let (request, limit) = (self.endpoint.waits_for(), self.options.timeout);
+                    let (request, limit) = (self.endpoint.pending_request(), self.options.timeout);
                     return Err(Error::Timeout { socket: self.socket(), request, limit });
                 }
             };

@@ -1,4 +1,4 @@
-//! The batches that VPP works on, and who waits for them.
+//! The batches in flight, with their callers.
 
 use crate::endpoint::BatchId;
 use crate::{Answers, Error};
@@ -33,8 +33,8 @@ impl Waiting {
     pub(super) fn answer(&mut self, batch: BatchId, answers: Answers) {
         if let Some(caller) = self.callers.remove(&batch) {
             self.deadlines.remove(&(caller.deadline, batch));
-            // A caller that does not wait any more needs no answer.
-            let _unheard = caller.answer.send(Ok(answers));
+            // The receiver is gone if the caller was cancelled.
+            let _receiver_gone = caller.answer.send(Ok(answers));
         }
     }
 
@@ -43,17 +43,17 @@ impl Waiting {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// The time that the batch with the first deadline had.
+    /// The timeout of the batch with the first deadline.
     pub(super) fn first_limit(&self) -> Option<Duration> {
         let (_, batch) = self.deadlines.first()?;
         self.callers.get(batch).map(|caller| caller.limit)
     }
 
-    /// Tells all callers that their answers will not come.
+    /// Reports to all callers that their answers are lost.
     pub(in crate::asynchronous) fn fail(self, socket: &Path, reason: &Arc<Error>) {
         for caller in self.callers.into_values() {
             let error = Error::AnswerLost { socket: socket.to_owned(), source: Arc::clone(reason) };
-            let _unheard = caller.answer.send(Err(error));
+            let _receiver_gone = caller.answer.send(Err(error));
         }
     }
 }

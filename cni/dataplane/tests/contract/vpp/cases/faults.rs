@@ -1,7 +1,8 @@
-//! What only the simulator does on demand: an older VPP, one that refuses any message of an ADD, and one that dies around any of them.
+//! Faults of the simulator: an older VPP, one that rejects any message of an ADD, and one that
+//! crashes around any of them.
 
 use crate::switch::Switch;
-use crate::values::{Values, access, achieve, apply, bridge, observe, port_name, try_apply};
+use crate::values::{Values, access, apply, bridge, converge, observe, port_name, try_apply};
 use crate::vpp::cases::limits::limited;
 use crate::vpp::switch::VppSwitch;
 use std::time::Duration;
@@ -11,9 +12,9 @@ use usnet_dataplane::plan::plan;
 use usnet_dataplane::vpp::Vpp as Driver;
 use usnet_test_vpp::{Breakage, Fault, Moment, Simulator};
 
-/// More messages than an ADD has. Each loop below says that it got beyond the last one.
+/// More messages than an ADD has. Each loop below asserts that it got beyond the last one.
 const MANY: u64 = 40;
-/// For an ADD through a connection that breaks, of which VPP says nothing.
+/// For an ADD through a connection that breaks, of which VPP reports nothing.
 const SHORT: Duration = Duration::from_millis(500);
 /// VPP's `UNSPECIFIED`.
 const UNSPECIFIED: i32 = -1;
@@ -23,25 +24,25 @@ fn simulator(switch: &VppSwitch) -> &Simulator {
 }
 
 /// To be run on one that has the older of each two messages.
-pub(crate) fn older_messages_do(switch: &mut VppSwitch) {
+pub(crate) fn older_messages_are_used(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]);
-    assert_eq!(achieve(&mut engine, &wanted).len(), 3);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]);
+    assert_eq!(converge(&mut engine, &desired).len(), 3);
     assert!(switch.forwards(bridge(&blue), &port_name("c1")));
     let changes = switch.changes();
     for name in ["memif_create", "memif_socket_filename_add_del", "bridge_domain_add_del"] {
         assert!(changes.iter().any(|change| change == name), "{name}: {changes:?}");
     }
-    achieve(&mut engine, &Desired::default());
-    assert!(switch.others().memifs().is_empty());
+    converge(&mut engine, &Desired::default());
+    assert!(switch.other_client().memifs().is_empty());
 }
 
 /// To be run on one that has neither.
-pub(crate) fn a_vpp_that_is_too_old_is_told_from_one_without_the_plugin(switch: &mut VppSwitch) {
+pub(crate) fn a_vpp_that_is_too_old_is_distinguished_from_one_without_the_plugin(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
     let results = apply(&mut engine, &[switch.create_port("c1", &blue)]);
     let text = results[0].as_ref().expect_err("it cannot").to_string();
     assert!(text.contains("memif_create_v2") && text.contains("23.06"), "{text}");
@@ -55,13 +56,14 @@ fn whole(switch: &VppSwitch) -> NodeNetwork {
     network
 }
 
-/// Whichever message VPP refuses, the ADD either works all the same or fails and leaves nothing.
-pub(crate) fn whatever_is_refused_leaves_nothing_half_made(switch: &mut VppSwitch) {
+/// Whichever message VPP rejects, the ADD either succeeds nevertheless or fails and leaves nothing
+/// behind.
+pub(crate) fn a_rejected_message_leaves_nothing_behind(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = whole(switch);
     let alone = switch.desired(std::slice::from_ref(&blue), &[]);
-    achieve(&mut engine, &alone);
-    let (sockets, create) = (switch.others().sockets(), switch.create_port("c1", &blue));
+    converge(&mut engine, &alone);
+    let (sockets, create) = (switch.other_client().sockets(), switch.create_port("c1", &blue));
     let mut refused = 0;
     for nth in 1..MANY {
         simulator(switch).fault(Fault::Fail { nth, retval: UNSPECIFIED });
@@ -70,54 +72,55 @@ pub(crate) fn whatever_is_refused_leaves_nothing_half_made(switch: &mut VppSwitc
         match &results[0] {
             Ok(()) => {
                 assert!(switch.forwards(bridge(&blue), &port_name("c1")), "message {nth}");
-                achieve(&mut engine, &alone);
+                converge(&mut engine, &alone);
             }
             Err(error) => {
                 refused += 1;
                 let text = error.to_string();
-                // What VPP answers about the filter is not believed; it is looked at.
+                // The reply about the filter is ignored; the filter is read back.
                 assert!(
                     text.contains("UNSPECIFIED") || text.contains("frames of other VLANs"),
                     "message {nth}: {text}"
                 );
             }
         }
-        let mut others = switch.others();
-        assert_eq!((others.ports(), others.sockets()), (0, sockets.clone()), "message {nth}");
-        assert_eq!(others.policers(), [""; 0], "message {nth}");
-        drop(others);
+        let mut other_client = switch.other_client();
+        assert_eq!((other_client.ports(), other_client.sockets()), (0, sockets.clone()), "message {nth}");
+        assert_eq!(other_client.policers(), [""; 0], "message {nth}");
+        drop(other_client);
         assert_eq!(plan(&alone, &observe(&mut engine)), [], "message {nth}");
     }
-    // Socket id, memif, mark, MTU, bridge domain, VLAN, two policers and their use, on. The filter is inherited from the one before, which got into no bridge
-    // domain.
+    // Socket id, memif, tag, MTU, bridge domain, VLAN, two policers and their attachment, admin up.
+    // The filter is inherited from the previous one, which was added to no bridge domain.
     assert_eq!(refused, 11);
 }
 
-/// Whenever VPP dies or drops us, before or after it did a message: the next look finds all that is missing, and nothing is there twice.
-pub(crate) fn whenever_it_breaks_the_next_look_puts_it_right(switch: &mut VppSwitch) {
+/// Whenever VPP crashes or disconnects, before or after it executed a message: the next read finds
+/// all that is missing, and nothing exists twice.
+pub(crate) fn after_any_failure_the_next_plan_repairs_it(switch: &mut VppSwitch) {
     let blue = whole(switch);
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
     let mut broken = 0;
     for how in [Breakage::Drop, Breakage::Restart, Breakage::Die] {
         for when in [Moment::Before, Moment::After] {
             for nth in 1..MANY {
-                achieve(&mut switch.engine(), &switch.desired(std::slice::from_ref(&blue), &[]));
+                converge(&mut switch.engine(), &switch.desired(std::slice::from_ref(&blue), &[]));
                 let mut engine = Driver::new(switch.client(SHORT), VppSwitch::socket_ids());
                 simulator(switch).fault(Fault::Break { how, when, nth });
                 let failed = try_apply(&mut engine, &[switch.create_port("c1", &blue)]).is_err();
                 simulator(switch).well();
-                switch.others().forget_connection();
+                switch.other_client().drop_connection();
                 if !switch.vpp().is_running() {
                     switch.kill();
-                    switch.start_again();
+                    switch.restart();
                 }
-                achieve(&mut switch.engine(), &wanted);
+                converge(&mut switch.engine(), &desired);
                 assert!(switch.forwards(bridge(&blue), &port_name("c1")), "{how:?} {when:?} {nth}");
-                let mut others = switch.others();
-                assert_eq!((others.ports(), others.sockets().len()), (1, 2), "{how:?} {when:?} {nth}");
-                assert_eq!(others.policers().len(), 2, "{how:?} {when:?} {nth}");
-                drop(others);
-                achieve(&mut switch.engine(), &Desired::default());
+                let mut other_client = switch.other_client();
+                assert_eq!((other_client.ports(), other_client.sockets().len()), (1, 2), "{how:?} {when:?} {nth}");
+                assert_eq!(other_client.policers().len(), 2, "{how:?} {when:?} {nth}");
+                drop(other_client);
+                converge(&mut switch.engine(), &Desired::default());
                 if !failed {
                     break;
                 }

@@ -1,7 +1,8 @@
-//! Policers and VLAN filters: they come and go with their ports, whatever happens in between.
+//! Policers and VLAN filters: they are created and deleted with their ports, whatever happens in
+//! between.
 
 use crate::switch::Switch;
-use crate::values::{Values, achieve, apply, bridge, observe, port_name};
+use crate::values::{Values, apply, bridge, converge, observe, port_name};
 use crate::vpp::switch::VppSwitch;
 use usnet_crds::{KilobitsPerSecond, NodeNetwork, RateLimit, Vlan};
 use usnet_dataplane::desired::Desired;
@@ -24,7 +25,7 @@ pub(crate) fn limited(network: &NodeNetwork, ingress: Option<i64>, egress: Optio
 /// The policers of `c1`, each as direction and rate.
 fn policers(switch: &VppSwitch) -> Vec<String> {
     let prefix = format!("usnet:{}:", port_name("c1"));
-    let names = switch.others().policers();
+    let names = switch.other_client().policers();
     let mut found: Vec<_> = names.iter().filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned).collect();
     found.sort();
     found
@@ -37,13 +38,13 @@ fn policer(name: &str, cir: u32) -> PolicerAddDel {
 }
 
 fn index(switch: &VppSwitch) -> u32 {
-    switch.others().interface(&port_name("c1")).sw_if_index
+    switch.other_client().interface(&port_name("c1")).sw_if_index
 }
 
-pub(crate) fn limits_come_change_and_go_with_their_port(switch: &mut VppSwitch) {
+pub(crate) fn limits_are_created_changed_and_deleted_with_their_port(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    achieve(&mut engine, &switch.desired(&[limited(&blue, Some(500), Some(600))], &["c1"]));
+    converge(&mut engine, &switch.desired(&[limited(&blue, Some(500), Some(600))], &["c1"]));
     assert_eq!(policers(switch), ["egress:600", "ingress:500"]);
     let identity = switch.port_identity(&port_name("c1"));
     for (ingress, egress, expected) in [
@@ -53,111 +54,111 @@ pub(crate) fn limits_come_change_and_go_with_their_port(switch: &mut VppSwitch) 
         (None, None, vec![]),
         (Some(1_000_000_000), Some(1), vec!["egress:1", "ingress:1000000000"]),
     ] {
-        assert_eq!(achieve(&mut engine, &switch.desired(&[limited(&blue, ingress, egress)], &["c1"])).len(), 1);
+        assert_eq!(converge(&mut engine, &switch.desired(&[limited(&blue, ingress, egress)], &["c1"])).len(), 1);
         assert_eq!(policers(switch), expected);
     }
     assert_eq!(switch.port_identity(&port_name("c1")), identity);
-    achieve(&mut engine, &switch.desired(&[blue], &[]));
+    converge(&mut engine, &switch.desired(&[blue], &[]));
     assert_eq!(policers(switch), [""; 0]);
 }
 
-pub(crate) fn limits_of_ports_that_are_gone_are_collected(switch: &mut VppSwitch) {
+pub(crate) fn limits_of_deleted_ports_are_collected(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = limited(&switch.network("blue"), Some(500), Some(600));
     let foreign = PolicerAddDel { name: FixedText::new("somebody's").expect("short"), ..policer("", 7) };
-    switch.others().request(foreign);
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
+    switch.other_client().request(foreign);
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
     switch.remove_port(bridge(&blue), &port_name("c1"));
-    // A DEL finds no interface, and takes the rest away.
+    // A DEL finds no interface, and deletes the rest.
     assert_eq!(policers(switch).len(), 2);
     assert_eq!(apply(&mut engine, &[switch.remove_port_op("c1", &blue)]), [Ok(())]);
     assert_eq!(policers(switch), [""; 0]);
-    // What nobody deletes goes with the next change of anything.
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
+    // Orphans are deleted with the next operation.
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
     switch.remove_port(bridge(&blue), &port_name("c1"));
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
-    achieve(&mut engine, &switch.desired(&[blue, switch.network("red")], &["c2"]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
+    converge(&mut engine, &switch.desired(&[blue, switch.network("red")], &["c2"]));
     assert_eq!(policers(switch), [""; 0]);
-    assert_eq!(switch.others().policers().len(), 3, "those of c2 and somebody's");
-    achieve(&mut engine, &Desired::default());
-    assert_eq!(switch.others().policers(), ["somebody's"]);
+    assert_eq!(switch.other_client().policers().len(), 3, "those of c2 and somebody's");
+    converge(&mut engine, &Desired::default());
+    assert_eq!(switch.other_client().policers(), ["somebody's"]);
 }
 
-pub(crate) fn limits_that_others_changed_are_put_right(switch: &mut VppSwitch) {
+pub(crate) fn limits_changed_by_others_are_repaired(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = limited(&switch.network("blue"), Some(500), Some(600));
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
-    achieve(&mut engine, &wanted);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    converge(&mut engine, &desired);
     let (index, domain) = (index(switch), blue.bridge.name.as_str().parse().expect("an id"));
     let good = policer("egress:600", 600);
     let remove = |policer: &PolicerAddDel| {
-        switch.others().request(PolicerAddDel { is_add: false, ..policer.clone() });
+        switch.other_client().request(PolicerAddDel { is_add: false, ..policer.clone() });
     };
     let changes: [&dyn Fn(); 5] = [
         &|| remove(&good),
         &|| {
             remove(&good);
-            switch.others().request(PolicerAddDel { cir: 7, ..good.clone() });
+            switch.other_client().request(PolicerAddDel { cir: 7, ..good.clone() });
         },
-        // Half of a change of ours.
+        // An interrupted change by usnet.
         &|| {
-            switch.others().request(policer("egress:900", 900));
+            switch.other_client().request(policer("egress:900", 900));
         },
         &|| {
             let name = good.name.clone();
-            switch.others().request(PolicerInput { name, sw_if_index: index, apply: false });
+            switch.other_client().request(PolicerInput { name, sw_if_index: index, apply: false });
         },
         &|| {
-            switch.others().take_out(index, domain);
-            switch.others().put_into(index, domain);
+            switch.other_client().take_out(index, domain);
+            switch.other_client().put_into(index, domain);
         },
     ];
     for (number, change) in changes.into_iter().enumerate() {
         change();
-        assert_eq!(achieve(&mut engine, &wanted).len(), 1, "change {number}");
+        assert_eq!(converge(&mut engine, &desired).len(), 1, "change {number}");
         assert_eq!(policers(switch), ["egress:600", "ingress:500"], "change {number}");
     }
 }
 
-pub(crate) fn a_vlan_whose_filter_others_took_away_gets_it_back(switch: &mut VppSwitch) {
+pub(crate) fn a_vlan_filter_removed_by_others_is_restored(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let mut blue = switch.network("blue");
     blue.port.vlan = Some(Vlan::Access { tag: 7.try_into().expect("a tag") });
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
-    achieve(&mut engine, &wanted);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    converge(&mut engine, &desired);
     let sw_if_index = index(switch);
-    switch.others().request(L2InterfaceEfpFilter { sw_if_index, enable_disable: false });
+    switch.other_client().request(L2InterfaceEfpFilter { sw_if_index, enable_disable: false });
     assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports[&port_name("c1")].tagging, Tagging::Other);
-    assert_eq!(achieve(&mut engine, &wanted).len(), 1);
+    assert_eq!(converge(&mut engine, &desired).len(), 1);
 }
 
 /// To be run on one without the plugin.
 pub(crate) fn limits_without_policers_are_refused_and_ports_without_limits_work(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
     let results = apply(&mut engine, &[switch.create_port("c1", &limited(&blue, None, Some(5)))]);
     let text = results[0].as_ref().expect_err("it cannot").to_string();
     assert!(text.contains("policer_input") && text.contains("load the plugin policer_plugin.so"), "{text}");
-    assert_eq!(switch.others().ports(), 0);
-    achieve(&mut engine, &switch.desired(&[blue], &["c1"]));
+    assert_eq!(switch.other_client().ports(), 0);
+    converge(&mut engine, &switch.desired(&[blue], &["c1"]));
 }
 
-/// To be run on one that does not say what it does to frames.
+/// To be run on a VPP that does not report L2 features.
 pub(crate) fn before_26_06_only_what_pods_send_is_limited(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
     let results = apply(&mut engine, &[switch.create_port("c1", &limited(&blue, Some(5), None))]);
     let text = results[0].as_ref().expect_err("it cannot").to_string();
     assert!(text.contains("ingressKbps") && text.contains("26.06"), "{text}");
     for (egress, expected) in [(Some(5), vec!["egress:5"]), (Some(6), vec!["egress:6"]), (None, vec![])] {
-        achieve(&mut engine, &switch.desired(&[limited(&blue, None, egress)], &["c1"]));
+        converge(&mut engine, &switch.desired(&[limited(&blue, None, egress)], &["c1"]));
         assert_eq!(policers(switch), expected);
     }
     let mut blue = blue;
     blue.port.vlan = Some(Vlan::Access { tag: 7.try_into().expect("a tag") });
-    let wanted = switch.desired(&[limited(&blue, None, Some(5))], &["c1"]);
-    achieve(&mut engine, &wanted);
-    assert_eq!(plan(&wanted, &observe(&mut engine)), []);
+    let desired = switch.desired(&[limited(&blue, None, Some(5))], &["c1"]);
+    converge(&mut engine, &desired);
+    assert_eq!(plan(&desired, &observe(&mut engine)), []);
 }

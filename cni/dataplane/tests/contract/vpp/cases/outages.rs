@@ -1,7 +1,7 @@
-//! A VPP that hangs, dies in the middle, or lacks a plugin.
+//! A VPP that hangs, crashes in the middle, or lacks a plugin.
 
 use crate::switch::Switch;
-use crate::values::{Values, achieve, apply, bridge, create_bridge, observe, port_name, try_apply, try_observe};
+use crate::values::{Values, apply, bridge, converge, create_bridge, observe, port_name, try_apply, try_observe};
 use crate::vpp::switch::VppSwitch;
 use std::error::Error;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use usnet_dataplane::vpp::Vpp;
 /// Long enough for a VPP that answers, short enough to wait for one that does not.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// An error with what is behind it.
+/// An error with its sources.
 fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -23,53 +23,53 @@ fn chain(error: &dyn Error) -> String {
     text
 }
 
-pub(crate) fn a_hanging_vpp_is_an_error_that_says_so_and_gets_everything_once(switch: &mut VppSwitch) {
+pub(crate) fn a_hanging_vpp_is_reported_and_nothing_is_created_twice(switch: &mut VppSwitch) {
     let blue = switch.network("blue");
-    let wanted = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+    let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
     let mut engine = Vpp::new(switch.client(SHORT), VppSwitch::socket_ids());
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
     switch.vpp().pause().expect("it runs");
     let error = try_observe(&mut engine).expect_err("it hangs");
     assert!(chain(&error).contains("does it hang?"), "{}", chain(&error));
     assert!(try_apply(&mut engine, &[switch.create_port("c1", &blue)]).is_err());
     switch.vpp().resume().expect("it runs");
-    // What it was asked for while it hung may have been done by now, or in a moment.
+    // Requests sent while it hung may be executed by now, or in a moment.
     let mut engine = switch.engine();
-    for operation in plan(&wanted, &observe(&mut engine)) {
+    for operation in plan(&desired, &observe(&mut engine)) {
         assert_eq!(apply(&mut engine, std::slice::from_ref(&operation)), [Ok(())], "{operation}");
     }
-    assert_eq!(plan(&wanted, &observe(&mut engine)), []);
-    assert_eq!(switch.others().memifs().len(), 1);
+    assert_eq!(plan(&desired, &observe(&mut engine)), []);
+    assert_eq!(switch.other_client().memifs().len(), 1);
 }
 
-/// As after a crash of VPP, and a second one while everything is being brought back.
-pub(crate) fn a_vpp_that_dies_while_it_is_filled_is_filled_again(switch: &mut VppSwitch) {
+/// As after a crash of VPP, and a second one during the recovery.
+pub(crate) fn a_vpp_that_crashes_during_a_replay_is_replayed_again(switch: &mut VppSwitch) {
     let containers: Vec<String> = (0..100).map(|number| format!("c{number}")).collect();
     let containers: Vec<&str> = containers.iter().map(String::as_str).collect();
     let blue = switch.network("blue");
-    let wanted = switch.desired(std::slice::from_ref(&blue), &containers);
+    let desired = switch.desired(std::slice::from_ref(&blue), &containers);
     for delay in [2, 5, 10, 20] {
         let mut engine = switch.engine();
-        let operations = plan(&wanted, &observe(&mut engine));
+        let operations = plan(&desired, &observe(&mut engine));
         assert_eq!(operations.len(), 101);
         let filling = std::thread::spawn(move || try_apply(&mut engine, &operations).map(|_| ()));
         // Any moment will do; which one it was is not asserted.
         std::thread::sleep(Duration::from_millis(delay));
         switch.kill();
         let _filled_or_not = filling.join().expect("an error is no panic");
-        switch.start_again();
+        switch.restart();
     }
     let mut engine = switch.engine();
-    assert_eq!(achieve(&mut engine, &wanted).len(), 101);
+    assert_eq!(converge(&mut engine, &desired).len(), 101);
     assert!(containers.iter().all(|container| switch.forwards(bridge(&blue), &port_name(container))));
-    achieve(&mut engine, &Desired::default());
+    converge(&mut engine, &Desired::default());
 }
 
 /// To be run on a VPP without any plugin.
 pub(crate) fn a_missing_plugin_is_named_and_bridges_work_without_it(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = switch.network("blue");
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
     let operations = [switch.create_port("c1", &blue), create_bridge(&switch.network("red"))];
     let text = match try_apply(&mut engine, &operations) {
         Ok(results) => {

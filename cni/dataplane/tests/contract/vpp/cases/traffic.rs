@@ -1,9 +1,10 @@
-//! Frames: VLANs keep them apart, and limits drop them. VPP itself makes them, as if pods had sent them.
+//! Frames: isolated by VLANs, and dropped by limits. VPP itself generates them, as if pods had sent
+//! them.
 
 use crate::switch::Switch;
-use crate::values::{Values, achieve, attachment, observe, port_name};
+use crate::values::{Values, attachment, converge, observe, port_name};
 use crate::vpp::cases::limits::limited;
-use crate::vpp::others::Others;
+use crate::vpp::other_client::OtherClient;
 use crate::vpp::switch::VppSwitch;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -14,30 +15,31 @@ use usnet_dataplane::port::PortName;
 use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::messages::{IfStatusFlags, MemifCreateV2, MemifRole, SwInterfaceSetFlags};
 
-const PATIENCE: Duration = Duration::from_secs(20);
-/// More than any limit here lets through.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// More than any limit here allows.
 const FRAMES: u64 = 200;
 const FRAME_SIZE: u64 = 1000;
 /// A broadcast.
 const HEADER: &str = "ffffffffffff0200000000010800";
 
-/// The pods' programs at the other ends of these ports, until it is dropped. Without one VPP drops what is for its pod.
+/// The applications in the pods at the peers of these ports, until it is dropped. Without a peer
+/// VPP drops frames to its pod.
 fn connect(switch: &VppSwitch, containers: &[&str]) -> Vpp {
     let vpp = Vpp::start(Kind::Real).expect("there was one");
-    let mut programs = Others::new(vpp.socket().to_owned());
+    let mut programs = OtherClient::new(vpp.socket().to_owned());
     for (socket_id, container) in (1..).zip(containers) {
-        let socket = switch.connection(container).socket_file().expect("a file").display().to_string();
+        let socket = switch.backend(container).socket_file().expect("a file").display().to_string();
         programs.add_socket(socket_id, &socket);
         let client = MemifCreateV2 { role: MemifRole::Slave, socket_id, ..MemifCreateV2::default() };
         let sw_if_index = programs.request(client).sw_if_index;
         programs.request(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::ADMIN_UP });
     }
     let is_connected = |container: &&str| {
-        let shown = observe(&mut switch.engine());
-        let mut ports = shown.bridges.values().flat_map(|bridge| bridge.ports.get(&port_name(container)));
+        let observed = observe(&mut switch.engine());
+        let mut ports = observed.bridges.values().flat_map(|bridge| bridge.ports.get(&port_name(container)));
         ports.any(|port| port.peer == Peer::Connected)
     };
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !containers.iter().all(is_connected) {
         assert!(Instant::now() < end, "no peers");
         sleep(Duration::from_millis(20));
@@ -50,13 +52,13 @@ fn cli(switch: &VppSwitch, command: &str) -> String {
 }
 
 fn interface(switch: &VppSwitch, port: &PortName) -> String {
-    switch.others().interface(port).interface_name.into_string()
+    switch.other_client().interface(port).interface_name.into_string()
 }
 
 /// How many frames VPP has sent to a pod since [`send`].
 fn received(switch: &VppSwitch, container: &str) -> u64 {
-    let shown = cli(switch, &format!("show interface {}", interface(switch, &port_name(container))));
-    let line = shown.lines().find_map(|line| line.split("tx packets").nth(1));
+    let observed = cli(switch, &format!("show interface {}", interface(switch, &port_name(container))));
+    let line = observed.lines().find_map(|line| line.split("tx packets").nth(1));
     line.map_or(0, |count| count.trim().parse().expect("a number"))
 }
 
@@ -73,7 +75,7 @@ fn send(switch: &VppSwitch, container: &str) {
         ),
     );
     cli(switch, "packet-generator enable-stream s");
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while cli(switch, "show packet-generator").contains("Yes") {
         assert!(Instant::now() < end, "the frames are not sent");
         sleep(Duration::from_millis(5));
@@ -84,14 +86,14 @@ fn send(switch: &VppSwitch, container: &str) {
 fn in_vlan(switch: &VppSwitch, desired: &mut Desired, container: &str, tag: i64) {
     let port = desired.attachments.get_mut(&attachment(container)).expect("an attachment");
     port.port.settings.vlan = Some(Vlan::Access { tag: tag.try_into().expect("a tag") });
-    achieve(&mut switch.engine(), desired);
+    converge(&mut switch.engine(), desired);
 }
 
-pub(crate) fn vlans_of_one_bridge_domain_do_not_hear_each_other(switch: &mut VppSwitch) {
+pub(crate) fn vlans_of_one_bridge_domain_are_isolated(switch: &mut VppSwitch) {
     let containers = ["c1", "c2", "c3", "c4"];
-    let mut wanted = switch.desired(&[switch.network("blue")], &containers);
+    let mut desired = switch.desired(&[switch.network("blue")], &containers);
     for (container, tag) in [("c1", 7), ("c2", 7), ("c3", 8)] {
-        in_vlan(switch, &mut wanted, container, tag);
+        in_vlan(switch, &mut desired, container, tag);
     }
     let _programs = connect(switch, &containers);
     send(switch, "c1");
@@ -101,27 +103,28 @@ pub(crate) fn vlans_of_one_bridge_domain_do_not_hear_each_other(switch: &mut Vpp
     send(switch, "c4");
     assert_eq!(counts(switch), [0, 0, 0]);
 
-    in_vlan(switch, &mut wanted, "c3", 7);
+    in_vlan(switch, &mut desired, "c3", 7);
     send(switch, "c1");
     assert_eq!(counts(switch), [FRAMES, FRAMES, FRAMES], "it changed in place");
 }
 
-pub(crate) fn limits_drop_what_is_too_much_in_either_direction(switch: &mut VppSwitch) {
+pub(crate) fn limits_drop_excess_frames_in_both_directions(switch: &mut VppSwitch) {
     let blue = switch.network("blue");
     let mut engine = switch.engine();
-    achieve(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
+    converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
     let _programs = connect(switch, &["c1", "c2"]);
-    // Of a megabyte and more: a limit of 8 kbit/s lets a burst of 20 kB through, and then a kilobyte each second.
+    // Of a megabyte and more: a limit of 8 kbit/s allows a burst of 20 kB, and then a kilobyte each
+    // second.
     let some = 10..FRAMES / 2;
     for (ingress, egress) in [(None, None), (None, Some(8)), (Some(8), None), (None, None), (Some(8), Some(8))] {
-        achieve(&mut engine, &switch.desired(&[limited(&blue, ingress, egress)], &["c1", "c2"]));
+        converge(&mut engine, &switch.desired(&[limited(&blue, ingress, egress)], &["c1", "c2"]));
         send(switch, "c1");
         let count = received(switch, "c2");
         let is_limited = ingress.or(egress).is_some();
         assert!(if is_limited { some.contains(&count) } else { count == FRAMES }, "{ingress:?} {egress:?}: {count}");
     }
     // A wide limit in place of a narrow one.
-    achieve(&mut engine, &switch.desired(&[limited(&blue, Some(1_000_000), Some(1_000_000))], &["c1", "c2"]));
+    converge(&mut engine, &switch.desired(&[limited(&blue, Some(1_000_000), Some(1_000_000))], &["c1", "c2"]));
     send(switch, "c1");
     assert_eq!(received(switch, "c2"), FRAMES);
 }

@@ -1,0 +1,102 @@
+//! Where usnet keeps its files on a node. All root directories come from here and can be moved, so
+//! that several nodes fit on one machine.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The root directories of all paths of usnet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodePaths {
+    /// What does not outlive a reboot, `/run/usnet`.
+    pub run: PathBuf,
+    /// What does, `/var/lib/usnet`.
+    pub state: PathBuf,
+    /// The directory of the kubelet, `/var/lib/kubelet`.
+    pub kubelet: PathBuf,
+    /// The directory of device info files (NPWG device information specification),
+    /// `/var/run/k8s.cni.cncf.io/devinfo/cni`.
+    pub device_info: PathBuf,
+    /// The directory that the paths of the legacy userspace CNI are relative to, `/`.
+    pub legacy_root: PathBuf,
+    /// Where Open vSwitch's database listens, `/run/openvswitch/db.sock`.
+    pub open_vswitch_socket: PathBuf,
+    /// Where VPP's binary API listens, `/run/vpp/api.sock`.
+    pub vpp_socket: PathBuf,
+}
+
+impl NodePaths {
+    /// The default paths, overridden by `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR`,
+    /// `USNET_DEVICE_INFO_DIR`, `USNET_OLDER_PLUGIN_ROOT`, `USNET_OVS_SOCKET` and
+    /// `USNET_VPP_SOCKET`.
+    pub fn from_environment() -> Self {
+        let path = |variable: &str, standard: PathBuf| env::var_os(variable).map_or(standard, PathBuf::from);
+        let standard = Self::below(Path::new("/"));
+        Self {
+            run: path("USNET_RUN_DIR", standard.run),
+            state: path("USNET_STATE_DIR", standard.state),
+            kubelet: path("USNET_KUBELET_DIR", standard.kubelet),
+            device_info: path("USNET_DEVICE_INFO_DIR", standard.device_info),
+            legacy_root: path("USNET_OLDER_PLUGIN_ROOT", standard.legacy_root),
+            open_vswitch_socket: path("USNET_OVS_SOCKET", standard.open_vswitch_socket),
+            vpp_socket: path("USNET_VPP_SOCKET", standard.vpp_socket),
+        }
+    }
+
+    /// The default paths of a node whose file system begins at `root`.
+    pub fn below(root: &Path) -> Self {
+        Self {
+            run: root.join("run/usnet"),
+            state: root.join("var/lib/usnet"),
+            kubelet: root.join("var/lib/kubelet"),
+            device_info: root.join("var/run/k8s.cni.cncf.io/devinfo/cni"),
+            legacy_root: root.to_owned(),
+            open_vswitch_socket: root.join("run/openvswitch/db.sock"),
+            vpp_socket: root.join("run/vpp/api.sock"),
+        }
+    }
+
+    /// The status files of networks: programmed, or why not.
+    pub fn networks(&self) -> PathBuf {
+        self.run.join("networks")
+    }
+
+    /// The pods' directories as seen by the engine.
+    pub fn ports(&self) -> PathBuf {
+        self.run.join("ports")
+    }
+
+    /// The directories of devices that the kubelet allocated to pods.
+    pub fn devices(&self) -> PathBuf {
+        self.run.join("devices")
+    }
+
+    /// The kubelet's directory for the sockets of device plugins and its device allocations.
+    pub fn kubelet_device_plugins(&self) -> PathBuf {
+        self.kubelet.join("device-plugins")
+    }
+
+    /// The attachment records.
+    pub fn attachments(&self) -> PathBuf {
+        self.state.join("attachments")
+    }
+
+    /// The networks that the agent last selected.
+    pub fn node_file(&self) -> PathBuf {
+        self.state.join("node.json")
+    }
+
+    /// The host directories that NADs of the legacy userspace CNI may use.
+    pub fn shared_dirs_file(&self) -> PathBuf {
+        self.run.join("shared-dirs.json")
+    }
+
+    /// The node status of the agent, as reported to the API server.
+    pub fn state_file(&self) -> PathBuf {
+        self.run.join("state.json")
+    }
+
+    /// The last changes that the agent applied.
+    pub fn history_file(&self) -> PathBuf {
+        self.state.join("history.jsonl")
+    }
+}

@@ -1,0 +1,104 @@
+//! Conflicts that a plan does not resolve although a network needs it: they require operator
+//! action.
+
+use super::adoption_blocker;
+use super::removal::{foreign_ports, is_desired_bridge};
+use crate::desired::Desired;
+use crate::observed::Observed;
+use crate::port::PortName;
+use std::collections::BTreeMap;
+use std::fmt;
+use usnet_crds::{BridgeName, NetworkName, NodeNetwork, Ownership};
+
+/// What blocks a network and requires operator action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Blocker {
+    /// A bridge or port of the bridge's name is there and is not the network's.
+    BridgeExists {
+        /// Its name.
+        bridge: BridgeName,
+    },
+    /// The bridge that the network adopts is not there.
+    BridgeMissing {
+        /// Its name.
+        bridge: BridgeName,
+    },
+    /// The bridge to adopt does not support ports of usnet.
+    BridgeUnusable {
+        /// Its name.
+        bridge: BridgeName,
+        /// What is there.
+        found: String,
+    },
+    /// A bridge to delete has ports that usnet does not own.
+    ForeignPorts {
+        /// Its name.
+        bridge: String,
+        /// The ports.
+        ports: Vec<PortName>,
+    },
+}
+
+impl fmt::Display for Blocker {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BridgeExists { bridge } => write!(
+                formatter,
+                "bridge {bridge} already exists on this node and was not made for this network; it is left alone: remove it, or give the network another bridge name"
+            ),
+            Self::BridgeMissing { bridge } => write!(
+                formatter,
+                "bridge {bridge} is not on this node, and the network only uses what somebody else made (ownership Adopted): make it there, or choose other nodes"
+            ),
+            Self::BridgeUnusable { bridge, found } => write!(
+                formatter,
+                "bridge {bridge} cannot be adopted: {found}; it is left alone: change it, or make a network with another bridge"
+            ),
+            Self::ForeignPorts { bridge, ports } => {
+                let names: Vec<_> = ports.iter().take(10).map(PortName::as_str).collect();
+                write!(
+                    formatter,
+                    "bridge {bridge} has {} port(s) that usnet did not make ({}); it stays until they are removed",
+                    ports.len(),
+                    names.join(", ")
+                )
+            }
+        }
+    }
+}
+
+/// The networks that [`plan`](super::plan) cannot converge, and why.
+pub fn blockers(desired: &Desired, observed: &Observed) -> BTreeMap<NetworkName, Blocker> {
+    let blocked = desired.networks.values().filter_map(|network| {
+        let blocker = match network.bridge.ownership {
+            Ownership::Managed => managed(network, observed),
+            Ownership::Adopted => adopted(network, observed),
+        };
+        Some((network.name.clone(), blocker?))
+    });
+    let in_use = observed.bridges.iter().filter_map(|(name, bridge)| {
+        let network = bridge.owner.as_ref()?;
+        let ports: Vec<_> = foreign_ports(bridge).cloned().collect();
+        let not_desired = !is_desired_bridge(desired, name, network);
+        (not_desired && !ports.is_empty())
+            .then(|| (network.clone(), Blocker::ForeignPorts { bridge: name.clone(), ports }))
+    });
+    in_use.chain(blocked).collect()
+}
+
+/// What blocks a bridge that usnet owns.
+fn managed(network: &NodeNetwork, observed: &Observed) -> Option<Blocker> {
+    let name = network.bridge.name.as_str();
+    let taken = match observed.bridges.get(name) {
+        Some(bridge) => bridge.owner.as_ref() != Some(&network.name),
+        None => observed.bridges.values().flat_map(|bridge| &bridge.ports).any(|(port, _)| port.as_str() == name),
+    };
+    taken.then(|| Blocker::BridgeExists { bridge: network.bridge.name.clone() })
+}
+
+/// What blocks a bridge that is to be adopted.
+fn adopted(network: &NodeNetwork, observed: &Observed) -> Option<Blocker> {
+    let bridge = network.bridge.name.clone();
+    let Some(actual) = observed.bridges.get(bridge.as_str()) else { return Some(Blocker::BridgeMissing { bridge }) };
+    adoption_blocker(Some(actual), &network.name).map(|found| Blocker::BridgeUnusable { bridge, found })
+}

@@ -1,0 +1,188 @@
+//! Changes of VPP by others, through a client of their own.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use usnet_dataplane::port::PortName;
+use usnet_vpp::blocking::Client;
+use usnet_vpp::messages::{
+    AfPacketDelete, AfPacketDetails, AfPacketDump, BridgeDomainAddDelV2, BridgeDomainDetails, BridgeDomainDump,
+    CreateLoopbackInstance, DeleteLoopback, DeleteVhostUserIf, L2PortType, MemifCreateV2, MemifDelete, MemifDetails,
+    MemifDump, MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump,
+    SwInterfaceDetails, SwInterfaceDump, SwInterfaceSetL2Bridge, SwInterfaceTagAddDel, SwInterfaceVhostUserDetails,
+    SwInterfaceVhostUserDump,
+};
+use usnet_vpp::wire::FixedText;
+use usnet_vpp::{Api, Batch, Dump, Request};
+
+const AMPLE: Duration = Duration::from_secs(30);
+
+/// Another client of VPP. It is used for all changes and reconnects after VPP was restarted.
+#[derive(Debug)]
+pub(crate) struct OtherClient {
+    socket: PathBuf,
+    client: Option<Client>,
+}
+
+pub(crate) fn text<const N: usize>(text: &str) -> FixedText<N> {
+    FixedText::new(text).expect("a short text")
+}
+
+impl OtherClient {
+    pub(crate) fn new(socket: PathBuf) -> Self {
+        Self { socket, client: None }
+    }
+
+    fn client(&mut self) -> &mut Client {
+        self.client.get_or_insert_with(|| Client::connect(&self.socket, AMPLE).expect("VPP"))
+    }
+
+    /// VPP was away: this client must not be the one who finds out.
+    pub(crate) fn drop_connection(&mut self) {
+        self.client = None;
+    }
+
+    pub(crate) fn request<R: Request>(&mut self, request: R) -> R::Reply {
+        let mut batch = Batch::new();
+        let ticket = batch.request(request);
+        self.client().send(&batch).expect("VPP").reply(ticket).expect("a request of others")
+    }
+
+    fn dump<D: Dump>(&mut self, dump: D) -> Vec<D::Details> {
+        let mut batch = Batch::new();
+        let ticket = batch.dump(dump);
+        self.client().send(&batch).expect("VPP").details(ticket).expect("details")
+    }
+
+    pub(crate) fn domains(&mut self) -> BTreeMap<u32, BridgeDomainDetails> {
+        let all = BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE };
+        self.dump(all).into_iter().map(|domain| (domain.bd_id, domain)).collect()
+    }
+
+    pub(crate) fn interfaces(&mut self) -> Vec<SwInterfaceDetails> {
+        self.dump(SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() })
+    }
+
+    pub(crate) fn memifs(&mut self) -> Vec<MemifDetails> {
+        self.dump(MemifDump {})
+    }
+
+    /// None with a VPP that lacks the plugin.
+    pub(crate) fn on_devices(&mut self) -> Vec<AfPacketDetails> {
+        if self.client().supports::<AfPacketDump>() { self.dump(AfPacketDump {}) } else { Vec::new() }
+    }
+
+    pub(crate) fn vhost_users(&mut self) -> Vec<SwInterfaceVhostUserDetails> {
+        self.dump(SwInterfaceVhostUserDump { sw_if_index: NO_INTERFACE })
+    }
+
+    /// The number of interfaces of the kinds that ports have.
+    pub(crate) fn ports(&mut self) -> usize {
+        self.memifs().len() + self.vhost_users().len() + self.on_devices().len()
+    }
+
+    /// The names of memif sockets by their ids.
+    pub(crate) fn sockets(&mut self) -> BTreeMap<u32, String> {
+        let all = self.dump(MemifSocketFilenameDump {});
+        all.into_iter().map(|socket| (socket.socket_id, socket.socket_filename.to_string())).collect()
+    }
+
+    /// The interface of a port, which is found by its tag if that is not packed.
+    pub(crate) fn find(&mut self, port: &PortName) -> Option<SwInterfaceDetails> {
+        self.interfaces().into_iter().find(|interface| {
+            let tagged = interface.tag.as_str().strip_prefix("usn=").map(PortName::of_owner);
+            tagged.unwrap_or_else(|| PortName::observed(interface.interface_name.as_str())) == *port
+        })
+    }
+
+    pub(crate) fn interface(&mut self, port: &PortName) -> SwInterfaceDetails {
+        self.find(port).expect("a port of VPP")
+    }
+
+    pub(crate) fn add_domain(&mut self, bd_id: u32, tag: &str) {
+        self.request(BridgeDomainAddDelV2 {
+            bd_id,
+            flood: true,
+            uu_flood: true,
+            forward: true,
+            learn: true,
+            bd_tag: text(tag),
+            is_add: true,
+            ..BridgeDomainAddDelV2::default()
+        });
+    }
+
+    /// Its ports stay and are in none then.
+    pub(crate) fn remove_domain(&mut self, bd_id: u32) {
+        let members = self.domains().remove(&bd_id).expect("a bridge domain").sw_if_details;
+        for member in members {
+            self.take_out(member.sw_if_index, bd_id);
+        }
+        self.request(BridgeDomainAddDelV2 { bd_id, is_add: false, ..BridgeDomainAddDelV2::default() });
+    }
+
+    pub(crate) fn put_into(&mut self, sw_if_index: u32, bd_id: u32) {
+        self.set_domain(sw_if_index, bd_id, true);
+    }
+
+    pub(crate) fn take_out(&mut self, sw_if_index: u32, bd_id: u32) {
+        self.set_domain(sw_if_index, bd_id, false);
+    }
+
+    fn set_domain(&mut self, rx_sw_if_index: u32, bd_id: u32, enable: bool) {
+        let port_type = L2PortType::Normal;
+        self.request(SwInterfaceSetL2Bridge { rx_sw_if_index, bd_id, port_type, shg: 0, enable });
+    }
+
+    pub(crate) fn add_loopback(&mut self) -> u32 {
+        self.request(CreateLoopbackInstance::default()).sw_if_index
+    }
+
+    pub(crate) fn set_tag(&mut self, sw_if_index: u32, tag: &str) {
+        // VPP does not replace a tag.
+        self.request(SwInterfaceTagAddDel { is_add: false, sw_if_index, tag: text("") });
+        if !tag.is_empty() {
+            self.request(SwInterfaceTagAddDel { is_add: true, sw_if_index, tag: text(tag) });
+        }
+    }
+
+    pub(crate) fn add_socket(&mut self, socket_id: u32, name: &str) {
+        let socket_filename = name.into();
+        self.request(MemifSocketFilenameAddDelV2 { is_add: true, socket_id, socket_filename });
+    }
+
+    /// A memif of an interrupted ADD: untagged, admin down, and in no bridge domain.
+    pub(crate) fn add_memif(&mut self, socket_id: u32) -> u32 {
+        self.request(MemifCreateV2 { socket_id, ..MemifCreateV2::default() }).sw_if_index
+    }
+
+    /// Deletes an interface of any kind.
+    pub(crate) fn remove_interface(&mut self, sw_if_index: u32) {
+        if self.memifs().iter().any(|memif| memif.sw_if_index == sw_if_index) {
+            self.request(MemifDelete { sw_if_index });
+        } else if self.vhost_users().iter().any(|vhost_user| vhost_user.sw_if_index == sw_if_index) {
+            self.request(DeleteVhostUserIf { sw_if_index });
+        } else if let Some(on) = self.on_devices().into_iter().find(|on| on.sw_if_index == sw_if_index) {
+            self.request(AfPacketDelete { host_if_name: on.host_if_name });
+        } else {
+            self.request(DeleteLoopback { sw_if_index });
+        }
+    }
+
+    /// The names of all policers; empty if VPP does not support them.
+    pub(crate) fn policers(&mut self) -> Vec<String> {
+        if !self.client().supports::<PolicerDump>() {
+            return Vec::new();
+        }
+        self.dump(PolicerDump::default()).into_iter().map(|policer| policer.name.into_string()).collect()
+    }
+
+    /// All that is configured.
+    pub(crate) fn dump_all(&mut self) -> String {
+        let mut domains = self.domains();
+        // VPP does not keep the order of members.
+        domains.values_mut().for_each(|domain| domain.sw_if_details.sort_by_key(|member| member.sw_if_index));
+        let interfaces = (self.interfaces(), self.memifs(), self.vhost_users(), self.sockets(), self.policers());
+        format!("{domains:#?}\n{interfaces:#?}")
+    }
+}
