@@ -10,7 +10,7 @@ use usnet_dataplane::attachment::Pod;
 use usnet_dataplane::network_file::{self, NetworkFile, NetworkFiles, ProgrammedNetwork};
 
 /// How long one waits for a network that the agent is about to program: a pod may come right after its network.
-pub const PATIENCE: Duration = Duration::from_secs(3);
+pub const TIMEOUT: Duration = Duration::from_secs(3);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Why a pod may not attach.
@@ -37,7 +37,7 @@ pub enum AdmissionError {
     #[error(
         "the network configuration does not fit network \"{network}\", which bridge {bridge} belongs to: {differences}. Change the NetworkAttachmentDefinition, or name another bridge in it"
     )]
-    Disagrees {
+    SettingMismatch {
         /// The network.
         network: NetworkName,
         /// Its bridge.
@@ -78,7 +78,7 @@ pub enum AdmissionError {
 
 impl AdmissionError {
     /// Whether it may go away by itself.
-    pub fn is_passing(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unknown(_) | Self::NoBridge { .. } | Self::Unavailable { .. })
     }
 }
@@ -91,12 +91,12 @@ pub fn admit(
     files: &NetworkFiles,
     target: &Target,
     pod: &Pod,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<ProgrammedNetwork, AdmissionError> {
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     loop {
         match usable(files, target) {
-            Err(error) if error.is_passing() && Instant::now() < deadline => sleep(POLL),
+            Err(error) if error.is_transient() && Instant::now() < deadline => sleep(POLL),
             other => return other.and_then(|programmed| allow(programmed, pod)),
         }
     }
@@ -108,8 +108,8 @@ pub fn admit(
 /// Why none may.
 pub fn usable(files: &NetworkFiles, target: &Target) -> Result<ProgrammedNetwork, AdmissionError> {
     match target {
-        Target::Network(network) => judge_network(files.read(network)?, network),
-        Target::Bridge(legacy) => legacy_bridge::judge(files, legacy),
+        Target::Network(network) => check_phase(files.read(network)?, network),
+        Target::Bridge(legacy) => legacy_bridge::find_network(files, legacy),
     }
 }
 
@@ -121,7 +121,7 @@ fn allow(programmed: ProgrammedNetwork, pod: &Pod) -> Result<ProgrammedNetwork, 
     }
 }
 
-fn judge_network(file: Option<NetworkFile>, network: &NetworkName) -> Result<ProgrammedNetwork, AdmissionError> {
+fn check_phase(file: Option<NetworkFile>, network: &NetworkName) -> Result<ProgrammedNetwork, AdmissionError> {
     match file {
         None => Err(AdmissionError::Unknown(network.clone())),
         Some(NetworkFile::Unavailable { name, reason, message }) => {

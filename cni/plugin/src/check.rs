@@ -4,12 +4,12 @@ use crate::cni::configuration::{Configuration, ConfigurationError};
 use crate::cni::environment::Environment;
 use crate::cni::version::SpecVersion;
 use crate::description::Description;
-use crate::engine::Switch;
+use crate::engine::EngineClient;
 use crate::error::Error;
 use crate::interface;
 use crate::ipam::Ipam;
+use crate::legacy::state::LegacyState;
 use crate::node::Node;
-use crate::older_state::OlderState;
 use crate::pod_directory::PodDirectory;
 use crate::port::needs_volume;
 use ipnet::IpNet;
@@ -23,7 +23,7 @@ use usnet_dataplane::network_file::NetworkFile;
 /// Compares the interface that the environment names.
 ///
 /// # Errors
-/// [`Error::NotAsAttached`] with all that differs, or why it could not be compared.
+/// [`Error::CheckFailed`] with all that differs, or why it could not be compared.
 pub fn check(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
     environment.require_for_add()?;
     configuration.require_version(SpecVersion::V0_4_0, "CHECK")?;
@@ -51,9 +51,9 @@ pub(crate) fn compare(
 ) -> Result<(), Error> {
     // Whoever works on it is waited for.
     let record = node.journal.lock(id)?.read()?;
-    let not_as_attached = |differences| Error::NotAsAttached { id: id.clone(), differences };
+    let check_failed = |differences| Error::CheckFailed { id: id.clone(), differences };
     let Some(record) = record else {
-        return Err(not_as_attached(vec![unrecorded(node, id).to_owned()]));
+        return Err(check_failed(vec![unrecorded(node, id).to_owned()]));
     };
     let mut found: Vec<String> = of_record(&record).into_iter().collect();
     found.extend(of_namespace(&record, &environment.network_namespace()));
@@ -64,7 +64,7 @@ pub(crate) fn compare(
     }
     found.extend(of_port(node, &record)?);
     if !found.is_empty() {
-        return Err(not_as_attached(found));
+        return Err(check_failed(found));
     }
     match &record.ipam {
         Some(ipam) => Ok(Ipam::find(ipam, &environment.without_requested_address())?.check(previous)?),
@@ -73,7 +73,7 @@ pub(crate) fn compare(
 }
 
 fn unrecorded(node: &Node, id: &AttachmentId) -> &'static str {
-    match OlderState::find(&node.roots, id) {
+    match LegacyState::find(&node.roots, id) {
         Some(_) => {
             "the older userspace CNI attached it and kept nothing that it could be compared with; DEL takes it away"
         }
@@ -89,10 +89,14 @@ fn of_record(record: &Record) -> Option<String> {
     }
 }
 
-fn of_namespace(record: &Record, asked: &Path) -> Option<String> {
+fn of_namespace(record: &Record, requested: &Path) -> Option<String> {
     let attached = &record.network_namespace;
-    if attached != asked {
-        return Some(format!("it was attached in network namespace {}, not {}", attached.display(), asked.display()));
+    if attached != requested {
+        return Some(format!(
+            "it was attached in network namespace {}, not {}",
+            attached.display(),
+            requested.display()
+        ));
     }
     (!attached.exists()).then(|| format!("network namespace {} is gone", attached.display()))
 }
@@ -111,8 +115,9 @@ fn of_result(record: &Record, previous: &Value) -> Vec<String> {
         }
         Some(_) => {}
     }
-    let said: Vec<IpNet> = list("ips").filter_map(|entry| text(entry, "address").parse().ok()).collect();
-    let missing = record.addresses.iter().filter(|address| !said.iter().any(|said| said.addr() == address.ip));
+    let reported: Vec<IpNet> = list("ips").filter_map(|entry| text(entry, "address").parse().ok()).collect();
+    let missing =
+        record.addresses.iter().filter(|address| !reported.iter().any(|reported| reported.addr() == address.ip));
     found.extend(missing.map(|address| format!("\"prevResult\" lacks its address {}", address.ip)));
     found
 }
@@ -137,6 +142,6 @@ fn of_port(node: &Node, record: &Record) -> Result<Vec<String>, Error> {
         _ => None,
     };
     let desired = Desired::new(networks, [record]);
-    let observed = Switch::connect(record)?.observe()?;
+    let observed = EngineClient::connect(record)?.observe()?;
     Ok(desired.attachments.get(&record.id).map(|wanted| differences(&record.id, wanted, &observed)).unwrap_or_default())
 }

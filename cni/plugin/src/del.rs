@@ -5,8 +5,8 @@ use crate::cni::environment::{Environment, EnvironmentError};
 use crate::detach::{Detachment, Outcome};
 use crate::error::{Error, causes};
 use crate::ipam::Ipam;
+use crate::legacy::state::LegacyState;
 use crate::node::Node;
-use crate::older_state::OlderState;
 use serde_json::Value;
 use usnet_dataplane::network_file::NetworkFile;
 
@@ -29,14 +29,14 @@ pub fn del(node: &Node, environment: &Environment, configuration: &Configuration
     let Some(record) = locked.read()? else {
         // A call that was killed while it wrote its first record left half of one.
         locked.remove()?;
-        if let Some(state) = OlderState::find(&node.roots, &id) {
+        if let Some(state) = LegacyState::find(&node.roots, &id) {
             return state.remove(node, environment, configuration, &id);
         }
         return Ok(release_unrecorded(node, environment, configuration).err().map(|error| note(&error)));
     };
     match Detachment::new(node, environment, &locked, record).run()? {
         Outcome::Gone => Ok(None),
-        Outcome::PortLeft(error) => Ok(Some(format!("the agent removes the port later: {}", note(&error)))),
+        Outcome::PortRemovalDeferred(error) => Ok(Some(format!("the agent removes the port later: {}", note(&error)))),
     }
 }
 

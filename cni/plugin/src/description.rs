@@ -137,7 +137,7 @@ impl Description {
     }
 
     /// Whether the engine makes the socket's file.
-    pub fn socket_is_engines(&self) -> bool {
+    pub fn engine_creates_socket(&self) -> bool {
         self.role == Role::Client && matches!(self.socket, Socket::File(_))
     }
 

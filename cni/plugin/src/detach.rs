@@ -1,14 +1,14 @@
 //! An attachment's end, by its record alone. Every step can be repeated, and one that fails does not keep the others from being taken.
 
 use crate::cni::environment::Environment;
-use crate::engine::{Switch, SwitchError};
+use crate::engine::{EngineClient, EngineClientError};
 use crate::error::Error;
-use crate::hand_over::files_of;
 use crate::interface::{self, InterfaceError};
 use crate::ipam::{self, Ipam, IpamError};
+use crate::legacy::handoff::files_of;
+use crate::legacy::shared_dir;
 use crate::node::Node;
 use crate::pod_directory::{PodDirectory, PodDirectoryError, StillUsed};
-use crate::shared_dir;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::journal::{self, Locked};
 
@@ -34,7 +34,7 @@ impl Step {
     pub const ALL: [Self; 6] =
         [Self::Record, Self::Port, Self::Interface, Self::Addresses, Self::Directory, Self::Removal];
     /// All of them, where the IPAM plugin gives the addresses back over the interface.
-    pub const ADDRESSES_FIRST: [Self; 6] =
+    pub const IPAM_BEFORE_PORT: [Self; 6] =
         [Self::Record, Self::Addresses, Self::Port, Self::Interface, Self::Directory, Self::Removal];
 }
 
@@ -44,7 +44,7 @@ pub enum Outcome {
     /// Nothing.
     Gone,
     /// A port that the engine could not be asked to take away; its record stays, and the agent finishes it.
-    PortLeft(SwitchError),
+    PortRemovalDeferred(EngineClientError),
 }
 
 /// An attachment that is taken apart.
@@ -55,15 +55,24 @@ pub struct Detachment<'a> {
     locked: &'a Locked,
     record: Record,
     port_may_exist: bool,
-    unmarked: Option<journal::Error>,
-    port: Option<SwitchError>,
-    others: Option<Error>,
+    record_error: Option<journal::Error>,
+    port_error: Option<EngineClientError>,
+    first_error: Option<Error>,
 }
 
 impl<'a> Detachment<'a> {
     /// The end of the locked attachment. Nothing is done yet.
     pub fn new(node: &'a Node, environment: &'a Environment, locked: &'a Locked, record: Record) -> Self {
-        Self { node, environment, locked, record, port_may_exist: true, unmarked: None, port: None, others: None }
+        Self {
+            node,
+            environment,
+            locked,
+            record,
+            port_may_exist: true,
+            record_error: None,
+            port_error: None,
+            first_error: None,
+        }
     }
 
     /// The end of an attachment whose port was never asked for: the engine is not asked either.
@@ -77,25 +86,25 @@ impl<'a> Detachment<'a> {
     /// What is left and not the engine's: the caller has to try again.
     pub fn run(mut self) -> Result<Outcome, Error> {
         let by_interface = self.record.ipam.as_ref().is_some_and(ipam::needs_interface);
-        for step in if by_interface { Step::ADDRESSES_FIRST } else { Step::ALL } {
-            self.take(step);
+        for step in if by_interface { Step::IPAM_BEFORE_PORT } else { Step::ALL } {
+            self.run_step(step);
         }
-        match (self.others, self.port) {
+        match (self.first_error, self.port_error) {
             (Some(error), _) => Err(error),
-            (None, Some(error)) => Ok(Outcome::PortLeft(error)),
+            (None, Some(error)) => Ok(Outcome::PortRemovalDeferred(error)),
             (None, None) => Ok(Outcome::Gone),
         }
     }
 
     /// Takes one step. What it fails with is kept for the end.
-    pub fn take(&mut self, step: Step) {
-        let taken = match step {
+    pub fn run_step(&mut self, step: Step) {
+        let result = match step {
             Step::Record => {
-                self.unmarked = self.mark().err();
+                self.record_error = self.write_detaching().err();
                 Ok(())
             }
             Step::Port => {
-                self.port = self.remove_port().err();
+                self.port_error = self.remove_port().err();
                 Ok(())
             }
             Step::Interface => self.remove_interface().map_err(Error::from),
@@ -103,12 +112,12 @@ impl<'a> Detachment<'a> {
             Step::Directory => self.clear_directory().map_err(Error::from),
             Step::Removal => self.remove_record().map_err(Error::from),
         };
-        if let Err(error) = taken {
-            self.others.get_or_insert(error);
+        if let Err(error) = result {
+            self.first_error.get_or_insert(error);
         }
     }
 
-    fn mark(&mut self) -> Result<(), journal::Error> {
+    fn write_detaching(&mut self) -> Result<(), journal::Error> {
         if matches!(self.record.progress, Progress::Detaching | Progress::Detached) {
             return Ok(());
         }
@@ -116,11 +125,11 @@ impl<'a> Detachment<'a> {
         self.locked.write(&self.record)
     }
 
-    fn remove_port(&mut self) -> Result<(), SwitchError> {
+    fn remove_port(&mut self) -> Result<(), EngineClientError> {
         if !self.port_may_exist {
             return Ok(());
         }
-        Switch::connect(&self.record)?.remove_port(&self.record)
+        EngineClient::connect(&self.record)?.remove_port(&self.record)
     }
 
     /// Also when the engine still has the port: it misses the device, and the agent takes the port away.
@@ -160,11 +169,11 @@ impl<'a> Detachment<'a> {
 
     /// A full disk takes no mark, and yet a file can be removed from it.
     fn remove_record(&mut self) -> Result<(), journal::Error> {
-        if self.others.is_none() {
-            if self.port.is_none() {
+        if self.first_error.is_none() {
+            if self.port_error.is_none() {
                 return self.locked.remove();
             }
-            if let Some(error) = self.unmarked.take() {
+            if let Some(error) = self.record_error.take() {
                 return Err(error);
             }
             // Only now the agent may finish it: nobody could give back addresses and mount of a record that is gone.

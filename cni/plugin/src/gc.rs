@@ -27,7 +27,7 @@ pub fn collect(node: &Node, environment: &Environment, configuration: &Configura
     configuration.require_version(SpecVersion::V1_1_0, "GC")?;
     let name = configuration.name()?;
     let valid = configuration.valid_attachments()?;
-    let network = if configuration.takes_networks_of_pod() { None } else { network(configuration)? };
+    let network = if configuration.uses_pod_annotations() { None } else { network(configuration)? };
     let is_stale = |record: &Record| {
         record.configuration_name.as_deref() == Some(name)
             && network.as_ref().is_none_or(|network| record.network == *network)
@@ -64,12 +64,12 @@ fn network(configuration: &Configuration) -> Result<Option<NetworkName>, Configu
 }
 
 fn detach(node: &Node, environment: &Environment, record: &Record) -> Result<Option<Note>, Error> {
-    let environment = environment.of_stale(&record.id, &record.network_namespace);
+    let environment = environment.for_stale_attachment(&record.id, &record.network_namespace);
     let locked = node.journal.lock(&record.id)?;
     let Some(record) = locked.read()? else { return Ok(None) };
     match Detachment::new(node, &environment, &locked, record).run()? {
         Outcome::Gone => Ok(None),
-        Outcome::PortLeft(error) => Ok(Some(format!("the agent removes a port later: {error}"))),
+        Outcome::PortRemovalDeferred(error) => Ok(Some(format!("the agent removes a port later: {error}"))),
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// A runtime writes the configuration at once.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest configuration, in bytes. etcd holds no larger object.
 const LENGTH_MAX: usize = 2 << 20;
 const CHUNK: usize = 16 << 10;
@@ -20,7 +20,7 @@ pub enum InputError {
     #[error("cannot read the network configuration from standard input")]
     Unreadable(#[source] io::Error),
     /// It does not end.
-    #[error("the network configuration on standard input did not end within {} s", PATIENCE.as_secs())]
+    #[error("the network configuration on standard input did not end within {} s", TIMEOUT.as_secs())]
     Endless,
     /// It is too long.
     #[error("the network configuration on standard input is longer than {LENGTH_MAX} bytes")]
@@ -39,7 +39,7 @@ impl InputError {
 /// # Errors
 /// When it fails, does not end in time, or is too long.
 pub fn read_all(mut input: impl Read + AsFd) -> Result<Vec<u8>, InputError> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let mut content = Vec::new();
     let mut chunk = [0; CHUNK];
     loop {
@@ -74,7 +74,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn all_is_read_up_to_the_end() {
+    fn input_is_read_up_to_its_end() {
         let (reader, mut writer) = io::pipe().unwrap();
         let long = vec![b'x'; CHUNK + 1];
         writer.write_all(&long).unwrap();
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_configuration_is_refused() {
+    fn oversized_input_is_rejected() {
         let zeroes = std::fs::File::open("/dev/zero").unwrap();
         assert!(matches!(read_all(zeroes), Err(InputError::TooLong)));
     }

@@ -43,7 +43,7 @@ pub enum InterfaceError {
         "CNI_NETNS is {}, the node's own network namespace: a pod with hostNetwork cannot have an interface of a network",
         .0.display()
     )]
-    NodesNamespace(PathBuf),
+    NodeNamespace(PathBuf),
     /// The name is taken in the pod.
     #[error(
         "the pod has an interface {0} already: give the network another interface name in the pod's annotation k8s.v1.cni.cncf.io/networks"
@@ -117,15 +117,15 @@ pub fn create(
         }
         Err(error) => return Err(failed("make", device.as_str())(error)),
     }
-    set_up_device(&mut netlink, device, &mark(&record.id))?;
+    set_up_device(&mut netlink, device, &ownership_alias(&record.id))?;
     namespace.within(|| set_up_interface(interface, assignment, default_route))
 }
 
-fn set_up_device(netlink: &mut Netlink, device: &DeviceName, mark: &str) -> Result<(), InterfaceError> {
+fn set_up_device(netlink: &mut Netlink, device: &DeviceName, ownership_alias: &str) -> Result<(), InterfaceError> {
     let name = device.as_str();
     let index = index_of(netlink, name)?;
-    ethtool::complete_checksums(index).map_err(failed("switch off checksum offload of", name))?;
-    link::switch_on(netlink, index, Some(mark)).map_err(failed("mark and switch on", name))
+    ethtool::disable_checksum_offload(index).map_err(failed("switch off checksum offload of", name))?;
+    link::set_link_up(netlink, index, Some(ownership_alias)).map_err(failed("mark and switch on", name))
 }
 
 /// Gives the interface in the pod what was assigned after it was made.
@@ -151,9 +151,9 @@ fn set_up_interface(
     let name = interface.as_str();
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("set up", name))?;
     let index = index_of(&mut netlink, name)?;
-    ethtool::complete_checksums(index).map_err(failed("switch off checksum offload of", name))?;
+    ethtool::disable_checksum_offload(index).map_err(failed("switch off checksum offload of", name))?;
     add_addresses(&mut netlink, index, interface, assignment)?;
-    link::switch_on(&mut netlink, index, None).map_err(failed("switch on", name))?;
+    link::set_link_up(&mut netlink, index, None).map_err(failed("switch on", name))?;
     add_routes(&mut netlink, index, interface, assignment, default_route)
 }
 
@@ -264,19 +264,19 @@ fn interface_differences(record: &Record, link: &Link, addresses: &[IpNet]) -> V
 }
 
 /// The alias of the device on the node.
-fn mark(id: &AttachmentId) -> String {
+fn ownership_alias(id: &AttachmentId) -> String {
     format!("usnet:{id}")
 }
 
 /// The MAC address of the device on the node, which no frame carries.
 fn device_mac(id: &AttachmentId) -> MacAddress {
-    MacAddress::of(&format!("{} on the node", mark(id)))
+    MacAddress::of(&format!("{} on the node", ownership_alias(id)))
 }
 
 fn is_ours(found: &Link, id: &AttachmentId) -> bool {
     found.is_veth
         && match &found.alias {
-            Some(alias) => *alias == mark(id),
+            Some(alias) => *alias == ownership_alias(id),
             None => found.mac == device_mac(id).octets(),
         }
 }

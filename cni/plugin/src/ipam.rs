@@ -5,7 +5,7 @@ mod process;
 use crate::cni::environment::{Environment, EnvironmentError};
 use crate::cni::error::ErrorCode;
 use crate::cni::result::Assignment;
-use crate::fixed;
+use crate::static_ips;
 use process::{Finished, Run};
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,7 +18,7 @@ use usnet_crds::InterfaceAddress;
 use usnet_dataplane::journal::Locked;
 
 /// How long an IPAM plugin may take. Some ask a server, and kubelet waits four minutes for all of a pod's networks.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 /// The name of a plugin is part of a path.
 const NAME_MAX: usize = 63;
 
@@ -48,12 +48,12 @@ pub enum IpamError {
         source: io::Error,
     },
     /// The plugin did not end.
-    #[error("IPAM plugin {plugin} did not answer within {} s and was stopped", patience.as_secs())]
+    #[error("IPAM plugin {plugin} did not answer within {} s and was stopped", timeout.as_secs())]
     TimedOut {
         /// Its name.
         plugin: String,
         /// How long it was waited for.
-        patience: Duration,
+        timeout: Duration,
     },
     /// The plugin refused, as the specification has it.
     #[error("IPAM plugin {plugin}: {msg}")]
@@ -84,7 +84,7 @@ pub enum IpamError {
     #[error(
         "IPAM plugin {plugin} did not give {address}, which spec.attachments of the network fixes for this pod: use one that takes addresses by the capability \"ips\", such as host-local or static"
     )]
-    NotAsFixed {
+    StaticIpNotAssigned {
         /// Its name.
         plugin: String,
         /// The address.
@@ -112,8 +112,8 @@ pub struct Ipam<'a> {
     program: PathBuf,
     configuration: &'a Value,
     environment: &'a Environment,
-    patience: Duration,
-    held: Option<BorrowedFd<'a>>,
+    timeout: Duration,
+    inherited: Option<BorrowedFd<'a>>,
 }
 
 impl<'a> Ipam<'a> {
@@ -131,12 +131,12 @@ impl<'a> Ipam<'a> {
             plugin: plugin.to_owned(),
             folders: folders.iter().map(|folder| folder.display().to_string()).collect(),
         })?;
-        Ok(Self { plugin, program, configuration, environment, patience: PATIENCE, held: None })
+        Ok(Self { plugin, program, configuration, environment, timeout: TIMEOUT, inherited: None })
     }
 
     /// The same, which holds the attachment's lock for as long as it runs: when this process is killed, nobody releases before it has assigned.
-    pub fn holding(self, locked: &'a Locked) -> Self {
-        Self { held: Some(locked.as_fd()), ..self }
+    pub fn holding_lock(self, locked: &'a Locked) -> Self {
+        Self { inherited: Some(locked.as_fd()), ..self }
     }
 
     /// The plugin's name.
@@ -159,16 +159,16 @@ impl<'a> Ipam<'a> {
     ///
     /// # Errors
     /// As [`assign`](Self::assign), and when the plugin gave others.
-    pub fn assign_fixed(&self, ips: &[InterfaceAddress]) -> Result<Assignment, IpamError> {
-        let assignment = self.assign().map_err(|source| Self::not_given(ips, source))?;
-        match fixed::missing(ips, &assignment) {
+    pub fn assign_static(&self, ips: &[InterfaceAddress]) -> Result<Assignment, IpamError> {
+        let assignment = self.assign().map_err(|source| Self::add_static_ip_advice(ips, source))?;
+        match static_ips::missing(ips, &assignment) {
             None => Ok(assignment),
-            Some(address) => Err(IpamError::NotAsFixed { plugin: self.plugin.to_owned(), address }),
+            Some(address) => Err(IpamError::StaticIpNotAssigned { plugin: self.plugin.to_owned(), address }),
         }
     }
 
     /// Says of a refusal whose addresses were asked for.
-    fn not_given(ips: &[InterfaceAddress], error: IpamError) -> IpamError {
+    fn add_static_ip_advice(ips: &[InterfaceAddress], error: IpamError) -> IpamError {
         match error {
             IpamError::Refused { plugin, code, msg, details } => {
                 let ips: Vec<String> = ips.iter().map(ToString::to_string).collect();
@@ -209,7 +209,7 @@ impl<'a> Ipam<'a> {
     /// # Errors
     /// When the plugin says that it has not.
     pub fn status(&self) -> Result<(), IpamError> {
-        self.call("STATUS").map(drop).or_else(unknown_verb)
+        self.call("STATUS").map(drop).or_else(ignore_unknown_verb)
     }
 
     /// Has the plugin give up what is not among the configuration's valid attachments. One that does not know how keeps it.
@@ -217,7 +217,7 @@ impl<'a> Ipam<'a> {
     /// # Errors
     /// When the plugin says so.
     pub fn collect_garbage(&self) -> Result<(), IpamError> {
-        self.call("GC").map(drop).or_else(unknown_verb)
+        self.call("GC").map(drop).or_else(ignore_unknown_verb)
     }
 
     fn call(&self, verb: &str) -> Result<Vec<u8>, IpamError> {
@@ -226,11 +226,12 @@ impl<'a> Ipam<'a> {
 
     fn call_with(&self, verb: &str, configuration: &Value) -> Result<Vec<u8>, IpamError> {
         let input = configuration.to_string();
-        let run = Run { program: &self.program, input: input.as_bytes(), held: self.held, patience: self.patience };
+        let run =
+            Run { program: &self.program, input: input.as_bytes(), inherited: self.inherited, timeout: self.timeout };
         let ended = run.with(self.environment.for_delegate(verb));
         let ended = ended.map_err(|source| IpamError::Run { program: self.program.clone(), source })?;
         let Some(finished) = ended else {
-            return Err(IpamError::TimedOut { plugin: self.plugin.to_owned(), patience: self.patience });
+            return Err(IpamError::TimedOut { plugin: self.plugin.to_owned(), timeout: self.timeout });
         };
         if finished.status.success() { Ok(finished.stdout) } else { Err(self.failure(&finished)) }
     }
@@ -248,13 +249,13 @@ impl<'a> Ipam<'a> {
         let plugin = self.plugin.to_owned();
         match serde_json::from_slice(&finished.stdout) {
             Ok(Reply { code, msg, details }) => IpamError::Refused { plugin, code, msg, details },
-            Err(_) => IpamError::Failed { plugin, status: finished.status.to_string(), output: finished.last_words() },
+            Err(_) => IpamError::Failed { plugin, status: finished.status.to_string(), output: finished.output_tail() },
         }
     }
 }
 
 /// Plugins from before version 1.1.0 refuse its verbs, as a wrong variable.
-fn unknown_verb(error: IpamError) -> Result<(), IpamError> {
+fn ignore_unknown_verb(error: IpamError) -> Result<(), IpamError> {
     match error {
         IpamError::Refused { code, .. } if code == ErrorCode::InvalidEnvironment.number() => Ok(()),
         other => Err(other),

@@ -18,7 +18,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attachment_has_one_address_and_no_other_has_it() {
+    fn mac_addresses_are_stable_and_unique() {
         let address = mac_of(&attachment("c1", "net1"));
         assert_eq!(address, mac_of(&attachment("c1", "net1")));
         assert_ne!(address, mac_of(&attachment("c1", "net2")));

@@ -1,6 +1,6 @@
 //! The node's files that the verbs share.
 
-use crate::hand_over::files_of;
+use crate::legacy::handoff::files_of;
 use crate::port::needs_volume;
 use std::collections::BTreeSet;
 use std::path::Path;

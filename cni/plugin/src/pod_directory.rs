@@ -28,10 +28,10 @@ use usnet_dataplane::roots::Roots;
 /// The name of the volume in the pod.
 pub const VOLUME: &str = "usnet";
 /// What the older userspace CNI called it; taken where there is no [`VOLUME`]. An `emptyDir` as well: a folder of the host is no pod's own.
-pub const OLDER_VOLUME: &str = "shared-dir";
+pub const LEGACY_VOLUME: &str = "shared-dir";
 /// How long one waits for other processes that mount or unmount. Each takes milliseconds; on a busy node where many pods start or stop at once
 /// it is some seconds until all had their turn.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_RETRY: Duration = Duration::from_millis(2);
 
 /// Why a pod's directory cannot be used.
@@ -65,7 +65,7 @@ pub enum PodDirectoryError {
     #[error(
         "cannot {action} {file:?} in the folder that the pod shares with the engine: something that the pod left there is in the way"
     )]
-    InTheWay {
+    PathOccupied {
         /// What was tried.
         action: &'static str,
         /// The name of the file.
@@ -75,7 +75,7 @@ pub enum PodDirectoryError {
     },
     /// The kernel cannot keep the engine from following links.
     #[error("this node's kernel has no mounts without symbolic links (nosymfollow): Linux 5.10 or later is needed")]
-    LinksAreFollowed,
+    NosymfollowUnsupported,
     /// Another process mounts or unmounts and does not come to an end.
     #[error("another process holds {}; try again", .0.display())]
     Busy(PathBuf),
@@ -169,8 +169,8 @@ impl PodDirectory {
     /// # Errors
     /// When what it comes from is not there or cannot be mounted.
     pub fn mount(&self) -> Result<(), PodDirectoryError> {
-        make_folder(&self.folder)?;
-        let _turn = self.take_turn()?;
+        create_folder(&self.folder)?;
+        let _turn = self.lock_mounts()?;
         if let Source::Device(device) = &self.source
             && !self.is_mounted()
         {
@@ -178,14 +178,14 @@ impl PodDirectory {
         }
         let volume = self.source.open()?;
         let path = self.path();
-        make_folder(&path)?;
+        create_folder(&path)?;
         if is_same_directory(&volume, &path)? {
             return Ok(());
         }
         mount::unmount(&path)?;
         let staging = self.staging();
         mount::unmount(&staging)?;
-        make_folder(&staging)?;
+        create_folder(&staging)?;
         let mounted = mount::mount(&volume, &staging, &path);
         mount::unmount(&staging)?;
         remove_folder(&staging)?;
@@ -206,7 +206,7 @@ impl PodDirectory {
             return Ok(());
         }
         // Whoever mounts writes its record before: between question and unmount nobody can come to need the directory unseen.
-        let _turn = self.take_turn()?;
+        let _turn = self.lock_mounts()?;
         let used = used()?;
         for file in files.iter().filter(|file| !used.files.contains(*file)) {
             // What the pod put there in place of our file is the pod's own, and goes with it.
@@ -229,7 +229,7 @@ impl PodDirectory {
     /// # Errors
     /// When the pod left something there that is in the way, or the volume is full.
     pub fn write(&self, file: &str, content: &[u8]) -> Result<(), PodDirectoryError> {
-        let failed = |action| move |source| PodDirectoryError::InTheWay { action, file: file.to_owned(), source };
+        let failed = |action| move |source| PodDirectoryError::PathOccupied { action, file: file.to_owned(), source };
         let temporary = self.path().join(format!(".{file}.new"));
         remove(&temporary).map_err(failed("prepare"))?;
         // The pod may put something there at any moment: what is there is never opened, and no link is followed.
@@ -247,7 +247,8 @@ impl PodDirectory {
     /// # Errors
     /// When the file system refuses.
     pub fn share_socket(&self, file: &str) -> Result<(), PodDirectoryError> {
-        let failed = |source| PodDirectoryError::InTheWay { action: "give access to", file: file.to_owned(), source };
+        let failed =
+            |source| PodDirectoryError::PathOccupied { action: "give access to", file: file.to_owned(), source };
         let flags = libc::O_PATH | libc::O_NOFOLLOW;
         let opened = match OpenOptions::new().read(true).custom_flags(flags).open(self.path().join(file)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -266,7 +267,7 @@ impl PodDirectory {
     /// # Errors
     /// When it is a directory.
     pub fn remove(&self, file: &str) -> Result<(), PodDirectoryError> {
-        let failed = |source| PodDirectoryError::InTheWay { action: "remove", file: file.to_owned(), source };
+        let failed = |source| PodDirectoryError::PathOccupied { action: "remove", file: file.to_owned(), source };
         remove(&self.path().join(file)).map_err(failed)
     }
 
@@ -275,8 +276,8 @@ impl PodDirectory {
     }
 
     /// One at a time mounts and unmounts. The lock is on the folder itself, and goes with its holder.
-    fn take_turn(&self) -> Result<Flock<File>, PodDirectoryError> {
-        let deadline = Instant::now() + LOCK_PATIENCE;
+    fn lock_mounts(&self) -> Result<Flock<File>, PodDirectoryError> {
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         let mut folder = File::open(&self.folder).map_err(|error| file_error("open", &self.folder, error))?;
         loop {
             folder = match Flock::lock(folder, FlockArg::LockExclusiveNonblock) {
@@ -298,7 +299,7 @@ fn is_same_directory(volume: &File, path: &Path) -> Result<bool, PodDirectoryErr
     Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
-fn make_folder(path: &Path) -> Result<(), PodDirectoryError> {
+fn create_folder(path: &Path) -> Result<(), PodDirectoryError> {
     // The engine need not run as root.
     let made = DirBuilder::new().recursive(true).mode(0o755).create(path);
     made.map_err(|error| file_error("create", path, error))

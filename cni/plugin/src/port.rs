@@ -33,7 +33,7 @@ pub enum PortError {
     },
     /// VPP cannot keep the attachment's name.
     #[error("CNI_CONTAINERID or CNI_IFNAME cannot be used with VPP")]
-    Mark(#[from] Unmarkable),
+    Tag(#[from] Unmarkable),
     /// The network is at odds with itself. The API refuses such a network.
     #[error(
         "network \"{network}\" has ports of a kind that {engine} does not have ({port}): change spec.port of UserspaceNetwork {network}"
@@ -66,7 +66,7 @@ pub enum PortError {
 
 /// Where an interface's socket can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Places<'a> {
+pub struct SocketLocation<'a> {
     /// The pod's directory as the engine sees it.
     pub directory: &'a Path,
     /// What the socket is called there.
@@ -83,13 +83,13 @@ pub fn port(
     network: &NodeNetwork,
     attachment: &AttachmentId,
     pod: &Pod,
-    asked: RateLimit,
-    places: Places<'_>,
+    requested: RateLimit,
+    location: SocketLocation<'_>,
 ) -> Result<AttachedPort, PortError> {
     if network.engine == Engine::Vpp {
         check_attachment(attachment)?;
     }
-    let connection = connection(network, attachment, places)?;
+    let connection = connection(network, attachment, location)?;
     let with_secret =
         network.port.port_type == PortType::Memif && network.port.memif.secret == MemifSecretKind::Generated;
     Ok(AttachedPort {
@@ -100,7 +100,7 @@ pub fn port(
         queues: network.port.queues,
         ring_size: network.port.ring_size,
         secret: if with_secret { Some(generate_secret()?) } else { None },
-        settings: port_settings(network, &pod.namespace, &pod.name, asked),
+        settings: port_settings(network, &pod.namespace, &pod.name, requested),
     })
 }
 
@@ -109,8 +109,12 @@ pub fn needs_volume(port: &AttachedPort) -> bool {
     port.connection.socket_file().is_some() || port.secret.is_some()
 }
 
-fn connection(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'_>) -> Result<Connection, PortError> {
-    let file = || places.directory.join(places.socket_name);
+fn connection(
+    network: &NodeNetwork,
+    attachment: &AttachmentId,
+    location: SocketLocation<'_>,
+) -> Result<Connection, PortError> {
+    let file = || location.directory.join(location.socket_name);
     let not_of_engine =
         |port| Err(PortError::NotOfEngine { network: network.name.clone(), engine: network.engine, port });
     match (network.port.port_type, network.engine) {
@@ -126,7 +130,7 @@ fn connection(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'
         (PortType::Memif, Engine::Vpp) => Ok(Connection::Memif {
             socket: match network.port.memif.socket {
                 MemifSocketKind::Volume => MemifSocket::file(file())?,
-                MemifSocketKind::Abstract => abstract_socket(attachment, places.network_namespace)?,
+                MemifSocketKind::Abstract => abstract_socket(attachment, location.network_namespace)?,
             },
         }),
     }

@@ -6,7 +6,7 @@ use crate::cni::environment::Environment;
 use crate::cni::error::ErrorCode;
 use crate::cni::version::SpecVersion;
 use crate::del;
-use crate::engine::{Switch, SwitchError};
+use crate::engine::{EngineClient, EngineClientError};
 use crate::error::Error;
 use crate::ipam::Ipam;
 use crate::node::Node;
@@ -31,9 +31,9 @@ pub fn status(node: &Node, environment: &Environment, configuration: &Configurat
     }
 }
 
-fn has_bridge(programmed: &ProgrammedNetwork) -> Result<(), SwitchError> {
+fn has_bridge(programmed: &ProgrammedNetwork) -> Result<(), EngineClientError> {
     let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
-    let observed = Switch::to(network.engine, engine_socket, *memif_socket_ids)?.observe()?;
+    let observed = EngineClient::connect_to(network.engine, engine_socket, *memif_socket_ids)?.observe()?;
     let bridge = network.bridge.name.as_str();
     match observed.bridges.contains_key(bridge) {
         true => Ok(()),

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_an_error_unless_told_otherwise() {
+    fn an_unknown_key_is_an_error_unless_ignored() {
         assert_eq!(Arguments::parse("COLOUR=red"), Err(ArgumentsError::Unknown("COLOUR".to_owned())));
         for yes in ["1", "true"] {
             assert!(Arguments::parse(&format!("COLOUR=red;IgnoreUnknown={yes}")).is_ok());

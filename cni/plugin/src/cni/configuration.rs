@@ -56,7 +56,7 @@ pub enum ConfigurationError {
     #[error(
         "\"networks\" and {0:?} of the network configuration cannot be had together: either all networks come from the pod's annotation, or one is named here"
     )]
-    NotTogether(&'static str),
+    MutuallyExclusive(&'static str),
     /// The network's name is not one.
     #[error("\"network\" of the network configuration is not valid")]
     Network(#[source] InvalidName),
@@ -126,7 +126,7 @@ impl Configuration {
     }
 
     /// Whether the networks are those that the pod's annotation lists, instead of one that is named here.
-    pub fn takes_networks_of_pod(&self) -> bool {
+    pub fn uses_pod_annotations(&self) -> bool {
         self.0.get("networks").is_some_and(|networks| !networks.is_null())
     }
 
@@ -134,19 +134,19 @@ impl Configuration {
     ///
     /// # Errors
     /// When it says from where in an unknown way, or names one network as well.
-    pub fn require_networks_of_pod(&self) -> Result<(), ConfigurationError> {
+    pub fn require_pod_annotations(&self) -> Result<(), ConfigurationError> {
         if self.text("networks")? != Some(FROM_POD_ANNOTATIONS) {
             return Err(ConfigurationError::WrongType { key: "networks", expected: "\"FromPodAnnotations\"" });
         }
         let of_one_network = ["network", "host", "ipam", "args"];
         match of_one_network.into_iter().find(|key| self.0.get(*key).is_some_and(|value| !value.is_null())) {
-            Some(key) => Err(ConfigurationError::NotTogether(key)),
+            Some(key) => Err(ConfigurationError::MutuallyExclusive(key)),
             None => Ok(()),
         }
     }
 
     /// A configuration of the same version, name and plugin, with these other parts.
-    pub fn with_other_parts(&self, mut parts: Map<String, Value>) -> Self {
+    pub fn with_parts(&self, mut parts: Map<String, Value>) -> Self {
         for key in ["cniVersion", "name", "type"] {
             parts.extend(self.0.get(key).map(|value| (key.to_owned(), value.clone())));
         }
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn each_version_is_known_and_no_version_is_too_old() {
+    fn supported_versions_are_accepted_and_others_rejected() {
         for version in ["0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
             assert_eq!(parse(&json!({"cniVersion": version})).version().unwrap().as_str(), version);
         }
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_of_the_older_plugin_names_a_bridge() {
+    fn a_legacy_configuration_names_a_bridge() {
         let old = json!({"Host": {"engine": "vpp", "iftype": "memif", "bridge": {"bridgeName": "4"}}, "IPAM": {"Type": "static"}});
         let Target::Bridge(legacy) = parse(&old).target().unwrap() else { panic!("{old}") };
         assert_eq!((legacy.engine, legacy.bridge.as_str()), (Engine::Vpp, "4"));

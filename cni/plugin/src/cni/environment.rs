@@ -159,7 +159,7 @@ impl Environment {
     }
 
     /// The same, about another attachment.
-    pub fn of_attachment(&self, attachment: &AttachmentId) -> Self {
+    pub fn for_attachment(&self, attachment: &AttachmentId) -> Self {
         let mut variables = self.0.clone();
         variables.insert(CONTAINER, attachment.container.as_str().into());
         variables.insert(INTERFACE, attachment.interface.as_str().into());
@@ -167,8 +167,8 @@ impl Environment {
     }
 
     /// The same, about an attachment whose runtime is not there to say its network namespace.
-    pub fn of_stale(&self, attachment: &AttachmentId, network_namespace: &Path) -> Self {
-        let Self(mut variables) = self.of_attachment(attachment);
+    pub fn for_stale_attachment(&self, attachment: &AttachmentId, network_namespace: &Path) -> Self {
+        let Self(mut variables) = self.for_attachment(attachment);
         if network_namespace.exists() {
             variables.insert(NETWORK_NAMESPACE, network_namespace.into());
         } else {
@@ -183,8 +183,8 @@ impl Environment {
     }
 
     /// The same, about one of several interfaces that are attached in this call. What the arguments ask for is for the interface of the call itself.
-    pub fn of_one_interface(&self, attachment: &AttachmentId) -> Self {
-        self.of_attachment(attachment).without_arguments(&["IP=", "MAC="])
+    pub fn for_interface(&self, attachment: &AttachmentId) -> Self {
+        self.for_attachment(attachment).without_arguments(&["IP=", "MAC="])
     }
 
     fn without_arguments(&self, starts: &[&str]) -> Self {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delegate_gets_the_same_variables_and_its_own_verb() {
+    fn a_delegate_gets_the_same_variables_with_its_own_verb() {
         let environment = environment(&[(COMMAND, "ADD"), (CONTAINER, "c1"), (ARGUMENTS, "IP=10.0.0.1")]);
         let given: BTreeMap<_, _> = environment.for_delegate("DEL").collect();
         let expected = [(COMMAND, "DEL"), (CONTAINER, "c1"), (ARGUMENTS, "IP=10.0.0.1")];
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_a_pod_asks_for_can_be_left_out() {
+    fn a_requested_address_can_be_removed() {
         let asks = environment(&[(ARGUMENTS, "IgnoreUnknown=1;IP=10.0.0.1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
         let silent = environment(&[(ARGUMENTS, "IgnoreUnknown=1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
         assert_eq!(asks.without_requested_address(), silent);

@@ -39,7 +39,7 @@ pub enum ErrorCode {
     /// The IPAM plugin failed without a code of its own, or did not answer in time.
     IpamFailed = 105,
     /// CHECK: the attachment is not as ADD left it; the message says in what.
-    NotAsAttached = 106,
+    CheckFailed = 106,
     /// The pod has an interface of that name already.
     InterfaceExists = 107,
     /// A defect of this plugin.

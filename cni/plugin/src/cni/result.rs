@@ -27,14 +27,15 @@ pub struct Assignment {
 impl Assignment {
     /// Makes the pod's default routes go over these routers, and over no other of their families.
     pub fn set_default_routes(&mut self, routers: &[IpAddr]) {
-        self.routes.retain(|route| !routers.iter().any(|router| route.dst == everywhere(*router)));
-        let route = |router: &IpAddr| Route { dst: everywhere(*router), gw: Some(*router), since_1_1: Map::new() };
+        self.routes.retain(|route| !routers.iter().any(|router| route.dst == default_destination(*router)));
+        let route =
+            |router: &IpAddr| Route { dst: default_destination(*router), gw: Some(*router), since_1_1: Map::new() };
         self.routes.extend(routers.iter().map(route));
     }
 }
 
 /// All addresses of the family of one.
-fn everywhere(address: IpAddr) -> IpNet {
+fn default_destination(address: IpAddr) -> IpNet {
     match address {
         IpAddr::V4(_) => IpNet::V4(Ipv4Net::default()),
         IpAddr::V6(_) => IpNet::V6(Ipv6Net::default()),
@@ -91,7 +92,7 @@ pub fn without_default_routes(result: &Value, routers: &[IpAddr]) -> Value {
     let mut result = result.clone();
     if let Some(routes) = result.get_mut("routes").and_then(Value::as_array_mut) {
         let destination = |route: &Value| route.get("dst").and_then(Value::as_str)?.parse::<IpNet>().ok();
-        routes.retain(|route| !routers.iter().any(|router| destination(route) == Some(everywhere(*router))));
+        routes.retain(|route| !routers.iter().any(|router| destination(route) == Some(default_destination(*router))));
     }
     result
 }

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_goes_over_its_router_or_the_first_gateway_of_its_family_or_none() {
+    fn a_route_uses_its_gateway_or_the_first_of_its_family_or_none() {
         let addresses: Vec<AssignedAddress> = serde_json::from_value(json!([
             {"address": "fd00::5/64", "gateway": "fd00::1"}, {"address": "10.0.0.5/24"},
             {"address": "10.0.1.5/24", "gateway": "10.0.1.1"}, {"address": "10.0.2.5/24", "gateway": "10.0.2.1"},
@@ -140,9 +140,9 @@ mod tests {
 
     #[test]
     fn what_version_1_1_added_to_routes_is_set() {
-        let asked =
+        let route_value =
             json!({"dst": "10.9.1.1/16", "mtu": 1300, "advmss": 1200, "priority": 7, "table": 1000, "scope": 253});
-        let message = route_message(3, &route(asked), None);
+        let message = route_message(3, &route(route_value), None);
         assert_eq!((message.header.table, message.header.scope), (0, RouteScope::Link));
         let expected = [
             RouteAttribute::Destination(RouteAddress::Inet("10.9.0.0".parse().unwrap())),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_without_a_router_is_on_the_link() {
+    fn a_route_without_a_gateway_has_link_scope() {
         let of = |gateway| route_message(3, &route(json!({"dst": "10.9.0.0/16"})), gateway).header.scope;
         assert_eq!((of(None), of("10.0.0.1".parse().ok())), (RouteScope::Link, RouteScope::Universe));
     }

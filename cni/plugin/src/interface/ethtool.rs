@@ -36,10 +36,10 @@ const BIT: u16 = 1;
 const BIT_NAME: u16 = 2;
 
 /// Makes the kernel complete the checksums of all that is sent over the device itself.
-pub(super) fn complete_checksums(device: u32) -> Result<(), NetlinkError> {
+pub(super) fn disable_checksum_offload(device: u32) -> Result<(), NetlinkError> {
     let mut netlink = Netlink::open(NETLINK_GENERIC)?;
     let family = family_id(&mut netlink)?;
-    let mut request = GenlMessage::from_payload(SwitchOff { device, features: &CHECKSUMS });
+    let mut request = GenlMessage::from_payload(DisableFeatures { device, features: &CHECKSUMS });
     request.set_resolved_family_id(family);
     let _acknowledged: Vec<GenlMessage<GenlCtrl>> = netlink.request(request, 0)?;
     Ok(())
@@ -60,13 +60,13 @@ fn family_id(netlink: &mut Netlink) -> Result<u16, NetlinkError> {
 
 /// The request `ETHTOOL_MSG_FEATURES_SET` that clears features.
 #[derive(Debug)]
-struct SwitchOff {
+struct DisableFeatures {
     /// The device's number in the thread's network namespace.
     device: u32,
     features: &'static [&'static str],
 }
 
-impl SwitchOff {
+impl DisableFeatures {
     fn attributes(&self) -> [DefaultNla; 2] {
         let device = DefaultNla::new(DEVICE_INDEX, self.device.to_ne_bytes().to_vec());
         let flags = DefaultNla::new(FLAGS, OMIT_REPLY.to_ne_bytes().to_vec());
@@ -82,7 +82,7 @@ fn nested(kind: u16, attributes: &[DefaultNla]) -> DefaultNla {
     DefaultNla::new(kind | NLA_F_NESTED, value)
 }
 
-impl GenlFamily for SwitchOff {
+impl GenlFamily for DisableFeatures {
     fn family_name() -> &'static str {
         FAMILY
     }
@@ -96,7 +96,7 @@ impl GenlFamily for SwitchOff {
     }
 }
 
-impl Emitable for SwitchOff {
+impl Emitable for DisableFeatures {
     fn buffer_len(&self) -> usize {
         self.attributes().as_slice().buffer_len()
     }
@@ -113,7 +113,7 @@ mod tests {
     /// As `ethtool -K` writes it for one feature, taken apart by hand after the kernel's documentation.
     #[test]
     fn a_request_is_encoded_as_the_kernel_documents_it() {
-        let request = SwitchOff { device: 7, features: &["abc"] };
+        let request = DisableFeatures { device: 7, features: &["abc"] };
         let mut bytes = vec![0; request.buffer_len()];
         request.emit(&mut bytes);
         let attribute = |length: u16, kind: u16| [length.to_ne_bytes(), kind.to_ne_bytes()].concat();

@@ -50,7 +50,7 @@ pub(super) fn create_pair(netlink: &mut Netlink, pair: &NewPair<'_>) -> Result<(
 }
 
 /// Switches a device on, and gives it an alias.
-pub(super) fn switch_on(netlink: &mut Netlink, index: u32, alias: Option<&str>) -> Result<(), NetlinkError> {
+pub(super) fn set_link_up(netlink: &mut Netlink, index: u32, alias: Option<&str>) -> Result<(), NetlinkError> {
     let mut message = of_index(index);
     (message.header.flags, message.header.change_mask) = (LinkFlags::Up, LinkFlags::Up);
     message.attributes.extend(alias.map(|alias| LinkAttribute::IfAlias(alias.to_owned())));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 /// The namespace of the thread that reads it.
-const OWN: &str = "/proc/thread-self/ns/net";
+const CURRENT: &str = "/proc/thread-self/ns/net";
 
 /// An open network namespace, which stays as long as it is open.
 #[derive(Debug)]
@@ -25,9 +25,9 @@ impl PodNamespace {
         let failed = |source: io::Error| InterfaceError::Namespace { path: path.to_owned(), source };
         // Whatever is there instead of a namespace, opening it must not wait for anybody.
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
-        let (asked, own) = (file.metadata().map_err(failed)?, fs::metadata(OWN).map_err(failed)?);
-        if (asked.dev(), asked.ino()) == (own.dev(), own.ino()) {
-            return Err(InterfaceError::NodesNamespace(path.to_owned()));
+        let (requested, own) = (file.metadata().map_err(failed)?, fs::metadata(CURRENT).map_err(failed)?);
+        if (requested.dev(), requested.ino()) == (own.dev(), own.ino()) {
+            return Err(InterfaceError::NodeNamespace(path.to_owned()));
         }
         Ok(Self { file, path: path.to_owned() })
     }
@@ -35,15 +35,15 @@ impl PodNamespace {
     /// Does something in it, in a thread of its own: a namespace is a thread's, and this one's stays as it is.
     pub(super) fn within<T: Send>(
         &self,
-        act: impl FnOnce() -> Result<T, InterfaceError> + Send,
+        run: impl FnOnce() -> Result<T, InterfaceError> + Send,
     ) -> Result<T, InterfaceError> {
         let failed = |source| InterfaceError::Namespace { path: self.path.clone(), source };
-        let enter_and_act = || {
+        let enter_and_run = || {
             setns(&self.file, CloneFlags::CLONE_NEWNET).map_err(|error| failed(error.into()))?;
-            act()
+            run()
         };
         thread::scope(|scope| {
-            let spawned = thread::Builder::new().spawn_scoped(scope, enter_and_act).map_err(failed)?;
+            let spawned = thread::Builder::new().spawn_scoped(scope, enter_and_run).map_err(failed)?;
             spawned.join().unwrap_or_else(|_| Err(failed(io::Error::other("the thread in it panicked"))))
         })
     }

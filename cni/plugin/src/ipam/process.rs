@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 /// More output than this is not a CNI result.
 const OUTPUT_MAX: u64 = 1 << 20;
 /// How much of the output an error shows, in characters.
-const LAST_WORDS: usize = 400;
+const OUTPUT_TAIL_MAX: usize = 400;
 /// How long a program may be busy, that is, open for writing.
-const BUSY_PATIENCE: Duration = Duration::from_secs(2);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A program that has ended.
 #[derive(Debug)]
@@ -30,11 +30,11 @@ pub(super) struct Finished {
 
 impl Finished {
     /// The end of what it wrote, for a person.
-    pub(super) fn last_words(&self) -> String {
+    pub(super) fn output_tail(&self) -> String {
         let written = if self.stderr.is_empty() { &self.stdout } else { &self.stderr };
         let text = String::from_utf8_lossy(written);
         let text = text.trim();
-        text.chars().skip(text.chars().count().saturating_sub(LAST_WORDS)).collect()
+        text.chars().skip(text.chars().count().saturating_sub(OUTPUT_TAIL_MAX)).collect()
     }
 }
 
@@ -46,9 +46,9 @@ pub(super) struct Run<'a> {
     /// What it reads from standard input.
     pub(super) input: &'a [u8],
     /// An open file that it has as well.
-    pub(super) held: Option<BorrowedFd<'a>>,
+    pub(super) inherited: Option<BorrowedFd<'a>>,
     /// After this time it is killed.
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
 impl Run<'_> {
@@ -69,7 +69,7 @@ impl Run<'_> {
     }
 
     fn spawn(&self, command: &mut Command) -> io::Result<Child> {
-        let _inherited = self.held.map(inheritable).transpose()?;
+        let _inherited = self.inherited.map(inheritable).transpose()?;
         spawn(command)
     }
 
@@ -80,7 +80,7 @@ impl Run<'_> {
                 return Ok(Some(status));
             }
             let elapsed = started.elapsed();
-            if elapsed >= self.patience {
+            if elapsed >= self.timeout {
                 child.kill()?;
                 child.wait()?;
                 return Ok(None);
@@ -103,7 +103,7 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
     let started = Instant::now();
     loop {
         match command.spawn() {
-            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && started.elapsed() < BUSY_PATIENCE => {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && started.elapsed() < BUSY_TIMEOUT => {
                 sleep(Duration::from_millis(10));
             }
             other => return other,

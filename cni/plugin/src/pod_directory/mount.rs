@@ -23,8 +23,8 @@ pub(super) fn mount(volume: &File, staging: &Path, path: &Path) -> Result<(), Po
     let opened = PathBuf::from(format!("/proc/self/fd/{}", volume.as_raw_fd()));
     call("mount the pod's volume on", Some(&opened), staging, MsFlags::MS_BIND)?;
     call("set the flags of", None, staging, MsFlags::MS_BIND | MsFlags::MS_REMOUNT | flags())?;
-    if !follows_no_links(staging).map_err(|error| file_error("look at the mount of", staging, error))? {
-        return Err(PodDirectoryError::LinksAreFollowed);
+    if !is_nosymfollow_set(staging).map_err(|error| file_error("look at the mount of", staging, error))? {
+        return Err(PodDirectoryError::NosymfollowUnsupported);
     }
     // Otherwise a mount that somebody makes below the volume would appear here as well, without the flags.
     call("separate", None, staging, MsFlags::MS_PRIVATE)?;
@@ -45,7 +45,7 @@ fn flags() -> MsFlags {
 }
 
 /// Linux before 5.10 takes the flag and does nothing.
-fn follows_no_links(path: &Path) -> io::Result<bool> {
+fn is_nosymfollow_set(path: &Path) -> io::Result<bool> {
     let folder = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(path)?;
     let descriptor = fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", folder.as_raw_fd()))?;
     let mounts = fs::read_to_string("/proc/thread-self/mountinfo")?;

@@ -1,6 +1,6 @@
 //! What a pod's directory comes from.
 
-use super::{OLDER_VOLUME, PodDirectoryError, VOLUME, file_error};
+use super::{LEGACY_VOLUME, PodDirectoryError, VOLUME, file_error};
 use nix::libc;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -24,7 +24,7 @@ impl Source {
     /// The volumes of a pod.
     pub(super) fn volumes(roots: &Roots, uid: &PodUid) -> Self {
         let of_pod = roots.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir");
-        Self::Volumes([VOLUME, OLDER_VOLUME].map(|name| of_pod.join(name)))
+        Self::Volumes([VOLUME, LEGACY_VOLUME].map(|name| of_pod.join(name)))
     }
 
     /// A folder, which is a device's if it is where those are.

@@ -86,7 +86,7 @@ fn every_verb_in_every_version_through_the_specifications_own_library() {
         node.program_network(NETWORK, Some(ipam));
         let mut runtime = Runtime::new(node);
         for version in SpecVersion::ALL {
-            live(&mut runtime, version);
+            run_lifecycle(&mut runtime, version);
             in_a_chain(&mut runtime, version);
         }
         println!("{} calls", runtime.cases);
@@ -95,7 +95,7 @@ fn every_verb_in_every_version_through_the_specifications_own_library() {
 }
 
 /// An attachment's life, with everything that may happen twice or in vain.
-fn live(runtime: &mut Runtime<'_>, version: SpecVersion) {
+fn run_lifecycle(runtime: &mut Runtime<'_>, version: SpecVersion) {
     runtime.configure(version, None);
     runtime.call("del").unwrap();
     assert_result(&runtime.add(), version, 0);

@@ -1,7 +1,7 @@
 //! The real `dhcp` of the CNI plugins: its daemon asks a server that is another pod of the network.
 
 use crate::support::{
-    NETWORK, TestNode, configuration, ip, kinds, make_network_namespace, on_a_node, on_a_vpp_node, tools,
+    NETWORK, TestNode, configuration, create_network_namespace, ip, kinds, on_a_node, on_a_vpp_node, tools,
 };
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -51,7 +51,7 @@ fn daemon() -> Running {
 
 /// A pod that gives addresses to others of the network.
 fn server(node: &TestNode) -> Running {
-    make_network_namespace(SERVER);
+    create_network_namespace(SERVER);
     let mut own = configuration(NETWORK);
     own["runtimeConfig"] = json!({"ips": ["10.56.0.1/24"]});
     node.call_in("ADD", &node.pod("q"), "net1", &own, &[("CNI_NETNS", SERVER)]).result();
@@ -84,7 +84,7 @@ fn has_dhcp() -> bool {
 }
 
 #[test]
-fn a_pod_of_the_kernel_gets_a_lease_over_its_interface_and_gives_it_back() {
+fn a_veth_pod_gets_a_lease_over_its_interface_and_releases_it() {
     if has_dhcp() {
         on_a_node(lease);
         on_a_vpp_node(Kind::Real, lease);
@@ -96,7 +96,7 @@ fn lease(node: &mut TestNode) {
     let (_server, _daemon) = (server(node), daemon());
     node.program_network_with(NETWORK, &kinds::veth(), Some(ipam()));
     let (first, second) = (node.pod("p"), node.pod("r"));
-    make_network_namespace("/run/netns/r");
+    create_network_namespace("/run/netns/r");
     let result = node.add(&first, "net1").result();
     let expected = json!([{"address": format!("{ADDRESS}/24"), "gateway": "10.56.0.1", "interface": 0}]);
     assert_eq!(result["ips"], expected);
@@ -122,7 +122,7 @@ fn lease(node: &mut TestNode) {
 
 /// The server never answers: the daemon is not there.
 #[test]
-fn what_a_socket_cannot_have_is_refused_and_what_fails_is_undone() {
+fn dhcp_is_rejected_for_sockets_and_failures_are_rolled_back() {
     if !has_dhcp() {
         return;
     }

@@ -36,7 +36,7 @@ fn call_with(verb: &str, changed: &[(&str, &str)], configuration: &Value) -> Out
 }
 
 #[test]
-fn version_lists_what_is_spoken_and_answers_in_the_callers_version() {
+fn version_lists_supported_versions_in_the_callers_version() {
     let supported = json!(["0.3.1", "0.4.0", "1.0.0", "1.1.0"]);
     for (input, answered) in [
         (r#"{"cniVersion":"1.1.0"}"#, "1.1.0"),
@@ -50,7 +50,7 @@ fn version_lists_what_is_spoken_and_answers_in_the_callers_version() {
 }
 
 #[test]
-fn a_person_is_told_what_this_is() {
+fn a_call_without_cni_command_prints_the_version() {
     let output = call(&[], b"");
     output.assert_done();
     assert!(output.stderr().contains("CNI protocol versions supported: 0.3.1, 0.4.0, 1.0.0, 1.1.0"), "{output:?}");
@@ -135,7 +135,7 @@ fn a_wrong_configuration_is_refused_with_the_specifications_code() {
 }
 
 #[test]
-fn an_error_is_told_in_the_configurations_version() {
+fn an_error_has_the_version_of_the_configuration() {
     for version in ["0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
         let configuration = json!({"cniVersion": version, "name": "x", "type": "userspace"});
         assert_eq!(call_with("ADD", &[], &configuration).error()["cniVersion"], version);
@@ -143,7 +143,7 @@ fn an_error_is_told_in_the_configurations_version() {
 }
 
 #[test]
-fn an_unknown_network_is_to_be_tried_again_and_says_what_to_look_at() {
+fn an_unknown_network_gets_try_again_later_with_advice() {
     let output = call_with("ADD", &[], &configuration("blue"));
     let message = output.message(11);
     for part in ["blue", "kubectl get usn blue", "nodeSelector", "agent"] {
@@ -153,7 +153,7 @@ fn an_unknown_network_is_to_be_tried_again_and_says_what_to_look_at() {
 }
 
 #[test]
-fn del_of_what_never_was_succeeds() {
+fn del_without_add_succeeds() {
     for changed in [
         vec![],
         vec![("CNI_NETNS", "")],
@@ -177,14 +177,14 @@ fn del_of_what_never_was_succeeds() {
 
 /// A child process of the next test.
 #[test]
-#[ignore = "started by a_defect_is_answered_as_an_error_too"]
+#[ignore = "started by a_panic_is_reported_as_a_cni_error"]
 fn defect() {
-    usnet_plugin::call::answer_panics();
+    usnet_plugin::call::report_panics();
     panic!("a defect");
 }
 
 #[test]
-fn a_defect_is_answered_as_an_error_too() {
+fn a_panic_is_reported_as_a_cni_error() {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--ignored", "--exact", "protocol::defect", "--nocapture"]);
     let output = run(command, b"");

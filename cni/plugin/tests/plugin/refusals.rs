@@ -10,14 +10,14 @@ use usnet_test_openvswitch::OpenVswitch;
 
 on_each_engine! {
     a_pod_of_another_namespace_is_refused,
-    a_pod_without_the_volume_is_told_what_to_add,
-    a_network_that_is_being_deleted_takes_no_pod_and_lets_pods_go,
-    what_the_agent_says_is_passed_on_and_the_network_is_waited_for,
+    a_missing_volume_is_reported_with_advice,
+    a_draining_network_fails_add_but_not_del,
+    the_agents_reason_is_passed_on_and_add_waits_for_the_network,
     without_its_engine_add_fails_soon_and_leaves_nothing,
     without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent,
     del_succeeds_when_pod_network_bridge_and_everything_is_gone,
-    an_ipam_plugin_that_is_not_there_is_named_before_anything_is_done,
-    a_bridge_that_is_not_there_or_not_ours_takes_no_port,
+    a_missing_ipam_plugin_is_named_before_any_change,
+    a_missing_or_foreign_bridge_gets_no_port,
 }
 
 fn a_pod_of_another_namespace_is_refused(node: &mut TestNode) {
@@ -30,7 +30,7 @@ fn a_pod_of_another_namespace_is_refused(node: &mut TestNode) {
     node.assert_clean();
 }
 
-fn a_pod_without_the_volume_is_told_what_to_add(node: &mut TestNode) {
+fn a_missing_volume_is_reported_with_advice(node: &mut TestNode) {
     let pod = node.pod("p");
     fs::remove_dir(&pod.volume).unwrap();
     let message = node.add(&pod, "net1").message(102);
@@ -42,25 +42,25 @@ fn a_pod_without_the_volume_is_told_what_to_add(node: &mut TestNode) {
     node.assert_clean();
 }
 
-fn a_network_that_is_being_deleted_takes_no_pod_and_lets_pods_go(node: &mut TestNode) {
+fn a_draining_network_fails_add_but_not_del(node: &mut TestNode) {
     let (one, other) = (node.pod("one"), node.pod("other"));
     let mut network = node.program_network(NETWORK, None);
     node.add(&one, "net1").result();
     network.phase = Phase::Draining;
     node.publish(network);
     assert!(node.add(&other, "net1").message(101).contains("being deleted"));
-    node.say(&NetworkFile::Draining { name: NETWORK.parse().unwrap() });
+    node.publish_file(&NetworkFile::Draining { name: NETWORK.parse().unwrap() });
     node.add(&other, "net1").message(101);
     assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (1, 1));
     node.del(&one, "net1").assert_done();
     node.assert_clean();
 }
 
-fn what_the_agent_says_is_passed_on_and_the_network_is_waited_for(node: &mut TestNode) {
+fn the_agents_reason_is_passed_on_and_add_waits_for_the_network(node: &mut TestNode) {
     let pod = node.pod("p");
     let name = NETWORK.parse().unwrap();
     let (reason, message) = ("EngineUnreachable".to_owned(), "Open vSwitch is not there".to_owned());
-    node.say(&NetworkFile::Unavailable { name, reason, message });
+    node.publish_file(&NetworkFile::Unavailable { name, reason, message });
     let output = node.add(&pod, "net1");
     let said = output.message(11);
     assert!(said.contains("EngineUnreachable") && said.contains("Open vSwitch is not there"), "{said}");
@@ -127,11 +127,11 @@ fn del_succeeds_when_pod_network_bridge_and_everything_is_gone(node: &mut TestNo
     node.engine.remove_bridge(&node.bridge());
     node.del(&pod, "net1").assert_done();
     node.assert_no_files();
-    node.engine.assert_nothing_loose();
+    node.engine.assert_no_leftovers();
     node.del(&pod, "net1").assert_done();
 }
 
-fn an_ipam_plugin_that_is_not_there_is_named_before_anything_is_done(node: &mut TestNode) {
+fn a_missing_ipam_plugin_is_named_before_any_change(node: &mut TestNode) {
     let mut configuration = configuration(NETWORK);
     configuration["ipam"] = serde_json::json!({"type": "not-installed"});
     let message = node.call("ADD", &node.pod("p"), "net1", &configuration).message(105);
@@ -139,7 +139,7 @@ fn an_ipam_plugin_that_is_not_there_is_named_before_anything_is_done(node: &mut 
     node.assert_clean();
 }
 
-fn a_bridge_that_is_not_there_or_not_ours_takes_no_port(node: &mut TestNode) {
+fn a_missing_or_foreign_bridge_gets_no_port(node: &mut TestNode) {
     let (pod, bridge) = (node.pod("p"), node.bridge());
     node.engine.remove_bridge(&bridge);
     assert!(node.add(&pod, "net1").message(11).contains(&bridge));
@@ -150,7 +150,7 @@ fn a_bridge_that_is_not_there_or_not_ours_takes_no_port(node: &mut TestNode) {
 }
 
 #[test]
-fn a_port_that_open_vswitch_cannot_make_is_taken_away_again_and_the_reason_told() {
+fn a_port_that_open_vswitch_cannot_create_is_removed_and_the_reason_reported() {
     on_a_node_with(OpenVswitch::builder(), |node| {
         let message = node.add(&node.pod("p"), "net1").message(104);
         assert!(message.contains("Address family not supported"), "{message}");

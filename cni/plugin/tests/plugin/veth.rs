@@ -1,9 +1,9 @@
 //! Interfaces of the pod's kernel, on real engines and in real network namespaces.
 
-use crate::chained::make_eth0;
+use crate::multi_network::create_eth0;
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{NETWORK, TestNode, configuration, ip, kinds, make_network_namespace, on_a_node, on_a_vpp_node};
+use crate::support::{NETWORK, TestNode, configuration, create_network_namespace, ip, kinds, on_a_node, on_a_vpp_node};
 use nix::sched::{CloneFlags, setns};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -21,8 +21,9 @@ const PODS: [(&str, &str); 2] = [("/run/netns/p", "p"), ("/run/netns/q", "q")];
 /// The network with veth ports and addresses that follow from the pods' names.
 fn program(node: &TestNode, change: impl FnOnce(&mut NodeNetwork)) {
     let mut network = node.program_network_with(NETWORK, &kinds::veth(), None);
-    let fixed = |pod: &str, last: u8| json!({"namespace": "db", "pod": pod, "ips": [format!("10.56.0.{last}/24"), format!("fd00:1::{last}/64")]});
-    network.attachments = [fixed("p", 1), fixed("q", 2)].map(|one| serde_json::from_value(one).unwrap()).to_vec();
+    let static_attachment = |pod: &str, last: u8| json!({"namespace": "db", "pod": pod, "ips": [format!("10.56.0.{last}/24"), format!("fd00:1::{last}/64")]});
+    network.attachments =
+        [static_attachment("p", 1), static_attachment("q", 2)].map(|one| serde_json::from_value(one).unwrap()).to_vec();
     change(&mut network);
     node.publish(network);
 }
@@ -47,12 +48,12 @@ fn within<T: Send + 'static>(namespace: &str, act: impl FnOnce() -> T + Send + '
 }
 
 on_each_engine! {
-    the_pod_has_an_interface_with_all_that_was_assigned_and_del_takes_it_away,
-    check_says_in_what_the_interface_differs,
-    what_has_the_name_already_is_left_alone_and_nothing_is_left_behind,
+    add_configures_the_interface_as_assigned_and_del_removes_it,
+    check_names_how_the_interface_differs,
+    existing_devices_of_the_same_name_are_kept_and_add_is_rolled_back,
 }
 
-fn the_pod_has_an_interface_with_all_that_was_assigned_and_del_takes_it_away(node: &mut TestNode) {
+fn add_configures_the_interface_as_assigned_and_del_removes_it(node: &mut TestNode) {
     program(node, |network| network.bridge.mtu = Mtu::try_from(1400).unwrap());
     let pod = node.pod("p");
     let mut with_routes = configuration(NETWORK);
@@ -107,7 +108,7 @@ fn routes_of_the_ipam_plugin_are_in_the_pod() {
             "routes": [{"dst": "0.0.0.0/0"}, {"dst": "10.99.0.0/16", "gw": "10.56.0.253"}]});
         node.program_network_with(NETWORK, &kinds::veth(), Some(ipam));
         let pod = node.pod("p");
-        make_eth0();
+        create_eth0();
         node.add(&pod, "net1").result();
         let routes = ip(&["-n", "p", "route"]);
         assert!(routes.starts_with("default via 10.56.0.254"), "before that of eth0: {routes}");
@@ -127,7 +128,7 @@ fn two_pods_of_a_vlan_talk_over_udp_and_tcp() {
 
 fn talk(node: &mut TestNode) {
     program(node, |network| network.port.vlan = Some(Vlan::Access { tag: 7.try_into().unwrap() }));
-    make_network_namespace(PODS[1].0);
+    create_network_namespace(PODS[1].0);
     let pods = ["p", "q"].map(|name| node.pod(name));
     for (pod, (namespace, _)) in pods.iter().zip(PODS) {
         add(node, pod, namespace);
@@ -167,7 +168,7 @@ fn talk(node: &mut TestNode) {
     node.assert_clean();
 }
 
-fn what_has_the_name_already_is_left_alone_and_nothing_is_left_behind(node: &mut TestNode) {
+fn existing_devices_of_the_same_name_are_kept_and_add_is_rolled_back(node: &mut TestNode) {
     program(node, |_| {});
     let pod = node.pod("p");
     ip(&["-n", "p", "link", "add", "net1", "type", "veth", "peer", "name", "theirs"]);
@@ -195,7 +196,7 @@ fn what_has_the_name_already_is_left_alone_and_nothing_is_left_behind(node: &mut
     node.assert_clean();
 }
 
-fn check_says_in_what_the_interface_differs(node: &mut TestNode) {
+fn check_names_how_the_interface_differs(node: &mut TestNode) {
     program(node, |_| {});
     let pod = node.pod("p");
     let mut after = configuration(NETWORK);
@@ -229,7 +230,7 @@ fn check_says_in_what_the_interface_differs(node: &mut TestNode) {
 fn del_without_the_pods_namespace_or_the_engine_leaves_no_device() {
     on_a_node(|node| {
         program(node, |_| {});
-        make_network_namespace(PODS[1].0);
+        create_network_namespace(PODS[1].0);
         let (gone, cut_off) = (node.pod("q"), node.pod("p"));
         add(node, &gone, PODS[1].0);
         ip(&["netns", "del", "q"]);

@@ -85,7 +85,7 @@ fn without_ipam_there_is_the_interface_alone() {
 }
 
 #[test]
-fn in_a_chain_ours_comes_after_what_was_there() {
+fn in_a_chain_our_entries_are_appended() {
     let previous = json!({
         "cniVersion": "1.0.0",
         "interfaces": [{"name": "veth1"}, {"name": "eth0", "sandbox": "/run/netns/p"}],

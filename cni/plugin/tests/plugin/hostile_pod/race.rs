@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{Builder, scope};
 
 on_each_engine! {
-    what_a_pod_changes_while_the_plugin_works_touches_nothing_outside,
+    changes_by_a_pod_during_calls_affect_nothing_outside,
 }
 
 /// What the pod does at least.
@@ -64,7 +64,7 @@ fn attach_and_detach(node: &TestNode, pod: &Pod, attached: &mut usize) {
     deleted.assert_done();
 }
 
-fn what_a_pod_changes_while_the_plugin_works_touches_nothing_outside(node: &mut TestNode) {
+fn changes_by_a_pod_during_calls_affect_nothing_outside(node: &mut TestNode) {
     let (bystander, pod) = (bystander(), node.pod("p"));
     let before = outside(&bystander);
     let (changes, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));

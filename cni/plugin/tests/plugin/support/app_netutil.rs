@@ -47,7 +47,7 @@ pub(crate) fn interfaces(file: &str) -> Vec<Interface> {
         // Device information goes first; and the first element that names an interface wins, however old it is.
         if !*is_known {
             *is_known = true;
-            take_element(interface, &element, &mapped_dir);
+            apply_element(interface, &element, &mapped_dir);
         }
     }
     found.into_iter().map(|(interface, _)| interface).collect()
@@ -82,7 +82,7 @@ fn of_status(status: &Value) -> (Interface, bool) {
     (interface, is_known)
 }
 
-fn take_element(interface: &mut Interface, element: &Value, mapped_dir: &str) {
+fn apply_element(interface: &mut Interface, element: &Value, mapped_dir: &str) {
     match element["config"]["iftype"].as_str() {
         Some("memif") => {
             interface.kind = "memif".to_owned();

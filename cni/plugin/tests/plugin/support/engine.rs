@@ -1,6 +1,6 @@
 //! The engines that the plugin's tests run on, each started for one test.
 
-use super::vpp::{self as test_vpp, Shown};
+use super::vpp::{self as test_vpp, VppSnapshot};
 use std::path::PathBuf;
 use std::time::Duration;
 use usnet_crds::Engine;
@@ -103,7 +103,7 @@ impl TestEngine {
             Self::OpenVswitch(switch) => {
                 switch.vsctl(&["list-ports", bridge]).unwrap().lines().map(str::to_owned).collect()
             }
-            Self::Vpp(vpp) => Shown::of(vpp).ports(bridge),
+            Self::Vpp(vpp) => VppSnapshot::of(vpp).ports(bridge),
         }
     }
 
@@ -116,7 +116,7 @@ impl TestEngine {
                 ports.iter().map(|port| path(port).trim().trim_matches('"').to_owned()).collect()
             }
             Self::Vpp(vpp) => {
-                let shown = Shown::of(vpp);
+                let shown = VppSnapshot::of(vpp);
                 ports.iter().map(|port| shown.socket(port)).collect()
             }
         }
@@ -159,9 +159,9 @@ impl TestEngine {
 
     /// That nothing is left which does not belong to a bridge.
     #[track_caller]
-    pub(crate) fn assert_nothing_loose(&self) {
+    pub(crate) fn assert_no_leftovers(&self) {
         if let Self::Vpp(vpp) = self {
-            Shown::of(vpp).assert_nothing_loose();
+            VppSnapshot::of(vpp).assert_no_leftovers();
         }
     }
 }

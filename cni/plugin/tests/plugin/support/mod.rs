@@ -8,8 +8,8 @@ pub(crate) mod breakdown;
 mod calls;
 pub(crate) mod engine;
 pub(crate) mod kinds;
-pub(crate) mod old;
-pub(crate) mod old_state;
+pub(crate) mod legacy;
+pub(crate) mod legacy_state;
 pub(crate) mod output;
 pub(crate) mod pod;
 mod proxy;
@@ -92,7 +92,7 @@ fn separate_node() {
 }
 
 /// Makes a network namespace for pods. It is held by its mount.
-pub(crate) fn make_network_namespace(path: &str) {
+pub(crate) fn create_network_namespace(path: &str) {
     const OWN: &str = "/proc/thread-self/ns/net";
     const NONE: Option<&str> = None;
     let before = File::open(OWN).unwrap();
@@ -118,7 +118,7 @@ impl TestNode {
         if let TestEngine::OpenVswitch(switch) = &node.engine {
             setns(File::open(switch.network_namespace()).unwrap(), CloneFlags::CLONE_NEWNET).unwrap();
         }
-        make_network_namespace(NETWORK_NAMESPACE);
+        create_network_namespace(NETWORK_NAMESPACE);
         node.program_network(NETWORK, None);
         node
     }
@@ -167,7 +167,7 @@ impl TestNode {
 
     /// The same, with other ids of memif sockets.
     pub(crate) fn publish_with(&self, network: NodeNetwork, memif_socket_ids: MemifSocketIds) {
-        self.say(&NetworkFile::Programmed(ProgrammedNetwork {
+        self.publish_file(&NetworkFile::Programmed(ProgrammedNetwork {
             version: ProgrammedNetwork::VERSION,
             network,
             engine_socket: self.engine.socket(),
@@ -177,7 +177,7 @@ impl TestNode {
     }
 
     /// Writes what the agent says of a network.
-    pub(crate) fn say(&self, file: &NetworkFile) {
+    pub(crate) fn publish_file(&self, file: &NetworkFile) {
         NetworkFiles::new(&self.roots).write(file).unwrap();
     }
 
@@ -251,7 +251,7 @@ impl TestNode {
     pub(crate) fn assert_clean(&self) {
         assert_eq!(self.devices(), Vec::<String>::new());
         assert_eq!(self.ports(NETWORK), Vec::<String>::new());
-        self.engine.assert_nothing_loose();
+        self.engine.assert_no_leftovers();
         self.assert_no_files();
     }
 

@@ -92,7 +92,7 @@ impl Shared {
         self.breakdown.filter(|breakdown| breakdown.nth == nth).map(|breakdown| breakdown.when)
     }
 
-    fn strike(&self) {
+    fn break_down(&self) {
         let loss = self.breakdown.map(|breakdown| breakdown.loss);
         self.is_blocked.store(loss != Some(Loss::Connection), Ordering::SeqCst);
         if loss == Some(Loss::Vpp) {
@@ -161,7 +161,7 @@ impl Connection {
             }
             send(&mut vpp, &greeting.probe());
             let _vpp_is_gone = answered.recv();
-            self.shared.strike();
+            self.shared.break_down();
             break;
         }
         let _gone = (client.shutdown(Shutdown::Both), vpp.shutdown(Shutdown::Both));

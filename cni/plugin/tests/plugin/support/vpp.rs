@@ -1,8 +1,8 @@
 //! What the tests ask of a VPP, and do to it behind the plugin's back.
 
-mod shown;
+mod snapshot;
 
-pub(crate) use shown::Shown;
+pub(crate) use snapshot::VppSnapshot;
 use std::path::Path;
 use usnet_test_vpp::Vpp;
 use usnet_vpp::messages::{
@@ -21,7 +21,7 @@ fn request<R: Request>(vpp: &Vpp, request: R) -> R::Reply {
 
 /// Its ports stay and are in none then.
 pub(crate) fn remove_bridge_domain(vpp: &Vpp, id: &str) {
-    let (shown, bd_id) = (Shown::of(vpp), id.parse().unwrap());
+    let (shown, bd_id) = (VppSnapshot::of(vpp), id.parse().unwrap());
     for member in &shown.domains[&bd_id].sw_if_details {
         request(
             vpp,
@@ -45,7 +45,7 @@ pub(crate) fn add_bridge_domain(vpp: &Vpp, id: &str) {
 
 /// A memif that VPP serves, without a mark, as the older userspace CNI made them: the lowest id that is free, and no tag.
 pub(crate) fn add_memif(vpp: &Vpp, socket: &Path, domain: &str) {
-    let used = Shown::of(vpp).socket_ids;
+    let used = VppSnapshot::of(vpp).socket_ids;
     let socket_id = (1..).find(|id| !used.contains_key(id)).unwrap();
     let socket_filename = Text::from(socket.to_str().unwrap());
     request(vpp, MemifSocketFilenameAddDelV2 { is_add: true, socket_id, socket_filename });

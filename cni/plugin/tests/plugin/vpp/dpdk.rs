@@ -1,7 +1,7 @@
 //! A DPDK program in the pod connects with what the description says and nothing else.
 
 use crate::support::pod::Pod;
-use crate::support::vpp::Shown;
+use crate::support::vpp::VppSnapshot;
 use crate::support::{NETWORK, TestNode, kinds, on_a_vpp_node};
 use serde_json::Value;
 use std::fs::File;
@@ -67,7 +67,7 @@ fn wait_for_link(node: &TestNode) {
     let name = node.ports(NETWORK).remove(0);
     let deadline = Instant::now() + AMPLE;
     loop {
-        if Shown::of(node.vpp()).interface(&name).flags.contains(IfStatusFlags::LINK_UP) {
+        if VppSnapshot::of(node.vpp()).interface(&name).flags.contains(IfStatusFlags::LINK_UP) {
             return;
         }
         let log = || std::fs::read_to_string("/run/testpmd.log").unwrap_or_default();

@@ -11,12 +11,12 @@ use usnet_crds::{MemifSecretKind, MemifSocketKind, Port};
 
 on_each_vpp! {
     a_connection_that_is_lost_fails_the_add_and_leaves_nothing,
-    del_cleans_up_what_a_lost_connection_left,
-    add_begins_anew_after_a_lost_connection,
-    del_cleans_up_after_a_vpp_that_died_in_an_add,
-    add_begins_anew_after_a_vpp_that_died_in_an_add,
-    del_succeeds_when_the_connection_is_lost_and_the_next_one_does_the_rest,
-    del_succeeds_when_vpp_dies_and_the_next_one_does_the_rest,
+    del_cleans_up_after_a_lost_connection,
+    add_recovers_after_a_lost_connection,
+    del_cleans_up_after_vpp_died_during_an_add,
+    add_recovers_after_vpp_died_during_an_add,
+    del_succeeds_on_a_lost_connection_and_the_next_del_completes_it,
+    del_succeeds_when_vpp_dies_and_the_next_del_completes_it,
 }
 
 fn kinds_in_question() -> [Port; 3] {
@@ -78,12 +78,12 @@ fn add_and_del(node: &TestNode) {
     let pod = node.pod("p");
     node.add(&pod, "net1").result();
     assert_eq!(node.ports(NETWORK).len(), 1);
-    node.engine.assert_nothing_loose();
+    node.engine.assert_no_leftovers();
     node.del(&pod, "net1").assert_done();
 }
 
 /// VPP comes back empty, and the agent programs the network.
-fn revive(node: &mut TestNode, port: &Port) {
+fn start_and_program(node: &mut TestNode, port: &Port) {
     node.engine.kill();
     node.engine.start_again();
     node.program_network_with(NETWORK, port, None);
@@ -93,7 +93,7 @@ fn a_connection_that_is_lost_fails_the_add_and_leaves_nothing(node: &mut TestNod
     at_each_message_of_an_add(node, Loss::Connection, |node, _, _| assert_all_gone(node));
 }
 
-fn del_cleans_up_what_a_lost_connection_left(node: &mut TestNode) {
+fn del_cleans_up_after_a_lost_connection(node: &mut TestNode) {
     at_each_message_of_an_add(node, Loss::EveryConnection, |node, port, output| {
         let [record] = node.records().try_into().unwrap();
         let record: Value = serde_json::from_slice(&fs::read(record).unwrap()).unwrap();
@@ -104,29 +104,29 @@ fn del_cleans_up_what_a_lost_connection_left(node: &mut TestNode) {
     });
 }
 
-fn add_begins_anew_after_a_lost_connection(node: &mut TestNode) {
+fn add_recovers_after_a_lost_connection(node: &mut TestNode) {
     at_each_message_of_an_add(node, Loss::EveryConnection, |node, _, _| add_and_del(node));
 }
 
-fn del_cleans_up_after_a_vpp_that_died_in_an_add(node: &mut TestNode) {
+fn del_cleans_up_after_vpp_died_during_an_add(node: &mut TestNode) {
     at_each_message_of_an_add(node, Loss::Vpp, |node, port, output| {
         assert!(output.message(11).contains("could not be undone yet"), "{output:?}");
-        revive(node, port);
+        start_and_program(node, port);
         node.del(&node.pod("p"), "net1").assert_done();
     });
 }
 
-fn add_begins_anew_after_a_vpp_that_died_in_an_add(node: &mut TestNode) {
+fn add_recovers_after_vpp_died_during_an_add(node: &mut TestNode) {
     at_each_message_of_an_add(node, Loss::Vpp, |node, port, _| {
-        revive(node, port);
+        start_and_program(node, port);
         add_and_del(node);
     });
 }
 
-fn del_succeeds_when_the_connection_is_lost_and_the_next_one_does_the_rest(node: &mut TestNode) {
+fn del_succeeds_on_a_lost_connection_and_the_next_del_completes_it(node: &mut TestNode) {
     at_each_message_of_a_del(node, Loss::Connection, |_, _| {});
 }
 
-fn del_succeeds_when_vpp_dies_and_the_next_one_does_the_rest(node: &mut TestNode) {
-    at_each_message_of_a_del(node, Loss::Vpp, revive);
+fn del_succeeds_when_vpp_dies_and_the_next_del_completes_it(node: &mut TestNode) {
+    at_each_message_of_a_del(node, Loss::Vpp, start_and_program);
 }

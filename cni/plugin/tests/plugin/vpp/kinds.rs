@@ -2,7 +2,7 @@
 
 use crate::support::engine::on_each_vpp;
 use crate::support::output::Output;
-use crate::support::vpp::Shown;
+use crate::support::vpp::VppSnapshot;
 use crate::support::{NETWORK, TestNode, kinds};
 use serde_json::json;
 use std::fs;
@@ -14,8 +14,8 @@ on_each_vpp! {
     a_memif_in_the_volume,
     a_memif_in_the_network_namespace_needs_no_volume,
     a_vhost_user_socket_that_vpp_listens_on,
-    every_kind_comes_twice_and_goes_twice,
-    a_secret_is_told_to_vpp_and_the_pod_and_nobody_else,
+    every_port_type_is_attached_and_detached_twice,
+    a_secret_is_known_to_vpp_and_the_pod_alone,
     a_secret_in_the_network_namespace_needs_the_volume,
     the_networks_settings_reach_the_port,
     abstract_sockets_of_two_pods_have_one_name,
@@ -78,7 +78,7 @@ fn a_vhost_user_socket_that_vpp_listens_on(node: &mut TestNode) {
     assert_eq!(fs::read_dir(&pod.volume).unwrap().count(), 0);
 }
 
-fn every_kind_comes_twice_and_goes_twice(node: &mut TestNode) {
+fn every_port_type_is_attached_and_detached_twice(node: &mut TestNode) {
     for port in kinds::all() {
         attach(node, &port).result();
         let pod = node.pod("p");
@@ -92,7 +92,7 @@ fn every_kind_comes_twice_and_goes_twice(node: &mut TestNode) {
     }
 }
 
-fn a_secret_is_told_to_vpp_and_the_pod_and_nobody_else(node: &mut TestNode) {
+fn a_secret_is_known_to_vpp_and_the_pod_alone(node: &mut TestNode) {
     let added = attach(node, &kinds::memif(MemifSocketKind::Volume, MemifSecretKind::Generated));
     added.result();
     let pod = node.pod("p");
@@ -145,10 +145,10 @@ fn the_networks_settings_reach_the_port(node: &mut TestNode) {
     let result = node.add(&pod, "net1").result();
     assert_eq!(result["interfaces"][0]["mtu"], 9000);
     let described = pod.description("net1");
-    let told = ["mtu", "queues", "ringSize"].map(|key| described[key].as_u64().unwrap());
-    assert_eq!(told, [9000, 4, 256]);
+    let written = ["mtu", "queues", "ringSize"].map(|key| described[key].as_u64().unwrap());
+    assert_eq!(written, [9000, 4, 256]);
     let [name] = node.ports(NETWORK).try_into().unwrap();
-    assert_eq!(Shown::of(node.vpp()).interface(&name).mtu[0], 9000);
+    assert_eq!(VppSnapshot::of(node.vpp()).interface(&name).mtu[0], 9000);
 }
 
 /// Each is in its own pod's namespace, which this test's pods share: the second finds the name taken.

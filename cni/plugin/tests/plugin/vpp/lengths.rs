@@ -6,9 +6,9 @@ use std::os::unix::fs::symlink;
 
 on_each_vpp! {
     the_longest_names_fit,
-    a_container_id_that_cannot_be_marked_is_refused_before_anything_is_done,
-    socket_paths_end_where_vpp_would_cut_them,
-    abstract_sockets_end_where_vpp_would_refuse_them,
+    a_container_id_too_long_for_a_tag_is_rejected_before_any_change,
+    socket_paths_that_vpp_would_truncate_are_rejected,
+    abstract_socket_names_that_vpp_would_reject_are_rejected,
 }
 
 /// With a container id of 64 hexadecimal digits the mark has as many characters as VPP keeps.
@@ -28,7 +28,7 @@ fn the_longest_names_fit(node: &mut TestNode) {
     }
 }
 
-fn a_container_id_that_cannot_be_marked_is_refused_before_anything_is_done(node: &mut TestNode) {
+fn a_container_id_too_long_for_a_tag_is_rejected_before_any_change(node: &mut TestNode) {
     for port in kinds::all() {
         node.program_network_with(NETWORK, &port, None);
         let mut pod = node.pod("p");
@@ -50,7 +50,7 @@ fn lengthen(node: &mut TestNode, bytes: usize) {
     assert_eq!(node.pod("p").directory.join("net1.sock").as_os_str().len(), bytes);
 }
 
-fn socket_paths_end_where_vpp_would_cut_them(node: &mut TestNode) {
+fn socket_paths_that_vpp_would_truncate_are_rejected(node: &mut TestNode) {
     for (port, longest) in
         [(kinds::memif_in_volume(), 106), (kinds::vhost_user(), 107), (kinds::vhost_user_of_vpp(), 107)]
     {
@@ -72,7 +72,7 @@ fn socket_paths_end_where_vpp_would_cut_them(node: &mut TestNode) {
     }
 }
 
-fn abstract_sockets_end_where_vpp_would_refuse_them(node: &mut TestNode) {
+fn abstract_socket_names_that_vpp_would_reject_are_rejected(node: &mut TestNode) {
     const LONGEST: usize = 106;
     node.program_network_with(NETWORK, &kinds::memif_in_namespace(), None);
     let pod = node.pod("p");

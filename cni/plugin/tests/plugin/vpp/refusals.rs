@@ -1,7 +1,7 @@
 //! A VPP that cannot be used, and names that it would not take: an error that says what to do, and nothing left half made.
 
 use crate::support::engine::on_each_vpp;
-use crate::support::vpp::Shown;
+use crate::support::vpp::VppSnapshot;
 use crate::support::{NETWORK, TestNode, kinds};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,16 +9,16 @@ use std::os::unix::net::UnixListener;
 use std::process::Command;
 
 on_each_vpp! {
-    a_vpp_that_hangs_is_told_soon,
-    a_vpp_that_hangs_lets_the_pod_go,
-    an_interface_name_that_vpp_would_not_take_is_refused_before_anything_is_done,
+    a_hanging_vpp_is_reported_soon,
+    a_hanging_vpp_does_not_fail_del,
+    an_interface_name_that_vpp_would_reject_is_rejected_before_any_change,
     a_network_namespace_that_is_gone_leaves_nothing,
-    socket_ids_that_are_all_taken_are_told,
-    what_a_pod_leaves_where_vpp_listens_is_replaced_or_fails_the_pod_alone,
-    a_listener_of_the_pod_is_put_aside,
+    exhausted_socket_ids_are_reported,
+    files_at_the_socket_path_of_vpp_are_replaced_or_fail_their_own_pod,
+    a_listener_of_the_pod_is_replaced,
 }
 
-fn a_vpp_that_hangs_is_told_soon(node: &mut TestNode) {
+fn a_hanging_vpp_is_reported_soon(node: &mut TestNode) {
     node.program_network_with(NETWORK, &kinds::memif_in_volume(), None);
     let pod = node.pod("p");
     node.vpp().pause().unwrap();
@@ -34,7 +34,7 @@ fn a_vpp_that_hangs_is_told_soon(node: &mut TestNode) {
     node.assert_clean();
 }
 
-fn a_vpp_that_hangs_lets_the_pod_go(node: &mut TestNode) {
+fn a_hanging_vpp_does_not_fail_del(node: &mut TestNode) {
     node.program_network_with(NETWORK, &kinds::memif_in_volume(), None);
     let pod = node.pod("p");
     node.add(&pod, "net1").result();
@@ -50,7 +50,7 @@ fn a_vpp_that_hangs_lets_the_pod_go(node: &mut TestNode) {
     node.assert_clean();
 }
 
-fn an_interface_name_that_vpp_would_not_take_is_refused_before_anything_is_done(node: &mut TestNode) {
+fn an_interface_name_that_vpp_would_reject_is_rejected_before_any_change(node: &mut TestNode) {
     for port in [kinds::memif_in_volume(), kinds::memif_in_namespace()] {
         node.program_network_with(NETWORK, &port, None);
         let pod = node.pod("p");
@@ -76,13 +76,13 @@ fn a_network_namespace_that_is_gone_leaves_nothing(node: &mut TestNode) {
     }
 }
 
-fn socket_ids_that_are_all_taken_are_told(node: &mut TestNode) {
+fn exhausted_socket_ids_are_reported(node: &mut TestNode) {
     let network = node.program_network_with(NETWORK, &kinds::memif_in_volume(), None);
     node.publish_with(network, "7-8".parse().unwrap());
     let pod = node.pod("p");
     node.add(&pod, "net1").result();
     node.add(&pod, "net2").result();
-    assert_eq!(Shown::of(node.vpp()).socket_ids.keys().collect::<Vec<_>>(), [&7, &8]);
+    assert_eq!(VppSnapshot::of(node.vpp()).socket_ids.keys().collect::<Vec<_>>(), [&7, &8]);
     let message = node.add(&pod, "net3").message(104);
     assert!(message.contains("--memif-socket-ids"), "{message}");
     node.del(&pod, "net1").assert_done();
@@ -93,7 +93,7 @@ fn socket_ids_that_are_all_taken_are_told(node: &mut TestNode) {
     node.assert_clean();
 }
 
-fn what_a_pod_leaves_where_vpp_listens_is_replaced_or_fails_the_pod_alone(node: &mut TestNode) {
+fn files_at_the_socket_path_of_vpp_are_replaced_or_fail_their_own_pod(node: &mut TestNode) {
     fs::write("/run/bystander", "untouched").unwrap();
     for port in [kinds::memif_in_volume(), kinds::vhost_user_of_vpp()] {
         node.program_network_with(NETWORK, &port, None);
@@ -117,7 +117,7 @@ fn what_a_pod_leaves_where_vpp_listens_is_replaced_or_fails_the_pod_alone(node: 
     }
 }
 
-fn a_listener_of_the_pod_is_put_aside(node: &mut TestNode) {
+fn a_listener_of_the_pod_is_replaced(node: &mut TestNode) {
     for port in [kinds::memif_in_volume(), kinds::vhost_user_of_vpp()] {
         node.program_network_with(NETWORK, &port, None);
         let pod = node.pod("p");

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use usnet_test_vpp::{Breakage, Fault, LogEntry, Moment, Simulator};
 
 on_the_simulator! {
-    a_message_that_vpp_refuses_fails_the_add_and_leaves_nothing,
-    what_cannot_be_undone_because_vpp_refuses_is_undone_by_del,
-    a_vpp_without_one_of_the_messages_is_told_or_needs_it_not,
-    a_vpp_that_comes_back_empty_in_an_add_is_told_and_nothing_is_left,
-    a_vpp_that_is_slow_gets_everything_once,
+    an_error_reply_of_vpp_fails_add_and_leaves_nothing,
+    a_rollback_that_vpp_rejects_is_completed_by_del,
+    a_missing_message_is_reported_or_not_needed,
+    a_restart_of_vpp_during_add_is_reported_and_leaves_nothing,
+    a_slow_vpp_gets_every_message_once,
 }
 
 /// VPP's "unspecified error".
@@ -42,7 +42,7 @@ fn answered(messages: &[LogEntry]) -> Vec<u64> {
     changes.filter(|(_, entry)| entry.message != "l2_interface_efp_filter").map(|(nth, _)| nth).collect()
 }
 
-fn a_message_that_vpp_refuses_fails_the_add_and_leaves_nothing(node: &mut TestNode) {
+fn an_error_reply_of_vpp_fails_add_and_leaves_nothing(node: &mut TestNode) {
     for port in kinds::all() {
         node.program_network_with(NETWORK, &port, None);
         let changes = answered(&messages(node)[0]);
@@ -57,7 +57,7 @@ fn a_message_that_vpp_refuses_fails_the_add_and_leaves_nothing(node: &mut TestNo
 }
 
 /// One change is refused, and so is one of those that undo the others.
-fn what_cannot_be_undone_because_vpp_refuses_is_undone_by_del(node: &mut TestNode) {
+fn a_rollback_that_vpp_rejects_is_completed_by_del(node: &mut TestNode) {
     let pod = node.pod("p");
     for port in kinds::all() {
         node.program_network_with(NETWORK, &port, None);
@@ -76,21 +76,21 @@ fn what_cannot_be_undone_because_vpp_refuses_is_undone_by_del(node: &mut TestNod
 }
 
 /// Each message that an ADD or DEL uses with this VPP. For some there is an older one. Every VPP has the ping that ends a dump.
-fn a_vpp_without_one_of_the_messages_is_told_or_needs_it_not(node: &mut TestNode) {
+fn a_missing_message_is_reported_or_not_needed(node: &mut TestNode) {
     let pod = node.pod("p");
     for port in kinds::all() {
         node.program_network_with(NETWORK, &port, None);
         let used = messages(node).concat();
         let used: BTreeSet<&str> =
             used.iter().map(|entry| entry.message).filter(|name| *name != "control_ping").collect();
-        let mut told = 0;
+        let mut reported = 0;
         for missing in &used {
             simulator(node).fault(Fault::Missing((*missing).to_owned()));
             let output = node.add(&pod, "net1");
             simulator(node).well();
             output.assert_soon();
             if !output.output.status.success() {
-                told += 1;
+                reported += 1;
                 let error = output.error().to_string();
                 let says = |remedy| error.contains(missing) && error.contains(remedy);
                 assert!(
@@ -99,16 +99,16 @@ fn a_vpp_without_one_of_the_messages_is_told_or_needs_it_not(node: &mut TestNode
                 );
                 // What ADD could not look for it leaves to DEL.
                 assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (0, 0));
-                node.engine.assert_nothing_loose();
+                node.engine.assert_no_leftovers();
             }
             node.del(&pod, "net1").assert_done();
             node.assert_clean();
         }
-        assert!(told > 3, "only {told} of {used:?} are needed");
+        assert!(reported > 3, "only {reported} of {used:?} are needed");
     }
 }
 
-fn a_vpp_that_comes_back_empty_in_an_add_is_told_and_nothing_is_left(node: &mut TestNode) {
+fn a_restart_of_vpp_during_add_is_reported_and_leaves_nothing(node: &mut TestNode) {
     let pod = node.pod("p");
     for port in kinds::all() {
         node.program_network_with(NETWORK, &port, None);
@@ -128,7 +128,7 @@ fn a_vpp_that_comes_back_empty_in_an_add_is_told_and_nothing_is_left(node: &mut 
     }
 }
 
-fn a_vpp_that_is_slow_gets_everything_once(node: &mut TestNode) {
+fn a_slow_vpp_gets_every_message_once(node: &mut TestNode) {
     let pod = node.pod("p");
     for port in kinds::all() {
         node.program_network_with(NETWORK, &port, None);

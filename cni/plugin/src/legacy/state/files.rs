@@ -1,0 +1,85 @@
+//! Where the older plugin put sockets and files of a pod that has no volume for them. What is in a volume goes with the pod.
+
+use super::{LegacyStateError, file_error};
+use nix::errno::Errno;
+use nix::libc;
+use nix::mount::{MntFlags, umount2};
+use std::fs::{self, File, FileType, OpenOptions};
+use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use usnet_dataplane::attachment::{AttachmentId, PodUid};
+use usnet_dataplane::configuration_data::short_id;
+use usnet_dataplane::roots::Roots;
+
+/// Where it went without `sharedDir`, by engine.
+const USUAL: [&str; 3] = ["var/run/vpp", "usr/local/var/run/openvswitch", "var/lib/cni/usrspcni"];
+/// Where it mounted a pod's volume whose path was too long for a socket.
+const MOUNTS: &str = "var/lib/vhost_sockets";
+
+/// The folders of one container.
+#[derive(Debug)]
+pub(super) struct LegacyFolders {
+    /// They may not exist. Each has the container's id as its name, so that nothing else is in it.
+    pub(super) folders: Vec<PathBuf>,
+    mounts: PathBuf,
+}
+
+impl LegacyFolders {
+    pub(super) fn new(roots: &Roots, shared_dir: Option<&Path>, id: &AttachmentId) -> Self {
+        let usual = USUAL.map(|folder| roots.older_plugin.join(folder));
+        let above = shared_dir.map(Path::to_owned).into_iter().chain(usual);
+        Self {
+            folders: above.map(|folder| folder.join(short_id(id))).collect(),
+            mounts: roots.older_plugin.join(MOUNTS),
+        }
+    }
+
+    /// Removes the sockets and the file of these names, and each folder that is empty then.
+    pub(super) fn remove(&self, sockets: &[String], file: &str) -> Result<(), LegacyStateError> {
+        for folder in &self.folders {
+            // No link: a pod that sees the folder above could have put one in its place.
+            let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+            let Ok(opened) = OpenOptions::new().read(true).custom_flags(flags).open(folder) else { continue };
+            for socket in sockets {
+                remove_from(&opened, folder, socket, FileType::is_socket)?;
+            }
+            remove_from(&opened, folder, file, FileType::is_file)?;
+            // What else is in it is somebody else's, and keeps it.
+            let _removed = fs::remove_dir(folder);
+        }
+        Ok(())
+    }
+
+    /// Takes the mount of a pod's volume away.
+    pub(super) fn unmount(&self, pod: &PodUid) -> Result<(), LegacyStateError> {
+        let path = self.mounts.join(pod.as_str());
+        match umount2(&path, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW) {
+            // EINVAL: not a mount point.
+            Ok(()) | Err(Errno::EINVAL) => {
+                let _removed = fs::remove_dir(&path);
+                Ok(())
+            }
+            Err(Errno::ENOENT) => Ok(()),
+            Err(error) => Err(file_error("unmount", &path, error.into())),
+        }
+    }
+}
+
+/// By the folder's descriptor: what was opened is what it is removed from.
+fn remove_from(
+    opened: &File,
+    folder: &Path,
+    name: &str,
+    has_expected_type: impl Fn(&FileType) -> bool,
+) -> Result<(), LegacyStateError> {
+    let path = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd())).join(name);
+    if !fs::symlink_metadata(&path).is_ok_and(|found| has_expected_type(&found.file_type())) {
+        return Ok(());
+    }
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(file_error("remove", &folder.join(name), error)),
+        _ => Ok(()),
+    }
+}

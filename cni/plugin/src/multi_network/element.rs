@@ -1,0 +1,162 @@
+//! One network that a pod's annotation names, and what the pod asks for there: the keys of the Network Plumbing Working Group's specification (v1.3,
+//! section 4.1.2).
+
+use crate::cni::configuration::Configuration;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::{InvalidName, NamespaceName, NetworkName};
+use usnet_dataplane::attachment::{InterfaceName, InvalidIdentifier};
+
+/// The key of `args.cni` that has the routers of the pod's default routes.
+pub const DEFAULT_ROUTE: &str = "default-route";
+
+/// Keys that ask for what no network here has, and why.
+const UNSUPPORTED: [(&str, &str); 3] = [
+    ("deviceID", "interfaces here are no hardware; take it out"),
+    ("infiniband-guid", "no network here is InfiniBand; take it out"),
+    (
+        "ipam-claim-reference",
+        "no IPAM plugin here keeps IPAMClaims; fix the address in spec.attachments of the network, or ask for it in \"ips\"",
+    ),
+];
+
+/// Why an element cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum NetworkSelectionError {
+    /// It is not written as the specification has it.
+    #[error("it is not written as it should be: an object with \"name\", or NAMESPACE/NAME@INTERFACE")]
+    Shape(#[source] Option<serde_json::Error>),
+    /// Its name cannot be that of a network, or its namespace not that of a namespace.
+    #[error(transparent)]
+    Name(#[from] InvalidName),
+    /// Its interface cannot be called so.
+    #[error(transparent)]
+    Interface(#[from] InvalidIdentifier),
+    /// Its interface is another's.
+    #[error("the pod has another interface {0}: give this network another name in \"interface\"")]
+    InterfaceNameInUse(InterfaceName),
+    /// It asks for what cannot be had.
+    #[error("\"{key}\" is {value}, which cannot be had: {reason}")]
+    Unsupported {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// It has a key that nobody has heard of. Those of others have a domain in front, and are theirs.
+    #[error("\"{0}\" is not known: keys without a dot are the specification's, and it has no such key")]
+    UnknownKey(String),
+}
+
+/// The keys as they are written.
+#[derive(Debug, Deserialize)]
+struct RawElement {
+    name: String,
+    namespace: Option<String>,
+    /// The second is what Multus called it first.
+    #[serde(alias = "interfaceRequest")]
+    interface: Option<String>,
+    ips: Option<Vec<String>>,
+    mac: Option<String>,
+    bandwidth: Option<Map<String, Value>>,
+    #[serde(rename = "portMappings")]
+    port_mappings: Option<Vec<Value>>,
+    #[serde(rename = "cni-args")]
+    arguments: Option<Map<String, Value>>,
+    #[serde(rename = "default-route")]
+    default_route: Option<Vec<String>>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
+}
+
+/// One network of a pod.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NetworkSelectionElement {
+    /// The network.
+    pub network: NetworkName,
+    /// The interface in the pod.
+    pub interface: InterfaceName,
+    /// What the pod asks for by capability: `ips`, `mac`, `bandwidth` and `portMappings` of `runtimeConfig`.
+    pub runtime: Map<String, Value>,
+    /// What it asks for otherwise: `args.cni`.
+    pub arguments: Map<String, Value>,
+}
+
+impl NetworkSelectionElement {
+    /// The element that is written `namespace/name@interface`, as JSON would have it.
+    ///
+    /// # Errors
+    /// When it has more or emptier parts than that.
+    pub fn from_short_form(text: &str) -> Result<Value, NetworkSelectionError> {
+        let (path, interface) = match text.trim().split_once('@') {
+            Some((path, interface)) => (path, Some(interface)),
+            None => (text.trim(), None),
+        };
+        let (namespace, name) = match path.split_once('/') {
+            Some((namespace, name)) => (Some(namespace), name),
+            None => (None, path),
+        };
+        let parts = [Some(name), namespace, interface];
+        if parts.into_iter().flatten().any(str::is_empty) {
+            return Err(NetworkSelectionError::Shape(None));
+        }
+        Ok(json!({"name": name, "namespace": namespace, "interface": interface}))
+    }
+
+    /// Reads the element of that number, counted from 1, and takes its interface.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(raw: Value, number: usize, used: &mut BTreeSet<InterfaceName>) -> Result<Self, NetworkSelectionError> {
+        let raw = RawElement::deserialize(raw).map_err(|source| NetworkSelectionError::Shape(Some(source)))?;
+        check_keys(&raw.others)?;
+        // Multus looks for a definition there. Networks have no namespace, and the pod's own decides who may attach.
+        raw.namespace.map(NamespaceName::try_from).transpose()?;
+        let interface = raw.interface.filter(|name| !name.is_empty());
+        let interface = InterfaceName::try_from(interface.unwrap_or_else(|| format!("net{number}")))?;
+        let network = NetworkName::try_from(raw.name)?;
+        if !used.insert(interface.clone()) {
+            return Err(NetworkSelectionError::InterfaceNameInUse(interface));
+        }
+        let mut arguments = raw.arguments.unwrap_or_default();
+        arguments.extend(raw.default_route.map(|routers| (DEFAULT_ROUTE.to_owned(), routers.into())));
+        let capabilities = [
+            ("ips", raw.ips.map(Value::from)),
+            ("mac", raw.mac.map(Value::from)),
+            ("bandwidth", raw.bandwidth.map(Value::from)),
+            ("portMappings", raw.port_mappings.map(Value::from)),
+        ];
+        let runtime = capabilities.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
+        Ok(Self { network, interface, runtime, arguments })
+    }
+
+    /// The configuration that Multus would give for it.
+    pub fn configuration(&self, whole: &Configuration) -> Configuration {
+        let mut parts = Map::from_iter([
+            ("network".to_owned(), self.network.as_str().into()),
+            ("runtimeConfig".to_owned(), self.runtime.clone().into()),
+        ]);
+        if !self.arguments.is_empty() {
+            parts.insert("args".to_owned(), json!({"cni": self.arguments}));
+        }
+        whole.with_parts(parts)
+    }
+}
+
+fn check_keys(others: &BTreeMap<String, Value>) -> Result<(), NetworkSelectionError> {
+    for (key, value) in others.iter().filter(|(_, value)| !value.is_null()) {
+        if let Some((key, reason)) = UNSUPPORTED.into_iter().find(|(refused, _)| refused == key) {
+            return Err(NetworkSelectionError::Unsupported { key, value: value.to_string(), reason });
+        }
+        if !key.contains('.') {
+            return Err(NetworkSelectionError::UnknownKey(key.clone()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

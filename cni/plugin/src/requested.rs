@@ -1,0 +1,178 @@
+//! What a pod asks for its own interface: by the networks annotation, which Multus passes on as `runtimeConfig` where the definition declares the
+//! capability, by `cni-args` (`args.cni`), or by the older `CNI_ARGS`. Where several of them ask for the same thing, the first of these is heard.
+//! What the network fixes for the pod comes before all of them.
+
+use crate::cni::arguments::Arguments;
+use crate::cni::configuration::{Configuration, ConfigurationError};
+use crate::multi_network::element::DEFAULT_ROUTE;
+use serde_json::Value;
+use std::net::IpAddr;
+use usnet_crds::{InvalidMac, InvalidRate, KilobitsPerSecond, MacAddress, RateLimit};
+
+/// Bits in the unit that rates have here.
+const KILOBIT: u64 = 1000;
+
+/// Why a wish cannot be heard.
+#[derive(Debug, thiserror::Error)]
+pub enum PodRequestError {
+    /// The configuration cannot be read.
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    /// The MAC address.
+    #[error("{requested_by} asks for a MAC address that cannot be given")]
+    Mac {
+        /// Where it is asked for.
+        requested_by: &'static str,
+        /// What is wrong with it.
+        source: InvalidMac,
+    },
+    /// An address.
+    #[error(
+        "{requested_by} asks for {text:?}, which is no IP address: write it with or without the length of its prefix, for example 10.1.2.3/24"
+    )]
+    Address {
+        /// Where it is asked for.
+        requested_by: &'static str,
+        /// What is written there.
+        text: String,
+    },
+    /// An address that nobody completes.
+    #[error(
+        "the pod asks for address {text}, and the network has no IPAM that knows its subnet: write it with the length of its prefix, for example {text}/24"
+    )]
+    NoPrefix {
+        /// What it asks for.
+        text: String,
+    },
+    /// Routers of default routes.
+    #[error("\"default-route\" is {0}, which is no list of routers' addresses: write for example [\"10.1.2.1\"]")]
+    DefaultRoute(String),
+    /// Too many of them.
+    #[error(
+        "the pod asks for default routes over {}: it can have one of IPv4 and one of IPv6, over all of its interfaces; take the others out of \"default-route\"",
+        .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
+    )]
+    DefaultRoutes(Vec<IpAddr>),
+    /// A rate.
+    #[error("\"runtimeConfig.bandwidth\" asks for a rate that no port can have")]
+    Rate(#[source] InvalidRate),
+    /// The key is of no use with this plugin.
+    #[error("\"{key}\" of the network configuration is {value}, which cannot be had: {reason}")]
+    Unsupported {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// Why not, and what to do.
+        reason: &'static str,
+    },
+}
+
+/// What a pod asks for its own interface.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PodRequest {
+    /// Its MAC address.
+    pub mac: Option<MacAddress>,
+    /// Its addresses, as they are written: IPAM plugins read the same text. For messages, and for networks without IPAM.
+    pub ips: Vec<String>,
+    /// How much it wants to send and receive at most.
+    pub rate_limit: RateLimit,
+    /// The routers of its default routes, if those are to go over this interface; at most one of each family.
+    pub default_route: Vec<IpAddr>,
+}
+
+impl PodRequest {
+    /// Reads them all.
+    ///
+    /// # Errors
+    /// What cannot be had.
+    pub fn read(configuration: &Configuration, arguments: &Arguments<'_>) -> Result<Self, PodRequestError> {
+        let runtime = |key: &str| Ok::<_, ConfigurationError>(configuration.runtime()?.and_then(|all| all.get(key)));
+        reject_port_mappings(runtime("portMappings")?)?;
+        let sources = [
+            ("\"runtimeConfig.mac\"", text(runtime("mac")?)),
+            ("\"args.cni.mac\"", text(configuration.cni_arguments()?.and_then(|all| all.get("mac")))),
+            ("CNI_ARGS", arguments.mac()),
+        ];
+        let mac = sources.into_iter().find_map(|(requested_by, mac)| Some((requested_by, mac?)));
+        let mac = mac
+            .map(|(requested_by, mac)| mac.parse().map_err(|source| PodRequestError::Mac { requested_by, source }))
+            .transpose()?;
+        let default_route = routers(configuration.cni_arguments()?.and_then(|all| all.get(DEFAULT_ROUTE)))?;
+        let rate_limit = bandwidth(runtime("bandwidth")?)?;
+        Ok(Self { mac, ips: addresses(configuration, arguments)?, rate_limit, default_route })
+    }
+}
+
+fn text(value: Option<&Value>) -> Option<&str> {
+    value?.as_str().filter(|text| !text.is_empty())
+}
+
+/// A port of an engine has no host port in front of it.
+fn reject_port_mappings(mappings: Option<&Value>) -> Result<(), PodRequestError> {
+    match mappings.filter(|mappings| mappings.as_array().is_some_and(|mappings| !mappings.is_empty())) {
+        None => Ok(()),
+        Some(mappings) => Err(PodRequestError::Unsupported {
+            key: "runtimeConfig.portMappings",
+            value: mappings.to_string(),
+            reason: "packets of this interface never pass the node's own network stack, where host ports are; take \"portMappings\" out of the pod's annotation",
+        }),
+    }
+}
+
+fn addresses(configuration: &Configuration, arguments: &Arguments<'_>) -> Result<Vec<String>, PodRequestError> {
+    let list = |value: Option<&Value>| {
+        let entries = value.and_then(Value::as_array).into_iter().flatten();
+        entries.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let runtime = configuration.runtime()?.and_then(|all| all.get("ips"));
+    let by_arguments = arguments.ips().map(str::to_owned).collect();
+    let sources = [
+        ("\"runtimeConfig.ips\"", list(runtime)),
+        ("\"args.cni.ips\"", list(configuration.cni_arguments()?.and_then(|all| all.get("ips")))),
+        ("CNI_ARGS", by_arguments),
+    ];
+    let Some((requested_by, ips)) = sources.into_iter().find(|(_, ips)| !ips.is_empty()) else { return Ok(Vec::new()) };
+    match ips.iter().find(|text| address(text).is_none()) {
+        Some(wrong) => Err(PodRequestError::Address { requested_by, text: wrong.clone() }),
+        None => Ok(ips),
+    }
+}
+
+/// `default-route` of the annotation, for which the specification has no capability.
+fn routers(value: Option<&Value>) -> Result<Vec<IpAddr>, PodRequestError> {
+    let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(Vec::new()) };
+    let wrong = || PodRequestError::DefaultRoute(value.to_string());
+    let router = |value: &Value| value.as_str().and_then(|text| text.parse().ok()).ok_or_else(wrong);
+    let routers: Vec<IpAddr> = value.as_array().ok_or_else(wrong)?.iter().map(router).collect::<Result<_, _>>()?;
+    require_one_per_family(&routers)?;
+    Ok(routers)
+}
+
+/// Refuses more than one default route of a family: which of them a packet would take is nobody's promise.
+///
+/// # Errors
+/// When there are.
+pub fn require_one_per_family(routers: &[IpAddr]) -> Result<(), PodRequestError> {
+    let of_version_4 = routers.iter().filter(|router| router.is_ipv4()).count();
+    let is_too_many = of_version_4 > 1 || routers.len() > of_version_4 + 1;
+    if is_too_many { Err(PodRequestError::DefaultRoutes(routers.to_vec())) } else { Ok(()) }
+}
+
+/// The address in a text that may also say the length of its prefix.
+pub fn address(text: &str) -> Option<IpAddr> {
+    text.split('/').next().and_then(|address| address.parse().ok())
+}
+
+/// Kubernetes counts bits per second, and so does `bandwidth`. Less than a kilobit more is given rather than less.
+fn bandwidth(bandwidth: Option<&Value>) -> Result<RateLimit, PodRequestError> {
+    let rate = |key: &str| {
+        let bits = bandwidth.and_then(|rates| rates.get(key)).and_then(Value::as_u64).filter(|bits| *bits > 0);
+        let kilobits = bits.map(|bits| i64::try_from(bits.div_ceil(KILOBIT)).unwrap_or(i64::MAX));
+        kilobits.map(KilobitsPerSecond::try_from).transpose().map_err(PodRequestError::Rate)
+    };
+    Ok(RateLimit { ingress_kbps: rate("ingressRate")?, egress_kbps: rate("egressRate")? })
+}
+
+#[cfg(test)]
+mod tests;

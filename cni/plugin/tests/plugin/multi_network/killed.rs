@@ -1,0 +1,43 @@
+//! The plugin is killed while it attaches the second network of a pod: DEL, which knows nothing of the annotation, finds all of it.
+
+use super::{assert_clean, listing};
+use crate::support::engine::on_each_engine;
+use crate::support::pod::Pod;
+use crate::support::{TestNode, configuration, kinds};
+use usnet_plugin::add::AddRequest;
+use usnet_plugin::attach::Step;
+use usnet_plugin::cni::configuration::Configuration;
+use usnet_plugin::node::Node;
+
+on_each_engine! {
+    del_finds_what_a_killed_add_left,
+}
+
+/// ADD of the second element up to its first `steps` steps, and no more.
+fn run_second_add_steps(node: &TestNode, pod: &Pod, steps: usize) {
+    let opened = Node::open(node.roots.clone()).unwrap();
+    let environment = node.environment("ADD", pod, "net2");
+    let mut element = configuration("green");
+    element["name"] = listing("")["name"].clone();
+    let configuration = Configuration::parse(element.to_string().as_bytes()).unwrap();
+    let request = AddRequest::parse(&environment, &configuration).unwrap().with_invoked_ifname(&"eth0".parse().unwrap());
+    let prepared = request.prepare(&opened).unwrap();
+    let locked = opened.journal.lock(&environment.attachment().unwrap()).unwrap();
+    let mut attachment = prepared.attachment(&request, &opened, &locked);
+    for step in &Step::ALL[..steps] {
+        attachment.run_step(*step).unwrap();
+    }
+}
+
+fn del_finds_what_a_killed_add_left(node: &mut TestNode) {
+    for port in [kinds::vhost_user(), kinds::veth()] {
+        node.program_network_with("green", &port, None);
+        for steps in 0..=Step::ALL.len() {
+            let pod = node.pod(&format!("p{steps}"));
+            node.call("ADD", &pod, "eth0", &listing("blue")).result();
+            run_second_add_steps(node, &pod, steps);
+            node.call("DEL", &pod, "eth0", &listing("")).assert_done();
+            assert_clean(node, &["green"]);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Configurations of the older userspace CNI.
+
+use super::{NETWORK, TestNode, kinds};
+use serde_json::{Value, json};
+use usnet_crds::{Engine, Port};
+
+/// As the older plugin's examples have it, for the bridge of [`NETWORK`]: vhost-user, and the pod's program listens.
+pub(crate) fn legacy(node: &TestNode) -> Value {
+    let engine = engine_name(node);
+    json!({
+        "cniVersion": "0.3.1", "type": "userspace", "name": "old-net", "logLevel": "debug",
+        "host": {
+            "engine": engine, "iftype": "vhostuser", "netType": "bridge", "vhost": {"mode": "client"},
+            "bridge": {"bridgeName": node.bridge()},
+        },
+        "container": {"engine": engine, "iftype": "vhostuser", "netType": "interface", "vhost": {"mode": "server"}},
+    })
+}
+
+/// The same with VPP's memif.
+pub(crate) fn legacy_memif(node: &TestNode) -> Value {
+    json!({
+        "cniVersion": "0.3.1", "type": "userspace", "name": "old-net",
+        "host": {
+            "engine": "vpp", "iftype": "memif", "netType": "bridge", "memif": {"role": "master", "mode": "ethernet"},
+            "bridge": {"bridgeName": node.bridge()},
+        },
+        "container": {"engine": "vpp", "iftype": "memif", "netType": "interface", "memif": {"role": "slave", "mode": "ethernet"}},
+    })
+}
+
+/// The same with vhost-user of VPP, at which VPP listens, as the fork has it.
+pub(crate) fn legacy_vpp_vhost_user(node: &TestNode) -> Value {
+    let mut configuration = legacy(node);
+    configuration["host"]["vhost"]["mode"] = "server".into();
+    configuration["container"]["vhost"]["mode"] = "client".into();
+    configuration
+}
+
+fn engine_name(node: &TestNode) -> &'static str {
+    match node.engine.kind() {
+        Engine::OpenVswitch => "ovs-dpdk",
+        Engine::Vpp => "vpp",
+    }
+}
+
+/// Each kind of port that the older plugin had with the node's engine, with its configuration for it. [`NETWORK`] is programmed for one at a time.
+pub(crate) fn kinds_of(node: &TestNode) -> Vec<(Port, Value)> {
+    match node.engine.kind() {
+        Engine::OpenVswitch => vec![(kinds::vhost_user(), legacy(node))],
+        Engine::Vpp => vec![
+            (kinds::memif_in_volume(), legacy_memif(node)),
+            (kinds::vhost_user_of_vpp(), legacy_vpp_vhost_user(node)),
+            (kinds::vhost_user(), legacy(node)),
+        ],
+    }
+}
+
+/// Programs [`NETWORK`] with such ports.
+pub(crate) fn program(node: &TestNode, port: &Port) {
+    node.program_network_with(NETWORK, port, None);
+}
