@@ -1,4 +1,4 @@
-//! ADD: one interface of a pod is attached to a network.
+//! ADD: attaches one interface of a pod to a network.
 
 use crate::admission;
 use crate::attach::{AttachParams, Attachment};
@@ -31,7 +31,7 @@ use usnet_dataplane::journal::Locked;
 use usnet_dataplane::network_file::ProgrammedNetwork;
 use usnet_dataplane::shared_dirs::SharedDirs;
 
-/// What ADD is asked for. Everything that can be wrong with it is known before anything is touched.
+/// The parameters of an ADD. All of them are validated before anything is changed.
 #[derive(Debug)]
 pub struct AddRequest<'a> {
     environment: &'a Environment,
@@ -48,7 +48,7 @@ pub struct AddRequest<'a> {
     invoked_ifname: Option<InterfaceName>,
 }
 
-/// What ADD made.
+/// The outcome of ADD.
 #[derive(Debug)]
 pub struct Attached {
     /// The journal's record of it.
@@ -58,10 +58,10 @@ pub struct Attached {
 }
 
 impl<'a> AddRequest<'a> {
-    /// Reads what a runtime gave.
+    /// Parses the environment and the configuration of a call.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is invalid.
     pub fn parse(environment: &'a Environment, configuration: &'a Configuration) -> Result<Self, Error> {
         environment.require_for_add()?;
         let id = environment.attachment()?;
@@ -90,12 +90,12 @@ impl<'a> AddRequest<'a> {
         })
     }
 
-    /// The same, for an interface that a call for another one attaches, too.
+    /// Marks this as one of several interfaces that are attached by a call for `interface`.
     pub fn with_invoked_ifname(self, interface: &InterfaceName) -> Self {
         Self { invoked_ifname: Some(interface.clone()), ..self }
     }
 
-    /// The routers of the pod's default routes, if it asks for them here.
+    /// The gateways of the default routes that the pod requests on this interface.
     pub fn default_route(&self) -> &[IpAddr] {
         &self.pod_request.default_route
     }
@@ -108,13 +108,14 @@ impl<'a> AddRequest<'a> {
     /// Attaches the interface.
     ///
     /// # Errors
-    /// Why not. Nothing is left then, or a record from which it is cleaned up.
+    /// Why the interface cannot be attached. Everything is rolled back then, or a record stays from
+    /// which it is cleaned up.
     pub fn run(&self, node: &Node) -> Result<Value, Error> {
         let attached = self.attach(node, self.prepare(node)?)?;
         Ok(self.result(&attached, self.previous))
     }
 
-    /// Attaches what is prepared.
+    /// Attaches a prepared interface.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -126,7 +127,7 @@ impl<'a> AddRequest<'a> {
         Ok(Attached { record, assignment })
     }
 
-    /// What ADD answers, after `previous`, the result of the plugins before this one.
+    /// The result of ADD, appended to `previous`, the result of the plugins before this one.
     pub fn result(&self, attached: &Attached, previous: Option<&Value>) -> Value {
         let Attached { record, assignment } = attached;
         let interface = Interface {
@@ -136,7 +137,7 @@ impl<'a> AddRequest<'a> {
             sandbox: &self.network_namespace,
             socket: record.port.connection.socket_file(),
         };
-        // In the pod's kernel there is one default route of each family.
+        // A pod's routing table has one default route per family.
         let replaced =
             if record.port.connection.device().is_some() { self.pod_request.default_route.as_slice() } else { &[] };
         let previous = previous.map(|previous| without_default_routes(previous, replaced));
@@ -179,12 +180,14 @@ impl<'a> AddRequest<'a> {
         Ok(Prepared { record, engine, params })
     }
 
-    /// Where the pod meets the engine: in the folder of a device that kubelet gave it, or else in its volume.
+    /// The directory of the pod's socket: the folder of a device that kubelet allocated to the pod,
+    /// or else the pod's volume.
     fn directory(&self, node: &Node, network: &NodeNetwork) -> Result<PodDirectory, Error> {
         let (roots, uid) = (&node.roots, &self.pod.uid);
         let volume = PodDirectory::of_volume(roots, uid);
         let is_counted = network.device_plugin.is_some();
-        // A pod that got a device while the network was a resource has no volume, and may be made a new sandbox.
+        // A pod that got a device while the network was an extended resource has no volume, and may
+        // still get a new sandbox.
         if network.needs_folder() && (is_counted || volume.check(&self.pod).is_err()) {
             let allocated = device_allocation::allocated(roots, uid, &network.name)?;
             let used = node.used_devices(uid, &self.id)?;
@@ -205,7 +208,7 @@ impl<'a> AddRequest<'a> {
         }
     }
 
-    /// The folder that a definition of the older userspace CNI names, for a pod that has no volume.
+    /// The `sharedDir` of a legacy configuration, for a pod without a volume.
     fn shared_dir(&self, node: &Node, directory: &PodDirectory) -> Result<Option<SharedDir>, Error> {
         let Target::Bridge(_) = &self.target else { return Ok(None) };
         let Some(text) = shared_dir(self.configuration.keys()) else { return Ok(None) };
@@ -216,12 +219,13 @@ impl<'a> AddRequest<'a> {
         Ok(Some(SharedDir::allowed(text, &allowed.roots, &self.id)?))
     }
 
-    /// What the network fixes for the pod, whatever the pod asks for.
+    /// The pod's entry in `spec.attachments` of the network, which overrides the pod's requests.
     fn static_attachment<'n>(&self, network: &'n NodeNetwork) -> Option<&'n FixedAttachment> {
         network.fixed(&self.pod.namespace, &self.pod.name)
     }
 
-    /// The addresses that are not IPAM's to choose: what the network fixes, or, where it has no IPAM, what the pod asks for.
+    /// The addresses that are not chosen by IPAM: those of `spec.attachments` or, on a network
+    /// without IPAM, those that the pod requests.
     fn ips(&self, network: &NodeNetwork) -> Result<Vec<InterfaceAddress>, Error> {
         let ips = self.static_attachment(network).map(|attachment| attachment.ips.clone()).unwrap_or_default();
         if !ips.is_empty() || network.ipam.is_some() || self.own_ipam.is_some() {
@@ -231,7 +235,7 @@ impl<'a> AddRequest<'a> {
         Ok(self.pod_request.ips.iter().map(whole).collect::<Result<_, _>>()?)
     }
 
-    /// What no other interface of the network may have.
+    /// The addresses that must be unique on the network.
     fn reserved_addresses(&self, network: &NodeNetwork, ips: &[InterfaceAddress]) -> ReservedAddresses {
         let static_attachment = self.static_attachment(network);
         let requested = self.pod_request.ips.iter().filter_map(|text| requested::address(text));
@@ -271,17 +275,19 @@ impl<'a> AddRequest<'a> {
             asked_rate_limit: self.pod_request.rate_limit,
             configuration_name: Some(self.configuration.name()?.to_owned()),
             called_for: self.invoked_ifname.clone(),
-            // Those that are not IPAM's to choose are known by now, so that no other call takes them meanwhile.
+            // Recorded before IPAM runs, so that no concurrent call uses the same static addresses.
             addresses: static_ips::addresses(&self.ips(network)?),
             ipam: self.ipam(programmed)?,
             configuration_data: None,
         })
     }
 
-    /// The network's IPAM, or the configuration's own where the network has none, asked for the addresses that are fixed for the pod.
+    /// The IPAM configuration of the network or, if it has none, of the network configuration, with
+    /// the pod's static addresses as requests.
     ///
-    /// IPAM plugins keep the addresses of each configuration name apart. Definitions of any name can join a network that has its own IPAM,
-    /// and must not be given one address twice: there the network's name is used.
+    /// IPAM plugins keep a separate address store per configuration name. A network with its own
+    /// IPAM can be joined by network configurations of any name, and must not assign an address
+    /// twice, so the network's name is used there.
     fn ipam(&self, programmed: &ProgrammedNetwork) -> Result<Option<Value>, Error> {
         let network = &programmed.network;
         let configuration = self.configuration;
@@ -297,7 +303,9 @@ impl<'a> AddRequest<'a> {
         }))
     }
 
-    /// kubelet may start a new sandbox of a pod before the old one's DEL. Both would have one socket. That of another interface is left to it.
+    /// kubelet may start a new sandbox of a pod before DEL of the previous one. Both would use the
+    /// same socket, so the previous sandbox is detached first. A socket that another interface uses
+    /// is a conflict.
     fn detach_previous_sandbox(&self, node: &Node, record: &Record) -> Result<(), Error> {
         let others = node.other_attachments(&self.pod.uid, &self.id)?;
         check_socket_conflict(record, &others)?;
@@ -311,7 +319,8 @@ impl<'a> AddRequest<'a> {
         Ok(())
     }
 
-    /// A call that was killed left the attachment half-made or half-gone: it is begun anew.
+    /// A killed call left a partial attachment: it is rolled back, and ADD starts from the
+    /// beginning.
     fn roll_back_incomplete_add(&self, node: &Node, locked: &Locked) -> Result<(), Error> {
         match locked.read()? {
             None => Ok(()),
@@ -328,7 +337,7 @@ fn finish(detachment: Detachment<'_>) -> Result<(), Error> {
     }
 }
 
-/// What ADD needs for the attachment itself.
+/// A validated ADD, connected to its engine.
 #[derive(Debug)]
 pub struct Prepared {
     record: Record,

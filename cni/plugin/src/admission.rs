@@ -9,19 +9,20 @@ use usnet_crds::{BridgeName, Engine, NetworkName, Phase};
 use usnet_dataplane::attachment::Pod;
 use usnet_dataplane::network_file::{self, NetworkFile, NetworkFiles, ProgrammedNetwork};
 
-/// How long one waits for a network that the agent is about to program: a pod may come right after its network.
+/// How long to wait for a network that the agent is about to program: a pod may be created right
+/// after its network.
 pub const TIMEOUT: Duration = Duration::from_secs(3);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Why a pod may not attach.
 #[derive(Debug, thiserror::Error)]
 pub enum AdmissionError {
-    /// The agent said nothing of the network.
+    /// The agent has not published the network on this node.
     #[error(
         "network \"{0}\" is not known on this node. Check that UserspaceNetwork {0} exists (kubectl get usn {0}), that its nodeSelector selects this node, and that the usnet agent runs here"
     )]
     Unknown(NetworkName),
-    /// No network has the bridge that a configuration of the older plugin names.
+    /// No network uses the bridge that a legacy configuration names.
     #[error(
         "no network that pods can use on this node has bridge {bridge} of {engine}. The operator makes UserspaceNetwork {network} for it: look at its conditions (kubectl describe usn {network}), at the events of the NetworkAttachmentDefinition, and whether the usnet agent runs here"
     )]
@@ -30,10 +31,10 @@ pub enum AdmissionError {
         engine: Engine,
         /// The bridge.
         bridge: BridgeName,
-        /// The network that would be made for it.
+        /// The network that would be created for it.
         network: NetworkName,
     },
-    /// The network of the bridge is not as the configuration asks.
+    /// The network of the bridge does not have the settings of the configuration.
     #[error(
         "the network configuration does not fit network \"{network}\", which bridge {bridge} belongs to: {differences}. Change the NetworkAttachmentDefinition, or name another bridge in it"
     )]
@@ -42,17 +43,17 @@ pub enum AdmissionError {
         network: NetworkName,
         /// Its bridge.
         bridge: BridgeName,
-        /// What is asked for and not given.
+        /// The settings that differ.
         differences: String,
     },
-    /// The agent said why pods cannot attach now.
+    /// The agent reports that pods cannot attach now.
     #[error("network \"{network}\" cannot be used on this node now ({reason}): {message}")]
     Unavailable {
         /// The network.
         network: NetworkName,
-        /// In one word.
+        /// The machine-readable reason.
         reason: String,
-        /// For people.
+        /// The human-readable message.
         message: String,
     },
     /// The network is being deleted.
@@ -71,7 +72,7 @@ pub enum AdmissionError {
         /// The network.
         network: NetworkName,
     },
-    /// What the agent said cannot be read.
+    /// The file of the network cannot be read.
     #[error(transparent)]
     File(#[from] network_file::Error),
 }
@@ -83,7 +84,7 @@ impl AdmissionError {
     }
 }
 
-/// The network, once the agent says that pods may attach, for which it has `patience`.
+/// The network, waiting up to `timeout` until the agent reports that pods may attach.
 ///
 /// # Errors
 /// Why `pod` may not attach.
@@ -102,7 +103,7 @@ pub fn admit(
     }
 }
 
-/// The network, if pods of the right namespaces may attach now.
+/// The network, if pods of the allowed namespaces may attach now.
 ///
 /// # Errors
 /// Why none may.

@@ -1,5 +1,5 @@
-//! An attachment's beginning. Everything is known and checked when it starts; each step can be repeated, and [`Detachment`] undoes all of
-//! them, wherever they stopped.
+//! Attaches an interface. All parameters are known and validated before; each step is idempotent,
+//! and [`Detachment`] rolls back all of them, wherever they stopped.
 
 use crate::cni::environment::Environment;
 use crate::cni::result::Assignment;
@@ -26,19 +26,20 @@ use usnet_dataplane::journal::Locked;
 /// The steps, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// The record says `attaching`.
+    /// The record's state is `attaching`.
     Record,
-    /// IPAM gave addresses.
+    /// IPAM assigned addresses.
     Addresses,
     /// The engine sees the pod's directory, if the port needs it.
     Directory,
-    /// The pod has the interface, if it is a device of the kernel, and the node its other end.
+    /// The veth pair exists, one end in the pod and the other on the node, if the port is a veth.
     Interface,
     /// The engine has the port.
     Port,
-    /// The pod may use the engine's socket and has the description, if the port needs its directory.
+    /// The pod may use the engine's socket and has its description, if the port needs the pod's
+    /// directory.
     Description,
-    /// The record says `attached`.
+    /// The record's state is `attached`.
     Confirmation,
 }
 
@@ -53,7 +54,8 @@ impl Step {
         Self::Description,
         Self::Confirmation,
     ];
-    /// All of them, where the IPAM plugin asks over the interface: it has to be there, and joined to the network.
+    /// All steps, for an IPAM plugin that sends requests over the interface, which has to exist and
+    /// to be connected to the network before.
     pub const IPAM_AFTER_PORT: [Self; 7] = [
         Self::Record,
         Self::Directory,
@@ -65,32 +67,32 @@ impl Step {
     ];
 }
 
-/// What the interface is known by beyond its node.
+/// Parameters of the attachment that do not depend on the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttachParams {
     /// Its MAC address.
     pub mac: MacAddress,
-    /// The addresses that are not IPAM's to choose; none means that it chooses.
+    /// The addresses that are not chosen by IPAM; if empty, IPAM chooses.
     pub static_ips: Vec<InterfaceAddress>,
-    /// What no other interface of the network may have.
+    /// The addresses that must be unique on the network.
     pub reserved: ReservedAddresses,
-    /// The routers of the pod's default routes, if they are to be here.
+    /// The gateways of the pod's default routes, if those go over this interface.
     pub default_route: Vec<IpAddr>,
-    /// Where else it is described, if the runtime asks for that.
+    /// The device info file, if the runtime requests one.
     pub device_info: Option<DeviceInfoFile>,
-    /// How it is handed over to programs for the older userspace CNI, if it is.
+    /// The files for programs written for Userspace CNI, if the configuration is a legacy one.
     pub legacy_handoff: Option<LegacyHandoff>,
-    /// The folder of the node that the pod's directory comes from, if its definition names one.
+    /// The `sharedDir` that serves as the pod's directory, if the legacy configuration names one.
     pub shared_dir: Option<SharedDir>,
 }
 
-/// An attachment that is being made.
+/// An attachment in progress.
 #[derive(Debug)]
 pub struct Attachment<'a> {
     node: &'a Node,
     environment: &'a Environment,
     locked: &'a Locked,
-    /// Until the port was asked for.
+    /// Consumed when the port is created.
     engine: Option<EngineClient>,
     directory: PodDirectory,
     record: Record,
@@ -100,7 +102,7 @@ pub struct Attachment<'a> {
 }
 
 impl<'a> Attachment<'a> {
-    /// The beginning of the attachment that `record` describes. Nothing is done yet.
+    /// An attachment of `record`, before its first step.
     pub fn new(
         node: &'a Node,
         environment: &'a Environment,
@@ -124,7 +126,7 @@ impl<'a> Attachment<'a> {
         }
     }
 
-    /// Takes every step. What was done is undone when one fails.
+    /// Runs all steps. When one fails, everything is rolled back.
     ///
     /// # Errors
     /// Why the step failed.
@@ -145,7 +147,7 @@ impl<'a> Attachment<'a> {
         self.record.ipam.as_ref().is_some_and(ipam::needs_interface)
     }
 
-    /// Takes one step.
+    /// Runs one step.
     ///
     /// # Errors
     /// Why it failed. Part of it may have been done.
@@ -171,7 +173,8 @@ impl<'a> Attachment<'a> {
         }
     }
 
-    /// Undoes what was done. What cannot be undone now keeps its record, and the next DEL, ADD or the agent finishes it.
+    /// Rolls back the steps that were run. If that fails, the record is kept, and the next DEL or
+    /// ADD or the agent completes the rollback.
     fn roll_back(self, cause: Error) -> Error {
         let detachment = Detachment::new(self.node, self.environment, self.locked, self.record);
         let detachment = if self.is_port_requested { detachment } else { detachment.without_port() };
@@ -184,14 +187,15 @@ impl<'a> Attachment<'a> {
         }
     }
 
-    /// With its own record written, so that of two calls at once each sees the other.
+    /// Runs after its own record is written, so that each of two concurrent calls sees the other.
     fn check_address_conflicts(&self) -> Result<(), Error> {
         let reserved = &self.params.reserved;
         if reserved.mac.is_none() && reserved.ips.is_empty() {
             return Ok(());
         }
         let mut others = self.node.journal.records()?.records;
-        // A sandbox without its namespace is over, although nobody called DEL, as after a reboot.
+        // A sandbox without its namespace has ended even if DEL was never called, as after a
+        // reboot.
         others.retain(|other| other.network_namespace.try_exists().unwrap_or(true));
         match static_ips::find_conflict(&self.record, reserved, &others) {
             Some(conflict) => Err(Box::new(conflict).into()),
@@ -207,7 +211,8 @@ impl<'a> Attachment<'a> {
                 Ipam::find(configuration, self.environment)?.holding_lock(self.locked).assign()?
             }
             Some(configuration) => {
-                // What the pod asks for there is not to be heard, or is in the configuration as well.
+                // The addresses that the pod requests are overridden, or are in the configuration
+                // as well.
                 let environment = self.environment.without_requested_address();
                 let plugin = Ipam::find(configuration, &environment)?.holding_lock(self.locked);
                 if ips.is_empty() { plugin.assign()? } else { plugin.assign_static(ips)? }
@@ -226,7 +231,8 @@ impl<'a> Attachment<'a> {
         }
         self.params.shared_dir.as_ref().map_or(Ok(()), SharedDir::create)?;
         self.directory.mount()?;
-        // An earlier sandbox of the pod left its own, or the pod put something there that an engine which listens would stumble over.
+        // A previous sandbox of the pod left its socket, or the pod put a file there that would
+        // keep a listening engine from binding its socket.
         Ok(socket_of(&self.record).map_or(Ok(()), |socket| self.directory.remove(&socket))?)
     }
 
@@ -241,7 +247,7 @@ impl<'a> Attachment<'a> {
         }
     }
 
-    /// Gives the interface what was assigned after it was made.
+    /// Configures the addresses that were assigned after the interface was created.
     fn configure_addresses(&self) -> Result<(), InterfaceError> {
         interface::assign(&self.record, &self.assignment, &self.params.default_route)
     }

@@ -1,4 +1,4 @@
-//! One call of the plugin: from its environment and standard input to what it prints and how it exits.
+//! One call of the plugin: environment and standard input in, output and exit status out.
 
 use crate::add::AddRequest;
 use crate::check::check;
@@ -19,18 +19,18 @@ use std::panic;
 use std::process::{ExitCode, exit};
 use usnet_dataplane::roots::Roots;
 
-/// What a call answers.
+/// The outcome of a call.
 #[derive(Debug)]
 enum Answer {
     /// A JSON object on standard output.
     Result(Value),
     /// Nothing on standard output; perhaps something for the log.
     Done(Option<String>),
-    /// A person called, not a runtime.
+    /// The program was not called by a runtime.
     About,
 }
 
-/// Does what the environment and standard input of this process ask for.
+/// Executes the call that the environment and standard input of this process describe.
 pub fn main() -> ExitCode {
     report_panics();
     let mut version = SpecVersion::LATEST;
@@ -45,7 +45,7 @@ pub fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            // The exit says that it failed even if nobody reads the reason.
+            // The exit status reports the failure even if the error cannot be printed.
             let _printed = print(&json!(error.reply(version)));
             ExitCode::FAILURE
         }
@@ -92,14 +92,16 @@ fn node() -> Result<Node, Error> {
     Ok(Node::open(Roots::from_environment())?)
 }
 
-/// The configuration. `version` becomes its version, if that is spoken, so that errors are told in it.
+/// Parses the configuration. `version` is set to its version, if supported, so that errors are
+/// reported in it.
 fn configuration(input: &[u8], version: &mut SpecVersion) -> Result<Configuration, Error> {
     let configuration = Configuration::parse(input)?;
     *version = configuration.version().unwrap_or(SpecVersion::LATEST);
     Ok(configuration)
 }
 
-/// The answer to VERSION. It does not depend on the input, except that it is in the caller's version when that is spoken.
+/// The answer to VERSION. It does not depend on the input, except that it is in the caller's
+/// version if supported.
 fn versions(input: &[u8]) -> Value {
     let requested = Configuration::parse(input).and_then(|configuration| configuration.version());
     json!({ "cniVersion": requested.unwrap_or(SpecVersion::LATEST), "supportedVersions": SpecVersion::ALL })
@@ -113,8 +115,8 @@ fn about() -> String {
     )
 }
 
-/// Nothing here should panic. If something does, the runtime still gets an error that it can read; what was done by then is cleaned up
-/// from its record.
+/// Reports a panic, which is a defect, as a CNI error that the runtime can read; the next DEL
+/// cleans up from the record.
 pub fn report_panics() {
     panic::set_hook(Box::new(|panic| {
         let reply = ErrorReply {

@@ -1,4 +1,5 @@
-//! CHECK: an interface is compared with what ADD made of it. Whatever differs is named; nothing is changed.
+//! CHECK: compares an interface with its ADD result. All differences are reported; nothing is
+//! changed.
 
 use crate::cni::configuration::{Configuration, ConfigurationError};
 use crate::cni::environment::Environment;
@@ -23,7 +24,7 @@ use usnet_dataplane::network_file::NetworkFile;
 /// Compares the interface that the environment names.
 ///
 /// # Errors
-/// [`Error::CheckFailed`] with all that differs, or why it could not be compared.
+/// [`Error::CheckFailed`] with all differences, or why it could not be compared.
 pub fn check(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
     environment.require_for_add()?;
     configuration.require_version(SpecVersion::V0_4_0, "CHECK")?;
@@ -33,7 +34,7 @@ pub fn check(node: &Node, environment: &Environment, configuration: &Configurati
 /// The result of ADD.
 ///
 /// # Errors
-/// When the runtime did not give it.
+/// When the runtime did not pass it.
 pub(crate) fn previous_result(configuration: &Configuration) -> Result<&Value, ConfigurationError> {
     let advice = "the runtime gives the result of ADD there";
     configuration.previous_result()?.ok_or(ConfigurationError::Missing { key: "prevResult", advice })
@@ -49,7 +50,7 @@ pub(crate) fn compare(
     id: &AttachmentId,
     previous: &Value,
 ) -> Result<(), Error> {
-    // Whoever works on it is waited for.
+    // Waits for a concurrent call on the same attachment.
     let record = node.journal.lock(id)?.read()?;
     let check_failed = |differences| Error::CheckFailed { id: id.clone(), differences };
     let Some(record) = record else {
@@ -101,7 +102,7 @@ fn of_namespace(record: &Record, requested: &Path) -> Option<String> {
     (!attached.exists()).then(|| format!("network namespace {} is gone", attached.display()))
 }
 
-/// What the result of ADD says otherwise than the record.
+/// How the ADD result differs from the record.
 fn of_result(record: &Record, previous: &Value) -> Vec<String> {
     let list = |key: &str| previous.get(key).and_then(Value::as_array).into_iter().flatten();
     let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -122,7 +123,7 @@ fn of_result(record: &Record, previous: &Value) -> Vec<String> {
     found
 }
 
-/// What the pod's program needs to find its socket.
+/// The mount and the description that the pod's program needs to find its socket.
 fn of_directory(record: &Record, directory: &PodDirectory) -> Option<String> {
     if !needs_volume(&record.port) {
         return None;
@@ -135,7 +136,8 @@ fn of_directory(record: &Record, directory: &PodDirectory) -> Option<String> {
     (!file.is_file()).then(|| format!("the pod's description {} is gone", file.display()))
 }
 
-/// What the engine has, compared with what the network asks for now: its port settings may have changed since ADD.
+/// How the engine's port differs from the current spec of the network: its settings may have
+/// changed since ADD.
 fn of_port(node: &Node, record: &Record) -> Result<Vec<String>, Error> {
     let networks = match node.networks.read(&record.network) {
         Ok(Some(NetworkFile::Programmed(programmed))) => Some(programmed.network),

@@ -1,7 +1,8 @@
-//! Which devices kubelet gave to a pod.
+//! The devices that kubelet allocated to a pod.
 //!
-//! Multus passes a device on in the configuration, and whoever writes the pod's annotation can have it pass any text. So what counts is kubelet's own
-//! file, which it writes before it starts the pod's sandbox.
+//! Multus passes the device id in the configuration, and the author of the pod's annotation can
+//! make it pass any text. Therefore kubelet's checkpoint is authoritative, which is written before
+//! the pod's sandbox starts.
 
 use crate::cni::configuration::{Configuration, ConfigurationError};
 use serde::Deserialize;
@@ -17,7 +18,7 @@ use usnet_dataplane::roots::Roots;
 /// Kubelet's file, in its folder of device plugins.
 const CHECKPOINT: &str = "kubelet_internal_checkpoint";
 
-/// Why a pod's device cannot be told.
+/// Why a pod's device cannot be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceAllocationError {
     /// The configuration cannot be read.
@@ -42,7 +43,7 @@ pub enum DeviceAllocationError {
         /// Why not.
         source: serde_json::Error,
     },
-    /// The device that is asked for is not the pod's.
+    /// The requested device is not allocated to the pod.
     #[error(
         "the network configuration asks for device {requested:?}, which kubelet did not give to pod {pod} as {resource}: take \"deviceID\" out of the pod's annotation, and ask for the resource in a container's limits",
         resource = resource_name(network)
@@ -79,7 +80,7 @@ pub enum DeviceAllocationError {
     },
 }
 
-/// The device that the configuration names, as Multus writes it for a definition with a resource.
+/// The device that the configuration requests, as written by Multus for a NAD with a resource.
 ///
 /// # Errors
 /// When `runtimeConfig` is not an object.
@@ -88,7 +89,7 @@ pub fn requested_device(configuration: &Configuration) -> Result<Option<&str>, C
     Ok(configuration.device_id()?.or(by_capability).filter(|id| !id.is_empty()))
 }
 
-/// The devices of a network that kubelet gave to a pod; none when there is no kubelet that gives any.
+/// The devices of a network that kubelet allocated to a pod; none when kubelet has no checkpoint.
 ///
 /// # Errors
 /// When kubelet's file cannot be read.
@@ -105,10 +106,11 @@ pub fn allocated(
     parse(&text, pod, network).map_err(|source| DeviceAllocationError::Format { path, source })
 }
 
-/// The device for an interface: the one that is asked for, or else the first that is free; none when the pod has none left.
+/// The device for an interface: the requested one, or else the first unused one; none when the pod
+/// has none left.
 ///
 /// # Errors
-/// When the one that is asked for is not the pod's, or `used` by another interface.
+/// When the requested device is not allocated to the pod, or `used` by another interface.
 pub fn choose(
     allocated: BTreeSet<DeviceId>,
     used: &BTreeSet<DeviceId>,
@@ -160,7 +162,7 @@ struct Entry {
     pod: String,
     #[serde(rename = "ResourceName")]
     resource: String,
-    /// By the number of the NUMA node, which is -1 for devices without one.
+    /// By NUMA node, which is -1 for devices without one.
     #[serde(rename = "DeviceIDs")]
     devices: Option<BTreeMap<String, Vec<String>>>,
 }

@@ -1,4 +1,4 @@
-//! The engine of an attachment, asked for one port at a time and without an async runtime.
+//! A synchronous client of the engine of an attachment, for one operation.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,32 +16,34 @@ use usnet_dataplane::vpp::Vpp;
 use usnet_ovsdb::blocking::Client as OvsdbClient;
 use usnet_vpp::blocking::Client as VppClient;
 
-/// How long the database of Open vSwitch may take to answer one request.
+/// The timeout of one OVSDB transaction.
 const OVSDB_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long Open vSwitch may take to make a port, and to take one away. With what is undone after a failure ADD then answers within 5 s; a
-/// removal that was recorded is done by the switch whenever it gets to it, and the agent sees to that.
+/// The timeouts for Open vSwitch to create and to remove a port. Together with the rollback of a
+/// failure ADD returns within 5 s; a removal that is committed to the database is applied by
+/// ovs-vswitchd later, and the agent verifies it.
 const CREATE_TIMEOUT: Duration = Duration::from_secs(3);
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long VPP may take to answer what was asked in one go: a second or two on a busy node where many pods start or stop at once. One that
-/// hangs is told within 5 s. One that stops to answer in the middle of an ADD is waited for twice: once for the port, and once more to take
-/// it away again.
+/// The timeout of a batch of VPP API messages: a busy node where many pods start or stop at the
+/// same time needs a second or two. A hanging VPP is reported within 5 s. If it hangs in the middle
+/// of an ADD the timeout applies twice: to the port and to its rollback.
 const VPP_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Why the engine did not do what it was asked for.
+/// Why an operation of the engine failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineClientError {
-    /// It cannot be used; nothing is known of what it did.
+    /// The engine is not usable; the outcome is unknown.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// It answered, and did not do it.
     #[error(transparent)]
     Operation(#[from] OpError),
-    /// A driver that needs a runtime, or that answers fewer operations than it was given: a defect of ours.
+    /// The driver needs an async runtime, or returned fewer results than operations: a defect of
+    /// usnet.
     #[error("the driver of the engine gave no answer; this is a defect of usnet, please report it")]
     NoAnswer(#[source] Option<NotReady>),
 }
 
-/// Where a port of the older userspace CNI is.
+/// Where to find a port of the legacy plugin.
 #[derive(Clone, Copy)]
 pub struct LegacyPortLocation<'a> {
     /// Its bridge of Open vSwitch, where that is known.
@@ -52,7 +54,7 @@ pub struct LegacyPortLocation<'a> {
     pub owns_socket: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
-/// A connection to an engine, for one request.
+/// A connection to an engine, for one operation.
 #[derive(Debug)]
 pub enum EngineClient {
     /// Open vSwitch.
@@ -65,7 +67,7 @@ impl EngineClient {
     /// Connects to the engine of an attachment.
     ///
     /// # Errors
-    /// When it does not answer. Nothing was asked of it then.
+    /// When the engine does not answer. Nothing was sent to it then.
     pub fn connect(record: &Record) -> Result<Self, EngineClientError> {
         Self::connect_to(record.engine, &record.engine_socket, record.memif_socket_ids)
     }
@@ -91,7 +93,7 @@ impl EngineClient {
         }
     }
 
-    /// All that the engine shows of what is ours.
+    /// The objects of the engine that usnet owns.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -104,19 +106,19 @@ impl EngineClient {
         Ok(observed.map_err(no_answer)??)
     }
 
-    /// Makes the port of an attachment, and returns when the engine runs it.
+    /// Creates the port of an attachment, and returns when the engine has applied it.
     ///
     /// # Errors
-    /// When it cannot be said that it runs.
+    /// When it is not certain that the port works.
     pub fn create_port(self, record: &Record) -> Result<(), EngineClientError> {
         let (network, attachment, port) = (record.network.clone(), record.id.clone(), record.port.clone());
         self.apply(Op::CreatePort { network, attachment, port }, CREATE_TIMEOUT)
     }
 
-    /// Takes the port of an attachment away, if it is there.
+    /// Removes the port of an attachment, if it exists.
     ///
     /// # Errors
-    /// When it cannot be said that it is gone.
+    /// When it is not certain that the port is removed.
     pub fn remove_port(self, record: &Record) -> Result<(), EngineClientError> {
         let operation = Op::RemovePort {
             bridge: Some(record.port.bridge.to_string()),
@@ -125,7 +127,8 @@ impl EngineClient {
             connection: Some(record.port.connection.clone()),
         };
         match self.apply(operation, REMOVE_TIMEOUT) {
-            // Open vSwitch has no port without its bridge, and one that is not marked with the attachment is not its port.
+            // In Open vSwitch a port does not exist without its bridge, and one without the
+            // attachment's tag is not its port.
             Err(EngineClientError::Operation(
                 OpError::BridgeMissing { .. } | OpError::PortMissing { .. } | OpError::Foreign { .. },
             )) => Ok(()),
@@ -133,10 +136,10 @@ impl EngineClient {
         }
     }
 
-    /// Takes a port away that the older userspace CNI made, if it is there. No bridge goes with it.
+    /// Removes a port that the legacy plugin created, if it exists. The bridge is kept.
     ///
     /// # Errors
-    /// When it cannot be said that it is gone.
+    /// When it is not certain that the port is removed.
     pub fn remove_older_port(self, place: LegacyPortLocation<'_>) -> Result<OlderPort, EngineClientError> {
         let no_answer = |error| EngineClientError::NoAnswer(Some(error));
         let removed = match self {

@@ -1,4 +1,4 @@
-//! Everything that a verb can fail with, and the code that the caller gets for it.
+//! The errors of all verbs, and their CNI codes.
 
 use crate::admission::AdmissionError;
 use crate::cni::configuration::ConfigurationError;
@@ -39,7 +39,7 @@ pub enum Error {
     /// The networks that a pod lists.
     #[error(transparent)]
     Annotation(#[from] AnnotationError),
-    /// One of the networks that a pod lists.
+    /// One of the networks that the pod selects.
     #[error("{place} of the pod: {cause}")]
     NetworkSelectionElement {
         /// Which.
@@ -47,7 +47,7 @@ pub enum Error {
         /// Why not. Not the source: its own text and causes come first.
         cause: Box<Error>,
     },
-    /// What the pod asked for.
+    /// The pod's requests.
     #[error(transparent)]
     PodRequest(#[from] PodRequestError),
     /// The pod may not attach.
@@ -67,18 +67,18 @@ pub enum Error {
     CheckFailed {
         /// The attachment.
         id: AttachmentId,
-        /// What is not as it was.
+        /// The differences.
         differences: Vec<String>,
     },
     /// STATUS found something.
     #[error("pods cannot be attached now: {cause}")]
     NotReady {
-        /// What it means for pods.
+        /// The code, which says whether attached pods are affected.
         code: ErrorCode,
         /// Why. Not the source: its own text and causes come first.
         cause: Box<Error>,
     },
-    /// What the network fixes for the pod another interface has.
+    /// An address that is reserved for the pod is in use by another interface.
     #[error(transparent)]
     AddressInUse(#[from] Box<AddressInUse>),
     /// The pod's device.
@@ -99,13 +99,13 @@ pub enum Error {
     /// The interface in the pod's kernel.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
-    /// The folder that the definition of the older userspace CNI names.
+    /// The `sharedDir` of a legacy configuration.
     #[error(transparent)]
     SharedDir(#[from] SharedDirError),
     /// The folders that the agent allows.
     #[error("cannot tell which folders \"sharedDir\" may name")]
     SharedDirs(#[source] document::Error),
-    /// What the older userspace CNI made.
+    /// An attachment of the legacy plugin.
     #[error(transparent)]
     LegacyState(#[from] LegacyStateError),
     /// The engine.
@@ -119,19 +119,19 @@ pub enum Error {
     RollbackFailed {
         /// Why it failed. Not the source: its own text and causes come first.
         cause: Box<Error>,
-        /// Why it could not be undone.
+        /// Why the rollback failed.
         #[source]
         left: Box<Error>,
     },
 }
 
 impl Error {
-    /// Why STATUS says no.
+    /// An error of STATUS.
     pub(crate) fn not_ready(code: ErrorCode, cause: impl Into<Self>) -> Self {
         Self::NotReady { code, cause: Box::new(cause.into()) }
     }
 
-    /// The code that the caller gets.
+    /// The CNI code.
     pub fn code(&self) -> u32 {
         let code = match self {
             Self::Ipam(IpamError::Refused { code, .. }) => return *code,
@@ -289,7 +289,7 @@ fn ipam_code(error: &IpamError) -> ErrorCode {
 fn engine_client_code(error: &EngineClientError) -> ErrorCode {
     let EngineClientError::Operation(error) = error else { return ErrorCode::TryAgainLater };
     match error {
-        // The agent makes the bridge again, and removes ports that nobody should have.
+        // The agent recreates the bridge, and removes orphaned ports.
         OpError::BridgeMissing { .. }
         | OpError::PortMissing { .. }
         | OpError::PortDiffers { .. }

@@ -1,4 +1,4 @@
-//! Standard input, read without waiting for ever and without taking more than a configuration can be.
+//! Reads standard input with a timeout and a size limit.
 
 use crate::cni::error::ErrorCode;
 use nix::errno::Errno;
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 /// A runtime writes the configuration at once.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest configuration, in bytes. etcd holds no larger object.
+/// Maximum length of a configuration, in bytes. etcd does not store larger objects.
 const LENGTH_MAX: usize = 2 << 20;
 const CHUNK: usize = 16 << 10;
 
-/// Why standard input gave no configuration.
+/// Why the configuration could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// It cannot be read.
@@ -28,7 +28,7 @@ pub enum InputError {
 }
 
 impl InputError {
-    /// The code that the caller gets.
+    /// The CNI code.
     pub fn code(&self) -> ErrorCode {
         ErrorCode::IoFailure
     }

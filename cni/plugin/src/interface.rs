@@ -1,8 +1,9 @@
-//! The interface of a pod that uses the kernel's network stack: one end of a veth pair, made in the pod's network namespace. The other end stays on
-//! the node, where the engine takes it.
+//! The interface of a pod that uses the kernel's network stack: one end of a veth pair, created in
+//! the pod's network namespace. The other end is on the node, where the engine attaches to it.
 //!
-//! The end on the node carries the mark `usnet:<attachment>` as its alias; without it nothing is deleted. The kernel takes no alias while it makes a
-//! device. Until it is there, the device is known by its MAC address, which is there from the beginning and follows from the attachment.
+//! The node's end has the ownership tag `usnet:<attachment>` as its alias; a device with another
+//! alias is never deleted. The kernel cannot set the alias on creation. Until it is set, the device
+//! is recognized by its MAC address, which is set on creation and derived from the attachment.
 
 mod address;
 mod ethtool;
@@ -27,7 +28,7 @@ use usnet_crds::MacAddress;
 use usnet_dataplane::attachment::{AttachmentId, InterfaceName, Record};
 use usnet_dataplane::port::DeviceName;
 
-/// Why a pod has no interface, or still has one.
+/// Why an interface could not be created or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum InterfaceError {
     /// The pod's network namespace cannot be entered.
@@ -44,12 +45,12 @@ pub enum InterfaceError {
         .0.display()
     )]
     NodeNamespace(PathBuf),
-    /// The name is taken in the pod.
+    /// The name is in use in the pod.
     #[error(
         "the pod has an interface {0} already: give the network another interface name in the pod's annotation k8s.v1.cni.cncf.io/networks"
     )]
     Exists(InterfaceName),
-    /// The name is taken on the node.
+    /// The name is in use on the node.
     #[error("device {0} is on this node already and was not made by usnet; it was left alone: remove it")]
     DeviceExists(DeviceName),
     /// A device that was there a moment ago.
@@ -58,14 +59,14 @@ pub enum InterfaceError {
     /// The kernel did not do it.
     #[error("cannot {action} {device}")]
     Kernel {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
         /// On which device.
         device: String,
         /// Why not.
         source: NetlinkError,
     },
-    /// IPv6 is switched off for the interface.
+    /// IPv6 is disabled for the interface.
     #[error("cannot switch on IPv6 for interface {interface}")]
     Ipv6 {
         /// The interface.
@@ -75,7 +76,7 @@ pub enum InterfaceError {
     },
 }
 
-/// Whether the network namespace is one that a pod's interface can be made in.
+/// Checks that a pod's interface can be created in the network namespace.
 ///
 /// # Errors
 /// Why not.
@@ -83,11 +84,12 @@ pub fn check_namespace(path: &Path) -> Result<(), InterfaceError> {
     PodNamespace::open(path)?.within(|| Ok(()))
 }
 
-/// Makes the pair of an attachment, with `device` on the node, and sets up both ends. The pod's end is switched on last. Default routes of the families
-/// of `default_route` that the pod has are taken away for those of the assignment.
+/// Creates the veth pair of an attachment, with `device` on the node, and configures both ends. The
+/// pod's end is set up last. The pod's default routes of the families of `default_route` are
+/// replaced by those of the assignment.
 ///
 /// # Errors
-/// What the kernel refused. Part of it may be there; [`remove`] takes it away.
+/// The kernel's error. Part of it may exist; [`remove`] removes it.
 pub fn create(
     record: &Record,
     device: &DeviceName,
@@ -128,10 +130,10 @@ fn set_up_device(netlink: &mut Netlink, device: &DeviceName, ownership_alias: &s
     link::set_link_up(netlink, index, Some(ownership_alias)).map_err(failed("mark and switch on", name))
 }
 
-/// Gives the interface in the pod what was assigned after it was made.
+/// Configures the addresses that were assigned after the interface was created.
 ///
 /// # Errors
-/// What the kernel refused.
+/// The kernel's error.
 pub fn assign(record: &Record, assignment: &Assignment, default_route: &[IpAddr]) -> Result<(), InterfaceError> {
     let interface = &record.id.interface;
     PodNamespace::open(&record.network_namespace)?.within(|| {
@@ -142,7 +144,7 @@ pub fn assign(record: &Record, assignment: &Assignment, default_route: &[IpAddr]
     })
 }
 
-/// In the pod's network namespace. Routes need a device that is switched on.
+/// Runs in the pod's network namespace. Routes need a device that is up.
 fn set_up_interface(
     interface: &InterfaceName,
     assignment: &Assignment,
@@ -189,7 +191,7 @@ fn add_routes(
     Ok(())
 }
 
-/// Some runtimes switch IPv6 off for each new interface of a pod.
+/// Some runtimes disable IPv6 for each new interface of a pod.
 fn allow_ipv6(interface: &InterfaceName) -> io::Result<()> {
     let file = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
     if fs::read_to_string(&file)?.trim() == "0" { Ok(()) } else { fs::write(file, "0") }
@@ -198,7 +200,7 @@ fn allow_ipv6(interface: &InterfaceName) -> io::Result<()> {
 /// Removes the pair of an attachment, if it is there and ours.
 ///
 /// # Errors
-/// When the kernel cannot be asked, or refuses.
+/// The kernel's error.
 pub fn remove(id: &AttachmentId, device: &DeviceName) -> Result<(), InterfaceError> {
     let name = device.as_str();
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("look for", name))?;
@@ -208,10 +210,10 @@ pub fn remove(id: &AttachmentId, device: &DeviceName) -> Result<(), InterfaceErr
     }
 }
 
-/// In what the interface and its other end are not as ADD made them.
+/// How the interface and its other end differ from what ADD created.
 ///
 /// # Errors
-/// When the kernel cannot be asked.
+/// The kernel's error.
 pub fn differences(record: &Record, device: &DeviceName) -> Result<Vec<String>, InterfaceError> {
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("look for", device.as_str()))?;
     let on_node = link::find(&mut netlink, device.as_str()).map_err(failed("look for", device.as_str()))?;
@@ -268,7 +270,7 @@ fn ownership_alias(id: &AttachmentId) -> String {
     format!("usnet:{id}")
 }
 
-/// The MAC address of the device on the node, which no frame carries.
+/// The MAC address of the device on the node; no frame carries it.
 fn device_mac(id: &AttachmentId) -> MacAddress {
     MacAddress::of(&format!("{} on the node", ownership_alias(id)))
 }

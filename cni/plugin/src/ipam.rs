@@ -1,4 +1,5 @@
-//! Addresses, from an IPAM plugin that the configuration names: it is called as the CNI specification has it ("plugin delegation").
+//! Addresses from the configured IPAM plugin, called by plugin delegation as the CNI specification
+//! defines it.
 
 mod process;
 
@@ -17,15 +18,16 @@ use std::time::Duration;
 use usnet_crds::InterfaceAddress;
 use usnet_dataplane::journal::Locked;
 
-/// How long an IPAM plugin may take. Some ask a server, and kubelet waits four minutes for all of a pod's networks.
+/// The timeout of an IPAM plugin. Some contact a server, and kubelet waits four minutes for all
+/// networks of a pod.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
 /// The name of a plugin is part of a path.
 const NAME_MAX: usize = 63;
 
-/// Why there are no addresses, or they could not be given back.
+/// Why addresses could not be assigned or released.
 #[derive(Debug, thiserror::Error)]
 pub enum IpamError {
-    /// The configuration does not say which plugin.
+    /// The configuration does not name a plugin.
     #[error("\"ipam\" has no valid \"type\": write the name of an IPAM plugin, for example host-local")]
     NoType,
     /// It is not known where plugins are.
@@ -36,7 +38,7 @@ pub enum IpamError {
     NotInstalled {
         /// Its name.
         plugin: String,
-        /// Where it was looked for.
+        /// The search path.
         folders: Vec<String>,
     },
     /// The plugin could not be started.
@@ -55,7 +57,7 @@ pub enum IpamError {
         /// How long it was waited for.
         timeout: Duration,
     },
-    /// The plugin refused, as the specification has it.
+    /// The plugin returned an error of the specification's format.
     #[error("IPAM plugin {plugin}: {msg}")]
     Refused {
         /// Its name.
@@ -67,20 +69,20 @@ pub enum IpamError {
         /// More of it.
         details: String,
     },
-    /// The plugin failed and did not say why as the specification has it.
+    /// The plugin failed without an error of the specification's format.
     #[error("IPAM plugin {plugin} failed ({status}): {output:?}")]
     Failed {
         /// Its name.
         plugin: String,
         /// How it ended.
         status: String,
-        /// The end of what it wrote.
+        /// The end of its output.
         output: String,
     },
     /// The plugin's answer is not a result.
     #[error("IPAM plugin {0} answered what is not a CNI result")]
     Undecodable(String, #[source] serde_json::Error),
-    /// The plugin gave other addresses than those that are fixed for the pod.
+    /// The plugin did not assign the static addresses of the pod.
     #[error(
         "IPAM plugin {plugin} did not give {address}, which spec.attachments of the network fixes for this pod: use one that takes addresses by the capability \"ips\", such as host-local or static"
     )]
@@ -90,22 +92,23 @@ pub enum IpamError {
         /// The address.
         address: IpAddr,
     },
-    /// The plugin asks over an interface that the kernel does not have.
+    /// The plugin needs an interface of the kernel, and the port has none.
     #[error(
         "IPAM plugin {0} asks for addresses over the pod's interface, and this network's ports are sockets that only the pod's program can speak on: let that program ask by itself, and use another IPAM plugin or none, or port.type Veth"
     )]
     NeedsInterface(String),
-    /// The plugin gave no address.
+    /// The plugin assigned no address.
     #[error("IPAM plugin {0} gave no address")]
     NoAddress(String),
 }
 
-/// Whether the plugin of this configuration asks for addresses over the pod's interface, which it finds in the kernel: CNI's `dhcp`.
+/// Whether the IPAM plugin sends requests over the pod's interface, which has to exist in the
+/// kernel: CNI's `dhcp`.
 pub fn needs_interface(configuration: &Value) -> bool {
     configuration.pointer("/ipam/type").and_then(Value::as_str) == Some("dhcp")
 }
 
-/// An IPAM plugin and what it is called with.
+/// An IPAM plugin and the parameters of its call.
 #[derive(Debug, Clone)]
 pub struct Ipam<'a> {
     plugin: &'a str,
@@ -134,7 +137,8 @@ impl<'a> Ipam<'a> {
         Ok(Self { plugin, program, configuration, environment, timeout: TIMEOUT, inherited: None })
     }
 
-    /// The same, which holds the attachment's lock for as long as it runs: when this process is killed, nobody releases before it has assigned.
+    /// The same, with the attachment's lock inherited by the plugin's process: if this process is
+    /// killed, a concurrent DEL releases only after the plugin has assigned.
     pub fn holding_lock(self, locked: &'a Locked) -> Self {
         Self { inherited: Some(locked.as_fd()), ..self }
     }
@@ -144,10 +148,10 @@ impl<'a> Ipam<'a> {
         self.plugin
     }
 
-    /// Takes addresses for the attachment that the environment names.
+    /// Assigns addresses to the attachment of the environment.
     ///
     /// # Errors
-    /// When there are none. Whoever asked then releases, because the plugin may have taken some.
+    /// When there are none. The caller then releases, because the plugin may have assigned some.
     pub fn assign(&self) -> Result<Assignment, IpamError> {
         let output = self.call("ADD")?;
         let assignment: Assignment =
@@ -155,10 +159,10 @@ impl<'a> Ipam<'a> {
         if assignment.ips.is_empty() { Err(IpamError::NoAddress(self.plugin.to_owned())) } else { Ok(assignment) }
     }
 
-    /// The same, where these addresses were asked for.
+    /// The same, for requested static addresses.
     ///
     /// # Errors
-    /// As [`assign`](Self::assign), and when the plugin gave others.
+    /// As [`assign`](Self::assign), and when the plugin assigned others.
     pub fn assign_static(&self, ips: &[InterfaceAddress]) -> Result<Assignment, IpamError> {
         let assignment = self.assign().map_err(|source| Self::add_static_ip_advice(ips, source))?;
         match static_ips::missing(ips, &assignment) {
@@ -167,7 +171,7 @@ impl<'a> Ipam<'a> {
         }
     }
 
-    /// Says of a refusal whose addresses were asked for.
+    /// Adds advice about static addresses to the plugin's error.
     fn add_static_ip_advice(ips: &[InterfaceAddress], error: IpamError) -> IpamError {
         match error {
             IpamError::Refused { plugin, code, msg, details } => {
@@ -184,18 +188,19 @@ impl<'a> Ipam<'a> {
         }
     }
 
-    /// Gives back the addresses of the attachment that the environment names, if it has any.
+    /// Releases the addresses of the attachment of the environment, if it has any.
     ///
     /// # Errors
-    /// When the plugin says so.
+    /// When the plugin fails.
     pub fn release(&self) -> Result<(), IpamError> {
         self.call("DEL").map(drop)
     }
 
-    /// Whether the plugin still holds the addresses of the attachment that the environment names, and the result of ADD has them.
+    /// Checks that the plugin still holds the addresses of the attachment, and that the ADD result
+    /// has them.
     ///
     /// # Errors
-    /// When the plugin says that it does not.
+    /// When it does not.
     pub fn check(&self, previous: &Value) -> Result<(), IpamError> {
         let mut configuration = self.configuration.clone();
         if let Some(parts) = configuration.as_object_mut() {
@@ -204,18 +209,19 @@ impl<'a> Ipam<'a> {
         self.call_with("CHECK", &configuration).map(drop)
     }
 
-    /// Whether the plugin has addresses to give. One that does not know the question has.
+    /// Checks whether the plugin can assign addresses. One that does not support STATUS is assumed
+    /// to.
     ///
     /// # Errors
-    /// When the plugin says that it has not.
+    /// When it cannot.
     pub fn status(&self) -> Result<(), IpamError> {
         self.call("STATUS").map(drop).or_else(ignore_unknown_verb)
     }
 
-    /// Has the plugin give up what is not among the configuration's valid attachments. One that does not know how keeps it.
+    /// Delegates GC to the plugin. One that does not support GC keeps its addresses.
     ///
     /// # Errors
-    /// When the plugin says so.
+    /// When the plugin fails.
     pub fn collect_garbage(&self) -> Result<(), IpamError> {
         self.call("GC").map(drop).or_else(ignore_unknown_verb)
     }
@@ -236,7 +242,7 @@ impl<'a> Ipam<'a> {
         if finished.status.success() { Ok(finished.stdout) } else { Err(self.failure(&finished)) }
     }
 
-    /// Its error is JSON on standard output, and free text elsewhere.
+    /// Its error is JSON on standard output or, otherwise, free text.
     fn failure(&self, finished: &Finished) -> IpamError {
         #[derive(Deserialize)]
         struct Reply {
@@ -254,7 +260,7 @@ impl<'a> Ipam<'a> {
     }
 }
 
-/// Plugins from before version 1.1.0 refuse its verbs, as a wrong variable.
+/// Plugins before version 1.1.0 reject its verbs with the code of an invalid variable.
 fn ignore_unknown_verb(error: IpamError) -> Result<(), IpamError> {
     match error {
         IpamError::Refused { code, .. } if code == ErrorCode::InvalidEnvironment.number() => Ok(()),

@@ -1,8 +1,11 @@
-//! The CNI plugin `userspace`: attaches one interface of a pod to a network of its node, and detaches it.
+//! The CNI plugin `userspace`: attaches one interface of a pod to a network of its node, and
+//! detaches it.
 //!
-//! It reads what the agent says of the network, adds one port to the engine, and writes down what it does before it does it. It makes no
-//! bridge and asks no API server. [`call`] is one call of the plugin; [`add`], [`del`], [`check`], [`gc`] and [`status`] are its verbs,
-//! [`attach`] and [`detach`] the steps of the first two. [`chained`] is all of them for several networks in one call.
+//! It reads the files that the agent publishes for each network, adds one port to the engine, and
+//! records each step before it is executed. It never creates a bridge and has no client of the API
+//! server. [`call`] is one call of the plugin; [`add`], [`del`], [`check`], [`gc`] and [`status`]
+//! are its verbs, [`attach`] and [`detach`] the steps of the first two. [`multi_network`] handles
+//! several networks in one call.
 
 pub mod add;
 pub mod admission;

@@ -3,8 +3,8 @@
 use usnet_crds::MacAddress;
 use usnet_dataplane::attachment::AttachmentId;
 
-/// The address of an attachment that nobody asked an address for: locally administered (`02:…`), and the same each time, so that a repeated
-/// ADD gives the same.
+/// The address of an attachment without a requested address: locally administered (`02:…`) and
+/// derived from the attachment, so that a repeated ADD returns the same.
 pub fn mac_of(attachment: &AttachmentId) -> MacAddress {
     MacAddress::of(&attachment.to_string())
 }

@@ -1,8 +1,11 @@
-//! Several interfaces in one call, without Multus: usnet stands in the runtime's own list of plugins, behind the one that makes `eth0`, and attaches
-//! what the pod's annotation lists. The runtime passes the annotations on, so nobody is asked for the pod.
+//! Several interfaces in one call, without Multus: usnet is in the runtime's plugin list, after the
+//! plugin that creates `eth0`, and attaches the networks that the pod's annotation selects. The
+//! runtime passes the annotations, so the API server is not needed.
 //!
-//! Each element of the annotation becomes the configuration that Multus would give, and is attached as that would be. A runtime knows of
-//! one attachment for all of them, the one of its call; the records say so ([`Record::called_for`](usnet_dataplane::attachment::Record)).
+//! Each network selection element is converted to the configuration that Multus would pass, and
+//! attached the same way. For the runtime all of them are one attachment, that of its call; the
+//! records keep the interface name of that call
+//! ([`Record::called_for`](usnet_dataplane::attachment::Record)).
 
 pub mod add;
 pub mod annotation;

@@ -1,8 +1,10 @@
-//! The directory that a pod shares with the engine, seen by the engine under a short path. It comes from the pod's `emptyDir` volume `usnet`,
-//! or from a folder of the node that is the pod's alone.
+//! The directory that a pod shares with the engine, mounted for the engine at a short path. Its
+//! source is the pod's `emptyDir` volume `usnet`, or a folder of the node that belongs to the pod
+//! alone.
 //!
-//! The pod owns what is in it, and an engine that connects to a socket there does so as root. Therefore the engine and we never see the
-//! volume itself but a mount of it with `nosymfollow`: a link that the pod left there leads nowhere.
+//! The pod controls its content, and an engine connects to a socket there as root. Therefore the
+//! engine and the plugin never use the volume itself but a mount with `nosymfollow`: a link that
+//! the pod creates there cannot be followed.
 
 mod device;
 mod mount;
@@ -27,10 +29,11 @@ use usnet_dataplane::roots::Roots;
 
 /// The name of the volume in the pod.
 pub const VOLUME: &str = "usnet";
-/// What the older userspace CNI called it; taken where there is no [`VOLUME`]. An `emptyDir` as well: a folder of the host is no pod's own.
+/// The volume name of Userspace CNI; used if there is no [`VOLUME`]. Also an `emptyDir`: a folder
+/// of the host would not belong to one pod.
 pub const LEGACY_VOLUME: &str = "shared-dir";
-/// How long one waits for other processes that mount or unmount. Each takes milliseconds; on a busy node where many pods start or stop at once
-/// it is some seconds until all had their turn.
+/// How long to wait for the lock of concurrent mounts and unmounts. Each takes milliseconds; on a
+/// busy node where many pods start or stop at the same time the queue takes some seconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_RETRY: Duration = Duration::from_millis(2);
 
@@ -45,7 +48,7 @@ pub enum PodDirectoryError {
     NoVolume {
         /// The pod.
         pod: Pod,
-        /// Where kubelet would have made it.
+        /// Where kubelet would create it.
         path: PathBuf,
     },
     /// Something else is where the volume should be.
@@ -54,19 +57,19 @@ pub enum PodDirectoryError {
     /// A file or folder cannot be used.
     #[error("cannot {action} {}", path.display())]
     File {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
         /// On which file or folder.
         path: PathBuf,
         /// Why not.
         source: io::Error,
     },
-    /// The pod left something that is in the way of a file of ours.
+    /// The pod occupies the path of one of our files.
     #[error(
         "cannot {action} {file:?} in the folder that the pod shares with the engine: something that the pod left there is in the way"
     )]
     PathOccupied {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
         /// The name of the file.
         file: String,
@@ -76,7 +79,7 @@ pub enum PodDirectoryError {
     /// The kernel cannot keep the engine from following links.
     #[error("this node's kernel has no mounts without symbolic links (nosymfollow): Linux 5.10 or later is needed")]
     NosymfollowUnsupported,
-    /// Another process mounts or unmounts and does not come to an end.
+    /// Another process holds the lock for too long.
     #[error("another process holds {}; try again", .0.display())]
     Busy(PathBuf),
     /// It is not known who else uses the directory.
@@ -84,14 +87,14 @@ pub enum PodDirectoryError {
     Journal(#[from] journal::Error),
 }
 
-/// What other attachments of the pod need.
+/// What other attachments of the pod still need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StillUsed {
     /// The files of these names.
     pub files: BTreeSet<String>,
     /// The directory.
     pub directory: bool,
-    /// The folder that it comes from.
+    /// The source of the directory.
     pub source: bool,
 }
 
@@ -100,27 +103,30 @@ pub struct StillUsed {
 pub struct PodDirectory {
     source: Source,
     folder: PathBuf,
-    /// Of the mount in `folder`. It begins with the pod's uid, so that nobody but the pod's own attachments can need it.
+    /// The name of the mount in `folder`. It begins with the pod's uid, so that only the pod's own
+    /// attachments use it.
     name: String,
 }
 
 impl PodDirectory {
-    /// The volume of the pod with this uid, which all of its interfaces share. Nothing is touched yet.
+    /// The volume of the pod with this uid, shared by all of its interfaces. Nothing is changed
+    /// yet.
     pub fn of_volume(roots: &Roots, uid: &PodUid) -> Self {
         Self { source: Source::volumes(roots, uid), folder: roots.ports(), name: uid.to_string() }
     }
 
-    /// A folder of the node that is there for this interface of the pod alone. Nothing is touched yet.
+    /// A folder of the node for this interface of the pod alone. Nothing is changed yet.
     pub fn of_folder(roots: &Roots, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
         Self { source: Source::folder(roots, folder), folder: roots.ports(), name: format!("{uid}.{}", id.interface) }
     }
 
-    /// The folder of a device that kubelet gave to the pod, for one interface. Nothing is touched yet.
+    /// The folder of a device that kubelet allocated to the pod, for one interface. Nothing is
+    /// changed yet.
     pub fn of_device(roots: &Roots, uid: &PodUid, id: &AttachmentId, device: &DeviceId) -> Self {
         Self::of_folder(roots, uid, id, roots.devices().join(device.to_string()))
     }
 
-    /// The one that an attachment was made with.
+    /// The directory of an existing attachment.
     pub fn of_record(roots: &Roots, record: &Record) -> Self {
         match &record.directory_source {
             None => Self::of_volume(roots, &record.pod.uid),
@@ -128,7 +134,7 @@ impl PodDirectory {
         }
     }
 
-    /// The folder that it comes from, for the record; none when it is the pod's volume.
+    /// The source folder, for the record; none for the pod's volume.
     pub fn source_folder(&self) -> Option<&Path> {
         match &self.source {
             Source::Volumes(_) => None,
@@ -141,10 +147,10 @@ impl PodDirectory {
         self.folder.join(&self.name)
     }
 
-    /// Whether what it comes from is there, or can be made.
+    /// Checks that the source exists, or can be created.
     ///
     /// # Errors
-    /// When it is not, or it is not what kubelet or usnet makes.
+    /// When it does not, or it is not a folder of kubelet or usnet.
     pub fn check(&self, pod: &Pod) -> Result<(), PodDirectoryError> {
         if matches!(self.source, Source::Device(_)) {
             return Ok(());
@@ -164,10 +170,10 @@ impl PodDirectory {
         self.source.open().is_ok_and(|volume| is_same_directory(&volume, &self.path()).unwrap_or(false))
     }
 
-    /// Lets the engine see the directory. Nothing happens when it does already.
+    /// Mounts the directory for the engine. Does nothing if it is mounted already.
     ///
     /// # Errors
-    /// When what it comes from is not there or cannot be mounted.
+    /// When the source does not exist or cannot be mounted.
     pub fn mount(&self) -> Result<(), PodDirectoryError> {
         create_folder(&self.folder)?;
         let _turn = self.lock_mounts()?;
@@ -192,11 +198,11 @@ impl PodDirectory {
         mounted
     }
 
-    /// Removes files of ours and takes the directory from the engine, as far as `used` says that nobody needs them. What is gone already is
-    /// no error.
+    /// Removes our files and unmounts the directory, except for what is `used` by other
+    /// attachments. What is gone already is not an error.
     ///
     /// # Errors
-    /// When it cannot be told who needs them, or the mount stays.
+    /// When the other users are unknown, or unmounting fails.
     pub fn release(
         &self,
         files: &[String],
@@ -205,11 +211,13 @@ impl PodDirectory {
         if !self.folder.exists() {
             return Ok(());
         }
-        // Whoever mounts writes its record before: between question and unmount nobody can come to need the directory unseen.
+        // The record is written before mounting, and the lock is held from the query to the
+        // unmount, so no new user of the directory can be missed.
         let _turn = self.lock_mounts()?;
         let used = used()?;
         for file in files.iter().filter(|file| !used.files.contains(*file)) {
-            // What the pod put there in place of our file is the pod's own, and goes with it.
+            // If the pod replaced our file, the replacement belongs to the pod and is removed with
+            // it.
             let _removed = self.remove(file);
         }
         if !used.directory {
@@ -224,15 +232,17 @@ impl PodDirectory {
         }
     }
 
-    /// Writes a file that the pod's users may read, in place of what is there under that name. Readers see the old one or the new one.
+    /// Writes or replaces a file that the pod's users may read. The replacement is atomic for
+    /// readers.
     ///
     /// # Errors
-    /// When the pod left something there that is in the way, or the volume is full.
+    /// When the pod occupies the path, or the volume is full.
     pub fn write(&self, file: &str, content: &[u8]) -> Result<(), PodDirectoryError> {
         let failed = |action| move |source| PodDirectoryError::PathOccupied { action, file: file.to_owned(), source };
         let temporary = self.path().join(format!(".{file}.new"));
         remove(&temporary).map_err(failed("prepare"))?;
-        // The pod may put something there at any moment: what is there is never opened, and no link is followed.
+        // The pod may create a file there at any moment: existing files are never opened, and no
+        // link is followed.
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).mode(0o644);
         let mut opened = options.open(&temporary).map_err(failed("create"))?;
@@ -241,11 +251,12 @@ impl PodDirectory {
         fs::rename(&temporary, self.path().join(file)).map_err(failed("replace"))
     }
 
-    /// Lets the pod's users connect to a socket that the engine made: they need not be root, and the engine gives no access to others. What
-    /// the pod put in its place stays as it is.
+    /// Lets the pod's users connect to a socket that the engine created: they need not be root, and
+    /// engines create sockets without access for others. If the pod replaced the socket, the
+    /// replacement is kept as it is.
     ///
     /// # Errors
-    /// When the file system refuses.
+    /// When the file system fails.
     pub fn share_socket(&self, file: &str) -> Result<(), PodDirectoryError> {
         let failed =
             |source| PodDirectoryError::PathOccupied { action: "give access to", file: file.to_owned(), source };
@@ -257,12 +268,12 @@ impl PodDirectory {
         if !opened.metadata().map_err(failed)?.file_type().is_socket() {
             return Ok(());
         }
-        // By its descriptor: what was looked at is what is changed.
+        // By its descriptor: the permissions of the file that was checked are changed.
         let descriptor = format!("/proc/self/fd/{}", opened.as_raw_fd());
         fs::set_permissions(descriptor, Permissions::from_mode(0o777)).map_err(failed)
     }
 
-    /// Removes a file, or a link, under that name. It may be absent.
+    /// Removes a file or a link of that name, if it exists.
     ///
     /// # Errors
     /// When it is a directory.
@@ -275,7 +286,8 @@ impl PodDirectory {
         self.folder.join(format!(".{}.new", self.name))
     }
 
-    /// One at a time mounts and unmounts. The lock is on the folder itself, and goes with its holder.
+    /// Serializes mounts and unmounts. The lock is on the folder itself, and is released when its
+    /// holder ends.
     fn lock_mounts(&self) -> Result<Flock<File>, PodDirectoryError> {
         let deadline = Instant::now() + LOCK_TIMEOUT;
         let mut folder = File::open(&self.folder).map_err(|error| file_error("open", &self.folder, error))?;
@@ -307,7 +319,7 @@ fn create_folder(path: &Path) -> Result<(), PodDirectoryError> {
 
 fn remove_folder(path: &Path) -> Result<(), PodDirectoryError> {
     match fs::remove_dir(path) {
-        // What somebody else put there is not ours to remove.
+        // A folder with foreign files is kept.
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
             Err(file_error("remove", path, error))
         }

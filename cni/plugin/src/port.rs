@@ -1,5 +1,5 @@
-//! The port that an interface gets: what its network asks for, in a form that the engine takes. All that can be wrong with it shows here,
-//! before anything is touched.
+//! The port of an interface: the spec of its network, converted for the engine. It is fully
+//! validated here, before anything is changed.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,10 +11,10 @@ use usnet_dataplane::memif::{InvalidSecret, InvalidSocket, MemifSecret, MemifSoc
 use usnet_dataplane::port::{AttachedPort, Connection, DeviceName, PortName, SocketPath, SocketPathTooLong};
 use usnet_dataplane::vpp::{Unmarkable, check_attachment};
 
-/// Bytes of chance in a secret. In base64 they are 23 characters, which is the most that a memif takes.
+/// Random bytes of a secret. In base64 they are 23 characters, the maximum of a memif.
 const SECRET_BYTES: usize = 17;
 
-/// Why an interface cannot have the port that its network asks for.
+/// Why the port of a network cannot be created for an interface.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
     /// The socket's path.
@@ -23,7 +23,7 @@ pub enum PortError {
     /// The memif's socket.
     #[error(transparent)]
     MemifSocket(#[from] InvalidSocket),
-    /// VPP is told the path and looks at it from a folder of its own.
+    /// VPP resolves the path relative to its own working directory.
     #[error(
         "CNI_NETNS is {path:?}, and a memif with an abstract socket needs an absolute path without \".\" and \"..\" there: the container runtime has to give one, or set spec.port.memif.socket to Volume"
     )]
@@ -34,7 +34,7 @@ pub enum PortError {
     /// VPP cannot keep the attachment's name.
     #[error("CNI_CONTAINERID or CNI_IFNAME cannot be used with VPP")]
     Tag(#[from] Unmarkable),
-    /// The network is at odds with itself. The API refuses such a network.
+    /// The port type does not fit the engine. The API rejects such a network.
     #[error(
         "network \"{network}\" has ports of a kind that {engine} does not have ({port}): change spec.port of UserspaceNetwork {network}"
     )]
@@ -43,10 +43,10 @@ pub enum PortError {
         network: NetworkName,
         /// Its engine.
         engine: Engine,
-        /// What it asks for.
+        /// The port type.
         port: &'static str,
     },
-    /// The configuration of the older userspace CNI names a socket that another interface of the pod has.
+    /// A legacy configuration names a socket that another interface of the pod uses.
     #[error(
         "socket {file:?} in the pod's volume is that of its interface {interface}: take \"socketfile\" out of the NetworkAttachmentDefinition, or name another one in one of both"
     )]
@@ -56,7 +56,7 @@ pub enum PortError {
         /// Which interface has it.
         interface: InterfaceName,
     },
-    /// The kernel gave no random bytes.
+    /// The kernel returned no random bytes.
     #[error("cannot make a secret for the memif")]
     NoRandomBytes(#[source] getrandom::Error),
     /// A secret of the wrong length: a defect of ours.
@@ -69,16 +69,16 @@ pub enum PortError {
 pub struct SocketLocation<'a> {
     /// The pod's directory as the engine sees it.
     pub directory: &'a Path,
-    /// What the socket is called there.
+    /// The name of the socket's file there.
     pub socket_name: &'a str,
     /// The pod's network namespace.
     pub network_namespace: &'a Path,
 }
 
-/// The port of a pod's attachment to a network, if the pod asks for these rates.
+/// The port of a pod's attachment to a network, with the rates that the pod requests.
 ///
 /// # Errors
-/// When the engine could not make or mark it.
+/// When the engine could not create or tag it.
 pub fn port(
     network: &NodeNetwork,
     attachment: &AttachmentId,
@@ -104,7 +104,7 @@ pub fn port(
     })
 }
 
-/// Whether the pod needs its volume for this port: for the socket's file, or to be told the secret.
+/// Whether the pod needs its volume for this port: for the socket's file, or to get the secret.
 pub fn needs_volume(port: &AttachedPort) -> bool {
     port.connection.socket_file().is_some() || port.secret.is_some()
 }
@@ -137,7 +137,7 @@ fn connection(
 }
 
 fn abstract_socket(attachment: &AttachmentId, network_namespace: &Path) -> Result<MemifSocket, PortError> {
-    // As it is written: `components` leaves out a "." in the middle.
+    // The text is compared: `components` omits a "." in the middle.
     let mut parts = network_namespace.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/');
     let is_plain = parts.all(|part| part != b"." && part != b"..");
     if !is_plain || network_namespace.components().next() != Some(Component::RootDir) {

@@ -1,6 +1,7 @@
-//! What a pod asks for its own interface: by the networks annotation, which Multus passes on as `runtimeConfig` where the definition declares the
-//! capability, by `cni-args` (`args.cni`), or by the older `CNI_ARGS`. Where several of them ask for the same thing, the first of these is heard.
-//! What the network fixes for the pod comes before all of them.
+//! What a pod requests for its own interface: by the networks annotation, which Multus passes as
+//! `runtimeConfig` where the network configuration declares the capability, by `cni-args`
+//! (`args.cni`), or by `CNI_ARGS`. If several of them request the same thing, the first of these
+//! takes precedence. `spec.attachments` of the network overrides all of them.
 
 use crate::cni::arguments::Arguments;
 use crate::cni::configuration::{Configuration, ConfigurationError};
@@ -12,7 +13,7 @@ use usnet_crds::{InvalidMac, InvalidRate, KilobitsPerSecond, MacAddress, RateLim
 /// Bits in the unit that rates have here.
 const KILOBIT: u64 = 1000;
 
-/// Why a wish cannot be heard.
+/// Why a requested setting was rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum PodRequestError {
     /// The configuration cannot be read.
@@ -21,7 +22,7 @@ pub enum PodRequestError {
     /// The MAC address.
     #[error("{requested_by} asks for a MAC address that cannot be given")]
     Mac {
-        /// Where it is asked for.
+        /// The source of the request.
         requested_by: &'static str,
         /// What is wrong with it.
         source: InvalidMac,
@@ -31,17 +32,17 @@ pub enum PodRequestError {
         "{requested_by} asks for {text:?}, which is no IP address: write it with or without the length of its prefix, for example 10.1.2.3/24"
     )]
     Address {
-        /// Where it is asked for.
+        /// The source of the request.
         requested_by: &'static str,
-        /// What is written there.
+        /// Its text.
         text: String,
     },
-    /// An address that nobody completes.
+    /// An address without a prefix length, where no IPAM knows the subnet.
     #[error(
         "the pod asks for address {text}, and the network has no IPAM that knows its subnet: write it with the length of its prefix, for example {text}/24"
     )]
     NoPrefix {
-        /// What it asks for.
+        /// The requested address.
         text: String,
     },
     /// Routers of default routes.
@@ -63,21 +64,22 @@ pub enum PodRequestError {
         key: &'static str,
         /// Its value.
         value: String,
-        /// Why not, and what to do.
+        /// Why not, and how to correct it.
         reason: &'static str,
     },
 }
 
-/// What a pod asks for its own interface.
+/// The settings that a pod requests for its own interface.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PodRequest {
     /// Its MAC address.
     pub mac: Option<MacAddress>,
-    /// Its addresses, as they are written: IPAM plugins read the same text. For messages, and for networks without IPAM.
+    /// The addresses, unparsed: IPAM plugins read the same text. For messages, and for networks
+    /// without IPAM.
     pub ips: Vec<String>,
     /// How much it wants to send and receive at most.
     pub rate_limit: RateLimit,
-    /// The routers of its default routes, if those are to go over this interface; at most one of each family.
+    /// The gateways of its default routes, if those go over this interface; at most one per family.
     pub default_route: Vec<IpAddr>,
 }
 
@@ -85,7 +87,7 @@ impl PodRequest {
     /// Reads them all.
     ///
     /// # Errors
-    /// What cannot be had.
+    /// The setting that is rejected.
     pub fn read(configuration: &Configuration, arguments: &Arguments<'_>) -> Result<Self, PodRequestError> {
         let runtime = |key: &str| Ok::<_, ConfigurationError>(configuration.runtime()?.and_then(|all| all.get(key)));
         reject_port_mappings(runtime("portMappings")?)?;
@@ -149,7 +151,7 @@ fn routers(value: Option<&Value>) -> Result<Vec<IpAddr>, PodRequestError> {
     Ok(routers)
 }
 
-/// Refuses more than one default route of a family: which of them a packet would take is nobody's promise.
+/// Rejects more than one default route of a family: it would be undefined which of them is used.
 ///
 /// # Errors
 /// When there are.
@@ -159,12 +161,13 @@ pub fn require_one_per_family(routers: &[IpAddr]) -> Result<(), PodRequestError>
     if is_too_many { Err(PodRequestError::DefaultRoutes(routers.to_vec())) } else { Ok(()) }
 }
 
-/// The address in a text that may also say the length of its prefix.
+/// The address of a text with or without a prefix length.
 pub fn address(text: &str) -> Option<IpAddr> {
     text.split('/').next().and_then(|address| address.parse().ok())
 }
 
-/// Kubernetes counts bits per second, and so does `bandwidth`. Less than a kilobit more is given rather than less.
+/// Kubernetes counts bits per second, and so does `bandwidth`. Rounded up to a kilobit, so that a
+/// pod never gets less than it requests.
 fn bandwidth(bandwidth: Option<&Value>) -> Result<RateLimit, PodRequestError> {
     let rate = |key: &str| {
         let bits = bandwidth.and_then(|rates| rates.get(key)).and_then(Value::as_u64).filter(|bits| *bits > 0);

@@ -1,5 +1,7 @@
-//! Addresses that a network fixes for a pod by its name (`spec.attachments`): they are asked of the IPAM plugin, in the form that it takes, instead of what the pod
-//! or its definition may ask for. What is fixed is one interface's: two with one MAC or one address on one network would take each other's frames.
+//! Static addresses of a pod (`spec.attachments`): they are requested from the IPAM plugin, in the
+//! form that it supports, instead of those that the pod or its network configuration requests. They
+//! belong to one interface: two interfaces with the same MAC or IP address on one network would
+//! receive each other's frames.
 
 use crate::cni::result::{AssignedAddress, Assignment};
 use ipnet::IpNet;
@@ -8,26 +10,26 @@ use std::net::IpAddr;
 use usnet_crds::{InterfaceAddress, MacAddress, NetworkName};
 use usnet_dataplane::attachment::{Address, InterfaceName, Pod, Progress, Record};
 
-/// What an interface is to have and no other one of its network.
+/// The addresses that must be unique on the network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReservedAddresses {
     /// Addresses.
     pub ips: Vec<IpAddr>,
-    /// Whether the network fixes them; otherwise the pod asks for them.
+    /// Whether they are from `spec.attachments`; otherwise the pod requests them.
     pub are_ips_static: bool,
-    /// A MAC address that was not made up for it.
+    /// A MAC address that was not generated.
     pub mac: Option<MacAddress>,
-    /// Whether the network fixes that.
+    /// Whether it is from `spec.attachments`.
     pub is_mac_static: bool,
 }
 
-/// Something that an interface is to have, and another interface on the network has it.
+/// An address of an interface that is in use by another interface on the network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}, and {interface} of pod {holder} has it there already: {}", describe_request(network, pod, what, *spec_field), advice(pod, holder, *spec_field))]
 pub struct AddressInUse {
     /// The network.
     pub network: NetworkName,
-    /// The field of `spec.attachments[]` that fixes it; none when the pod asks for it.
+    /// The field of `spec.attachments[]` that sets it; none when the pod requests it.
     pub spec_field: Option<&'static str>,
     /// Its value.
     pub what: String,
@@ -54,7 +56,7 @@ fn advice(pod: &Pod, holder: &Pod, spec_field: Option<&str>) -> &'static str {
     }
 }
 
-/// What the interface of `record` claims, if one of the `others` has it on the same network.
+/// An address that is reserved for `record` and used by one of the `others` on the same network.
 pub fn find_conflict(record: &Record, reserved: &ReservedAddresses, others: &[Record]) -> Option<AddressInUse> {
     let is_there = |other: &&Record| {
         let is_attached = matches!(other.progress, Progress::Attaching | Progress::Attached);
@@ -79,10 +81,13 @@ pub fn find_conflict(record: &Record, reserved: &ReservedAddresses, others: &[Re
     })
 }
 
-/// The configuration of an IPAM plugin that asks for these addresses. Without any it stays as it is.
+/// The configuration of an IPAM plugin with a request for these addresses. Without any it is
+/// unchanged.
 ///
-/// `static` knows nothing but addresses, and takes them with their gateways only from its own part; the gateways are those of the network's addresses in the same subnet. All
-/// others have the capability `ips` (`runtimeConfig.ips`), as host-local has, or give what they choose, which [`missing`] finds.
+/// `static` takes addresses with gateways only from its own configuration; the gateways are those
+/// of the network's addresses in the same subnet. All others support the capability `ips`
+/// (`runtimeConfig.ips`), like host-local, or assign addresses of their own choice, which
+/// [`missing`] detects.
 pub fn request_static_ips(mut configuration: Value, ips: &[InterfaceAddress]) -> Value {
     let Some(parts) = configuration.as_object_mut().filter(|_| !ips.is_empty()) else { return configuration };
     remove(parts, "runtimeConfig", "ips");
@@ -106,13 +111,15 @@ pub fn request_static_ips(mut configuration: Value, ips: &[InterfaceAddress]) ->
     configuration
 }
 
-/// Whether the plugin adds up what it finds in `runtimeConfig.ips`, `args.cni.ips` and `CNI_ARGS`, and stumbles over two addresses in the last: host-local.
-/// `static` hears the first of them as we do, whereabouts the last alone.
+/// Whether the plugin merges `runtimeConfig.ips`, `args.cni.ips` and `CNI_ARGS`, and fails on two
+/// addresses in the last: host-local. `static` uses the first of them, like usnet, and whereabouts
+/// only the last.
 pub fn merges_all_sources(configuration: &Value) -> bool {
     configuration.pointer("/ipam/type").and_then(Value::as_str) == Some("host-local")
 }
 
-/// The configuration of such a plugin that asks for the addresses that the pod wants, in the one way that was heard.
+/// The configuration of such a plugin with a request for the addresses of the pod, by one source
+/// alone.
 pub fn request_ips(mut configuration: Value, wanted: &[String]) -> Value {
     let hears = merges_all_sources(&configuration) && !wanted.is_empty();
     if let Some(parts) = configuration.as_object_mut().filter(|_| hears) {
@@ -127,14 +134,14 @@ pub fn request_ips(mut configuration: Value, wanted: &[String]) -> Value {
     configuration
 }
 
-/// Takes a key out of one of the parts, which may not be there.
+/// Removes a key from an object of the configuration, if it exists.
 fn remove(parts: &mut Map<String, Value>, part: &str, key: &str) {
     if let Some(part) = parts.get_mut(part).and_then(Value::as_object_mut) {
         part.remove(key);
     }
 }
 
-/// An address of `static`, with the gateway of the known address whose subnet it is in.
+/// An address for `static`, with the gateway of the configured address in the same subnet.
 fn address(ip: InterfaceAddress, known: &Value) -> Value {
     let is_in_subnet = |entry: &&Value| {
         let subnet: Option<IpNet> = entry.get("address").and_then(Value::as_str).and_then(|text| text.parse().ok());
@@ -152,14 +159,15 @@ pub fn addresses(ips: &[InterfaceAddress]) -> Vec<Address> {
     ips.iter().map(|ip| Address { ip: ip.ip(), prefix: ip.prefix() }).collect()
 }
 
-/// The addresses themselves, where there is no IPAM plugin to ask.
+/// The addresses themselves, on a network without IPAM.
 pub fn assignment(ips: &[InterfaceAddress]) -> Assignment {
     let net = |ip: &InterfaceAddress| IpNet::new(ip.ip(), ip.prefix()).ok();
     let ips = ips.iter().filter_map(net).map(|address| AssignedAddress { address, gateway: None });
     Assignment { ips: ips.collect(), ..Assignment::default() }
 }
 
-/// The first address that was asked for and not given. Plugins that do not know the question do not refuse it.
+/// The first requested address that was not assigned. Plugins that do not support the request
+/// ignore it.
 pub fn missing(ips: &[InterfaceAddress], assignment: &Assignment) -> Option<IpAddr> {
     let given = |ip: &IpAddr| assignment.ips.iter().any(|assigned| assigned.address.addr() == *ip);
     ips.iter().map(|ip| ip.ip()).find(|ip| !given(ip))

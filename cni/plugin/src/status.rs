@@ -1,4 +1,4 @@
-//! STATUS: whether ADD would work now, by the same things that ADD needs.
+//! STATUS: whether ADD would work now, by its own prerequisites.
 
 use crate::admission;
 use crate::cni::configuration::Configuration;
@@ -13,17 +13,17 @@ use crate::node::Node;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::network_file::ProgrammedNetwork;
 
-/// Says nothing when a pod could be attached.
+/// Succeeds when a pod could be attached.
 ///
 /// # Errors
-/// [`Error::NotReady`] with why not, or the IPAM plugin's own error.
+/// [`Error::NotReady`] with the reason, or the IPAM plugin's own error.
 pub fn status(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
     configuration.require_version(SpecVersion::V1_1_0, "STATUS")?;
     configuration.name()?;
     let target = configuration.target()?;
     node.journal.check_writable().map_err(not_available)?;
     let programmed = admission::usable(&node.networks, &target).map_err(not_available)?;
-    // Without its engine, or the bridge, the pods that are attached have no network either.
+    // Without the engine or the bridge, attached pods have no connectivity either.
     has_bridge(&programmed).map_err(|error| Error::not_ready(ErrorCode::LimitedConnectivity, error))?;
     match del::ipam(node, configuration) {
         Some(ipam) => Ipam::find(&ipam, environment).map_err(not_available)?.status().map_err(Error::from),

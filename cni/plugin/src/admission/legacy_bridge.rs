@@ -1,6 +1,7 @@
-//! Finds the network of a bridge, for configurations of the older userspace CNI, which know bridges alone.
+//! Finds the network of a bridge, for legacy configurations, which name only a bridge.
 //!
-//! On one node a bridge of one engine belongs to one network only, so that what is found is the only one there can be.
+//! On one node a bridge of an engine belongs to exactly one network, so the first match is the only
+//! one.
 
 use super::{AdmissionError, check_phase};
 use usnet_crds::legacy::Legacy;
@@ -15,7 +16,8 @@ pub(super) fn find_network(files: &NetworkFiles, legacy: &Legacy) -> Result<Prog
         return check_phase(file, &default_name);
     }
     for name in files.list()?.into_iter().filter(|name| *name != default_name) {
-        // A file that cannot be read is about a network that pods cannot use; it must not hold up the others.
+        // An unreadable file belongs to a network that pods cannot use; it must not block the
+        // others.
         let Ok(file) = files.read(&name) else { continue };
         if let Some(network) = of_bridge(file.as_ref(), legacy) {
             check_settings(network, legacy)?;
@@ -33,7 +35,7 @@ fn of_bridge<'a>(file: Option<&'a NetworkFile>, legacy: &Legacy) -> Option<&'a N
     (network.engine == legacy.engine && network.bridge.name == legacy.bridge).then_some(network)
 }
 
-/// A pod must not land in another VLAN, or wait at a socket of another kind, without a word.
+/// A pod must not silently join another VLAN, or wait at a socket of another type.
 fn check_settings(network: &NodeNetwork, legacy: &Legacy) -> Result<(), AdmissionError> {
     let differences = legacy.settings.disagreements(network.engine, &network.bridge, &network.port);
     if differences.is_empty() {

@@ -9,16 +9,16 @@ use usnet_crds::{InvalidName, NetworkName};
 
 /// Longest name of a configuration, in bytes: that of a file.
 const NAME_LENGTH_MAX: usize = 255;
-/// What `networks` says.
+/// The only valid value of `networks`.
 const FROM_POD_ANNOTATIONS: &str = "FromPodAnnotations";
 
-/// Why a configuration was refused.
+/// Why a configuration is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigurationError {
     /// It is not a JSON object.
     #[error("the network configuration on standard input is not a JSON object")]
     NotAnObject(#[source] Option<serde_json::Error>),
-    /// Its version is older than the verb.
+    /// The verb does not exist in its version.
     #[error("the network configuration is of version {found}, which has no {verb}: that came with {since}")]
     TooOld {
         /// The verb.
@@ -31,12 +31,12 @@ pub enum ConfigurationError {
     /// Its version is none that is spoken.
     #[error("the network configuration cannot be used")]
     Version(#[from] UnsupportedVersion),
-    /// A key is there that does not hold what it should.
+    /// A key has a value of the wrong type.
     #[error("{key:?} of the network configuration must be {expected}")]
     WrongType {
         /// The key.
         key: &'static str,
-        /// What it must be.
+        /// The expected type.
         expected: &'static str,
     },
     /// Its name is none that the specification allows.
@@ -49,32 +49,33 @@ pub enum ConfigurationError {
     Missing {
         /// The key.
         key: &'static str,
-        /// What to write.
+        /// How to correct it.
         advice: &'static str,
     },
-    /// It takes the networks from the pod, and has a key that is for one network.
+    /// It selects networks by the pod's annotation, and has a key that is for a single network.
     #[error(
         "\"networks\" and {0:?} of the network configuration cannot be had together: either all networks come from the pod's annotation, or one is named here"
     )]
     MutuallyExclusive(&'static str),
-    /// The network's name is not one.
+    /// The network's name is invalid.
     #[error("\"network\" of the network configuration is not valid")]
     Network(#[source] InvalidName),
-    /// It is a configuration of the older userspace CNI that cannot be used.
+    /// It is an invalid legacy configuration.
     #[error("the network configuration, of the older userspace CNI, cannot be used: {0}")]
     Legacy(InvalidLegacy),
 }
 
-/// What a configuration asks to be attached to.
+/// The attachment target of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// The network of this name.
     Network(NetworkName),
-    /// The network of the bridge that a configuration of the older userspace CNI names.
+    /// The network of the bridge that a legacy configuration names.
     Bridge(Box<Legacy>),
 }
 
-/// A network configuration. Only what a verb asks for is checked: DEL has to work with a configuration that ADD refused.
+/// A network configuration. Only the keys that a verb needs are validated: DEL has to work with a
+/// configuration that ADD rejects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Configuration(Map<String, Value>);
 
@@ -101,11 +102,11 @@ impl Configuration {
     /// # Errors
     /// When that is none that this plugin speaks.
     pub fn version(&self) -> Result<SpecVersion, ConfigurationError> {
-        // Without a version it is as old as the specification's first.
+        // The first version of the specification had no version key.
         Ok(self.text("cniVersion")?.unwrap_or("0.1.0").parse()?)
     }
 
-    /// Refuses a version that does not have this verb yet.
+    /// Rejects a version that does not have this verb yet.
     ///
     /// # Errors
     /// When it has not, or is none that this plugin speaks.
@@ -114,7 +115,7 @@ impl Configuration {
         if found < since { Err(ConfigurationError::TooOld { verb, since, found }) } else { Ok(()) }
     }
 
-    /// The name of the configuration, which IPAM plugins keep their addresses under.
+    /// The name of the configuration, under which IPAM plugins store their addresses.
     ///
     /// # Errors
     /// When it is missing or none that the specification allows.
@@ -125,15 +126,15 @@ impl Configuration {
         if is_name(name) { Ok(name) } else { Err(ConfigurationError::Name(name.to_owned())) }
     }
 
-    /// Whether the networks are those that the pod's annotation lists, instead of one that is named here.
+    /// Whether the networks are selected by the pod's annotation instead of one network named here.
     pub fn uses_pod_annotations(&self) -> bool {
         self.0.get("networks").is_some_and(|networks| !networks.is_null())
     }
 
-    /// Refuses a configuration that takes them from the pod in a way that cannot be.
+    /// Validates a configuration that selects the networks by the pod's annotation.
     ///
     /// # Errors
-    /// When it says from where in an unknown way, or names one network as well.
+    /// When `networks` has an unknown value, or a single network is named as well.
     pub fn require_pod_annotations(&self) -> Result<(), ConfigurationError> {
         if self.text("networks")? != Some(FROM_POD_ANNOTATIONS) {
             return Err(ConfigurationError::WrongType { key: "networks", expected: "\"FromPodAnnotations\"" });
@@ -145,7 +146,7 @@ impl Configuration {
         }
     }
 
-    /// A configuration of the same version, name and plugin, with these other parts.
+    /// A configuration of the same version, name and plugin, with these other keys.
     pub fn with_parts(&self, mut parts: Map<String, Value>) -> Self {
         for key in ["cniVersion", "name", "type"] {
             parts.extend(self.0.get(key).map(|value| (key.to_owned(), value.clone())));
@@ -163,10 +164,11 @@ impl Configuration {
         network.parse().map_err(ConfigurationError::Network)
     }
 
-    /// What to attach to: a network by its name, or the bridge that a configuration of the older userspace CNI names.
+    /// The attachment target: a network by its name, or the bridge that a legacy configuration
+    /// names.
     ///
     /// # Errors
-    /// When it says neither in a way that can be used.
+    /// When it has no valid target.
     pub fn target(&self) -> Result<Target, ConfigurationError> {
         if legacy::is_legacy(&self.0) {
             return Legacy::read(&self.0)
@@ -196,7 +198,7 @@ impl Configuration {
         self.text("deviceID")
     }
 
-    /// What the runtime passes on of a pod's wishes, by capability.
+    /// `runtimeConfig`: the settings that the runtime passes by capability.
     ///
     /// # Errors
     /// When it is not an object.
@@ -204,7 +206,8 @@ impl Configuration {
         Ok(self.object("runtimeConfig")?.and_then(Value::as_object))
     }
 
-    /// What the pod's annotation or the definition says beyond capabilities, `args.cni`.
+    /// `args.cni`: the settings of the pod's annotation or the network configuration that have no
+    /// capability.
     ///
     /// # Errors
     /// When `args` is not an object.
@@ -220,10 +223,12 @@ impl Configuration {
         self.object("prevResult")
     }
 
-    /// Where runtimes write the attachments that GC leaves. The second is what the specification's first library called it.
+    /// The keys of the attachments that GC keeps. The second was used by the first release of
+    /// libcni.
     pub const VALID_ATTACHMENTS: [&str; 2] = ["cni.dev/valid-attachments", "cni.dev/attachments"];
 
-    /// The attachments that GC leaves; none when the runtime names no list. That library leaves out an empty list, too.
+    /// The attachments that GC keeps; none when the key is missing. libcni omits an empty list,
+    /// too.
     ///
     /// # Errors
     /// When it is not a list of attachments.
@@ -242,11 +247,11 @@ impl Configuration {
         Ok(Some(entries.into_iter().map(|entry| (entry.container, entry.ifname)).collect()))
     }
 
-    /// The configuration for an IPAM plugin: this one, under `name`, with `ipam` as its IPAM part.
+    /// The configuration for an IPAM plugin: this one, with `name` and `ipam` replaced.
     pub fn for_ipam(&self, name: &str, ipam: &Value) -> Value {
         let mut parts = self.0.clone();
         parts.remove("prevResult");
-        // Plugins in Go take a key whatever its case, and would find two.
+        // Plugins in Go match keys case-insensitively, and would find two.
         parts.retain(|key, _| !key.eq_ignore_ascii_case("ipam"));
         parts.insert("name".to_owned(), name.into());
         parts.insert("ipam".to_owned(), ipam.clone());
@@ -272,7 +277,7 @@ impl Configuration {
     }
 }
 
-/// The specification's rule, and no name that a file cannot have.
+/// The specification's rule, within the limits of a file name.
 fn is_name(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
     name.len() <= NAME_LENGTH_MAX

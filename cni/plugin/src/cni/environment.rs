@@ -1,4 +1,4 @@
-//! The environment that a runtime calls a plugin with.
+//! The environment variables of a CNI call.
 
 use crate::cni::arguments::{Arguments, ArgumentsError};
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use usnet_dataplane::attachment::{AttachmentId, InvalidIdentifier};
 
-/// The variable that says the verb.
+/// The variable of the verb.
 pub const COMMAND: &str = "CNI_COMMAND";
 const CONTAINER: &str = "CNI_CONTAINERID";
 const NETWORK_NAMESPACE: &str = "CNI_NETNS";
@@ -15,24 +15,24 @@ const INTERFACE: &str = "CNI_IFNAME";
 const ARGUMENTS: &str = "CNI_ARGS";
 const PLUGIN_PATH: &str = "CNI_PATH";
 
-/// What a caller wants.
+/// A verb of the specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verb {
     /// Attach an interface.
     Add,
     /// Detach an interface.
     Del,
-    /// Say whether an interface is as it was attached.
+    /// Report whether an interface matches its ADD result.
     Check,
-    /// Detach what the runtime no longer knows of.
+    /// Detach attachments that the runtime does not list.
     CollectGarbage,
-    /// Say whether ADD would work.
+    /// Report whether ADD would work.
     Status,
-    /// Say which versions of the specification are spoken.
+    /// Report the supported versions of the specification.
     Version,
 }
 
-/// Why the environment was refused.
+/// Why the environment is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvironmentError {
     /// Variables that the verb needs are not set.
@@ -67,7 +67,7 @@ impl Environment {
         Self::new(env::var_os)
     }
 
-    /// The variables that `lookup` knows.
+    /// The variables that `lookup` finds.
     pub fn new(lookup: impl Fn(&'static str) -> Option<OsString>) -> Self {
         let names = [COMMAND, CONTAINER, NETWORK_NAMESPACE, INTERFACE, ARGUMENTS, PLUGIN_PATH];
         let set = names.into_iter().filter_map(|name| lookup(name).map(|value| (name, value)));
@@ -77,7 +77,7 @@ impl Environment {
     /// The verb; none when the program was not called by a CNI runtime.
     ///
     /// # Errors
-    /// When the verb is not one that this plugin has.
+    /// When the verb is not supported.
     pub fn verb(&self) -> Result<Option<Verb>, EnvironmentError> {
         let Some(verb) = self.0.get(COMMAND) else { return Ok(None) };
         match verb.to_string_lossy().as_ref() {
@@ -118,7 +118,7 @@ impl Environment {
     /// The attachment that is meant.
     ///
     /// # Errors
-    /// When container id or interface name is missing or not valid.
+    /// When container id or interface name is missing or invalid.
     pub fn attachment(&self) -> Result<AttachmentId, EnvironmentError> {
         let container = self.text(CONTAINER)?.parse();
         let interface = self.text(INTERFACE)?.parse();
@@ -128,12 +128,12 @@ impl Environment {
         })
     }
 
-    /// The pod's network namespace; empty when the runtime gave none.
+    /// The pod's network namespace; empty when the runtime passed none.
     pub fn network_namespace(&self) -> PathBuf {
         self.0.get(NETWORK_NAMESPACE).map(PathBuf::from).unwrap_or_default()
     }
 
-    /// `CNI_ARGS`, taken apart.
+    /// `CNI_ARGS`, parsed.
     ///
     /// # Errors
     /// When they are not as they should be.
@@ -143,7 +143,7 @@ impl Environment {
         Arguments::parse(text).map_err(EnvironmentError::Arguments)
     }
 
-    /// The folders that other plugins are looked for in.
+    /// The search path for other plugins.
     ///
     /// # Errors
     /// When `CNI_PATH` is not set.
@@ -152,7 +152,7 @@ impl Environment {
         Ok(env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty()).collect())
     }
 
-    /// The variables for a plugin that this one calls with `verb`.
+    /// The variables for a delegate plugin that is called with `verb`.
     pub fn for_delegate<'a>(&'a self, verb: &'a str) -> impl Iterator<Item = (&'static str, &'a OsStr)> {
         let rest = self.0.iter().filter(|(name, _)| **name != COMMAND).map(|(name, value)| (*name, value.as_os_str()));
         rest.chain([(COMMAND, OsStr::new(verb))])
@@ -166,7 +166,7 @@ impl Environment {
         Self(variables)
     }
 
-    /// The same, about an attachment whose runtime is not there to say its network namespace.
+    /// The same, for an attachment whose network namespace the runtime does not pass.
     pub fn for_stale_attachment(&self, attachment: &AttachmentId, network_namespace: &Path) -> Self {
         let Self(mut variables) = self.for_attachment(attachment);
         if network_namespace.exists() {
@@ -177,19 +177,20 @@ impl Environment {
         Self(variables)
     }
 
-    /// The same, without the address that the pod asks IPAM plugins for (`IP` in `CNI_ARGS`).
+    /// The same, without the address that the pod requests from IPAM plugins (`IP` in `CNI_ARGS`).
     pub fn without_requested_address(&self) -> Self {
         self.without_arguments(&["IP="])
     }
 
-    /// The same, about one of several interfaces that are attached in this call. What the arguments ask for is for the interface of the call itself.
+    /// The same, for one of several interfaces that are attached in this call. Requests in
+    /// `CNI_ARGS` apply only to the interface of the call itself.
     pub fn for_interface(&self, attachment: &AttachmentId) -> Self {
         self.for_attachment(attachment).without_arguments(&["IP=", "MAC="])
     }
 
     fn without_arguments(&self, starts: &[&str]) -> Self {
         let mut variables = self.0.clone();
-        // Text that is not UTF-8 stays, to be refused by whoever reads it.
+        // Text that is not UTF-8 is kept: it is rejected when it is parsed.
         if let Some(text) = variables.get_mut(ARGUMENTS)
             && let Some(whole) = text.to_str()
         {

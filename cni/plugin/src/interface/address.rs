@@ -1,5 +1,5 @@
-//! Addresses and routes of the interface in the pod, as CNI's own plugins set them: a route without a router of its own goes over the first gateway
-//! of its family.
+//! Addresses and routes of the interface in the pod, with the semantics of the reference CNI
+//! plugins: a route without a gateway uses the first gateway of its family.
 
 use super::link::change;
 use super::netlink::{Netlink, NetlinkError};
@@ -15,11 +15,11 @@ use nix::errno::Errno;
 use serde_json::Value;
 use std::net::IpAddr;
 
-/// A pod has one or two of them; this only ends the loop.
+/// A pod has one or two of them; this only bounds the loop.
 const DEFAULT_ROUTES_MAX: usize = 64;
 
-/// Gives the device an address. One of IPv6 is not looked for on the network first: whoever assigned it says that nobody has it, and the pod's
-/// program would have to wait.
+/// Adds an address to the device. Duplicate address detection of IPv6 is disabled: IPAM guarantees
+/// that the address is unique, and the pod's program would have to wait.
 pub(super) fn add(netlink: &mut Netlink, device: u32, address: IpNet) -> Result<(), NetlinkError> {
     let mut message = AddressMessage::default();
     message.header.family = family(address.addr());
@@ -59,16 +59,17 @@ pub(super) fn add_route(
     assignment: &Assignment,
 ) -> Result<(), NetlinkError> {
     let message = route_message(device, route, gateway(route, &assignment.ips));
-    // The pod may have a route there by another interface, as it has a default route by eth0. The kernel takes the newer one of IPv4.
+    // The pod may have the same route over another interface, like the default route over eth0. For
+    // IPv4 the kernel prefers the newer one.
     change(netlink, RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE)
 }
 
-/// Takes away the default routes of a router's family, whatever interface they are over.
+/// Removes the default routes of a gateway's family, on all interfaces.
 pub(super) fn remove_default_routes(netlink: &mut Netlink, router: IpAddr) -> Result<(), NetlinkError> {
     let mut message = RouteMessage::default();
     message.header.address_family = family(router);
     message.header.table = RouteHeader::RT_TABLE_MAIN;
-    // Whatever their scope.
+    // A wildcard for the scope.
     message.header.scope = RouteScope::NoWhere;
     for _ in 0..DEFAULT_ROUTES_MAX {
         match change(netlink, RouteNetlinkMessage::DelRoute(message.clone()), 0) {
@@ -80,7 +81,7 @@ pub(super) fn remove_default_routes(netlink: &mut Netlink, router: IpAddr) -> Re
     Ok(())
 }
 
-/// The router of a route; none when it leads to the network itself.
+/// The gateway of a route; none when its destination is on the link.
 fn gateway(route: &Route, addresses: &[AssignedAddress]) -> Option<IpAddr> {
     let is_of_family = |gateway: &IpAddr| gateway.is_ipv4() == route.dst.addr().is_ipv4();
     route.gw.or_else(|| addresses.iter().filter_map(|address| address.gateway).find(is_of_family))
@@ -97,7 +98,7 @@ fn route_message(device: u32, route: &Route, gateway: Option<IpAddr>) -> RouteMe
     let scope = if gateway.is_none() { RouteScope::Link } else { RouteScope::Universe };
     message.header.scope = number("scope").and_then(|scope| u8::try_from(scope).ok()).map_or(scope, RouteScope::from);
     let table = number("table").unwrap_or(RouteHeader::RT_TABLE_MAIN.into());
-    // One that is not in the byte is in the attribute alone.
+    // A table number that does not fit the header's byte is only in the attribute.
     message.header.table = u8::try_from(table).unwrap_or(RouteHeader::RT_TABLE_UNSPEC);
     let destination = RouteAttribute::Destination(RouteAddress::from(route.dst.trunc().addr()));
     message.attributes = vec![destination, RouteAttribute::Oif(device), RouteAttribute::Table(table)];

@@ -1,7 +1,9 @@
-//! Checksum offload of a device, by the kernel's generic netlink family `ethtool` (Documentation/networking/ethtool-netlink.rst; Linux 5.8 or later).
+//! Checksum offload of a device, by the kernel's generic netlink family `ethtool`
+//! (Documentation/networking/ethtool-netlink.rst; Linux 5.8 or later).
 //!
-//! With it the kernel leaves checksums to a device that has hardware for them. A veth has none: it hands the packet on as it is, and a switch
-//! in userspace takes it so and does not complete it. The receiver would drop it.
+//! With checksum offload the kernel leaves checksums to the hardware of the device. A veth has none
+//! and passes the packet on with an incomplete checksum, which a userspace switch does not
+//! complete, so the receiver would drop it.
 
 use super::netlink::{Netlink, NetlinkError};
 use netlink_packet_core::{DecodeError, DefaultNla, Emitable, NLA_F_NESTED};
@@ -10,7 +12,7 @@ use netlink_packet_generic::ctrl::{GenlCtrl, GenlCtrlCmd};
 use netlink_packet_generic::{GenlFamily, GenlMessage};
 use netlink_sys::protocols::NETLINK_GENERIC;
 
-/// The features that are switched off, by the kernel's names of them.
+/// The features that are disabled, by the kernel's names.
 const CHECKSUMS: [&str; 2] = ["tx-checksum-ip-generic", "tx-checksum-sctp"];
 
 const FAMILY: &str = "ethtool";
@@ -26,16 +28,17 @@ const WANTED: u16 = 3;
 const DEVICE_INDEX: u16 = 1;
 /// `ETHTOOL_A_HEADER_FLAGS`
 const FLAGS: u16 = 3;
-/// `ETHTOOL_FLAG_OMIT_REPLY`: the acknowledgement says enough.
+/// `ETHTOOL_FLAG_OMIT_REPLY`: the acknowledgement is sufficient.
 const OMIT_REPLY: u32 = 1 << 1;
 /// `ETHTOOL_A_BITSET_BITS`
 const BITS: u16 = 3;
 /// `ETHTOOL_A_BITSET_BITS_BIT`
 const BIT: u16 = 1;
-/// `ETHTOOL_A_BITSET_BIT_NAME`. A bit that is named and has no `ETHTOOL_A_BITSET_BIT_VALUE` is cleared.
+/// `ETHTOOL_A_BITSET_BIT_NAME`. A bit that is named and has no `ETHTOOL_A_BITSET_BIT_VALUE` is
+/// cleared.
 const BIT_NAME: u16 = 2;
 
-/// Makes the kernel complete the checksums of all that is sent over the device itself.
+/// Makes the kernel compute the checksums of all packets that are sent over the device.
 pub(super) fn disable_checksum_offload(device: u32) -> Result<(), NetlinkError> {
     let mut netlink = Netlink::open(NETLINK_GENERIC)?;
     let family = family_id(&mut netlink)?;
@@ -45,7 +48,7 @@ pub(super) fn disable_checksum_offload(device: u32) -> Result<(), NetlinkError> 
     Ok(())
 }
 
-/// The number that the kernel has given the family since it was started.
+/// The id of the family, which the kernel assigns at boot.
 fn family_id(netlink: &mut Netlink) -> Result<u16, NetlinkError> {
     let nlas = vec![GenlCtrlAttrs::FamilyName(FAMILY.to_owned())];
     let request = GenlMessage::from_payload(GenlCtrl { cmd: GenlCtrlCmd::GetFamily, nlas });
@@ -110,7 +113,7 @@ impl Emitable for DisableFeatures {
 mod tests {
     use super::*;
 
-    /// As `ethtool -K` writes it for one feature, taken apart by hand after the kernel's documentation.
+    /// As `ethtool -K` encodes it for one feature, decoded by hand from the kernel's documentation.
     #[test]
     fn a_request_is_encoded_as_the_kernel_documents_it() {
         let request = DisableFeatures { device: 7, features: &["abc"] };

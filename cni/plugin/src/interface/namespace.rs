@@ -12,7 +12,7 @@ use std::thread;
 /// The namespace of the thread that reads it.
 const CURRENT: &str = "/proc/thread-self/ns/net";
 
-/// An open network namespace, which stays as long as it is open.
+/// An open network namespace, which exists as long as it is open.
 #[derive(Debug)]
 pub(super) struct PodNamespace {
     pub(super) file: File,
@@ -23,7 +23,8 @@ impl PodNamespace {
     /// Opens it.
     pub(super) fn open(path: &Path) -> Result<Self, InterfaceError> {
         let failed = |source: io::Error| InterfaceError::Namespace { path: path.to_owned(), source };
-        // Whatever is there instead of a namespace, opening it must not wait for anybody.
+        // The path may be something else than a namespace, such as a FIFO: opening it must not
+        // block.
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
         let (requested, own) = (file.metadata().map_err(failed)?, fs::metadata(CURRENT).map_err(failed)?);
         if (requested.dev(), requested.ino()) == (own.dev(), own.ino()) {
@@ -32,7 +33,8 @@ impl PodNamespace {
         Ok(Self { file, path: path.to_owned() })
     }
 
-    /// Does something in it, in a thread of its own: a namespace is a thread's, and this one's stays as it is.
+    /// Runs a function in it, on a separate thread: a namespace belongs to a thread, and that of
+    /// the caller does not change.
     pub(super) fn within<T: Send>(
         &self,
         run: impl FnOnce() -> Result<T, InterfaceError> + Send,

@@ -1,5 +1,5 @@
-//! Requests to the kernel over netlink, one at a time. The kernel handles a request while it is sent, so that every answer is there at once and
-//! nothing is waited for.
+//! Synchronous requests to the kernel over netlink, one at a time. The kernel handles a request
+//! while it is sent, so that every answer is available at once.
 
 use netlink_packet_core::{
     DecodeError, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader, NetlinkMessage,
@@ -9,10 +9,10 @@ use netlink_sys::Socket;
 use nix::sys::socket::MsgFlags;
 use std::io;
 
-/// Room for the largest datagram that the kernel sends of its own accord.
+/// Size of the largest datagram that the kernel sends.
 const DATAGRAM_MAX: usize = 1 << 16;
 
-/// Why the kernel did not do what it was asked for.
+/// Why a netlink request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum NetlinkError {
     /// No socket, or it does not work.
@@ -46,7 +46,7 @@ impl Netlink {
         Ok(Self { socket, sequence_number: 0 })
     }
 
-    /// Makes one request, and gives what the kernel answers besides its acknowledgement.
+    /// Sends one request, and returns the kernel's answers without the acknowledgement.
     pub(super) fn request<Q, A>(&mut self, message: Q, flags: u16) -> Result<Vec<A>, NetlinkError>
     where
         Q: NetlinkSerializable,
@@ -66,7 +66,7 @@ impl Netlink {
         Ok(answers)
     }
 
-    /// Takes one datagram in, and says whether it was the last.
+    /// Receives one datagram, and returns whether it was the last.
     fn receive<A>(&self, answers: &mut Vec<A>) -> Result<bool, NetlinkError>
     where
         A: NetlinkDeserializable<Error = DecodeError>,
@@ -76,7 +76,7 @@ impl Netlink {
         let mut rest = datagram.as_slice();
         while !rest.is_empty() {
             let message = NetlinkMessage::<A>::deserialize(rest).map_err(NetlinkError::Undecodable)?;
-            // Messages are aligned to four bytes; the length of the header is checked by now.
+            // Messages are aligned to four bytes; the header's length was validated by the parser.
             let length = usize::try_from(message.header.length).unwrap_or(usize::MAX).next_multiple_of(4).max(4);
             rest = rest.get(length..).unwrap_or_default();
             if message.header.sequence_number != self.sequence_number {

@@ -1,4 +1,4 @@
-//! Runs a program that may take no longer than it is given.
+//! Runs a program with a timeout.
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -23,13 +23,13 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) struct Finished {
     /// How.
     pub(super) status: ExitStatus,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub(super) stdout: Vec<u8>,
     stderr: Vec<u8>,
 }
 
 impl Finished {
-    /// The end of what it wrote, for a person.
+    /// The end of its output, for messages.
     pub(super) fn output_tail(&self) -> String {
         let written = if self.stderr.is_empty() { &self.stdout } else { &self.stderr };
         let text = String::from_utf8_lossy(written);
@@ -43,7 +43,7 @@ impl Finished {
 pub(super) struct Run<'a> {
     /// Its file.
     pub(super) program: &'a Path,
-    /// What it reads from standard input.
+    /// Its standard input.
     pub(super) input: &'a [u8],
     /// An open file that it has as well.
     pub(super) inherited: Option<BorrowedFd<'a>>,
@@ -52,12 +52,14 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs it in this process's environment with `variables` set. Gives nothing when it had to be killed.
+    /// Runs it in this process's environment with `variables` set. Returns nothing when it timed
+    /// out and was killed.
     pub(super) fn with<'a>(
         &self,
         variables: impl Iterator<Item = (&'static str, &'a OsStr)>,
     ) -> io::Result<Option<Finished>> {
-        // Files, not pipes: neither side ever waits for the other, and a grandchild that keeps one open holds nobody up.
+        // Files, not pipes: neither side ever blocks the other, and a grandchild that keeps one
+        // open does not block the call.
         let (mut stdin, mut stdout, mut stderr) = (memory_file()?, memory_file()?, memory_file()?);
         stdin.write_all(self.input)?;
         stdin.rewind()?;
@@ -85,20 +87,21 @@ impl Run<'_> {
                 child.wait()?;
                 return Ok(None);
             }
-            // Looked at often in the beginning, when most programs end.
+            // Polled often in the beginning, when most programs end.
             sleep((elapsed / 8).clamp(Duration::from_micros(100), Duration::from_millis(5)));
         }
     }
 }
 
-/// A second descriptor of an open file, which the next program gets and ours loses with the value.
+/// A duplicate descriptor without close-on-exec, inherited by the next program and closed here when
+/// it is dropped.
 fn inheritable(file: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let copy = file.try_clone_to_owned()?;
     fcntl(&copy, FcntlArg::F_SETFD(FdFlag::empty()))?;
     Ok(copy)
 }
 
-/// An installer that writes the program at this moment makes it busy; it is tried again.
+/// While an installer writes the program it is busy; the call is repeated.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     let started = Instant::now();
     loop {

@@ -1,5 +1,7 @@
-//! How an attachment is handed over to programs for the older userspace CNI: only what a definition of its form attaches. Its socket has the
-//! older name then, and beside it is a file with what the pod's annotation says. The annotation itself is the agent's to write, from the record.
+//! Files for programs that were written for Userspace CNI, for attachments by a legacy
+//! configuration only: the socket has the name that the legacy plugin used, and a file beside it
+//! has the content of the pod's annotation. The annotation itself is written by the agent, from the
+//! record.
 
 use crate::cni::configuration::{Configuration, Target};
 use crate::cni::result::Assignment;
@@ -12,14 +14,14 @@ use usnet_crds::legacy::{Legacy, PodEnd};
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::configuration_data::{self, AddressAndGateway, Element, Told};
 
-/// The older way of one attachment.
+/// The legacy handoff of one attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LegacyHandoff {
     pod_end: PodEnd,
 }
 
 impl LegacyHandoff {
-    /// The older way, if the configuration asks for its target in the older form.
+    /// The handoff, if the target is that of a legacy configuration.
     pub fn from_target(configuration: &Configuration, target: &Target) -> Option<Self> {
         match target {
             Target::Bridge(_) => Some(Self { pod_end: PodEnd::read(configuration.keys()) }),
@@ -27,7 +29,7 @@ impl LegacyHandoff {
         }
     }
 
-    /// What the attachment's record and the pod are told in that way.
+    /// The interface's status for the record and the pod, in the legacy plugin's format.
     pub fn interface_status(&self, record: &Record, assignment: &Assignment) -> Option<Element> {
         let ip = |assigned: &crate::cni::result::AssignedAddress| AddressAndGateway {
             ip: assigned.address.addr(),
@@ -44,7 +46,7 @@ impl LegacyHandoff {
     }
 }
 
-/// What the socket of an attachment is called in the pod's directory.
+/// The name of a new attachment's socket in the pod's directory.
 pub fn socket_name(target: &Target, port_type: PortType, attachment: &AttachmentId) -> String {
     match target {
         Target::Network(_) => Description::socket_name(&attachment.interface),
@@ -55,13 +57,14 @@ pub fn socket_name(target: &Target, port_type: PortType, attachment: &Attachment
     }
 }
 
-/// The name of an attachment's socket in the pod's directory, as its record has it.
+/// The name of an attachment's socket in the pod's directory, by its record.
 pub fn socket_of(record: &Record) -> Option<String> {
     let name = record.port.connection.socket_file()?.file_name()?;
     Some(name.to_string_lossy().into_owned())
 }
 
-/// Refuses a socket of a name that another interface of the pod has: a definition that names one fits one interface.
+/// Rejects a socket name that another interface of the pod uses: a configuration that names one
+/// fits only one interface of a pod.
 ///
 /// # Errors
 /// Which interface has it.
@@ -79,8 +82,8 @@ pub fn check_socket_conflict(record: &Record, others: &OtherAttachments) -> Resu
     }
 }
 
-/// The names of all files that an attachment has in the pod's directory. None of them is another attachment's but by its interface's name or
-/// because two definitions name one socket.
+/// The names of all files that an attachment has in the pod's directory. Another attachment has the
+/// same ones only if it has the same interface name or its configuration names the same socket.
 pub fn files_of(record: &Record) -> Vec<String> {
     let named = [Description::file_name(&record.id.interface), configuration_data::file_name(&record.id)];
     named.into_iter().chain(socket_of(record)).collect()

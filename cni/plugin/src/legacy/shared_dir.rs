@@ -1,7 +1,10 @@
-//! `sharedDir` of a definition of the older userspace CNI: the folder of the node in which a pod without a volume of its own meets the engine, one folder in it for each container.
+//! `sharedDir` of a legacy configuration: a folder of the node that a pod without a volume shares
+//! with the engine, with a subfolder per container.
 //!
-//! Whoever writes a definition could name any folder. So it has to be under one that the agent was told to allow; what is between that and the pod's own is opened part by part, and no
-//! link is followed. The pods that see the folder see those of all others in it, as they did before.
+//! The author of a configuration could name any folder. Therefore it has to be below a root that
+//! the agent's options allow; each component from there to the container's folder is opened
+//! separately, and no link is followed. As with the legacy plugin, a pod that sees the folder sees
+//! the files of all other pods in it.
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat};
@@ -17,12 +20,12 @@ use usnet_dataplane::configuration_data::short_id;
 /// Why a `sharedDir` cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SharedDirError {
-    /// It is no path, or one that leads up.
+    /// It is not an absolute path, or has "..".
     #[error(
         "\"sharedDir\" says {0:?}, and it has to be an absolute path without \"..\": give the pod a volume `{{name: shared-dir, emptyDir: {{}}}}`, or correct the NetworkAttachmentDefinition"
     )]
     NotPlain(String),
-    /// Nobody allowed it.
+    /// It is not below an allowed root.
     #[error(
         "\"sharedDir\" says {}, and this node allows {}: give the pod a volume `{{name: shared-dir, emptyDir: {{}}}}`, or start the usnet agent with --shared-dir-root for a folder above it",
         folder.display(), Allowed(roots)
@@ -30,13 +33,13 @@ pub enum SharedDirError {
     NotAllowed {
         /// The folder.
         folder: PathBuf,
-        /// What the agent allows.
+        /// The roots that the agent allows.
         roots: Vec<PathBuf>,
     },
     /// Something is there that is no folder, for example a link.
     #[error("{}, below the folder that the agent allows, is a link or no folder, and links are not followed: remove it", .0.display())]
     NotADirectory(PathBuf),
-    /// The disk refuses.
+    /// It cannot be created.
     #[error("cannot make folder {}, which \"sharedDir\" asks for", path.display())]
     Create {
         /// The folder.
@@ -69,7 +72,7 @@ pub struct SharedDir {
 }
 
 impl SharedDir {
-    /// The folder for this attachment's container, if `text` is allowed. Nothing is touched yet.
+    /// The folder for this attachment's container, if `text` is allowed. Nothing is changed yet.
     ///
     /// # Errors
     /// Why it is not.
@@ -87,10 +90,10 @@ impl SharedDir {
         self.root.join(&self.inside)
     }
 
-    /// Makes it, with what is missing above it. The allowed folder itself has to be there.
+    /// Creates it, with missing parents. The allowed root itself must exist.
     ///
     /// # Errors
-    /// When something else is in its place, or the disk refuses.
+    /// When a component is not a folder, or cannot be created.
     pub fn create(&self) -> Result<(), SharedDirError> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let mut path = self.root.clone();
@@ -112,12 +115,12 @@ impl SharedDir {
     }
 }
 
-/// The pod's users need not be root, and make sockets there: as in an `emptyDir` of kubelet.
+/// The pod's users need not be root, and create sockets there, as in an `emptyDir` of kubelet.
 fn share(folder: &OwnedFd) -> Result<(), Errno> {
     fchmod(folder, Mode::from_bits_truncate(0o777))
 }
 
-/// Removes the folder of a container that is in no other use. What the pod left in it keeps it.
+/// Removes the folder of a container if it is unused. Files that the pod left keep it.
 pub fn clear(record: &Record) {
     let folder = record.directory_source.as_ref();
     let is_ours = |folder: &&PathBuf| folder.file_name().is_some_and(|name| *name == *short_id(&record.id));

@@ -1,8 +1,9 @@
-//! Pods that the older userspace CNI attached, before the program of its name was replaced by ours. It kept a file for each interface, and DEL takes apart what that file and the
-//! configuration say.
+//! Pods that the legacy plugin attached before its program was replaced by this one. It kept a
+//! state file per interface, and DEL removes what that file and the configuration describe.
 //!
-//! Each step can be repeated and the file goes last, so that a DEL that fails is called again and finds it. An engine that is down is such a failure: no record of ours is there, by which the
-//! agent could do it later. A bridge is never removed.
+//! Each step is idempotent and the state file is removed last, so that a repeated DEL finds it. An
+//! unreachable engine makes DEL fail: there is no record by which the agent could remove the port
+//! later. A bridge is never removed.
 
 mod files;
 
@@ -29,13 +30,13 @@ use usnet_dataplane::roots::Roots;
 /// Where the files are, below the root of that plugin's paths.
 const FOLDER: &str = "var/lib/cni/usrspcni/data";
 
-/// Why what the older plugin made could not be taken apart.
+/// Why an attachment of the legacy plugin could not be removed.
 #[derive(Debug, thiserror::Error)]
 pub enum LegacyStateError {
     /// A file or folder of it.
     #[error("cannot {action} {}, which the older userspace CNI made for this interface: mend that, or remove it by hand", path.display())]
     File {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
         /// On which file or folder.
         path: PathBuf,
@@ -44,7 +45,8 @@ pub enum LegacyStateError {
     },
 }
 
-/// What the older plugin kept of an interface. The form is its own: VPP's has `swIfIndex` and `memifSocketId`, that of Open vSwitch `vhostname`.
+/// The legacy plugin's state of an interface, in its own format: that of VPP has `swIfIndex` and
+/// `memifSocketId`, that of Open vSwitch `vhostname`.
 #[derive(Debug, Clone, Default, Deserialize)]
 struct Content {
     #[serde(rename = "vhostname")]
@@ -53,7 +55,7 @@ struct Content {
     interface_index: Option<u32>,
 }
 
-/// The older plugin's file about an interface.
+/// The legacy plugin's state file of an interface.
 #[derive(Debug)]
 pub struct LegacyState {
     path: PathBuf,
@@ -61,10 +63,11 @@ pub struct LegacyState {
 }
 
 impl LegacyState {
-    /// The file about this interface, if there is one. One that cannot be read counts: names follow from the interface, too.
+    /// The state file of this interface, if it exists. An unreadable one counts: the names are
+    /// derived from the interface, too.
     pub fn find(roots: &Roots, id: &AttachmentId) -> Option<Self> {
         let path = folder(roots).join(state_file_name(id));
-        // No link: the folder is root's, and the older plugin makes none.
+        // A link is not accepted: the folder is root's, and the legacy plugin creates none.
         if !fs::symlink_metadata(&path).is_ok_and(|found| found.is_file()) {
             return None;
         }
@@ -72,10 +75,10 @@ impl LegacyState {
         Some(Self { path, content })
     }
 
-    /// Takes the interface apart. Gives what was left alone, for the runtime's log.
+    /// Removes the attachment. Returns what was kept, for the runtime's log.
     ///
     /// # Errors
-    /// When something is left that another DEL can take away.
+    /// When something remains that another DEL can remove.
     pub fn remove(
         self,
         node: &Node,
@@ -99,7 +102,7 @@ impl LegacyState {
                 remove_file(&self.path)?;
                 Ok(None)
             }
-            // The file is all that still tells of it.
+            // The state file is the only trace of the port.
             OlderPort::Foreign { found } => Ok(Some(format!(
                 "{found}, so it is not what the older userspace CNI made for interface {} and was left alone; if it is, remove it and {}",
                 id.interface,
@@ -125,7 +128,7 @@ impl LegacyState {
         Ok(client.remove_older_port(LegacyPortLocation {
             bridge: host.bridge.as_deref(),
             port,
-            // A name that a definition gave is that of other pods as well, each in a folder of its own.
+            // A configured socket name is used by other pods as well, each in a folder of its own.
             owns_socket: &|path: &str| {
                 let path = Path::new(path);
                 let has_name = path.file_name().is_some_and(|name| sockets.iter().any(|socket| **socket == *name));
@@ -135,13 +138,13 @@ impl LegacyState {
         })?)
     }
 
-    /// What the socket can be called.
+    /// The possible names of the socket.
     fn sockets(&self, host: &HostEnd, id: &AttachmentId) -> Vec<String> {
         let own = [PortType::VhostUser, PortType::Memif].map(|port_type| socket_name(port_type, id));
         own.into_iter().chain(host.socket_file.clone()).collect()
     }
 
-    /// Whether the older plugin attached other interfaces of the sandbox, and we have not taken them apart yet.
+    /// Whether the legacy plugin attached other interfaces of the sandbox that are not removed yet.
     fn has_siblings(&self, id: &AttachmentId) -> bool {
         let prefix = format!("local-{}-", short_id(id));
         let folder = self.path.parent().and_then(|folder| fs::read_dir(folder).ok());

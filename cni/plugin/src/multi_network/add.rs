@@ -1,4 +1,4 @@
-//! ADD for all networks that a pod lists: all of them, or none.
+//! ADD for all networks that a pod selects: all of them, or none.
 
 use crate::add::{AddRequest, Attached, Prepared};
 use crate::cni::configuration::Configuration;
@@ -17,7 +17,7 @@ use usnet_dataplane::attachment::{AttachmentId, InterfaceName};
 /// A name that every pod has.
 const LOOPBACK: &str = "lo";
 
-/// One network of the pod, and the call that Multus would make for it.
+/// The call that Multus would make for one element.
 #[derive(Debug)]
 struct ElementCall {
     place: String,
@@ -25,10 +25,12 @@ struct ElementCall {
     configuration: Configuration,
 }
 
-/// Attaches every network that the pod's annotation lists, in its order, and adds them to the result of the plugins before this one.
+/// Attaches all networks of the pod's annotation, in its order, and appends them to the result of
+/// the plugins before this one.
 ///
 /// # Errors
-/// Why one of them cannot be attached. Nothing is left of the others then, or records from which they are cleaned up.
+/// Why one of them cannot be attached. All are rolled back then, or records stay from which they
+/// are cleaned up.
 pub fn add(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<Value, Error> {
     environment.require_for_add()?;
     configuration.name()?;
@@ -86,7 +88,7 @@ pub(super) fn pod_interfaces(call: &AttachmentId, previous: Option<&Value>) -> B
     all
 }
 
-/// What can be checked is checked of all before the first is attached.
+/// Everything that can be checked is checked for all elements before the first one is attached.
 fn attach_all<'r, 'a>(
     node: &Node,
     requests: &'r [(&str, AddRequest<'a>)],
@@ -98,7 +100,8 @@ fn attach_all<'r, 'a>(
     }
     let mut attached: Vec<(&AddRequest<'a>, Attached)> = Vec::new();
     for (place, request) in requests {
-        // Anew behind the first: what an interface gets may follow from those that the pod has by then.
+        // Later elements are prepared again: their parameters may depend on the interfaces attached
+        // before them.
         let prepared = first.take().map_or_else(|| request.prepare(node), Ok);
         match prepared.and_then(|prepared| request.attach(node, prepared)) {
             Ok(one) => attached.push((request, one)),

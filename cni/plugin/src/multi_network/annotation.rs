@@ -1,5 +1,6 @@
-//! The annotation in which a pod lists its networks, as the runtime passes it on. The grammar is that of the Network Plumbing Working Group's
-//! specification (v1.3, section 4.1), with Multus' `namespace/name@interface`.
+//! The pod's annotation with its network selection elements, as the runtime passes it. Grammar:
+//! Network Plumbing Working Group specification (v1.3, section 4.1), with Multus'
+//! `namespace/name@interface`.
 
 use crate::cni::configuration::{Configuration, ConfigurationError};
 use crate::multi_network::element::{NetworkSelectionElement, NetworkSelectionError};
@@ -7,9 +8,9 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use usnet_dataplane::attachment::InterfaceName;
 
-/// The capability by which containerd and CRI-O pass a pod's annotations on.
+/// The capability by which containerd and CRI-O pass a pod's annotations.
 pub const CAPABILITY: &str = "io.kubernetes.cri.pod-annotations";
-/// The annotation that is for usnet alone. Where it is there, [`NPWG_ANNOTATION`] is left to others.
+/// The annotation that only usnet reads. If present, [`NPWG_ANNOTATION`] is ignored.
 pub const USNET_ANNOTATION: &str = "usnet.dev/networks";
 /// The annotation that Multus reads, too.
 pub const NPWG_ANNOTATION: &str = "k8s.v1.cni.cncf.io/networks";
@@ -27,20 +28,20 @@ pub enum AnnotationError {
         "the container runtime did not pass the pod's annotations on: write \"capabilities\": {{\"{CAPABILITY}\": true}} beside \"networks\" in the list of plugins; containerd and CRI-O know it"
     )]
     NotPassed,
-    /// What was passed on are no annotations.
+    /// The annotations are not an object.
     #[error("\"runtimeConfig.{CAPABILITY}\" must be an object of annotations")]
     NotAnnotations,
     /// An annotation is not text.
     #[error("annotation {0} must be text")]
     NotText(&'static str),
-    /// An annotation that looks like JSON is no list.
+    /// The annotation is JSON but not a list.
     #[error(
         "annotation {key} of the pod is no JSON list of networks: write for example [{{\"name\": \"blue\"}}], or names separated by commas"
     )]
     NotAList {
         /// Which.
         key: &'static str,
-        /// What is wrong; none when it is JSON of another kind.
+        /// The syntax error; none when it is JSON of another type.
         source: Option<serde_json::Error>,
     },
     /// It is too long.
@@ -73,7 +74,7 @@ pub struct NetworkSelection {
 }
 
 impl NetworkSelection {
-    /// Reads what the runtime passed on. `taken` are the interfaces that the pod has by then.
+    /// Reads the pod's annotation. `used` are the interface names that the pod has already.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -107,7 +108,8 @@ fn elements(
     selections(key, text)?.into_iter().enumerate().map(read).collect()
 }
 
-/// The elements as JSON has them, whichever way they are written. Multus tells the two ways apart by the same characters.
+/// The elements as JSON, from either format. Multus distinguishes the formats by the same
+/// characters.
 fn selections(key: &'static str, text: &str) -> Result<Vec<Result<Value, NetworkSelectionError>>, AnnotationError> {
     let text = text.trim();
     let all: Vec<_> = if text.is_empty() {

@@ -1,4 +1,5 @@
-//! DEL, CHECK and STATUS for all networks that a pod lists. What is attached is known by the records: the annotation may have changed since, or be gone.
+//! DEL, CHECK and STATUS for all networks that a pod selects. The attached interfaces are known by
+//! their records: the annotation may have changed since, or be gone.
 
 use crate::check::{compare, previous_result};
 use crate::cni::configuration::Configuration;
@@ -15,21 +16,21 @@ use std::collections::BTreeSet;
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::journal;
 
-/// Detaches all that a call with this configuration attached. Each is tried, whichever fail.
+/// Detaches all interfaces of a call with this configuration. All are tried, even if some fail.
 ///
 /// # Errors
-/// When something is left that only another DEL can take away.
+/// When something remains that only another DEL can remove.
 pub fn del(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<Option<Note>, Error> {
     environment.require_for_del()?;
     let call = match environment.attachment() {
         Ok(call) => call,
-        // As in DEL of one interface: nothing has such a name.
+        // As in DEL of one interface: such a name was never attached.
         Err(error @ EnvironmentError::Identifier { .. }) => return Ok(Some(note(&error))),
         Err(error) => return Err(error.into()),
     };
     let name = match configuration.name() {
         Ok(name) => name,
-        // ADD refuses it, so nothing is attached by it.
+        // ADD rejects it, so nothing is attached by it.
         Err(error) => return Ok(Some(note(&error))),
     };
     let (mut notes, mut failed) = (Vec::new(), None);
@@ -45,7 +46,7 @@ pub fn del(node: &Node, environment: &Environment, configuration: &Configuration
     }
 }
 
-/// Compares each of the pod's interfaces with what ADD made of it.
+/// Compares each of the pod's interfaces with the ADD result.
 ///
 /// # Errors
 /// The first that differs, or why it could not be compared.
@@ -59,7 +60,8 @@ pub fn check(node: &Node, environment: &Environment, configuration: &Configurati
     all.iter().try_for_each(|id| compare(node, &environment.for_interface(id), id, previous))
 }
 
-/// What the annotation lists and the result of ADD has. The annotation of a running pod may have got more since.
+/// The interfaces that are in the annotation and in the ADD result. The annotation of a running pod
+/// may have been extended since.
 fn selected(call: &AttachmentId, configuration: &Configuration, previous: &Value) -> Result<Vec<AttachmentId>, Error> {
     let in_result = pod_interfaces(call, Some(previous));
     let networks = NetworkSelection::read(configuration, &BTreeSet::new())?;
@@ -68,8 +70,8 @@ fn selected(call: &AttachmentId, configuration: &Configuration, previous: &Value
     Ok(attached.map(|interface| AttachmentId { container: call.container.clone(), interface }).collect())
 }
 
-/// Says nothing when pods could be attached. Which networks they will name is not known, and pods without any need none: one network that cannot be used must not take the
-/// node from all pods.
+/// Succeeds when pods could be attached. Which networks they will select is unknown, and pods
+/// without any need none: one unusable network must not make the node unusable for all pods.
 ///
 /// # Errors
 /// [`Error::NotReady`] with why not.
@@ -80,11 +82,11 @@ pub fn status(node: &Node, configuration: &Configuration) -> Result<(), Error> {
     node.journal.check_writable().map_err(|error| Error::not_ready(ErrorCode::NotAvailable, error))
 }
 
-/// What the call attached, by the records.
+/// The attachments of the call, by their records.
 fn attached(node: &Node, call: &AttachmentId, name: &str) -> Result<BTreeSet<AttachmentId>, Error> {
     let all = node.journal.records_of_container(&call.container)?;
     if let Some(unreadable) = all.unreadable.into_iter().next() {
-        // It may be one of them.
+        // It may be an attachment of this call.
         return Err(journal::Error::from(unreadable).into());
     }
     let is_of_call = |record: &&Record| {

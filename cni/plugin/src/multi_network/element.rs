@@ -1,5 +1,5 @@
-//! One network that a pod's annotation names, and what the pod asks for there: the keys of the Network Plumbing Working Group's specification (v1.3,
-//! section 4.1.2).
+//! A network selection element of a pod's annotation. Keys: Network Plumbing Working Group
+//! specification (v1.3, section 4.1.2).
 
 use crate::cni::configuration::Configuration;
 use serde::Deserialize;
@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{InvalidName, NamespaceName, NetworkName};
 use usnet_dataplane::attachment::{InterfaceName, InvalidIdentifier};
 
-/// The key of `args.cni` that has the routers of the pod's default routes.
+/// The key of `args.cni` with the gateways of the pod's default routes.
 pub const DEFAULT_ROUTE: &str = "default-route";
 
-/// Keys that ask for what no network here has, and why.
+/// Keys that are not supported, and why.
 const UNSUPPORTED: [(&str, &str); 3] = [
     ("deviceID", "interfaces here are no hardware; take it out"),
     ("infiniband-guid", "no network here is InfiniBand; take it out"),
@@ -27,16 +27,16 @@ pub enum NetworkSelectionError {
     /// It is not written as the specification has it.
     #[error("it is not written as it should be: an object with \"name\", or NAMESPACE/NAME@INTERFACE")]
     Shape(#[source] Option<serde_json::Error>),
-    /// Its name cannot be that of a network, or its namespace not that of a namespace.
+    /// The network's or namespace's name is invalid.
     #[error(transparent)]
     Name(#[from] InvalidName),
-    /// Its interface cannot be called so.
+    /// The interface name is invalid.
     #[error(transparent)]
     Interface(#[from] InvalidIdentifier),
     /// Its interface is another's.
     #[error("the pod has another interface {0}: give this network another name in \"interface\"")]
     InterfaceNameInUse(InterfaceName),
-    /// It asks for what cannot be had.
+    /// A key is not supported.
     #[error("\"{key}\" is {value}, which cannot be had: {reason}")]
     Unsupported {
         /// The key.
@@ -46,7 +46,7 @@ pub enum NetworkSelectionError {
         /// Why not.
         reason: &'static str,
     },
-    /// It has a key that nobody has heard of. Those of others have a domain in front, and are theirs.
+    /// A key is unknown. Keys with a domain belong to other programs and are ignored.
     #[error("\"{0}\" is not known: keys without a dot are the specification's, and it has no such key")]
     UnknownKey(String),
 }
@@ -56,7 +56,7 @@ pub enum NetworkSelectionError {
 struct RawElement {
     name: String,
     namespace: Option<String>,
-    /// The second is what Multus called it first.
+    /// Multus accepts `interfaceRequest` as well.
     #[serde(alias = "interfaceRequest")]
     interface: Option<String>,
     ips: Option<Vec<String>>,
@@ -79,14 +79,15 @@ pub struct NetworkSelectionElement {
     pub network: NetworkName,
     /// The interface in the pod.
     pub interface: InterfaceName,
-    /// What the pod asks for by capability: `ips`, `mac`, `bandwidth` and `portMappings` of `runtimeConfig`.
+    /// The requests with a capability: `ips`, `mac`, `bandwidth` and `portMappings` of
+    /// `runtimeConfig`.
     pub runtime: Map<String, Value>,
-    /// What it asks for otherwise: `args.cni`.
+    /// The other requests: `args.cni`.
     pub arguments: Map<String, Value>,
 }
 
 impl NetworkSelectionElement {
-    /// The element that is written `namespace/name@interface`, as JSON would have it.
+    /// Converts an element of the form `namespace/name@interface` to JSON.
     ///
     /// # Errors
     /// When it has more or emptier parts than that.
@@ -106,14 +107,15 @@ impl NetworkSelectionElement {
         Ok(json!({"name": name, "namespace": namespace, "interface": interface}))
     }
 
-    /// Reads the element of that number, counted from 1, and takes its interface.
+    /// Reads the element of that number, counted from 1, and adds its interface to `used`.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn read(raw: Value, number: usize, used: &mut BTreeSet<InterfaceName>) -> Result<Self, NetworkSelectionError> {
         let raw = RawElement::deserialize(raw).map_err(|source| NetworkSelectionError::Shape(Some(source)))?;
         check_keys(&raw.others)?;
-        // Multus looks for a definition there. Networks have no namespace, and the pod's own decides who may attach.
+        // For Multus this is the NAD's namespace. Networks have none, and the pod's own namespace
+        // decides whether it may attach.
         raw.namespace.map(NamespaceName::try_from).transpose()?;
         let interface = raw.interface.filter(|name| !name.is_empty());
         let interface = InterfaceName::try_from(interface.unwrap_or_else(|| format!("net{number}")))?;
@@ -133,7 +135,7 @@ impl NetworkSelectionElement {
         Ok(Self { network, interface, runtime, arguments })
     }
 
-    /// The configuration that Multus would give for it.
+    /// The configuration that Multus would pass for it.
     pub fn configuration(&self, whole: &Configuration) -> Configuration {
         let mut parts = Map::from_iter([
             ("network".to_owned(), self.network.as_str().into()),

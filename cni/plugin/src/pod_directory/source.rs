@@ -1,4 +1,4 @@
-//! What a pod's directory comes from.
+//! The source of a pod's directory.
 
 use super::{LEGACY_VOLUME, PodDirectoryError, VOLUME, file_error};
 use nix::libc;
@@ -9,14 +9,17 @@ use std::path::{Path, PathBuf};
 use usnet_dataplane::attachment::PodUid;
 use usnet_dataplane::roots::Roots;
 
-/// What a pod's directory comes from. Nobody but kubelet and usnet can put anything in its place: the folders above it are root's.
+/// The source of a pod's directory. Only kubelet and usnet can replace it: its parent folders
+/// belong to root.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    /// `emptyDir` volumes of the pod: by its name, and by its older name. The first that is there is taken.
+    /// `emptyDir` volumes of the pod, by the name that usnet uses and the one that Userspace CNI
+    /// uses. The first that exists is used.
     Volumes([PathBuf; 2]),
     /// A folder of the node.
     Folder(PathBuf),
-    /// The folder of a device that kubelet gave to the pod. What is in it is gone when the pod is.
+    /// The folder of a device that kubelet allocated to the pod. Its content is removed with the
+    /// pod.
     Device(PathBuf),
 }
 

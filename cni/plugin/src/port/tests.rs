@@ -62,7 +62,7 @@ fn secrets_are_long_printable_and_unique() {
     let ports: Vec<_> = (0..100).map(|_| created(&network, "net1", NAMESPACE).unwrap()).collect();
     let secrets: BTreeSet<_> = ports.iter().map(|port| port.secret.as_ref().unwrap().reveal()).collect();
     assert_eq!(secrets.len(), 100);
-    // Nothing in them that devargs of DPDK would take apart.
+    // No characters that DPDK's devargs would parse.
     let allowed = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
     assert!(secrets.iter().all(|secret| secret.len() == 23 && secret.chars().all(allowed)), "{secrets:?}");
     assert!(

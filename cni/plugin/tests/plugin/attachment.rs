@@ -24,7 +24,7 @@ on_each_engine! {
     add_of_a_new_sandbox_detaches_the_previous_one,
 }
 
-/// A network with addresses of its own. Nothing without host-local.
+/// A network with its own addresses. None without host-local.
 fn with_addresses(node: &TestNode) -> Option<Value> {
     if tools().is_none() {
         eprintln!("SKIPPED: no host-local in USNET_TOOLS or ~/.cache/usnet/tools; `make test` builds it");
@@ -90,7 +90,7 @@ fn open_vswitch_connects_to_the_socket_that_the_pods_program_creates() {
     on_a_node(connects_to_the_socket_that_the_pods_program_creates);
 }
 
-/// The simulator connects to nobody.
+/// The simulator never connects.
 #[test]
 fn a_real_vpp_connects_to_the_socket_that_the_pods_program_creates() {
     on_a_vpp_node(Kind::Real, connects_to_the_socket_that_the_pods_program_creates);
@@ -119,7 +119,8 @@ fn addresses_are_assigned_and_released_by_ipam(node: &mut TestNode) {
     assert_eq!(described["ips"], json!([{"address": "10.56.0.2/24", "gateway": "10.56.0.1"}]));
     assert_eq!(described["routes"], result["routes"]);
     assert_eq!(reserved_ips("green"), ["10.56.0.2"]);
-    // Of another name, and of a time when the network is gone: the record knows what was taken.
+    // The configuration has another name, and the network is gone: the record has the IPAM
+    // configuration.
     fs::remove_file(node.roots.networks().join("green.json")).unwrap();
     let other = json!({"cniVersion": "1.1.0", "name": "other", "type": "userspace", "network": "green"});
     node.call("DEL", &pod, "net1", &other).assert_done();
@@ -235,7 +236,7 @@ fn add_of_a_new_sandbox_detaches_the_previous_one(node: &mut TestNode) {
     assert_eq!(node.ports("green").len(), 1);
     assert_ne!(node.ports("green"), ports);
     assert_eq!(reserved_ips("green").len(), 1);
-    // The old one's DEL comes late and must not hurt the new one.
+    // The late DEL of the previous sandbox must not affect the new one.
     node.call("DEL", &old, "net1", &configuration).assert_done();
     assert_eq!((node.ports("green").len(), node.mounts().len(), reserved_ips("green").len()), (1, 1, 1));
     assert_eq!(new.description("net1")["mac"], result["interfaces"][0]["mac"]);

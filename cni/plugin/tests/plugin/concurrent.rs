@@ -1,4 +1,4 @@
-//! Several calls of the plugin at the same moment.
+//! Concurrent calls of the plugin.
 
 use crate::support::engine::on_each_engine;
 use crate::support::output::Output;
@@ -19,10 +19,11 @@ on_each_engine! {
 
 /// As many start when a node comes back.
 const PODS_OF_VPP: usize = 50;
-/// Open vSwitch with DPDK takes some 20 ms for each port that goes, and what takes it longer than a second DEL leaves to it.
+/// Open vSwitch with DPDK takes some 20 ms per removed port, and DEL defers removals that take
+/// longer than a second.
 const PODS_OF_OPEN_VSWITCH: usize = 16;
 const INTERFACES: usize = 16;
-/// A runtime calls again when it lost patience with its first call.
+/// A runtime calls again when its first call timed out.
 const REPETITIONS: usize = 8;
 
 fn ports(node: &TestNode) -> Vec<Port> {
@@ -32,7 +33,7 @@ fn ports(node: &TestNode) -> Vec<Port> {
     }
 }
 
-/// Calls for all of these at once. The threads start in this one's mount namespace.
+/// Concurrent calls for all of these. The threads start in this one's mount namespace.
 fn concurrently<T: Send, R: Send>(targets: impl IntoIterator<Item = T>, call: impl Fn(T) -> R + Sync) -> Vec<R> {
     let call = &call;
     scope(|scope| {
@@ -123,7 +124,7 @@ fn concurrent_dels_of_one_interface_all_succeed(node: &mut TestNode) {
     }
 }
 
-/// As when a runtime gives up an ADD and calls DEL while the ADD still runs.
+/// As when a runtime cancels an ADD and calls DEL while the ADD still runs.
 fn a_concurrent_add_and_del_leave_all_or_nothing(node: &mut TestNode) {
     let pod = node.pod("p");
     for port in ports(node) {

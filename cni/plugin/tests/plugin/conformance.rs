@@ -1,4 +1,5 @@
-//! The specification's rules for each verb and version, by way of its own library: cnitool is a runtime as small as can be.
+//! The specification's rules for each verb and version, tested with its own library: cnitool is a
+//! minimal runtime.
 
 use crate::support::pod::Pod;
 use crate::support::{NETWORK, TestNode, on_a_node, plugin_path, tools};
@@ -36,14 +37,14 @@ impl<'a> Runtime<'a> {
         fs::write(format!("{CONFIGURATIONS}/1.conflist"), list.to_string()).unwrap();
     }
 
-    /// Standard output of cnitool, or all that it says of a failure.
+    /// Standard output of cnitool, or all of its output on failure.
     fn call(&mut self, verb: &str) -> Result<String, String> {
         self.cases += 1;
         let mut command = Command::new(tools().unwrap().join("cnitool"));
         command.args([verb, NETWORK]).arg(self.node.network_namespace());
         let path = format!("{PLUGINS}:{}", plugin_path().display());
         let arguments = self.pod.arguments();
-        // cnitool names the sandbox itself, and takes no key twice.
+        // cnitool names the sandbox itself, and rejects a repeated key.
         let (once, _) = arguments.split_at(arguments.len() / 2);
         command.env("NETCONFPATH", CONFIGURATIONS).env("CNI_PATH", path).env("CNI_ARGS", once);
         command.env("CNI_IFNAME", "net1");
@@ -63,7 +64,7 @@ impl<'a> Runtime<'a> {
     }
 }
 
-/// The parts of a result that are the same whatever plugin gave them.
+/// The keys of a result that do not depend on the plugin.
 fn assert_result(result: &Value, version: SpecVersion, ours: usize) {
     assert_eq!(result["cniVersion"], version.as_str());
     let interface = &result["interfaces"][ours];
@@ -94,7 +95,7 @@ fn every_verb_in_every_version_through_the_specifications_own_library() {
     });
 }
 
-/// An attachment's life, with everything that may happen twice or in vain.
+/// The lifecycle of an attachment, with all calls that may be repeated or have no effect.
 fn run_lifecycle(runtime: &mut Runtime<'_>, version: SpecVersion) {
     runtime.configure(version, None);
     runtime.call("del").unwrap();
@@ -111,7 +112,7 @@ fn run_lifecycle(runtime: &mut Runtime<'_>, version: SpecVersion) {
     assert_eq!(runtime.attached(), 0);
     runtime.call("del").unwrap();
     runtime.add();
-    // cnitool knows of no valid attachment, and libcni ends all that it has in its cache.
+    // cnitool passes no valid attachments, and libcni deletes all that it has in its cache.
     runtime.call("gc").unwrap();
     assert_eq!(runtime.attached(), 0);
 }

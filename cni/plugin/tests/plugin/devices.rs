@@ -1,4 +1,4 @@
-//! Pods that have a device of kubelet's, and their sockets in its folder.
+//! Pods with a device of kubelet, and their sockets in its folder.
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
@@ -43,7 +43,7 @@ fn pod(node: &TestNode, name: &str) -> Pod {
     pod
 }
 
-/// Does what kubelet does when it gives devices to pods.
+/// Writes kubelet's checkpoint of the devices that are allocated to pods.
 fn allocate(node: &TestNode, given: &[(&Pod, &[&str])]) {
     let entries: Vec<Value> = given
         .iter()
@@ -61,7 +61,7 @@ fn checkpoint(node: &TestNode) -> PathBuf {
     node.roots.kubelet_device_plugins().join("kubelet_internal_checkpoint")
 }
 
-/// As Multus calls for a definition with a resource.
+/// As Multus calls for a NAD with a resource.
 fn with_device(device: &str) -> Value {
     let mut configuration = configuration(COUNTED);
     configuration["deviceID"] = json!(device);
@@ -150,7 +150,8 @@ fn a_second_interface_has_a_second_device(node: &mut TestNode) {
     assert_nothing_left(node);
 }
 
-/// Without Multus one call attaches all: what the second one gets follows from what the first one has.
+/// Without Multus one call attaches all: the device of the second interface depends on that of the
+/// first.
 fn interfaces_of_one_call_have_a_device_each(node: &mut TestNode) {
     program(node);
     let pod = pod(node, "a");
@@ -179,7 +180,7 @@ fn a_device_that_is_not_the_pods_is_refused(node: &mut TestNode) {
     }
     fs::remove_file(checkpoint(node)).unwrap();
     node.call("ADD", &pod, "net1", &with_device("counted-0")).message(7);
-    // A network that is no resource leaves alone what others have the annotation say.
+    // On a network without a resource the device of the annotation is ignored.
     let mut plain = configuration(NETWORK);
     plain["deviceID"] = json!("anything");
     node.call("ADD", &pod, "net1", &plain).result();
@@ -197,7 +198,8 @@ fn without_a_device_the_volume_is_used(node: &mut TestNode) {
     assert_nothing_left(node);
 }
 
-/// Kubelet gives a device on when the containers of a pod have ended, which is before its sandbox has.
+/// kubelet reallocates a device when the containers of a pod have ended, which is before its
+/// sandbox has.
 fn a_device_reallocated_to_another_pod_is_kept(node: &mut TestNode) {
     program(node);
     let (old, new) = (pod(node, "old"), pod(node, "new"));
@@ -246,7 +248,8 @@ fn an_unreadable_checkpoint_of_kubelet_is_named(node: &mut TestNode) {
     }
 }
 
-/// ADD up to its first `added` steps, and if those are all, DEL up to its first `removed` steps: nothing is undone, as after `kill -9`.
+/// ADD up to its first `added` steps and, if those are all, DEL up to its first `removed` steps:
+/// nothing is rolled back, as after `kill -9`.
 fn interrupt(node: &TestNode, pod: &Pod, added: usize, removed: usize) {
     let opened = Node::open(node.roots.clone()).unwrap();
     let environment = node.environment("ADD", pod, "net1");

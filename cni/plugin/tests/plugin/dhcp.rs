@@ -1,4 +1,5 @@
-//! The real `dhcp` of the CNI plugins: its daemon asks a server that is another pod of the network.
+//! The real `dhcp` of the CNI plugins: its daemon sends requests to a server that is another pod of
+//! the network.
 
 use crate::support::{
     NETWORK, TestNode, configuration, create_network_namespace, ip, kinds, on_a_node, on_a_vpp_node, tools,
@@ -12,10 +13,10 @@ use std::time::{Duration, Instant};
 use usnet_test_vpp::Kind;
 
 const SOCKET: &str = "/run/dhcp.sock";
-/// What the daemon says.
+/// The log of the daemon.
 const LOG: &str = "/run/dhcp.log";
 const SERVER: &str = "/run/netns/q";
-/// The only address that the server gives.
+/// The only address that the server assigns.
 const ADDRESS: &str = "10.56.0.100";
 
 /// A program of the test, killed when that ends.
@@ -36,7 +37,7 @@ impl Drop for Running {
     }
 }
 
-/// The daemon, which gives up soon when no server answers.
+/// The daemon, with a short timeout for an answer of the server.
 fn daemon() -> Running {
     let mut command = Command::new(tools().unwrap().join("dhcp"));
     command.args(["daemon", "-socketpath", SOCKET, "-timeout", "2s", "-resendmax", "1s", "-resendtimeout", "4s"]);
@@ -49,7 +50,7 @@ fn daemon() -> Running {
     running
 }
 
-/// A pod that gives addresses to others of the network.
+/// A pod that assigns addresses to other pods of the network.
 fn server(node: &TestNode) -> Running {
     create_network_namespace(SERVER);
     let mut own = configuration(NETWORK);
@@ -107,14 +108,15 @@ fn lease(node: &mut TestNode) {
     after["prevResult"] = result;
     node.call("CHECK", &first, "net1", &after).assert_done();
 
-    // No address is left, and nothing of the attempt.
+    // The pool is exhausted, and the failed attempt is rolled back.
     let none = node.call_with("ADD", &second, "net1", &[("CNI_NETNS", "/run/netns/r")]);
     assert!(none.error()["msg"].as_str().unwrap().contains("IPAM plugin dhcp"), "{none:?}");
     assert_eq!((node.ports(NETWORK).len(), node.records().len(), node.devices().len()), (2, 2, 2));
 
     node.del(&first, "net1").assert_done();
     let said = fs::read_to_string(LOG).unwrap();
-    // Its words have the sender 0.0.0.0, which a server behind the kernel's own sockets never hears.
+    // The sender of its messages is 0.0.0.0, so a server behind the kernel's own sockets never
+    // receives them.
     assert!(said.contains("releasing lease") && !said.contains("failed to release"), "{said}");
     node.call_with("DEL", &node.pod("q"), "net1", &[("CNI_NETNS", SERVER)]).assert_done();
     node.assert_clean();
@@ -136,7 +138,7 @@ fn dhcp_is_rejected_for_sockets_and_failures_are_rolled_back() {
         let message = node.add(&pod, "net1").error()["msg"].as_str().unwrap().to_owned();
         assert!(message.contains("IPAM plugin dhcp") && message.contains("cleaned up later"), "{message}");
         assert_eq!((node.ports(NETWORK).len(), node.devices().len(), node.records().len()), (0, 0, 1));
-        // Whether the daemon holds a lease is not known before it can be asked.
+        // Whether the daemon holds a lease is unknown while it does not run.
         let _daemon = daemon();
         node.del(&pod, "net1").assert_done();
         node.assert_clean();

@@ -1,4 +1,4 @@
-//! The journal's disk is full or cannot be written, or holds what we did not write; the pod's own volume is full.
+//! The journal's disk is full or read-only, or has corrupt records; the pod's own volume is full.
 
 use crate::support::engine::on_each_engine;
 use crate::support::output::Output;
@@ -44,7 +44,7 @@ fn set_read_only(folder: &Path, is_read_only: bool) {
     mount(NONE, folder, NONE, flags | MsFlags::MS_REMOUNT, NONE).unwrap();
 }
 
-/// The whole of what a call said must name the file and the reason of the kernel.
+/// The complete error must name the file and the kernel's reason.
 #[track_caller]
 fn assert_error(output: &Output, path: &Path, reason: &str) {
     let message = output.message(IO_FAILURE);
@@ -90,7 +90,7 @@ fn a_read_only_disk_fails_add_and_del_and_loses_nothing(node: &mut TestNode) {
         output.assert_soon();
         assert_error(&output, &node.roots.attachments(), "Read-only");
     }
-    // The runtime tries DEL again and again: what it can still take away must not be missed then.
+    // The runtime repeats DEL: it must not miss anything that it can still remove.
     assert_eq!(node.records().len(), 1);
 
     set_read_only(&state, false);
@@ -138,7 +138,8 @@ fn an_unreadable_record_is_named_and_nothing_is_changed(node: &mut TestNode) {
         node.del(&other, "net1").assert_done();
     }
     assert_eq!(node.ports(NETWORK), port);
-    // As the message says: without it the runtime can go on, and with the right one all is found again.
+    // As the message advises: without the record the runtime can continue, and with the correct one
+    // everything is found again.
     fs::rename(&record, &aside).unwrap();
     node.del(&pod, "net1").assert_done();
     fs::write(&record, written).unwrap();

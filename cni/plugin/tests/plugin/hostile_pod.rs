@@ -1,4 +1,5 @@
-//! A pod owns what is in its volume. Nothing that it leaves there makes the plugin touch anything outside.
+//! A pod controls the content of its volume. No file in it makes the plugin change anything
+//! outside.
 
 mod race;
 

@@ -1,4 +1,5 @@
-//! The plugin is killed between any two steps of ADD or DEL: the next DEL, or the next ADD, brings all to a clean end.
+//! The plugin is killed between any two steps of ADD or DEL: the next DEL, or the next ADD, cleans
+//! up.
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
@@ -30,7 +31,7 @@ on_each_engine! {
 /// How often a call is killed, each time a little later.
 const KILLS: u32 = 24;
 
-/// The kinds of ports.
+/// The port types.
 fn kinds_of(node: &TestNode) -> Vec<Port> {
     match node.engine.kind() {
         Engine::OpenVswitch => vec![kinds::vhost_user(), kinds::veth()],
@@ -53,7 +54,7 @@ fn reserved_ips() -> usize {
     entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("10.")).count()
 }
 
-/// The orders in which ADD takes its steps: for a device of the kernel addresses may come behind the port.
+/// The orders of the steps of ADD: for a veth, addresses may be assigned after the port is created.
 fn orders_of(port: &Port) -> Vec<[attach::Step; 7]> {
     match port.port_type {
         PortType::Veth => vec![attach::Step::ALL, attach::Step::IPAM_AFTER_PORT],
@@ -61,7 +62,7 @@ fn orders_of(port: &Port) -> Vec<[attach::Step; 7]> {
     }
 }
 
-/// ADD up to the first `steps` steps of this order, and no more: nothing is undone, as after `kill -9`.
+/// Runs the first `steps` steps of ADD in this order: nothing is rolled back, as after `kill -9`.
 fn run_add_steps(node: &TestNode, pod: &Pod, order: &[attach::Step], steps: usize) {
     let opened = Node::open(node.roots.clone()).unwrap();
     let environment = node.environment("ADD", pod, "net1");
@@ -173,7 +174,8 @@ fn an_incomplete_mount_is_cleaned_up(node: &mut TestNode) {
     }
 }
 
-/// `kill -9` of the program itself, also in the middle of a step: earlier than its first and later than its last one.
+/// `kill -9` of the program itself, also in the middle of a step: before its first and after its
+/// last one.
 fn a_call_that_is_killed_at_any_moment_is_cleaned_up(node: &mut TestNode) {
     for port in kinds_of(node) {
         program(node, &port);
@@ -191,7 +193,7 @@ fn a_call_that_is_killed_at_any_moment_is_cleaned_up(node: &mut TestNode) {
     }
 }
 
-/// An IPAM plugin that takes its time: it runs on when its caller is killed.
+/// A slow IPAM plugin: it continues when its caller is killed.
 const SLOW: &str = r#"#!/bin/sh
 case $CNI_COMMAND in
 ADD) touch /run/started; until [ -e /run/go ]; do sleep 0.01; done; touch /run/held

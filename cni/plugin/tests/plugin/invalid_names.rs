@@ -1,4 +1,5 @@
-//! Words that are no names, in every place that a call has for one: each is refused with the place in the message, and nothing is made of it.
+//! Invalid names in every parameter of a call: each is rejected with the parameter in the message,
+//! and nothing is created.
 
 use crate::support::engine::on_each_engine;
 use crate::support::output::Output;
@@ -13,10 +14,10 @@ on_each_engine! {
     truncated_configurations_are_rejected,
 }
 
-/// A character that no variable of the environment can hold ends them, as C has it.
+/// A NUL cannot be in a variable of the environment, because C strings end there.
 const NUL: &str = "a\0b";
 
-/// What no name may be.
+/// Invalid names of any kind.
 fn invalid_names() -> Vec<String> {
     let samples = [
         "../x",
@@ -38,7 +39,7 @@ fn invalid_names() -> Vec<String> {
     samples.into_iter().map(str::to_owned).chain(["x".repeat(300)]).collect()
 }
 
-/// A place for a word in the configuration: a JSON pointer, and what the message calls it.
+/// A parameter in the configuration: a JSON pointer, and its name in the message.
 const IN_CONFIGURATION: [(&str, &str); 7] = [
     ("/network", "\"network\""),
     ("/name", "\"name\""),
@@ -52,9 +53,10 @@ const IN_CONFIGURATION: [(&str, &str); 7] = [
 /// The same in the environment.
 const IN_ENVIRONMENT: [(&str, &str); 2] = [("CNI_CONTAINERID", "CNI_CONTAINERID"), ("CNI_IFNAME", "CNI_IFNAME")];
 
-/// The kernel takes these for interfaces, and so do we: no shell and no command line ever sees them.
+/// The kernel accepts these as interface names, and so does usnet: they never reach a shell or a
+/// command line.
 const CAN_BE_INTERFACES: [&str; 5] = ["-rf", "--help", "@abstract", "a;b", "$(reboot)"];
-/// These could be the names of folders, and there is no pod of that name.
+/// These are valid folder names, but no pod has such a uid.
 const CAN_BE_FOLDERS: [&str; 2] = ["-rf", "--help"];
 
 fn complete_configuration() -> Value {
@@ -65,7 +67,8 @@ fn complete_configuration() -> Value {
     complete_configuration
 }
 
-/// All paths of files of the node, so that a file outside of what is asked for in `assert_clean` is seen as well.
+/// The paths of all files of the node, to find files outside of the folders that `assert_clean`
+/// checks as well.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let below = entries

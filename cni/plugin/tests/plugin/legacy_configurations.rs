@@ -1,4 +1,5 @@
-//! Configurations of the older userspace CNI: their pods attach to the network that has the bridge, and no path of theirs is used.
+//! Configurations of Intel's userspace CNI: their pods attach to the network of the bridge, and
+//! their paths are not used.
 
 use crate::support::engine::on_each_engine;
 use crate::support::legacy::legacy;
@@ -42,7 +43,7 @@ fn a_pod_attaches_to_the_network_that_has_the_bridge(node: &mut TestNode) {
 fn no_path_of_the_configuration_is_opened(node: &mut TestNode) {
     let folder = Path::new("/run/traps");
     fs::create_dir(folder).unwrap();
-    // Whoever opens a pipe waits for its other end.
+    // Opening a FIFO blocks until its other end is opened.
     nix::unistd::mkfifo(&folder.join("kubeconfig"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let mut configuration = legacy(node);
     configuration["kubeconfig"] = "/run/traps/kubeconfig".into();
@@ -87,7 +88,7 @@ fn add_waits_for_a_network_with_the_bridge_and_names_the_bridge(node: &mut TestN
     node.assert_clean();
 }
 
-/// Threat T4: a pod that names another namespace's definition.
+/// Threat T4: a pod that names a NAD of another namespace.
 fn a_pod_of_another_namespace_is_refused(node: &mut TestNode) {
     let mut pod = node.pod("p");
     pod.namespace = "web".to_owned();

@@ -1,4 +1,5 @@
-//! What programs for the older userspace CNI find: sockets and files of the older names, and an annotation that app-netutil reads.
+//! The files for programs written for Userspace CNI: sockets and files with its names, and an
+//! annotation that app-netutil reads.
 
 use crate::support::app_netutil::{Interface, downward_file, interfaces};
 use crate::support::engine::on_each_engine;
@@ -22,7 +23,7 @@ on_each_engine! {
     a_configured_socket_name_is_used_by_one_interface_only,
 }
 
-/// Where examples mount the volume, as the agent tells it.
+/// Where examples mount the volume, as published by the agent.
 const MAPPED_DIR: &str = "/var/lib/cni/usrspcni/";
 
 fn short(pod: &Pod) -> &str {
@@ -42,7 +43,7 @@ fn files(pod: &Pod) -> BTreeSet<String> {
     entries.filter(|name| name.ends_with(".json")).collect()
 }
 
-/// The annotations that the agent makes of the journal.
+/// The annotations that the agent derives from the journal.
 fn annotations(node: &TestNode) -> BTreeMap<String, String> {
     let records = Journal::open(&node.roots).unwrap().records().unwrap().records;
     let elements = records.iter().filter_map(|record| record.configuration_data.as_ref());
@@ -60,7 +61,7 @@ fn with_addresses(mut configuration: Value) -> Value {
     configuration
 }
 
-/// Defect D5 is in it: the older plugin took the files of `net10` for those of `net1`.
+/// Includes defect D5: the legacy plugin deleted the files of `net10` with those of `net1`.
 fn sockets_and_files_have_legacy_names_and_are_removed_per_interface(node: &mut TestNode) {
     for (port, configuration) in kinds_of(node) {
         program(node, &port);
@@ -104,7 +105,8 @@ fn app_netutil_finds_socket_side_and_addresses(node: &mut TestNode) {
             path: format!("{MAPPED_DIR}{}", socket_name(port.port_type, &pod, "net1")),
             ips: if has_tools { vec!["10.56.217.131".to_owned(), "fd00:56::131".to_owned()] } else { Vec::new() },
         };
-        // Without a status, as before Multus wrote one, and with one that has no device information.
+        // Without a network status, as before Multus wrote one, and with one that has no device
+        // info.
         let mut written = annotations(node);
         assert_eq!(interfaces(&downward_file(&written)), std::slice::from_ref(&expected));
         let eth0 = json!({"name": "cbr0", "interface": "eth0", "ips": ["10.0.0.2"], "default": true, "dns": {}});

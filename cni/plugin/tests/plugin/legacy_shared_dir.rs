@@ -1,4 +1,5 @@
-//! `sharedDir` of a definition: honoured under what the agent allows, for a pod that has no volume, and refused with the reason everywhere else.
+//! `sharedDir` of a legacy configuration: used below the roots that the agent allows, for a pod
+//! without a volume, and rejected with the reason everywhere else.
 
 use crate::support::engine::on_each_engine;
 use crate::support::legacy::legacy;
@@ -57,7 +58,7 @@ fn a_pod_without_a_volume_uses_the_configured_shared_dir(node: &mut TestNode) {
     let description: Value = serde_json::from_slice(&fs::read(folder.join("net2.json")).unwrap()).unwrap();
     assert_eq!(description["socket"], format!("{short}-net2"));
     assert!(folder.join(format!("configData-{short}-net1.json")).exists());
-    // What the engine is told leads to the same folder.
+    // The path of the engine is the same folder.
     let record = Journal::open(&node.roots).unwrap().records().unwrap().records.remove(0);
     assert_eq!(record.directory_source.as_deref(), Some(folder.as_path()));
     let seen: Vec<String> = node.engine.sockets(&node.bridge());
@@ -92,7 +93,7 @@ fn a_folder_outside_the_allowed_roots_is_rejected_with_the_reason(node: &mut Tes
         let message = node.call("ADD", &pod, "net1", &requesting(node, folder)).message(102);
         assert!(message.contains(words) && message.contains("shared-dir"), "{folder}: {message}");
     }
-    // Without the key the pod is told of the volume, and DEL of what was refused works.
+    // Without the key the message advises a volume, and DEL of a rejected configuration works.
     assert!(node.call("ADD", &pod, "net1", &legacy(node)).message(102).contains("emptyDir"));
     node.call("DEL", &pod, "net1", &requesting(node, "/etc")).assert_done();
     assert_eq!(fs::read_dir(ROOT).unwrap().count(), 0);
@@ -110,7 +111,7 @@ fn a_link_in_place_of_the_containers_folder_is_refused(node: &mut TestNode) {
     assert!(message.contains("links are not followed"), "{message}");
     assert_eq!(fs::read_dir("/run/elsewhere").unwrap().count(), 0);
     node.assert_clean();
-    // One that comes later, while the pod runs, is not followed by DEL either.
+    // A link that is created later, while the pod runs, is not followed by DEL either.
     fs::remove_file(&folder).unwrap();
     node.call("ADD", &pod, "net1", &configuration).result();
     fs::rename(&folder, "/run/moved").unwrap();
@@ -121,7 +122,7 @@ fn a_link_in_place_of_the_containers_folder_is_refused(node: &mut TestNode) {
     node.assert_clean();
 }
 
-/// Defect D12: replicas of a workload had one folder.
+/// Defect D12: all replicas of a workload used one folder.
 fn pods_share_the_folder_and_not_their_files(node: &mut TestNode) {
     allow(node);
     let configuration = requesting(node, "/run/allowed/old");

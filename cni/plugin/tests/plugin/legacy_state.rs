@@ -1,4 +1,5 @@
-//! Pods that the older userspace CNI attached, deleted by ours: what its file says goes, and nothing else.
+//! Pods that Intel's userspace CNI attached, deleted by usnet: exactly what its state file
+//! describes is removed.
 
 use crate::support::engine::{TestEngine, on_each_engine};
 use crate::support::legacy_state::LegacyAttachment;
@@ -30,7 +31,8 @@ mod vpp_only {
     }
 }
 
-/// Defects D3 to D6: a bridge that stays or goes wrongly, a file that is gone before it was used, `net10` for `net1`.
+/// Defects D3 to D6: bridges that are kept or deleted wrongly, a state file that is deleted too
+/// early, `net10` mistaken for `net1`.
 fn ports_and_files_are_removed_one_by_one_and_nothing_else_is(node: &mut TestNode) {
     let (old_pod, our_pod) = (node.pod("p"), node.pod("q"));
     node.add(&our_pod, "net1").result();
@@ -38,7 +40,7 @@ fn ports_and_files_are_removed_one_by_one_and_nothing_else_is(node: &mut TestNod
     let (first, tenth) =
         (LegacyAttachment::new(node, &old_pod, "net1"), LegacyAttachment::new(node, &old_pod, "net10"));
     if let TestEngine::Vpp(vpp) = &node.engine {
-        // VPP was started again, and gave the index that was written down to a pod of ours.
+        // VPP was restarted, and assigned the recorded index to the interface of another pod.
         let index = VppSnapshot::of(vpp).interface(&our_port).sw_if_index;
         fs::write(&first.state, json!({"swIfIndex": index, "memifSocketId": 1}).to_string()).unwrap();
     }
@@ -88,7 +90,8 @@ fn a_port_with_a_foreign_tag_is_kept_and_reported(node: &mut TestNode) {
     assert!(attachment.has_port(node) && attachment.state.exists());
 }
 
-/// The older plugin let Open vSwitch listen. Its definitions are refused today, and their pods have to go all the same.
+/// With the legacy plugin Open vSwitch could listen. ADD rejects such configurations, but DEL of
+/// their pods has to work.
 fn del_of_a_configuration_that_add_rejects_releases_addresses(node: &mut TestNode) {
     let pod = node.pod("p");
     let mut attachment = LegacyAttachment::new(node, &pod, "net1");
@@ -124,7 +127,7 @@ fn a_link_created_by_a_pod_is_not_followed(node: &mut TestNode) {
     attachment.assert_gone(node);
 }
 
-/// Where the path of an `emptyDir` was too long for a socket, the older plugin mounted it elsewhere.
+/// If the path of an `emptyDir` was too long for a socket, the legacy plugin mounted it elsewhere.
 fn the_volume_mount_is_removed_with_the_last_interface(node: &mut TestNode) {
     let pod = node.pod("p");
     let (first, second) = (LegacyAttachment::new(node, &pod, "net1"), LegacyAttachment::new(node, &pod, "net2"));

@@ -1,4 +1,5 @@
-//! The plugin as a program, on real parts: Open vSwitch with DPDK, VPP, host-local, bind mounts. Needs root.
+//! Tests of the plugin's program with real components: Open vSwitch with DPDK, VPP, host-local,
+//! bind mounts. Needs root.
 
 #![cfg(test)]
 

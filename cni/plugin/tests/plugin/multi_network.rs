@@ -1,4 +1,5 @@
-//! Networks by a pod's annotation, without Multus: usnet behind the plugin that made `eth0`, on real engines.
+//! Networks selected by a pod's annotation, without Multus: usnet is chained after the plugin that
+//! created `eth0`, on real engines.
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
@@ -25,7 +26,7 @@ on_each_engine! {
 
 const ADDRESS: &str = "10.244.0.7/24";
 
-/// What the plugin that makes `eth0` answers.
+/// The result of the plugin that creates `eth0`.
 fn before() -> Value {
     json!({
         "cniVersion": "1.1.0",
@@ -36,7 +37,7 @@ fn before() -> Value {
     })
 }
 
-/// A call as containerd makes it, with that annotation of the pod.
+/// A call of containerd, with that annotation of the pod.
 fn listing(networks: &(impl ToString + ?Sized)) -> Value {
     with_annotations(
         &json!({"k8s.v1.cni.cncf.io/networks": networks.to_string(), "kubernetes.io/config.source": "api"}),
@@ -51,7 +52,7 @@ fn with_annotations(annotations: &Value) -> Value {
     })
 }
 
-/// Networks besides the one that every node has.
+/// Networks in addition to the one that every node has.
 fn program(node: &TestNode, networks: &[&str]) {
     for network in networks {
         node.program_network(network, None);
@@ -98,7 +99,7 @@ fn every_network_of_the_annotation_is_attached_and_del_needs_no_annotation(node:
     add(node, &pod, &wanted).message(103);
     assert_eq!(node.records().len(), 2, "an ADD that is refused takes nothing from what is there");
 
-    // Another list of plugins on this node is not this one's affair.
+    // A configuration of another name on this node is not affected.
     let other = json!({"cniVersion": "1.1.0", "name": "others", "type": "userspace", "networks": "FromPodAnnotations"});
     node.call("DEL", &pod, "eth0", &other).assert_done();
     assert_eq!(node.records().len(), 2);
@@ -113,7 +114,7 @@ fn a_pod_without_the_annotation_gets_the_previous_result(node: &mut TestNode) {
     for nothing in [json!({"k8s.v1.cni.cncf.io/networks": "[]"}), json!({}), json!(null)] {
         assert_eq!(add(node, &pod, &with_annotations(&nothing)).result(), before());
     }
-    // It is in the version that is asked for.
+    // The result is in the requested version.
     let mut older = with_annotations(&json!({}));
     older["cniVersion"] = json!("0.4.0");
     assert_eq!(add(node, &pod, &older).result()["cniVersion"], "0.4.0");
@@ -140,7 +141,7 @@ fn a_failure_rolls_back_the_networks_before_it(node: &mut TestNode) {
     let (first, second) = (node.pod("first"), node.pod("second"));
     let wanted = |address: &str| listing(&json!([{"name": NETWORK}, {"name": "green", "ips": [address]}]));
     add(node, &first, &wanted("10.57.0.1/24")).result();
-    // That another pod has the address is known only when the first network is attached.
+    // The conflict with another pod's address is detected only when the first network is attached.
     let message = add(node, &second, &wanted("10.57.0.1/24")).message(7);
     assert!(message.contains("element 2 (green as net2)") && message.contains("db/first"), "{message}");
     assert_eq!((node.ports(NETWORK).len(), node.records().len()), (1, 2));
@@ -179,7 +180,7 @@ fn invalid_annotations_are_rejected_before_any_change(node: &mut TestNode) {
         let mut wrong = listing("blue");
         wrong[key] = value;
         assert_eq!(add(node, &pod, &wrong).code(), code);
-        // Nothing was attached by it, and it must not keep the pod from going away.
+        // It attached nothing, and must not block the deletion of the pod.
         node.call("DEL", &pod, "eth0", &wrong).assert_done();
     }
     let mappings = listing(&json!([{"name": NETWORK, "portMappings": [{"hostPort": 8080, "containerPort": 80}]}]));
@@ -248,7 +249,7 @@ fn requests_of_an_element_apply_to_it_alone(node: &mut TestNode) {
     let pod = node.pod("p");
     let first = json!({"name": NETWORK, "mac": "02:00:00:00:00:42", "bandwidth": {"ingressRate": 2_000_000}, "cni-args": {"ips": ["10.9.0.1/24"]}});
     let configuration = listing(&json!([first, {"name": NETWORK}]));
-    // What CRI-O passes on for eth0.
+    // Requests that CRI-O passes for eth0.
     let arguments = format!("{};IP=10.244.0.7;MAC=0a:00:00:00:00:02", pod.arguments());
     let result = node.call_in("ADD", &pod, "eth0", &configuration, &[("CNI_ARGS", &arguments)]).result();
     assert_eq!(result["interfaces"][2]["mac"], "02:00:00:00:00:42");

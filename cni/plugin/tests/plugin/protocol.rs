@@ -1,4 +1,5 @@
-//! The plugin as a runtime meets it: environment and standard input in, JSON and an exit status out. No pod is attached here.
+//! The protocol of the plugin: environment and standard input in, JSON and an exit status out. No
+//! pod is attached here.
 
 use crate::support::output::Output;
 use crate::support::{configuration, run};
@@ -7,7 +8,7 @@ use std::process::Command;
 
 const ARGUMENTS: &str = "K8S_POD_NAMESPACE=db;K8S_POD_NAME=p;K8S_POD_UID=0b6e";
 
-/// A call with these variables on a node that has nothing.
+/// A call with these variables on a node without any files.
 fn call(variables: &[(&str, &str)], input: &[u8]) -> Output {
     let node = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_userspace"));

@@ -1,4 +1,5 @@
-//! ADD that must fail: with a reason that says what to change, and with nothing left behind. DEL that must not fail.
+//! ADD that must fail, with a reason and a remedy in the message, and roll back. DEL that must not
+//! fail.
 
 use crate::support::engine::on_each_engine;
 use crate::support::{NETWORK, TestNode, configuration, on_a_node, on_a_node_with};

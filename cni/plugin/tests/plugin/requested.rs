@@ -1,4 +1,4 @@
-//! What a pod asks for in its annotation, as Multus passes it on, on real engines with the real host-local.
+//! Requests of a pod's annotation, as Multus passes them, on real engines with the real host-local.
 
 use crate::support::engine::on_each_engine;
 use crate::support::{NETWORK, TestNode, configuration, kinds, tools};
@@ -17,14 +17,14 @@ on_each_engine! {
     two_addresses_can_be_requested_from_each_source,
 }
 
-/// The configuration of the network that every node has, with what Multus passes on.
+/// The configuration of the network that every node has, with a `runtimeConfig` of Multus.
 fn requesting(runtime: Value) -> Value {
     let mut configuration = configuration(NETWORK);
     configuration["runtimeConfig"] = runtime;
     configuration
 }
 
-/// host-local with these parts more; none where it was not built.
+/// A configuration of host-local with these additional keys; none where it was not built.
 fn host_local(more: &Value) -> Option<Value> {
     if tools().is_none() {
         eprintln!("SKIPPED: no host-local in USNET_TOOLS or ~/.cache/usnet/tools; `make test` builds it");
@@ -90,7 +90,7 @@ fn a_pod_may_request_less_bandwidth_than_its_network_allows_but_not_more(node: &
             json!({"interfaces": [{"name": "net1", "sandbox": node.network_namespace(), "mac": record["mac"]}]});
         let mut after = request.clone();
         after["prevResult"] = result;
-        // The engine was asked for it, and the agent would not take it back.
+        // The engine has the requested rate, and the agent would keep it.
         node.call("CHECK", &pod, "net1", &after).assert_done();
         node.call("DEL", &pod, "net1", &request).assert_done();
     }
@@ -143,7 +143,7 @@ fn two_addresses_can_be_requested_from_each_source(node: &mut TestNode) {
         (json!({"runtimeConfig": {"ips": ips}}), ""),
         (json!({"args": {"cni": {"ips": ips}}}), ""),
         (json!({}), ";IP=10.56.0.42/24,fd00:56::42/64"),
-        // The first is heard, and the others are not.
+        // The first source takes precedence.
         (json!({"runtimeConfig": {"ips": ips}, "args": {"cni": {"ips": ["10.56.0.66/24"]}}}), ";IP=10.56.0.77/24"),
         (json!({"args": {"cni": {"ips": ips}}}), ";IP=10.56.0.77/24"),
     ];

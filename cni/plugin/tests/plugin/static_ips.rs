@@ -1,4 +1,5 @@
-//! What a network fixes for a pod by its name (`spec.attachments`), on real engines, with the real host-local and static.
+//! Static addresses of a pod (`spec.attachments`), on real engines, with the real host-local and
+//! static.
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
@@ -17,7 +18,8 @@ on_each_engine! {
     the_port_has_the_static_vlan_and_rate,
 }
 
-/// The network that every node has, which fixes this for pod `p` or the one that it names.
+/// Programs the network that every node has, with this entry of `spec.attachments` for pod `p` or
+/// the pod that it names.
 fn program(node: &TestNode, mut static_attachment: Value, ipam: Option<Value>) {
     let port = match node.engine.kind() {
         Engine::OpenVswitch => kinds::vhost_user(),
@@ -39,7 +41,7 @@ fn host_local() -> Option<Value> {
     Some(json!({"type": "host-local", "dataDir": "/run/addresses", "ranges": [[{"subnet": "10.56.0.0/24"}]]}))
 }
 
-/// A pod that asks for an address, as Multus passes that on.
+/// A pod that requests an address, as Multus passes it.
 fn requesting(node: &TestNode, name: &str, address: &str) -> Pod {
     let mut pod = node.pod(name);
     pod.uid.push_str(&format!(";IP={address}"));
@@ -75,7 +77,7 @@ fn a_pod_gets_its_addresses_and_its_mac_without_ipam(node: &mut TestNode) {
 fn host_local_assigns_the_static_address_and_no_other(node: &mut TestNode) {
     let Some(ipam) = host_local() else { return };
     program(node, json!({"ips": ["10.56.0.77/24"]}), Some(ipam));
-    // What the pod asks for does not count beside what is fixed, in any of the three forms.
+    // Static addresses override the pod's requests from all three sources.
     let mut asks = configuration(NETWORK);
     asks["args"] = json!({"cni": {"ips": ["10.56.0.99"]}});
     asks["runtimeConfig"] = json!({"ips": ["10.56.0.99/24"]});
@@ -133,7 +135,7 @@ fn static_addresses_are_for_one_interface_and_a_second_one_is_rejected(node: &mu
         node.del(&pod, "net2").assert_done();
         node.del(&pod, "net1").assert_done();
     }
-    // A VLAN may be fixed for both.
+    // Both may have a static VLAN.
     program(node, json!({"vlan": {"mode": "Access", "tag": 77}}), None);
     let macs: Vec<_> = ["net1", "net2"].map(|interface| node.add(&pod, interface).result()).into();
     assert_ne!(macs[0]["interfaces"][0]["mac"], macs[1]["interfaces"][0]["mac"]);
@@ -146,7 +148,7 @@ fn an_address_in_use_is_rejected_until_its_pod_is_gone(node: &mut TestNode) {
     let static_attachment = |pod: &str| json!({"pod": pod, "ips": ["10.56.0.77/24"], "mac": "02:11:22:33:44:55"});
     program(node, static_attachment("p"), None);
     node.add(&node.pod("p"), "net1").result();
-    // Somebody gave the address to another pod while the first one runs.
+    // The address is assigned to another pod while the first one runs.
     program(node, static_attachment("other"), None);
     let error = node.add(&node.pod("other"), "net1").error();
     let message = error["msg"].as_str().unwrap();
@@ -156,7 +158,7 @@ fn an_address_in_use_is_rejected_until_its_pod_is_gone(node: &mut TestNode) {
 
     program(node, static_attachment("p"), None);
     assert_eq!(node.add(&node.pod("p"), "net1").error()["code"], 7);
-    // After a reboot the other pod's sandbox is gone, and perhaps nobody calls DEL for it.
+    // After a reboot the other pod's sandbox is gone, possibly without a DEL.
     let file = node.records().remove(0);
     let record = fs::read_to_string(&file).unwrap();
     assert!(record.contains(NETWORK_NAMESPACE));
@@ -166,7 +168,7 @@ fn an_address_in_use_is_rejected_until_its_pod_is_gone(node: &mut TestNode) {
 
 fn the_port_has_the_static_vlan_and_rate(node: &mut TestNode) {
     let vlan = json!({"mode": "Access", "tag": 77});
-    // VPP's driver has no rates yet, and refuses them.
+    // VPP's driver does not support rates yet, and rejects them.
     let rate = match node.engine.kind() {
         Engine::OpenVswitch => json!({"ingressKbps": 10_000, "egressKbps": 20_000}),
         Engine::Vpp => json!({}),

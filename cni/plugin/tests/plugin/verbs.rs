@@ -20,14 +20,14 @@ on_each_engine! {
     status_says_whether_pods_could_be_attached,
 }
 
-/// The configuration of a call after ADD, which gave `result`.
+/// The configuration of a call after ADD with this result.
 fn after(result: &Value) -> Value {
     let mut configuration = configuration(NETWORK);
     configuration["prevResult"] = result.clone();
     configuration
 }
 
-/// What CHECK finds wrong.
+/// The differences that CHECK reports.
 #[track_caller]
 fn found(node: &TestNode, pod: &Pod, configuration: &Value) -> String {
     node.call("CHECK", pod, "net1", configuration).message(106)

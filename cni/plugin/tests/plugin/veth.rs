@@ -1,4 +1,4 @@
-//! Interfaces of the pod's kernel, on real engines and in real network namespaces.
+//! Veth ports, on real engines and in real network namespaces.
 
 use crate::multi_network::create_eth0;
 use crate::support::engine::on_each_engine;
@@ -15,10 +15,10 @@ use usnet_crds::{Engine, Mtu, NodeNetwork, Vlan};
 use usnet_test_vpp::Kind;
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The network namespaces of two pods, and how `ip` names them.
+/// The network namespaces of two pods, and their names for `ip`.
 const PODS: [(&str, &str); 2] = [("/run/netns/p", "p"), ("/run/netns/q", "q")];
 
-/// The network with veth ports and addresses that follow from the pods' names.
+/// The network with veth ports and static addresses by the pods' names.
 fn program(node: &TestNode, change: impl FnOnce(&mut NodeNetwork)) {
     let mut network = node.program_network_with(NETWORK, &kinds::veth(), None);
     let static_attachment = |pod: &str, last: u8| json!({"namespace": "db", "pod": pod, "ips": [format!("10.56.0.{last}/24"), format!("fd00:1::{last}/64")]});
@@ -32,7 +32,7 @@ fn add(node: &TestNode, pod: &Pod, namespace: &str) -> Value {
     node.call_with("ADD", pod, "net1", &[("CNI_NETNS", namespace)]).result()
 }
 
-/// What `ip` shows of the pod's interface.
+/// The pod's interface as listed by `ip`.
 fn shown(namespace: &str) -> Value {
     let all: Value = serde_json::from_str(&ip(&["-n", namespace, "-j", "addr", "show", "dev", "net1"])).unwrap();
     all[0].clone()
@@ -119,7 +119,7 @@ fn routes_of_the_ipam_plugin_are_in_the_pod() {
     });
 }
 
-/// A wrong checksum does not show with ICMP, and the kernel leaves it to the device by default.
+/// A wrong checksum does not matter for ICMP, and by default the kernel leaves it to the device.
 #[test]
 fn two_pods_of_a_vlan_talk_over_udp_and_tcp() {
     on_a_node(talk);
@@ -183,7 +183,7 @@ fn existing_devices_of_the_same_name_are_kept_and_add_is_rolled_back(node: &mut 
     node.call_with("ADD", &pod, "net1", &[("CNI_NETNS", "/proc/self/ns/uts")]).message(4);
     node.assert_clean();
 
-    // Somebody's device on the node that has the name, of the same kind even.
+    // A foreign device on the node with the same name and type.
     node.add(&pod, "net1").result();
     let [device] = node.devices().try_into().unwrap();
     node.del(&pod, "net1").assert_done();

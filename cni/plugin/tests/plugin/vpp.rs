@@ -1,4 +1,4 @@
-//! What is particular to VPP.
+//! Tests that are specific to VPP.
 
 mod dpdk;
 mod faults;

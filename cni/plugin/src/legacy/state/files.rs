@@ -1,4 +1,5 @@
-//! Where the older plugin put sockets and files of a pod that has no volume for them. What is in a volume goes with the pod.
+//! The folders of the legacy plugin with sockets and files of a pod without a volume. A volume is
+//! removed by kubelet.
 
 use super::{LegacyStateError, file_error};
 use nix::errno::Errno;
@@ -21,7 +22,7 @@ const MOUNTS: &str = "var/lib/vhost_sockets";
 /// The folders of one container.
 #[derive(Debug)]
 pub(super) struct LegacyFolders {
-    /// They may not exist. Each has the container's id as its name, so that nothing else is in it.
+    /// They may not exist. Each is named after the container, and has only files of it.
     pub(super) folders: Vec<PathBuf>,
     mounts: PathBuf,
 }
@@ -39,20 +40,21 @@ impl LegacyFolders {
     /// Removes the sockets and the file of these names, and each folder that is empty then.
     pub(super) fn remove(&self, sockets: &[String], file: &str) -> Result<(), LegacyStateError> {
         for folder in &self.folders {
-            // No link: a pod that sees the folder above could have put one in its place.
+            // No link is followed: a pod that sees the parent folder could have replaced it by a
+            // link.
             let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
             let Ok(opened) = OpenOptions::new().read(true).custom_flags(flags).open(folder) else { continue };
             for socket in sockets {
                 remove_from(&opened, folder, socket, FileType::is_socket)?;
             }
             remove_from(&opened, folder, file, FileType::is_file)?;
-            // What else is in it is somebody else's, and keeps it.
+            // Files that are not owned by us keep the folder.
             let _removed = fs::remove_dir(folder);
         }
         Ok(())
     }
 
-    /// Takes the mount of a pod's volume away.
+    /// Unmounts the pod's volume.
     pub(super) fn unmount(&self, pod: &PodUid) -> Result<(), LegacyStateError> {
         let path = self.mounts.join(pod.as_str());
         match umount2(&path, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW) {
@@ -67,7 +69,7 @@ impl LegacyFolders {
     }
 }
 
-/// By the folder's descriptor: what was opened is what it is removed from.
+/// By the folder's descriptor: the file is removed from the folder that was opened.
 fn remove_from(
     opened: &File,
     folder: &Path,

@@ -1,7 +1,7 @@
 use super::*;
 use serde_json::json;
 
-/// What an annotation says, as `network@interface`, or the chain of what is wrong with it.
+/// The elements of an annotation, as `network@interface`, or the chain of errors.
 fn read(annotations: &Value) -> Result<Vec<String>, String> {
     let configuration =
         json!({"name": "pods", "networks": "FromPodAnnotations", "runtimeConfig": {CAPABILITY: annotations}});

@@ -1,4 +1,4 @@
-//! A pod that changes what is in its volume all the time while the plugin works there.
+//! A pod that changes its volume continuously during calls of the plugin.
 
 use super::{assert_untouched, bystander};
 use crate::support::TestNode;
@@ -18,15 +18,15 @@ on_each_engine! {
     changes_by_a_pod_during_calls_affect_nothing_outside,
 }
 
-/// What the pod does at least.
+/// The minimum number of changes by the pod.
 const CHANGES: usize = 10_000;
-/// What the plugin does meanwhile, at least: an ADD and a DEL each.
+/// The minimum number of attachments by the plugin meanwhile.
 const ATTACHMENTS: usize = 20;
 const NAMES: [&str; 3] = ["net1.json", ".net1.json.new", "net1.sock"];
-/// Something of the pod's is in the way of a file of ours.
+/// The pod occupies the path of one of our files.
 const REFUSED: u64 = 102;
 
-/// The permissions and content of what must stay as it is.
+/// The permissions and content of files that must not change.
 fn outside(bystander: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let folder = Path::new("/run/elsewhere");
     fs::create_dir_all(folder).unwrap();
@@ -36,7 +36,7 @@ fn outside(bystander: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     BTreeMap::from([(bystander.to_owned(), of_file), (folder.to_owned(), (mode(folder), names.flatten().collect()))])
 }
 
-/// Puts something else under one of our names. What the plugin does at the same moment may make it fail.
+/// Replaces one of our files. A concurrent operation of the plugin may make it fail.
 fn change(volume: &Path, turn: usize) {
     let path = volume.join(NAMES[turn % NAMES.len()]);
     let _gone = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
@@ -91,7 +91,7 @@ fn changes_by_a_pod_during_calls_affect_nothing_outside(node: &mut TestNode) {
     assert_eq!(outside(&bystander), before);
     assert_untouched(&bystander);
     node.assert_clean();
-    // What the pod left may be in the way of its own interface; without that it works again.
+    // The pod's files may occupy paths of its own interface; without them it works again.
     for name in NAMES {
         let path = pod.volume.join(name);
         let _gone = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));

@@ -1,4 +1,5 @@
-//! The plugin is killed while it attaches the second network of a pod: DEL, which knows nothing of the annotation, finds all of it.
+//! The plugin is killed while it attaches the second network of a pod: DEL, which does not get the
+//! annotation, finds all of it.
 
 use super::{assert_clean, listing};
 use crate::support::engine::on_each_engine;
@@ -13,14 +14,15 @@ on_each_engine! {
     del_finds_what_a_killed_add_left,
 }
 
-/// ADD of the second element up to its first `steps` steps, and no more.
+/// Runs the first `steps` steps of ADD of the second element.
 fn run_second_add_steps(node: &TestNode, pod: &Pod, steps: usize) {
     let opened = Node::open(node.roots.clone()).unwrap();
     let environment = node.environment("ADD", pod, "net2");
     let mut element = configuration("green");
     element["name"] = listing("")["name"].clone();
     let configuration = Configuration::parse(element.to_string().as_bytes()).unwrap();
-    let request = AddRequest::parse(&environment, &configuration).unwrap().with_invoked_ifname(&"eth0".parse().unwrap());
+    let request =
+        AddRequest::parse(&environment, &configuration).unwrap().with_invoked_ifname(&"eth0".parse().unwrap());
     let prepared = request.prepare(&opened).unwrap();
     let locked = opened.journal.lock(&environment.attachment().unwrap()).unwrap();
     let mut attachment = prepared.attachment(&request, &opened, &locked);

@@ -1,4 +1,4 @@
-//! The same by the specification's own library, with CNI's `ptp` in front.
+//! The same with the specification's own library, and CNI's `ptp` as the first plugin.
 
 use crate::support::{NETWORK, TestNode, ip, on_a_node, plugin_path, tools};
 use nix::mount::{MsFlags, mount};
@@ -14,7 +14,7 @@ fn cnitool(node: &TestNode, verb: &str, annotations: &Value) -> Result<String, S
     let mut command = Command::new(tools().unwrap().join("cnitool"));
     command.args([verb, "pods"]).arg(node.network_namespace());
     let arguments = node.pod("p").arguments();
-    // It takes no key twice.
+    // It rejects a repeated key.
     let (once, _) = arguments.split_at(arguments.len() / 2);
     command.env("NETCONFPATH", CONFIGURATIONS).env("CNI_ARGS", once).env("CNI_IFNAME", "eth0");
     command.env("CNI_PATH", format!("{PLUGINS}:{}", plugin_path().display()));
@@ -58,7 +58,8 @@ fn a_list_of_plugins_behind_ptp_in_every_version() {
             }
             assert!(ip(&["-n", "p", "route"]).contains("default via 10.244.0.1 dev eth0"));
             if version != "0.3.1" {
-                // ptp takes every address of the result for its own, whatever plugin added it.
+                // ptp assumes that every address of the result is its own, whichever plugin added
+                // it.
                 assert!(cnitool(node, "check", &annotations).unwrap_err().contains("Failed to match addr 10.56.0."));
             }
             assert_eq!(cnitool(node, "status", &annotations).as_deref(), Ok(""));

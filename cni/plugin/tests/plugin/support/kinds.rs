@@ -1,4 +1,4 @@
-//! The kinds of ports.
+//! The port types.
 
 use usnet_crds::{Memif, MemifSecretKind, MemifSocketKind, Port, PortType, SocketRole, VhostUser};
 

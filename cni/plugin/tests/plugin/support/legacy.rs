@@ -1,10 +1,11 @@
-//! Configurations of the older userspace CNI.
+//! Configurations of Intel's userspace CNI.
 
 use super::{NETWORK, TestNode, kinds};
 use serde_json::{Value, json};
 use usnet_crds::{Engine, Port};
 
-/// As the older plugin's examples have it, for the bridge of [`NETWORK`]: vhost-user, and the pod's program listens.
+/// An example of the legacy plugin, for the bridge of [`NETWORK`]: vhost-user, and the pod's
+/// program listens.
 pub(crate) fn legacy(node: &TestNode) -> Value {
     let engine = engine_name(node);
     json!({
@@ -29,7 +30,7 @@ pub(crate) fn legacy_memif(node: &TestNode) -> Value {
     })
 }
 
-/// The same with vhost-user of VPP, at which VPP listens, as the fork has it.
+/// The same with vhost-user of VPP, where VPP listens, as in the fork.
 pub(crate) fn legacy_vpp_vhost_user(node: &TestNode) -> Value {
     let mut configuration = legacy(node);
     configuration["host"]["vhost"]["mode"] = "server".into();
@@ -44,7 +45,8 @@ fn engine_name(node: &TestNode) -> &'static str {
     }
 }
 
-/// Each kind of port that the older plugin had with the node's engine, with its configuration for it. [`NETWORK`] is programmed for one at a time.
+/// Each port type of the legacy plugin with the node's engine, with its configuration. [`NETWORK`]
+/// is programmed for one at a time.
 pub(crate) fn kinds_of(node: &TestNode) -> Vec<(Port, Value)> {
     match node.engine.kind() {
         Engine::OpenVswitch => vec![(kinds::vhost_user(), legacy(node))],

@@ -1,4 +1,5 @@
-//! What the older userspace CNI leaves of a pod: a port without a mark, a socket, and its file about both.
+//! The state of an attachment of Intel's userspace CNI: a port without a tag, a socket, and a state
+//! file about both.
 
 use super::legacy::{legacy, legacy_memif, legacy_vpp_vhost_user};
 use super::pod::Pod;
@@ -10,11 +11,11 @@ use std::fs;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-/// One interface of a pod, as that plugin made it.
+/// An interface of a pod that the legacy plugin attached.
 pub(crate) struct LegacyAttachment {
     pub(crate) pod: Pod,
     pub(crate) interface: &'static str,
-    /// With which DEL is called.
+    /// The configuration of DEL.
     pub(crate) configuration: Value,
     /// Its port in Open vSwitch, or the name of its socket in VPP.
     pub(crate) name: String,
@@ -23,7 +24,7 @@ pub(crate) struct LegacyAttachment {
 }
 
 impl LegacyAttachment {
-    /// Makes the interface with the node's engine, on the bridge of [`NETWORK`].
+    /// Creates the interface with the node's engine, on the bridge of [`NETWORK`].
     pub(crate) fn new(node: &TestNode, pod: &Pod, interface: &'static str) -> Self {
         let short = &pod.container[..12];
         let (name, configuration) = match &node.engine {
@@ -35,7 +36,7 @@ impl LegacyAttachment {
         attachment
     }
 
-    /// Makes a vhost-user interface of VPP, as the fork of the older plugin did.
+    /// Creates a vhost-user interface of VPP, like the fork of the legacy plugin.
     pub(crate) fn vhost_user_of_vpp(node: &TestNode, pod: &Pod, interface: &'static str) -> Self {
         let name = format!("{}-{interface}", &pod.container[..12]);
         let attachment = Self::prepare(node, pod, interface, name, legacy_vpp_vhost_user(node));
@@ -52,7 +53,7 @@ impl LegacyAttachment {
                 let content = json!({"vhostname": name, "vhostmac": "", "ifmac": "aa:bb:cc:dd:ee:ff"});
                 ("usr/local/var/run/openvswitch", content)
             }
-            // Another pod may have the index by now: it is that of VPP's own interface.
+            // Another pod may have the index by now: here it is that of VPP's own interface.
             TestEngine::Vpp(_) => ("var/run/vpp", json!({"swIfIndex": 0, "memifSocketId": 1})),
         };
         let folder = node.roots.older_plugin.join(engine_folder).join(short);
@@ -92,7 +93,7 @@ impl LegacyAttachment {
         }
     }
 
-    /// That nothing of it is left.
+    /// Asserts that nothing of it remains.
     #[track_caller]
     pub(crate) fn assert_gone(&self, node: &TestNode) {
         assert!(!self.has_port(node), "{}", self.name);

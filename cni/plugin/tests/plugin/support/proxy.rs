@@ -1,5 +1,5 @@
-//! Stands between the plugin and a real VPP, and lets it break down at a chosen message. So a real VPP shows on demand what it does by itself
-//! only seldom.
+//! A proxy between the plugin and a real VPP that lets VPP break down at a chosen message, which by
+//! itself is rare.
 
 use super::breakdown::{Breakdown, Loss};
 use nix::sys::signal::{Signal, kill};
@@ -22,7 +22,7 @@ use usnet_vpp::{Descriptor, Message};
 const PROBE: u32 = u32::MAX;
 const FRAME_HEADER: usize = 16;
 
-/// While it lives, it is at the socket of VPP, which is moved aside.
+/// While it exists, it listens on VPP's socket path, and VPP's socket is moved aside.
 pub(crate) struct Proxy {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -86,7 +86,7 @@ impl Drop for Proxy {
 }
 
 impl Shared {
-    /// Counts a message, and tells whether VPP is to break down at it, and when.
+    /// Counts a message, and returns whether and when VPP breaks down at it.
     fn count(&self) -> Option<Moment> {
         let nth = self.messages.fetch_add(1, Ordering::SeqCst) + 1;
         self.breakdown.filter(|breakdown| breakdown.nth == nth).map(|breakdown| breakdown.when)
@@ -101,7 +101,7 @@ impl Shared {
     }
 }
 
-/// What the first answer of the connection says.
+/// The first answer of the connection.
 struct Greeting {
     client_index: u32,
     ping: u16,
@@ -187,7 +187,7 @@ fn send(stream: &mut UnixStream, message: &[u8]) {
     let mut frame = vec![0; FRAME_HEADER];
     frame[8..12].copy_from_slice(&u32::try_from(message.len()).unwrap().to_be_bytes());
     frame.extend_from_slice(message);
-    // Whoever went away shows it by what does not come.
+    // A lost peer is detected by reading.
     let _gone = stream.write_all(&frame);
 }
 

@@ -1,4 +1,4 @@
-//! A DPDK program in the pod connects with what the description says and nothing else.
+//! A DPDK program in the pod connects with only the information of the description.
 
 use crate::support::pod::Pod;
 use crate::support::vpp::VppSnapshot;
@@ -87,7 +87,7 @@ fn connects(port: Port) {
         let pod = node.pod("p");
         node.add(&pod, "net1").result();
         let is_told = port.port_type == PortType::VhostUser || port != kinds::memif_in_namespace();
-        // Without a volume the program goes by what its author knows: the interface's name.
+        // Without a volume the program uses the interface's name, which its author knows.
         let unwritten =
             serde_json::json!({"type": "memif", "role": "client", "id": 0, "abstractSocket": "net1", "ringSize": 1024});
         let described = if is_told { pod.description("net1") } else { unwritten };

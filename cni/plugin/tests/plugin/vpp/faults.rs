@@ -1,5 +1,5 @@
-//! VPP breaks down at every message of an ADD and of a DEL, one after the other: the call ends soon and with a reason, and what it leaves is
-//! brought to a clean end by the next one.
+//! VPP breaks down at every message of an ADD and of a DEL, one after the other: the call fails
+//! soon with a reason, and the next one cleans up.
 
 use crate::support::breakdown::{Breakdown, Loss, count_messages};
 use crate::support::engine::on_each_vpp;
@@ -24,7 +24,8 @@ fn kinds_in_question() -> [Port; 3] {
     [with_secret, kinds::memif_in_namespace(), kinds::vhost_user_of_vpp()]
 }
 
-/// For each kind of port and each message of an ADD: calls `check` with what ADD said when VPP broke down there. Nothing may be left then.
+/// For each port type and each message of an ADD: calls `check` with the output of ADD when VPP
+/// broke down there. Nothing may remain then.
 fn at_each_message_of_an_add(node: &mut TestNode, loss: Loss, check: impl Fn(&mut TestNode, &Port, &Output)) {
     let pod = node.pod("p");
     for port in kinds_in_question() {
@@ -73,7 +74,7 @@ fn assert_all_gone(node: &TestNode) {
     assert_eq!(fs::read_dir(node.pod("p").volume).unwrap().count(), 0);
 }
 
-/// ADD makes one port, however often it was begun, and DEL takes it away.
+/// ADD creates one port, however often it was started, and DEL removes it.
 fn add_and_del(node: &TestNode) {
     let pod = node.pod("p");
     node.add(&pod, "net1").result();
@@ -82,7 +83,7 @@ fn add_and_del(node: &TestNode) {
     node.del(&pod, "net1").assert_done();
 }
 
-/// VPP comes back empty, and the agent programs the network.
+/// VPP restarts without any objects, and the agent programs the network.
 fn start_and_program(node: &mut TestNode, port: &Port) {
     node.engine.kill();
     node.engine.start_again();

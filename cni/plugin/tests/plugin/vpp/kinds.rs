@@ -1,4 +1,4 @@
-//! ADD and DEL of each kind of port, and what the pod is told.
+//! ADD and DEL of each port type, and its description for the pod.
 
 use crate::support::engine::on_each_vpp;
 use crate::support::output::Output;
@@ -26,7 +26,7 @@ fn attach(node: &TestNode, port: &Port) -> Output {
     node.add(&node.pod("p"), "net1")
 }
 
-/// That a pod's program need not be root to connect to the socket.
+/// Asserts that users other than root can connect to the socket.
 #[track_caller]
 fn assert_open_socket(path: &Path) {
     let metadata = fs::symlink_metadata(path).unwrap();
@@ -49,7 +49,7 @@ fn a_memif_in_the_volume(node: &mut TestNode) {
     assert_eq!(pod.description("net1"), described);
     node.del(&pod, "net1").assert_done();
     node.assert_clean();
-    // VPP leaves the file.
+    // VPP keeps the file.
     assert_eq!(fs::read_dir(&pod.volume).unwrap().count(), 0);
 }
 
@@ -111,7 +111,7 @@ fn a_secret_is_known_to_vpp_and_the_pod_alone(node: &mut TestNode) {
     node.engine.start_again();
     node.del(&pod, "net1").assert_done();
     node.assert_no_files();
-    // The next attachment has another one.
+    // The next attachment has another secret.
     attach(node, &kinds::memif(MemifSocketKind::Volume, MemifSecretKind::Generated)).result();
     assert_ne!(pod.description("net1")["secret"], secret);
 }
@@ -151,7 +151,8 @@ fn the_networks_settings_reach_the_port(node: &mut TestNode) {
     assert_eq!(VppSnapshot::of(node.vpp()).interface(&name).mtu[0], 9000);
 }
 
-/// Each is in its own pod's namespace, which this test's pods share: the second finds the name taken.
+/// Each is in its own pod's namespace, but this test's pods share one: the second finds the name in
+/// use.
 fn abstract_sockets_of_two_pods_have_one_name(node: &mut TestNode) {
     node.program_network_with(NETWORK, &kinds::memif_in_namespace(), None);
     let (one, other) = (node.pod("one"), node.pod("other"));

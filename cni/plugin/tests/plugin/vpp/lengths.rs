@@ -1,4 +1,5 @@
-//! Names and paths as long as VPP takes them, and one byte longer: those are refused before anything is done.
+//! Names and paths of VPP's maximum length, and one byte longer, which are rejected before any
+//! change.
 
 use crate::support::engine::on_each_vpp;
 use crate::support::{NETWORK, TestNode, kinds};
@@ -11,7 +12,7 @@ on_each_vpp! {
     abstract_socket_names_that_vpp_would_reject_are_rejected,
 }
 
-/// With a container id of 64 hexadecimal digits the mark has as many characters as VPP keeps.
+/// With a container id of 64 hexadecimal digits the tag has VPP's maximum length.
 fn the_longest_names_fit(node: &mut TestNode) {
     let interface = "fifteen-letters";
     for port in kinds::all() {
@@ -41,7 +42,8 @@ fn a_container_id_too_long_for_a_tag_is_rejected_before_any_change(node: &mut Te
     }
 }
 
-/// Moves the node's files so far down that the path of the pod's socket has so many bytes.
+/// Moves the node's files to a path of such a length that the path of the pod's socket has so many
+/// bytes.
 fn lengthen(node: &mut TestNode, bytes: usize) {
     node.roots.run = "/run/".into();
     let socket = node.pod("p").directory.join("net1.sock");

@@ -1,4 +1,5 @@
-//! A VPP without one of its plugins: the kind of port that needs it is refused and the plugin named; the other kind works.
+//! A VPP without one of its plugins: the port type that needs it is rejected with the plugin's
+//! name; the other type works.
 
 use crate::support::engine::on_each_vpp;
 use crate::support::{NETWORK, TestNode, kinds};

@@ -1,4 +1,5 @@
-//! A VPP that cannot be used, and names that it would not take: an error that says what to do, and nothing left half made.
+//! A VPP that is not usable, and names that it would reject: an error with a remedy, and no partial
+//! attachment.
 
 use crate::support::engine::on_each_vpp;
 use crate::support::vpp::VppSnapshot;

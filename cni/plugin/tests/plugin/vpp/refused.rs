@@ -1,4 +1,5 @@
-//! A VPP that refuses what it is asked for, that is too old for it, or that comes back in the middle. Only the simulator does so on demand.
+//! A VPP that returns errors, that is too old for a message, or that restarts in the middle. Only
+//! the simulator does so on demand.
 
 use crate::support::engine::on_the_simulator;
 use crate::support::{NETWORK, TestNode, kinds};
@@ -20,7 +21,7 @@ fn simulator(node: &TestNode) -> &Simulator {
     node.vpp().simulator().expect("a simulator that runs")
 }
 
-/// What the simulator gets in an ADD and a DEL of the pod.
+/// The messages of an ADD and a DEL of the pod.
 fn messages(node: &TestNode) -> [Vec<LogEntry>; 2] {
     let pod = node.pod("p");
     let before = simulator(node).log().len();
@@ -36,7 +37,8 @@ fn changes(messages: &[LogEntry]) -> u64 {
     messages.iter().filter(|entry| entry.changes).count().try_into().unwrap()
 }
 
-/// Which of the changes matter by their answers. VPP's answer about the filter says nothing: whether it is as it should be is read, and a port without a VLAN has none.
+/// The changes whose reply matters. VPP's reply to the filter is ignored: its state is read back,
+/// and a port without a VLAN has none.
 fn answered(messages: &[LogEntry]) -> Vec<u64> {
     let changes = (1..).zip(messages.iter().filter(|entry| entry.changes));
     changes.filter(|(_, entry)| entry.message != "l2_interface_efp_filter").map(|(nth, _)| nth).collect()
@@ -56,7 +58,7 @@ fn an_error_reply_of_vpp_fails_add_and_leaves_nothing(node: &mut TestNode) {
     }
 }
 
-/// One change is refused, and so is one of those that undo the others.
+/// One change fails, and so does one of its rollback.
 fn a_rollback_that_vpp_rejects_is_completed_by_del(node: &mut TestNode) {
     let pod = node.pod("p");
     for port in kinds::all() {
@@ -75,7 +77,8 @@ fn a_rollback_that_vpp_rejects_is_completed_by_del(node: &mut TestNode) {
     }
 }
 
-/// Each message that an ADD or DEL uses with this VPP. For some there is an older one. Every VPP has the ping that ends a dump.
+/// Each message that an ADD or DEL uses with this VPP. For some there is an older version. Every
+/// VPP has the ping that ends a dump.
 fn a_missing_message_is_reported_or_not_needed(node: &mut TestNode) {
     let pod = node.pod("p");
     for port in kinds::all() {
@@ -97,7 +100,7 @@ fn a_missing_message_is_reported_or_not_needed(node: &mut TestNode) {
                     says("the releases from 23.06 to 26.06 have it") || says("_plugin.so"),
                     "without {missing}: {error}"
                 );
-                // What ADD could not look for it leaves to DEL.
+                // An ADD that cannot read it leaves it to DEL.
                 assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (0, 0));
                 node.engine.assert_no_leftovers();
             }

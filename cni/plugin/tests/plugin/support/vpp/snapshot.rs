@@ -1,4 +1,4 @@
-//! What a VPP shows, read without the driver that the tests are about.
+//! A snapshot of VPP's objects, read without the driver under test.
 
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_test_vpp::Vpp;
@@ -14,7 +14,7 @@ pub(crate) struct VppSnapshot {
     pub(crate) interfaces: BTreeMap<u32, SwInterfaceDetails>,
     pub(crate) domains: BTreeMap<u32, BridgeDomainDetails>,
     pub(crate) memifs: BTreeMap<u32, MemifDetails>,
-    /// The names of memif sockets by their ids. VPP's own, 0, is left out.
+    /// The names of memif sockets by their ids, without VPP's own, 0.
     pub(crate) socket_ids: BTreeMap<u32, String>,
     vhost_sockets: BTreeMap<u32, String>,
 }
@@ -40,7 +40,8 @@ impl VppSnapshot {
         }
     }
 
-    /// The members of a bridge domain, by their tags; those without one by VPP's names, which it gives away again.
+    /// The members of a bridge domain, by their tags; those without a tag by VPP's names, which it
+    /// reuses.
     pub(crate) fn ports(&self, domain: &str) -> Vec<String> {
         let members = self.domains.get(&domain.parse().unwrap()).map(|domain| &domain.sw_if_details);
         members.into_iter().flatten().map(|member| name(&self.interfaces[&member.sw_if_index])).collect()
@@ -60,7 +61,7 @@ impl VppSnapshot {
         }
     }
 
-    /// That every interface is in a bridge domain, and every socket id in use.
+    /// Asserts that every interface is in a bridge domain, and every socket id in use.
     #[track_caller]
     pub(crate) fn assert_no_leftovers(&self) {
         let members = self.domains.values().flat_map(|domain| &domain.sw_if_details);
@@ -82,7 +83,7 @@ fn by<T>(details: Vec<T>, index: impl Fn(&T) -> u32) -> BTreeMap<u32, T> {
     details.into_iter().map(|shown| (index(&shown), shown)).collect()
 }
 
-/// Nothing when the message belongs to a plugin that is not there.
+/// None when the message belongs to a plugin that is not loaded.
 fn dump<D: Dump>(client: &mut Client, dump: D) -> Vec<D::Details> {
     if !client.supports::<D>() {
         return Vec::new();
