@@ -153,7 +153,7 @@ impl<'a> AddRequest<'a> {
         let directory = self.directory(node, &network.network)?;
         let shared_dir = self.shared_dir(node, &directory)?;
         let directory = match &shared_dir {
-            Some(shared) => PodDirectory::of_folder(&node.roots, &self.pod.uid, &self.id, shared.folder()),
+            Some(shared) => PodDirectory::from_folder(&node.roots, &self.pod.uid, &self.id, shared.folder()),
             None => directory,
         };
         let record = self.record(&network, &directory)?;
@@ -184,16 +184,17 @@ impl<'a> AddRequest<'a> {
     /// or else the pod's volume.
     fn directory(&self, node: &Node, network: &NodeNetwork) -> Result<PodDirectory, Error> {
         let (roots, uid) = (&node.roots, &self.pod.uid);
-        let volume = PodDirectory::of_volume(roots, uid);
-        let is_counted = network.device_plugin.is_some();
+        let volume = PodDirectory::from_volume(roots, uid);
+        let has_device_plugin = network.device_plugin.is_some();
         // A pod that got a device while the network was an extended resource has no volume, and may
         // still get a new sandbox.
-        if network.needs_folder() && (is_counted || volume.check(&self.pod).is_err()) {
+        if network.needs_folder() && (has_device_plugin || volume.check(&self.pod).is_err()) {
             let allocated = device_allocation::allocated(roots, uid, &network.name)?;
             let used = node.used_devices(uid, &self.id)?;
-            let requested = if is_counted { device_allocation::requested_device(self.configuration)? } else { None };
+            let requested =
+                if has_device_plugin { device_allocation::requested_device(self.configuration)? } else { None };
             if let Some(device) = device_allocation::choose(allocated, &used, requested, &self.pod, &network.name)? {
-                return Ok(PodDirectory::of_device(roots, uid, &self.id, &device));
+                return Ok(PodDirectory::from_device(roots, uid, &self.id, &device));
             }
         }
         Ok(volume)

@@ -96,9 +96,9 @@ pub fn admit(
 ) -> Result<ProgrammedNetwork, AdmissionError> {
     let deadline = Instant::now() + timeout;
     loop {
-        match usable(files, target) {
+        match find_available(files, target) {
             Err(error) if error.is_transient() && Instant::now() < deadline => sleep(POLL),
-            other => return other.and_then(|programmed| allow(programmed, pod)),
+            other => return other.and_then(|programmed| check_namespace(programmed, pod)),
         }
     }
 }
@@ -107,14 +107,14 @@ pub fn admit(
 ///
 /// # Errors
 /// Why none may.
-pub fn usable(files: &NetworkFiles, target: &Target) -> Result<ProgrammedNetwork, AdmissionError> {
+pub fn find_available(files: &NetworkFiles, target: &Target) -> Result<ProgrammedNetwork, AdmissionError> {
     match target {
         Target::Network(network) => check_phase(files.read(network)?, network),
         Target::Bridge(legacy) => legacy_bridge::find_network(files, legacy),
     }
 }
 
-fn allow(programmed: ProgrammedNetwork, pod: &Pod) -> Result<ProgrammedNetwork, AdmissionError> {
+fn check_namespace(programmed: ProgrammedNetwork, pod: &Pod) -> Result<ProgrammedNetwork, AdmissionError> {
     if programmed.network.allows(&pod.namespace) {
         Ok(programmed)
     } else {

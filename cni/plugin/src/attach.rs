@@ -111,7 +111,7 @@ impl<'a> Attachment<'a> {
         record: Record,
         params: AttachParams,
     ) -> Self {
-        let directory = PodDirectory::of_record(&node.roots, &record);
+        let directory = PodDirectory::from_record(&node.roots, &record);
         let assignment = Assignment::default();
         Self {
             node,
@@ -277,7 +277,7 @@ impl<'a> Attachment<'a> {
             return Ok(());
         }
         if description.engine_creates_socket() {
-            socket_of(&self.record).map_or(Ok(()), |socket| self.directory.share_socket(&socket))?;
+            socket_of(&self.record).map_or(Ok(()), |socket| self.directory.set_socket_permissions(&socket))?;
         }
         if let Some(element) = self
             .params

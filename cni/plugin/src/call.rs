@@ -34,7 +34,7 @@ enum Answer {
 pub fn main() -> ExitCode {
     report_panics();
     let mut version = SpecVersion::LATEST;
-    match handle(&Environment::of_process(), &mut version) {
+    match handle(&Environment::from_process(), &mut version) {
         Ok(Answer::Result(result)) => exit_code(&print(&result)),
         Ok(Answer::Done(note)) => {
             note.iter().for_each(|note| log(note));

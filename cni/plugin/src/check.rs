@@ -56,14 +56,14 @@ pub(crate) fn compare(
     let Some(record) = record else {
         return Err(check_failed(vec![unrecorded(node, id).to_owned()]));
     };
-    let mut found: Vec<String> = of_record(&record).into_iter().collect();
-    found.extend(of_namespace(&record, &environment.network_namespace()));
-    found.extend(of_result(&record, previous));
-    found.extend(of_directory(&record, &PodDirectory::of_record(&node.roots, &record)));
+    let mut found: Vec<String> = progress_difference(&record).into_iter().collect();
+    found.extend(namespace_difference(&record, &environment.network_namespace()));
+    found.extend(result_differences(&record, previous));
+    found.extend(directory_difference(&record, &PodDirectory::from_record(&node.roots, &record)));
     if let Some(device) = record.port.connection.device() {
         found.extend(interface::differences(&record, device)?);
     }
-    found.extend(of_port(node, &record)?);
+    found.extend(port_differences(node, &record)?);
     if !found.is_empty() {
         return Err(check_failed(found));
     }
@@ -82,7 +82,7 @@ fn unrecorded(node: &Node, id: &AttachmentId) -> &'static str {
     }
 }
 
-fn of_record(record: &Record) -> Option<String> {
+fn progress_difference(record: &Record) -> Option<String> {
     match record.progress {
         Progress::Attached => None,
         Progress::Attaching => Some("its ADD did not come to an end".to_owned()),
@@ -90,7 +90,7 @@ fn of_record(record: &Record) -> Option<String> {
     }
 }
 
-fn of_namespace(record: &Record, requested: &Path) -> Option<String> {
+fn namespace_difference(record: &Record, requested: &Path) -> Option<String> {
     let attached = &record.network_namespace;
     if attached != requested {
         return Some(format!(
@@ -103,7 +103,7 @@ fn of_namespace(record: &Record, requested: &Path) -> Option<String> {
 }
 
 /// How the ADD result differs from the record.
-fn of_result(record: &Record, previous: &Value) -> Vec<String> {
+fn result_differences(record: &Record, previous: &Value) -> Vec<String> {
     let list = |key: &str| previous.get(key).and_then(Value::as_array).into_iter().flatten();
     let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let is_ours =
@@ -124,7 +124,7 @@ fn of_result(record: &Record, previous: &Value) -> Vec<String> {
 }
 
 /// The mount and the description that the pod's program needs to find its socket.
-fn of_directory(record: &Record, directory: &PodDirectory) -> Option<String> {
+fn directory_difference(record: &Record, directory: &PodDirectory) -> Option<String> {
     if !needs_volume(&record.port) {
         return None;
     }
@@ -138,7 +138,7 @@ fn of_directory(record: &Record, directory: &PodDirectory) -> Option<String> {
 
 /// How the engine's port differs from the current spec of the network: its settings may have
 /// changed since ADD.
-fn of_port(node: &Node, record: &Record) -> Result<Vec<String>, Error> {
+fn port_differences(node: &Node, record: &Record) -> Result<Vec<String>, Error> {
     let networks = match node.networks.read(&record.network) {
         Ok(Some(NetworkFile::Programmed(programmed))) => Some(programmed.network),
         _ => None,

@@ -159,10 +159,10 @@ impl<'a> Detachment<'a> {
         let Record { id, pod, .. } = &self.record;
         let files = files_of(&self.record);
         let roots = &self.node.roots;
-        let directory = PodDirectory::of_record(roots, &self.record);
+        let directory = PodDirectory::from_record(roots, &self.record);
         directory.release(&files, || {
             let mut others = self.node.other_attachments(&pod.uid, id)?;
-            others.known.retain(|other| PodDirectory::of_record(roots, other).path() == directory.path());
+            others.known.retain(|other| PodDirectory::from_record(roots, other).path() == directory.path());
             // A new sandbox of the pod may have the interface already; files of the same name are
             // its own then.
             let (files, of_pod) = (others.files(), others.need_directory());

@@ -119,8 +119,8 @@ pub fn choose(
     network: &NetworkName,
 ) -> Result<Option<DeviceId>, DeviceAllocationError> {
     let Some(requested) = requested else { return Ok(allocated.into_iter().find(|device| !used.contains(device))) };
-    let is_it = |device: &DeviceId| device.to_string() == requested;
-    let Some(device) = allocated.into_iter().find(is_it) else {
+    let is_requested = |device: &DeviceId| device.to_string() == requested;
+    let Some(device) = allocated.into_iter().find(is_requested) else {
         return Err(DeviceAllocationError::DeviceNotAllocatedToPod {
             requested: requested.to_owned(),
             network: network.clone(),

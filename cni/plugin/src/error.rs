@@ -83,7 +83,7 @@ pub enum Error {
     AddressInUse(#[from] Box<AddressInUse>),
     /// The pod's device.
     #[error(transparent)]
-    Allocation(#[from] DeviceAllocationError),
+    DeviceAllocation(#[from] DeviceAllocationError),
     /// The pod's directory.
     #[error(transparent)]
     PodDirectory(#[from] PodDirectoryError),
@@ -134,7 +134,7 @@ impl Error {
     /// The CNI code.
     pub fn code(&self) -> u32 {
         let code = match self {
-            Self::Ipam(IpamError::Refused { code, .. }) => return *code,
+            Self::Ipam(IpamError::Rejected { code, .. }) => return *code,
             Self::RollbackFailed { cause, .. } | Self::NetworkSelectionElement { cause, .. } => return cause.code(),
             Self::Annotation(AnnotationError::Configuration(error)) => configuration_code(error),
             Self::Annotation(_) => ErrorCode::InvalidConfiguration,
@@ -147,7 +147,7 @@ impl Error {
             Self::CheckFailed { .. } => ErrorCode::CheckFailed,
             Self::NotReady { code, .. } => *code,
             Self::AddressInUse(_) => ErrorCode::InvalidConfiguration,
-            Self::Allocation(error) => device_allocation_code(error),
+            Self::DeviceAllocation(error) => device_allocation_code(error),
             Self::PodDirectory(error) => pod_directory_code(error),
             Self::SharedDir(SharedDirError::Create { .. }) => ErrorCode::IoFailure,
             Self::SharedDir(_) => ErrorCode::PodVolume,
@@ -169,7 +169,7 @@ impl Error {
     /// The chain of causes.
     fn details(&self) -> String {
         match self {
-            Self::Ipam(IpamError::Refused { details, .. }) => details.clone(),
+            Self::Ipam(IpamError::Rejected { details, .. }) => details.clone(),
             Self::NotReady { cause, .. } | Self::NetworkSelectionElement { cause, .. } => cause.details(),
             Self::RollbackFailed { cause, left } => {
                 let parts = [cause.details(), format!("not undone: {left}"), left.details()];
@@ -189,7 +189,7 @@ pub fn causes(error: &dyn std::error::Error) -> String {
 fn configuration_code(error: &ConfigurationError) -> ErrorCode {
     match error {
         ConfigurationError::NotAnObject(_) => ErrorCode::DecodingFailure,
-        ConfigurationError::Version(_) | ConfigurationError::TooOld { .. } => ErrorCode::IncompatibleVersion,
+        ConfigurationError::Version(_) | ConfigurationError::VerbNotInVersion { .. } => ErrorCode::IncompatibleVersion,
         ConfigurationError::MutuallyExclusive(_) => ErrorCode::UnsupportedField,
         ConfigurationError::WrongType { .. }
         | ConfigurationError::Name(_)
@@ -255,7 +255,7 @@ fn port_code(error: &PortError) -> ErrorCode {
         PortError::NetworkNamespace { .. }
         | PortError::Tag(_)
         | PortError::MemifSocket(InvalidSocket::Character { .. }) => ErrorCode::InvalidEnvironment,
-        PortError::NotOfEngine { .. } | PortError::SharedSocket { .. } => ErrorCode::InvalidConfiguration,
+        PortError::UnsupportedByEngine { .. } | PortError::SharedSocket { .. } => ErrorCode::InvalidConfiguration,
         PortError::SocketPath(_) | PortError::MemifSocket(_) | PortError::NoRandomBytes(_) => ErrorCode::IoFailure,
         PortError::Secret(_) => ErrorCode::Internal,
     }
@@ -265,7 +265,7 @@ fn interface_code(error: &InterfaceError) -> ErrorCode {
     match error {
         InterfaceError::Namespace { .. } | InterfaceError::NodeNamespace(_) => ErrorCode::InvalidEnvironment,
         InterfaceError::Exists(_) => ErrorCode::InterfaceExists,
-        InterfaceError::DeviceExists(_) => ErrorCode::PortRefused,
+        InterfaceError::DeviceExists(_) => ErrorCode::PortRejected,
         InterfaceError::Gone(_) => ErrorCode::TryAgainLater,
         InterfaceError::Kernel { .. } | InterfaceError::Ipv6 { .. } => ErrorCode::IoFailure,
     }
@@ -279,7 +279,7 @@ fn ipam_code(error: &IpamError) -> ErrorCode {
         IpamError::Undecodable(..) => ErrorCode::DecodingFailure,
         IpamError::NotInstalled { .. }
         | IpamError::TimedOut { .. }
-        | IpamError::Refused { .. }
+        | IpamError::Rejected { .. }
         | IpamError::Failed { .. }
         | IpamError::StaticIpNotAssigned { .. }
         | IpamError::NoAddress(_) => ErrorCode::IpamFailed,
@@ -299,6 +299,6 @@ fn engine_client_code(error: &EngineClientError) -> ErrorCode {
         | OpError::BridgeInUse { .. }
         | OpError::NoSocketId { .. }
         | OpError::Unmarkable(_)
-        | OpError::Refused { .. } => ErrorCode::PortRefused,
+        | OpError::Refused { .. } => ErrorCode::PortRejected,
     }
 }

@@ -21,7 +21,7 @@ pub enum InputError {
     Unreadable(#[source] io::Error),
     /// It does not end.
     #[error("the network configuration on standard input did not end within {} s", TIMEOUT.as_secs())]
-    Endless,
+    TimedOut,
     /// It is too long.
     #[error("the network configuration on standard input is longer than {LENGTH_MAX} bytes")]
     TooLong,
@@ -60,7 +60,7 @@ fn wait_for(input: &impl AsFd, deadline: Instant) -> Result<(), InputError> {
         let left = deadline.saturating_duration_since(Instant::now());
         let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO);
         match poll(&mut [PollFd::new(input.as_fd(), PollFlags::POLLIN)], timeout) {
-            Ok(0) => return Err(InputError::Endless),
+            Ok(0) => return Err(InputError::TimedOut),
             Ok(_) => return Ok(()),
             Err(Errno::EINTR) => {}
             Err(error) => return Err(InputError::Unreadable(error.into())),

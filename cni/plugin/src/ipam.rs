@@ -59,7 +59,7 @@ pub enum IpamError {
     },
     /// The plugin returned an error of the specification's format.
     #[error("IPAM plugin {plugin}: {msg}")]
-    Refused {
+    Rejected {
         /// Its name.
         plugin: String,
         /// Its code.
@@ -174,10 +174,10 @@ impl<'a> Ipam<'a> {
     /// Adds advice about static addresses to the plugin's error.
     fn add_static_ip_advice(ips: &[InterfaceAddress], error: IpamError) -> IpamError {
         match error {
-            IpamError::Refused { plugin, code, msg, details } => {
+            IpamError::Rejected { plugin, code, msg, details } => {
                 let ips: Vec<String> = ips.iter().map(ToString::to_string).collect();
                 let advice = "spec.attachments of the network fixes them for this pod; the plugin must have them in its ranges, and nobody else may hold them";
-                IpamError::Refused {
+                IpamError::Rejected {
                     plugin,
                     code,
                     msg: format!("{msg} (asked for {}: {advice})", ips.join(", ")),
@@ -254,7 +254,7 @@ impl<'a> Ipam<'a> {
         }
         let plugin = self.plugin.to_owned();
         match serde_json::from_slice(&finished.stdout) {
-            Ok(Reply { code, msg, details }) => IpamError::Refused { plugin, code, msg, details },
+            Ok(Reply { code, msg, details }) => IpamError::Rejected { plugin, code, msg, details },
             Err(_) => IpamError::Failed { plugin, status: finished.status.to_string(), output: finished.output_tail() },
         }
     }
@@ -263,7 +263,7 @@ impl<'a> Ipam<'a> {
 /// Plugins before version 1.1.0 reject its verbs with the code of an invalid variable.
 fn ignore_unknown_verb(error: IpamError) -> Result<(), IpamError> {
     match error {
-        IpamError::Refused { code, .. } if code == ErrorCode::InvalidEnvironment.number() => Ok(()),
+        IpamError::Rejected { code, .. } if code == ErrorCode::InvalidEnvironment.number() => Ok(()),
         other => Err(other),
     }
 }

@@ -111,26 +111,26 @@ pub struct PodDirectory {
 impl PodDirectory {
     /// The volume of the pod with this uid, shared by all of its interfaces. Nothing is changed
     /// yet.
-    pub fn of_volume(roots: &Roots, uid: &PodUid) -> Self {
+    pub fn from_volume(roots: &Roots, uid: &PodUid) -> Self {
         Self { source: Source::volumes(roots, uid), folder: roots.ports(), name: uid.to_string() }
     }
 
     /// A folder of the node for this interface of the pod alone. Nothing is changed yet.
-    pub fn of_folder(roots: &Roots, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
+    pub fn from_folder(roots: &Roots, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
         Self { source: Source::folder(roots, folder), folder: roots.ports(), name: format!("{uid}.{}", id.interface) }
     }
 
     /// The folder of a device that kubelet allocated to the pod, for one interface. Nothing is
     /// changed yet.
-    pub fn of_device(roots: &Roots, uid: &PodUid, id: &AttachmentId, device: &DeviceId) -> Self {
-        Self::of_folder(roots, uid, id, roots.devices().join(device.to_string()))
+    pub fn from_device(roots: &Roots, uid: &PodUid, id: &AttachmentId, device: &DeviceId) -> Self {
+        Self::from_folder(roots, uid, id, roots.devices().join(device.to_string()))
     }
 
     /// The directory of an existing attachment.
-    pub fn of_record(roots: &Roots, record: &Record) -> Self {
+    pub fn from_record(roots: &Roots, record: &Record) -> Self {
         match &record.directory_source {
-            None => Self::of_volume(roots, &record.pod.uid),
-            Some(folder) => Self::of_folder(roots, &record.pod.uid, &record.id, folder.clone()),
+            None => Self::from_volume(roots, &record.pod.uid),
+            Some(folder) => Self::from_folder(roots, &record.pod.uid, &record.id, folder.clone()),
         }
     }
 
@@ -176,7 +176,7 @@ impl PodDirectory {
     /// When the source does not exist or cannot be mounted.
     pub fn mount(&self) -> Result<(), PodDirectoryError> {
         create_folder(&self.folder)?;
-        let _turn = self.lock_mounts()?;
+        let _lock = self.lock_mounts()?;
         if let Source::Device(device) = &self.source
             && !self.is_mounted()
         {
@@ -213,7 +213,7 @@ impl PodDirectory {
         }
         // The record is written before mounting, and the lock is held from the query to the
         // unmount, so no new user of the directory can be missed.
-        let _turn = self.lock_mounts()?;
+        let _lock = self.lock_mounts()?;
         let used = used()?;
         for file in files.iter().filter(|file| !used.files.contains(*file)) {
             // If the pod replaced our file, the replacement belongs to the pod and is removed with
@@ -257,7 +257,7 @@ impl PodDirectory {
     ///
     /// # Errors
     /// When the file system fails.
-    pub fn share_socket(&self, file: &str) -> Result<(), PodDirectoryError> {
+    pub fn set_socket_permissions(&self, file: &str) -> Result<(), PodDirectoryError> {
         let failed =
             |source| PodDirectoryError::PathOccupied { action: "give access to", file: file.to_owned(), source };
         let flags = libc::O_PATH | libc::O_NOFOLLOW;
@@ -293,7 +293,7 @@ impl PodDirectory {
         let mut folder = File::open(&self.folder).map_err(|error| file_error("open", &self.folder, error))?;
         loop {
             folder = match Flock::lock(folder, FlockArg::LockExclusiveNonblock) {
-                Ok(turn) => return Ok(turn),
+                Ok(lock) => return Ok(lock),
                 Err((folder, Errno::EAGAIN | Errno::EINTR)) => folder,
                 Err((_, error)) => return Err(file_error("lock", &self.folder, error.into())),
             };
@@ -313,8 +313,8 @@ fn is_same_directory(volume: &File, path: &Path) -> Result<bool, PodDirectoryErr
 
 fn create_folder(path: &Path) -> Result<(), PodDirectoryError> {
     // The engine need not run as root.
-    let made = DirBuilder::new().recursive(true).mode(0o755).create(path);
-    made.map_err(|error| file_error("create", path, error))
+    let created = DirBuilder::new().recursive(true).mode(0o755).create(path);
+    created.map_err(|error| file_error("create", path, error))
 }
 
 fn remove_folder(path: &Path) -> Result<(), PodDirectoryError> {

@@ -38,7 +38,7 @@ pub enum PortError {
     #[error(
         "network \"{network}\" has ports of a kind that {engine} does not have ({port}): change spec.port of UserspaceNetwork {network}"
     )]
-    NotOfEngine {
+    UnsupportedByEngine {
         /// The network.
         network: NetworkName,
         /// Its engine.
@@ -115,18 +115,18 @@ fn connection(
     location: SocketLocation<'_>,
 ) -> Result<Connection, PortError> {
     let file = || location.directory.join(location.socket_name);
-    let not_of_engine =
-        |port| Err(PortError::NotOfEngine { network: network.name.clone(), engine: network.engine, port });
+    let unsupported_by_engine =
+        |port| Err(PortError::UnsupportedByEngine { network: network.name.clone(), engine: network.engine, port });
     match (network.port.port_type, network.engine) {
         (PortType::VhostUser, engine) => {
             let engine_role = network.port.vhost_user.engine_role;
             if engine == Engine::OpenVswitch && engine_role == SocketRole::Server {
-                return not_of_engine("VhostUser with engineRole Server");
+                return unsupported_by_engine("VhostUser with engineRole Server");
             }
             Ok(Connection::VhostUser { socket: SocketPath::try_from(file())?, engine_role })
         }
         (PortType::Veth, _) => Ok(Connection::Veth { device: DeviceName::of(attachment) }),
-        (PortType::Memif, Engine::OpenVswitch) => not_of_engine("Memif"),
+        (PortType::Memif, Engine::OpenVswitch) => unsupported_by_engine("Memif"),
         (PortType::Memif, Engine::Vpp) => Ok(Connection::Memif {
             socket: match network.port.memif.socket {
                 MemifSocketKind::Volume => MemifSocket::file(file())?,
@@ -139,8 +139,8 @@ fn connection(
 fn abstract_socket(attachment: &AttachmentId, network_namespace: &Path) -> Result<MemifSocket, PortError> {
     // The text is compared: `components` omits a "." in the middle.
     let mut parts = network_namespace.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/');
-    let is_plain = parts.all(|part| part != b"." && part != b"..");
-    if !is_plain || network_namespace.components().next() != Some(Component::RootDir) {
+    let is_normalized = parts.all(|part| part != b"." && part != b"..");
+    if !is_normalized || network_namespace.components().next() != Some(Component::RootDir) {
         return Err(PortError::NetworkNamespace { path: network_namespace.to_owned() });
     }
     Ok(MemifSocket::in_namespace(attachment.interface.as_str(), network_namespace)?)

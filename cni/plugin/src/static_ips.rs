@@ -121,8 +121,8 @@ pub fn merges_all_sources(configuration: &Value) -> bool {
 /// The configuration of such a plugin with a request for the addresses of the pod, by one source
 /// alone.
 pub fn request_ips(mut configuration: Value, wanted: &[String]) -> Value {
-    let hears = merges_all_sources(&configuration) && !wanted.is_empty();
-    if let Some(parts) = configuration.as_object_mut().filter(|_| hears) {
+    let is_needed = merges_all_sources(&configuration) && !wanted.is_empty();
+    if let Some(parts) = configuration.as_object_mut().filter(|_| is_needed) {
         if let Some(arguments) = parts.get_mut("args").and_then(Value::as_object_mut) {
             remove(arguments, "cni", "ips");
         }

@@ -22,16 +22,16 @@ pub fn status(node: &Node, environment: &Environment, configuration: &Configurat
     configuration.name()?;
     let target = configuration.target()?;
     node.journal.check_writable().map_err(not_available)?;
-    let programmed = admission::usable(&node.networks, &target).map_err(not_available)?;
+    let programmed = admission::find_available(&node.networks, &target).map_err(not_available)?;
     // Without the engine or the bridge, attached pods have no connectivity either.
-    has_bridge(&programmed).map_err(|error| Error::not_ready(ErrorCode::LimitedConnectivity, error))?;
+    check_bridge(&programmed).map_err(|error| Error::not_ready(ErrorCode::LimitedConnectivity, error))?;
     match del::ipam(node, configuration) {
         Some(ipam) => Ipam::find(&ipam, environment).map_err(not_available)?.status().map_err(Error::from),
         None => Ok(()),
     }
 }
 
-fn has_bridge(programmed: &ProgrammedNetwork) -> Result<(), EngineClientError> {
+fn check_bridge(programmed: &ProgrammedNetwork) -> Result<(), EngineClientError> {
     let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
     let observed = EngineClient::connect_to(network.engine, engine_socket, *memif_socket_ids)?.observe()?;
     let bridge = network.bridge.name.as_str();

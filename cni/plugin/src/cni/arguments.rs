@@ -17,7 +17,7 @@ pub enum ArgumentsError {
     NotAPair(String),
     /// A key is repeated with another value.
     #[error("CNI_ARGS has {key} twice, as {first:?} and as {second:?}")]
-    Contradiction {
+    ConflictingValues {
         /// The key.
         key: String,
         /// Its first value.
@@ -55,7 +55,7 @@ impl<'a> Arguments<'a> {
             match arguments.insert(key, value) {
                 Some(first) if first != value && key != "IgnoreUnknown" => {
                     let (first, second) = (first.to_owned(), value.to_owned());
-                    return Err(ArgumentsError::Contradiction { key: key.to_owned(), first, second });
+                    return Err(ArgumentsError::ConflictingValues { key: key.to_owned(), first, second });
                 }
                 _ => {}
             }
@@ -108,10 +108,10 @@ mod tests {
     }
 
     #[test]
-    fn two_pods_in_one_call_are_refused() {
+    fn two_pods_in_one_call_are_rejected() {
         let text = format!("{POD};K8S_POD_UID=ffff");
         assert!(
-            matches!(Arguments::parse(&text), Err(ArgumentsError::Contradiction { key, .. }) if key == "K8S_POD_UID")
+            matches!(Arguments::parse(&text), Err(ArgumentsError::ConflictingValues { key, .. }) if key == "K8S_POD_UID")
         );
     }
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uid_that_is_a_path_is_refused() {
+    fn a_uid_that_is_a_path_is_rejected() {
         let text = "K8S_POD_NAMESPACE=db;K8S_POD_NAME=p;K8S_POD_UID=../../etc";
         let refused = Arguments::parse(text).and_then(|arguments| arguments.pod());
         assert!(matches!(refused, Err(ArgumentsError::Uid(_))), "{refused:?}");

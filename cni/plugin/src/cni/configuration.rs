@@ -20,7 +20,7 @@ pub enum ConfigurationError {
     NotAnObject(#[source] Option<serde_json::Error>),
     /// The verb does not exist in its version.
     #[error("the network configuration is of version {found}, which has no {verb}: that came with {since}")]
-    TooOld {
+    VerbNotInVersion {
         /// The verb.
         verb: &'static str,
         /// The first version that has it.
@@ -112,7 +112,7 @@ impl Configuration {
     /// When it has not, or is none that this plugin speaks.
     pub fn require_version(&self, since: SpecVersion, verb: &'static str) -> Result<(), ConfigurationError> {
         let found = self.version()?;
-        if found < since { Err(ConfigurationError::TooOld { verb, since, found }) } else { Ok(()) }
+        if found < since { Err(ConfigurationError::VerbNotInVersion { verb, since, found }) } else { Ok(()) }
     }
 
     /// The name of the configuration, under which IPAM plugins store their addresses.
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_object_is_refused() {
+    fn what_is_not_an_object_is_rejected() {
         for text in ["", "[]", "{", "\"x\"", "null"] {
             let refused = Configuration::parse(text.as_bytes());
             assert!(matches!(refused, Err(ConfigurationError::NotAnObject(_))), "{text}");

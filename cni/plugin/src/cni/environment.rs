@@ -63,7 +63,7 @@ pub struct Environment(BTreeMap<&'static str, OsString>);
 
 impl Environment {
     /// The variables of this process.
-    pub fn of_process() -> Self {
+    pub fn from_process() -> Self {
         Self::new(env::var_os)
     }
 
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identifier_that_would_be_a_path_is_refused() {
+    fn an_identifier_that_would_be_a_path_is_rejected() {
         for (variable, container, interface) in
             [(CONTAINER, "../c", "net1"), (INTERFACE, "c1", "a/b"), (INTERFACE, "c1", "..")]
         {
@@ -264,8 +264,8 @@ mod tests {
     #[test]
     fn a_requested_address_can_be_removed() {
         let asks = environment(&[(ARGUMENTS, "IgnoreUnknown=1;IP=10.0.0.1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
-        let silent = environment(&[(ARGUMENTS, "IgnoreUnknown=1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
-        assert_eq!(asks.without_requested_address(), silent);
+        let without = environment(&[(ARGUMENTS, "IgnoreUnknown=1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
+        assert_eq!(asks.without_requested_address(), without);
     }
 
     #[test]

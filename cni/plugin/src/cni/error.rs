@@ -37,7 +37,7 @@ pub enum ErrorCode {
     /// The interface was attached before and not detached since.
     AlreadyAttached = 103,
     /// The engine rejected the port.
-    PortRefused = 104,
+    PortRejected = 104,
     /// The IPAM plugin failed without a code of its own, or timed out.
     IpamFailed = 105,
     /// CHECK: the attachment differs from its ADD result; the message lists the differences.

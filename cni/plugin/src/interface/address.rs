@@ -1,7 +1,7 @@
 //! Addresses and routes of the interface in the pod, with the semantics of the reference CNI
 //! plugins: a route without a gateway uses the first gateway of its family.
 
-use super::link::change;
+use super::link::execute;
 use super::netlink::{Netlink, NetlinkError};
 use crate::cni::result::{AssignedAddress, Assignment, Route};
 use ipnet::IpNet;
@@ -30,7 +30,7 @@ pub(super) fn add(netlink: &mut Netlink, device: u32, address: IpNet) -> Result<
         message.header.flags = AddressHeaderFlags::Nodad;
         message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
     }
-    change(netlink, RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+    execute(netlink, RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
 /// The addresses of a device.
@@ -61,7 +61,7 @@ pub(super) fn add_route(
     let message = route_message(device, route, gateway(route, &assignment.ips));
     // The pod may have the same route over another interface, like the default route over eth0. For
     // IPv4 the kernel prefers the newer one.
-    change(netlink, RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE)
+    execute(netlink, RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE)
 }
 
 /// Removes the default routes of a gateway's family, on all interfaces.
@@ -72,7 +72,7 @@ pub(super) fn remove_default_routes(netlink: &mut Netlink, router: IpAddr) -> Re
     // A wildcard for the scope.
     message.header.scope = RouteScope::NoWhere;
     for _ in 0..DEFAULT_ROUTES_MAX {
-        match change(netlink, RouteNetlinkMessage::DelRoute(message.clone()), 0) {
+        match execute(netlink, RouteNetlinkMessage::DelRoute(message.clone()), 0) {
             Ok(()) => {}
             Err(error) if error.is(Errno::ESRCH) || error.is(Errno::ENOENT) => return Ok(()),
             Err(error) => return Err(error),

@@ -46,7 +46,7 @@ pub(super) fn create_pair(netlink: &mut Netlink, pair: &NewPair<'_>) -> Result<(
     let mut message = end(pair.device, pair.device_mac);
     let kind = [LinkInfo::Kind(InfoKind::Veth), LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer)))];
     message.attributes.push(LinkAttribute::LinkInfo(kind.to_vec()));
-    change(netlink, RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
+    execute(netlink, RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
 /// Sets a device up, and sets its alias.
@@ -54,12 +54,12 @@ pub(super) fn set_link_up(netlink: &mut Netlink, index: u32, alias: Option<&str>
     let mut message = of_index(index);
     (message.header.flags, message.header.change_mask) = (LinkFlags::Up, LinkFlags::Up);
     message.attributes.extend(alias.map(|alias| LinkAttribute::IfAlias(alias.to_owned())));
-    change(netlink, RouteNetlinkMessage::SetLink(message), 0)
+    execute(netlink, RouteNetlinkMessage::SetLink(message), 0)
 }
 
 /// Deletes a device, and with it the other end of its pair. It may be gone.
 pub(super) fn delete(netlink: &mut Netlink, index: u32) -> Result<(), NetlinkError> {
-    match change(netlink, RouteNetlinkMessage::DelLink(of_index(index)), 0) {
+    match execute(netlink, RouteNetlinkMessage::DelLink(of_index(index)), 0) {
         Err(error) if error.is(Errno::ENODEV) => Ok(()),
         other => other,
     }
@@ -104,6 +104,6 @@ fn of_index(index: u32) -> LinkMessage {
 }
 
 /// A request that the kernel only acknowledges.
-pub(super) fn change(netlink: &mut Netlink, message: RouteNetlinkMessage, flags: u16) -> Result<(), NetlinkError> {
+pub(super) fn execute(netlink: &mut Netlink, message: RouteNetlinkMessage, flags: u16) -> Result<(), NetlinkError> {
     netlink.request::<_, RouteNetlinkMessage>(message, flags).map(drop)
 }

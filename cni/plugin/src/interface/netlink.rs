@@ -20,7 +20,7 @@ pub enum NetlinkError {
     Socket(#[source] io::Error),
     /// The kernel's own reason.
     #[error("the kernel refused")]
-    Refused(#[source] io::Error),
+    Kernel(#[source] io::Error),
     /// A message that this release cannot read.
     #[error("the kernel answered over netlink what this release of usnet cannot read")]
     Undecodable(#[source] DecodeError),
@@ -29,7 +29,7 @@ pub enum NetlinkError {
 impl NetlinkError {
     /// Whether this is the kernel's reason.
     pub(super) fn is(&self, errno: nix::errno::Errno) -> bool {
-        matches!(self, Self::Refused(error) if error.raw_os_error() == Some(errno as i32))
+        matches!(self, Self::Kernel(error) if error.raw_os_error() == Some(errno as i32))
     }
 }
 
@@ -86,7 +86,7 @@ impl Netlink {
                 NetlinkPayload::InnerMessage(answer) => answers.push(answer),
                 NetlinkPayload::Done(_) => return Ok(true),
                 NetlinkPayload::Error(error) if error.code.is_none() => return Ok(true),
-                NetlinkPayload::Error(error) => return Err(NetlinkError::Refused(error.to_io())),
+                NetlinkPayload::Error(error) => return Err(NetlinkError::Kernel(error.to_io())),
                 _ => {}
             }
         }

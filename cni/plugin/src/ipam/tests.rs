@@ -39,7 +39,7 @@ fn a_refusal_is_passed_on_with_its_code() {
         plugin(r#"echo '{"code": 42, "msg": "pool is empty", "details": "all taken"}'; exit 1"#);
     let configuration = configuration();
     let refused = Ipam::find(&configuration, &environment).unwrap().assign().unwrap_err();
-    assert!(matches!(refused, IpamError::Refused { code: 42, .. }), "{refused:?}");
+    assert!(matches!(refused, IpamError::Rejected { code: 42, .. }), "{refused:?}");
     assert_eq!(refused.to_string(), "IPAM plugin addresses: pool is empty");
 }
 

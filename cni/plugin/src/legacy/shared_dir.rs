@@ -24,7 +24,7 @@ pub enum SharedDirError {
     #[error(
         "\"sharedDir\" says {0:?}, and it has to be an absolute path without \"..\": give the pod a volume `{{name: shared-dir, emptyDir: {{}}}}`, or correct the NetworkAttachmentDefinition"
     )]
-    NotPlain(String),
+    InvalidPath(String),
     /// It is not below an allowed root.
     #[error(
         "\"sharedDir\" says {}, and this node allows {}: give the pod a volume `{{name: shared-dir, emptyDir: {{}}}}`, or start the usnet agent with --shared-dir-root for a folder above it",
@@ -68,7 +68,7 @@ impl std::fmt::Display for Allowed<'_> {
 pub struct SharedDir {
     root: PathBuf,
     /// Below the root.
-    inside: PathBuf,
+    below_root: PathBuf,
 }
 
 impl SharedDir {
@@ -77,17 +77,17 @@ impl SharedDir {
     /// # Errors
     /// Why it is not.
     pub fn allowed(text: &str, roots: &[PathBuf], id: &AttachmentId) -> Result<Self, SharedDirError> {
-        let folder = plain_path(text).ok_or_else(|| SharedDirError::NotPlain(text.to_owned()))?;
+        let folder = plain_path(text).ok_or_else(|| SharedDirError::InvalidPath(text.to_owned()))?;
         let below = |root: &PathBuf| Some((root.clone(), folder.strip_prefix(root).ok()?.join(short_id(id))));
         match roots.iter().find_map(below) {
-            Some((root, inside)) => Ok(Self { root, inside }),
+            Some((root, below_root)) => Ok(Self { root, below_root }),
             None => Err(SharedDirError::NotAllowed { folder, roots: roots.to_vec() }),
         }
     }
 
     /// Its path.
     pub fn folder(&self) -> PathBuf {
-        self.root.join(&self.inside)
+        self.root.join(&self.below_root)
     }
 
     /// Creates it, with missing parents. The allowed root itself must exist.
@@ -102,7 +102,7 @@ impl SharedDir {
             error => SharedDirError::Create { path: path.to_owned(), source: error.into() },
         };
         let mut above = open(&path, flags, Mode::empty()).map_err(|error| failed(&path, error))?;
-        for part in &self.inside {
+        for part in &self.below_root {
             path.push(part);
             match mkdirat(&above, part, Mode::from_bits_truncate(0o755)) {
                 Ok(()) | Err(Errno::EEXIST) => {}
@@ -111,12 +111,12 @@ impl SharedDir {
             above =
                 openat(&above, part, flags | OFlag::O_NOFOLLOW, Mode::empty()).map_err(|error| failed(&path, error))?;
         }
-        share(&above).map_err(|error| failed(&path, error))
+        set_permissions(&above).map_err(|error| failed(&path, error))
     }
 }
 
 /// The pod's users need not be root, and create sockets there, as in an `emptyDir` of kubelet.
-fn share(folder: &OwnedFd) -> Result<(), Errno> {
+fn set_permissions(folder: &OwnedFd) -> Result<(), Errno> {
     fchmod(folder, Mode::from_bits_truncate(0o777))
 }
 
@@ -158,7 +158,7 @@ mod tests {
         }
         assert!(allowed("/var/run/old", &[]).unwrap_err().to_string().contains("this node allows none"));
         for text in ["/var/run/old/../../etc", "var/run/old", "", "/var/run/old/\0", "../old"] {
-            assert!(matches!(allowed(text, &["/var/run/old"]), Err(SharedDirError::NotPlain(_))), "{text}");
+            assert!(matches!(allowed(text, &["/var/run/old"]), Err(SharedDirError::InvalidPath(_))), "{text}");
         }
     }
 

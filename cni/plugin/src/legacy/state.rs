@@ -168,11 +168,11 @@ fn engine_socket(node: &Node, engine: Engine) -> PathBuf {
         NetworkFile::Programmed(programmed) if programmed.network.engine == engine => Some(programmed.engine_socket),
         _ => None,
     });
-    let usual = || match engine {
+    let default_socket = || match engine {
         Engine::OpenVswitch => node.roots.open_vswitch_socket.clone(),
         Engine::Vpp => node.roots.vpp_socket.clone(),
     };
-    configured.into_iter().next().unwrap_or_else(usual)
+    configured.into_iter().next().unwrap_or_else(default_socket)
 }
 
 fn remove_file(path: &Path) -> Result<(), LegacyStateError> {

@@ -26,7 +26,7 @@ const UNSUPPORTED: [(&str, &str); 3] = [
 pub enum NetworkSelectionError {
     /// It is not written as the specification has it.
     #[error("it is not written as it should be: an object with \"name\", or NAMESPACE/NAME@INTERFACE")]
-    Shape(#[source] Option<serde_json::Error>),
+    Malformed(#[source] Option<serde_json::Error>),
     /// The network's or namespace's name is invalid.
     #[error(transparent)]
     Name(#[from] InvalidName),
@@ -102,7 +102,7 @@ impl NetworkSelectionElement {
         };
         let parts = [Some(name), namespace, interface];
         if parts.into_iter().flatten().any(str::is_empty) {
-            return Err(NetworkSelectionError::Shape(None));
+            return Err(NetworkSelectionError::Malformed(None));
         }
         Ok(json!({"name": name, "namespace": namespace, "interface": interface}))
     }
@@ -112,7 +112,7 @@ impl NetworkSelectionElement {
     /// # Errors
     /// What is wrong with it.
     pub fn read(raw: Value, number: usize, used: &mut BTreeSet<InterfaceName>) -> Result<Self, NetworkSelectionError> {
-        let raw = RawElement::deserialize(raw).map_err(|source| NetworkSelectionError::Shape(Some(source)))?;
+        let raw = RawElement::deserialize(raw).map_err(|source| NetworkSelectionError::Malformed(Some(source)))?;
         check_keys(&raw.others)?;
         // For Multus this is the NAD's namespace. Networks have none, and the pod's own namespace
         // decides whether it may attach.

@@ -12,10 +12,10 @@ const MODE: u32 = 0o700;
 /// Creates the folder and mounts a new file system in place of that of a previous pod.
 pub(super) fn prepare(folder: &Path) -> Result<(), PodDirectoryError> {
     // kubelet keeps its allocations over a reboot; the folders are gone then.
-    let made = DirBuilder::new().recursive(true).mode(MODE).create(folder);
-    made.map_err(|error| file_error("create", folder, error))?;
+    let created = DirBuilder::new().recursive(true).mode(MODE).create(folder);
+    created.map_err(|error| file_error("create", folder, error))?;
     mount::unmount(folder)?;
-    mount::mount_memory(folder)
+    mount::mount_tmpfs(folder)
 }
 
 /// Removes the folder with its content.

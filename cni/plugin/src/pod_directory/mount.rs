@@ -17,7 +17,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A folder never has more mounts than this from us.
-const MOUNTS_ON_ONE_FOLDER: usize = 16;
+const MOUNTS_PER_FOLDER_MAX: usize = 16;
 
 /// Mounts the open directory `volume` on `path` by way of `staging`; both are folders, and
 /// `staging` remains mounted.
@@ -37,7 +37,7 @@ pub(super) fn mount(volume: &File, staging: &Path, path: &Path) -> Result<(), Po
 
 /// Mounts a new file system on `folder`, in which all users may create the few small files that a
 /// pod and an engine need.
-pub(super) fn mount_memory(folder: &Path) -> Result<(), PodDirectoryError> {
+pub(super) fn mount_tmpfs(folder: &Path) -> Result<(), PodDirectoryError> {
     let (name, options) = ("usnet", "mode=0777,size=1m,nr_inodes=64");
     let mounted = mount_call(Some(name), folder, Some("tmpfs"), flags(), Some(options));
     mounted.map_err(|error| file_error("mount a file system on", folder, error.into()))
@@ -73,7 +73,7 @@ fn call(action: &'static str, source: Option<&Path>, target: &Path, flags: MsFla
 
 /// Removes all mounts on `path`. It may have none, or not exist.
 pub(super) fn unmount(path: &Path) -> Result<(), PodDirectoryError> {
-    for _ in 0..MOUNTS_ON_ONE_FOLDER {
+    for _ in 0..MOUNTS_PER_FOLDER_MAX {
         match umount2(path, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW) {
             Ok(()) => {}
             // EINVAL: not a mount point.

@@ -3,7 +3,7 @@
 use crate::support::engine::on_each_engine;
 use crate::support::output::Output;
 use crate::support::pod::Pod;
-use crate::support::{NETWORK, TestNode, kinds};
+use crate::support::{NETWORK, TestNode, port_types};
 use std::collections::BTreeSet;
 use std::thread::{Builder, scope};
 use usnet_crds::{Engine, Port};
@@ -28,8 +28,8 @@ const REPETITIONS: usize = 8;
 
 fn ports(node: &TestNode) -> Vec<Port> {
     match node.engine.kind() {
-        Engine::OpenVswitch => vec![kinds::vhost_user()],
-        Engine::Vpp => vec![kinds::vhost_user(), kinds::memif_in_volume()],
+        Engine::OpenVswitch => vec![port_types::vhost_user()],
+        Engine::Vpp => vec![port_types::vhost_user(), port_types::memif_in_volume()],
     }
 }
 

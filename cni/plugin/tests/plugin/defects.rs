@@ -7,10 +7,10 @@
 //! | D1 | it crashes at the 21st memif socket of a node | `defects::more_than_twenty_memif_sockets_are_no_limit` |
 //! | D2 | concurrent ADDs choose the same memif socket id | `concurrent::pods_that_start_and_stop_concurrently_do_not_interfere` |
 //! | D3 | a VPP bridge that is named by `bridgeName` is never deleted | `defects::a_bridge_is_kept_when_its_last_port_is_removed`, and the operator deletes it: `e2e/tests/cluster/old_definitions.rs` |
-//! | D4 | its state is deleted before it is used: a DEL that fails once never succeeds again | `legacy_state::an_unreachable_engine_keeps_the_file_and_the_next_del_removes_all`, `refusals::without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent` |
+//! | D4 | its state is deleted before it is used: a DEL that fails once never succeeds again | `legacy_state::an_unreachable_engine_keeps_the_file_and_the_next_del_removes_all`, `failures::without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent` |
 //! | D5 | DEL of `net1` deletes files of `net10` | `legacy_handoff::sockets_and_files_have_legacy_names_and_are_removed_per_interface` |
 //! | D6 | any error deletes the bridge, and so does removing the last port of a foreign bridge | `defects::a_bridge_is_kept_when_its_last_port_is_removed`, `legacy_state::ports_and_files_are_removed_one_by_one_and_nothing_else_is` |
-//! | D7 | an error is mistaken for an absent bridge, and the bridge is added | `legacy_configurations::add_waits_for_a_network_with_the_bridge_and_names_the_bridge`, `refusals::without_its_engine_add_fails_soon_and_leaves_nothing` |
+//! | D7 | an error is mistaken for an absent bridge, and the bridge is added | `legacy_configurations::add_waits_for_a_network_with_the_bridge_and_names_the_bridge`, `failures::without_its_engine_add_fails_soon_and_leaves_nothing` |
 //! | D8 | ADD fails when the pod is modified concurrently | ADD writes no annotation: `legacy_configurations::no_path_of_the_configuration_is_opened`; the agent does: `operator/src/agent/pod_annotations/tests.rs` |
 //! | D9 | `netType: interface` never works, and corrupts the result on standard output | `legacy_configurations::unsupported_configurations_are_rejected_by_add_and_accepted_by_del` |
 //! | D10 | two addresses in `CNI_ARGS` make ADD fail | `defects::two_addresses_in_cni_args_are_accepted` |
@@ -22,11 +22,11 @@
 //! | D16 | no CHECK, GC and STATUS, no ownership tags | `defects::legacy_configurations_support_every_verb` |
 //! | D17 | no VLAN, MTU, MAC, queues and rates | `legacy_configurations::mismatching_settings_are_rejected_by_key`, `legacy_configurations::a_mac_of_the_configuration_is_in_the_description`; `crds/src/legacy/tests/keys.rs` |
 //! | D18 | an engine in a container does not see mounts that are created after it started | `attachment::no_link_is_followed_where_any_engine_looks` |
-//! | D19 | it is built for one release of VPP, and with VPP even where there is none | `vpp::refused::a_missing_message_is_reported_or_not_needed` |
+//! | D19 | it is built for one release of VPP, and with VPP even where there is none | `vpp::error_replies::a_missing_message_is_reported_or_not_needed` |
 
 use crate::support::engine::on_each_engine;
-use crate::support::legacy::{kinds_of, legacy, legacy_memif, legacy_vpp_vhost_user, program};
-use crate::support::{NETWORK, TestNode, kinds};
+use crate::support::legacy::{legacy, legacy_memif, legacy_vpp_vhost_user, port_types_of, program};
+use crate::support::{NETWORK, TestNode, port_types};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -50,7 +50,7 @@ mod vpp_only {
 }
 
 fn more_than_twenty_memif_sockets_are_no_limit(node: &mut TestNode) {
-    program(node, &kinds::memif_in_volume());
+    program(node, &port_types::memif_in_volume());
     let pods: Vec<_> = (0..25).map(|number| node.pod(&format!("p{number}"))).collect();
     for pod in &pods {
         node.call("ADD", pod, "net1", &legacy_memif(node)).result();
@@ -64,7 +64,7 @@ fn more_than_twenty_memif_sockets_are_no_limit(node: &mut TestNode) {
 }
 
 fn a_bridge_is_kept_when_its_last_port_is_removed(node: &mut TestNode) {
-    for (port, configuration) in kinds_of(node) {
+    for (port, configuration) in port_types_of(node) {
         program(node, &port);
         let pod = node.pod("p");
         node.call("ADD", &pod, "net1", &configuration).result();
@@ -90,7 +90,7 @@ fn two_addresses_in_cni_args_are_accepted(node: &mut TestNode) {
 }
 
 fn the_pods_files_are_written_before_add_returns(node: &mut TestNode) {
-    for (port, configuration) in kinds_of(node) {
+    for (port, configuration) in port_types_of(node) {
         program(node, &port);
         let pod = node.pod("p");
         node.call("ADD", &pod, "net1", &configuration).result();
@@ -105,9 +105,10 @@ fn the_pods_files_are_written_before_add_returns(node: &mut TestNode) {
 }
 
 fn a_socket_created_by_vpp_is_open_to_all_users_of_the_pod(node: &mut TestNode) {
-    for (port, configuration) in
-        [(kinds::memif_in_volume(), legacy_memif(node)), (kinds::vhost_user_of_vpp(), legacy_vpp_vhost_user(node))]
-    {
+    for (port, configuration) in [
+        (port_types::memif_in_volume(), legacy_memif(node)),
+        (port_types::vhost_user_of_vpp(), legacy_vpp_vhost_user(node)),
+    ] {
         program(node, &port);
         let pod = node.pod("p");
         node.call("ADD", &pod, "net1", &configuration).result();

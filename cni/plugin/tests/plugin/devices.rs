@@ -19,7 +19,7 @@ on_each_engine! {
     a_second_interface_has_a_second_device,
     interfaces_of_one_call_have_a_device_each,
     a_pod_keeps_its_device_when_the_network_is_no_resource_any_more,
-    a_device_that_is_not_the_pods_is_refused,
+    a_device_that_is_not_the_pods_is_rejected,
     without_a_device_the_volume_is_used,
     a_device_reallocated_to_another_pod_is_kept,
     files_left_in_a_device_folder_are_removed_with_it,
@@ -169,7 +169,7 @@ fn interfaces_of_one_call_have_a_device_each(node: &mut TestNode) {
     assert_nothing_left(node);
 }
 
-fn a_device_that_is_not_the_pods_is_refused(node: &mut TestNode) {
+fn a_device_that_is_not_the_pods_is_rejected(node: &mut TestNode) {
     program(node);
     let (pod, other) = (node.pod("a"), pod(node, "b"));
     allocate(node, &[(&pod, &["counted-0"]), (&other, &["counted-1"])]);

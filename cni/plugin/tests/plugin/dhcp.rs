@@ -2,7 +2,7 @@
 //! the network.
 
 use crate::support::{
-    NETWORK, TestNode, configuration, create_network_namespace, ip, kinds, on_a_node, on_a_vpp_node, tools,
+    NETWORK, TestNode, configuration, create_network_namespace, ip, on_a_node, on_a_vpp_node, port_types, tools,
 };
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -93,9 +93,9 @@ fn a_veth_pod_gets_a_lease_over_its_interface_and_releases_it() {
 }
 
 fn lease(node: &mut TestNode) {
-    node.program_network_with(NETWORK, &kinds::veth(), None);
+    node.program_network_with(NETWORK, &port_types::veth(), None);
     let (_server, _daemon) = (server(node), daemon());
-    node.program_network_with(NETWORK, &kinds::veth(), Some(ipam()));
+    node.program_network_with(NETWORK, &port_types::veth(), Some(ipam()));
     let (first, second) = (node.pod("p"), node.pod("r"));
     create_network_namespace("/run/netns/r");
     let result = node.add(&first, "net1").result();
@@ -134,7 +134,7 @@ fn dhcp_is_rejected_for_sockets_and_failures_are_rolled_back() {
         let message = node.add(&pod, "net1").message(7);
         assert!(message.contains("dhcp") && message.contains("port.type Veth"), "{message}");
         node.assert_clean();
-        node.program_network_with(NETWORK, &kinds::veth(), Some(ipam()));
+        node.program_network_with(NETWORK, &port_types::veth(), Some(ipam()));
         let message = node.add(&pod, "net1").error()["msg"].as_str().unwrap().to_owned();
         assert!(message.contains("IPAM plugin dhcp") && message.contains("cleaned up later"), "{message}");
         assert_eq!((node.ports(NETWORK).len(), node.devices().len(), node.records().len()), (0, 0, 1));

@@ -3,7 +3,7 @@
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{NETWORK, TestNode, configuration, kinds, tools};
+use crate::support::{NETWORK, TestNode, configuration, port_types, tools};
 use nix::mount::{MsFlags, mount};
 use serde_json::json;
 use std::fs::{self, Permissions};
@@ -32,15 +32,15 @@ on_each_engine! {
 const KILLS: u32 = 24;
 
 /// The port types.
-fn kinds_of(node: &TestNode) -> Vec<Port> {
+fn port_types_of(node: &TestNode) -> Vec<Port> {
     match node.engine.kind() {
-        Engine::OpenVswitch => vec![kinds::vhost_user(), kinds::veth()],
-        Engine::Vpp => kinds::all().into_iter().chain([kinds::veth()]).collect(),
+        Engine::OpenVswitch => vec![port_types::vhost_user(), port_types::veth()],
+        Engine::Vpp => port_types::all().into_iter().chain([port_types::veth()]).collect(),
     }
 }
 
 fn uses_volume(port: &Port) -> bool {
-    port.port_type != PortType::Veth && *port != kinds::memif_in_namespace()
+    port.port_type != PortType::Veth && *port != port_types::memif_in_namespace()
 }
 
 /// The network with addresses, where host-local is there.
@@ -55,7 +55,7 @@ fn reserved_ips() -> usize {
 }
 
 /// The orders of the steps of ADD: for a veth, addresses may be assigned after the port is created.
-fn orders_of(port: &Port) -> Vec<[attach::Step; 7]> {
+fn step_orders_of(port: &Port) -> Vec<[attach::Step; 7]> {
     match port.port_type {
         PortType::Veth => vec![attach::Step::ALL, attach::Step::IPAM_AFTER_PORT],
         _ => vec![attach::Step::ALL],
@@ -94,9 +94,9 @@ fn assert_all_gone(node: &TestNode) {
 }
 
 fn del_cleans_up_after_an_interrupted_add(node: &mut TestNode) {
-    for port in kinds_of(node) {
+    for port in port_types_of(node) {
         program(node, &port);
-        for order in orders_of(&port) {
+        for order in step_orders_of(&port) {
             for steps in 0..=order.len() {
                 let pod = node.pod(&format!("p{steps}"));
                 run_add_steps(node, &pod, &order, steps);
@@ -108,9 +108,9 @@ fn del_cleans_up_after_an_interrupted_add(node: &mut TestNode) {
 }
 
 fn add_recovers_after_an_interrupted_add(node: &mut TestNode) {
-    for port in kinds_of(node) {
+    for port in port_types_of(node) {
         program(node, &port);
-        for order in orders_of(&port) {
+        for order in step_orders_of(&port) {
             // After the last step it is attached, and not interrupted.
             for steps in 0..order.len() {
                 let pod = node.pod(&format!("p{steps}"));
@@ -126,7 +126,7 @@ fn add_recovers_after_an_interrupted_add(node: &mut TestNode) {
 }
 
 fn del_resumes_after_an_interrupted_del(node: &mut TestNode) {
-    for port in kinds_of(node) {
+    for port in port_types_of(node) {
         program(node, &port);
         for steps in 0..=detach::Step::ALL.len() {
             let pod = node.pod(&format!("p{steps}"));
@@ -139,7 +139,7 @@ fn del_resumes_after_an_interrupted_del(node: &mut TestNode) {
 }
 
 fn add_works_after_an_interrupted_del(node: &mut TestNode) {
-    for port in kinds_of(node) {
+    for port in port_types_of(node) {
         program(node, &port);
         for steps in 1..=detach::Step::ALL.len() {
             let pod = node.pod(&format!("p{steps}"));
@@ -153,7 +153,7 @@ fn add_works_after_an_interrupted_del(node: &mut TestNode) {
 }
 
 fn an_incomplete_mount_is_cleaned_up(node: &mut TestNode) {
-    program(node, &kinds_of(node)[0]);
+    program(node, &port_types_of(node)[0]);
     for finish in ["DEL", "ADD"] {
         let pod = node.pod(finish);
         run_add_steps(node, &pod, &attach::Step::ALL, 1);
@@ -177,15 +177,15 @@ fn an_incomplete_mount_is_cleaned_up(node: &mut TestNode) {
 /// `kill -9` of the program itself, also in the middle of a step: before its first and after its
 /// last one.
 fn a_call_that_is_killed_at_any_moment_is_cleaned_up(node: &mut TestNode) {
-    for port in kinds_of(node) {
+    for port in port_types_of(node) {
         program(node, &port);
         let whole = node.pod("whole");
         let [add, del] = [node.add(&whole, "net1"), node.del(&whole, "net1")].map(|output| output.took.mul_f64(1.2));
-        for turn in 0..KILLS {
-            let pod = node.pod(&format!("p{turn}"));
-            node.kill("ADD", &pod, "net1", add * turn / KILLS);
-            if turn % 2 == 0 {
-                node.kill("DEL", &pod, "net1", del * turn / KILLS);
+        for round in 0..KILLS {
+            let pod = node.pod(&format!("p{round}"));
+            node.kill("ADD", &pod, "net1", add * round / KILLS);
+            if round % 2 == 0 {
+                node.kill("DEL", &pod, "net1", del * round / KILLS);
             }
             node.del(&pod, "net1").assert_done();
             assert_all_gone(node);

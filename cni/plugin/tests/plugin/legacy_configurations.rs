@@ -15,7 +15,7 @@ on_each_engine! {
     no_path_of_the_configuration_is_opened,
     unsupported_configurations_are_rejected_by_add_and_accepted_by_del,
     add_waits_for_a_network_with_the_bridge_and_names_the_bridge,
-    a_pod_of_another_namespace_is_refused,
+    a_pod_of_another_namespace_is_rejected,
     mismatching_settings_are_rejected_by_key,
     the_agents_reason_is_passed_on,
     the_legacy_volume_is_used,
@@ -89,7 +89,7 @@ fn add_waits_for_a_network_with_the_bridge_and_names_the_bridge(node: &mut TestN
 }
 
 /// Threat T4: a pod that names a NAD of another namespace.
-fn a_pod_of_another_namespace_is_refused(node: &mut TestNode) {
+fn a_pod_of_another_namespace_is_rejected(node: &mut TestNode) {
     let mut pod = node.pod("p");
     pod.namespace = "web".to_owned();
     let message = node.call("ADD", &pod, "net1", &legacy(node)).message(100);

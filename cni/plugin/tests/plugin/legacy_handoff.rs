@@ -3,7 +3,7 @@
 
 use crate::support::app_netutil::{Interface, downward_file, interfaces};
 use crate::support::engine::on_each_engine;
-use crate::support::legacy::{kinds_of, legacy, program};
+use crate::support::legacy::{legacy, port_types_of, program};
 use crate::support::pod::Pod;
 use crate::support::{TestNode, tools};
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ fn with_addresses(mut configuration: Value) -> Value {
 
 /// Includes defect D5: the legacy plugin deleted the files of `net10` with those of `net1`.
 fn sockets_and_files_have_legacy_names_and_are_removed_per_interface(node: &mut TestNode) {
-    for (port, configuration) in kinds_of(node) {
+    for (port, configuration) in port_types_of(node) {
         program(node, &port);
         let pod = node.pod("p");
         for interface in ["net1", "net10"] {
@@ -91,7 +91,7 @@ fn sockets_and_files_have_legacy_names_and_are_removed_per_interface(node: &mut 
 
 fn app_netutil_finds_socket_side_and_addresses(node: &mut TestNode) {
     let has_tools = tools().is_some();
-    for (port, configuration) in kinds_of(node) {
+    for (port, configuration) in port_types_of(node) {
         program(node, &port);
         let pod = node.pod("p");
         let configuration = if has_tools { with_addresses(configuration) } else { configuration };
@@ -124,7 +124,7 @@ fn app_netutil_finds_socket_side_and_addresses(node: &mut TestNode) {
 }
 
 fn device_info_takes_precedence_and_agrees(node: &mut TestNode) {
-    for (port, mut configuration) in kinds_of(node) {
+    for (port, mut configuration) in port_types_of(node) {
         program(node, &port);
         let pod = node.pod("p");
         let file = node.roots.device_info.join("db-old-net1");

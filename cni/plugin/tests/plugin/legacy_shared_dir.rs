@@ -16,7 +16,7 @@ on_each_engine! {
     a_pod_without_a_volume_uses_the_configured_shared_dir,
     a_volume_takes_precedence,
     a_folder_outside_the_allowed_roots_is_rejected_with_the_reason,
-    a_link_in_place_of_the_containers_folder_is_refused,
+    a_link_in_place_of_the_containers_folder_is_rejected,
     pods_share_the_folder_and_not_their_files,
 }
 
@@ -84,14 +84,14 @@ fn a_folder_outside_the_allowed_roots_is_rejected_with_the_reason(node: &mut Tes
     let none = node.call("ADD", &pod, "net1", &requesting(node, "/run/allowed/old")).message(102);
     assert!(none.contains("this node allows none") && none.contains("--shared-dir-root"), "{none}");
     allow(node);
-    for (folder, words) in [
+    for (folder, expected) in [
         ("/run/allowed-too", "those under /run/allowed alone"),
         ("/etc", "those under /run/allowed alone"),
         ("/run/allowed/../../etc", "without \"..\""),
         ("run/allowed", "absolute path"),
     ] {
         let message = node.call("ADD", &pod, "net1", &requesting(node, folder)).message(102);
-        assert!(message.contains(words) && message.contains("shared-dir"), "{folder}: {message}");
+        assert!(message.contains(expected) && message.contains("shared-dir"), "{folder}: {message}");
     }
     // Without the key the message advises a volume, and DEL of a rejected configuration works.
     assert!(node.call("ADD", &pod, "net1", &legacy(node)).message(102).contains("emptyDir"));
@@ -100,7 +100,7 @@ fn a_folder_outside_the_allowed_roots_is_rejected_with_the_reason(node: &mut Tes
     node.assert_clean();
 }
 
-fn a_link_in_place_of_the_containers_folder_is_refused(node: &mut TestNode) {
+fn a_link_in_place_of_the_containers_folder_is_rejected(node: &mut TestNode) {
     allow(node);
     let (pod, configuration) = (without_volume(node, "p"), requesting(node, "/run/allowed/old"));
     let folder = folder_of(&pod);

@@ -3,7 +3,7 @@
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{NETWORK, TestNode, ip, kinds};
+use crate::support::{NETWORK, TestNode, ip, port_types};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -21,7 +21,7 @@ on_each_engine! {
     check_finds_the_one_interface_that_differs,
     status_does_not_depend_on_any_network,
     requests_of_an_element_apply_to_it_alone,
-    the_default_route_goes_over_the_interface_that_asks_for_it,
+    the_default_route_goes_over_the_interface_that_requests_it,
 }
 
 const ADDRESS: &str = "10.244.0.7/24";
@@ -126,12 +126,12 @@ fn if_one_network_fails_none_is_attached_and_it_is_named(node: &mut TestNode) {
     closed.namespaces = ["web"].into_iter().collect();
     node.publish(closed);
     let pod = node.pod("p");
-    for (list, code, words) in [
+    for (list, code, parts) in [
         ("blue,nowhere", 11, ["element 2 (nowhere as net2)", "not known on this node"]),
         ("blue,web/closed@c", 100, ["element 2 (closed as c)", "namespace \"db\" is not selected"]),
     ] {
         let message = add(node, &pod, &listing(list)).message(code);
-        assert!(words.iter().all(|word| message.contains(word)), "{message}");
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
         assert_clean(node, &["closed"]);
     }
 }
@@ -260,8 +260,8 @@ fn requests_of_an_element_apply_to_it_alone(node: &mut TestNode) {
     assert_eq!(record["port"]["settings"]["rateLimit"], json!({"ingressKbps": 2000}));
 }
 
-fn the_default_route_goes_over_the_interface_that_asks_for_it(node: &mut TestNode) {
-    node.program_network_with("veth", &kinds::veth(), None);
+fn the_default_route_goes_over_the_interface_that_requests_it(node: &mut TestNode) {
+    node.program_network_with("veth", &port_types::veth(), None);
     create_eth0();
     let pod = node.pod("p");
     let socket = json!({"name": NETWORK, "ips": ["10.56.0.5/24"], "default-route": ["10.56.0.1"]});

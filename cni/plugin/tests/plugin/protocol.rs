@@ -58,7 +58,7 @@ fn a_call_without_cni_command_prints_the_version() {
 }
 
 #[test]
-fn verbs_that_are_not_there_are_refused_by_name() {
+fn verbs_that_are_not_there_are_rejected_by_name() {
     for verb in ["add", "REMOVE", "CHECK "] {
         let message = call_with(verb, &[], &configuration("blue")).message(4);
         assert!(message.contains("CNI_COMMAND") && message.contains(verb), "{message}");
@@ -66,7 +66,7 @@ fn verbs_that_are_not_there_are_refused_by_name() {
 }
 
 #[test]
-fn a_verb_is_refused_in_versions_that_do_not_have_it() {
+fn a_verb_is_rejected_in_versions_that_do_not_have_it() {
     let of_version =
         |version: &str| json!({"cniVersion": version, "name": "x", "type": "userspace", "network": "blue"});
     for (verb, too_old) in [
@@ -88,7 +88,7 @@ fn a_verb_is_refused_in_versions_that_do_not_have_it() {
 }
 
 #[test]
-fn a_wrong_environment_is_refused_and_the_variable_named() {
+fn a_wrong_environment_is_rejected_and_the_variable_named() {
     for (changed, named) in [
         (("CNI_CONTAINERID", ""), "CNI_CONTAINERID"),
         (("CNI_NETNS", ""), "CNI_NETNS"),
@@ -110,7 +110,7 @@ fn a_wrong_environment_is_refused_and_the_variable_named() {
 }
 
 #[test]
-fn a_wrong_configuration_is_refused_with_the_specifications_code() {
+fn a_wrong_configuration_is_rejected_with_the_specifications_code() {
     let with = |key: &str, value: Value| {
         let mut changed = configuration("blue");
         changed[key] = value;

@@ -1,17 +1,17 @@
 //! Requests of a pod's annotation, as Multus passes them, on real engines with the real host-local.
 
 use crate::support::engine::on_each_engine;
-use crate::support::{NETWORK, TestNode, configuration, kinds, tools};
+use crate::support::{NETWORK, TestNode, configuration, port_types, tools};
 use serde_json::{Value, json};
 use std::fs;
 use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind, Port};
 
 on_each_engine! {
     a_pod_gets_the_mac_and_the_addresses_that_it_requests,
-    an_address_that_another_pod_holds_is_refused_with_its_name,
+    an_address_that_another_pod_holds_is_rejected_with_its_name,
     without_ipam_requested_addresses_with_a_prefix_are_used,
     a_pod_may_request_less_bandwidth_than_its_network_allows_but_not_more,
-    port_mappings_are_refused_and_nothing_is_left,
+    port_mappings_are_rejected_and_nothing_is_left,
     device_information_is_written_where_the_runtime_looks_and_nowhere_else,
     gateway_routes_and_dns_reach_the_result_and_the_description,
     two_addresses_can_be_requested_from_each_source,
@@ -50,7 +50,7 @@ fn a_pod_gets_the_mac_and_the_addresses_that_it_requests(node: &mut TestNode) {
     assert_eq!(result["interfaces"][0]["mac"], "02:23:45:67:89:01");
 }
 
-fn an_address_that_another_pod_holds_is_refused_with_its_name(node: &mut TestNode) {
+fn an_address_that_another_pod_holds_is_rejected_with_its_name(node: &mut TestNode) {
     let Some(ipam) = host_local(&json!({})) else { return };
     node.program_network(NETWORK, Some(ipam));
     let request = || requesting(json!({"ips": ["10.56.0.42"]}));
@@ -73,8 +73,8 @@ fn without_ipam_requested_addresses_with_a_prefix_are_used(node: &mut TestNode) 
 
 fn a_pod_may_request_less_bandwidth_than_its_network_allows_but_not_more(node: &mut TestNode) {
     let standard = match node.engine.kind() {
-        Engine::OpenVswitch => kinds::vhost_user(),
-        Engine::Vpp => kinds::memif(MemifSocketKind::Volume, MemifSecretKind::None),
+        Engine::OpenVswitch => port_types::vhost_user(),
+        Engine::Vpp => port_types::memif(MemifSocketKind::Volume, MemifSecretKind::None),
     };
     let limit = |ingress: i64| serde_json::from_value(json!({"ingressKbps": ingress})).unwrap();
     node.program_network_with(NETWORK, &Port { rate_limit: limit(5000), ..standard }, None);
@@ -96,7 +96,7 @@ fn a_pod_may_request_less_bandwidth_than_its_network_allows_but_not_more(node: &
     }
 }
 
-fn port_mappings_are_refused_and_nothing_is_left(node: &mut TestNode) {
+fn port_mappings_are_rejected_and_nothing_is_left(node: &mut TestNode) {
     let request = requesting(json!({"portMappings": [{"hostPort": 8080, "containerPort": 80, "protocol": "tcp"}]}));
     let message = node.call("ADD", &node.pod("p"), "net1", &request).message(2);
     assert!(message.contains("portMappings") && message.contains("8080"), "{message}");

@@ -3,7 +3,7 @@
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{NAMESPACE, NETWORK, NETWORK_NAMESPACE, TestNode, configuration, kinds, tools};
+use crate::support::{NAMESPACE, NETWORK, NETWORK_NAMESPACE, TestNode, configuration, port_types, tools};
 use serde_json::{Value, json};
 use std::fs;
 use usnet_crds::Engine;
@@ -11,7 +11,7 @@ use usnet_crds::Engine;
 on_each_engine! {
     a_pod_gets_its_addresses_and_its_mac_without_ipam,
     host_local_assigns_the_static_address_and_no_other,
-    an_address_that_another_pod_holds_is_refused_and_nothing_is_left,
+    an_address_that_another_pod_holds_is_rejected_and_nothing_is_left,
     the_static_plugin_assigns_static_addresses_with_their_gateway,
     static_addresses_are_for_one_interface_and_a_second_one_is_rejected,
     an_address_in_use_is_rejected_until_its_pod_is_gone,
@@ -22,8 +22,8 @@ on_each_engine! {
 /// the pod that it names.
 fn program(node: &TestNode, mut static_attachment: Value, ipam: Option<Value>) {
     let port = match node.engine.kind() {
-        Engine::OpenVswitch => kinds::vhost_user(),
-        Engine::Vpp => kinds::memif(usnet_crds::MemifSocketKind::Volume, usnet_crds::MemifSecretKind::None),
+        Engine::OpenVswitch => port_types::vhost_user(),
+        Engine::Vpp => port_types::memif(usnet_crds::MemifSocketKind::Volume, usnet_crds::MemifSecretKind::None),
     };
     let mut network = node.program_network_with(NETWORK, &port, ipam);
     static_attachment["namespace"] = json!(NAMESPACE);
@@ -89,7 +89,7 @@ fn host_local_assigns_the_static_address_and_no_other(node: &mut TestNode) {
     assert!(!fs::exists("/run/addresses/blue/10.56.0.77").unwrap());
 }
 
-fn an_address_that_another_pod_holds_is_refused_and_nothing_is_left(node: &mut TestNode) {
+fn an_address_that_another_pod_holds_is_rejected_and_nothing_is_left(node: &mut TestNode) {
     let Some(ipam) = host_local() else { return };
     program(node, json!({"ips": ["10.56.0.2/24"]}), Some(ipam));
     let other = node.pod("other");

@@ -3,7 +3,9 @@
 use crate::multi_network::create_eth0;
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{NETWORK, TestNode, configuration, create_network_namespace, ip, kinds, on_a_node, on_a_vpp_node};
+use crate::support::{
+    NETWORK, TestNode, configuration, create_network_namespace, ip, on_a_node, on_a_vpp_node, port_types,
+};
 use nix::sched::{CloneFlags, setns};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -20,7 +22,7 @@ const PODS: [(&str, &str); 2] = [("/run/netns/p", "p"), ("/run/netns/q", "q")];
 
 /// The network with veth ports and static addresses by the pods' names.
 fn program(node: &TestNode, change: impl FnOnce(&mut NodeNetwork)) {
-    let mut network = node.program_network_with(NETWORK, &kinds::veth(), None);
+    let mut network = node.program_network_with(NETWORK, &port_types::veth(), None);
     let static_attachment = |pod: &str, last: u8| json!({"namespace": "db", "pod": pod, "ips": [format!("10.56.0.{last}/24"), format!("fd00:1::{last}/64")]});
     network.attachments =
         [static_attachment("p", 1), static_attachment("q", 2)].map(|one| serde_json::from_value(one).unwrap()).to_vec();
@@ -106,7 +108,7 @@ fn routes_of_the_ipam_plugin_are_in_the_pod() {
         }
         let ipam = json!({"type": "static", "addresses": [{"address": "10.56.0.9/24", "gateway": "10.56.0.254"}],
             "routes": [{"dst": "0.0.0.0/0"}, {"dst": "10.99.0.0/16", "gw": "10.56.0.253"}]});
-        node.program_network_with(NETWORK, &kinds::veth(), Some(ipam));
+        node.program_network_with(NETWORK, &port_types::veth(), Some(ipam));
         let pod = node.pod("p");
         create_eth0();
         node.add(&pod, "net1").result();
@@ -122,11 +124,11 @@ fn routes_of_the_ipam_plugin_are_in_the_pod() {
 /// A wrong checksum does not matter for ICMP, and by default the kernel leaves it to the device.
 #[test]
 fn two_pods_of_a_vlan_talk_over_udp_and_tcp() {
-    on_a_node(talk);
-    on_a_vpp_node(Kind::Real, talk);
+    on_a_node(exchange_packets);
+    on_a_vpp_node(Kind::Real, exchange_packets);
 }
 
-fn talk(node: &mut TestNode) {
+fn exchange_packets(node: &mut TestNode) {
     program(node, |network| network.port.vlan = Some(Vlan::Access { tag: 7.try_into().unwrap() }));
     create_network_namespace(PODS[1].0);
     let pods = ["p", "q"].map(|name| node.pod(name));

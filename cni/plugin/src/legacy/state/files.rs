@@ -15,7 +15,7 @@ use usnet_dataplane::configuration_data::short_id;
 use usnet_dataplane::roots::Roots;
 
 /// Where it went without `sharedDir`, by engine.
-const USUAL: [&str; 3] = ["var/run/vpp", "usr/local/var/run/openvswitch", "var/lib/cni/usrspcni"];
+const DEFAULT_FOLDERS: [&str; 3] = ["var/run/vpp", "usr/local/var/run/openvswitch", "var/lib/cni/usrspcni"];
 /// Where it mounted a pod's volume whose path was too long for a socket.
 const MOUNTS: &str = "var/lib/vhost_sockets";
 
@@ -29,8 +29,8 @@ pub(super) struct LegacyFolders {
 
 impl LegacyFolders {
     pub(super) fn new(roots: &Roots, shared_dir: Option<&Path>, id: &AttachmentId) -> Self {
-        let usual = USUAL.map(|folder| roots.older_plugin.join(folder));
-        let above = shared_dir.map(Path::to_owned).into_iter().chain(usual);
+        let default_folders = DEFAULT_FOLDERS.map(|folder| roots.older_plugin.join(folder));
+        let above = shared_dir.map(Path::to_owned).into_iter().chain(default_folders);
         Self {
             folders: above.map(|folder| folder.join(short_id(id))).collect(),
             mounts: roots.older_plugin.join(MOUNTS),

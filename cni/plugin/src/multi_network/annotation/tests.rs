@@ -62,9 +62,9 @@ fn errors_name_the_annotation_and_the_element() {
         ("[{\"name\": \"blue\", \"colour\": \"red\"}]", &["element 1", "\"colour\" is not known"]),
         ("[{\"name\": \"blue\", \"ips\": \"10.0.0.1\"}]", &["element 1", "expected a sequence"]),
     ];
-    for (text, words) in cases {
+    for (text, parts) in cases {
         let said = standard(text).unwrap_err();
-        assert!(words.iter().all(|word| said.contains(word)), "{text}: {said}");
+        assert!(parts.iter().all(|part| said.contains(part)), "{text}: {said}");
     }
     let long = "x".repeat(300);
     assert!(standard(&long).unwrap_err().contains("DNS label"));
@@ -74,8 +74,8 @@ fn errors_name_the_annotation_and_the_element() {
 
 #[test]
 fn a_runtime_that_passes_no_annotations_gets_advice() {
-    let silent = Configuration::parse(br#"{"name": "pods", "runtimeConfig": {"mac": "x"}}"#).unwrap();
-    assert!(NetworkSelection::read(&silent, &BTreeSet::new()).unwrap_err().to_string().contains("\"capabilities\""));
+    let without = Configuration::parse(br#"{"name": "pods", "runtimeConfig": {"mac": "x"}}"#).unwrap();
+    assert!(NetworkSelection::read(&without, &BTreeSet::new()).unwrap_err().to_string().contains("\"capabilities\""));
     assert!(read(&json!([])).unwrap_err().contains("object"));
     assert!(read(&json!({NPWG_ANNOTATION: 1})).unwrap_err().contains("text"));
 }

@@ -37,16 +37,16 @@ fn outside(bystander: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
 }
 
 /// Replaces one of our files. A concurrent operation of the plugin may make it fail.
-fn change(volume: &Path, turn: usize) {
-    let path = volume.join(NAMES[turn % NAMES.len()]);
+fn change_volume(volume: &Path, round: usize) {
+    let path = volume.join(NAMES[round % NAMES.len()]);
     let _gone = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
-    let _made = match turn / NAMES.len() % 7 {
+    let _changed = match round / NAMES.len() % 7 {
         0 => symlink("/run/bystander", &path),
         1 => symlink("/run/elsewhere", &path),
         2 => mkfifo(&path, Mode::S_IRWXU).map_err(Into::into),
         3 => fs::create_dir(&path),
         4 => UnixListener::bind(&path).map(drop),
-        5 => fs::rename(volume.join(NAMES[(turn + 1) % NAMES.len()]), &path),
+        5 => fs::rename(volume.join(NAMES[(round + 1) % NAMES.len()]), &path),
         _ => Ok(()),
     };
 }
@@ -72,19 +72,19 @@ fn changes_by_a_pod_during_calls_affect_nothing_outside(node: &mut TestNode) {
     scope(|scope| {
         let pods_doing = || {
             while !is_over.load(Ordering::Relaxed) {
-                change(&pod.volume, changes.fetch_add(1, Ordering::Relaxed));
+                change_volume(&pod.volume, changes.fetch_add(1, Ordering::Relaxed));
             }
         };
         Builder::new().spawn_scoped(scope, pods_doing).unwrap();
-        let mut turns = 0;
-        while turns < ATTACHMENTS || changes.load(Ordering::Relaxed) < CHANGES {
+        let mut rounds = 0;
+        while rounds < ATTACHMENTS || changes.load(Ordering::Relaxed) < CHANGES {
             // A failed assertion must not leave the other thread running.
-            let turn = std::panic::AssertUnwindSafe(|| attach_and_detach(node, &pod, &mut attached));
-            if let Err(panic) = std::panic::catch_unwind(turn) {
+            let round = std::panic::AssertUnwindSafe(|| attach_and_detach(node, &pod, &mut attached));
+            if let Err(panic) = std::panic::catch_unwind(round) {
                 is_over.store(true, Ordering::Relaxed);
                 std::panic::resume_unwind(panic);
             }
-            turns += 1;
+            rounds += 1;
         }
         is_over.store(true, Ordering::Relaxed);
     });

@@ -4,7 +4,7 @@
 use super::{assert_clean, listing};
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{TestNode, configuration, kinds};
+use crate::support::{TestNode, configuration, port_types};
 use usnet_plugin::add::AddRequest;
 use usnet_plugin::attach::Step;
 use usnet_plugin::cni::configuration::Configuration;
@@ -32,7 +32,7 @@ fn run_second_add_steps(node: &TestNode, pod: &Pod, steps: usize) {
 }
 
 fn del_finds_what_a_killed_add_left(node: &mut TestNode) {
-    for port in [kinds::vhost_user(), kinds::veth()] {
+    for port in [port_types::vhost_user(), port_types::veth()] {
         node.program_network_with("green", &port, None);
         for steps in 0..=Step::ALL.len() {
             let pod = node.pod(&format!("p{steps}"));

@@ -1,6 +1,6 @@
 //! Configurations of Intel's userspace CNI.
 
-use super::{NETWORK, TestNode, kinds};
+use super::{NETWORK, TestNode, port_types};
 use serde_json::{Value, json};
 use usnet_crds::{Engine, Port};
 
@@ -47,13 +47,13 @@ fn engine_name(node: &TestNode) -> &'static str {
 
 /// Each port type of the legacy plugin with the node's engine, with its configuration. [`NETWORK`]
 /// is programmed for one at a time.
-pub(crate) fn kinds_of(node: &TestNode) -> Vec<(Port, Value)> {
+pub(crate) fn port_types_of(node: &TestNode) -> Vec<(Port, Value)> {
     match node.engine.kind() {
-        Engine::OpenVswitch => vec![(kinds::vhost_user(), legacy(node))],
+        Engine::OpenVswitch => vec![(port_types::vhost_user(), legacy(node))],
         Engine::Vpp => vec![
-            (kinds::memif_in_volume(), legacy_memif(node)),
-            (kinds::vhost_user_of_vpp(), legacy_vpp_vhost_user(node)),
-            (kinds::vhost_user(), legacy(node)),
+            (port_types::memif_in_volume(), legacy_memif(node)),
+            (port_types::vhost_user_of_vpp(), legacy_vpp_vhost_user(node)),
+            (port_types::vhost_user(), legacy(node)),
         ],
     }
 }

@@ -72,8 +72,8 @@ impl LegacyAttachment {
                 drop(UnixListener::bind(&self.socket).unwrap());
                 let path = format!("options:vhost-server-path={}", self.socket.display());
                 let kind = "type=dpdkvhostuserclient";
-                let words = ["add-port", &bridge, &self.name, "--", "set", "Interface", &self.name, kind, &path];
-                switch.vsctl(&words).unwrap();
+                let arguments = ["add-port", &bridge, &self.name, "--", "set", "Interface", &self.name, kind, &path];
+                switch.vsctl(&arguments).unwrap();
             }
             TestEngine::Vpp(vpp) => add_memif(vpp, &self.socket, &bridge),
         }

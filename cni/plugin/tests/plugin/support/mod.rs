@@ -8,11 +8,11 @@ pub(crate) mod app_netutil;
 pub(crate) mod breakdown;
 mod calls;
 pub(crate) mod engine;
-pub(crate) mod kinds;
 pub(crate) mod legacy;
 pub(crate) mod legacy_state;
 pub(crate) mod output;
 pub(crate) mod pod;
+pub(crate) mod port_types;
 mod proxy;
 pub(crate) mod vpp;
 

@@ -4,7 +4,7 @@
 use crate::support::breakdown::{Breakdown, Loss, count_messages};
 use crate::support::engine::on_each_vpp;
 use crate::support::output::Output;
-use crate::support::{NETWORK, TestNode, kinds};
+use crate::support::{NETWORK, TestNode, port_types};
 use serde_json::Value;
 use std::fs;
 use usnet_crds::{MemifSecretKind, MemifSocketKind, Port};
@@ -19,16 +19,16 @@ on_each_vpp! {
     del_succeeds_when_vpp_dies_and_the_next_del_completes_it,
 }
 
-fn kinds_in_question() -> [Port; 3] {
-    let with_secret = kinds::memif(MemifSocketKind::Volume, MemifSecretKind::Generated);
-    [with_secret, kinds::memif_in_namespace(), kinds::vhost_user_of_vpp()]
+fn tested_port_types() -> [Port; 3] {
+    let with_secret = port_types::memif(MemifSocketKind::Volume, MemifSecretKind::Generated);
+    [with_secret, port_types::memif_in_namespace(), port_types::vhost_user_of_vpp()]
 }
 
 /// For each port type and each message of an ADD: calls `check` with the output of ADD when VPP
 /// broke down there. Nothing may remain then.
 fn at_each_message_of_an_add(node: &mut TestNode, loss: Loss, check: impl Fn(&mut TestNode, &Port, &Output)) {
     let pod = node.pod("p");
-    for port in kinds_in_question() {
+    for port in tested_port_types() {
         node.program_network_with(NETWORK, &port, None);
         let messages = count_messages(node.vpp(), || node.add(&pod, "net1").result());
         assert!(messages > 3, "{messages} messages are no ADD");
@@ -48,7 +48,7 @@ fn at_each_message_of_an_add(node: &mut TestNode, loss: Loss, check: impl Fn(&mu
 /// The same for a DEL, which works.
 fn at_each_message_of_a_del(node: &mut TestNode, loss: Loss, check: impl Fn(&mut TestNode, &Port)) {
     let pod = node.pod("p");
-    for port in kinds_in_question() {
+    for port in tested_port_types() {
         node.program_network_with(NETWORK, &port, None);
         node.add(&pod, "net1").result();
         let messages = count_messages(node.vpp(), || node.del(&pod, "net1").assert_done());

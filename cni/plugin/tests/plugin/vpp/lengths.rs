@@ -2,7 +2,7 @@
 //! change.
 
 use crate::support::engine::on_each_vpp;
-use crate::support::{NETWORK, TestNode, kinds};
+use crate::support::{NETWORK, TestNode, port_types};
 use std::os::unix::fs::symlink;
 
 on_each_vpp! {
@@ -15,7 +15,7 @@ on_each_vpp! {
 /// With a container id of 64 hexadecimal digits the tag has VPP's maximum length.
 fn the_longest_names_fit(node: &mut TestNode) {
     let interface = "fifteen-letters";
-    for port in kinds::all() {
+    for port in port_types::all() {
         node.program_network_with(NETWORK, &port, None);
         let mut pod = node.pod("p");
         for digit in ['0', 'f'] {
@@ -30,7 +30,7 @@ fn the_longest_names_fit(node: &mut TestNode) {
 }
 
 fn a_container_id_too_long_for_a_tag_is_rejected_before_any_change(node: &mut TestNode) {
-    for port in kinds::all() {
+    for port in port_types::all() {
         node.program_network_with(NETWORK, &port, None);
         let mut pod = node.pod("p");
         pod.container = "X".repeat(80);
@@ -54,7 +54,7 @@ fn lengthen(node: &mut TestNode, bytes: usize) {
 
 fn socket_paths_that_vpp_would_truncate_are_rejected(node: &mut TestNode) {
     for (port, longest) in
-        [(kinds::memif_in_volume(), 106), (kinds::vhost_user(), 107), (kinds::vhost_user_of_vpp(), 107)]
+        [(port_types::memif_in_volume(), 106), (port_types::vhost_user(), 107), (port_types::vhost_user_of_vpp(), 107)]
     {
         for bytes in [longest - 1, longest] {
             lengthen(node, bytes);
@@ -62,7 +62,7 @@ fn socket_paths_that_vpp_would_truncate_are_rejected(node: &mut TestNode) {
             let pod = node.pod("p");
             node.add(&pod, "net1").result();
             assert_eq!(node.engine.sockets(&node.bridge()), [pod.directory.join("net1.sock").to_str().unwrap()]);
-            assert_eq!(pod.volume.join("net1.sock").exists(), port != kinds::vhost_user());
+            assert_eq!(pod.volume.join("net1.sock").exists(), port != port_types::vhost_user());
             node.del(&pod, "net1").assert_done();
             node.assert_clean();
         }
@@ -76,7 +76,7 @@ fn socket_paths_that_vpp_would_truncate_are_rejected(node: &mut TestNode) {
 
 fn abstract_socket_names_that_vpp_would_reject_are_rejected(node: &mut TestNode) {
     const LONGEST: usize = 106;
-    node.program_network_with(NETWORK, &kinds::memif_in_namespace(), None);
+    node.program_network_with(NETWORK, &port_types::memif_in_namespace(), None);
     let pod = node.pod("p");
     for bytes in [LONGEST, LONGEST + 1] {
         let beginning = "abstract:net1,netns_name=/run/netns/";

@@ -66,8 +66,8 @@ impl VppSnapshot {
     pub(crate) fn assert_no_leftovers(&self) {
         let members = self.domains.values().flat_map(|domain| &domain.sw_if_details);
         let members: BTreeSet<u32> = members.map(|member| member.sw_if_index).collect();
-        let loose = self.interfaces.values().filter(|interface| !members.contains(&interface.sw_if_index));
-        assert_eq!(loose.map(name).collect::<Vec<_>>(), ["local0"]);
+        let unbridged = self.interfaces.values().filter(|interface| !members.contains(&interface.sw_if_index));
+        assert_eq!(unbridged.map(name).collect::<Vec<_>>(), ["local0"]);
         let used: BTreeSet<u32> = self.memifs.values().map(|memif| memif.socket_id).collect();
         let unused: Vec<_> = self.socket_ids.iter().filter(|(id, _)| !used.contains(*id)).collect();
         assert!(unused.is_empty(), "socket ids without a memif: {unused:?}");

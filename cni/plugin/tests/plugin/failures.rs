@@ -10,7 +10,7 @@ use usnet_dataplane::network_file::NetworkFile;
 use usnet_test_openvswitch::OpenVswitch;
 
 on_each_engine! {
-    a_pod_of_another_namespace_is_refused,
+    a_pod_of_another_namespace_is_rejected,
     a_missing_volume_is_reported_with_advice,
     a_draining_network_fails_add_but_not_del,
     the_agents_reason_is_passed_on_and_add_waits_for_the_network,
@@ -21,7 +21,7 @@ on_each_engine! {
     a_missing_or_foreign_bridge_gets_no_port,
 }
 
-fn a_pod_of_another_namespace_is_refused(node: &mut TestNode) {
+fn a_pod_of_another_namespace_is_rejected(node: &mut TestNode) {
     let mut pod = node.pod("p");
     pod.namespace = "web".to_owned();
     let message = node.add(&pod, "net1").message(100);

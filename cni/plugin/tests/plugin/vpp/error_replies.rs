@@ -2,7 +2,7 @@
 //! the simulator does so on demand.
 
 use crate::support::engine::on_the_simulator;
-use crate::support::{NETWORK, TestNode, kinds};
+use crate::support::{NETWORK, TestNode, port_types};
 use std::collections::BTreeSet;
 use usnet_test_vpp::{Breakage, Fault, LogEntry, Moment, Simulator};
 
@@ -45,7 +45,7 @@ fn answered(messages: &[LogEntry]) -> Vec<u64> {
 }
 
 fn an_error_reply_of_vpp_fails_add_and_leaves_nothing(node: &mut TestNode) {
-    for port in kinds::all() {
+    for port in port_types::all() {
         node.program_network_with(NETWORK, &port, None);
         let changes = answered(&messages(node)[0]);
         assert!(changes.len() > 3, "{changes:?} are no ADD");
@@ -61,7 +61,7 @@ fn an_error_reply_of_vpp_fails_add_and_leaves_nothing(node: &mut TestNode) {
 /// One change fails, and so does one of its rollback.
 fn a_rollback_that_vpp_rejects_is_completed_by_del(node: &mut TestNode) {
     let pod = node.pod("p");
-    for port in kinds::all() {
+    for port in port_types::all() {
         node.program_network_with(NETWORK, &port, None);
         let [of_add, of_del] = messages(node);
         for nth in answered(&of_add) {
@@ -81,7 +81,7 @@ fn a_rollback_that_vpp_rejects_is_completed_by_del(node: &mut TestNode) {
 /// VPP has the ping that ends a dump.
 fn a_missing_message_is_reported_or_not_needed(node: &mut TestNode) {
     let pod = node.pod("p");
-    for port in kinds::all() {
+    for port in port_types::all() {
         node.program_network_with(NETWORK, &port, None);
         let used = messages(node).concat();
         let used: BTreeSet<&str> =
@@ -95,9 +95,9 @@ fn a_missing_message_is_reported_or_not_needed(node: &mut TestNode) {
             if !output.output.status.success() {
                 reported += 1;
                 let error = output.error().to_string();
-                let says = |remedy| error.contains(missing) && error.contains(remedy);
+                let advises = |remedy| error.contains(missing) && error.contains(remedy);
                 assert!(
-                    says("the releases from 23.06 to 26.06 have it") || says("_plugin.so"),
+                    advises("the releases from 23.06 to 26.06 have it") || advises("_plugin.so"),
                     "without {missing}: {error}"
                 );
                 // An ADD that cannot read it leaves it to DEL.
@@ -113,7 +113,7 @@ fn a_missing_message_is_reported_or_not_needed(node: &mut TestNode) {
 
 fn a_restart_of_vpp_during_add_is_reported_and_leaves_nothing(node: &mut TestNode) {
     let pod = node.pod("p");
-    for port in kinds::all() {
+    for port in port_types::all() {
         node.program_network_with(NETWORK, &port, None);
         let count = messages(node)[0].len().try_into().unwrap();
         for nth in 1..=count {
@@ -133,7 +133,7 @@ fn a_restart_of_vpp_during_add_is_reported_and_leaves_nothing(node: &mut TestNod
 
 fn a_slow_vpp_gets_every_message_once(node: &mut TestNode) {
     let pod = node.pod("p");
-    for port in kinds::all() {
+    for port in port_types::all() {
         node.program_network_with(NETWORK, &port, None);
         let expected = messages(node);
         simulator(node).fault("slow 20".parse().unwrap());

@@ -3,7 +3,7 @@
 use crate::support::engine::on_each_vpp;
 use crate::support::output::Output;
 use crate::support::vpp::VppSnapshot;
-use crate::support::{NETWORK, TestNode, kinds};
+use crate::support::{NETWORK, TestNode, port_types};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -35,7 +35,7 @@ fn assert_open_socket(path: &Path) {
 }
 
 fn a_memif_in_the_volume(node: &mut TestNode) {
-    let result = attach(node, &kinds::memif_in_volume()).result();
+    let result = attach(node, &port_types::memif_in_volume()).result();
     let pod = node.pod("p");
     let socket = pod.directory.join("net1.sock");
     assert_eq!(node.engine.sockets(&node.bridge()), [socket.to_str().unwrap()]);
@@ -54,7 +54,7 @@ fn a_memif_in_the_volume(node: &mut TestNode) {
 }
 
 fn a_memif_in_the_network_namespace_needs_no_volume(node: &mut TestNode) {
-    node.program_network_with(NETWORK, &kinds::memif_in_namespace(), None);
+    node.program_network_with(NETWORK, &port_types::memif_in_namespace(), None);
     let pod = node.pod("p");
     fs::remove_dir(&pod.volume).unwrap();
     let result = node.add(&pod, "net1").result();
@@ -67,7 +67,7 @@ fn a_memif_in_the_network_namespace_needs_no_volume(node: &mut TestNode) {
 }
 
 fn a_vhost_user_socket_that_vpp_listens_on(node: &mut TestNode) {
-    attach(node, &kinds::vhost_user_of_vpp()).result();
+    attach(node, &port_types::vhost_user_of_vpp()).result();
     let pod = node.pod("p");
     assert_eq!(node.engine.sockets(&node.bridge()), [pod.directory.join("net1.sock").to_str().unwrap()]);
     assert_open_socket(&pod.volume.join("net1.sock"));
@@ -79,7 +79,7 @@ fn a_vhost_user_socket_that_vpp_listens_on(node: &mut TestNode) {
 }
 
 fn every_port_type_is_attached_and_detached_twice(node: &mut TestNode) {
-    for port in kinds::all() {
+    for port in port_types::all() {
         attach(node, &port).result();
         let pod = node.pod("p");
         let ports = node.ports(NETWORK);
@@ -93,7 +93,7 @@ fn every_port_type_is_attached_and_detached_twice(node: &mut TestNode) {
 }
 
 fn a_secret_is_known_to_vpp_and_the_pod_alone(node: &mut TestNode) {
-    let added = attach(node, &kinds::memif(MemifSocketKind::Volume, MemifSecretKind::Generated));
+    let added = attach(node, &port_types::memif(MemifSocketKind::Volume, MemifSecretKind::Generated));
     added.result();
     let pod = node.pod("p");
     let secret = pod.description("net1")["secret"].as_str().expect("a secret").to_owned();
@@ -112,12 +112,12 @@ fn a_secret_is_known_to_vpp_and_the_pod_alone(node: &mut TestNode) {
     node.del(&pod, "net1").assert_done();
     node.assert_no_files();
     // The next attachment has another secret.
-    attach(node, &kinds::memif(MemifSocketKind::Volume, MemifSecretKind::Generated)).result();
+    attach(node, &port_types::memif(MemifSocketKind::Volume, MemifSecretKind::Generated)).result();
     assert_ne!(pod.description("net1")["secret"], secret);
 }
 
 fn a_secret_in_the_network_namespace_needs_the_volume(node: &mut TestNode) {
-    node.program_network_with(NETWORK, &kinds::memif(MemifSocketKind::Abstract, MemifSecretKind::Generated), None);
+    node.program_network_with(NETWORK, &port_types::memif(MemifSocketKind::Abstract, MemifSecretKind::Generated), None);
     let pod = node.pod("p");
     node.add(&pod, "net1").result();
     let described = pod.description("net1");
@@ -136,7 +136,7 @@ fn the_networks_settings_reach_the_port(node: &mut TestNode) {
     let port = Port {
         queues: Queues::try_from(4).unwrap(),
         ring_size: RingSize::try_from(256).unwrap(),
-        ..kinds::memif_in_volume()
+        ..port_types::memif_in_volume()
     };
     let mut network = node.program_network_with(NETWORK, &port, None);
     network.bridge.mtu = Mtu::try_from(9000).unwrap();
@@ -154,7 +154,7 @@ fn the_networks_settings_reach_the_port(node: &mut TestNode) {
 /// Each is in its own pod's namespace, but this test's pods share one: the second finds the name in
 /// use.
 fn abstract_sockets_of_two_pods_have_one_name(node: &mut TestNode) {
-    node.program_network_with(NETWORK, &kinds::memif_in_namespace(), None);
+    node.program_network_with(NETWORK, &port_types::memif_in_namespace(), None);
     let (one, other) = (node.pod("one"), node.pod("other"));
     node.add(&one, "net1").result();
     node.add(&other, "net2").result();

@@ -3,7 +3,7 @@
 
 use crate::support::engine::on_each_vpp;
 use crate::support::vpp::VppSnapshot;
-use crate::support::{NETWORK, TestNode, kinds};
+use crate::support::{NETWORK, TestNode, port_types};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -20,7 +20,7 @@ on_each_vpp! {
 }
 
 fn a_hanging_vpp_is_reported_soon(node: &mut TestNode) {
-    node.program_network_with(NETWORK, &kinds::memif_in_volume(), None);
+    node.program_network_with(NETWORK, &port_types::memif_in_volume(), None);
     let pod = node.pod("p");
     node.vpp().pause().unwrap();
     let output = node.add(&pod, "net1");
@@ -36,7 +36,7 @@ fn a_hanging_vpp_is_reported_soon(node: &mut TestNode) {
 }
 
 fn a_hanging_vpp_does_not_fail_del(node: &mut TestNode) {
-    node.program_network_with(NETWORK, &kinds::memif_in_volume(), None);
+    node.program_network_with(NETWORK, &port_types::memif_in_volume(), None);
     let pod = node.pod("p");
     node.add(&pod, "net1").result();
     node.vpp().pause().unwrap();
@@ -52,7 +52,7 @@ fn a_hanging_vpp_does_not_fail_del(node: &mut TestNode) {
 }
 
 fn an_interface_name_that_vpp_would_reject_is_rejected_before_any_change(node: &mut TestNode) {
-    for port in [kinds::memif_in_volume(), kinds::memif_in_namespace()] {
+    for port in [port_types::memif_in_volume(), port_types::memif_in_namespace()] {
         node.program_network_with(NETWORK, &port, None);
         let pod = node.pod("p");
         for bad in ["net@1", "a,b", "a=b"] {
@@ -65,7 +65,7 @@ fn an_interface_name_that_vpp_would_reject_is_rejected_before_any_change(node: &
 }
 
 fn a_network_namespace_that_is_gone_leaves_nothing(node: &mut TestNode) {
-    node.program_network_with(NETWORK, &kinds::memif_in_namespace(), None);
+    node.program_network_with(NETWORK, &port_types::memif_in_namespace(), None);
     let pod = node.pod("p");
     for (namespace, code, said) in
         [("/run/netns/gone", 104, "VPP"), ("netns/p", 4, "CNI_NETNS"), ("/run/netns/../netns/p", 4, "CNI_NETNS")]
@@ -78,7 +78,7 @@ fn a_network_namespace_that_is_gone_leaves_nothing(node: &mut TestNode) {
 }
 
 fn exhausted_socket_ids_are_reported(node: &mut TestNode) {
-    let network = node.program_network_with(NETWORK, &kinds::memif_in_volume(), None);
+    let network = node.program_network_with(NETWORK, &port_types::memif_in_volume(), None);
     node.publish_with(network, "7-8".parse().unwrap());
     let pod = node.pod("p");
     node.add(&pod, "net1").result();
@@ -96,7 +96,7 @@ fn exhausted_socket_ids_are_reported(node: &mut TestNode) {
 
 fn files_at_the_socket_path_of_vpp_are_replaced_or_fail_their_own_pod(node: &mut TestNode) {
     fs::write("/run/bystander", "untouched").unwrap();
-    for port in [kinds::memif_in_volume(), kinds::vhost_user_of_vpp()] {
+    for port in [port_types::memif_in_volume(), port_types::vhost_user_of_vpp()] {
         node.program_network_with(NETWORK, &port, None);
         let pod = node.pod("p");
         let socket = pod.volume.join("net1.sock");
@@ -119,7 +119,7 @@ fn files_at_the_socket_path_of_vpp_are_replaced_or_fail_their_own_pod(node: &mut
 }
 
 fn a_listener_of_the_pod_is_replaced(node: &mut TestNode) {
-    for port in [kinds::memif_in_volume(), kinds::vhost_user_of_vpp()] {
+    for port in [port_types::memif_in_volume(), port_types::vhost_user_of_vpp()] {
         node.program_network_with(NETWORK, &port, None);
         let pod = node.pod("p");
         let listener = UnixListener::bind(pod.volume.join("net1.sock")).unwrap();
