@@ -347,7 +347,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// The attachment, with nothing done yet.
+    /// The attachment, before its first step.
     pub fn attachment<'a>(self, request: &AddRequest<'a>, node: &'a Node, locked: &'a Locked) -> Attachment<'a> {
         let Self { record, engine, params } = self;
         Attachment::new(node, request.environment, locked, engine, record, params)

@@ -78,7 +78,7 @@ pub enum AdmissionError {
 }
 
 impl AdmissionError {
-    /// Whether it may go away by itself.
+    /// Whether the condition may be transient.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unknown(_) | Self::NoBridge { .. } | Self::Unavailable { .. })
     }
@@ -106,7 +106,7 @@ pub fn admit(
 /// The network, if pods of the allowed namespaces may attach now.
 ///
 /// # Errors
-/// Why none may.
+/// Why they may not.
 pub fn find_available(files: &NetworkFiles, target: &Target) -> Result<ProgrammedNetwork, AdmissionError> {
     match target {
         Target::Network(network) => check_phase(files.read(network)?, network),

@@ -30,7 +30,7 @@ pub enum Step {
     Record,
     /// IPAM assigned addresses.
     Addresses,
-    /// The engine sees the pod's directory, if the port needs it.
+    /// The pod's directory is mounted for the engine, if the port needs it.
     Directory,
     /// The veth pair exists, one end in the pod and the other on the node, if the port is a veth.
     Interface,

@@ -24,7 +24,7 @@ use usnet_dataplane::roots::Roots;
 enum Answer {
     /// A JSON object on standard output.
     Result(Value),
-    /// Nothing on standard output; perhaps something for the log.
+    /// No output; possibly a note for the log.
     Done(Option<String>),
     /// The program was not called by a runtime.
     About,
@@ -78,7 +78,7 @@ fn handle(environment: &Environment, version: &mut SpecVersion) -> Result<Answer
         Verb::CollectGarbage => collect(&node()?, environment, &configuration(&input, version)?).map(Answer::Done),
         Verb::Status => {
             let configuration = configuration(&input, version)?;
-            let node = node().map_err(|error| Error::not_ready(ErrorCode::NotAvailable, error))?;
+            let node = node().map_err(|error| Error::status_failed(ErrorCode::NotAvailable, error))?;
             match configuration.uses_pod_annotations() {
                 true => multi_network::status(&node, &configuration)?,
                 false => status(&node, environment, &configuration)?,
@@ -137,7 +137,7 @@ fn print(document: &Value) -> io::Result<()> {
 }
 
 fn log(text: &str) {
-    // A runtime that closed standard error does not want to know.
+    // A runtime that closed standard error is not interested in the log.
     let _written = writeln!(io::stderr(), "{text}");
 }
 

@@ -30,7 +30,7 @@ pub enum Kind {
     VhostUser,
     /// A memif that carries Ethernet frames.
     Memif {
-        /// The memif's number on its socket.
+        /// The memif's id on its socket.
         id: u32,
         /// The secret that the engine requires, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -20,9 +20,9 @@ pub enum Step {
     Record,
     /// The engine has no port.
     Port,
-    /// The node has no device of it, and so the pod has none.
+    /// The veth pair is removed.
     Interface,
-    /// IPAM has the addresses back.
+    /// IPAM has released the addresses.
     Addresses,
     /// Our files are removed from the pod's directory and it is unmounted, unless another
     /// attachment needs it.
@@ -43,7 +43,7 @@ impl Step {
 /// The outcome of a DEL that succeeds.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Nothing.
+    /// The attachment is gone.
     Gone,
     /// The engine could not remove the port; the record is kept, and the agent removes the port
     /// later.
@@ -64,7 +64,7 @@ pub struct Detachment<'a> {
 }
 
 impl<'a> Detachment<'a> {
-    /// The end of the locked attachment. Nothing is done yet.
+    /// A detachment of the locked attachment, before its first step.
     pub fn new(node: &'a Node, environment: &'a Environment, locked: &'a Locked, record: Record) -> Self {
         Self {
             node,

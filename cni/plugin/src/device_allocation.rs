@@ -15,7 +15,7 @@ use usnet_crds::{DeviceId, NetworkName};
 use usnet_dataplane::attachment::{Pod, PodUid};
 use usnet_dataplane::roots::Roots;
 
-/// Kubelet's file, in its folder of device plugins.
+/// kubelet's checkpoint, in its folder of device plugins.
 const CHECKPOINT: &str = "kubelet_internal_checkpoint";
 
 /// Why a pod's device cannot be determined.
@@ -24,7 +24,7 @@ pub enum DeviceAllocationError {
     /// The configuration cannot be read.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
-    /// Kubelet's file cannot be read.
+    /// kubelet's checkpoint cannot be read.
     #[error("cannot read which devices kubelet gave to pods from {}", path.display())]
     Read {
         /// The file.
@@ -32,7 +32,7 @@ pub enum DeviceAllocationError {
         /// Why not.
         source: io::Error,
     },
-    /// Kubelet's file is not as known.
+    /// kubelet's checkpoint has an unknown format.
     #[error(
         "cannot understand which devices kubelet gave to pods from {}: this release knows the file of kubelet 1.20 and later",
         path.display()
@@ -67,7 +67,7 @@ pub enum DeviceAllocationError {
         /// The pod.
         pod: Pod,
     },
-    /// There is no place for the socket.
+    /// The pod has no directory for the socket.
     #[error(
         "pod {pod} has neither a device of {resource} left nor an emptyDir volume \"usnet\": ask for `{resource}: 1` in the limits of the container that uses the interface, or add `volumes: [{{name: usnet, emptyDir: {{}}}}]` to the pod and mount it there, for example at /run/usnet",
         resource = resource_name(network)

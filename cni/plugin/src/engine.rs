@@ -34,7 +34,7 @@ pub enum EngineClientError {
     /// The engine is not usable; the outcome is unknown.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// It answered, and did not do it.
+    /// The engine rejected the operation.
     #[error(transparent)]
     Operation(#[from] OpError),
     /// The driver needs an async runtime, or returned fewer results than operations: a defect of
@@ -72,7 +72,7 @@ impl EngineClient {
         Self::connect_to(record.engine, &record.engine_socket, record.memif_socket_ids)
     }
 
-    /// Connects to the engine at this socket.
+    /// Connects to an engine at this socket.
     ///
     /// # Errors
     /// When it does not answer.

@@ -53,13 +53,13 @@ pub enum Error {
     /// The pod may not attach.
     #[error(transparent)]
     Admission(#[from] AdmissionError),
-    /// The attachment is there.
+    /// The attachment exists.
     #[error(
         "interface {} of sandbox {} is attached already: the runtime must call DEL before it calls ADD again",
         .0.interface, .0.container
     )]
     AlreadyAttached(AttachmentId),
-    /// CHECK found something.
+    /// CHECK found differences.
     #[error(
         "interface {} of sandbox {} is not as it was attached: {}. The agent repairs what it can; if this stays, delete the pod so that it is made anew",
         id.interface, id.container, differences.join("; ")
@@ -70,9 +70,9 @@ pub enum Error {
         /// The differences.
         differences: Vec<String>,
     },
-    /// STATUS found something.
+    /// ADD would fail now.
     #[error("pods cannot be attached now: {cause}")]
-    NotReady {
+    StatusFailed {
         /// The code, which says whether attached pods are affected.
         code: ErrorCode,
         /// Why. Not the source: its own text and causes come first.
@@ -127,8 +127,8 @@ pub enum Error {
 
 impl Error {
     /// An error of STATUS.
-    pub(crate) fn not_ready(code: ErrorCode, cause: impl Into<Self>) -> Self {
-        Self::NotReady { code, cause: Box::new(cause.into()) }
+    pub(crate) fn status_failed(code: ErrorCode, cause: impl Into<Self>) -> Self {
+        Self::StatusFailed { code, cause: Box::new(cause.into()) }
     }
 
     /// The CNI code.
@@ -145,7 +145,7 @@ impl Error {
             Self::Admission(error) => admission_code(error),
             Self::AlreadyAttached(_) => ErrorCode::AlreadyAttached,
             Self::CheckFailed { .. } => ErrorCode::CheckFailed,
-            Self::NotReady { code, .. } => *code,
+            Self::StatusFailed { code, .. } => *code,
             Self::AddressInUse(_) => ErrorCode::InvalidConfiguration,
             Self::DeviceAllocation(error) => device_allocation_code(error),
             Self::PodDirectory(error) => pod_directory_code(error),
@@ -170,7 +170,7 @@ impl Error {
     fn details(&self) -> String {
         match self {
             Self::Ipam(IpamError::Rejected { details, .. }) => details.clone(),
-            Self::NotReady { cause, .. } | Self::NetworkSelectionElement { cause, .. } => cause.details(),
+            Self::StatusFailed { cause, .. } | Self::NetworkSelectionElement { cause, .. } => cause.details(),
             Self::RollbackFailed { cause, left } => {
                 let parts = [cause.details(), format!("not undone: {left}"), left.details()];
                 parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("; ")

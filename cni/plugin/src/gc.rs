@@ -87,7 +87,7 @@ fn collect_addresses(
     let name = |configuration: &Value| configuration.get("name").cloned();
     let all = node.journal.records()?;
     if !all.unreadable.is_empty() {
-        // Whose addresses are valid is not known.
+        // The valid addresses are unknown.
         return Ok(());
     }
     let shares = |record: &&Record| record.ipam.as_ref().is_some_and(|other| name(other) == name(&ipam));

@@ -19,7 +19,7 @@ pub enum InputError {
     /// It cannot be read.
     #[error("cannot read the network configuration from standard input")]
     Unreadable(#[source] io::Error),
-    /// It does not end.
+    /// It did not end in time.
     #[error("the network configuration on standard input did not end within {} s", TIMEOUT.as_secs())]
     TimedOut,
     /// It is too long.

@@ -34,12 +34,12 @@ pub enum InterfaceError {
     /// The pod's network namespace cannot be entered.
     #[error("CNI_NETNS is {}, which is no network namespace that can be entered", path.display())]
     Namespace {
-        /// It.
+        /// The path.
         path: PathBuf,
         /// Why not.
         source: io::Error,
     },
-    /// The pod has the node's.
+    /// The pod has the node's network namespace.
     #[error(
         "CNI_NETNS is {}, the node's own network namespace: a pod with hostNetwork cannot have an interface of a network",
         .0.display()
@@ -53,10 +53,10 @@ pub enum InterfaceError {
     /// The name is in use on the node.
     #[error("device {0} is on this node already and was not made by usnet; it was left alone: remove it")]
     DeviceExists(DeviceName),
-    /// A device that was there a moment ago.
+    /// A device that existed before was removed.
     #[error("device {0} went away while it was set up: the pod is being deleted, or somebody removed it")]
     Gone(String),
-    /// The kernel did not do it.
+    /// The kernel returned an error.
     #[error("cannot {action} {device}")]
     Kernel {
         /// The operation.
@@ -197,7 +197,7 @@ fn allow_ipv6(interface: &InterfaceName) -> io::Result<()> {
     if fs::read_to_string(&file)?.trim() == "0" { Ok(()) } else { fs::write(file, "0") }
 }
 
-/// Removes the pair of an attachment, if it is there and ours.
+/// Removes the veth pair of an attachment, if it exists and has its ownership tag.
 ///
 /// # Errors
 /// The kernel's error.

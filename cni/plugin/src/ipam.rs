@@ -30,7 +30,7 @@ pub enum IpamError {
     /// The configuration does not name a plugin.
     #[error("\"ipam\" has no valid \"type\": write the name of an IPAM plugin, for example host-local")]
     NoType,
-    /// It is not known where plugins are.
+    /// The search path of plugins is not set.
     #[error("cannot look for IPAM plugin {0}")]
     NoFolders(String, #[source] EnvironmentError),
     /// The plugin is not installed.
@@ -66,7 +66,7 @@ pub enum IpamError {
         code: u32,
         /// Its message.
         msg: String,
-        /// More of it.
+        /// Its details.
         details: String,
     },
     /// The plugin failed without an error of the specification's format.

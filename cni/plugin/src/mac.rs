@@ -1,4 +1,4 @@
-//! MAC addresses of interfaces that are in no kernel.
+//! Generated MAC addresses.
 
 use usnet_crds::MacAddress;
 use usnet_dataplane::attachment::AttachmentId;

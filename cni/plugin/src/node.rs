@@ -13,7 +13,7 @@ use usnet_dataplane::roots::Roots;
 /// A node, by its files.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Where they are.
+    /// The paths of the node.
     pub roots: Roots,
     /// The attachments.
     pub journal: Journal,

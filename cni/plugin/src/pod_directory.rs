@@ -51,7 +51,7 @@ pub enum PodDirectoryError {
         /// Where kubelet would create it.
         path: PathBuf,
     },
-    /// Something else is where the volume should be.
+    /// The path of the volume is not a directory.
     #[error("{} is not a directory, so it is neither an emptyDir volume of kubelet nor a folder that usnet made", .0.display())]
     NotADirectory(PathBuf),
     /// A file or folder cannot be used.
@@ -76,13 +76,13 @@ pub enum PodDirectoryError {
         /// Why not.
         source: io::Error,
     },
-    /// The kernel cannot keep the engine from following links.
+    /// The kernel does not support `nosymfollow`.
     #[error("this node's kernel has no mounts without symbolic links (nosymfollow): Linux 5.10 or later is needed")]
     NosymfollowUnsupported,
     /// Another process holds the lock for too long.
     #[error("another process holds {}; try again", .0.display())]
     Busy(PathBuf),
-    /// It is not known who else uses the directory.
+    /// The other users of the directory are unknown.
     #[error("cannot tell whether another interface of the pod is attached")]
     Journal(#[from] journal::Error),
 }
@@ -142,7 +142,7 @@ impl PodDirectory {
         }
     }
 
-    /// Where the engine sees it.
+    /// The path of the mount that the engine uses.
     pub fn path(&self) -> PathBuf {
         self.folder.join(&self.name)
     }
@@ -165,7 +165,7 @@ impl PodDirectory {
         }
     }
 
-    /// Whether the engine sees it there.
+    /// Whether it is mounted for the engine.
     pub fn is_mounted(&self) -> bool {
         self.source.open().is_ok_and(|volume| is_same_directory(&volume, &self.path()).unwrap_or(false))
     }

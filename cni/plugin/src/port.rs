@@ -31,7 +31,7 @@ pub enum PortError {
         /// The path.
         path: PathBuf,
     },
-    /// VPP cannot keep the attachment's name.
+    /// The attachment's tag does not fit VPP.
     #[error("CNI_CONTAINERID or CNI_IFNAME cannot be used with VPP")]
     Tag(#[from] Unmarkable),
     /// The port type does not fit the engine. The API rejects such a network.
@@ -59,12 +59,12 @@ pub enum PortError {
     /// The kernel returned no random bytes.
     #[error("cannot make a secret for the memif")]
     NoRandomBytes(#[source] getrandom::Error),
-    /// A secret of the wrong length: a defect of ours.
+    /// A secret of the wrong length: a defect of usnet.
     #[error("cannot make a secret for the memif; this is a defect of usnet, please report it")]
     Secret(#[from] InvalidSecret),
 }
 
-/// Where an interface's socket can be.
+/// The parameters of an interface's socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SocketLocation<'a> {
     /// The pod's directory as the engine sees it.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::net::IpAddr;
 use usnet_crds::{InvalidMac, InvalidRate, KilobitsPerSecond, MacAddress, RateLimit};
 
-/// Bits in the unit that rates have here.
+/// Bits in a kilobit, the unit of rates.
 const KILOBIT: u64 = 1000;
 
 /// Why a requested setting was rejected.
@@ -45,19 +45,19 @@ pub enum PodRequestError {
         /// The requested address.
         text: String,
     },
-    /// Routers of default routes.
+    /// The gateways of default routes are invalid.
     #[error("\"default-route\" is {0}, which is no list of routers' addresses: write for example [\"10.1.2.1\"]")]
     DefaultRoute(String),
-    /// Too many of them.
+    /// More than one default route of a family.
     #[error(
         "the pod asks for default routes over {}: it can have one of IPv4 and one of IPv6, over all of its interfaces; take the others out of \"default-route\"",
         .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
     )]
     DefaultRoutes(Vec<IpAddr>),
-    /// A rate.
+    /// The rate.
     #[error("\"runtimeConfig.bandwidth\" asks for a rate that no port can have")]
     Rate(#[source] InvalidRate),
-    /// The key is of no use with this plugin.
+    /// The key is not supported.
     #[error("\"{key}\" of the network configuration is {value}, which cannot be had: {reason}")]
     Unsupported {
         /// The key.
@@ -84,7 +84,7 @@ pub struct PodRequest {
 }
 
 impl PodRequest {
-    /// Reads them all.
+    /// Reads the pod's requests.
     ///
     /// # Errors
     /// The setting that is rejected.
@@ -110,7 +110,7 @@ fn text(value: Option<&Value>) -> Option<&str> {
     value?.as_str().filter(|text| !text.is_empty())
 }
 
-/// A port of an engine has no host port in front of it.
+/// An engine does not support host ports.
 fn reject_port_mappings(mappings: Option<&Value>) -> Result<(), PodRequestError> {
     match mappings.filter(|mappings| mappings.as_array().is_some_and(|mappings| !mappings.is_empty())) {
         None => Ok(()),
@@ -154,7 +154,7 @@ fn routers(value: Option<&Value>) -> Result<Vec<IpAddr>, PodRequestError> {
 /// Rejects more than one default route of a family: it would be undefined which of them is used.
 ///
 /// # Errors
-/// When there are.
+/// When there is more than one.
 pub fn require_one_per_family(routers: &[IpAddr]) -> Result<(), PodRequestError> {
     let of_version_4 = routers.iter().filter(|router| router.is_ipv4()).count();
     let is_too_many = of_version_4 > 1 || routers.len() > of_version_4 + 1;

@@ -16,7 +16,7 @@ use usnet_dataplane::network_file::ProgrammedNetwork;
 /// Succeeds when a pod could be attached.
 ///
 /// # Errors
-/// [`Error::NotReady`] with the reason, or the IPAM plugin's own error.
+/// [`Error::StatusFailed`] with the reason, or the IPAM plugin's own error.
 pub fn status(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
     configuration.require_version(SpecVersion::V1_1_0, "STATUS")?;
     configuration.name()?;
@@ -24,7 +24,7 @@ pub fn status(node: &Node, environment: &Environment, configuration: &Configurat
     node.journal.check_writable().map_err(not_available)?;
     let programmed = admission::find_available(&node.networks, &target).map_err(not_available)?;
     // Without the engine or the bridge, attached pods have no connectivity either.
-    check_bridge(&programmed).map_err(|error| Error::not_ready(ErrorCode::LimitedConnectivity, error))?;
+    check_bridge(&programmed).map_err(|error| Error::status_failed(ErrorCode::LimitedConnectivity, error))?;
     match del::ipam(node, configuration) {
         Some(ipam) => Ipam::find(&ipam, environment).map_err(not_available)?.status().map_err(Error::from),
         None => Ok(()),
@@ -42,5 +42,5 @@ fn check_bridge(programmed: &ProgrammedNetwork) -> Result<(), EngineClientError>
 }
 
 fn not_available(error: impl Into<Error>) -> Error {
-    Error::not_ready(ErrorCode::NotAvailable, error)
+    Error::status_failed(ErrorCode::NotAvailable, error)
 }

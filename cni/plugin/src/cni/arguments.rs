@@ -25,10 +25,10 @@ pub enum ArgumentsError {
         /// Its second value.
         second: String,
     },
-    /// A key is not known.
+    /// A key is unknown.
     #[error("CNI_ARGS has {0}, which this plugin does not know; add IgnoreUnknown=true to have it ignored")]
     Unknown(String),
-    /// A key that the plugin needs is not there.
+    /// A key that the plugin needs is missing.
     #[error(
         "CNI_ARGS has no {0}: this plugin attaches pods of Kubernetes, and the container runtime names the pod there"
     )]
@@ -135,8 +135,8 @@ mod tests {
     #[test]
     fn a_uid_that_is_a_path_is_rejected() {
         let text = "K8S_POD_NAMESPACE=db;K8S_POD_NAME=p;K8S_POD_UID=../../etc";
-        let refused = Arguments::parse(text).and_then(|arguments| arguments.pod());
-        assert!(matches!(refused, Err(ArgumentsError::Uid(_))), "{refused:?}");
+        let rejected = Arguments::parse(text).and_then(|arguments| arguments.pod());
+        assert!(matches!(rejected, Err(ArgumentsError::Uid(_))), "{rejected:?}");
     }
 
     #[test]

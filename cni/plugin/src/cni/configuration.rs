@@ -28,7 +28,7 @@ pub enum ConfigurationError {
         /// The configuration's.
         found: SpecVersion,
     },
-    /// Its version is none that is spoken.
+    /// Its version is not supported.
     #[error("the network configuration cannot be used")]
     Version(#[from] UnsupportedVersion),
     /// A key has a value of the wrong type.
@@ -39,12 +39,12 @@ pub enum ConfigurationError {
         /// The expected type.
         expected: &'static str,
     },
-    /// Its name is none that the specification allows.
+    /// Its name is not allowed by the specification.
     #[error(
         "\"name\" of the network configuration is {0:?}: a name begins with a letter or a digit and has letters, digits, \"_\", \".\" and \"-\", because IPAM plugins call a folder after it"
     )]
     Name(String),
-    /// A key is not there.
+    /// A key is missing.
     #[error("{key:?} of the network configuration is missing: {advice}")]
     Missing {
         /// The key.
@@ -80,7 +80,7 @@ pub enum Target {
 pub struct Configuration(Map<String, Value>);
 
 impl Configuration {
-    /// Reads standard input's content.
+    /// Parses the content of standard input.
     ///
     /// # Errors
     /// When it is not a JSON object.
@@ -92,7 +92,7 @@ impl Configuration {
         }
     }
 
-    /// All of it.
+    /// All keys.
     pub fn keys(&self) -> &Map<String, Value> {
         &self.0
     }
@@ -100,7 +100,7 @@ impl Configuration {
     /// The version of the specification that it is written in.
     ///
     /// # Errors
-    /// When that is none that this plugin speaks.
+    /// When it is not supported.
     pub fn version(&self) -> Result<SpecVersion, ConfigurationError> {
         // The first version of the specification had no version key.
         Ok(self.text("cniVersion")?.unwrap_or("0.1.0").parse()?)
@@ -109,7 +109,7 @@ impl Configuration {
     /// Rejects a version that does not have this verb yet.
     ///
     /// # Errors
-    /// When it has not, or is none that this plugin speaks.
+    /// When it does not, or is not supported.
     pub fn require_version(&self, since: SpecVersion, verb: &'static str) -> Result<(), ConfigurationError> {
         let found = self.version()?;
         if found < since { Err(ConfigurationError::VerbNotInVersion { verb, since, found }) } else { Ok(()) }
@@ -118,7 +118,7 @@ impl Configuration {
     /// The name of the configuration, under which IPAM plugins store their addresses.
     ///
     /// # Errors
-    /// When it is missing or none that the specification allows.
+    /// When it is missing or not allowed by the specification.
     pub fn name(&self) -> Result<&str, ConfigurationError> {
         let advice = "give the NetworkAttachmentDefinition's configuration a name";
         let name = self.text("name")?.filter(|name| !name.is_empty());
@@ -298,8 +298,8 @@ mod tests {
     #[test]
     fn what_is_not_an_object_is_rejected() {
         for text in ["", "[]", "{", "\"x\"", "null"] {
-            let refused = Configuration::parse(text.as_bytes());
-            assert!(matches!(refused, Err(ConfigurationError::NotAnObject(_))), "{text}");
+            let rejected = Configuration::parse(text.as_bytes());
+            assert!(matches!(rejected, Err(ConfigurationError::NotAnObject(_))), "{text}");
         }
     }
 
@@ -323,11 +323,11 @@ mod tests {
 
     #[test]
     fn a_legacy_configuration_names_a_bridge() {
-        let old = json!({"Host": {"engine": "vpp", "iftype": "memif", "bridge": {"bridgeName": "4"}}, "IPAM": {"Type": "static"}});
-        let Target::Bridge(legacy) = parse(&old).target().unwrap() else { panic!("{old}") };
+        let document = json!({"Host": {"engine": "vpp", "iftype": "memif", "bridge": {"bridgeName": "4"}}, "IPAM": {"Type": "static"}});
+        let Target::Bridge(legacy) = parse(&document).target().unwrap() else { panic!("{document}") };
         assert_eq!((legacy.engine, legacy.bridge.as_str()), (Engine::Vpp, "4"));
-        assert_eq!(parse(&old).ipam().unwrap(), Some(json!({"type": "static"})));
-        let called_with = parse(&old).for_ipam("x", &json!({"type": "static"}));
+        assert_eq!(parse(&document).ipam().unwrap(), Some(json!({"type": "static"})));
+        let called_with = parse(&document).for_ipam("x", &json!({"type": "static"}));
         assert!(called_with.get("IPAM").is_none() && called_with["ipam"] == json!({"type": "static"}), "{called_with}");
         let both = json!({"network": "blue", "host": {"engine": "?"}, "kubeconfig": "/etc/shadow"});
         assert_eq!(parse(&both).target().unwrap(), Target::Network("blue".parse().unwrap()));

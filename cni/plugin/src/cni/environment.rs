@@ -115,7 +115,7 @@ impl Environment {
         self.require(&[PLUGIN_PATH])
     }
 
-    /// The attachment that is meant.
+    /// The attachment of the call.
     ///
     /// # Errors
     /// When container id or interface name is missing or invalid.
@@ -136,7 +136,7 @@ impl Environment {
     /// `CNI_ARGS`, parsed.
     ///
     /// # Errors
-    /// When they are not as they should be.
+    /// When they are invalid.
     pub fn arguments(&self) -> Result<Arguments<'_>, EnvironmentError> {
         let text = self.0.get(ARGUMENTS).map_or(Some(""), |text| text.to_str());
         let text = text.ok_or(EnvironmentError::NotText(ARGUMENTS))?;
@@ -235,8 +235,8 @@ mod tests {
 
     #[test]
     fn all_missing_variables_are_named_and_empty_ones_are_missing() {
-        let refused = environment(&[(INTERFACE, ""), (CONTAINER, "c1")]).require_for_add();
-        assert_eq!(refused, Err(EnvironmentError::Missing(vec![NETWORK_NAMESPACE, INTERFACE])));
+        let rejected = environment(&[(INTERFACE, ""), (CONTAINER, "c1")]).require_for_add();
+        assert_eq!(rejected, Err(EnvironmentError::Missing(vec![NETWORK_NAMESPACE, INTERFACE])));
         assert_eq!(environment(&[(INTERFACE, "net1"), (CONTAINER, "c1")]).require_for_del(), Ok(()));
     }
 
@@ -245,10 +245,10 @@ mod tests {
         for (variable, container, interface) in
             [(CONTAINER, "../c", "net1"), (INTERFACE, "c1", "a/b"), (INTERFACE, "c1", "..")]
         {
-            let refused = environment(&[(CONTAINER, container), (INTERFACE, interface)]).attachment();
+            let rejected = environment(&[(CONTAINER, container), (INTERFACE, interface)]).attachment();
             assert!(
-                matches!(&refused, Err(EnvironmentError::Identifier { variable: named, .. }) if *named == variable),
-                "{refused:?}"
+                matches!(&rejected, Err(EnvironmentError::Identifier { variable: named, .. }) if *named == variable),
+                "{rejected:?}"
             );
         }
     }
@@ -263,9 +263,10 @@ mod tests {
 
     #[test]
     fn a_requested_address_can_be_removed() {
-        let asks = environment(&[(ARGUMENTS, "IgnoreUnknown=1;IP=10.0.0.1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
+        let with_address =
+            environment(&[(ARGUMENTS, "IgnoreUnknown=1;IP=10.0.0.1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
         let without = environment(&[(ARGUMENTS, "IgnoreUnknown=1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
-        assert_eq!(asks.without_requested_address(), without);
+        assert_eq!(with_address.without_requested_address(), without);
     }
 
     #[test]

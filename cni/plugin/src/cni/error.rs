@@ -19,7 +19,7 @@ pub enum ErrorCode {
     IoFailure = 5,
     /// Standard input, or the output of an IPAM plugin, is not the expected JSON.
     DecodingFailure = 6,
-    /// The configuration breaks a rule.
+    /// The configuration is invalid.
     InvalidConfiguration = 7,
     /// The failure may be transient: the network is not programmed on this node yet, or the engine
     /// does not answer.

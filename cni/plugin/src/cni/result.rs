@@ -55,9 +55,9 @@ pub struct AssignedAddress {
 /// One route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
-    /// Where it leads.
+    /// Its destination.
     pub dst: IpNet,
-    /// Over which router; none means the gateway of an address.
+    /// Its gateway; none means the gateway of an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gw: Option<IpAddr>,
     /// `mtu`, `advmss`, `priority`, `table` and `scope`, added in version 1.1.0.

@@ -13,7 +13,7 @@ pub enum SpecVersion {
     /// 0.4.0: adds CHECK and `prevResult` of DEL.
     #[serde(rename = "0.4.0")]
     V0_4_0,
-    /// 1.0.0: addresses no longer say their version.
+    /// 1.0.0: addresses no longer have a `version`.
     #[serde(rename = "1.0.0")]
     V1_0_0,
     /// 1.1.0: interfaces have `mtu` and `socketPath`, routes have more than destination and gateway.
@@ -21,7 +21,7 @@ pub enum SpecVersion {
     V1_1_0,
 }
 
-/// A version that this plugin does not speak.
+/// An unsupported version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"cniVersion\" {0:?} is not supported: set it to one of {supported}", supported = SpecVersion::list())]
 pub struct UnsupportedVersion(pub String);

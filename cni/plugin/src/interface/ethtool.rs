@@ -64,7 +64,7 @@ fn family_id(netlink: &mut Netlink) -> Result<u16, NetlinkError> {
 /// The request `ETHTOOL_MSG_FEATURES_SET` that clears features.
 #[derive(Debug)]
 struct DisableFeatures {
-    /// The device's number in the thread's network namespace.
+    /// The device's index in the thread's network namespace.
     device: u32,
     features: &'static [&'static str],
 }

@@ -11,7 +11,7 @@ use usnet_crds::{MacAddress, Mtu};
 /// The attributes of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Link {
-    /// Its number in its namespace.
+    /// Its index in its namespace.
     pub(super) index: u32,
     pub(super) is_up: bool,
     pub(super) is_veth: bool,

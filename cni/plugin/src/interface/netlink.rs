@@ -15,10 +15,10 @@ const DATAGRAM_MAX: usize = 1 << 16;
 /// Why a netlink request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum NetlinkError {
-    /// No socket, or it does not work.
+    /// The netlink socket failed.
     #[error("the kernel cannot be asked over netlink")]
     Socket(#[source] io::Error),
-    /// The kernel's own reason.
+    /// The kernel's error.
     #[error("the kernel refused")]
     Kernel(#[source] io::Error),
     /// A message that this release cannot read.
@@ -27,7 +27,7 @@ pub enum NetlinkError {
 }
 
 impl NetlinkError {
-    /// Whether this is the kernel's reason.
+    /// Whether the kernel returned this error.
     pub(super) fn is(&self, errno: nix::errno::Errno) -> bool {
         matches!(self, Self::Kernel(error) if error.raw_os_error() == Some(errno as i32))
     }

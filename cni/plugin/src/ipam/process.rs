@@ -18,10 +18,10 @@ const OUTPUT_TAIL_MAX: usize = 400;
 /// How long a program may be busy, that is, open for writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A program that has ended.
+/// A program that has exited.
 #[derive(Debug)]
 pub(super) struct Finished {
-    /// How.
+    /// Its exit status.
     pub(super) status: ExitStatus,
     /// Its standard output.
     pub(super) stdout: Vec<u8>,
@@ -38,14 +38,14 @@ impl Finished {
     }
 }
 
-/// A program that is to run.
+/// A program and its parameters.
 #[derive(Debug)]
 pub(super) struct Run<'a> {
     /// Its file.
     pub(super) program: &'a Path,
     /// Its standard input.
     pub(super) input: &'a [u8],
-    /// An open file that it has as well.
+    /// A file descriptor that it inherits.
     pub(super) inherited: Option<BorrowedFd<'a>>,
     /// After this time it is killed.
     pub(super) timeout: Duration,

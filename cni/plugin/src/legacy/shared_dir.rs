@@ -36,7 +36,7 @@ pub enum SharedDirError {
         /// The roots that the agent allows.
         roots: Vec<PathBuf>,
     },
-    /// Something is there that is no folder, for example a link.
+    /// A component of the path is not a folder, for example a link.
     #[error("{}, below the folder that the agent allows, is a link or no folder, and links are not followed: remove it", .0.display())]
     NotADirectory(PathBuf),
     /// It cannot be created.
@@ -150,10 +150,10 @@ mod tests {
             assert!(folder.starts_with("/var/run/old") && folder.ends_with("ab12cd34ab12"), "{}", folder.display());
         }
         for text in ["/var/run/older", "/var/run", "/", "/etc"] {
-            let refused = allowed(text, &["/var/run/old"]).unwrap_err().to_string();
+            let rejected = allowed(text, &["/var/run/old"]).unwrap_err().to_string();
             assert!(
-                refused.contains("those under /var/run/old alone") && refused.contains("--shared-dir-root"),
-                "{refused}"
+                rejected.contains("those under /var/run/old alone") && rejected.contains("--shared-dir-root"),
+                "{rejected}"
             );
         }
         assert!(allowed("/var/run/old", &[]).unwrap_err().to_string().contains("this node allows none"));

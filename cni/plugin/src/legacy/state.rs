@@ -27,13 +27,13 @@ use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::older_port::OlderPort;
 use usnet_dataplane::roots::Roots;
 
-/// Where the files are, below the root of that plugin's paths.
+/// The folder of the state files, below the root of the legacy plugin's paths.
 const FOLDER: &str = "var/lib/cni/usrspcni/data";
 
 /// Why an attachment of the legacy plugin could not be removed.
 #[derive(Debug, thiserror::Error)]
 pub enum LegacyStateError {
-    /// A file or folder of it.
+    /// A file or folder of it cannot be used.
     #[error("cannot {action} {}, which the older userspace CNI made for this interface: mend that, or remove it by hand", path.display())]
     File {
         /// The operation.
@@ -160,7 +160,7 @@ fn folder(roots: &Roots) -> PathBuf {
     roots.older_plugin.join(FOLDER)
 }
 
-/// Where the agent found the engine, or where it usually is.
+/// The engine's socket according to the agent, or its default.
 fn engine_socket(node: &Node, engine: Engine) -> PathBuf {
     let names = node.networks.list().unwrap_or_default();
     let files = names.iter().filter_map(|name| node.networks.read(name).ok().flatten());

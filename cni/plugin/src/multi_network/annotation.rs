@@ -12,9 +12,9 @@ use usnet_dataplane::attachment::InterfaceName;
 pub const CAPABILITY: &str = "io.kubernetes.cri.pod-annotations";
 /// The annotation that only usnet reads. If present, [`NPWG_ANNOTATION`] is ignored.
 pub const USNET_ANNOTATION: &str = "usnet.dev/networks";
-/// The annotation that Multus reads, too.
+/// The standard annotation, which Multus reads as well.
 pub const NPWG_ANNOTATION: &str = "k8s.v1.cni.cncf.io/networks";
-/// More interfaces than this are a mistake.
+/// More interfaces than this are considered a mistake.
 const ELEMENTS_MAX: usize = 64;
 
 /// Why a pod's annotation cannot be used.
@@ -23,7 +23,7 @@ pub enum AnnotationError {
     /// The configuration cannot be read.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
-    /// The runtime passed nothing on.
+    /// The runtime passed no annotations.
     #[error(
         "the container runtime did not pass the pod's annotations on: write \"capabilities\": {{\"{CAPABILITY}\": true}} beside \"networks\" in the list of plugins; containerd and CRI-O know it"
     )]
@@ -69,7 +69,7 @@ pub enum AnnotationError {
 pub struct NetworkSelection {
     /// The annotation.
     pub key: &'static str,
-    /// In its order.
+    /// In the order of the annotation.
     pub elements: Vec<NetworkSelectionElement>,
 }
 

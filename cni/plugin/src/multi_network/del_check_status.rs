@@ -74,12 +74,12 @@ fn selected(call: &AttachmentId, configuration: &Configuration, previous: &Value
 /// without any need none: one unusable network must not make the node unusable for all pods.
 ///
 /// # Errors
-/// [`Error::NotReady`] with why not.
+/// [`Error::StatusFailed`] with the reason.
 pub fn status(node: &Node, configuration: &Configuration) -> Result<(), Error> {
     configuration.require_version(SpecVersion::V1_1_0, "STATUS")?;
     configuration.name()?;
     configuration.require_pod_annotations()?;
-    node.journal.check_writable().map_err(|error| Error::not_ready(ErrorCode::NotAvailable, error))
+    node.journal.check_writable().map_err(|error| Error::status_failed(ErrorCode::NotAvailable, error))
 }
 
 /// The attachments of the call, by their records.

@@ -24,7 +24,7 @@ const UNSUPPORTED: [(&str, &str); 3] = [
 /// Why an element cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkSelectionError {
-    /// It is not written as the specification has it.
+    /// It does not have the format of the specification.
     #[error("it is not written as it should be: an object with \"name\", or NAMESPACE/NAME@INTERFACE")]
     Malformed(#[source] Option<serde_json::Error>),
     /// The network's or namespace's name is invalid.
@@ -33,7 +33,7 @@ pub enum NetworkSelectionError {
     /// The interface name is invalid.
     #[error(transparent)]
     Interface(#[from] InvalidIdentifier),
-    /// Its interface is another's.
+    /// Another interface of the pod has its name.
     #[error("the pod has another interface {0}: give this network another name in \"interface\"")]
     InterfaceNameInUse(InterfaceName),
     /// A key is not supported.
@@ -53,7 +53,7 @@ pub enum NetworkSelectionError {
 
 /// The keys as they are written.
 #[derive(Debug, Deserialize)]
-struct RawElement {
+struct Selection {
     name: String,
     namespace: Option<String>,
     /// Multus accepts `interfaceRequest` as well.
@@ -90,7 +90,7 @@ impl NetworkSelectionElement {
     /// Converts an element of the form `namespace/name@interface` to JSON.
     ///
     /// # Errors
-    /// When it has more or emptier parts than that.
+    /// When it has more parts, or an empty one.
     pub fn from_short_form(text: &str) -> Result<Value, NetworkSelectionError> {
         let (path, interface) = match text.trim().split_once('@') {
             Some((path, interface)) => (path, Some(interface)),
@@ -112,7 +112,7 @@ impl NetworkSelectionElement {
     /// # Errors
     /// What is wrong with it.
     pub fn read(raw: Value, number: usize, used: &mut BTreeSet<InterfaceName>) -> Result<Self, NetworkSelectionError> {
-        let raw = RawElement::deserialize(raw).map_err(|source| NetworkSelectionError::Malformed(Some(source)))?;
+        let raw = Selection::deserialize(raw).map_err(|source| NetworkSelectionError::Malformed(Some(source)))?;
         check_keys(&raw.others)?;
         // For Multus this is the NAD's namespace. Networks have none, and the pod's own namespace
         // decides whether it may attach.
@@ -150,7 +150,7 @@ impl NetworkSelectionElement {
 
 fn check_keys(others: &BTreeMap<String, Value>) -> Result<(), NetworkSelectionError> {
     for (key, value) in others.iter().filter(|(_, value)| !value.is_null()) {
-        if let Some((key, reason)) = UNSUPPORTED.into_iter().find(|(refused, _)| refused == key) {
+        if let Some((key, reason)) = UNSUPPORTED.into_iter().find(|(rejected, _)| rejected == key) {
             return Err(NetworkSelectionError::Unsupported { key, value: value.to_string(), reason });
         }
         if !key.contains('.') {

@@ -30,21 +30,21 @@ impl Source {
         Self::Volumes([VOLUME, LEGACY_VOLUME].map(|name| of_pod.join(name)))
     }
 
-    /// A folder, which is a device's if it is where those are.
+    /// A folder of the node, which is a device's if it is below the folder of devices.
     pub(super) fn folder(roots: &Roots, folder: PathBuf) -> Self {
         if folder.starts_with(roots.devices()) { Self::Device(folder) } else { Self::Folder(folder) }
     }
 
-    /// If there is none, the error is about the first.
+    /// Opens it. If no volume exists, the error names the first.
     pub(super) fn open(&self) -> Result<File, PodDirectoryError> {
         match self {
             Self::Folder(folder) | Self::Device(folder) => {
                 open_directory(folder).map_err(|error| source_error(folder, error))
             }
-            Self::Volumes([volume, older]) => match open_directory(volume) {
-                Err(error) if error.kind() == ErrorKind::NotFound => match open_directory(older) {
+            Self::Volumes([volume, legacy]) => match open_directory(volume) {
+                Err(error) if error.kind() == ErrorKind::NotFound => match open_directory(legacy) {
                     Err(other) if other.kind() == ErrorKind::NotFound => Err(file_error("open", volume, error)),
-                    other => other.map_err(|error| source_error(older, error)),
+                    other => other.map_err(|error| source_error(legacy, error)),
                 },
                 other => other.map_err(|error| source_error(volume, error)),
             },

@@ -77,8 +77,8 @@ fn secrets_are_long_printable_and_unique() {
 fn a_network_namespace_that_vpp_would_resolve_differently_is_rejected() {
     let network = network(Engine::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::None));
     for bad in ["", "netns/p", "p", "/run/netns/../p", "/run/./p", "/proc/self/.."] {
-        let refused = created(&network, "net1", bad);
-        assert!(matches!(refused, Err(PortError::NetworkNamespace { .. })), "{bad}: {refused:?}");
+        let rejected = created(&network, "net1", bad);
+        assert!(matches!(rejected, Err(PortError::NetworkNamespace { .. })), "{bad}: {rejected:?}");
     }
     for bad in ["/run/netns/a,netns_pid=1", "/run/net ns"] {
         assert!(matches!(created(&network, "net1", bad), Err(PortError::MemifSocket(_))), "{bad}");
@@ -130,8 +130,8 @@ fn socket_paths_are_limited_to_the_engines_length() {
 fn port_types_that_an_engine_lacks_are_rejected() {
     let server = Port { vhost_user: VhostUser { engine_role: SocketRole::Server }, ..Port::default() };
     for port in [memif(MemifSocketKind::Volume, MemifSecretKind::None), server] {
-        let refused = created(&network(Engine::OpenVswitch, port.clone()), "net1", NAMESPACE).unwrap_err();
-        assert!(refused.to_string().contains("spec.port of UserspaceNetwork blue"), "{refused}");
+        let rejected = created(&network(Engine::OpenVswitch, port.clone()), "net1", NAMESPACE).unwrap_err();
+        assert!(rejected.to_string().contains("spec.port of UserspaceNetwork blue"), "{rejected}");
         assert!(created(&network(Engine::Vpp, port), "net1", NAMESPACE).is_ok());
     }
 }

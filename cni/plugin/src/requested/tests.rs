@@ -11,7 +11,7 @@ fn mac(last: u8) -> String {
 }
 
 #[test]
-fn capabilities_take_precedence_over_cni_args_of_the_configuration_and_those_over_the_variable() {
+fn capabilities_override_args_of_the_configuration_and_those_override_cni_args() {
     let mut configuration = json!({
         "runtimeConfig": {"mac": mac(1), "ips": ["10.0.0.1/24", "fd00::1"]}, "args": {"cni": {"mac": mac(2), "ips": ["10.0.0.2"]}}
     });
@@ -41,17 +41,17 @@ fn bandwidth_is_in_bits_and_rounded_up_and_zero_is_no_limit() {
 
 #[test]
 fn unsupported_settings_are_rejected_by_key_and_value() {
-    let refused = |configuration: Value, arguments: &str| {
+    let rejected = |configuration: Value, arguments: &str| {
         let error = read(&configuration, arguments).unwrap_err();
         error.to_string()
     };
     let mappings = json!({"runtimeConfig": {"portMappings": [{"hostPort": 8080, "containerPort": 80}]}});
-    let said = refused(mappings, "");
-    assert!(said.contains("runtimeConfig.portMappings") && said.contains("8080"), "{said}");
+    let reported = rejected(mappings, "");
+    assert!(reported.contains("runtimeConfig.portMappings") && reported.contains("8080"), "{reported}");
     assert!(read(&json!({"runtimeConfig": {"portMappings": []}}), "").is_ok());
-    assert!(refused(json!({"runtimeConfig": {"mac": "01:00:00:00:00:00"}}), "").contains("runtimeConfig.mac"));
-    assert!(refused(json!({}), "MAC=x").contains("CNI_ARGS"));
-    assert!(refused(json!({}), "IP=10.0.0").contains("\"10.0.0\""));
-    assert!(refused(json!({"args": {"cni": {"ips": ["x/24"]}}}), "").contains("args.cni.ips"));
-    assert!(refused(json!({"runtimeConfig": []}), "").contains("runtimeConfig"));
+    assert!(rejected(json!({"runtimeConfig": {"mac": "01:00:00:00:00:00"}}), "").contains("runtimeConfig.mac"));
+    assert!(rejected(json!({}), "MAC=x").contains("CNI_ARGS"));
+    assert!(rejected(json!({}), "IP=10.0.0").contains("\"10.0.0\""));
+    assert!(rejected(json!({"args": {"cni": {"ips": ["x/24"]}}}), "").contains("args.cni.ips"));
+    assert!(rejected(json!({"runtimeConfig": []}), "").contains("runtimeConfig"));
 }

@@ -13,9 +13,9 @@ use usnet_test_vpp::Kind;
 on_each_engine! {
     add_creates_port_mount_and_description_and_del_removes_them,
     addresses_are_assigned_and_released_by_ipam,
-    definitions_of_any_name_share_the_networks_addresses,
-    a_definitions_own_ipam_serves_a_network_that_has_none,
-    an_ipam_plugin_that_refuses_leaves_nothing_and_its_error_is_passed_on,
+    configurations_of_any_name_share_the_networks_addresses,
+    ipam_of_the_configuration_is_used_on_a_network_without_ipam,
+    a_failing_ipam_plugin_leaves_nothing_and_its_error_is_passed_on,
     two_interfaces_of_a_pod_share_its_directory,
     the_result_is_in_the_configurations_version,
     in_a_chain_the_earlier_result_is_passed_on,
@@ -70,7 +70,7 @@ fn add_creates_port_mount_and_description_and_del_removes_them(node: &mut TestNo
 }
 
 #[test]
-fn no_link_is_followed_where_any_engine_looks() {
+fn no_link_is_followed_in_the_mounted_directory() {
     on_a_node(|node| {
         let pod = node.pod("p");
         node.add(&pod, "net1").result();
@@ -129,7 +129,7 @@ fn addresses_are_assigned_and_released_by_ipam(node: &mut TestNode) {
     node.assert_clean();
 }
 
-fn definitions_of_any_name_share_the_networks_addresses(node: &mut TestNode) {
+fn configurations_of_any_name_share_the_networks_addresses(node: &mut TestNode) {
     let Some(green) = with_addresses(node) else { return };
     let mut named = green.clone();
     named["name"] = json!("my-own-name");
@@ -138,7 +138,7 @@ fn definitions_of_any_name_share_the_networks_addresses(node: &mut TestNode) {
     assert_ne!(one["ips"][0]["address"], other["ips"][0]["address"]);
 }
 
-fn a_definitions_own_ipam_serves_a_network_that_has_none(node: &mut TestNode) {
+fn ipam_of_the_configuration_is_used_on_a_network_without_ipam(node: &mut TestNode) {
     if with_addresses(node).is_none() {
         return;
     }
@@ -151,7 +151,7 @@ fn a_definitions_own_ipam_serves_a_network_that_has_none(node: &mut TestNode) {
     assert_eq!(reserved_ips(NETWORK), [""; 0]);
 }
 
-fn an_ipam_plugin_that_refuses_leaves_nothing_and_its_error_is_passed_on(node: &mut TestNode) {
+fn a_failing_ipam_plugin_leaves_nothing_and_its_error_is_passed_on(node: &mut TestNode) {
     if with_addresses(node).is_none() {
         return;
     }
@@ -211,7 +211,7 @@ fn a_mac_address_requested_by_multus_is_used(node: &mut TestNode) {
     let plain = node.add(&pod, "net1").result()["interfaces"][0]["mac"].clone();
     assert!(plain.as_str().unwrap().starts_with("02:"), "{plain}");
     node.del(&pod, "net1").assert_done();
-    // Multus puts it behind the name of the last key's value.
+    // Multus appends it after the last key.
     pod.uid.push_str(";MAC=02:23:45:67:89:01");
     let mac = node.add(&pod, "net1").result()["interfaces"][0]["mac"].clone();
     assert_eq!(mac, "02:23:45:67:89:01");

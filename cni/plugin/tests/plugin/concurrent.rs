@@ -104,9 +104,9 @@ fn concurrent_adds_of_one_interface_create_one_port(node: &mut TestNode) {
     for port in ports(node) {
         node.program_network_with(NETWORK, &port, None);
         let outputs = concurrently(0..REPETITIONS, |_| node.add(&pod, "net1"));
-        let (made, refused): (Vec<_>, Vec<_>) = outputs.iter().partition(|output| output.output.status.success());
+        let (made, rejected): (Vec<_>, Vec<_>) = outputs.iter().partition(|output| output.output.status.success());
         assert_eq!(made.len(), 1, "{outputs:?}");
-        refused.into_iter().for_each(|output| drop(output.message(103)));
+        rejected.into_iter().for_each(|output| drop(output.message(103)));
         assert_ports(node, 1);
         assert_eq!(pod.description("net1")["mac"], made[0].result()["interfaces"][0]["mac"]);
         node.del(&pod, "net1").assert_done();
@@ -135,7 +135,7 @@ fn a_concurrent_add_and_del_leave_all_or_nothing(node: &mut TestNode) {
             let [added, deleted] = concurrently(calls, |call| call(node, &pod)).try_into().unwrap();
             added.result();
             deleted.assert_done();
-            // Whichever came last.
+            // The call that ran last wins.
             let is_there = node.records().len();
             assert_ports(node, is_there);
             assert_eq!((node.mounts().len(), pod.volume.join("net1.json").exists()), (is_there, is_there == 1));

@@ -22,7 +22,7 @@ struct Runtime<'a> {
 
 impl<'a> Runtime<'a> {
     fn new(node: &'a TestNode) -> Self {
-        // libcni keeps results there.
+        // libcni stores results there.
         mount(Some("tmpfs"), "/var/lib", Some("tmpfs"), MsFlags::empty(), Some("mode=755")).unwrap();
         fs::create_dir_all(CONFIGURATIONS).unwrap();
         fs::create_dir_all(PLUGINS).unwrap();
@@ -51,8 +51,8 @@ impl<'a> Runtime<'a> {
         command.env("USNET_RUN_DIR", &self.node.roots.run).env("USNET_STATE_DIR", &self.node.roots.state);
         let output = command.env("USNET_KUBELET_DIR", &self.node.roots.kubelet).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-        if output.status.success() { Ok(text(&output.stdout)) } else { Err(said) }
+        let reported = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(reported) }
     }
 
     fn add(&mut self) -> Value {
@@ -104,7 +104,7 @@ fn run_lifecycle(runtime: &mut Runtime<'_>, version: SpecVersion) {
     assert!(again.contains("is attached already"), "{again}");
     assert_eq!(runtime.attached(), 1);
     match (runtime.call("check"), version) {
-        (Err(refused), SpecVersion::V0_3_1) => assert!(refused.contains("CHECK"), "{refused}"),
+        (Err(rejected), SpecVersion::V0_3_1) => assert!(rejected.contains("CHECK"), "{rejected}"),
         (checked, _) => assert_eq!(checked.as_deref(), Ok("")),
     }
     assert_eq!(runtime.call("status").as_deref(), Ok(""));

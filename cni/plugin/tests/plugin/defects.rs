@@ -21,7 +21,7 @@
 //! | D15 | the annotation for the pod is written some time after it started | `defects::the_pods_files_are_written_before_add_returns` |
 //! | D16 | no CHECK, GC and STATUS, no ownership tags | `defects::legacy_configurations_support_every_verb` |
 //! | D17 | no VLAN, MTU, MAC, queues and rates | `legacy_configurations::mismatching_settings_are_rejected_by_key`, `legacy_configurations::a_mac_of_the_configuration_is_in_the_description`; `crds/src/legacy/tests/keys.rs` |
-//! | D18 | an engine in a container does not see mounts that are created after it started | `attachment::no_link_is_followed_where_any_engine_looks` |
+//! | D18 | an engine in a container does not see mounts that are created after it started | `attachment::no_link_is_followed_in_the_mounted_directory` |
 //! | D19 | it is built for one release of VPP, and with VPP even where there is none | `vpp::error_replies::a_missing_message_is_reported_or_not_needed` |
 
 use crate::support::engine::on_each_engine;

@@ -19,7 +19,7 @@ const SERVER: &str = "/run/netns/q";
 /// The only address that the server assigns.
 const ADDRESS: &str = "10.56.0.100";
 
-/// A program of the test, killed when that ends.
+/// A program that is killed when the test ends.
 struct Running(Child);
 
 impl Running {
@@ -114,15 +114,15 @@ fn lease(node: &mut TestNode) {
     assert_eq!((node.ports(NETWORK).len(), node.records().len(), node.devices().len()), (2, 2, 2));
 
     node.del(&first, "net1").assert_done();
-    let said = fs::read_to_string(LOG).unwrap();
+    let reported = fs::read_to_string(LOG).unwrap();
     // The sender of its messages is 0.0.0.0, so a server behind the kernel's own sockets never
     // receives them.
-    assert!(said.contains("releasing lease") && !said.contains("failed to release"), "{said}");
+    assert!(reported.contains("releasing lease") && !reported.contains("failed to release"), "{reported}");
     node.call_with("DEL", &node.pod("q"), "net1", &[("CNI_NETNS", SERVER)]).assert_done();
     node.assert_clean();
 }
 
-/// The server never answers: the daemon is not there.
+/// The server never answers: the daemon does not run.
 #[test]
 fn dhcp_is_rejected_for_sockets_and_failures_are_rolled_back() {
     if !has_dhcp() {

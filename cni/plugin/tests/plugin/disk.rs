@@ -87,7 +87,7 @@ fn a_read_only_disk_fails_add_and_del_and_loses_nothing(node: &mut TestNode) {
     set_read_only(&state, true);
 
     for output in [node.add(&new, "net1"), node.del(&old, "net1")] {
-        output.assert_soon();
+        output.assert_in_time();
         assert_error(&output, &node.roots.attachments(), "Read-only");
     }
     // The runtime repeats DEL: it must not miss anything that it can still remove.
@@ -104,9 +104,9 @@ fn a_full_volume_fails_only_its_own_pod_and_leaves_nothing(node: &mut TestNode) 
     let [full, other] = ["full", "other"].map(|name| node.pod(name));
     mount_small(&full.volume);
     fill(&full.volume);
-    let refused = node.add(&full, "net1");
-    assert!(refused.message(POD_VOLUME).contains("the folder that the pod shares with the engine"), "{refused:?}");
-    assert!(refused.error()["details"].as_str().unwrap().contains("No space left"), "{refused:?}");
+    let rejected = node.add(&full, "net1");
+    assert!(rejected.message(POD_VOLUME).contains("the folder that the pod shares with the engine"), "{rejected:?}");
+    assert!(rejected.error()["details"].as_str().unwrap().contains("No space left"), "{rejected:?}");
     node.assert_clean();
     node.add(&other, "net1").result();
     node.del(&other, "net1").assert_done();
@@ -132,7 +132,7 @@ fn an_unreadable_record_is_named_and_nothing_is_changed(node: &mut TestNode) {
             assert!(message.contains(record.to_str().unwrap()) && message.contains(advice), "{message}");
         }
         assert_eq!((node.ports(NETWORK), &fs::read_to_string(&record).unwrap()), (port.clone(), content));
-        // Others of the node go on.
+        // Other attachments of the node are not affected.
         let other = node.pod("other");
         node.add(&other, "net1").result();
         node.del(&other, "net1").assert_done();

@@ -63,9 +63,9 @@ fn the_agents_reason_is_passed_on_and_add_waits_for_the_network(node: &mut TestN
     let (reason, message) = ("EngineUnreachable".to_owned(), "Open vSwitch is not there".to_owned());
     node.publish_file(&NetworkFile::Unavailable { name, reason, message });
     let output = node.add(&pod, "net1");
-    let said = output.message(11);
-    assert!(said.contains("EngineUnreachable") && said.contains("Open vSwitch is not there"), "{said}");
-    output.assert_soon();
+    let reported = output.message(11);
+    assert!(reported.contains("EngineUnreachable") && reported.contains("Open vSwitch is not there"), "{reported}");
+    output.assert_in_time();
     node.assert_clean();
 
     std::thread::scope(|scope| {
@@ -82,20 +82,20 @@ fn without_its_engine_add_fails_soon_and_leaves_nothing(node: &mut TestNode) {
     node.engine.kill();
     let output = node.add(&pod, "net1");
     assert!(output.message(11).contains(&node.engine.kind().to_string()), "{output:?}");
-    output.assert_soon();
+    output.assert_in_time();
     node.assert_no_files();
     node.engine.start_again();
     node.assert_clean();
 }
 
 #[test]
-fn with_a_dead_switch_process_add_fails_soon() {
+fn with_a_dead_vswitchd_add_fails_soon() {
     on_a_node(|node| {
         let pod = node.pod("p");
         node.open_vswitch().kill_vswitchd().unwrap();
         let output = node.add(&pod, "net1");
         output.message(11);
-        output.assert_soon();
+        output.assert_in_time();
         assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (0, 0));
         node.open_vswitch().start_vswitchd().unwrap();
         node.add(&pod, "net1").result();
@@ -110,7 +110,7 @@ fn without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent(node: &mut T
     node.engine.kill();
     let output = node.del(&pod, "net1");
     output.assert_done();
-    output.assert_soon();
+    output.assert_in_time();
     assert!(output.stderr().contains("agent"), "{output:?}");
     assert_eq!(node.mounts(), []);
     let record = fs::read_to_string(&node.leftovers()[0]).unwrap();

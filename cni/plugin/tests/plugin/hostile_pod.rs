@@ -41,7 +41,7 @@ fn links_under_the_names_of_our_files_are_replaced_and_not_followed(node: &mut T
         assert!(fs::symlink_metadata(pod.volume.join(format!("{interface}.json"))).unwrap().is_file());
         assert!(fs::symlink_metadata(pod.volume.join(format!("{interface}.sock"))).is_err());
 
-        // While it runs as well.
+        // The same while the pod runs.
         fs::remove_file(pod.volume.join(format!("{interface}.json"))).unwrap();
         for file in ["json", "sock"] {
             symlink(&bystander, pod.volume.join(format!("{interface}.{file}"))).unwrap();

@@ -222,7 +222,7 @@ fn addresses_assigned_after_their_call_was_killed_are_released(node: &mut TestNo
     add.kill().unwrap();
     add.wait().unwrap();
     let mut del = node.spawn("DEL", &pod, "net1", &path);
-    // It waits, or is over too early.
+    // It should wait for the lock; a defect would end it early.
     let soon = Instant::now() + Duration::from_millis(300);
     await_that("some time has gone", || Instant::now() > soon || del.try_wait().unwrap().is_some());
     fs::write("/run/go", "").unwrap();

@@ -79,13 +79,13 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[track_caller]
-fn assert_refused(output: &Output, what: &str, name: &str) {
-    output.assert_soon();
+fn assert_rejected(output: &Output, what: &str, name: &str) {
+    output.assert_in_time();
     let error = output.error();
     let part = |key: &str| error[key].as_str().unwrap_or_default().to_owned();
     let text = format!("{} {}", part("msg"), part("details"));
     assert!(text.contains(what), "{name:?}: {error}");
-    // A defect would be 999.
+    // A panic would be 999.
     assert!(error["code"].as_u64().is_some_and(|code| code != 999), "{name:?}: {error}");
 }
 
@@ -96,13 +96,13 @@ fn invalid_names_are_rejected_in_every_place(node: &mut TestNode) {
         for (place, what) in IN_CONFIGURATION {
             let mut complete_configuration = complete_configuration();
             *complete_configuration.pointer_mut(place).unwrap() = json!(name);
-            assert_refused(&node.call("ADD", &pod, "net1", &complete_configuration), what, &name);
+            assert_rejected(&node.call("ADD", &pod, "net1", &complete_configuration), what, &name);
             node.call("DEL", &pod, "net1", &complete_configuration).assert_done();
         }
         for (variable, what) in IN_ENVIRONMENT.into_iter().filter(|_| name != NUL) {
             let changed = [(variable, name.as_str())];
             if !(variable == "CNI_IFNAME" && CAN_BE_INTERFACES.contains(&name.as_str())) {
-                assert_refused(&node.call_with("ADD", &pod, "net1", &changed), what, &name);
+                assert_rejected(&node.call_with("ADD", &pod, "net1", &changed), what, &name);
             }
             node.call_with("DEL", &pod, "net1", &changed).assert_done();
         }
@@ -120,7 +120,7 @@ fn in_arguments(node: &TestNode, pod: &Pod, name: &str) {
     let arguments = format!("K8S_POD_NAMESPACE=db;K8S_POD_NAME=p;K8S_POD_UID={name}");
     let changed = [("CNI_ARGS", arguments.as_str())];
     let what = if CAN_BE_FOLDERS.contains(&name) { "volume" } else { "K8S_POD_UID" };
-    assert_refused(&node.call_with("ADD", pod, "net1", &changed), what, name);
+    assert_rejected(&node.call_with("ADD", pod, "net1", &changed), what, name);
     node.call_with("DEL", pod, "net1", &changed).assert_done();
 }
 

@@ -19,7 +19,7 @@ on_each_engine! {
     mismatching_settings_are_rejected_by_key,
     the_agents_reason_is_passed_on,
     the_legacy_volume_is_used,
-    the_configurations_own_ipam_is_called_whatever_its_case,
+    ipam_of_the_configuration_is_called_regardless_of_case,
     a_mac_of_the_configuration_is_in_the_description,
 }
 
@@ -120,8 +120,8 @@ fn the_agents_reason_is_passed_on(node: &mut TestNode) {
     let configuration = with(legacy(node), "/host/bridge/bridgeName", json!(bridge));
     let message = "a bridge of that name is there".to_owned();
     node.publish_file(&NetworkFile::Unavailable { name: name.clone(), reason: "BridgeExists".to_owned(), message });
-    let refused = node.call("ADD", &node.pod("p"), "net1", &configuration).message(11);
-    assert!(refused.contains("BridgeExists") && refused.contains("a bridge of that name is there"), "{refused}");
+    let rejected = node.call("ADD", &node.pod("p"), "net1", &configuration).message(11);
+    assert!(rejected.contains("BridgeExists") && rejected.contains("a bridge of that name is there"), "{rejected}");
     node.publish_file(&NetworkFile::Draining { name });
     node.call("ADD", &node.pod("p"), "net1", &configuration).message(101);
     node.assert_clean();
@@ -139,7 +139,7 @@ fn the_legacy_volume_is_used(node: &mut TestNode) {
     assert_eq!(fs::read_dir(&volume).unwrap().count(), 0);
     node.assert_clean();
 
-    // A link is no volume of kubelet's, wherever it leads.
+    // A link is not a volume of kubelet, whatever its target.
     fs::remove_dir(&volume).unwrap();
     std::os::unix::fs::symlink("/run", &volume).unwrap();
     node.call("ADD", &pod, "net1", &legacy(node)).message(102);
@@ -149,7 +149,7 @@ fn the_legacy_volume_is_used(node: &mut TestNode) {
     node.assert_clean();
 }
 
-fn the_configurations_own_ipam_is_called_whatever_its_case(node: &mut TestNode) {
+fn ipam_of_the_configuration_is_called_regardless_of_case(node: &mut TestNode) {
     if tools().is_none() {
         eprintln!("SKIPPED: no host-local in USNET_TOOLS or ~/.cache/usnet/tools; `make test` builds it");
         return;

@@ -37,7 +37,7 @@ fn socket_name(port: PortType, pod: &Pod, interface: &str) -> String {
     }
 }
 
-/// The names in a pod's volume but those of sockets.
+/// The names in a pod's volume except those of sockets.
 fn files(pod: &Pod) -> BTreeSet<String> {
     let entries = fs::read_dir(&pod.volume).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     entries.filter(|name| name.ends_with(".json")).collect()

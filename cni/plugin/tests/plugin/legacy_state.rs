@@ -60,9 +60,9 @@ fn ports_and_files_are_removed_one_by_one_and_nothing_else_is(node: &mut TestNod
 fn an_unreachable_engine_keeps_the_file_and_the_next_del_removes_all(node: &mut TestNode) {
     let attachment = LegacyAttachment::new(node, &node.pod("p"), "net1");
     node.engine.kill();
-    let refused = attachment.del(node);
-    refused.assert_soon();
-    refused.message(11);
+    let rejected = attachment.del(node);
+    rejected.assert_in_time();
+    rejected.message(11);
     assert!(attachment.state.exists() && attachment.socket.exists());
     node.engine.start_again();
     if matches!(node.engine, TestEngine::OpenVswitch(_)) {

@@ -115,9 +115,9 @@ fn a_pod_without_the_annotation_gets_the_previous_result(node: &mut TestNode) {
         assert_eq!(add(node, &pod, &with_annotations(&nothing)).result(), before());
     }
     // The result is in the requested version.
-    let mut older = with_annotations(&json!({}));
-    older["cniVersion"] = json!("0.4.0");
-    assert_eq!(add(node, &pod, &older).result()["cniVersion"], "0.4.0");
+    let mut earlier_version = with_annotations(&json!({}));
+    earlier_version["cniVersion"] = json!("0.4.0");
+    assert_eq!(add(node, &pod, &earlier_version).result()["cniVersion"], "0.4.0");
     node.assert_clean();
 }
 
@@ -147,7 +147,7 @@ fn a_failure_rolls_back_the_networks_before_it(node: &mut TestNode) {
     assert_eq!((node.ports(NETWORK).len(), node.records().len()), (1, 2));
     assert_eq!(fs::read_dir(&second.volume).unwrap().count(), 0, "nothing is left in its volume");
     add(node, &second, &wanted("10.57.0.2/24")).result();
-    // The same network twice, and the same address.
+    // The same network twice, with the same address.
     let twice = listing(&json!([{"name": NETWORK, "ips": ["10.1.0.1/8"]}, {"name": NETWORK, "ips": ["10.1.0.1/8"]}]));
     let third = node.pod("third");
     assert!(add(node, &third, &twice).message(7).contains("net1 of pod db/third"));
@@ -224,7 +224,7 @@ fn check_finds_the_one_interface_that_differs(node: &mut TestNode) {
     let mut after = listing("blue,blue");
     after["prevResult"] = add(node, &pod, &after).result();
     node.call("CHECK", &pod, "eth0", &after).assert_done();
-    // A running pod's annotation may be edited.
+    // The annotation of a running pod may be edited.
     after["runtimeConfig"]["io.kubernetes.cri.pod-annotations"]["k8s.v1.cni.cncf.io/networks"] =
         json!("blue,blue,green");
     node.call("CHECK", &pod, "eth0", &after).assert_done();

@@ -69,12 +69,12 @@ fn verbs_that_are_not_there_are_rejected_by_name() {
 fn a_verb_is_rejected_in_versions_that_do_not_have_it() {
     let of_version =
         |version: &str| json!({"cniVersion": version, "name": "x", "type": "userspace", "network": "blue"});
-    for (verb, too_old) in [
+    for (verb, unsupported) in [
         ("CHECK", ["0.3.1"].as_slice()),
         ("GC", &["0.3.1", "0.4.0", "1.0.0"]),
         ("STATUS", &["0.3.1", "0.4.0", "1.0.0"]),
     ] {
-        for version in too_old {
+        for version in unsupported {
             let message = call_with(verb, &[], &of_version(version)).message(1);
             assert!(message.contains(verb) && message.contains(version), "{message}");
         }
@@ -116,7 +116,7 @@ fn a_wrong_configuration_is_rejected_with_the_specifications_code() {
         changed[key] = value;
         changed
     };
-    for (configuration, code, said) in [
+    for (configuration, code, reported) in [
         (json!([]), 6, "not a JSON object"),
         (with("cniVersion", json!("0.2.0")), 1, "configuration cannot be used"),
         (with("cniVersion", json!("2.0.0")), 1, "configuration cannot be used"),
@@ -128,7 +128,7 @@ fn a_wrong_configuration_is_rejected_with_the_specifications_code() {
         (with("prevResult", json!([])), 7, "prevResult"),
     ] {
         let message = call_with("ADD", &[], &configuration).message(code);
-        assert!(message.contains(said), "{configuration}: {message}");
+        assert!(message.contains(reported), "{configuration}: {message}");
     }
     let details = call_with("ADD", &[], &with("cniVersion", json!("0.2.0"))).error()["details"].clone();
     assert!(details.as_str().unwrap().contains("set it to one of 0.3.1, 0.4.0, 1.0.0, 1.1.0"), "{details}");
@@ -150,7 +150,7 @@ fn an_unknown_network_gets_try_again_later_with_advice() {
     for part in ["blue", "kubectl get usn blue", "nodeSelector", "agent"] {
         assert!(message.contains(part), "{part}: {message}");
     }
-    output.assert_soon();
+    output.assert_in_time();
 }
 
 #[test]

@@ -12,7 +12,7 @@ on_each_engine! {
     without_ipam_requested_addresses_with_a_prefix_are_used,
     a_pod_may_request_less_bandwidth_than_its_network_allows_but_not_more,
     port_mappings_are_rejected_and_nothing_is_left,
-    device_information_is_written_where_the_runtime_looks_and_nowhere_else,
+    device_info_is_written_only_to_the_folder_of_the_runtime,
     gateway_routes_and_dns_reach_the_result_and_the_description,
     two_addresses_can_be_requested_from_each_source,
 }
@@ -113,20 +113,20 @@ fn gateway_routes_and_dns_reach_the_result_and_the_description(node: &mut TestNo
     let result = node.add(&pod, "net1").result();
     let description = pod.description("net1");
     assert_eq!(description["ips"][0], json!({"address": "10.56.0.2/24", "gateway": "10.56.0.1"}));
-    for said in [&result, &description] {
-        assert_eq!(said["routes"], routes);
-        assert_eq!(said["dns"], json!({"nameservers": ["10.1.0.1"], "search": ["example.org"]}));
+    for reported in [&result, &description] {
+        assert_eq!(reported["routes"], routes);
+        assert_eq!(reported["dns"], json!({"nameservers": ["10.1.0.1"], "search": ["example.org"]}));
     }
 }
 
-fn device_information_is_written_where_the_runtime_looks_and_nowhere_else(node: &mut TestNode) {
+fn device_info_is_written_only_to_the_folder_of_the_runtime(node: &mut TestNode) {
     let pod = node.pod("p");
     let file = node.roots.device_info.join("db-blue-c1_net1");
     let stolen = node.roots.state.join("passwd");
     let message = node.call("ADD", &pod, "net1", &requesting(json!({"CNIDeviceInfoFile": stolen}))).message(2);
     assert!(message.contains("CNIDeviceInfoFile") && !stolen.exists(), "{message}");
     node.assert_clean();
-    // Something of an earlier pod is in its place.
+    // A file of an earlier pod has its path.
     fs::create_dir_all(&node.roots.device_info).unwrap();
     fs::write(&file, "{}").unwrap();
     let configuration = requesting(json!({"CNIDeviceInfoFile": file}));

@@ -17,7 +17,7 @@ on_each_engine! {
     without_its_engine_check_and_status_fail_soon,
     gc_detaches_what_the_runtime_does_not_list_and_nothing_else,
     gc_without_a_list_detaches_only_what_is_proved_stale,
-    status_says_whether_pods_could_be_attached,
+    status_reports_whether_pods_could_be_attached,
 }
 
 /// The configuration of a call after ADD with this result.
@@ -98,7 +98,7 @@ fn without_its_engine_check_and_status_fail_soon(node: &mut TestNode) {
         let output = node.call(verb, &pod, "net1", &configuration);
         let error = output.error();
         assert_eq!(error["code"], code, "{error}");
-        output.assert_soon();
+        output.assert_in_time();
     }
 }
 
@@ -142,7 +142,7 @@ fn gc_without_a_list_detaches_only_what_is_proved_stale(node: &mut TestNode) {
 }
 
 #[test]
-fn gc_gives_back_addresses_and_leaves_those_of_other_definitions_of_the_network() {
+fn gc_releases_addresses_but_not_those_of_other_configurations() {
     if tools().is_none() {
         eprintln!("SKIPPED: no host-local in USNET_TOOLS or ~/.cache/usnet/tools; `make test` builds it");
         return;
@@ -170,7 +170,7 @@ fn gc_gives_back_addresses_and_leaves_those_of_other_definitions_of_the_network(
     });
 }
 
-fn status_says_whether_pods_could_be_attached(node: &mut TestNode) {
+fn status_reports_whether_pods_could_be_attached(node: &mut TestNode) {
     let pod = node.pod("p");
     let status = |configuration: &Value| node.call("STATUS", &pod, "net1", configuration);
     status(&configuration(NETWORK)).assert_done();

@@ -214,9 +214,9 @@ fn check_names_how_the_interface_differs(node: &mut TestNode) {
         (&["link", "set", "net1", "address", "02:00:00:00:00:01"], "another MAC address"),
         (&["link", "set", "net1", "down"], "net1 of the pod is switched off"),
     ];
-    for (change, said) in changes {
+    for (change, reported) in changes {
         ip(&[&["-n", "p"], change].concat());
-        assert!(found().contains(said), "{}", found());
+        assert!(found().contains(reported), "{}", found());
     }
     ip(&["-n", "p", "link", "set", "net1", "name", "other0"]);
     assert!(found().contains("the pod has no interface net1"), "{}", found());

@@ -65,7 +65,7 @@ fn older_versions_have_neither_socket_nor_mtu_nor_route_metrics() {
 }
 
 #[test]
-fn addresses_say_their_family_before_1_0_0_only() {
+fn addresses_have_a_version_before_1_0_0_only() {
     for (version, families) in [
         (SpecVersion::V0_3_1, json!(["4", "6"])),
         (SpecVersion::V0_4_0, json!(["4", "6"])),

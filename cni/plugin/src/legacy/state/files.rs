@@ -14,7 +14,7 @@ use usnet_dataplane::attachment::{AttachmentId, PodUid};
 use usnet_dataplane::configuration_data::short_id;
 use usnet_dataplane::roots::Roots;
 
-/// Where it went without `sharedDir`, by engine.
+/// The default folders without `sharedDir`, by engine.
 const DEFAULT_FOLDERS: [&str; 3] = ["var/run/vpp", "usr/local/var/run/openvswitch", "var/lib/cni/usrspcni"];
 /// Where it mounted a pod's volume whose path was too long for a socket.
 const MOUNTS: &str = "var/lib/vhost_sockets";

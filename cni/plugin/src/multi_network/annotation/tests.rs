@@ -63,8 +63,8 @@ fn errors_name_the_annotation_and_the_element() {
         ("[{\"name\": \"blue\", \"ips\": \"10.0.0.1\"}]", &["element 1", "expected a sequence"]),
     ];
     for (text, parts) in cases {
-        let said = standard(text).unwrap_err();
-        assert!(parts.iter().all(|part| said.contains(part)), "{text}: {said}");
+        let reported = standard(text).unwrap_err();
+        assert!(parts.iter().all(|part| reported.contains(part)), "{text}: {reported}");
     }
     let long = "x".repeat(300);
     assert!(standard(&long).unwrap_err().contains("DNS label"));

@@ -5,7 +5,7 @@ fn read(raw: Value) -> Result<NetworkSelectionElement, NetworkSelectionError> {
 }
 
 #[test]
-fn an_element_becomes_the_configuration_that_multus_would_give() {
+fn an_element_becomes_the_configuration_that_multus_would_pass() {
     let raw = json!({
         "name": "blue", "ips": ["10.0.0.5/24"], "mac": "02:00:00:00:00:01", "bandwidth": {"ingressRate": 2048}, "portMappings": [{"hostPort": 1}],
         "cni-args": {"x": {"y": 1}, "default-route": ["10.9.9.9"]}, "default-route": ["10.0.0.1"],
@@ -29,8 +29,8 @@ fn an_element_becomes_the_configuration_that_multus_would_give() {
 #[test]
 fn unsupported_keys_are_rejected_by_key_and_value() {
     for (key, _) in UNSUPPORTED {
-        let said = read(json!({"name": "blue", key: "vm-1"})).unwrap_err().to_string();
-        assert!(said.contains(key) && said.contains("vm-1"), "{said}");
+        let reported = read(json!({"name": "blue", key: "vm-1"})).unwrap_err().to_string();
+        assert!(reported.contains(key) && reported.contains("vm-1"), "{reported}");
         assert!(read(json!({"name": "blue", key: null})).is_ok());
     }
 }
@@ -38,6 +38,6 @@ fn unsupported_keys_are_rejected_by_key_and_value() {
 #[test]
 fn a_namespace_is_not_needed_and_must_be_one() {
     assert!(read(json!({"name": "blue", "namespace": "db"})).is_ok());
-    let refused = read(json!({"name": "blue", "namespace": "../db"}));
-    assert!(matches!(refused, Err(NetworkSelectionError::Name(InvalidName::Namespace(_)))), "{refused:?}");
+    let rejected = read(json!({"name": "blue", "namespace": "../db"}));
+    assert!(matches!(rejected, Err(NetworkSelectionError::Name(InvalidName::Namespace(_)))), "{rejected:?}");
 }

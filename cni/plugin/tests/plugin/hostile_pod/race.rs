@@ -53,14 +53,14 @@ fn change_volume(volume: &Path, round: usize) {
 
 fn attach_and_detach(node: &TestNode, pod: &Pod, attached: &mut usize) {
     let added = node.add(pod, "net1");
-    added.assert_soon();
+    added.assert_in_time();
     if added.output.status.success() {
         *attached += 1;
     } else {
         added.message(REFUSED);
     }
     let deleted = node.del(pod, "net1");
-    deleted.assert_soon();
+    deleted.assert_in_time();
     deleted.assert_done();
 }
 

@@ -66,8 +66,8 @@ fn a_list_of_plugins_behind_ptp_in_every_version() {
             assert_eq!(node.ports(NETWORK).len(), 2);
             cnitool(node, "del", &json!(null)).unwrap();
             assert_eq!(node.ports(NETWORK).len(), 0);
-            let refused = cnitool(node, "add", &json!({"usnet.dev/networks": "blue,nowhere"})).unwrap_err();
-            assert!(refused.contains("element 2 (nowhere as net2) of annotation usnet.dev/networks"), "{refused}");
+            let rejected = cnitool(node, "add", &json!({"usnet.dev/networks": "blue,nowhere"})).unwrap_err();
+            assert!(rejected.contains("element 2 (nowhere as net2) of annotation usnet.dev/networks"), "{rejected}");
             cnitool(node, "del", &json!(null)).unwrap();
             assert_eq!(reserved_ips(), 0);
             let without_addresses = json!({"usnet.dev/networks": "plain"});

@@ -150,7 +150,7 @@ impl TestEngine {
         }
     }
 
-    /// Starts it again. VPP remembers nothing.
+    /// Restarts it. VPP loses its state.
     pub(crate) fn start_again(&mut self) {
         match self {
             Self::OpenVswitch(switch) => switch.start_ovsdb_server().unwrap(),

@@ -44,7 +44,7 @@ impl LegacyAttachment {
         attachment
     }
 
-    /// Its files, with no port yet.
+    /// Creates its files, without a port.
     fn prepare(node: &TestNode, pod: &Pod, interface: &'static str, name: String, configuration: Value) -> Self {
         let short = &pod.container[..12];
         let state = node.roots.older_plugin.join(format!("var/lib/cni/usrspcni/data/local-{short}-{interface}.json"));

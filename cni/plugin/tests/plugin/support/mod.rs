@@ -283,7 +283,7 @@ pub(crate) fn run(mut command: Command, input: &[u8]) -> Output {
     let started = Instant::now();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // It may end without reading.
+    // It may exit without reading.
     let _written = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
     Output { output, took: started.elapsed() }

@@ -52,7 +52,7 @@ impl Output {
     /// Asserts that the call returned in time. It should take 5 s at most; a busy machine gets
     /// more.
     #[track_caller]
-    pub(crate) fn assert_soon(&self) {
+    pub(crate) fn assert_in_time(&self) {
         assert!(self.took < Duration::from_secs(15), "{:?}", self.took);
     }
 

@@ -13,9 +13,9 @@ pub(crate) struct Pod {
     pub(crate) uid: String,
     /// The id of its sandbox.
     pub(crate) container: String,
-    /// Where kubelet has its `usnet` volume.
+    /// The path of its `usnet` volume.
     pub(crate) volume: PathBuf,
-    /// Where the engine sees that.
+    /// The path of its mount for the engine.
     pub(crate) directory: PathBuf,
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn memif_in_namespace() -> Port {
     memif(MemifSocketKind::Abstract, MemifSecretKind::None)
 }
 
-/// A device of the kernel.
+/// A veth.
 pub(crate) fn veth() -> Port {
     Port { port_type: PortType::Veth, ..Port::default() }
 }

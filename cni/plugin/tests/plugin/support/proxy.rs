@@ -18,7 +18,7 @@ use usnet_vpp::messages::{ControlPing, SOCKCLNT_CREATE_REPLY_ID, SockclntCreateR
 use usnet_vpp::wire::{Envelope, FrameDecoder, Header, Reader, message_id, read_envelope, write_frame};
 use usnet_vpp::{Descriptor, Message};
 
-/// The context of our own pings. The client counts from below.
+/// The context of the proxy's own pings. The client counts up.
 const PROBE: u32 = u32::MAX;
 const FRAME_HEADER: usize = 16;
 
@@ -174,7 +174,7 @@ impl Connection {
                 self.greeting.get_or_init(|| Greeting::read(&message));
                 send(&mut client, &message);
             } else if context(&message) == PROBE {
-                let _nobody_waits = probed.send(());
+                let _receiver_gone = probed.send(());
             } else if !self.is_muted.load(Ordering::SeqCst) {
                 send(&mut client, &message);
             }

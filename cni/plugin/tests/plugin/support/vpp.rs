@@ -19,7 +19,7 @@ fn request<R: Request>(vpp: &Vpp, request: R) -> R::Reply {
     vpp.client().unwrap().send(&batch).unwrap().reply(ticket).unwrap()
 }
 
-/// Its ports stay and are in none then.
+/// Its ports are kept, without a bridge domain.
 pub(crate) fn remove_bridge_domain(vpp: &Vpp, id: &str) {
     let (shown, bd_id) = (VppSnapshot::of(vpp), id.parse().unwrap());
     for member in &shown.domains[&bd_id].sw_if_details {

@@ -15,7 +15,7 @@ use usnet_vpp::messages::IfStatusFlags;
 const TESTPMD: &str = "/usr/bin/dpdk-testpmd";
 const AMPLE: Duration = Duration::from_secs(30);
 
-/// Ended when it is dropped or when the test's thread ends.
+/// Killed when it is dropped or when the test's thread ends.
 struct Program(Child);
 
 impl Program {
@@ -76,7 +76,7 @@ fn wait_for_link(node: &TestNode) {
     }
 }
 
-/// Nothing without a real VPP and testpmd.
+/// Skipped without a real VPP and testpmd.
 fn connects(port: Port) {
     if !std::path::Path::new(TESTPMD).exists() {
         eprintln!("SKIPPED: there is no {TESTPMD}; Debian's package dpdk-dev has it");

@@ -91,7 +91,7 @@ fn a_missing_message_is_reported_or_not_needed(node: &mut TestNode) {
             simulator(node).fault(Fault::Missing((*missing).to_owned()));
             let output = node.add(&pod, "net1");
             simulator(node).well();
-            output.assert_soon();
+            output.assert_in_time();
             if !output.output.status.success() {
                 reported += 1;
                 let error = output.error().to_string();

@@ -24,7 +24,7 @@ fn a_hanging_vpp_is_reported_soon(node: &mut TestNode) {
     let pod = node.pod("p");
     node.vpp().pause().unwrap();
     let output = node.add(&pod, "net1");
-    output.assert_soon();
+    output.assert_in_time();
     let error = output.error();
     assert!(output.message(11).contains("VPP"), "{error}");
     assert!(error["details"].as_str().unwrap().contains("does it hang?"), "{error}");
@@ -42,7 +42,7 @@ fn a_hanging_vpp_does_not_fail_del(node: &mut TestNode) {
     node.vpp().pause().unwrap();
     let output = node.del(&pod, "net1");
     output.assert_done();
-    output.assert_soon();
+    output.assert_in_time();
     assert!(output.stderr().contains("the agent removes the port later"), "{output:?}");
     assert_eq!(node.mounts(), []);
     assert_eq!(node.records().len(), 1);
@@ -67,11 +67,11 @@ fn an_interface_name_that_vpp_would_reject_is_rejected_before_any_change(node: &
 fn a_network_namespace_that_is_gone_leaves_nothing(node: &mut TestNode) {
     node.program_network_with(NETWORK, &port_types::memif_in_namespace(), None);
     let pod = node.pod("p");
-    for (namespace, code, said) in
+    for (namespace, code, reported) in
         [("/run/netns/gone", 104, "VPP"), ("netns/p", 4, "CNI_NETNS"), ("/run/netns/../netns/p", 4, "CNI_NETNS")]
     {
         let output = node.call_with("ADD", &pod, "net1", &[("CNI_NETNS", namespace)]);
-        assert!(output.error().to_string().contains(said), "{output:?}");
+        assert!(output.error().to_string().contains(reported), "{output:?}");
         output.message(code);
         node.assert_clean();
     }

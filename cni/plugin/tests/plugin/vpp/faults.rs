@@ -36,7 +36,7 @@ fn at_each_message_of_an_add(node: &mut TestNode, loss: Loss, check: impl Fn(&mu
         for breakdown in Breakdown::each(node.vpp(), loss, messages) {
             eprintln!("{port:?}: {breakdown:?} of {messages}");
             let output = breakdown.during(node.vpp(), || node.add(&pod, "net1"));
-            output.assert_soon();
+            output.assert_in_time();
             assert!(output.message(11).contains("VPP"), "{output:?}");
             assert_eq!(node.mounts(), []);
             check(node, &port, &output);
@@ -45,7 +45,7 @@ fn at_each_message_of_an_add(node: &mut TestNode, loss: Loss, check: impl Fn(&mu
     }
 }
 
-/// The same for a DEL, which works.
+/// The same for a DEL, which succeeds.
 fn at_each_message_of_a_del(node: &mut TestNode, loss: Loss, check: impl Fn(&mut TestNode, &Port)) {
     let pod = node.pod("p");
     for port in tested_port_types() {
@@ -58,7 +58,7 @@ fn at_each_message_of_a_del(node: &mut TestNode, loss: Loss, check: impl Fn(&mut
             node.add(&pod, "net1").result();
             let output = breakdown.during(node.vpp(), || node.del(&pod, "net1"));
             output.assert_done();
-            output.assert_soon();
+            output.assert_in_time();
             assert!(output.stderr().contains("the agent removes the port later"), "{output:?}");
             assert_eq!((node.mounts().len(), node.records().len()), (0, 1));
             check(node, &port);

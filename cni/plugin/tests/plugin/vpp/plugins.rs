@@ -17,7 +17,7 @@ fn without(node: &mut TestNode, plugin: &str, needing: [Port; 2], other: &Port) 
         node.program_network_with(NETWORK, &port, None);
         let output = node.add(&pod, "net1");
         assert!(output.error().to_string().contains(plugin), "{output:?}");
-        output.assert_soon();
+        output.assert_in_time();
         node.assert_clean();
         node.del(&pod, "net1").assert_done();
     }
