@@ -140,7 +140,7 @@ impl EngineClient {
     ///
     /// # Errors
     /// When it is not certain that the port is removed.
-    pub fn remove_older_port(self, place: LegacyPortLocation<'_>) -> Result<OlderPort, EngineClientError> {
+    pub fn remove_legacy_port(self, place: LegacyPortLocation<'_>) -> Result<OlderPort, EngineClientError> {
         let no_answer = |error| EngineClientError::NoAnswer(Some(error));
         let removed = match self {
             Self::OpenVswitch(client) => ready(OpenVswitch::new(client).remove_older_port(place.bridge, place.port)),

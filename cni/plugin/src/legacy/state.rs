@@ -125,7 +125,7 @@ impl LegacyState {
         let client = EngineClient::connect_to(engine, &engine_socket(node, engine), MemifSocketIds::default())?;
         let own_name = socket_name(PortType::VhostUser, id);
         let port = self.content.port.as_deref().filter(|name| !name.is_empty()).unwrap_or(&own_name);
-        Ok(client.remove_older_port(LegacyPortLocation {
+        Ok(client.remove_legacy_port(LegacyPortLocation {
             bridge: host.bridge.as_deref(),
             port,
             // A configured socket name is used by other pods as well, each in a folder of its own.
