@@ -1,26 +1,26 @@
-//! ADD: one interface of a pod is attached to a network.
+//! ADD: attaches one interface of a pod to a network.
 
 use crate::admission;
-use crate::allocation::{self, AllocationError};
-use crate::attach::{Attachment, Identity};
+use crate::attach::{AttachParams, Attachment};
 use crate::cni::configuration::{Configuration, Target};
 use crate::cni::environment::{Environment, EnvironmentError};
 use crate::cni::result::{Assignment, Interface, result, without_default_routes};
 use crate::cni::version::SpecVersion;
 use crate::detach::{Detachment, Outcome};
+use crate::device_allocation::{self, DeviceAllocationError};
 use crate::device_info::DeviceInfoFile;
-use crate::engine::Switch;
+use crate::engine::EngineClient;
 use crate::error::Error;
-use crate::fixed::{self, Claims};
-use crate::hand_over::{HandOver, refuse_shared_socket, socket_name};
 use crate::interface;
 use crate::ipam::{self, Ipam, IpamError};
+use crate::legacy::handoff::{LegacyHandoff, check_socket_conflict, socket_name};
+use crate::legacy::shared_dir::SharedDir;
 use crate::mac::mac_of;
 use crate::node::Node;
 use crate::pod_directory::{PodDirectory, PodDirectoryError};
-use crate::port::{Places, needs_volume, port};
-use crate::shared_dir::SharedDir;
-use crate::wishes::{self, WishError, Wishes};
+use crate::port::{SocketLocation, needs_volume, port};
+use crate::requested::{self, PodRequest, PodRequestError};
+use crate::static_ips::{self, ReservedAddresses};
 use serde_json::Value;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -31,9 +31,9 @@ use usnet_dataplane::journal::Locked;
 use usnet_dataplane::network_file::ProgrammedNetwork;
 use usnet_dataplane::shared_dirs::SharedDirs;
 
-/// What ADD is asked for. Everything that can be wrong with it is known before anything is touched.
+/// The parameters of an ADD. All of them are validated before anything is changed.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub struct AddRequest<'a> {
     environment: &'a Environment,
     configuration: &'a Configuration,
     version: SpecVersion,
@@ -44,11 +44,11 @@ pub struct Request<'a> {
     network_namespace: PathBuf,
     pod: Pod,
     mac: MacAddress,
-    wishes: Wishes,
-    called_for: Option<InterfaceName>,
+    pod_request: PodRequest,
+    invoked_ifname: Option<InterfaceName>,
 }
 
-/// What ADD made.
+/// The outcome of ADD.
 #[derive(Debug)]
 pub struct Attached {
     /// The journal's record of it.
@@ -57,20 +57,20 @@ pub struct Attached {
     pub assignment: Assignment,
 }
 
-impl<'a> Request<'a> {
-    /// Reads what a runtime gave.
+impl<'a> AddRequest<'a> {
+    /// Parses the environment and the configuration of a call.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is invalid.
     pub fn parse(environment: &'a Environment, configuration: &'a Configuration) -> Result<Self, Error> {
         environment.require_for_add()?;
         let id = environment.attachment()?;
         let arguments = environment.arguments()?;
         configuration.name()?;
         let target = configuration.target()?;
-        let wishes = Wishes::read(configuration, &arguments)?;
-        let mac = match (wishes.mac, &target) {
-            (Some(asked), _) => asked,
+        let pod_request = PodRequest::read(configuration, &arguments)?;
+        let mac = match (pod_request.mac, &target) {
+            (Some(requested), _) => requested,
             (None, Target::Bridge(legacy)) => legacy.mac.unwrap_or_else(|| mac_of(&id)),
             (None, Target::Network(_)) => mac_of(&id),
         };
@@ -85,19 +85,19 @@ impl<'a> Request<'a> {
             network_namespace: environment.network_namespace(),
             pod: arguments.pod().map_err(EnvironmentError::Arguments)?,
             mac,
-            wishes,
-            called_for: None,
+            pod_request,
+            invoked_ifname: None,
         })
     }
 
-    /// The same, for an interface that a call for another one attaches, too.
-    pub fn called_for(self, interface: &InterfaceName) -> Self {
-        Self { called_for: Some(interface.clone()), ..self }
+    /// Marks this as one of several interfaces that are attached by a call for `interface`.
+    pub fn with_invoked_ifname(self, interface: &InterfaceName) -> Self {
+        Self { invoked_ifname: Some(interface.clone()), ..self }
     }
 
-    /// The routers of the pod's default routes, if it asks for them here.
+    /// The gateways of the default routes that the pod requests on this interface.
     pub fn default_route(&self) -> &[IpAddr] {
-        &self.wishes.default_route
+        &self.pod_request.default_route
     }
 
     /// The environment of the call.
@@ -108,25 +108,26 @@ impl<'a> Request<'a> {
     /// Attaches the interface.
     ///
     /// # Errors
-    /// Why not. Nothing is left then, or a record from which it is cleaned up.
+    /// Why the interface cannot be attached. Everything is rolled back then, or a record stays from
+    /// which it is cleaned up.
     pub fn run(&self, node: &Node) -> Result<Value, Error> {
         let attached = self.attach(node, self.prepare(node)?)?;
         Ok(self.result(&attached, self.previous))
     }
 
-    /// Attaches what is prepared.
+    /// Attaches a prepared interface.
     ///
     /// # Errors
     /// As [`run`](Self::run).
     pub fn attach(&self, node: &Node, prepared: Prepared) -> Result<Attached, Error> {
-        self.make_way(node, &prepared.record)?;
+        self.detach_previous_sandbox(node, &prepared.record)?;
         let locked = node.journal.lock(&self.id)?;
-        self.clear_unfinished(node, &locked)?;
+        self.roll_back_incomplete_add(node, &locked)?;
         let (record, assignment) = prepared.attachment(self, node, &locked).run()?;
         Ok(Attached { record, assignment })
     }
 
-    /// What ADD answers, after `previous`, the result of the plugins before this one.
+    /// The result of ADD, appended to `previous`, the result of the plugins before this one.
     pub fn result(&self, attached: &Attached, previous: Option<&Value>) -> Value {
         let Attached { record, assignment } = attached;
         let interface = Interface {
@@ -136,8 +137,9 @@ impl<'a> Request<'a> {
             sandbox: &self.network_namespace,
             socket: record.port.backend.socket_file(),
         };
-        // In the pod's kernel there is one default route of each family.
-        let replaced = if record.port.backend.device().is_some() { self.wishes.default_route.as_slice() } else { &[] };
+        // A pod's routing table has one default route per family.
+        let replaced =
+            if record.port.backend.device().is_some() { self.pod_request.default_route.as_slice() } else { &[] };
         let previous = previous.map(|previous| without_default_routes(previous, replaced));
         result(self.version, interface, assignment, previous.as_ref())
     }
@@ -147,11 +149,11 @@ impl<'a> Request<'a> {
     /// # Errors
     /// Why the interface cannot be attached.
     pub fn prepare(&self, node: &Node) -> Result<Prepared, Error> {
-        let network = admission::admit(&node.networks, &self.target, &self.pod, admission::PATIENCE)?;
+        let network = admission::admit(&node.networks, &self.target, &self.pod, admission::TIMEOUT)?;
         let directory = self.directory(node, &network.network)?;
         let shared_dir = self.shared_dir(node, &directory)?;
         let directory = match &shared_dir {
-            Some(shared) => PodDirectory::of_folder(&node.roots, &self.pod.uid, &self.id, shared.folder()),
+            Some(shared) => PodDirectory::from_folder(&node.roots, &self.pod.uid, &self.id, shared.folder()),
             None => directory,
         };
         let record = self.record(&network, &directory)?;
@@ -167,29 +169,32 @@ impl<'a> Request<'a> {
                 return Err(IpamError::NeedsInterface(plugin.name().to_owned()).into());
             }
         }
-        let switch = Switch::connect(&record)?;
-        let fixed_ips = self.ips(&network.network)?;
-        let claims = self.claims(&network.network, &fixed_ips);
+        let engine = EngineClient::connect(&record)?;
+        let static_ips = self.ips(&network.network)?;
+        let reserved = self.reserved_addresses(&network.network, &static_ips);
         let device_info = DeviceInfoFile::read(self.configuration, &node.roots.device_info)?;
-        let default_route = self.wishes.default_route.clone();
-        let hand_over = HandOver::of(self.configuration, &self.target);
+        let default_route = self.pod_request.default_route.clone();
+        let legacy_handoff = LegacyHandoff::from_target(self.configuration, &self.target);
         let mac = self.mac(&network.network);
-        let identity = Identity { mac, fixed_ips, claims, default_route, device_info, hand_over, shared_dir };
-        Ok(Prepared { record, switch, identity })
+        let params = AttachParams { mac, static_ips, reserved, default_route, device_info, legacy_handoff, shared_dir };
+        Ok(Prepared { record, engine, params })
     }
 
-    /// Where the pod meets the engine: in the folder of a device that kubelet gave it, or else in its volume.
+    /// The directory of the pod's socket: the folder of a device that kubelet allocated to the pod,
+    /// or else the pod's volume.
     fn directory(&self, node: &Node, network: &NodeNetwork) -> Result<PodDirectory, Error> {
         let (roots, uid) = (&node.roots, &self.pod.uid);
-        let volume = PodDirectory::of_volume(roots, uid);
-        let is_counted = network.device_plugin.is_some();
-        // A pod that got a device while the network was a resource has no volume, and may be made a new sandbox.
-        if network.needs_folder() && (is_counted || volume.check(&self.pod).is_err()) {
-            let allocated = allocation::allocated(roots, uid, &network.name)?;
+        let volume = PodDirectory::from_volume(roots, uid);
+        let has_device_plugin = network.device_plugin.is_some();
+        // A pod that got a device while the network was an extended resource has no volume, and may
+        // still get a new sandbox.
+        if network.needs_folder() && (has_device_plugin || volume.check(&self.pod).is_err()) {
+            let allocated = device_allocation::allocated(roots, uid, &network.name)?;
             let used = node.used_devices(uid, &self.id)?;
-            let asked = if is_counted { allocation::asked(self.configuration)? } else { None };
-            if let Some(device) = allocation::choose(allocated, &used, asked, &self.pod, &network.name)? {
-                return Ok(PodDirectory::of_device(roots, uid, &self.id, &device));
+            let requested =
+                if has_device_plugin { device_allocation::requested_device(self.configuration)? } else { None };
+            if let Some(device) = device_allocation::choose(allocated, &used, requested, &self.pod, &network.name)? {
+                return Ok(PodDirectory::from_device(roots, uid, &self.id, &device));
             }
         }
         Ok(volume)
@@ -198,13 +203,13 @@ impl<'a> Request<'a> {
     fn check_directory(&self, directory: &PodDirectory, network: &NodeNetwork) -> Result<(), Error> {
         match directory.check(&self.pod) {
             Err(PodDirectoryError::NoVolume { pod, .. }) if network.device_plugin.is_some() => {
-                Err(AllocationError::NoPlace { pod, network: network.name.clone() }.into())
+                Err(DeviceAllocationError::NoDeviceOrVolume { pod, network: network.name.clone() }.into())
             }
             checked => Ok(checked?),
         }
     }
 
-    /// The folder that a definition of the older userspace CNI names, for a pod that has no volume.
+    /// The `sharedDir` of a legacy configuration, for a pod without a volume.
     fn shared_dir(&self, node: &Node, directory: &PodDirectory) -> Result<Option<SharedDir>, Error> {
         let Target::Bridge(_) = &self.target else { return Ok(None) };
         let Some(text) = shared_dir(self.configuration.keys()) else { return Ok(None) };
@@ -215,43 +220,45 @@ impl<'a> Request<'a> {
         Ok(Some(SharedDir::allowed(text, &allowed.roots, &self.id)?))
     }
 
-    /// What the network fixes for the pod, whatever the pod asks for.
-    fn fixed<'n>(&self, network: &'n NodeNetwork) -> Option<&'n FixedAttachment> {
+    /// The pod's entry in `spec.attachments` of the network, which overrides the pod's requests.
+    fn static_attachment<'n>(&self, network: &'n NodeNetwork) -> Option<&'n FixedAttachment> {
         network.fixed(&self.pod.namespace, &self.pod.name)
     }
 
-    /// The addresses that are not IPAM's to choose: what the network fixes, or, where it has no IPAM, what the pod asks for.
+    /// The addresses that are not chosen by IPAM: those of `spec.attachments` or, on a network
+    /// without IPAM, those that the pod requests.
     fn ips(&self, network: &NodeNetwork) -> Result<Vec<InterfaceAddress>, Error> {
-        let fixed = self.fixed(network).map(|fixed| fixed.ips.clone()).unwrap_or_default();
-        if !fixed.is_empty() || network.ipam.is_some() || self.own_ipam.is_some() {
-            return Ok(fixed);
+        let ips = self.static_attachment(network).map(|attachment| attachment.ips.clone()).unwrap_or_default();
+        if !ips.is_empty() || network.ipam.is_some() || self.own_ipam.is_some() {
+            return Ok(ips);
         }
-        let whole = |text: &String| text.parse().map_err(|_| WishError::NoPrefix { text: text.clone() });
-        Ok(self.wishes.ips.iter().map(whole).collect::<Result<_, _>>()?)
+        let whole = |text: &String| text.parse().map_err(|_| PodRequestError::NoPrefix { text: text.clone() });
+        Ok(self.pod_request.ips.iter().map(whole).collect::<Result<_, _>>()?)
     }
 
-    /// What no other interface of the network may have.
-    fn claims(&self, network: &NodeNetwork, ips: &[InterfaceAddress]) -> Claims {
-        let fixed = self.fixed(network);
-        let asked = self.wishes.ips.iter().filter_map(|text| wishes::address(text));
-        Claims {
-            ips: if ips.is_empty() { asked.collect() } else { ips.iter().map(|ip| ip.ip()).collect() },
-            are_ips_fixed: fixed.is_some_and(|fixed| !fixed.ips.is_empty()),
-            mac: fixed.and_then(|fixed| fixed.mac).or(self.wishes.mac),
-            is_mac_fixed: fixed.is_some_and(|fixed| fixed.mac.is_some()),
+    /// The addresses that must be unique on the network.
+    fn reserved_addresses(&self, network: &NodeNetwork, ips: &[InterfaceAddress]) -> ReservedAddresses {
+        let static_attachment = self.static_attachment(network);
+        let requested = self.pod_request.ips.iter().filter_map(|text| requested::address(text));
+        ReservedAddresses {
+            ips: if ips.is_empty() { requested.collect() } else { ips.iter().map(|ip| ip.ip()).collect() },
+            are_ips_static: static_attachment.is_some_and(|static_attachment| !static_attachment.ips.is_empty()),
+            mac: static_attachment.and_then(|attachment| attachment.mac).or(self.pod_request.mac),
+            is_mac_static: static_attachment.is_some_and(|attachment| attachment.mac.is_some()),
         }
     }
 
     fn mac(&self, network: &NodeNetwork) -> MacAddress {
-        self.fixed(network).and_then(|fixed| fixed.mac).unwrap_or(self.mac)
+        self.static_attachment(network).and_then(|attachment| attachment.mac).unwrap_or(self.mac)
     }
 
     fn record(&self, programmed: &ProgrammedNetwork, directory: &PodDirectory) -> Result<Record, Error> {
         let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
         let pod_directory = directory.path();
         let socket_name = &socket_name(&self.target, network.port.port_type, &self.id);
-        let places = Places { directory: &pod_directory, socket_name, network_namespace: &self.network_namespace };
-        let port = port(network, &self.id, &self.pod, self.wishes.rate_limit, places)?;
+        let location =
+            SocketLocation { directory: &pod_directory, socket_name, network_namespace: &self.network_namespace };
+        let port = port(network, &self.id, &self.pod, self.pod_request.rate_limit, location)?;
         Ok(Record {
             version: Record::VERSION,
             id: self.id.clone(),
@@ -266,42 +273,46 @@ impl<'a> Request<'a> {
             pod_directory,
             directory_source: directory.source_folder().map(Path::to_owned),
             mac: self.mac(network).to_string(),
-            asked_rate_limit: self.wishes.rate_limit,
+            asked_rate_limit: self.pod_request.rate_limit,
             configuration_name: Some(self.configuration.name()?.to_owned()),
-            called_for: self.called_for.clone(),
-            // Those that are not IPAM's to choose are known by now, so that no other call takes them meanwhile.
-            addresses: fixed::addresses(&self.ips(network)?),
+            called_for: self.invoked_ifname.clone(),
+            // Recorded before IPAM runs, so that no concurrent call uses the same static addresses.
+            addresses: static_ips::addresses(&self.ips(network)?),
             ipam: self.ipam(programmed)?,
             configuration_data: None,
         })
     }
 
-    /// The network's IPAM, or the configuration's own where the network has none, asked for the addresses that are fixed for the pod.
+    /// The IPAM configuration of the network or, if it has none, of the network configuration, with
+    /// the pod's static addresses as requests.
     ///
-    /// IPAM plugins keep the addresses of each configuration name apart. Definitions of any name can join a network that has its own IPAM,
-    /// and must not be given one address twice: there the network's name is used.
+    /// IPAM plugins keep a separate address store per configuration name. A network with its own
+    /// IPAM can be joined by network configurations of any name, and must not assign an address
+    /// twice, so the network's name is used there.
     fn ipam(&self, programmed: &ProgrammedNetwork) -> Result<Option<Value>, Error> {
         let network = &programmed.network;
         let configuration = self.configuration;
-        let asked = match (&network.ipam, &self.own_ipam) {
+        let requested = match (&network.ipam, &self.own_ipam) {
             (Some(ipam), _) => configuration.for_ipam(network.name.as_str(), ipam),
             (None, Some(ipam)) => configuration.for_ipam(configuration.name()?, ipam),
             (None, None) => return Ok(None),
         };
-        let ips = self.fixed(network).map(|fixed| fixed.ips.as_slice()).unwrap_or_default();
+        let ips = self.static_attachment(network).map(|attachment| attachment.ips.as_slice()).unwrap_or_default();
         Ok(Some(match ips {
-            [] => fixed::hear(asked, &self.wishes.ips),
-            ips => fixed::ask_for(asked, ips),
+            [] => static_ips::request_ips(requested, &self.pod_request.ips),
+            ips => static_ips::request_static_ips(requested, ips),
         }))
     }
 
-    /// kubelet may start a new sandbox of a pod before the old one's DEL. Both would have one socket. That of another interface is left to it.
-    fn make_way(&self, node: &Node, record: &Record) -> Result<(), Error> {
+    /// kubelet may start a new sandbox of a pod before DEL of the previous one. Both would use the
+    /// same socket, so the previous sandbox is detached first. A socket that another interface uses
+    /// is a conflict.
+    fn detach_previous_sandbox(&self, node: &Node, record: &Record) -> Result<(), Error> {
         let others = node.other_attachments(&self.pod.uid, &self.id)?;
-        refuse_shared_socket(record, &others)?;
-        for older in others.known.iter().filter(|other| other.id.interface == self.id.interface) {
-            let locked = node.journal.lock(&older.id)?;
-            let environment = self.environment.of_attachment(&older.id);
+        check_socket_conflict(record, &others)?;
+        for previous in others.known.iter().filter(|other| other.id.interface == self.id.interface) {
+            let locked = node.journal.lock(&previous.id)?;
+            let environment = self.environment.for_attachment(&previous.id);
             if let Some(record) = locked.read()? {
                 finish(Detachment::new(node, &environment, &locked, record))?;
             }
@@ -309,8 +320,9 @@ impl<'a> Request<'a> {
         Ok(())
     }
 
-    /// A call that was killed left the attachment half-made or half-gone: it is begun anew.
-    fn clear_unfinished(&self, node: &Node, locked: &Locked) -> Result<(), Error> {
+    /// A killed call left a partial attachment: it is rolled back, and ADD starts from the
+    /// beginning.
+    fn roll_back_incomplete_add(&self, node: &Node, locked: &Locked) -> Result<(), Error> {
         match locked.read()? {
             None => Ok(()),
             Some(record) if record.progress == Progress::Attached => Err(Error::AlreadyAttached(self.id.clone())),
@@ -322,22 +334,22 @@ impl<'a> Request<'a> {
 fn finish(detachment: Detachment<'_>) -> Result<(), Error> {
     match detachment.run()? {
         Outcome::Gone => Ok(()),
-        Outcome::PortLeft(error) => Err(error.into()),
+        Outcome::PortRemovalDeferred(error) => Err(error.into()),
     }
 }
 
-/// What ADD needs for the attachment itself.
+/// A validated ADD, connected to its engine.
 #[derive(Debug)]
 pub struct Prepared {
     record: Record,
-    switch: Switch,
-    identity: Identity,
+    engine: EngineClient,
+    params: AttachParams,
 }
 
 impl Prepared {
-    /// The attachment, with nothing done yet.
-    pub fn attachment<'a>(self, request: &Request<'a>, node: &'a Node, locked: &'a Locked) -> Attachment<'a> {
-        let Self { record, switch, identity } = self;
-        Attachment::new(node, request.environment, locked, switch, record, identity)
+    /// The attachment, before its first step.
+    pub fn attachment<'a>(self, request: &AddRequest<'a>, node: &'a Node, locked: &'a Locked) -> Attachment<'a> {
+        let Self { record, engine, params } = self;
+        Attachment::new(node, request.environment, locked, engine, record, params)
     }
 }

@@ -9,19 +9,20 @@ use usnet_crds::{BridgeName, Engine, NetworkName, Phase};
 use usnet_dataplane::attachment::Pod;
 use usnet_dataplane::network_file::{self, NetworkFile, NetworkFiles, ProgrammedNetwork};
 
-/// How long one waits for a network that the agent is about to program: a pod may come right after its network.
-pub const PATIENCE: Duration = Duration::from_secs(3);
+/// How long to wait for a network that the agent is about to program: a pod may be created right
+/// after its network.
+pub const TIMEOUT: Duration = Duration::from_secs(3);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Why a pod may not attach.
 #[derive(Debug, thiserror::Error)]
 pub enum AdmissionError {
-    /// The agent said nothing of the network.
+    /// The agent has not published the network on this node.
     #[error(
         "network \"{0}\" is not known on this node. Check that UserspaceNetwork {0} exists (kubectl get usn {0}), that its nodeSelector selects this node, and that the usnet agent runs here"
     )]
     Unknown(NetworkName),
-    /// No network has the bridge that a configuration of the older plugin names.
+    /// No network uses the bridge that a legacy configuration names.
     #[error(
         "no network that pods can use on this node has bridge {bridge} of {engine}. The operator makes UserspaceNetwork {network} for it: look at its conditions (kubectl describe usn {network}), at the events of the NetworkAttachmentDefinition, and whether the usnet agent runs here"
     )]
@@ -30,29 +31,29 @@ pub enum AdmissionError {
         engine: Engine,
         /// The bridge.
         bridge: BridgeName,
-        /// The network that would be made for it.
+        /// The network that would be created for it.
         network: NetworkName,
     },
-    /// The network of the bridge is not as the configuration asks.
+    /// The network of the bridge does not have the settings of the configuration.
     #[error(
         "the network configuration does not fit network \"{network}\", which bridge {bridge} belongs to: {differences}. Change the NetworkAttachmentDefinition, or name another bridge in it"
     )]
-    Disagrees {
+    SettingMismatch {
         /// The network.
         network: NetworkName,
         /// Its bridge.
         bridge: BridgeName,
-        /// What is asked for and not given.
+        /// The settings that differ.
         differences: String,
     },
-    /// The agent said why pods cannot attach now.
+    /// The agent reports that pods cannot attach now.
     #[error("network \"{network}\" cannot be used on this node now ({reason}): {message}")]
     Unavailable {
         /// The network.
         network: NetworkName,
-        /// In one word.
+        /// The machine-readable reason.
         reason: String,
-        /// For people.
+        /// The human-readable message.
         message: String,
     },
     /// The network is being deleted.
@@ -71,19 +72,19 @@ pub enum AdmissionError {
         /// The network.
         network: NetworkName,
     },
-    /// What the agent said cannot be read.
+    /// The file of the network cannot be read.
     #[error(transparent)]
     File(#[from] network_file::Error),
 }
 
 impl AdmissionError {
-    /// Whether it may go away by itself.
-    pub fn is_passing(&self) -> bool {
+    /// Whether the condition may be transient.
+    pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unknown(_) | Self::NoBridge { .. } | Self::Unavailable { .. })
     }
 }
 
-/// The network, once the agent says that pods may attach, for which it has `patience`.
+/// The network, waiting up to `timeout` until the agent reports that pods may attach.
 ///
 /// # Errors
 /// Why `pod` may not attach.
@@ -91,29 +92,29 @@ pub fn admit(
     files: &NetworkFiles,
     target: &Target,
     pod: &Pod,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<ProgrammedNetwork, AdmissionError> {
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     loop {
-        match usable(files, target) {
-            Err(error) if error.is_passing() && Instant::now() < deadline => sleep(POLL),
-            other => return other.and_then(|programmed| allow(programmed, pod)),
+        match find_available(files, target) {
+            Err(error) if error.is_transient() && Instant::now() < deadline => sleep(POLL),
+            other => return other.and_then(|programmed| check_namespace(programmed, pod)),
         }
     }
 }
 
-/// The network, if pods of the right namespaces may attach now.
+/// The network, if pods of the allowed namespaces may attach now.
 ///
 /// # Errors
-/// Why none may.
-pub fn usable(files: &NetworkFiles, target: &Target) -> Result<ProgrammedNetwork, AdmissionError> {
+/// Why they may not.
+pub fn find_available(files: &NetworkFiles, target: &Target) -> Result<ProgrammedNetwork, AdmissionError> {
     match target {
-        Target::Network(network) => judge_network(files.read(network)?, network),
-        Target::Bridge(legacy) => legacy_bridge::judge(files, legacy),
+        Target::Network(network) => check_phase(files.read(network)?, network),
+        Target::Bridge(legacy) => legacy_bridge::find_network(files, legacy),
     }
 }
 
-fn allow(programmed: ProgrammedNetwork, pod: &Pod) -> Result<ProgrammedNetwork, AdmissionError> {
+fn check_namespace(programmed: ProgrammedNetwork, pod: &Pod) -> Result<ProgrammedNetwork, AdmissionError> {
     if programmed.network.allows(&pod.namespace) {
         Ok(programmed)
     } else {
@@ -121,7 +122,7 @@ fn allow(programmed: ProgrammedNetwork, pod: &Pod) -> Result<ProgrammedNetwork, 
     }
 }
 
-fn judge_network(file: Option<NetworkFile>, network: &NetworkName) -> Result<ProgrammedNetwork, AdmissionError> {
+fn check_phase(file: Option<NetworkFile>, network: &NetworkName) -> Result<ProgrammedNetwork, AdmissionError> {
     match file {
         None => Err(AdmissionError::Unknown(network.clone())),
         Some(NetworkFile::Unavailable { name, reason, message }) => {

@@ -1,21 +1,21 @@
-//! An attachment's beginning. Everything is known and checked when it starts; each step can be repeated, and [`Detachment`] undoes all of
-//! them, wherever they stopped.
+//! Attaches an interface. All parameters are known and validated before; each step is idempotent,
+//! and [`Detachment`] rolls back all of them, wherever they stopped.
 
 use crate::cni::environment::Environment;
 use crate::cni::result::Assignment;
 use crate::description::Description;
 use crate::detach::{Detachment, Outcome};
-use crate::device_info::{self, DeviceInfoFile, Place};
-use crate::engine::{Switch, SwitchError};
+use crate::device_info::{self, DeviceInfoFile, PodSocket};
+use crate::engine::{EngineClient, EngineClientError};
 use crate::error::Error;
-use crate::fixed::{self, Claims};
-use crate::hand_over::{HandOver, socket_of};
 use crate::interface::{self, InterfaceError};
 use crate::ipam::{self, Ipam, IpamError};
+use crate::legacy::handoff::{LegacyHandoff, socket_of};
+use crate::legacy::shared_dir::SharedDir;
 use crate::node::{Node, device_of};
 use crate::pod_directory::PodDirectory;
 use crate::port::needs_volume;
-use crate::shared_dir::SharedDir;
+use crate::static_ips::{self, ReservedAddresses};
 use std::net::IpAddr;
 use usnet_crds::device::CONTAINER_FOLDER;
 use usnet_crds::{InterfaceAddress, MacAddress};
@@ -26,19 +26,20 @@ use usnet_dataplane::legacy_annotation::{self, USUAL_MAPPED_DIR};
 /// The steps, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// The record says `attaching`.
+    /// The record's state is `attaching`.
     Record,
-    /// IPAM gave addresses.
+    /// IPAM assigned addresses.
     Addresses,
-    /// The engine sees the pod's directory, if the port needs it.
+    /// The pod's directory is mounted for the engine, if the port needs it.
     Directory,
-    /// The pod has the interface, if it is a device of the kernel, and the node its other end.
+    /// The veth pair exists, one end in the pod and the other on the node, if the port is a veth.
     Interface,
     /// The engine has the port.
     Port,
-    /// The pod may use the engine's socket and has the description, if the port needs its directory.
+    /// The pod may use the engine's socket and has its description, if the port needs the pod's
+    /// directory.
     Description,
-    /// The record says `attached`.
+    /// The record's state is `attached`.
     Confirmation,
 }
 
@@ -53,8 +54,9 @@ impl Step {
         Self::Description,
         Self::Confirmation,
     ];
-    /// All of them, where the IPAM plugin asks over the interface: it has to be there, and joined to the network.
-    pub const ADDRESSES_LATER: [Self; 7] = [
+    /// All steps, for an IPAM plugin that sends requests over the interface, which has to exist and
+    /// to be connected to the network before.
+    pub const IPAM_AFTER_PORT: [Self; 7] = [
         Self::Record,
         Self::Directory,
         Self::Interface,
@@ -65,105 +67,105 @@ impl Step {
     ];
 }
 
-/// What the interface is known by beyond its node.
+/// Parameters of the attachment that do not depend on the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct AttachParams {
     /// Its MAC address.
     pub mac: MacAddress,
-    /// The addresses that are not IPAM's to choose; none means that it chooses.
-    pub fixed_ips: Vec<InterfaceAddress>,
-    /// What no other interface of the network may have.
-    pub claims: Claims,
-    /// The routers of the pod's default routes, if they are to be here.
+    /// The addresses that are not chosen by IPAM; if empty, IPAM chooses.
+    pub static_ips: Vec<InterfaceAddress>,
+    /// The addresses that must be unique on the network.
+    pub reserved: ReservedAddresses,
+    /// The gateways of the pod's default routes, if those go over this interface.
     pub default_route: Vec<IpAddr>,
-    /// Where else it is described, if the runtime asks for that.
+    /// The device info file, if the runtime requests one.
     pub device_info: Option<DeviceInfoFile>,
-    /// How it is handed over to programs for the older userspace CNI, if it is.
-    pub hand_over: Option<HandOver>,
-    /// The folder of the node that the pod's directory comes from, if its definition names one.
+    /// The files for programs written for Userspace CNI, if the configuration is a legacy one.
+    pub legacy_handoff: Option<LegacyHandoff>,
+    /// The `sharedDir` that serves as the pod's directory, if the legacy configuration names one.
     pub shared_dir: Option<SharedDir>,
 }
 
-/// An attachment that is being made.
+/// An attachment in progress.
 #[derive(Debug)]
 pub struct Attachment<'a> {
     node: &'a Node,
     environment: &'a Environment,
     locked: &'a Locked,
-    /// Until the port was asked for.
-    switch: Option<Switch>,
+    /// Consumed when the port is created.
+    engine: Option<EngineClient>,
     directory: PodDirectory,
     record: Record,
-    identity: Identity,
+    params: AttachParams,
     assignment: Assignment,
-    is_port_asked_for: bool,
+    is_port_requested: bool,
 }
 
 impl<'a> Attachment<'a> {
-    /// The beginning of the attachment that `record` describes. Nothing is done yet.
+    /// An attachment of `record`, before its first step.
     pub fn new(
         node: &'a Node,
         environment: &'a Environment,
         locked: &'a Locked,
-        switch: Switch,
+        engine: EngineClient,
         record: Record,
-        identity: Identity,
+        params: AttachParams,
     ) -> Self {
-        let directory = PodDirectory::of_record(&node.roots, &record);
+        let directory = PodDirectory::from_record(&node.roots, &record);
         let assignment = Assignment::default();
         Self {
             node,
             environment,
             locked,
-            switch: Some(switch),
+            engine: Some(engine),
             directory,
             record,
-            identity,
+            params,
             assignment,
-            is_port_asked_for: false,
+            is_port_requested: false,
         }
     }
 
-    /// Takes every step. What was done is undone when one fails.
+    /// Runs all steps. When one fails, everything is rolled back.
     ///
     /// # Errors
     /// Why the step failed.
     pub fn run(mut self) -> Result<(Record, Assignment), Error> {
-        for step in self.order() {
-            if let Err(error) = self.take(step) {
-                return Err(self.undo(error));
+        for step in self.steps() {
+            if let Err(error) = self.run_step(step) {
+                return Err(self.roll_back(error));
             }
         }
         Ok((self.record, self.assignment))
     }
 
-    fn order(&self) -> [Step; 7] {
-        if self.addresses_come_later() { Step::ADDRESSES_LATER } else { Step::ALL }
+    fn steps(&self) -> [Step; 7] {
+        if self.is_ipam_after_port() { Step::IPAM_AFTER_PORT } else { Step::ALL }
     }
 
-    fn addresses_come_later(&self) -> bool {
+    fn is_ipam_after_port(&self) -> bool {
         self.record.ipam.as_ref().is_some_and(ipam::needs_interface)
     }
 
-    /// Takes one step.
+    /// Runs one step.
     ///
     /// # Errors
     /// Why it failed. Part of it may have been done.
-    pub fn take(&mut self, step: Step) -> Result<(), Error> {
-        self.is_port_asked_for |= step == Step::Port;
+    pub fn run_step(&mut self, step: Step) -> Result<(), Error> {
+        self.is_port_requested |= step == Step::Port;
         match step {
             Step::Record => {
                 self.locked.write(&self.record)?;
-                self.refuse_what_is_taken()
+                self.check_address_conflicts()
             }
             Step::Addresses => {
                 self.assign_addresses()?;
-                if self.addresses_come_later() { Ok(self.complete_interface()?) } else { Ok(()) }
+                if self.is_ipam_after_port() { Ok(self.configure_addresses()?) } else { Ok(()) }
             }
             Step::Directory => self.mount_directory(),
             Step::Interface => Ok(self.create_interface()?),
             Step::Port => Ok(self.create_port()?),
-            Step::Description => self.describe(),
+            Step::Description => self.write_description(),
             Step::Confirmation => {
                 self.record.progress = Progress::Attached;
                 Ok(self.locked.write(&self.record)?)
@@ -171,47 +173,52 @@ impl<'a> Attachment<'a> {
         }
     }
 
-    /// Undoes what was done. What cannot be undone now keeps its record, and the next DEL, ADD or the agent finishes it.
-    fn undo(self, cause: Error) -> Error {
+    /// Rolls back the steps that were run. If that fails, the record is kept, and the next DEL or
+    /// ADD or the agent completes the rollback.
+    fn roll_back(self, cause: Error) -> Error {
         let detachment = Detachment::new(self.node, self.environment, self.locked, self.record);
-        let detachment = if self.is_port_asked_for { detachment } else { detachment.without_port() };
+        let detachment = if self.is_port_requested { detachment } else { detachment.without_port() };
         match detachment.run() {
             Ok(Outcome::Gone) => cause,
-            Ok(Outcome::PortLeft(left)) => Error::NotUndone { cause: Box::new(cause), left: Box::new(left.into()) },
-            Err(left) => Error::NotUndone { cause: Box::new(cause), left: Box::new(left) },
+            Ok(Outcome::PortRemovalDeferred(left)) => {
+                Error::RollbackFailed { cause: Box::new(cause), left: Box::new(left.into()) }
+            }
+            Err(left) => Error::RollbackFailed { cause: Box::new(cause), left: Box::new(left) },
         }
     }
 
-    /// With its own record written, so that of two calls at once each sees the other.
-    fn refuse_what_is_taken(&self) -> Result<(), Error> {
-        let claims = &self.identity.claims;
-        if claims.mac.is_none() && claims.ips.is_empty() {
+    /// Runs after its own record is written, so that each of two concurrent calls sees the other.
+    fn check_address_conflicts(&self) -> Result<(), Error> {
+        let reserved = &self.params.reserved;
+        if reserved.mac.is_none() && reserved.ips.is_empty() {
             return Ok(());
         }
         let mut others = self.node.journal.records()?.records;
-        // A sandbox without its namespace is over, although nobody called DEL, as after a reboot.
+        // A sandbox without its namespace has ended even if DEL was never called, as after a
+        // reboot.
         others.retain(|other| other.network_namespace.try_exists().unwrap_or(true));
-        match fixed::taken(&self.record, claims, &others) {
-            Some(taken) => Err(Box::new(taken).into()),
+        match static_ips::find_conflict(&self.record, reserved, &others) {
+            Some(conflict) => Err(Box::new(conflict).into()),
             None => Ok(()),
         }
     }
 
     fn assign_addresses(&mut self) -> Result<(), IpamError> {
-        let ips = &self.identity.fixed_ips;
+        let ips = &self.params.static_ips;
         self.assignment = match &self.record.ipam {
-            None => fixed::assignment(ips),
-            Some(configuration) if ips.is_empty() && !fixed::hears_all_ways(configuration) => {
-                Ipam::find(configuration, self.environment)?.holding(self.locked).assign()?
+            None => static_ips::assignment(ips),
+            Some(configuration) if ips.is_empty() && !static_ips::merges_all_sources(configuration) => {
+                Ipam::find(configuration, self.environment)?.holding_lock(self.locked).assign()?
             }
             Some(configuration) => {
-                // What the pod asks for there is not to be heard, or is in the configuration as well.
+                // The addresses that the pod requests are overridden, or are in the configuration
+                // as well.
                 let environment = self.environment.without_requested_address();
-                let plugin = Ipam::find(configuration, &environment)?.holding(self.locked);
-                if ips.is_empty() { plugin.assign()? } else { plugin.assign_fixed(ips)? }
+                let plugin = Ipam::find(configuration, &environment)?.holding_lock(self.locked);
+                if ips.is_empty() { plugin.assign()? } else { plugin.assign_static(ips)? }
             }
         };
-        self.assignment.set_default_routes(&self.identity.default_route);
+        self.assignment.set_default_routes(&self.params.default_route);
         let addresses = self.assignment.ips.iter().map(|assigned| assigned.address);
         self.record.addresses =
             addresses.map(|address| Address { ip: address.addr(), prefix: address.prefix_len() }).collect();
@@ -222,57 +229,61 @@ impl<'a> Attachment<'a> {
         if !needs_volume(&self.record.port) {
             return Ok(());
         }
-        self.identity.shared_dir.as_ref().map_or(Ok(()), SharedDir::make)?;
+        self.params.shared_dir.as_ref().map_or(Ok(()), SharedDir::create)?;
         self.directory.mount()?;
-        // An earlier sandbox of the pod left its own, or the pod put something there that an engine which listens would stumble over.
+        // A previous sandbox of the pod left its socket, or the pod put a file there that would
+        // keep a listening engine from binding its socket.
         Ok(socket_of(&self.record).map_or(Ok(()), |socket| self.directory.remove(&socket))?)
     }
 
     fn create_interface(&self) -> Result<(), InterfaceError> {
         match self.record.port.backend.device() {
             Some(device) => {
-                let Identity { mac, default_route, .. } = &self.identity;
-                let default_route = if self.addresses_come_later() { &[] } else { default_route.as_slice() };
+                let AttachParams { mac, default_route, .. } = &self.params;
+                let default_route = if self.is_ipam_after_port() { &[] } else { default_route.as_slice() };
                 interface::create(&self.record, device, *mac, &self.assignment, default_route)
             }
             None => Ok(()),
         }
     }
 
-    /// Gives the interface what was assigned after it was made.
-    fn complete_interface(&self) -> Result<(), InterfaceError> {
-        interface::assign(&self.record, &self.assignment, &self.identity.default_route)
+    /// Configures the addresses that were assigned after the interface was created.
+    fn configure_addresses(&self) -> Result<(), InterfaceError> {
+        interface::assign(&self.record, &self.assignment, &self.params.default_route)
     }
 
-    fn create_port(&mut self) -> Result<(), SwitchError> {
-        let switch = match self.switch.take() {
-            Some(switch) => switch,
-            None => Switch::connect(&self.record)?,
+    fn create_port(&mut self) -> Result<(), EngineClientError> {
+        let engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => EngineClient::connect(&self.record)?,
         };
-        switch.create_port(&self.record)
+        engine.create_port(&self.record)
     }
 
-    fn describe(&mut self) -> Result<(), Error> {
-        let Some(description) = Description::new(&self.record, self.identity.mac, &self.assignment) else {
+    fn write_description(&mut self) -> Result<(), Error> {
+        let Some(description) = Description::new(&self.record, self.params.mac, &self.assignment) else {
             return Ok(());
         };
-        if let Some(file) = &self.identity.device_info {
-            let folder = match (device_of(&self.node.roots, &self.record), &self.identity.hand_over) {
+        if let Some(file) = &self.params.device_info {
+            let folder = match (device_of(&self.node.roots, &self.record), &self.params.legacy_handoff) {
                 (Some(device), _) => format!("{CONTAINER_FOLDER}/{device}"),
                 (None, Some(_)) => USUAL_MAPPED_DIR.to_owned(),
                 (None, None) => device_info::MOUNT_PATH.to_owned(),
             };
-            let place = Place { folder: &folder, socket: &description.socket.to_string() };
-            file.write(&description.kind, description.role, place)?;
+            let socket = PodSocket { folder: &folder, socket: &description.socket.to_string() };
+            file.write(&description.kind, description.role, socket)?;
         }
         if !needs_volume(&self.record.port) {
             return Ok(());
         }
-        if description.socket_is_engines() {
-            socket_of(&self.record).map_or(Ok(()), |socket| self.directory.share_socket(&socket))?;
+        if description.engine_creates_socket() {
+            socket_of(&self.record).map_or(Ok(()), |socket| self.directory.set_socket_permissions(&socket))?;
         }
-        if let Some(element) =
-            self.identity.hand_over.as_ref().and_then(|way| way.element(&self.record, &self.assignment))
+        if let Some(element) = self
+            .params
+            .legacy_handoff
+            .as_ref()
+            .and_then(|handoff| handoff.interface_status(&self.record, &self.assignment))
         {
             self.directory.write(&legacy_annotation::file_name(&self.record.id), &element.to_file())?;
             self.record.configuration_data = Some(element);

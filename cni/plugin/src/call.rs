@@ -1,7 +1,6 @@
-//! One call of the plugin: from its environment and standard input to what it prints and how it exits.
+//! One call of the plugin: environment and standard input in, output and exit status out.
 
-use crate::add::Request;
-use crate::chained;
+use crate::add::AddRequest;
 use crate::check::check;
 use crate::cni::configuration::Configuration;
 use crate::cni::environment::{Environment, Verb};
@@ -11,6 +10,7 @@ use crate::del::del;
 use crate::error::Error;
 use crate::gc::collect;
 use crate::input::read_all;
+use crate::multi_network;
 use crate::node::Node;
 use crate::status::status;
 use serde_json::{Value, json};
@@ -19,22 +19,22 @@ use std::panic;
 use std::process::{ExitCode, exit};
 use usnet_dataplane::paths::NodePaths;
 
-/// What a call answers.
+/// The outcome of a call.
 #[derive(Debug)]
 enum Answer {
     /// A JSON object on standard output.
     Result(Value),
-    /// Nothing on standard output; perhaps something for the log.
+    /// No output; possibly a note for the log.
     Done(Option<String>),
-    /// A person called, not a runtime.
+    /// The program was not called by a runtime.
     About,
 }
 
-/// Does what the environment and standard input of this process ask for.
+/// Executes the call that the environment and standard input of this process describe.
 pub fn main() -> ExitCode {
-    answer_panics();
+    report_panics();
     let mut version = SpecVersion::LATEST;
-    match answer(&Environment::of_process(), &mut version) {
+    match handle(&Environment::from_process(), &mut version) {
         Ok(Answer::Result(result)) => exit_code(&print(&result)),
         Ok(Answer::Done(note)) => {
             note.iter().for_each(|note| log(note));
@@ -45,42 +45,42 @@ pub fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            // The exit says that it failed even if nobody reads the reason.
+            // The exit status reports the failure even if the error cannot be printed.
             let _printed = print(&json!(error.reply(version)));
             ExitCode::FAILURE
         }
     }
 }
 
-fn answer(environment: &Environment, version: &mut SpecVersion) -> Result<Answer, Error> {
+fn handle(environment: &Environment, version: &mut SpecVersion) -> Result<Answer, Error> {
     let Some(verb) = environment.verb()? else { return Ok(Answer::About) };
     let input = read_all(io::stdin())?;
     match verb {
         Verb::Version => Ok(Answer::Result(versions(&input))),
         Verb::Add => {
             let configuration = configuration(&input, version)?;
-            if configuration.takes_networks_of_pod() {
-                return chained::add(&node()?, environment, &configuration).map(Answer::Result);
+            if configuration.uses_pod_annotations() {
+                return multi_network::add(&node()?, environment, &configuration).map(Answer::Result);
             }
-            let request = Request::parse(environment, &configuration)?;
+            let request = AddRequest::parse(environment, &configuration)?;
             request.run(&node()?).map(Answer::Result)
         }
         Verb::Del => {
             let configuration = configuration(&input, version)?;
-            let del = if configuration.takes_networks_of_pod() { chained::del } else { del };
+            let del = if configuration.uses_pod_annotations() { multi_network::del } else { del };
             del(&node()?, environment, &configuration).map(Answer::Done)
         }
         Verb::Check => {
             let configuration = configuration(&input, version)?;
-            let check = if configuration.takes_networks_of_pod() { chained::check } else { check };
+            let check = if configuration.uses_pod_annotations() { multi_network::check } else { check };
             check(&node()?, environment, &configuration).map(|()| Answer::Done(None))
         }
         Verb::CollectGarbage => collect(&node()?, environment, &configuration(&input, version)?).map(Answer::Done),
         Verb::Status => {
             let configuration = configuration(&input, version)?;
-            let node = node().map_err(|error| Error::not_ready(ErrorCode::NotAvailable, error))?;
-            match configuration.takes_networks_of_pod() {
-                true => chained::status(&node, &configuration)?,
+            let node = node().map_err(|error| Error::status_failed(ErrorCode::NotAvailable, error))?;
+            match configuration.uses_pod_annotations() {
+                true => multi_network::status(&node, &configuration)?,
                 false => status(&node, environment, &configuration)?,
             }
             Ok(Answer::Done(None))
@@ -92,17 +92,19 @@ fn node() -> Result<Node, Error> {
     Ok(Node::open(NodePaths::from_environment())?)
 }
 
-/// The configuration. `version` becomes its version, if that is spoken, so that errors are told in it.
+/// Parses the configuration. `version` is set to its version, if supported, so that errors are
+/// reported in it.
 fn configuration(input: &[u8], version: &mut SpecVersion) -> Result<Configuration, Error> {
     let configuration = Configuration::parse(input)?;
     *version = configuration.version().unwrap_or(SpecVersion::LATEST);
     Ok(configuration)
 }
 
-/// The answer to VERSION. It does not depend on the input, except that it is in the caller's version when that is spoken.
+/// The answer to VERSION. It does not depend on the input, except that it is in the caller's
+/// version if supported.
 fn versions(input: &[u8]) -> Value {
-    let asked = Configuration::parse(input).and_then(|configuration| configuration.version());
-    json!({ "cniVersion": asked.unwrap_or(SpecVersion::LATEST), "supportedVersions": SpecVersion::ALL })
+    let requested = Configuration::parse(input).and_then(|configuration| configuration.version());
+    json!({ "cniVersion": requested.unwrap_or(SpecVersion::LATEST), "supportedVersions": SpecVersion::ALL })
 }
 
 fn about() -> String {
@@ -113,9 +115,9 @@ fn about() -> String {
     )
 }
 
-/// Nothing here should panic. If something does, the runtime still gets an error that it can read; what was done by then is cleaned up
-/// from its record.
-pub fn answer_panics() {
+/// Reports a panic, which is a defect, as a CNI error that the runtime can read; the next DEL
+/// cleans up from the record.
+pub fn report_panics() {
     panic::set_hook(Box::new(|panic| {
         let reply = ErrorReply {
             version: SpecVersion::LATEST,
@@ -135,7 +137,7 @@ fn print(document: &Value) -> io::Result<()> {
 }
 
 fn log(text: &str) {
-    // A runtime that closed standard error does not want to know.
+    // A runtime that closed standard error is not interested in the log.
     let _written = writeln!(io::stderr(), "{text}");
 }
 

@@ -1,15 +1,16 @@
-//! CHECK: an interface is compared with what ADD made of it. Whatever differs is named; nothing is changed.
+//! CHECK: compares an interface with its ADD result. All differences are reported; nothing is
+//! changed.
 
 use crate::cni::configuration::{Configuration, ConfigurationError};
 use crate::cni::environment::Environment;
 use crate::cni::version::SpecVersion;
 use crate::description::Description;
-use crate::engine::Switch;
+use crate::engine::EngineClient;
 use crate::error::Error;
 use crate::interface;
 use crate::ipam::Ipam;
+use crate::legacy::state::LegacyState;
 use crate::node::Node;
-use crate::older_state::OlderState;
 use crate::pod_directory::PodDirectory;
 use crate::port::needs_volume;
 use ipnet::IpNet;
@@ -23,7 +24,7 @@ use usnet_dataplane::network_file::NetworkFile;
 /// Compares the interface that the environment names.
 ///
 /// # Errors
-/// [`Error::NotAsAttached`] with all that differs, or why it could not be compared.
+/// [`Error::CheckFailed`] with all differences, or why it could not be compared.
 pub fn check(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
     environment.require_for_add()?;
     configuration.require_version(SpecVersion::V0_4_0, "CHECK")?;
@@ -33,7 +34,7 @@ pub fn check(node: &Node, environment: &Environment, configuration: &Configurati
 /// The result of ADD.
 ///
 /// # Errors
-/// When the runtime did not give it.
+/// When the runtime did not pass it.
 pub(crate) fn previous_result(configuration: &Configuration) -> Result<&Value, ConfigurationError> {
     let advice = "the runtime gives the result of ADD there";
     configuration.previous_result()?.ok_or(ConfigurationError::Missing { key: "prevResult", advice })
@@ -49,22 +50,22 @@ pub(crate) fn compare(
     id: &AttachmentId,
     previous: &Value,
 ) -> Result<(), Error> {
-    // Whoever works on it is waited for.
+    // Waits for a concurrent call on the same attachment.
     let record = node.journal.lock(id)?.read()?;
-    let not_as_attached = |differences| Error::NotAsAttached { id: id.clone(), differences };
+    let check_failed = |differences| Error::CheckFailed { id: id.clone(), differences };
     let Some(record) = record else {
-        return Err(not_as_attached(vec![unrecorded(node, id).to_owned()]));
+        return Err(check_failed(vec![unrecorded(node, id).to_owned()]));
     };
-    let mut found: Vec<String> = of_record(&record).into_iter().collect();
-    found.extend(of_namespace(&record, &environment.network_namespace()));
-    found.extend(of_result(&record, previous));
-    found.extend(of_directory(&record, &PodDirectory::of_record(&node.roots, &record)));
+    let mut found: Vec<String> = progress_difference(&record).into_iter().collect();
+    found.extend(namespace_difference(&record, &environment.network_namespace()));
+    found.extend(result_differences(&record, previous));
+    found.extend(directory_difference(&record, &PodDirectory::from_record(&node.roots, &record)));
     if let Some(device) = record.port.backend.device() {
         found.extend(interface::differences(&record, device)?);
     }
-    found.extend(of_port(node, &record)?);
+    found.extend(port_differences(node, &record)?);
     if !found.is_empty() {
-        return Err(not_as_attached(found));
+        return Err(check_failed(found));
     }
     match &record.ipam {
         Some(ipam) => Ok(Ipam::find(ipam, &environment.without_requested_address())?.check(previous)?),
@@ -73,7 +74,7 @@ pub(crate) fn compare(
 }
 
 fn unrecorded(node: &Node, id: &AttachmentId) -> &'static str {
-    match OlderState::find(&node.roots, id) {
+    match LegacyState::find(&node.roots, id) {
         Some(_) => {
             "the older userspace CNI attached it and kept nothing that it could be compared with; DEL takes it away"
         }
@@ -81,7 +82,7 @@ fn unrecorded(node: &Node, id: &AttachmentId) -> &'static str {
     }
 }
 
-fn of_record(record: &Record) -> Option<String> {
+fn progress_difference(record: &Record) -> Option<String> {
     match record.progress {
         Progress::Attached => None,
         Progress::Attaching => Some("its ADD did not come to an end".to_owned()),
@@ -89,16 +90,20 @@ fn of_record(record: &Record) -> Option<String> {
     }
 }
 
-fn of_namespace(record: &Record, asked: &Path) -> Option<String> {
+fn namespace_difference(record: &Record, requested: &Path) -> Option<String> {
     let attached = &record.network_namespace;
-    if attached != asked {
-        return Some(format!("it was attached in network namespace {}, not {}", attached.display(), asked.display()));
+    if attached != requested {
+        return Some(format!(
+            "it was attached in network namespace {}, not {}",
+            attached.display(),
+            requested.display()
+        ));
     }
     (!attached.exists()).then(|| format!("network namespace {} is gone", attached.display()))
 }
 
-/// What the result of ADD says otherwise than the record.
-fn of_result(record: &Record, previous: &Value) -> Vec<String> {
+/// How the ADD result differs from the record.
+fn result_differences(record: &Record, previous: &Value) -> Vec<String> {
     let list = |key: &str| previous.get(key).and_then(Value::as_array).into_iter().flatten();
     let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let is_ours =
@@ -111,14 +116,15 @@ fn of_result(record: &Record, previous: &Value) -> Vec<String> {
         }
         Some(_) => {}
     }
-    let said: Vec<IpNet> = list("ips").filter_map(|entry| text(entry, "address").parse().ok()).collect();
-    let missing = record.addresses.iter().filter(|address| !said.iter().any(|said| said.addr() == address.ip));
+    let reported: Vec<IpNet> = list("ips").filter_map(|entry| text(entry, "address").parse().ok()).collect();
+    let missing =
+        record.addresses.iter().filter(|address| !reported.iter().any(|reported| reported.addr() == address.ip));
     found.extend(missing.map(|address| format!("\"prevResult\" lacks its address {}", address.ip)));
     found
 }
 
-/// What the pod's program needs to find its socket.
-fn of_directory(record: &Record, directory: &PodDirectory) -> Option<String> {
+/// The mount and the description that the pod's program needs to find its socket.
+fn directory_difference(record: &Record, directory: &PodDirectory) -> Option<String> {
     if !needs_volume(&record.port) {
         return None;
     }
@@ -130,14 +136,15 @@ fn of_directory(record: &Record, directory: &PodDirectory) -> Option<String> {
     (!file.is_file()).then(|| format!("the pod's description {} is gone", file.display()))
 }
 
-/// What the engine has, compared with what the network asks for now: its port settings may have changed since ADD.
-fn of_port(node: &Node, record: &Record) -> Result<Vec<String>, Error> {
+/// How the engine's port differs from the current spec of the network: its settings may have
+/// changed since ADD.
+fn port_differences(node: &Node, record: &Record) -> Result<Vec<String>, Error> {
     let networks = match node.networks.read(&record.network) {
         Ok(Some(NetworkFile::Programmed(programmed))) => Some(programmed.network),
         _ => None,
     };
     let desired = Desired::new(networks, [record]);
-    let observed = Switch::connect(record)?.observe()?;
+    let observed = EngineClient::connect(record)?.observe()?;
     Ok(desired
         .attachments
         .get(&record.id)

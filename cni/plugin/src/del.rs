@@ -1,46 +1,49 @@
-//! DEL: an interface of a pod is detached. It succeeds whatever is gone already, because a runtime cannot remove the pod before.
+//! DEL: detaches an interface of a pod. It succeeds even if everything is gone already, because
+//! otherwise the runtime could not remove the pod.
 
 use crate::cni::configuration::Configuration;
 use crate::cni::environment::{Environment, EnvironmentError};
 use crate::detach::{Detachment, Outcome};
 use crate::error::{Error, causes};
 use crate::ipam::Ipam;
+use crate::legacy::state::LegacyState;
 use crate::node::Node;
-use crate::older_state::OlderState;
 use serde_json::Value;
 use usnet_dataplane::network_file::NetworkFile;
 
-/// Something that DEL could not do and that does not make it fail, for the runtime's log.
+/// A problem that does not make DEL fail, for the runtime's log.
 pub type Note = String;
 
 /// Detaches the interface that the environment names.
 ///
 /// # Errors
-/// When something is left that only another DEL can take away.
+/// When something remains that only another DEL can remove.
 pub fn del(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<Option<Note>, Error> {
     environment.require_for_del()?;
     let id = match environment.attachment() {
         Ok(id) => id,
-        // ADD refuses such a name, so nothing has it; an error here would keep the pod from ever going away.
+        // ADD rejects such a name, so it was never attached; an error here would block the pod's
+        // deletion indefinitely.
         Err(error @ EnvironmentError::Identifier { .. }) => return Ok(Some(note(&error))),
         Err(error) => return Err(error.into()),
     };
     let locked = node.journal.lock(&id)?;
     let Some(record) = locked.read()? else {
-        // A call that was killed while it wrote its first record left half of one.
+        // A call that was killed while writing its first record left a partial file.
         locked.remove()?;
-        if let Some(state) = OlderState::find(&node.roots, &id) {
+        if let Some(state) = LegacyState::find(&node.roots, &id) {
             return state.remove(node, environment, configuration, &id);
         }
         return Ok(release_unrecorded(node, environment, configuration).err().map(|error| note(&error)));
     };
     match Detachment::new(node, environment, &locked, record).run()? {
         Outcome::Gone => Ok(None),
-        Outcome::PortLeft(error) => Ok(Some(format!("the agent removes the port later: {}", note(&error)))),
+        Outcome::PortRemovalDeferred(error) => Ok(Some(format!("the agent removes the port later: {}", note(&error)))),
     }
 }
 
-/// Without a record nothing was attached, or all of it is gone. Only when the journal was lost can IPAM still hold an address, so it is told.
+/// Without a record nothing is attached. Only if the journal was lost can IPAM still hold an
+/// address, so it is released.
 fn release_unrecorded(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
     match ipam(node, configuration) {
         Some(configuration) => Ok(Ipam::find(&configuration, environment)?.release()?),
@@ -61,7 +64,7 @@ pub(crate) fn ipam(node: &Node, configuration: &Configuration) -> Option<Value> 
     Some(configuration.for_ipam(configuration.name().ok()?, &own))
 }
 
-/// What went wrong, with its causes, for the runtime's log.
+/// An error with its causes, for the runtime's log.
 pub(crate) fn note(error: &dyn std::error::Error) -> Note {
     let causes = causes(error);
     if causes.is_empty() { error.to_string() } else { format!("{error}: {causes}") }

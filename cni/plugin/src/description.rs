@@ -1,12 +1,14 @@
-//! What a pod's program is told of its interface: the file `<interface>.json` in the pod's `usnet` volume.
+//! The description of an interface for the pod's program: the file `<interface>.json` in the pod's
+//! `usnet` volume.
 //!
-//! It is written last, so that a program that finds it also finds an engine which serves the socket. One end of the socket listens and the
-//! other connects, and connects again when one of them restarts; `role` says which end the program is. The memif driver of DPDK takes
-//! `role`, `id`, `secret`, the socket and the binary logarithm of `ringSize` (`rsize`) as they are here; its virtio driver takes `ringSize`
-//! itself (`queue_size`).
+//! It is written last: when a program finds it, the engine serves the socket. One side of the
+//! socket listens and the other connects, and reconnects when one of them restarts; `role` is the
+//! program's side. The memif driver of DPDK takes `role`, `id`, `secret`, the socket and the binary
+//! logarithm of `ringSize` (`rsize`) unchanged; its virtio driver takes `ringSize` itself
+//! (`queue_size`).
 //!
-//! A memif with an abstract socket and no secret needs no volume, and its program gets no description: the socket has the interface's name,
-//! in the network namespace of the pod, and its id is 0.
+//! A memif with an abstract socket and no secret needs no volume and has no description: its socket
+//! has the interface's name, in the network namespace of the pod, and its id is 0.
 
 use crate::cni::result::{AssignedAddress, Assignment, Route};
 use serde::{Deserialize, Serialize};
@@ -17,10 +19,10 @@ use usnet_dataplane::attachment::{InterfaceName, Record};
 use usnet_dataplane::memif::MemifSecret;
 use usnet_dataplane::port::PortBackend;
 
-/// The engine makes one memif on each socket.
+/// The engine creates one memif per socket.
 const MEMIF_ID: u32 = 0;
 
-/// What kind of interface it is.
+/// The type of the interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Kind {
@@ -28,37 +30,37 @@ pub enum Kind {
     VhostUser,
     /// A memif that carries Ethernet frames.
     Memif {
-        /// The memif's number on its socket.
+        /// The memif's id on its socket.
         id: u32,
-        /// What the engine asks the program for; none when it asks for nothing.
+        /// The secret that the engine requires, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         secret: Option<MemifSecret>,
     },
 }
 
-/// What the pod's program does with the socket.
+/// The program's side of the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// It makes the socket and listens; the engine connects.
+    /// It creates the socket and listens; the engine connects.
     Server,
-    /// It connects to the socket, which the engine made.
+    /// It connects to the socket that the engine created.
     Client,
 }
 
 /// Where the socket is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Socket {
-    /// The name of a file in the folder that holds this description, wherever the pod mounted it.
+    /// The name of a file in the folder of this description, wherever the pod mounts it.
     #[serde(rename = "socket")]
     File(String),
-    /// A name among the abstract sockets of the pod's network namespace.
+    /// The name of an abstract socket in the pod's network namespace.
     #[serde(rename = "abstractSocket")]
     Abstract(String),
 }
 
 impl fmt::Display for Socket {
-    /// An abstract one with the `@` that people write for it.
+    /// An abstract socket is written with a leading `@`, as is usual.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(name) => formatter.write_str(name),
@@ -67,7 +69,7 @@ impl fmt::Display for Socket {
     }
 }
 
-/// What a pod's program is told of its interface.
+/// The description of an interface for the pod's program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Description {
@@ -77,15 +79,15 @@ pub struct Description {
     pub network: NetworkName,
     /// The interface's name.
     pub interface: InterfaceName,
-    /// What kind of interface it is.
+    /// The type of the interface.
     #[serde(flatten)]
     pub kind: Kind,
-    /// What the program does with the socket.
+    /// The program's side of the socket.
     pub role: Role,
     /// Where the socket is.
     #[serde(flatten)]
     pub socket: Socket,
-    /// The address that the program should give its interface.
+    /// The MAC address that the program should use.
     pub mac: MacAddress,
     /// Largest payload, in bytes.
     pub mtu: Mtu,
@@ -98,7 +100,7 @@ pub struct Description {
     /// Routes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
-    /// Name servers, as CNI writes them; none when IPAM gave none.
+    /// DNS settings in CNI's format, if IPAM returned any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<Value>,
 }
@@ -107,7 +109,7 @@ impl Description {
     /// The layout that this release writes.
     pub const VERSION: u32 = 1;
 
-    /// The description of an attachment; none for an interface of the kernel, which says all of it by itself.
+    /// The description of an attachment; none for a veth, which is described by the kernel.
     pub fn new(record: &Record, mac: MacAddress, assignment: &Assignment) -> Option<Self> {
         let (interface, port) = (&record.id.interface, &record.port);
         let (kind, role) = match &port.backend {
@@ -136,8 +138,8 @@ impl Description {
         })
     }
 
-    /// Whether the engine makes the socket's file.
-    pub fn socket_is_engines(&self) -> bool {
+    /// Whether the engine creates the socket's file.
+    pub fn engine_creates_socket(&self) -> bool {
         self.role == Role::Client && matches!(self.socket, Socket::File(_))
     }
 
@@ -146,7 +148,7 @@ impl Description {
         format!("{interface}.json")
     }
 
-    /// The name of an interface's socket, unless a definition of the older userspace CNI attached it.
+    /// The name of an interface's socket, unless it was attached by a legacy configuration.
     pub fn socket_name(interface: &InterfaceName) -> String {
         format!("{interface}.sock")
     }

@@ -1,31 +1,33 @@
-//! An attachment's end, by its record alone. Every step can be repeated, and one that fails does not keep the others from being taken.
+//! Detaches an interface, by its record alone. Each step is idempotent, and a failed step does not
+//! prevent the others.
 
 use crate::cni::environment::Environment;
-use crate::engine::{Switch, SwitchError};
+use crate::engine::{EngineClient, EngineClientError};
 use crate::error::Error;
-use crate::hand_over::files_of;
 use crate::interface::{self, InterfaceError};
 use crate::ipam::{self, Ipam, IpamError};
+use crate::legacy::handoff::files_of;
+use crate::legacy::shared_dir;
 use crate::node::Node;
 use crate::pod_directory::{PodDirectory, PodDirectoryError, StillUsed};
-use crate::shared_dir;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::journal::{self, Locked};
 
 /// The steps, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// The record says `detaching`.
+    /// The record's state is `detaching`.
     Record,
     /// The engine has no port.
     Port,
-    /// The node has no device of it, and so the pod has none.
+    /// The veth pair is removed.
     Interface,
-    /// IPAM has the addresses back.
+    /// IPAM has released the addresses.
     Addresses,
-    /// The pod's directory has no files of ours, and the engine does not see it, unless another attachment needs it.
+    /// Our files are removed from the pod's directory and it is unmounted, unless another
+    /// attachment needs it.
     Directory,
-    /// The record is gone, if everything before it worked.
+    /// The record is removed, if all steps before succeeded.
     Removal,
 }
 
@@ -33,21 +35,22 @@ impl Step {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Record, Self::Port, Self::Interface, Self::Addresses, Self::Directory, Self::Removal];
-    /// All of them, where the IPAM plugin gives the addresses back over the interface.
-    pub const ADDRESSES_FIRST: [Self; 6] =
+    /// All steps, for an IPAM plugin that releases the addresses over the interface.
+    pub const IPAM_BEFORE_PORT: [Self; 6] =
         [Self::Record, Self::Addresses, Self::Port, Self::Interface, Self::Directory, Self::Removal];
 }
 
-/// What is left of an attachment.
+/// The outcome of a DEL that succeeds.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Nothing.
+    /// The attachment is gone.
     Gone,
-    /// A port that the engine could not be asked to take away; its record stays, and the agent finishes it.
-    PortLeft(SwitchError),
+    /// The engine could not remove the port; the record is kept, and the agent removes the port
+    /// later.
+    PortRemovalDeferred(EngineClientError),
 }
 
-/// An attachment that is taken apart.
+/// A detachment in progress.
 #[derive(Debug)]
 pub struct Detachment<'a> {
     node: &'a Node,
@@ -55,47 +58,56 @@ pub struct Detachment<'a> {
     locked: &'a Locked,
     record: Record,
     port_may_exist: bool,
-    unmarked: Option<journal::Error>,
-    port: Option<SwitchError>,
-    others: Option<Error>,
+    record_error: Option<journal::Error>,
+    port_error: Option<EngineClientError>,
+    first_error: Option<Error>,
 }
 
 impl<'a> Detachment<'a> {
-    /// The end of the locked attachment. Nothing is done yet.
+    /// A detachment of the locked attachment, before its first step.
     pub fn new(node: &'a Node, environment: &'a Environment, locked: &'a Locked, record: Record) -> Self {
-        Self { node, environment, locked, record, port_may_exist: true, unmarked: None, port: None, others: None }
+        Self {
+            node,
+            environment,
+            locked,
+            record,
+            port_may_exist: true,
+            record_error: None,
+            port_error: None,
+            first_error: None,
+        }
     }
 
-    /// The end of an attachment whose port was never asked for: the engine is not asked either.
+    /// For an attachment whose port was never requested: the engine is not called.
     pub fn without_port(self) -> Self {
         Self { port_may_exist: false, ..self }
     }
 
-    /// Takes every step.
+    /// Runs all steps.
     ///
     /// # Errors
-    /// What is left and not the engine's: the caller has to try again.
+    /// What remains besides the port: DEL has to be repeated.
     pub fn run(mut self) -> Result<Outcome, Error> {
         let by_interface = self.record.ipam.as_ref().is_some_and(ipam::needs_interface);
-        for step in if by_interface { Step::ADDRESSES_FIRST } else { Step::ALL } {
-            self.take(step);
+        for step in if by_interface { Step::IPAM_BEFORE_PORT } else { Step::ALL } {
+            self.run_step(step);
         }
-        match (self.others, self.port) {
+        match (self.first_error, self.port_error) {
             (Some(error), _) => Err(error),
-            (None, Some(error)) => Ok(Outcome::PortLeft(error)),
+            (None, Some(error)) => Ok(Outcome::PortRemovalDeferred(error)),
             (None, None) => Ok(Outcome::Gone),
         }
     }
 
-    /// Takes one step. What it fails with is kept for the end.
-    pub fn take(&mut self, step: Step) {
-        let taken = match step {
+    /// Runs one step. Its error is kept until the end.
+    pub fn run_step(&mut self, step: Step) {
+        let result = match step {
             Step::Record => {
-                self.unmarked = self.mark().err();
+                self.record_error = self.write_detaching().err();
                 Ok(())
             }
             Step::Port => {
-                self.port = self.remove_port().err();
+                self.port_error = self.remove_port().err();
                 Ok(())
             }
             Step::Interface => self.remove_interface().map_err(Error::from),
@@ -103,12 +115,12 @@ impl<'a> Detachment<'a> {
             Step::Directory => self.clear_directory().map_err(Error::from),
             Step::Removal => self.remove_record().map_err(Error::from),
         };
-        if let Err(error) = taken {
-            self.others.get_or_insert(error);
+        if let Err(error) = result {
+            self.first_error.get_or_insert(error);
         }
     }
 
-    fn mark(&mut self) -> Result<(), journal::Error> {
+    fn write_detaching(&mut self) -> Result<(), journal::Error> {
         if matches!(self.record.progress, Progress::Detaching | Progress::Detached) {
             return Ok(());
         }
@@ -116,14 +128,15 @@ impl<'a> Detachment<'a> {
         self.locked.write(&self.record)
     }
 
-    fn remove_port(&mut self) -> Result<(), SwitchError> {
+    fn remove_port(&mut self) -> Result<(), EngineClientError> {
         if !self.port_may_exist {
             return Ok(());
         }
-        Switch::connect(&self.record)?.remove_port(&self.record)
+        EngineClient::connect(&self.record)?.remove_port(&self.record)
     }
 
-    /// Also when the engine still has the port: it misses the device, and the agent takes the port away.
+    /// Also when the engine still has the port: it tolerates the missing device, and the agent
+    /// removes the port later.
     fn remove_interface(&self) -> Result<(), InterfaceError> {
         match self.record.port.backend.device() {
             Some(device) => interface::remove(&self.record.id, device),
@@ -133,7 +146,8 @@ impl<'a> Detachment<'a> {
 
     fn release_addresses(&mut self) -> Result<(), IpamError> {
         if let Some(configuration) = &self.record.ipam {
-            // By the attachment alone: a plugin that cannot read what was asked for would hold the pod.
+            // By the attachment alone: a plugin that rejects the requested address would block the
+            // deletion of the pod.
             Ipam::find(configuration, &self.environment.without_requested_address())?.release()?;
         }
         self.record.ipam = None;
@@ -145,11 +159,12 @@ impl<'a> Detachment<'a> {
         let Record { id, pod, .. } = &self.record;
         let files = files_of(&self.record);
         let roots = &self.node.roots;
-        let directory = PodDirectory::of_record(roots, &self.record);
+        let directory = PodDirectory::from_record(roots, &self.record);
         directory.release(&files, || {
             let mut others = self.node.other_attachments(&pod.uid, id)?;
-            others.known.retain(|other| PodDirectory::of_record(roots, other).path() == directory.path());
-            // A newer sandbox of the pod may have the interface already; files of the same name are its own then.
+            others.known.retain(|other| PodDirectory::from_record(roots, other).path() == directory.path());
+            // A new sandbox of the pod may have the interface already; files of the same name are
+            // its own then.
             let (files, of_pod) = (others.files(), others.need_directory());
             let source = directory.source_folder().map(|folder| self.node.is_source_used(folder, id)).transpose()?;
             Ok(StillUsed { files, directory: of_pod, source: source.unwrap_or_default() })
@@ -158,16 +173,17 @@ impl<'a> Detachment<'a> {
         Ok(())
     }
 
-    /// A full disk takes no mark, and yet a file can be removed from it.
+    /// On a full disk the record cannot be updated, but it can still be removed.
     fn remove_record(&mut self) -> Result<(), journal::Error> {
-        if self.others.is_none() {
-            if self.port.is_none() {
+        if self.first_error.is_none() {
+            if self.port_error.is_none() {
                 return self.locked.remove();
             }
-            if let Some(error) = self.unmarked.take() {
+            if let Some(error) = self.record_error.take() {
                 return Err(error);
             }
-            // Only now the agent may finish it: nobody could give back addresses and mount of a record that is gone.
+            // Only now may the agent remove the record: without it, addresses and mount could no
+            // longer be released.
             self.record.progress = Progress::Detached;
         }
         self.locked.write(&self.record)

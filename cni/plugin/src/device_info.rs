@@ -1,9 +1,10 @@
-//! What the implementation of the networks annotation puts into the pod's network status: the file `runtimeConfig.CNIDeviceInfoFile`.
-//! Format: the Device Information Specification 1.1.0 of the Network Plumbing Working Group, seen from the pod's program.
+//! The device info file `runtimeConfig.CNIDeviceInfoFile`, which Multus copies into the pod's
+//! network status. Format: Device Information Specification 1.1.0 of the Network Plumbing Working
+//! Group, from the side of the pod's program.
 
 use crate::cni::configuration::Configuration;
 use crate::description::{Kind, Role};
-use crate::wishes::WishError;
+use crate::requested::PodRequestError;
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -12,16 +13,17 @@ use std::path::{Component, Path, PathBuf};
 
 /// The version of the format.
 const VERSION: &str = "1.1.0";
-/// Where the documentation tells a pod to mount its volume.
+/// Where the documentation recommends that a pod mounts its volume.
 pub const MOUNT_PATH: &str = "/run/usnet";
 const KEY: &str = "runtimeConfig.CNIDeviceInfoFile";
 
-/// Where the pod's program finds the socket. kubelet mounts a device where the agent says; the plugin does not know where the pod mounts its volume; the documentation says where it should.
+/// The path of the socket in the pod. For a device it is determined by the agent; where the pod
+/// mounts its volume is unknown to the plugin, so the recommended path is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct PodSocket<'a> {
     /// The folder of the volume, as the program sees it.
     pub folder: &'a str,
-    /// The socket in it, or, with `@` before it, an abstract one.
+    /// The socket in it, or an abstract one with a leading `@`.
     pub socket: &'a str,
 }
 
@@ -33,36 +35,37 @@ pub struct DeviceInfoError {
     source: io::Error,
 }
 
-/// A file that may be written, because it is directly in the folder that such files belong to.
+/// A path that is allowed for device info files, because it is directly in their folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfoFile(PathBuf);
 
 impl DeviceInfoFile {
-    /// The file that the runtime asks for, if it does. Whoever writes definitions could ask for any file of the node in the same way.
+    /// The file that the runtime requests, if any. The author of a NAD could request any file of
+    /// the node in the same way.
     ///
     /// # Errors
     /// When it is in another folder than `folder`.
-    pub fn read(configuration: &Configuration, folder: &Path) -> Result<Option<Self>, WishError> {
-        let asked = configuration.runtime()?.and_then(|all| all.get("CNIDeviceInfoFile")).and_then(Value::as_str);
-        let Some(asked) = asked.filter(|path| !path.is_empty()) else { return Ok(None) };
-        let path = Path::new(asked);
-        let has_name = matches!(path.components().next_back(), Some(Component::Normal(_))) && !asked.ends_with('/');
-        // As it is written: nothing is resolved, so that no link and no ".." counts.
+    pub fn read(configuration: &Configuration, folder: &Path) -> Result<Option<Self>, PodRequestError> {
+        let requested = configuration.runtime()?.and_then(|all| all.get("CNIDeviceInfoFile")).and_then(Value::as_str);
+        let Some(requested) = requested.filter(|path| !path.is_empty()) else { return Ok(None) };
+        let path = Path::new(requested);
+        let has_name = matches!(path.components().next_back(), Some(Component::Normal(_))) && !requested.ends_with('/');
+        // The text is compared: nothing is resolved, so that links and ".." are rejected.
         if has_name && path.parent().is_some_and(|parent| parent.as_os_str() == folder.as_os_str()) {
             return Ok(Some(Self(path.to_owned())));
         }
-        Err(WishError::Unsupported {
+        Err(PodRequestError::Unsupported {
             key: KEY,
-            value: asked.to_owned(),
+            value: requested.to_owned(),
             reason: "such files are written to /var/run/k8s.cni.cncf.io/devinfo/cni alone; take it out of the NetworkAttachmentDefinition",
         })
     }
 
-    /// Writes the file in place of one that is there. What cannot be told in this format is left out.
+    /// Writes or replaces the file. What this format cannot express is omitted.
     ///
     /// # Errors
-    /// When the disk refuses.
-    pub fn write(&self, kind: &Kind, role: Role, place: Place<'_>) -> Result<(), DeviceInfoError> {
+    /// When the file cannot be written.
+    pub fn write(&self, kind: &Kind, role: Role, place: PodSocket<'_>) -> Result<(), DeviceInfoError> {
         let failed = |source| DeviceInfoError { path: self.0.clone(), source };
         let text = device_info(kind, role, place).to_string();
         self.replace(text.as_bytes()).map_err(failed)
@@ -85,9 +88,9 @@ impl DeviceInfoFile {
     }
 }
 
-/// An abstract socket has a NUL before its name in the kernel, and `@` where
-/// people write it.
-fn device_info(kind: &Kind, role: Role, Place { folder, socket }: Place<'_>) -> Value {
+/// The kernel has a NUL before the name of an abstract socket, which is conventionally written as
+/// `@`.
+fn device_info(kind: &Kind, role: Role, PodSocket { folder, socket }: PodSocket<'_>) -> Value {
     let path = if socket.starts_with('@') { socket.to_owned() } else { format!("{folder}/{socket}") };
     match kind {
         Kind::VhostUser => {
@@ -111,7 +114,7 @@ fn device_info(kind: &Kind, role: Role, Place { folder, socket }: Place<'_>) -> 
 mod tests {
     use super::*;
 
-    fn read(path: &str) -> Result<Option<DeviceInfoFile>, WishError> {
+    fn read(path: &str) -> Result<Option<DeviceInfoFile>, PodRequestError> {
         let configuration = json!({"runtimeConfig": {"CNIDeviceInfoFile": path}}).to_string();
         DeviceInfoFile::read(&Configuration::parse(configuration.as_bytes()).unwrap(), Path::new("/run/devinfo"))
     }
@@ -130,17 +133,17 @@ mod tests {
             "/run/./devinfo/x",
             "x",
         ] {
-            assert!(matches!(read(path), Err(WishError::Unsupported { .. })), "{path}");
+            assert!(matches!(read(path), Err(PodRequestError::Unsupported { .. })), "{path}");
         }
     }
 
     #[test]
-    fn the_program_is_told_its_own_side() {
-        let place = |socket| Place { folder: MOUNT_PATH, socket };
+    fn device_info_describes_the_pods_side() {
+        let place = |socket| PodSocket { folder: MOUNT_PATH, socket };
         let memif = device_info(&Kind::Memif { id: 0, secret: None }, Role::Client, place("net1.sock"));
         let expected = json!({"role": "slave", "path": "/run/usnet/net1.sock", "mode": "ethernet"});
         assert_eq!(memif, json!({"type": "memif", "version": "1.1.0", "memif": expected}));
-        let device = Place { folder: "/run/usnet.dev/blue-3", socket: "net1.sock" };
+        let device = PodSocket { folder: "/run/usnet.dev/blue-3", socket: "net1.sock" };
         let vhost = device_info(&Kind::VhostUser, Role::Server, device);
         let expected = json!({"mode": "server", "path": "/run/usnet.dev/blue-3/net1.sock"});
         assert_eq!(vhost, json!({"type": "vhost-user", "version": "1.1.0", "vhost-user": expected}));

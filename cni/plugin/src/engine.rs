@@ -1,4 +1,4 @@
-//! The engine of an attachment, asked for one port at a time and without an async runtime.
+//! A synchronous client of the engine of an attachment, for one operation.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,83 +16,89 @@ use usnet_dataplane::vpp::Vpp;
 use usnet_ovsdb::blocking::Client as OvsdbClient;
 use usnet_vpp::blocking::Client as VppClient;
 
-/// How long the database of Open vSwitch may take to answer one request.
-const DATABASE_PATIENCE: Duration = Duration::from_secs(1);
-/// How long Open vSwitch may take to make a port, and to take one away. With what is undone after a failure ADD then answers within 5 s; a
-/// removal that was recorded is done by the switch whenever it gets to it, and the agent sees to that.
-const CREATE_PATIENCE: Duration = Duration::from_secs(3);
-const REMOVE_PATIENCE: Duration = Duration::from_secs(1);
-/// How long VPP may take to answer what was asked in one go: a second or two on a busy node where many pods start or stop at once. One that
-/// hangs is told within 5 s. One that stops to answer in the middle of an ADD is waited for twice: once for the port, and once more to take
-/// it away again.
-const VPP_PATIENCE: Duration = Duration::from_secs(4);
+/// The timeout of one OVSDB transaction.
+const OVSDB_TIMEOUT: Duration = Duration::from_secs(1);
+/// The timeouts for Open vSwitch to create and to remove a port. Together with the rollback of a
+/// failure ADD returns within 5 s; a removal that is committed to the database is applied by
+/// ovs-vswitchd later, and the agent verifies it.
+const CREATE_TIMEOUT: Duration = Duration::from_secs(3);
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(1);
+/// The timeout of a batch of VPP API messages: a busy node where many pods start or stop at the
+/// same time needs a second or two. A hanging VPP is reported within 5 s. If it hangs in the middle
+/// of an ADD the timeout applies twice: to the port and to its rollback.
+const VPP_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Why the engine did not do what it was asked for.
+/// Why an operation of the engine failed.
 #[derive(Debug, thiserror::Error)]
-pub enum SwitchError {
-    /// It cannot be used; nothing is known of what it did.
+pub enum EngineClientError {
+    /// The engine is not usable; the outcome is unknown.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// It answered, and did not do it.
+    /// The engine rejected the operation.
     #[error(transparent)]
     Operation(#[from] OpError),
-    /// A driver that needs a runtime, or that answers fewer operations than it was given: a defect of ours.
+    /// The driver needs an async runtime, or returned fewer results than operations: a defect of
+    /// usnet.
     #[error("the driver of the engine gave no answer; this is a defect of usnet, please report it")]
     NoAnswer(#[source] Option<WouldBlock>),
 }
 
-/// Where a port of the older userspace CNI is.
+/// Where to find a port of the legacy plugin.
 #[derive(Clone, Copy)]
-pub struct OlderPlace<'a> {
+pub struct LegacyPortLocation<'a> {
     /// Its bridge of Open vSwitch, where that is known.
     pub bridge: Option<&'a str>,
     /// Its name in Open vSwitch.
     pub port: &'a str,
     /// Whether a socket of VPP, by its path, is its own.
-    pub is_its_socket: &'a (dyn Fn(&str) -> bool + Sync),
+    pub owns_socket: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
-/// A connection to an engine, for one request.
+/// A connection to an engine, for one operation.
 #[derive(Debug)]
-pub enum Switch {
+pub enum EngineClient {
     /// Open vSwitch.
     OpenVswitch(OvsdbClient),
     /// VPP.
     Vpp(Vpp<VppClient>),
 }
 
-impl Switch {
+impl EngineClient {
     /// Connects to the engine of an attachment.
     ///
     /// # Errors
-    /// When it does not answer. Nothing was asked of it then.
-    pub fn connect(record: &Record) -> Result<Self, SwitchError> {
-        Self::to(record.engine, &record.engine_socket, record.memif_socket_ids)
+    /// When the engine does not answer. Nothing was sent to it then.
+    pub fn connect(record: &Record) -> Result<Self, EngineClientError> {
+        Self::connect_to(record.engine, &record.engine_socket, record.memif_socket_ids)
     }
 
-    /// Connects to the engine at this socket.
+    /// Connects to an engine at this socket.
     ///
     /// # Errors
     /// When it does not answer.
-    pub fn to(engine: Engine, socket: &Path, memif_socket_ids: MemifSocketIds) -> Result<Self, SwitchError> {
+    pub fn connect_to(
+        engine: Engine,
+        socket: &Path,
+        memif_socket_ids: MemifSocketIds,
+    ) -> Result<Self, EngineClientError> {
         match engine {
             Engine::OpenVswitch => {
-                let client = OvsdbClient::connect(socket, DATABASE_PATIENCE).map_err(EngineError::from)?;
+                let client = OvsdbClient::connect(socket, OVSDB_TIMEOUT).map_err(EngineError::from)?;
                 Ok(Self::OpenVswitch(client))
             }
             Engine::Vpp => {
-                let client = VppClient::connect(socket, VPP_PATIENCE).map_err(EngineError::from)?;
+                let client = VppClient::connect(socket, VPP_TIMEOUT).map_err(EngineError::from)?;
                 Ok(Self::Vpp(Vpp::new(client, memif_socket_ids)))
             }
         }
     }
 
-    /// All that the engine shows of what is ours.
+    /// The objects of the engine that usnet owns.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn observe(self) -> Result<Observed, SwitchError> {
-        let no_answer = |error| SwitchError::NoAnswer(Some(error));
+    pub fn observe(self) -> Result<Observed, EngineClientError> {
+        let no_answer = |error| EngineClientError::NoAnswer(Some(error));
         let observed = match self {
             Self::OpenVswitch(client) => poll_once(OpenVswitch::new(client).observe()),
             Self::Vpp(mut driver) => poll_once(driver.observe()),
@@ -100,59 +106,60 @@ impl Switch {
         Ok(observed.map_err(no_answer)??)
     }
 
-    /// Makes the port of an attachment, and returns when the engine runs it.
+    /// Creates the port of an attachment, and returns when the engine has applied it.
     ///
     /// # Errors
-    /// When it cannot be said that it runs.
-    pub fn create_port(self, record: &Record) -> Result<(), SwitchError> {
+    /// When it is not certain that the port works.
+    pub fn create_port(self, record: &Record) -> Result<(), EngineClientError> {
         let (network, attachment, port) = (record.network.clone(), record.id.clone(), record.port.clone());
-        self.apply(Op::CreatePort { network, attachment, port }, CREATE_PATIENCE)
+        self.apply(Op::CreatePort { network, attachment, port }, CREATE_TIMEOUT)
     }
 
-    /// Takes the port of an attachment away, if it is there.
+    /// Removes the port of an attachment, if it exists.
     ///
     /// # Errors
-    /// When it cannot be said that it is gone.
-    pub fn remove_port(self, record: &Record) -> Result<(), SwitchError> {
+    /// When it is not certain that the port is removed.
+    pub fn remove_port(self, record: &Record) -> Result<(), EngineClientError> {
         let operation = Op::RemovePort {
             bridge: Some(record.port.bridge.to_string()),
             port: record.port.name.clone(),
             owner: PortOwner::new(&record.network, &record.id),
             backend: Some(record.port.backend.clone()),
         };
-        match self.apply(operation, REMOVE_PATIENCE) {
-            // Open vSwitch has no port without its bridge, and one that is not marked with the attachment is not its port.
-            Err(SwitchError::Operation(
+        match self.apply(operation, REMOVE_TIMEOUT) {
+            // In Open vSwitch a port does not exist without its bridge, and one without the
+            // attachment's tag is not its port.
+            Err(EngineClientError::Operation(
                 OpError::BridgeMissing { .. } | OpError::PortMissing { .. } | OpError::Foreign { .. },
             )) => Ok(()),
             other => other,
         }
     }
 
-    /// Takes a port away that the older userspace CNI made, if it is there. No bridge goes with it.
+    /// Removes a port that the legacy plugin created, if it exists. The bridge is kept.
     ///
     /// # Errors
-    /// When it cannot be said that it is gone.
-    pub fn remove_older_port(self, place: OlderPlace<'_>) -> Result<LegacyPort, SwitchError> {
-        let no_answer = |error| SwitchError::NoAnswer(Some(error));
+    /// When it is not certain that the port is removed.
+    pub fn remove_legacy_port(self, place: LegacyPortLocation<'_>) -> Result<LegacyPort, EngineClientError> {
+        let no_answer = |error| EngineClientError::NoAnswer(Some(error));
         let removed = match self {
             Self::OpenVswitch(client) => {
                 poll_once(OpenVswitch::new(client).remove_legacy_port(place.bridge, place.port))
             }
-            Self::Vpp(mut driver) => poll_once(driver.remove_legacy_port(place.is_its_socket)),
+            Self::Vpp(mut driver) => poll_once(driver.remove_legacy_port(place.owns_socket)),
         };
         Ok(removed.map_err(no_answer)??)
     }
 
-    fn apply(self, operation: Op, patience: Duration) -> Result<(), SwitchError> {
+    fn apply(self, operation: Op, timeout: Duration) -> Result<(), EngineClientError> {
         match self {
-            Self::OpenVswitch(client) => apply(OpenVswitch::new(client).with_timeout(patience), operation),
+            Self::OpenVswitch(client) => apply(OpenVswitch::new(client).with_timeout(timeout), operation),
             Self::Vpp(driver) => apply(driver, operation),
         }
     }
 }
 
-fn apply(mut driver: impl Driver, operation: Op) -> Result<(), SwitchError> {
-    let answers = poll_once(driver.apply(&[operation])).map_err(|error| SwitchError::NoAnswer(Some(error)))??;
-    answers.into_iter().next().ok_or(SwitchError::NoAnswer(None))?.map_err(SwitchError::from)
+fn apply(mut driver: impl Driver, operation: Op) -> Result<(), EngineClientError> {
+    let answers = poll_once(driver.apply(&[operation])).map_err(|error| EngineClientError::NoAnswer(Some(error)))??;
+    answers.into_iter().next().ok_or(EngineClientError::NoAnswer(None))?.map_err(EngineClientError::from)
 }

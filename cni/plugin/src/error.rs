@@ -1,23 +1,23 @@
-//! Everything that a verb can fail with, and the code that the caller gets for it.
+//! The errors of all verbs, and their CNI codes.
 
 use crate::admission::AdmissionError;
-use crate::allocation::AllocationError;
-use crate::chained::annotation::AnnotationError;
 use crate::cni::configuration::ConfigurationError;
 use crate::cni::environment::EnvironmentError;
 use crate::cni::error::{ErrorCode, ErrorReply};
 use crate::cni::version::SpecVersion;
+use crate::device_allocation::DeviceAllocationError;
 use crate::device_info::DeviceInfoError;
-use crate::engine::SwitchError;
-use crate::fixed::Taken;
+use crate::engine::EngineClientError;
 use crate::input::InputError;
 use crate::interface::InterfaceError;
 use crate::ipam::IpamError;
-use crate::older_state::OlderStateError;
+use crate::legacy::shared_dir::SharedDirError;
+use crate::legacy::state::LegacyStateError;
+use crate::multi_network::annotation::AnnotationError;
 use crate::pod_directory::PodDirectoryError;
 use crate::port::PortError;
-use crate::shared_dir::SharedDirError;
-use crate::wishes::WishError;
+use crate::requested::PodRequestError;
+use crate::static_ips::AddressInUse;
 use usnet_dataplane::atomic_file;
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::engine::OpError;
@@ -39,51 +39,51 @@ pub enum Error {
     /// The networks that a pod lists.
     #[error(transparent)]
     Annotation(#[from] AnnotationError),
-    /// One of the networks that a pod lists.
+    /// One of the networks that the pod selects.
     #[error("{place} of the pod: {cause}")]
-    Element {
+    NetworkSelectionElement {
         /// Which.
         place: String,
         /// Why not. Not the source: its own text and causes come first.
         cause: Box<Error>,
     },
-    /// What the pod asked for.
+    /// The pod's requests.
     #[error(transparent)]
-    Wish(#[from] WishError),
+    PodRequest(#[from] PodRequestError),
     /// The pod may not attach.
     #[error(transparent)]
     Admission(#[from] AdmissionError),
-    /// The attachment is there.
+    /// The attachment exists.
     #[error(
         "interface {} of sandbox {} is attached already: the runtime must call DEL before it calls ADD again",
         .0.interface, .0.container
     )]
     AlreadyAttached(AttachmentId),
-    /// CHECK found something.
+    /// CHECK found differences.
     #[error(
         "interface {} of sandbox {} is not as it was attached: {}. The agent repairs what it can; if this stays, delete the pod so that it is made anew",
         id.interface, id.container, differences.join("; ")
     )]
-    NotAsAttached {
+    CheckFailed {
         /// The attachment.
         id: AttachmentId,
-        /// What is not as it was.
+        /// The differences.
         differences: Vec<String>,
     },
-    /// STATUS found something.
+    /// ADD would fail now.
     #[error("pods cannot be attached now: {cause}")]
-    NotReady {
-        /// What it means for pods.
+    StatusFailed {
+        /// The code, which says whether attached pods are affected.
         code: ErrorCode,
         /// Why. Not the source: its own text and causes come first.
         cause: Box<Error>,
     },
-    /// What the network fixes for the pod another interface has.
+    /// An address that is reserved for the pod is in use by another interface.
     #[error(transparent)]
-    Taken(#[from] Box<Taken>),
+    AddressInUse(#[from] Box<AddressInUse>),
     /// The pod's device.
     #[error(transparent)]
-    Allocation(#[from] AllocationError),
+    DeviceAllocation(#[from] DeviceAllocationError),
     /// The pod's directory.
     #[error(transparent)]
     PodDirectory(#[from] PodDirectoryError),
@@ -99,64 +99,64 @@ pub enum Error {
     /// The interface in the pod's kernel.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
-    /// The folder that the definition of the older userspace CNI names.
+    /// The `sharedDir` of a legacy configuration.
     #[error(transparent)]
     SharedDir(#[from] SharedDirError),
     /// The folders that the agent allows.
     #[error("cannot tell which folders \"sharedDir\" may name")]
     SharedDirs(#[source] atomic_file::Error),
-    /// What the older userspace CNI made.
+    /// An attachment of the legacy plugin.
     #[error(transparent)]
-    OlderState(#[from] OlderStateError),
+    LegacyState(#[from] LegacyStateError),
     /// The engine.
     #[error(transparent)]
-    Switch(#[from] SwitchError),
+    EngineClient(#[from] EngineClientError),
     /// The journal.
     #[error(transparent)]
     Journal(#[from] journal::Error),
     /// An attachment failed, and part of it is still there.
     #[error("{cause}; what was done so far could not be undone yet and is cleaned up later")]
-    NotUndone {
+    RollbackFailed {
         /// Why it failed. Not the source: its own text and causes come first.
         cause: Box<Error>,
-        /// Why it could not be undone.
+        /// Why the rollback failed.
         #[source]
         left: Box<Error>,
     },
 }
 
 impl Error {
-    /// Why STATUS says no.
-    pub(crate) fn not_ready(code: ErrorCode, cause: impl Into<Self>) -> Self {
-        Self::NotReady { code, cause: Box::new(cause.into()) }
+    /// An error of STATUS.
+    pub(crate) fn status_failed(code: ErrorCode, cause: impl Into<Self>) -> Self {
+        Self::StatusFailed { code, cause: Box::new(cause.into()) }
     }
 
-    /// The code that the caller gets.
+    /// The CNI code.
     pub fn code(&self) -> u32 {
         let code = match self {
-            Self::Ipam(IpamError::Refused { code, .. }) => return *code,
-            Self::NotUndone { cause, .. } | Self::Element { cause, .. } => return cause.code(),
+            Self::Ipam(IpamError::Rejected { code, .. }) => return *code,
+            Self::RollbackFailed { cause, .. } | Self::NetworkSelectionElement { cause, .. } => return cause.code(),
             Self::Annotation(AnnotationError::Configuration(error)) => configuration_code(error),
             Self::Annotation(_) => ErrorCode::InvalidConfiguration,
             Self::Input(error) => error.code(),
             Self::Environment(_) => ErrorCode::InvalidEnvironment,
-            Self::Wish(error) => wish_code(error),
+            Self::PodRequest(error) => pod_request_code(error),
             Self::Configuration(error) => configuration_code(error),
             Self::Admission(error) => admission_code(error),
             Self::AlreadyAttached(_) => ErrorCode::AlreadyAttached,
-            Self::NotAsAttached { .. } => ErrorCode::NotAsAttached,
-            Self::NotReady { code, .. } => *code,
-            Self::Taken(_) => ErrorCode::InvalidConfiguration,
-            Self::Allocation(error) => allocation_code(error),
+            Self::CheckFailed { .. } => ErrorCode::CheckFailed,
+            Self::StatusFailed { code, .. } => *code,
+            Self::AddressInUse(_) => ErrorCode::InvalidConfiguration,
+            Self::DeviceAllocation(error) => device_allocation_code(error),
             Self::PodDirectory(error) => pod_directory_code(error),
-            Self::SharedDir(SharedDirError::Make { .. }) => ErrorCode::IoFailure,
+            Self::SharedDir(SharedDirError::Create { .. }) => ErrorCode::IoFailure,
             Self::SharedDir(_) => ErrorCode::PodVolume,
             Self::Port(error) => port_code(error),
             Self::Ipam(error) => ipam_code(error),
             Self::Interface(error) => interface_code(error),
-            Self::Switch(error) => switch_code(error),
+            Self::EngineClient(error) => engine_client_code(error),
             Self::Journal(journal::Error::Busy(_)) => ErrorCode::TryAgainLater,
-            Self::Journal(_) | Self::DeviceInfo(_) | Self::OlderState(_) | Self::SharedDirs(_) => ErrorCode::IoFailure,
+            Self::Journal(_) | Self::DeviceInfo(_) | Self::LegacyState(_) | Self::SharedDirs(_) => ErrorCode::IoFailure,
         };
         code.number()
     }
@@ -169,9 +169,9 @@ impl Error {
     /// The chain of causes.
     fn details(&self) -> String {
         match self {
-            Self::Ipam(IpamError::Refused { details, .. }) => details.clone(),
-            Self::NotReady { cause, .. } | Self::Element { cause, .. } => cause.details(),
-            Self::NotUndone { cause, left } => {
+            Self::Ipam(IpamError::Rejected { details, .. }) => details.clone(),
+            Self::StatusFailed { cause, .. } | Self::NetworkSelectionElement { cause, .. } => cause.details(),
+            Self::RollbackFailed { cause, left } => {
                 let parts = [cause.details(), format!("not undone: {left}"), left.details()];
                 parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("; ")
             }
@@ -189,8 +189,8 @@ pub fn causes(error: &dyn std::error::Error) -> String {
 fn configuration_code(error: &ConfigurationError) -> ErrorCode {
     match error {
         ConfigurationError::NotAnObject(_) => ErrorCode::DecodingFailure,
-        ConfigurationError::Version(_) | ConfigurationError::TooOld { .. } => ErrorCode::IncompatibleVersion,
-        ConfigurationError::NotTogether(_) => ErrorCode::UnsupportedField,
+        ConfigurationError::Version(_) | ConfigurationError::VerbNotInVersion { .. } => ErrorCode::IncompatibleVersion,
+        ConfigurationError::MutuallyExclusive(_) => ErrorCode::UnsupportedField,
         ConfigurationError::WrongType { .. }
         | ConfigurationError::Name(_)
         | ConfigurationError::Missing { .. }
@@ -199,20 +199,19 @@ fn configuration_code(error: &ConfigurationError) -> ErrorCode {
     }
 }
 
-fn wish_code(error: &WishError) -> ErrorCode {
-    const OLDER_FORM: &str = "CNI_ARGS";
+fn pod_request_code(error: &PodRequestError) -> ErrorCode {
+    const CNI_ARGS: &str = "CNI_ARGS";
     match error {
-        WishError::Configuration(error) => configuration_code(error),
-        WishError::Mac { asked: OLDER_FORM, .. } | WishError::Address { asked: OLDER_FORM, .. } => {
-            ErrorCode::InvalidEnvironment
-        }
-        WishError::Mac { .. }
-        | WishError::Address { .. }
-        | WishError::NoPrefix { .. }
-        | WishError::DefaultRoute(_)
-        | WishError::DefaultRoutes(_)
-        | WishError::Rate(_) => ErrorCode::InvalidConfiguration,
-        WishError::Unsupported { .. } => ErrorCode::UnsupportedField,
+        PodRequestError::Configuration(error) => configuration_code(error),
+        PodRequestError::Mac { requested_by: CNI_ARGS, .. }
+        | PodRequestError::Address { requested_by: CNI_ARGS, .. } => ErrorCode::InvalidEnvironment,
+        PodRequestError::Mac { .. }
+        | PodRequestError::Address { .. }
+        | PodRequestError::NoPrefix { .. }
+        | PodRequestError::DefaultRoute(_)
+        | PodRequestError::DefaultRoutes(_)
+        | PodRequestError::Rate(_) => ErrorCode::InvalidConfiguration,
+        PodRequestError::Unsupported { .. } => ErrorCode::UnsupportedField,
     }
 }
 
@@ -221,19 +220,21 @@ fn admission_code(error: &AdmissionError) -> ErrorCode {
         AdmissionError::Unknown(_) | AdmissionError::NoBridge { .. } | AdmissionError::Unavailable { .. } => {
             ErrorCode::TryAgainLater
         }
-        AdmissionError::Disagrees { .. } => ErrorCode::InvalidConfiguration,
+        AdmissionError::SettingMismatch { .. } => ErrorCode::InvalidConfiguration,
         AdmissionError::Draining(_) => ErrorCode::NetworkDraining,
         AdmissionError::Namespace { .. } => ErrorCode::NamespaceNotAllowed,
         AdmissionError::File(_) => ErrorCode::IoFailure,
     }
 }
 
-fn allocation_code(error: &AllocationError) -> ErrorCode {
+fn device_allocation_code(error: &DeviceAllocationError) -> ErrorCode {
     match error {
-        AllocationError::Configuration(error) => configuration_code(error),
-        AllocationError::NotThePods { .. } | AllocationError::InUse { .. } => ErrorCode::InvalidConfiguration,
-        AllocationError::NoPlace { .. } => ErrorCode::PodVolume,
-        AllocationError::Read { .. } | AllocationError::Format { .. } => ErrorCode::IoFailure,
+        DeviceAllocationError::Configuration(error) => configuration_code(error),
+        DeviceAllocationError::DeviceNotAllocatedToPod { .. } | DeviceAllocationError::InUse { .. } => {
+            ErrorCode::InvalidConfiguration
+        }
+        DeviceAllocationError::NoDeviceOrVolume { .. } => ErrorCode::PodVolume,
+        DeviceAllocationError::Read { .. } | DeviceAllocationError::Format { .. } => ErrorCode::IoFailure,
     }
 }
 
@@ -241,9 +242,9 @@ fn pod_directory_code(error: &PodDirectoryError) -> ErrorCode {
     match error {
         PodDirectoryError::NoVolume { .. }
         | PodDirectoryError::NotADirectory(_)
-        | PodDirectoryError::InTheWay { .. } => ErrorCode::PodVolume,
+        | PodDirectoryError::PathOccupied { .. } => ErrorCode::PodVolume,
         PodDirectoryError::Busy(_) => ErrorCode::TryAgainLater,
-        PodDirectoryError::File { .. } | PodDirectoryError::LinksAreFollowed | PodDirectoryError::Journal(_) => {
+        PodDirectoryError::File { .. } | PodDirectoryError::NosymfollowUnsupported | PodDirectoryError::Journal(_) => {
             ErrorCode::IoFailure
         }
     }
@@ -252,9 +253,9 @@ fn pod_directory_code(error: &PodDirectoryError) -> ErrorCode {
 fn port_code(error: &PortError) -> ErrorCode {
     match error {
         PortError::NetworkNamespace { .. }
-        | PortError::Mark(_)
+        | PortError::Tag(_)
         | PortError::MemifSocket(InvalidSocket::Character { .. }) => ErrorCode::InvalidEnvironment,
-        PortError::NotOfEngine { .. } | PortError::SharedSocket { .. } => ErrorCode::InvalidConfiguration,
+        PortError::UnsupportedByEngine { .. } | PortError::SharedSocket { .. } => ErrorCode::InvalidConfiguration,
         PortError::SocketPath(_) | PortError::MemifSocket(_) | PortError::NoRandomBytes(_) => ErrorCode::IoFailure,
         PortError::Secret(_) => ErrorCode::Internal,
     }
@@ -262,9 +263,9 @@ fn port_code(error: &PortError) -> ErrorCode {
 
 fn interface_code(error: &InterfaceError) -> ErrorCode {
     match error {
-        InterfaceError::Namespace { .. } | InterfaceError::NodesNamespace(_) => ErrorCode::InvalidEnvironment,
+        InterfaceError::Namespace { .. } | InterfaceError::NodeNamespace(_) => ErrorCode::InvalidEnvironment,
         InterfaceError::Exists(_) => ErrorCode::InterfaceExists,
-        InterfaceError::DeviceExists(_) => ErrorCode::PortRefused,
+        InterfaceError::DeviceExists(_) => ErrorCode::PortRejected,
         InterfaceError::Gone(_) => ErrorCode::TryAgainLater,
         InterfaceError::Kernel { .. } | InterfaceError::Ipv6 { .. } => ErrorCode::IoFailure,
     }
@@ -278,17 +279,17 @@ fn ipam_code(error: &IpamError) -> ErrorCode {
         IpamError::Undecodable(..) => ErrorCode::DecodingFailure,
         IpamError::NotInstalled { .. }
         | IpamError::TimedOut { .. }
-        | IpamError::Refused { .. }
+        | IpamError::Rejected { .. }
         | IpamError::Failed { .. }
-        | IpamError::NotAsFixed { .. }
+        | IpamError::StaticIpNotAssigned { .. }
         | IpamError::NoAddress(_) => ErrorCode::IpamFailed,
     }
 }
 
-fn switch_code(error: &SwitchError) -> ErrorCode {
-    let SwitchError::Operation(error) = error else { return ErrorCode::TryAgainLater };
+fn engine_client_code(error: &EngineClientError) -> ErrorCode {
+    let EngineClientError::Operation(error) = error else { return ErrorCode::TryAgainLater };
     match error {
-        // The agent makes the bridge again, and removes ports that nobody should have.
+        // The agent recreates the bridge, and removes orphaned ports.
         OpError::BridgeMissing { .. }
         | OpError::PortMissing { .. }
         | OpError::PortDiffers { .. }
@@ -298,6 +299,6 @@ fn switch_code(error: &SwitchError) -> ErrorCode {
         | OpError::BridgeInUse { .. }
         | OpError::NoSocketId { .. }
         | OpError::TagTooLong(_)
-        | OpError::Refused { .. } => ErrorCode::PortRefused,
+        | OpError::Refused { .. } => ErrorCode::PortRejected,
     }
 }

@@ -1,5 +1,6 @@
-//! GC: what the runtime no longer knows of is detached. Only attachments by the configuration of that name are looked at: a runtime counts
-//! under that name, and other definitions may join the same network.
+//! GC: detaches what the runtime does not list. Only attachments of this configuration's name are
+//! considered: a runtime keeps its list per name, and configurations of other names may join the
+//! same network.
 
 use crate::cni::configuration::{Configuration, ConfigurationError, Target};
 use crate::cni::environment::Environment;
@@ -14,11 +15,12 @@ use std::collections::BTreeSet;
 use usnet_crds::NetworkName;
 use usnet_dataplane::attachment::{AttachmentId, Record};
 
-/// Attachments by container id and interface, as a runtime writes them.
+/// Attachments by container id and interface name, as a runtime lists them.
 pub type ValidAttachments = BTreeSet<(String, String)>;
 
-/// Detaches what is not among the configuration's valid attachments. Without such a list a runtime that means "none" looks like one that says
-/// nothing: then only what is proved stale goes, because its network namespace is gone.
+/// Detaches what is not among the configuration's valid attachments. libcni omits an empty list, so
+/// a missing list may mean "none" or "unknown": then only attachments whose network namespace is
+/// gone are detached.
 ///
 /// # Errors
 /// The first that could not be detached; the others are.
@@ -27,7 +29,7 @@ pub fn collect(node: &Node, environment: &Environment, configuration: &Configura
     configuration.require_version(SpecVersion::V1_1_0, "GC")?;
     let name = configuration.name()?;
     let valid = configuration.valid_attachments()?;
-    let network = if configuration.takes_networks_of_pod() { None } else { network(configuration)? };
+    let network = if configuration.uses_pod_annotations() { None } else { network(configuration)? };
     let is_stale = |record: &Record| {
         record.configuration_name.as_deref() == Some(name)
             && network.as_ref().is_none_or(|network| record.network == *network)
@@ -55,7 +57,7 @@ pub fn collect(node: &Node, environment: &Environment, configuration: &Configura
     }
 }
 
-/// The network, where the configuration names one.
+/// The network, if the configuration names one.
 fn network(configuration: &Configuration) -> Result<Option<NetworkName>, ConfigurationError> {
     match configuration.target()? {
         Target::Network(network) => Ok(Some(network)),
@@ -64,16 +66,17 @@ fn network(configuration: &Configuration) -> Result<Option<NetworkName>, Configu
 }
 
 fn detach(node: &Node, environment: &Environment, record: &Record) -> Result<Option<Note>, Error> {
-    let environment = environment.of_stale(&record.id, &record.network_namespace);
+    let environment = environment.for_stale_attachment(&record.id, &record.network_namespace);
     let locked = node.journal.lock(&record.id)?;
     let Some(record) = locked.read()? else { return Ok(None) };
     match Detachment::new(node, &environment, &locked, record).run()? {
         Outcome::Gone => Ok(None),
-        Outcome::PortLeft(error) => Ok(Some(format!("the agent removes a port later: {error}"))),
+        Outcome::PortRemovalDeferred(error) => Ok(Some(format!("the agent removes a port later: {error}"))),
     }
 }
 
-/// IPAM plugins collect too. Where addresses are kept under the network's name, those of other configurations that join it are valid as well.
+/// Delegates GC to the IPAM plugin. If it stores addresses under the network's name, attachments of
+/// other configurations on that network are valid as well.
 fn collect_addresses(
     node: &Node,
     environment: &Environment,
@@ -84,7 +87,7 @@ fn collect_addresses(
     let name = |configuration: &Value| configuration.get("name").cloned();
     let all = node.journal.records()?;
     if !all.unreadable.is_empty() {
-        // Whose addresses are valid is not known.
+        // The valid addresses are unknown.
         return Ok(());
     }
     let shares = |record: &&Record| record.ipam.as_ref().is_some_and(|other| name(other) == name(&ipam));

@@ -1,4 +1,4 @@
-//! Standard input, read without waiting for ever and without taking more than a configuration can be.
+//! Reads standard input with a timeout and a size limit.
 
 use crate::cni::error::ErrorCode;
 use nix::errno::Errno;
@@ -8,27 +8,27 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// A runtime writes the configuration at once.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Longest configuration, in bytes. etcd holds no larger object.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum length of a configuration, in bytes. etcd does not store larger objects.
 const LENGTH_MAX: usize = 2 << 20;
 const CHUNK: usize = 16 << 10;
 
-/// Why standard input gave no configuration.
+/// Why the configuration could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// It cannot be read.
     #[error("cannot read the network configuration from standard input")]
     Unreadable(#[source] io::Error),
-    /// It does not end.
-    #[error("the network configuration on standard input did not end within {} s", PATIENCE.as_secs())]
-    Endless,
+    /// It did not end in time.
+    #[error("the network configuration on standard input did not end within {} s", TIMEOUT.as_secs())]
+    TimedOut,
     /// It is too long.
     #[error("the network configuration on standard input is longer than {LENGTH_MAX} bytes")]
     TooLong,
 }
 
 impl InputError {
-    /// The code that the caller gets.
+    /// The CNI code.
     pub fn code(&self) -> ErrorCode {
         ErrorCode::IoFailure
     }
@@ -39,7 +39,7 @@ impl InputError {
 /// # Errors
 /// When it fails, does not end in time, or is too long.
 pub fn read_all(mut input: impl Read + AsFd) -> Result<Vec<u8>, InputError> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let mut content = Vec::new();
     let mut chunk = [0; CHUNK];
     loop {
@@ -60,7 +60,7 @@ fn wait_for(input: &impl AsFd, deadline: Instant) -> Result<(), InputError> {
         let left = deadline.saturating_duration_since(Instant::now());
         let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO);
         match poll(&mut [PollFd::new(input.as_fd(), PollFlags::POLLIN)], timeout) {
-            Ok(0) => return Err(InputError::Endless),
+            Ok(0) => return Err(InputError::TimedOut),
             Ok(_) => return Ok(()),
             Err(Errno::EINTR) => {}
             Err(error) => return Err(InputError::Unreadable(error.into())),
@@ -74,7 +74,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn all_is_read_up_to_the_end() {
+    fn input_is_read_up_to_its_end() {
         let (reader, mut writer) = io::pipe().unwrap();
         let long = vec![b'x'; CHUNK + 1];
         writer.write_all(&long).unwrap();
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_configuration_is_refused() {
+    fn oversized_input_is_rejected() {
         let zeroes = std::fs::File::open("/dev/zero").unwrap();
         assert!(matches!(read_all(zeroes), Err(InputError::TooLong)));
     }

@@ -1,8 +1,9 @@
-//! The interface of a pod that uses the kernel's network stack: one end of a veth pair, made in the pod's network namespace. The other end stays on
-//! the node, where the engine takes it.
+//! The interface of a pod that uses the kernel's network stack: one end of a veth pair, created in
+//! the pod's network namespace. The other end is on the node, where the engine attaches to it.
 //!
-//! The end on the node carries the mark `usnet:<attachment>` as its alias; without it nothing is deleted. The kernel takes no alias while it makes a
-//! device. Until it is there, the device is known by its MAC address, which is there from the beginning and follows from the attachment.
+//! The node's end has the ownership tag `usnet:<attachment>` as its alias; a device with another
+//! alias is never deleted. The kernel cannot set the alias on creation. Until it is set, the device
+//! is recognized by its MAC address, which is set on creation and derived from the attachment.
 
 mod address;
 mod ethtool;
@@ -27,45 +28,45 @@ use usnet_crds::MacAddress;
 use usnet_dataplane::attachment::{AttachmentId, InterfaceName, Record};
 use usnet_dataplane::port::DeviceName;
 
-/// Why a pod has no interface, or still has one.
+/// Why an interface could not be created or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum InterfaceError {
     /// The pod's network namespace cannot be entered.
     #[error("CNI_NETNS is {}, which is no network namespace that can be entered", path.display())]
     Namespace {
-        /// It.
+        /// The path.
         path: PathBuf,
         /// Why not.
         source: io::Error,
     },
-    /// The pod has the node's.
+    /// The pod has the node's network namespace.
     #[error(
         "CNI_NETNS is {}, the node's own network namespace: a pod with hostNetwork cannot have an interface of a network",
         .0.display()
     )]
-    NodesNamespace(PathBuf),
-    /// The name is taken in the pod.
+    NodeNamespace(PathBuf),
+    /// The name is in use in the pod.
     #[error(
         "the pod has an interface {0} already: give the network another interface name in the pod's annotation k8s.v1.cni.cncf.io/networks"
     )]
     Exists(InterfaceName),
-    /// The name is taken on the node.
+    /// The name is in use on the node.
     #[error("device {0} is on this node already and was not made by usnet; it was left alone: remove it")]
     DeviceExists(DeviceName),
-    /// A device that was there a moment ago.
+    /// A device that existed before was removed.
     #[error("device {0} went away while it was set up: the pod is being deleted, or somebody removed it")]
     Gone(String),
-    /// The kernel did not do it.
+    /// The kernel returned an error.
     #[error("cannot {action} {device}")]
     Kernel {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
         /// On which device.
         device: String,
         /// Why not.
         source: NetlinkError,
     },
-    /// IPv6 is switched off for the interface.
+    /// IPv6 is disabled for the interface.
     #[error("cannot switch on IPv6 for interface {interface}")]
     Ipv6 {
         /// The interface.
@@ -75,7 +76,7 @@ pub enum InterfaceError {
     },
 }
 
-/// Whether the network namespace is one that a pod's interface can be made in.
+/// Checks that a pod's interface can be created in the network namespace.
 ///
 /// # Errors
 /// Why not.
@@ -83,11 +84,12 @@ pub fn check_namespace(path: &Path) -> Result<(), InterfaceError> {
     PodNamespace::open(path)?.within(|| Ok(()))
 }
 
-/// Makes the pair of an attachment, with `device` on the node, and sets up both ends. The pod's end is switched on last. Default routes of the families
-/// of `default_route` that the pod has are taken away for those of the assignment.
+/// Creates the veth pair of an attachment, with `device` on the node, and configures both ends. The
+/// pod's end is set up last. The pod's default routes of the families of `default_route` are
+/// replaced by those of the assignment.
 ///
 /// # Errors
-/// What the kernel refused. Part of it may be there; [`remove`] takes it away.
+/// The kernel's error. Part of it may exist; [`remove`] removes it.
 pub fn create(
     record: &Record,
     device: &DeviceName,
@@ -117,21 +119,21 @@ pub fn create(
         }
         Err(error) => return Err(failed("make", device.as_str())(error)),
     }
-    set_up_device(&mut netlink, device, &mark(&record.id))?;
+    set_up_device(&mut netlink, device, &ownership_alias(&record.id))?;
     namespace.within(|| set_up_interface(interface, assignment, default_route))
 }
 
-fn set_up_device(netlink: &mut Netlink, device: &DeviceName, mark: &str) -> Result<(), InterfaceError> {
+fn set_up_device(netlink: &mut Netlink, device: &DeviceName, ownership_alias: &str) -> Result<(), InterfaceError> {
     let name = device.as_str();
     let index = index_of(netlink, name)?;
-    ethtool::complete_checksums(index).map_err(failed("switch off checksum offload of", name))?;
-    link::switch_on(netlink, index, Some(mark)).map_err(failed("mark and switch on", name))
+    ethtool::disable_checksum_offload(index).map_err(failed("switch off checksum offload of", name))?;
+    link::set_link_up(netlink, index, Some(ownership_alias)).map_err(failed("mark and switch on", name))
 }
 
-/// Gives the interface in the pod what was assigned after it was made.
+/// Configures the addresses that were assigned after the interface was created.
 ///
 /// # Errors
-/// What the kernel refused.
+/// The kernel's error.
 pub fn assign(record: &Record, assignment: &Assignment, default_route: &[IpAddr]) -> Result<(), InterfaceError> {
     let interface = &record.id.interface;
     PodNamespace::open(&record.network_namespace)?.within(|| {
@@ -142,7 +144,7 @@ pub fn assign(record: &Record, assignment: &Assignment, default_route: &[IpAddr]
     })
 }
 
-/// In the pod's network namespace. Routes need a device that is switched on.
+/// Runs in the pod's network namespace. Routes need a device that is up.
 fn set_up_interface(
     interface: &InterfaceName,
     assignment: &Assignment,
@@ -151,9 +153,9 @@ fn set_up_interface(
     let name = interface.as_str();
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("set up", name))?;
     let index = index_of(&mut netlink, name)?;
-    ethtool::complete_checksums(index).map_err(failed("switch off checksum offload of", name))?;
+    ethtool::disable_checksum_offload(index).map_err(failed("switch off checksum offload of", name))?;
     add_addresses(&mut netlink, index, interface, assignment)?;
-    link::switch_on(&mut netlink, index, None).map_err(failed("switch on", name))?;
+    link::set_link_up(&mut netlink, index, None).map_err(failed("switch on", name))?;
     add_routes(&mut netlink, index, interface, assignment, default_route)
 }
 
@@ -189,16 +191,16 @@ fn add_routes(
     Ok(())
 }
 
-/// Some runtimes switch IPv6 off for each new interface of a pod.
+/// Some runtimes disable IPv6 for each new interface of a pod.
 fn allow_ipv6(interface: &InterfaceName) -> io::Result<()> {
     let file = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
     if fs::read_to_string(&file)?.trim() == "0" { Ok(()) } else { fs::write(file, "0") }
 }
 
-/// Removes the pair of an attachment, if it is there and ours.
+/// Removes the veth pair of an attachment, if it exists and has its ownership tag.
 ///
 /// # Errors
-/// When the kernel cannot be asked, or refuses.
+/// The kernel's error.
 pub fn remove(id: &AttachmentId, device: &DeviceName) -> Result<(), InterfaceError> {
     let name = device.as_str();
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("look for", name))?;
@@ -208,10 +210,10 @@ pub fn remove(id: &AttachmentId, device: &DeviceName) -> Result<(), InterfaceErr
     }
 }
 
-/// In what the interface and its other end are not as ADD made them.
+/// How the interface and its other end differ from what ADD created.
 ///
 /// # Errors
-/// When the kernel cannot be asked.
+/// The kernel's error.
 pub fn differences(record: &Record, device: &DeviceName) -> Result<Vec<String>, InterfaceError> {
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("look for", device.as_str()))?;
     let on_node = link::find(&mut netlink, device.as_str()).map_err(failed("look for", device.as_str()))?;
@@ -264,19 +266,19 @@ fn interface_differences(record: &Record, link: &Link, addresses: &[IpNet]) -> V
 }
 
 /// The alias of the device on the node.
-fn mark(id: &AttachmentId) -> String {
+fn ownership_alias(id: &AttachmentId) -> String {
     format!("usnet:{id}")
 }
 
-/// The MAC address of the device on the node, which no frame carries.
+/// The MAC address of the device on the node; no frame carries it.
 fn device_mac(id: &AttachmentId) -> MacAddress {
-    MacAddress::of(&format!("{} on the node", mark(id)))
+    MacAddress::of(&format!("{} on the node", ownership_alias(id)))
 }
 
 fn is_ours(found: &Link, id: &AttachmentId) -> bool {
     found.is_veth
         && match &found.alias {
-            Some(alias) => *alias == mark(id),
+            Some(alias) => *alias == ownership_alias(id),
             None => found.mac == device_mac(id).octets(),
         }
 }

@@ -1,11 +1,12 @@
-//! Addresses, from an IPAM plugin that the configuration names: it is called as the CNI specification has it ("plugin delegation").
+//! Addresses from the configured IPAM plugin, called by plugin delegation as the CNI specification
+//! defines it.
 
 mod process;
 
 use crate::cni::environment::{Environment, EnvironmentError};
 use crate::cni::error::ErrorCode;
 use crate::cni::result::Assignment;
-use crate::fixed;
+use crate::static_ips;
 use process::{Finished, Run};
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,18 +18,19 @@ use std::time::Duration;
 use usnet_crds::InterfaceAddress;
 use usnet_dataplane::journal::Locked;
 
-/// How long an IPAM plugin may take. Some ask a server, and kubelet waits four minutes for all of a pod's networks.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// The timeout of an IPAM plugin. Some contact a server, and kubelet waits four minutes for all
+/// networks of a pod.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 /// The name of a plugin is part of a path.
 const NAME_MAX: usize = 63;
 
-/// Why there are no addresses, or they could not be given back.
+/// Why addresses could not be assigned or released.
 #[derive(Debug, thiserror::Error)]
 pub enum IpamError {
-    /// The configuration does not say which plugin.
+    /// The configuration does not name a plugin.
     #[error("\"ipam\" has no valid \"type\": write the name of an IPAM plugin, for example host-local")]
     NoType,
-    /// It is not known where plugins are.
+    /// The search path of plugins is not set.
     #[error("cannot look for IPAM plugin {0}")]
     NoFolders(String, #[source] EnvironmentError),
     /// The plugin is not installed.
@@ -36,7 +38,7 @@ pub enum IpamError {
     NotInstalled {
         /// Its name.
         plugin: String,
-        /// Where it was looked for.
+        /// The search path.
         folders: Vec<String>,
     },
     /// The plugin could not be started.
@@ -48,72 +50,73 @@ pub enum IpamError {
         source: io::Error,
     },
     /// The plugin did not end.
-    #[error("IPAM plugin {plugin} did not answer within {} s and was stopped", patience.as_secs())]
+    #[error("IPAM plugin {plugin} did not answer within {} s and was stopped", timeout.as_secs())]
     TimedOut {
         /// Its name.
         plugin: String,
         /// How long it was waited for.
-        patience: Duration,
+        timeout: Duration,
     },
-    /// The plugin refused, as the specification has it.
+    /// The plugin returned an error of the specification's format.
     #[error("IPAM plugin {plugin}: {msg}")]
-    Refused {
+    Rejected {
         /// Its name.
         plugin: String,
         /// Its code.
         code: u32,
         /// Its message.
         msg: String,
-        /// More of it.
+        /// Its details.
         details: String,
     },
-    /// The plugin failed and did not say why as the specification has it.
+    /// The plugin failed without an error of the specification's format.
     #[error("IPAM plugin {plugin} failed ({status}): {output:?}")]
     Failed {
         /// Its name.
         plugin: String,
         /// How it ended.
         status: String,
-        /// The end of what it wrote.
+        /// The end of its output.
         output: String,
     },
     /// The plugin's answer is not a result.
     #[error("IPAM plugin {0} answered what is not a CNI result")]
     Undecodable(String, #[source] serde_json::Error),
-    /// The plugin gave other addresses than those that are fixed for the pod.
+    /// The plugin did not assign the static addresses of the pod.
     #[error(
         "IPAM plugin {plugin} did not give {address}, which spec.attachments of the network fixes for this pod: use one that takes addresses by the capability \"ips\", such as host-local or static"
     )]
-    NotAsFixed {
+    StaticIpNotAssigned {
         /// Its name.
         plugin: String,
         /// The address.
         address: IpAddr,
     },
-    /// The plugin asks over an interface that the kernel does not have.
+    /// The plugin needs an interface of the kernel, and the port has none.
     #[error(
         "IPAM plugin {0} asks for addresses over the pod's interface, and this network's ports are sockets that only the pod's program can speak on: let that program ask by itself, and use another IPAM plugin or none, or port.type Veth"
     )]
     NeedsInterface(String),
-    /// The plugin gave no address.
+    /// The plugin assigned no address.
     #[error("IPAM plugin {0} gave no address")]
     NoAddress(String),
 }
 
-/// Whether the plugin of this configuration asks for addresses over the pod's interface, which it finds in the kernel: CNI's `dhcp`.
+/// Whether the IPAM plugin sends requests over the pod's interface, which has to exist in the
+/// kernel: CNI's `dhcp`.
 pub fn needs_interface(configuration: &Value) -> bool {
     configuration.pointer("/ipam/type").and_then(Value::as_str) == Some("dhcp")
 }
 
-/// An IPAM plugin and what it is called with.
+/// An IPAM plugin and the parameters of its call.
 #[derive(Debug, Clone)]
 pub struct Ipam<'a> {
     plugin: &'a str,
     program: PathBuf,
     configuration: &'a Value,
     environment: &'a Environment,
-    patience: Duration,
-    held: Option<BorrowedFd<'a>>,
+    timeout: Duration,
+    inherited: Option<BorrowedFd<'a>>,
 }
 
 impl<'a> Ipam<'a> {
@@ -131,12 +134,13 @@ impl<'a> Ipam<'a> {
             plugin: plugin.to_owned(),
             folders: folders.iter().map(|folder| folder.display().to_string()).collect(),
         })?;
-        Ok(Self { plugin, program, configuration, environment, patience: PATIENCE, held: None })
+        Ok(Self { plugin, program, configuration, environment, timeout: TIMEOUT, inherited: None })
     }
 
-    /// The same, which holds the attachment's lock for as long as it runs: when this process is killed, nobody releases before it has assigned.
-    pub fn holding(self, locked: &'a Locked) -> Self {
-        Self { held: Some(locked.as_fd()), ..self }
+    /// The same, with the attachment's lock inherited by the plugin's process: if this process is
+    /// killed, a concurrent DEL releases only after the plugin has assigned.
+    pub fn holding_lock(self, locked: &'a Locked) -> Self {
+        Self { inherited: Some(locked.as_fd()), ..self }
     }
 
     /// The plugin's name.
@@ -144,10 +148,10 @@ impl<'a> Ipam<'a> {
         self.plugin
     }
 
-    /// Takes addresses for the attachment that the environment names.
+    /// Assigns addresses to the attachment of the environment.
     ///
     /// # Errors
-    /// When there are none. Whoever asked then releases, because the plugin may have taken some.
+    /// When there are none. The caller then releases, because the plugin may have assigned some.
     pub fn assign(&self) -> Result<Assignment, IpamError> {
         let output = self.call("ADD")?;
         let assignment: Assignment =
@@ -155,25 +159,25 @@ impl<'a> Ipam<'a> {
         if assignment.ips.is_empty() { Err(IpamError::NoAddress(self.plugin.to_owned())) } else { Ok(assignment) }
     }
 
-    /// The same, where these addresses were asked for.
+    /// The same, for requested static addresses.
     ///
     /// # Errors
-    /// As [`assign`](Self::assign), and when the plugin gave others.
-    pub fn assign_fixed(&self, ips: &[InterfaceAddress]) -> Result<Assignment, IpamError> {
-        let assignment = self.assign().map_err(|source| Self::not_given(ips, source))?;
-        match fixed::missing(ips, &assignment) {
+    /// As [`assign`](Self::assign), and when the plugin assigned others.
+    pub fn assign_static(&self, ips: &[InterfaceAddress]) -> Result<Assignment, IpamError> {
+        let assignment = self.assign().map_err(|source| Self::add_static_ip_advice(ips, source))?;
+        match static_ips::missing(ips, &assignment) {
             None => Ok(assignment),
-            Some(address) => Err(IpamError::NotAsFixed { plugin: self.plugin.to_owned(), address }),
+            Some(address) => Err(IpamError::StaticIpNotAssigned { plugin: self.plugin.to_owned(), address }),
         }
     }
 
-    /// Says of a refusal whose addresses were asked for.
-    fn not_given(ips: &[InterfaceAddress], error: IpamError) -> IpamError {
+    /// Adds advice about static addresses to the plugin's error.
+    fn add_static_ip_advice(ips: &[InterfaceAddress], error: IpamError) -> IpamError {
         match error {
-            IpamError::Refused { plugin, code, msg, details } => {
+            IpamError::Rejected { plugin, code, msg, details } => {
                 let ips: Vec<String> = ips.iter().map(ToString::to_string).collect();
                 let advice = "spec.attachments of the network fixes them for this pod; the plugin must have them in its ranges, and nobody else may hold them";
-                IpamError::Refused {
+                IpamError::Rejected {
                     plugin,
                     code,
                     msg: format!("{msg} (asked for {}: {advice})", ips.join(", ")),
@@ -184,18 +188,19 @@ impl<'a> Ipam<'a> {
         }
     }
 
-    /// Gives back the addresses of the attachment that the environment names, if it has any.
+    /// Releases the addresses of the attachment of the environment, if it has any.
     ///
     /// # Errors
-    /// When the plugin says so.
+    /// When the plugin fails.
     pub fn release(&self) -> Result<(), IpamError> {
         self.call("DEL").map(drop)
     }
 
-    /// Whether the plugin still holds the addresses of the attachment that the environment names, and the result of ADD has them.
+    /// Checks that the plugin still holds the addresses of the attachment, and that the ADD result
+    /// has them.
     ///
     /// # Errors
-    /// When the plugin says that it does not.
+    /// When it does not.
     pub fn check(&self, previous: &Value) -> Result<(), IpamError> {
         let mut configuration = self.configuration.clone();
         if let Some(parts) = configuration.as_object_mut() {
@@ -204,20 +209,21 @@ impl<'a> Ipam<'a> {
         self.call_with("CHECK", &configuration).map(drop)
     }
 
-    /// Whether the plugin has addresses to give. One that does not know the question has.
+    /// Checks whether the plugin can assign addresses. One that does not support STATUS is assumed
+    /// to.
     ///
     /// # Errors
-    /// When the plugin says that it has not.
+    /// When it cannot.
     pub fn status(&self) -> Result<(), IpamError> {
-        self.call("STATUS").map(drop).or_else(unknown_verb)
+        self.call("STATUS").map(drop).or_else(ignore_unknown_verb)
     }
 
-    /// Has the plugin give up what is not among the configuration's valid attachments. One that does not know how keeps it.
+    /// Delegates GC to the plugin. One that does not support GC keeps its addresses.
     ///
     /// # Errors
-    /// When the plugin says so.
+    /// When the plugin fails.
     pub fn collect_garbage(&self) -> Result<(), IpamError> {
-        self.call("GC").map(drop).or_else(unknown_verb)
+        self.call("GC").map(drop).or_else(ignore_unknown_verb)
     }
 
     fn call(&self, verb: &str) -> Result<Vec<u8>, IpamError> {
@@ -226,16 +232,17 @@ impl<'a> Ipam<'a> {
 
     fn call_with(&self, verb: &str, configuration: &Value) -> Result<Vec<u8>, IpamError> {
         let input = configuration.to_string();
-        let run = Run { program: &self.program, input: input.as_bytes(), held: self.held, patience: self.patience };
+        let run =
+            Run { program: &self.program, input: input.as_bytes(), inherited: self.inherited, timeout: self.timeout };
         let ended = run.with(self.environment.for_delegate(verb));
         let ended = ended.map_err(|source| IpamError::Run { program: self.program.clone(), source })?;
         let Some(finished) = ended else {
-            return Err(IpamError::TimedOut { plugin: self.plugin.to_owned(), patience: self.patience });
+            return Err(IpamError::TimedOut { plugin: self.plugin.to_owned(), timeout: self.timeout });
         };
         if finished.status.success() { Ok(finished.stdout) } else { Err(self.failure(&finished)) }
     }
 
-    /// Its error is JSON on standard output, and free text elsewhere.
+    /// Its error is JSON on standard output or, otherwise, free text.
     fn failure(&self, finished: &Finished) -> IpamError {
         #[derive(Deserialize)]
         struct Reply {
@@ -247,16 +254,16 @@ impl<'a> Ipam<'a> {
         }
         let plugin = self.plugin.to_owned();
         match serde_json::from_slice(&finished.stdout) {
-            Ok(Reply { code, msg, details }) => IpamError::Refused { plugin, code, msg, details },
-            Err(_) => IpamError::Failed { plugin, status: finished.status.to_string(), output: finished.last_words() },
+            Ok(Reply { code, msg, details }) => IpamError::Rejected { plugin, code, msg, details },
+            Err(_) => IpamError::Failed { plugin, status: finished.status.to_string(), output: finished.output_tail() },
         }
     }
 }
 
-/// Plugins from before version 1.1.0 refuse its verbs, as a wrong variable.
-fn unknown_verb(error: IpamError) -> Result<(), IpamError> {
+/// Plugins before version 1.1.0 reject its verbs with the code of an invalid variable.
+fn ignore_unknown_verb(error: IpamError) -> Result<(), IpamError> {
     match error {
-        IpamError::Refused { code, .. } if code == ErrorCode::InvalidEnvironment.number() => Ok(()),
+        IpamError::Rejected { code, .. } if code == ErrorCode::InvalidEnvironment.number() => Ok(()),
         other => Err(other),
     }
 }

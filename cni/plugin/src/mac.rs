@@ -1,10 +1,10 @@
-//! MAC addresses of interfaces that are in no kernel.
+//! Generated MAC addresses.
 
 use usnet_crds::MacAddress;
 use usnet_dataplane::attachment::AttachmentId;
 
-/// The address of an attachment that nobody asked an address for: locally administered (`02:…`), and the same each time, so that a repeated
-/// ADD gives the same.
+/// The address of an attachment without a requested address: locally administered (`02:…`) and
+/// derived from the attachment, so that a repeated ADD returns the same.
 pub fn mac_of(attachment: &AttachmentId) -> MacAddress {
     MacAddress::of(&attachment.to_string())
 }
@@ -18,7 +18,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attachment_has_one_address_and_no_other_has_it() {
+    fn mac_addresses_are_stable_and_unique() {
         let address = mac_of(&attachment("c1", "net1"));
         assert_eq!(address, mac_of(&attachment("c1", "net1")));
         assert_ne!(address, mac_of(&attachment("c1", "net2")));

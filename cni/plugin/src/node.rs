@@ -1,6 +1,6 @@
 //! The node's files that the verbs share.
 
-use crate::hand_over::files_of;
+use crate::legacy::handoff::files_of;
 use crate::port::needs_volume;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,11 +13,11 @@ use usnet_dataplane::paths::NodePaths;
 /// A node, by its files.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Where they are.
+    /// The paths of the node.
     pub roots: NodePaths,
     /// The attachments.
     pub journal: Journal,
-    /// What the agent says of each network.
+    /// The files of the networks that the agent publishes.
     pub networks: NetworkFiles,
 }
 
@@ -43,7 +43,8 @@ impl Node {
         Ok(OtherAttachments { known, is_complete })
     }
 
-    /// Whether an attachment other than `id`, of any pod, has use for a folder of the node: kubelet may give a device to another pod while this one ends.
+    /// Whether an attachment other than `id`, of any pod, needs a folder of the node: kubelet may
+    /// reallocate a device to another pod while this one terminates.
     ///
     /// # Errors
     /// When the journal cannot be listed.
@@ -64,7 +65,7 @@ impl Node {
     }
 }
 
-/// The device that an attachment was made with.
+/// The device of an attachment.
 pub fn device_of(roots: &NodePaths, record: &Record) -> Option<DeviceId> {
     record.directory_source.as_deref()?.strip_prefix(roots.devices()).ok()?.to_str()?.parse().ok()
 }
@@ -74,17 +75,17 @@ pub fn device_of(roots: &NodePaths, record: &Record) -> Option<DeviceId> {
 pub struct OtherAttachments {
     /// Those whose records can be read.
     pub known: Vec<Record>,
-    /// Whether these are all. A record that this release does not understand could be of any pod.
+    /// Whether these are all. A record of an unknown version could belong to any pod.
     pub is_complete: bool,
 }
 
 impl OtherAttachments {
-    /// Whether one of them has, or may have, use for the pod's directory.
+    /// Whether one of them needs, or may need, the pod's directory.
     pub fn need_directory(&self) -> bool {
         !self.is_complete || self.known.iter().any(needs_directory)
     }
 
-    /// The names of the files that they have in the pod's directory now.
+    /// The names of their files in the pod's directory.
     pub fn files(&self) -> BTreeSet<String> {
         self.known.iter().filter(|record| needs_directory(record)).flat_map(files_of).collect()
     }

@@ -1,8 +1,10 @@
-//! The directory that a pod shares with the engine, seen by the engine under a short path. It comes from the pod's `emptyDir` volume `usnet`,
-//! or from a folder of the node that is the pod's alone.
+//! The directory that a pod shares with the engine, mounted for the engine at a short path. Its
+//! source is the pod's `emptyDir` volume `usnet`, or a folder of the node that belongs to the pod
+//! alone.
 //!
-//! The pod owns what is in it, and an engine that connects to a socket there does so as root. Therefore the engine and we never see the
-//! volume itself but a mount of it with `nosymfollow`: a link that the pod left there leads nowhere.
+//! The pod controls its content, and an engine connects to a socket there as root. Therefore the
+//! engine and the plugin never use the volume itself but a mount with `nosymfollow`: a link that
+//! the pod creates there cannot be followed.
 
 mod device;
 mod mount;
@@ -27,11 +29,12 @@ use usnet_dataplane::paths::NodePaths;
 
 /// The name of the volume in the pod.
 pub const VOLUME: &str = "usnet";
-/// What the older userspace CNI called it; taken where there is no [`VOLUME`]. An `emptyDir` as well: a folder of the host is no pod's own.
-pub const OLDER_VOLUME: &str = "shared-dir";
-/// How long one waits for other processes that mount or unmount. Each takes milliseconds; on a busy node where many pods start or stop at once
-/// it is some seconds until all had their turn.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+/// The volume name of Userspace CNI; used if there is no [`VOLUME`]. Also an `emptyDir`: a folder
+/// of the host would not belong to one pod.
+pub const LEGACY_VOLUME: &str = "shared-dir";
+/// How long to wait for the lock of concurrent mounts and unmounts. Each takes milliseconds; on a
+/// busy node where many pods start or stop at the same time the queue takes some seconds.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_RETRY: Duration = Duration::from_millis(2);
 
 /// Why a pod's directory cannot be used.
@@ -45,53 +48,53 @@ pub enum PodDirectoryError {
     NoVolume {
         /// The pod.
         pod: Pod,
-        /// Where kubelet would have made it.
+        /// Where kubelet would create it.
         path: PathBuf,
     },
-    /// Something else is where the volume should be.
+    /// The path of the volume is not a directory.
     #[error("{} is not a directory, so it is neither an emptyDir volume of kubelet nor a folder that usnet made", .0.display())]
     NotADirectory(PathBuf),
     /// A file or folder cannot be used.
     #[error("cannot {action} {}", path.display())]
     File {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
         /// On which file or folder.
         path: PathBuf,
         /// Why not.
         source: io::Error,
     },
-    /// The pod left something that is in the way of a file of ours.
+    /// The pod occupies the path of one of our files.
     #[error(
         "cannot {action} {file:?} in the folder that the pod shares with the engine: something that the pod left there is in the way"
     )]
-    InTheWay {
-        /// What was tried.
+    PathOccupied {
+        /// The operation.
         action: &'static str,
         /// The name of the file.
         file: String,
         /// Why not.
         source: io::Error,
     },
-    /// The kernel cannot keep the engine from following links.
+    /// The kernel does not support `nosymfollow`.
     #[error("this node's kernel has no mounts without symbolic links (nosymfollow): Linux 5.10 or later is needed")]
-    LinksAreFollowed,
-    /// Another process mounts or unmounts and does not come to an end.
+    NosymfollowUnsupported,
+    /// Another process holds the lock for too long.
     #[error("another process holds {}; try again", .0.display())]
     Busy(PathBuf),
-    /// It is not known who else uses the directory.
+    /// The other users of the directory are unknown.
     #[error("cannot tell whether another interface of the pod is attached")]
     Journal(#[from] journal::Error),
 }
 
-/// What other attachments of the pod need.
+/// What other attachments of the pod still need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StillUsed {
     /// The files of these names.
     pub files: BTreeSet<String>,
     /// The directory.
     pub directory: bool,
-    /// The folder that it comes from.
+    /// The source of the directory.
     pub source: bool,
 }
 
@@ -100,35 +103,38 @@ pub struct StillUsed {
 pub struct PodDirectory {
     source: Source,
     folder: PathBuf,
-    /// Of the mount in `folder`. It begins with the pod's uid, so that nobody but the pod's own attachments can need it.
+    /// The name of the mount in `folder`. It begins with the pod's uid, so that only the pod's own
+    /// attachments use it.
     name: String,
 }
 
 impl PodDirectory {
-    /// The volume of the pod with this uid, which all of its interfaces share. Nothing is touched yet.
-    pub fn of_volume(roots: &NodePaths, uid: &PodUid) -> Self {
+    /// The volume of the pod with this uid, shared by all of its interfaces. Nothing is changed
+    /// yet.
+    pub fn from_volume(roots: &NodePaths, uid: &PodUid) -> Self {
         Self { source: Source::volumes(roots, uid), folder: roots.ports(), name: uid.to_string() }
     }
 
-    /// A folder of the node that is there for this interface of the pod alone. Nothing is touched yet.
-    pub fn of_folder(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
+    /// A folder of the node for this interface of the pod alone. Nothing is changed yet.
+    pub fn from_folder(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
         Self { source: Source::folder(roots, folder), folder: roots.ports(), name: format!("{uid}.{}", id.interface) }
     }
 
-    /// The folder of a device that kubelet gave to the pod, for one interface. Nothing is touched yet.
-    pub fn of_device(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, device: &DeviceId) -> Self {
-        Self::of_folder(roots, uid, id, roots.devices().join(device.to_string()))
+    /// The folder of a device that kubelet allocated to the pod, for one interface. Nothing is
+    /// changed yet.
+    pub fn from_device(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, device: &DeviceId) -> Self {
+        Self::from_folder(roots, uid, id, roots.devices().join(device.to_string()))
     }
 
-    /// The one that an attachment was made with.
-    pub fn of_record(roots: &NodePaths, record: &Record) -> Self {
+    /// The directory of an existing attachment.
+    pub fn from_record(roots: &NodePaths, record: &Record) -> Self {
         match &record.directory_source {
-            None => Self::of_volume(roots, &record.pod.uid),
-            Some(folder) => Self::of_folder(roots, &record.pod.uid, &record.id, folder.clone()),
+            None => Self::from_volume(roots, &record.pod.uid),
+            Some(folder) => Self::from_folder(roots, &record.pod.uid, &record.id, folder.clone()),
         }
     }
 
-    /// The folder that it comes from, for the record; none when it is the pod's volume.
+    /// The source folder, for the record; none for the pod's volume.
     pub fn source_folder(&self) -> Option<&Path> {
         match &self.source {
             Source::Volumes(_) => None,
@@ -136,15 +142,15 @@ impl PodDirectory {
         }
     }
 
-    /// Where the engine sees it.
+    /// The path of the mount that the engine uses.
     pub fn path(&self) -> PathBuf {
         self.folder.join(&self.name)
     }
 
-    /// Whether what it comes from is there, or can be made.
+    /// Checks that the source exists, or can be created.
     ///
     /// # Errors
-    /// When it is not, or it is not what kubelet or usnet makes.
+    /// When it does not, or it is not a folder of kubelet or usnet.
     pub fn check(&self, pod: &Pod) -> Result<(), PodDirectoryError> {
         if matches!(self.source, Source::Device(_)) {
             return Ok(());
@@ -159,18 +165,18 @@ impl PodDirectory {
         }
     }
 
-    /// Whether the engine sees it there.
+    /// Whether it is mounted for the engine.
     pub fn is_mounted(&self) -> bool {
         self.source.open().is_ok_and(|volume| is_same_directory(&volume, &self.path()).unwrap_or(false))
     }
 
-    /// Lets the engine see the directory. Nothing happens when it does already.
+    /// Mounts the directory for the engine. Does nothing if it is mounted already.
     ///
     /// # Errors
-    /// When what it comes from is not there or cannot be mounted.
+    /// When the source does not exist or cannot be mounted.
     pub fn mount(&self) -> Result<(), PodDirectoryError> {
-        make_folder(&self.folder)?;
-        let _turn = self.take_turn()?;
+        create_folder(&self.folder)?;
+        let _lock = self.lock_mounts()?;
         if let Source::Device(device) = &self.source
             && !self.is_mounted()
         {
@@ -178,25 +184,25 @@ impl PodDirectory {
         }
         let volume = self.source.open()?;
         let path = self.path();
-        make_folder(&path)?;
+        create_folder(&path)?;
         if is_same_directory(&volume, &path)? {
             return Ok(());
         }
         mount::unmount(&path)?;
         let staging = self.staging();
         mount::unmount(&staging)?;
-        make_folder(&staging)?;
+        create_folder(&staging)?;
         let mounted = mount::mount(&volume, &staging, &path);
         mount::unmount(&staging)?;
         remove_folder(&staging)?;
         mounted
     }
 
-    /// Removes files of ours and takes the directory from the engine, as far as `used` says that nobody needs them. What is gone already is
-    /// no error.
+    /// Removes our files and unmounts the directory, except for what is `used` by other
+    /// attachments. What is gone already is not an error.
     ///
     /// # Errors
-    /// When it cannot be told who needs them, or the mount stays.
+    /// When the other users are unknown, or unmounting fails.
     pub fn release(
         &self,
         files: &[String],
@@ -205,11 +211,13 @@ impl PodDirectory {
         if !self.folder.exists() {
             return Ok(());
         }
-        // Whoever mounts writes its record before: between question and unmount nobody can come to need the directory unseen.
-        let _turn = self.take_turn()?;
+        // The record is written before mounting, and the lock is held from the query to the
+        // unmount, so no new user of the directory can be missed.
+        let _lock = self.lock_mounts()?;
         let used = used()?;
         for file in files.iter().filter(|file| !used.files.contains(*file)) {
-            // What the pod put there in place of our file is the pod's own, and goes with it.
+            // If the pod replaced our file, the replacement belongs to the pod and is removed with
+            // it.
             let _removed = self.remove(file);
         }
         if !used.directory {
@@ -224,15 +232,17 @@ impl PodDirectory {
         }
     }
 
-    /// Writes a file that the pod's users may read, in place of what is there under that name. Readers see the old one or the new one.
+    /// Writes or replaces a file that the pod's users may read. The replacement is atomic for
+    /// readers.
     ///
     /// # Errors
-    /// When the pod left something there that is in the way, or the volume is full.
+    /// When the pod occupies the path, or the volume is full.
     pub fn write(&self, file: &str, content: &[u8]) -> Result<(), PodDirectoryError> {
-        let failed = |action| move |source| PodDirectoryError::InTheWay { action, file: file.to_owned(), source };
+        let failed = |action| move |source| PodDirectoryError::PathOccupied { action, file: file.to_owned(), source };
         let temporary = self.path().join(format!(".{file}.new"));
         remove(&temporary).map_err(failed("prepare"))?;
-        // The pod may put something there at any moment: what is there is never opened, and no link is followed.
+        // The pod may create a file there at any moment: existing files are never opened, and no
+        // link is followed.
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).mode(0o644);
         let mut opened = options.open(&temporary).map_err(failed("create"))?;
@@ -241,13 +251,15 @@ impl PodDirectory {
         fs::rename(&temporary, self.path().join(file)).map_err(failed("replace"))
     }
 
-    /// Lets the pod's users connect to a socket that the engine made: they need not be root, and the engine gives no access to others. What
-    /// the pod put in its place stays as it is.
+    /// Lets the pod's users connect to a socket that the engine created: they need not be root, and
+    /// engines create sockets without access for others. If the pod replaced the socket, the
+    /// replacement is kept as it is.
     ///
     /// # Errors
-    /// When the file system refuses.
-    pub fn share_socket(&self, file: &str) -> Result<(), PodDirectoryError> {
-        let failed = |source| PodDirectoryError::InTheWay { action: "give access to", file: file.to_owned(), source };
+    /// When the file system fails.
+    pub fn set_socket_permissions(&self, file: &str) -> Result<(), PodDirectoryError> {
+        let failed =
+            |source| PodDirectoryError::PathOccupied { action: "give access to", file: file.to_owned(), source };
         let flags = libc::O_PATH | libc::O_NOFOLLOW;
         let opened = match OpenOptions::new().read(true).custom_flags(flags).open(self.path().join(file)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -256,17 +268,17 @@ impl PodDirectory {
         if !opened.metadata().map_err(failed)?.file_type().is_socket() {
             return Ok(());
         }
-        // By its descriptor: what was looked at is what is changed.
+        // By its descriptor: the permissions of the file that was checked are changed.
         let descriptor = format!("/proc/self/fd/{}", opened.as_raw_fd());
         fs::set_permissions(descriptor, Permissions::from_mode(0o777)).map_err(failed)
     }
 
-    /// Removes a file, or a link, under that name. It may be absent.
+    /// Removes a file or a link of that name, if it exists.
     ///
     /// # Errors
     /// When it is a directory.
     pub fn remove(&self, file: &str) -> Result<(), PodDirectoryError> {
-        let failed = |source| PodDirectoryError::InTheWay { action: "remove", file: file.to_owned(), source };
+        let failed = |source| PodDirectoryError::PathOccupied { action: "remove", file: file.to_owned(), source };
         remove(&self.path().join(file)).map_err(failed)
     }
 
@@ -274,13 +286,14 @@ impl PodDirectory {
         self.folder.join(format!(".{}.new", self.name))
     }
 
-    /// One at a time mounts and unmounts. The lock is on the folder itself, and goes with its holder.
-    fn take_turn(&self) -> Result<Flock<File>, PodDirectoryError> {
-        let deadline = Instant::now() + LOCK_PATIENCE;
+    /// Serializes mounts and unmounts. The lock is on the folder itself, and is released when its
+    /// holder ends.
+    fn lock_mounts(&self) -> Result<Flock<File>, PodDirectoryError> {
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         let mut folder = File::open(&self.folder).map_err(|error| file_error("open", &self.folder, error))?;
         loop {
             folder = match Flock::lock(folder, FlockArg::LockExclusiveNonblock) {
-                Ok(turn) => return Ok(turn),
+                Ok(lock) => return Ok(lock),
                 Err((folder, Errno::EAGAIN | Errno::EINTR)) => folder,
                 Err((_, error)) => return Err(file_error("lock", &self.folder, error.into())),
             };
@@ -298,15 +311,15 @@ fn is_same_directory(volume: &File, path: &Path) -> Result<bool, PodDirectoryErr
     Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
-fn make_folder(path: &Path) -> Result<(), PodDirectoryError> {
+fn create_folder(path: &Path) -> Result<(), PodDirectoryError> {
     // The engine need not run as root.
-    let made = DirBuilder::new().recursive(true).mode(0o755).create(path);
-    made.map_err(|error| file_error("create", path, error))
+    let created = DirBuilder::new().recursive(true).mode(0o755).create(path);
+    created.map_err(|error| file_error("create", path, error))
 }
 
 fn remove_folder(path: &Path) -> Result<(), PodDirectoryError> {
     match fs::remove_dir(path) {
-        // What somebody else put there is not ours to remove.
+        // A folder with foreign files is kept.
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
             Err(file_error("remove", path, error))
         }

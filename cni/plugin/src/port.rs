@@ -1,5 +1,5 @@
-//! The port that an interface gets: what its network asks for, in a form that the engine takes. All that can be wrong with it shows here,
-//! before anything is touched.
+//! The port of an interface: the spec of its network, converted for the engine. It is fully
+//! validated here, before anything is changed.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,10 +11,10 @@ use usnet_dataplane::memif::{InvalidSecret, InvalidSocket, MemifSecret, MemifSoc
 use usnet_dataplane::port::{AttachedPort, DeviceName, PortBackend, PortName, SocketPath, SocketPathTooLong};
 use usnet_dataplane::vpp::{TagTooLong, check_attachment};
 
-/// Bytes of chance in a secret. In base64 they are 23 characters, which is the most that a memif takes.
+/// Random bytes of a secret. In base64 they are 23 characters, the maximum of a memif.
 const SECRET_BYTES: usize = 17;
 
-/// Why an interface cannot have the port that its network asks for.
+/// Why the port of a network cannot be created for an interface.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
     /// The socket's path.
@@ -23,7 +23,7 @@ pub enum PortError {
     /// The memif's socket.
     #[error(transparent)]
     MemifSocket(#[from] InvalidSocket),
-    /// VPP is told the path and looks at it from a folder of its own.
+    /// VPP resolves the path relative to its own working directory.
     #[error(
         "CNI_NETNS is {path:?}, and a memif with an abstract socket needs an absolute path without \".\" and \"..\" there: the container runtime has to give one, or set spec.port.memif.socket to Volume"
     )]
@@ -31,22 +31,22 @@ pub enum PortError {
         /// The path.
         path: PathBuf,
     },
-    /// VPP cannot keep the attachment's name.
+    /// The attachment's tag does not fit VPP.
     #[error("CNI_CONTAINERID or CNI_IFNAME cannot be used with VPP")]
-    Mark(#[from] TagTooLong),
-    /// The network is at odds with itself. The API refuses such a network.
+    Tag(#[from] TagTooLong),
+    /// The port type does not fit the engine. The API rejects such a network.
     #[error(
         "network \"{network}\" has ports of a kind that {engine} does not have ({port}): change spec.port of UserspaceNetwork {network}"
     )]
-    NotOfEngine {
+    UnsupportedByEngine {
         /// The network.
         network: NetworkName,
         /// Its engine.
         engine: Engine,
-        /// What it asks for.
+        /// The port type.
         port: &'static str,
     },
-    /// The configuration of the older userspace CNI names a socket that another interface of the pod has.
+    /// A legacy configuration names a socket that another interface of the pod uses.
     #[error(
         "socket {file:?} in the pod's volume is that of its interface {interface}: take \"socketfile\" out of the NetworkAttachmentDefinition, or name another one in one of both"
     )]
@@ -56,40 +56,40 @@ pub enum PortError {
         /// Which interface has it.
         interface: InterfaceName,
     },
-    /// The kernel gave no random bytes.
+    /// The kernel returned no random bytes.
     #[error("cannot make a secret for the memif")]
     NoRandomBytes(#[source] getrandom::Error),
-    /// A secret of the wrong length: a defect of ours.
+    /// A secret of the wrong length: a defect of usnet.
     #[error("cannot make a secret for the memif; this is a defect of usnet, please report it")]
     Secret(#[from] InvalidSecret),
 }
 
-/// Where an interface's socket can be.
+/// The parameters of an interface's socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Places<'a> {
+pub struct SocketLocation<'a> {
     /// The pod's directory as the engine sees it.
     pub directory: &'a Path,
-    /// What the socket is called there.
+    /// The name of the socket's file there.
     pub socket_name: &'a str,
     /// The pod's network namespace.
     pub network_namespace: &'a Path,
 }
 
-/// The port of a pod's attachment to a network, if the pod asks for these rates.
+/// The port of a pod's attachment to a network, with the rates that the pod requests.
 ///
 /// # Errors
-/// When the engine could not make or mark it.
+/// When the engine could not create or tag it.
 pub fn port(
     network: &NodeNetwork,
     attachment: &AttachmentId,
     pod: &Pod,
-    asked: RateLimit,
-    places: Places<'_>,
+    requested: RateLimit,
+    location: SocketLocation<'_>,
 ) -> Result<AttachedPort, PortError> {
     if network.engine == Engine::Vpp {
         check_attachment(attachment)?;
     }
-    let backend = backend(network, attachment, places)?;
+    let backend = backend(network, attachment, location)?;
     let with_secret =
         network.port.port_type == PortType::Memif && network.port.memif.secret == MemifSecretKind::Generated;
     Ok(AttachedPort {
@@ -100,43 +100,47 @@ pub fn port(
         queues: network.port.queues,
         ring_size: network.port.ring_size,
         secret: if with_secret { Some(generate_secret()?) } else { None },
-        settings: port_settings(network, &pod.namespace, &pod.name, asked),
+        settings: port_settings(network, &pod.namespace, &pod.name, requested),
     })
 }
 
-/// Whether the pod needs its volume for this port: for the socket's file, or to be told the secret.
+/// Whether the pod needs its volume for this port: for the socket's file, or to get the secret.
 pub fn needs_volume(port: &AttachedPort) -> bool {
     port.backend.socket_file().is_some() || port.secret.is_some()
 }
 
-fn backend(network: &NodeNetwork, attachment: &AttachmentId, places: Places<'_>) -> Result<PortBackend, PortError> {
-    let file = || places.directory.join(places.socket_name);
-    let not_of_engine =
-        |port| Err(PortError::NotOfEngine { network: network.name.clone(), engine: network.engine, port });
+fn backend(
+    network: &NodeNetwork,
+    attachment: &AttachmentId,
+    location: SocketLocation<'_>,
+) -> Result<PortBackend, PortError> {
+    let file = || location.directory.join(location.socket_name);
+    let unsupported_by_engine =
+        |port| Err(PortError::UnsupportedByEngine { network: network.name.clone(), engine: network.engine, port });
     match (network.port.port_type, network.engine) {
         (PortType::VhostUser, engine) => {
             let engine_role = network.port.vhost_user.engine_role;
             if engine == Engine::OpenVswitch && engine_role == SocketRole::Server {
-                return not_of_engine("VhostUser with engineRole Server");
+                return unsupported_by_engine("VhostUser with engineRole Server");
             }
             Ok(PortBackend::VhostUser { socket: SocketPath::try_from(file())?, engine_role })
         }
         (PortType::Veth, _) => Ok(PortBackend::Veth { device: DeviceName::of(attachment) }),
-        (PortType::Memif, Engine::OpenVswitch) => not_of_engine("Memif"),
+        (PortType::Memif, Engine::OpenVswitch) => unsupported_by_engine("Memif"),
         (PortType::Memif, Engine::Vpp) => Ok(PortBackend::Memif {
             socket: match network.port.memif.socket {
                 MemifSocketKind::Volume => MemifSocket::file(file())?,
-                MemifSocketKind::Abstract => abstract_socket(attachment, places.network_namespace)?,
+                MemifSocketKind::Abstract => abstract_socket(attachment, location.network_namespace)?,
             },
         }),
     }
 }
 
 fn abstract_socket(attachment: &AttachmentId, network_namespace: &Path) -> Result<MemifSocket, PortError> {
-    // As it is written: `components` leaves out a "." in the middle.
+    // The text is compared: `components` omits a "." in the middle.
     let mut parts = network_namespace.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/');
-    let is_plain = parts.all(|part| part != b"." && part != b"..");
-    if !is_plain || network_namespace.components().next() != Some(Component::RootDir) {
+    let is_normalized = parts.all(|part| part != b"." && part != b"..");
+    if !is_normalized || network_namespace.components().next() != Some(Component::RootDir) {
         return Err(PortError::NetworkNamespace { path: network_namespace.to_owned() });
     }
     Ok(MemifSocket::in_namespace(attachment.interface.as_str(), network_namespace)?)

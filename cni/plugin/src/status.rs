@@ -1,4 +1,4 @@
-//! STATUS: whether ADD would work now, by the same things that ADD needs.
+//! STATUS: whether ADD would work now, by its own prerequisites.
 
 use crate::admission;
 use crate::cni::configuration::Configuration;
@@ -6,34 +6,34 @@ use crate::cni::environment::Environment;
 use crate::cni::error::ErrorCode;
 use crate::cni::version::SpecVersion;
 use crate::del;
-use crate::engine::{Switch, SwitchError};
+use crate::engine::{EngineClient, EngineClientError};
 use crate::error::Error;
 use crate::ipam::Ipam;
 use crate::node::Node;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::network_file::ProgrammedNetwork;
 
-/// Says nothing when a pod could be attached.
+/// Succeeds when a pod could be attached.
 ///
 /// # Errors
-/// [`Error::NotReady`] with why not, or the IPAM plugin's own error.
+/// [`Error::StatusFailed`] with the reason, or the IPAM plugin's own error.
 pub fn status(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
     configuration.require_version(SpecVersion::V1_1_0, "STATUS")?;
     configuration.name()?;
     let target = configuration.target()?;
     node.journal.check_writable().map_err(not_available)?;
-    let programmed = admission::usable(&node.networks, &target).map_err(not_available)?;
-    // Without its engine, or the bridge, the pods that are attached have no network either.
-    has_bridge(&programmed).map_err(|error| Error::not_ready(ErrorCode::LimitedConnectivity, error))?;
+    let programmed = admission::find_available(&node.networks, &target).map_err(not_available)?;
+    // Without the engine or the bridge, attached pods have no connectivity either.
+    check_bridge(&programmed).map_err(|error| Error::status_failed(ErrorCode::LimitedConnectivity, error))?;
     match del::ipam(node, configuration) {
         Some(ipam) => Ipam::find(&ipam, environment).map_err(not_available)?.status().map_err(Error::from),
         None => Ok(()),
     }
 }
 
-fn has_bridge(programmed: &ProgrammedNetwork) -> Result<(), SwitchError> {
+fn check_bridge(programmed: &ProgrammedNetwork) -> Result<(), EngineClientError> {
     let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
-    let observed = Switch::to(network.engine, engine_socket, *memif_socket_ids)?.observe()?;
+    let observed = EngineClient::connect_to(network.engine, engine_socket, *memif_socket_ids)?.observe()?;
     let bridge = network.bridge.name.as_str();
     match observed.bridges.contains_key(bridge) {
         true => Ok(()),
@@ -42,5 +42,5 @@ fn has_bridge(programmed: &ProgrammedNetwork) -> Result<(), SwitchError> {
 }
 
 fn not_available(error: impl Into<Error>) -> Error {
-    Error::not_ready(ErrorCode::NotAvailable, error)
+    Error::status_failed(ErrorCode::NotAvailable, error)
 }

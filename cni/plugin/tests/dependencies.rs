@@ -1,11 +1,12 @@
-//! What the plugin is made of: it starts for every interface of every pod, and runs as root on every node.
+//! The dependencies of the plugin: it starts for every interface of every pod, and runs as root on
+//! every node.
 
 #![cfg(test)]
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Clients of Kubernetes, asynchronous runtimes, and what does more than a plugin needs.
+/// Kubernetes clients, asynchronous runtimes, and other packages that a plugin does not need.
 const UNWANTED: [&str; 12] = [
     "kube",
     "kube-client",
@@ -20,7 +21,7 @@ const UNWANTED: [&str; 12] = [
     "reqwest",
     "tonic",
 ];
-/// Room for a few more; each one more is to be thought about.
+/// A few more than now; each new one needs a reason.
 const PACKAGES_MAX: usize = 40;
 
 /// The packages that are linked into the plugin, by name.

@@ -15,7 +15,7 @@ use usnet_crds::{Engine, Memif, MemifSecretKind, MemifSocketKind, Port, PortType
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::journal::Journal;
 use usnet_plugin::cni::result::Assignment;
-use usnet_plugin::engine::Switch;
+use usnet_plugin::engine::EngineClient;
 use usnet_plugin::interface;
 
 const RUNS: usize = 30;
@@ -122,13 +122,13 @@ fn floor_add(record: &Record) -> Duration {
         let mac = record.mac.parse().expect("a MAC address");
         interface::create(record, device, mac, &Assignment::default(), &[]).expect("the pair is made");
     }
-    Switch::connect(record).and_then(|switch| switch.create_port(record)).expect("the port is made");
+    EngineClient::connect(record).and_then(|engine| engine.create_port(record)).expect("the port is made");
     start.elapsed()
 }
 
 fn floor_del(record: &Record) -> Duration {
     let start = Instant::now();
-    Switch::connect(record).and_then(|switch| switch.remove_port(record)).expect("the port is removed");
+    EngineClient::connect(record).and_then(|engine| engine.remove_port(record)).expect("the port is removed");
     if let Some(device) = record.port.backend.device() {
         interface::remove(&record.id, device).expect("the pair is removed");
     }

@@ -1,37 +1,39 @@
-//! `CNI_ARGS`: who the pod is. Runtimes and Multus write `KEY=VALUE;KEY=VALUE`, and Multus repeats the keys that it was given.
+//! `CNI_ARGS`, which identify the pod. Runtimes and Multus write `KEY=VALUE;KEY=VALUE`, and Multus
+//! repeats the keys that it was passed.
 
 use std::collections::BTreeMap;
 use usnet_dataplane::attachment::{InvalidIdentifier, Pod};
 
-/// Keys that runtimes and Multus send and this plugin takes or leaves. IPAM plugins get all arguments.
+/// Keys that runtimes and Multus send; some of them are ignored here. IPAM plugins get all
+/// arguments.
 const KNOWN: [&str; 7] =
     ["IgnoreUnknown", "K8S_POD_NAMESPACE", "K8S_POD_NAME", "K8S_POD_UID", "K8S_POD_INFRA_CONTAINER_ID", "IP", "MAC"];
 
-/// Why the arguments were refused.
+/// Why the arguments are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArgumentsError {
     /// A part is not a pair.
     #[error("CNI_ARGS has {0:?}, which is not KEY=VALUE")]
     NotAPair(String),
-    /// A key is given twice and says two things.
+    /// A key is repeated with another value.
     #[error("CNI_ARGS has {key} twice, as {first:?} and as {second:?}")]
-    Contradiction {
+    ConflictingValues {
         /// The key.
         key: String,
-        /// What it says first.
+        /// Its first value.
         first: String,
-        /// What it says then.
+        /// Its second value.
         second: String,
     },
-    /// A key is not known.
+    /// A key is unknown.
     #[error("CNI_ARGS has {0}, which this plugin does not know; add IgnoreUnknown=true to have it ignored")]
     Unknown(String),
-    /// A key that the plugin needs is not there.
+    /// A key that the plugin needs is missing.
     #[error(
         "CNI_ARGS has no {0}: this plugin attaches pods of Kubernetes, and the container runtime names the pod there"
     )]
     Missing(&'static str),
-    /// The pod's uid is not one.
+    /// The pod's uid is invalid.
     #[error("CNI_ARGS has a wrong K8S_POD_UID")]
     Uid(#[source] InvalidIdentifier),
 }
@@ -41,10 +43,11 @@ pub enum ArgumentsError {
 pub struct Arguments<'a>(BTreeMap<&'a str, &'a str>);
 
 impl<'a> Arguments<'a> {
-    /// Takes `CNI_ARGS` apart.
+    /// Parses `CNI_ARGS`.
     ///
     /// # Errors
-    /// When a part is not a pair, a key says two things, or is unknown and `IgnoreUnknown` is not true.
+    /// When a part is not a pair, a key has two values, or is unknown and `IgnoreUnknown` is not
+    /// true.
     pub fn parse(text: &'a str) -> Result<Self, ArgumentsError> {
         let mut arguments = BTreeMap::new();
         for part in text.split(';').filter(|part| !part.is_empty()) {
@@ -52,7 +55,7 @@ impl<'a> Arguments<'a> {
             match arguments.insert(key, value) {
                 Some(first) if first != value && key != "IgnoreUnknown" => {
                     let (first, second) = (first.to_owned(), value.to_owned());
-                    return Err(ArgumentsError::Contradiction { key: key.to_owned(), first, second });
+                    return Err(ArgumentsError::ConflictingValues { key: key.to_owned(), first, second });
                 }
                 _ => {}
             }
@@ -76,12 +79,12 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// The MAC address that somebody asked for.
+    /// The requested MAC address.
     pub fn mac(&self) -> Option<&'a str> {
         self.0.get("MAC").copied()
     }
 
-    /// The addresses that somebody asked for.
+    /// The requested addresses.
     pub fn ips(&self) -> impl Iterator<Item = &'a str> {
         self.0.get("IP").into_iter().flat_map(|list| list.split(',')).filter(|text| !text.is_empty())
     }
@@ -105,15 +108,15 @@ mod tests {
     }
 
     #[test]
-    fn two_pods_in_one_call_are_refused() {
+    fn two_pods_in_one_call_are_rejected() {
         let text = format!("{POD};K8S_POD_UID=ffff");
         assert!(
-            matches!(Arguments::parse(&text), Err(ArgumentsError::Contradiction { key, .. }) if key == "K8S_POD_UID")
+            matches!(Arguments::parse(&text), Err(ArgumentsError::ConflictingValues { key, .. }) if key == "K8S_POD_UID")
         );
     }
 
     #[test]
-    fn an_unknown_key_is_an_error_unless_told_otherwise() {
+    fn an_unknown_key_is_an_error_unless_ignored() {
         assert_eq!(Arguments::parse("COLOUR=red"), Err(ArgumentsError::Unknown("COLOUR".to_owned())));
         for yes in ["1", "true"] {
             assert!(Arguments::parse(&format!("COLOUR=red;IgnoreUnknown={yes}")).is_ok());
@@ -130,10 +133,10 @@ mod tests {
     }
 
     #[test]
-    fn a_uid_that_is_a_path_is_refused() {
+    fn a_uid_that_is_a_path_is_rejected() {
         let text = "K8S_POD_NAMESPACE=db;K8S_POD_NAME=p;K8S_POD_UID=../../etc";
-        let refused = Arguments::parse(text).and_then(|arguments| arguments.pod());
-        assert!(matches!(refused, Err(ArgumentsError::Uid(_))), "{refused:?}");
+        let rejected = Arguments::parse(text).and_then(|arguments| arguments.pod());
+        assert!(matches!(rejected, Err(ArgumentsError::Uid(_))), "{rejected:?}");
     }
 
     #[test]

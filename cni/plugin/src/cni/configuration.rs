@@ -9,18 +9,18 @@ use usnet_crds::{InvalidName, NetworkName};
 
 /// Longest name of a configuration, in bytes: that of a file.
 const NAME_LENGTH_MAX: usize = 255;
-/// What `networks` says.
+/// The only valid value of `networks`.
 const FROM_POD_ANNOTATIONS: &str = "FromPodAnnotations";
 
-/// Why a configuration was refused.
+/// Why a configuration is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigurationError {
     /// It is not a JSON object.
     #[error("the network configuration on standard input is not a JSON object")]
     NotAnObject(#[source] Option<serde_json::Error>),
-    /// Its version is older than the verb.
+    /// The verb does not exist in its version.
     #[error("the network configuration is of version {found}, which has no {verb}: that came with {since}")]
-    TooOld {
+    VerbNotInVersion {
         /// The verb.
         verb: &'static str,
         /// The first version that has it.
@@ -28,58 +28,59 @@ pub enum ConfigurationError {
         /// The configuration's.
         found: SpecVersion,
     },
-    /// Its version is none that is spoken.
+    /// Its version is not supported.
     #[error("the network configuration cannot be used")]
     Version(#[from] UnsupportedVersion),
-    /// A key is there that does not hold what it should.
+    /// A key has a value of the wrong type.
     #[error("{key:?} of the network configuration must be {expected}")]
     WrongType {
         /// The key.
         key: &'static str,
-        /// What it must be.
+        /// The expected type.
         expected: &'static str,
     },
-    /// Its name is none that the specification allows.
+    /// Its name is not allowed by the specification.
     #[error(
         "\"name\" of the network configuration is {0:?}: a name begins with a letter or a digit and has letters, digits, \"_\", \".\" and \"-\", because IPAM plugins call a folder after it"
     )]
     Name(String),
-    /// A key is not there.
+    /// A key is missing.
     #[error("{key:?} of the network configuration is missing: {advice}")]
     Missing {
         /// The key.
         key: &'static str,
-        /// What to write.
+        /// How to correct it.
         advice: &'static str,
     },
-    /// It takes the networks from the pod, and has a key that is for one network.
+    /// It selects networks by the pod's annotation, and has a key that is for a single network.
     #[error(
         "\"networks\" and {0:?} of the network configuration cannot be had together: either all networks come from the pod's annotation, or one is named here"
     )]
-    NotTogether(&'static str),
-    /// The network's name is not one.
+    MutuallyExclusive(&'static str),
+    /// The network's name is invalid.
     #[error("\"network\" of the network configuration is not valid")]
     Network(#[source] InvalidName),
-    /// It is a configuration of the older userspace CNI that cannot be used.
+    /// It is an invalid legacy configuration.
     #[error("the network configuration, of the older userspace CNI, cannot be used: {0}")]
     Legacy(InvalidLegacy),
 }
 
-/// What a configuration asks to be attached to.
+/// The attachment target of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// The network of this name.
     Network(NetworkName),
-    /// The network of the bridge that a configuration of the older userspace CNI names.
+    /// The network of the bridge that a legacy configuration names.
     Bridge(Box<Legacy>),
 }
 
-/// A network configuration. Only what a verb asks for is checked: DEL has to work with a configuration that ADD refused.
+/// A network configuration. Only the keys that a verb needs are validated: DEL has to work with a
+/// configuration that ADD rejects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Configuration(Map<String, Value>);
 
 impl Configuration {
-    /// Reads standard input's content.
+    /// Parses the content of standard input.
     ///
     /// # Errors
     /// When it is not a JSON object.
@@ -91,7 +92,7 @@ impl Configuration {
         }
     }
 
-    /// All of it.
+    /// All keys.
     pub fn keys(&self) -> &Map<String, Value> {
         &self.0
     }
@@ -99,25 +100,25 @@ impl Configuration {
     /// The version of the specification that it is written in.
     ///
     /// # Errors
-    /// When that is none that this plugin speaks.
+    /// When it is not supported.
     pub fn version(&self) -> Result<SpecVersion, ConfigurationError> {
-        // Without a version it is as old as the specification's first.
+        // The first version of the specification had no version key.
         Ok(self.text("cniVersion")?.unwrap_or("0.1.0").parse()?)
     }
 
-    /// Refuses a version that does not have this verb yet.
+    /// Rejects a version that does not have this verb yet.
     ///
     /// # Errors
-    /// When it has not, or is none that this plugin speaks.
+    /// When it does not, or is not supported.
     pub fn require_version(&self, since: SpecVersion, verb: &'static str) -> Result<(), ConfigurationError> {
         let found = self.version()?;
-        if found < since { Err(ConfigurationError::TooOld { verb, since, found }) } else { Ok(()) }
+        if found < since { Err(ConfigurationError::VerbNotInVersion { verb, since, found }) } else { Ok(()) }
     }
 
-    /// The name of the configuration, which IPAM plugins keep their addresses under.
+    /// The name of the configuration, under which IPAM plugins store their addresses.
     ///
     /// # Errors
-    /// When it is missing or none that the specification allows.
+    /// When it is missing or not allowed by the specification.
     pub fn name(&self) -> Result<&str, ConfigurationError> {
         let advice = "give the NetworkAttachmentDefinition's configuration a name";
         let name = self.text("name")?.filter(|name| !name.is_empty());
@@ -125,28 +126,28 @@ impl Configuration {
         if is_name(name) { Ok(name) } else { Err(ConfigurationError::Name(name.to_owned())) }
     }
 
-    /// Whether the networks are those that the pod's annotation lists, instead of one that is named here.
-    pub fn takes_networks_of_pod(&self) -> bool {
+    /// Whether the networks are selected by the pod's annotation instead of one network named here.
+    pub fn uses_pod_annotations(&self) -> bool {
         self.0.get("networks").is_some_and(|networks| !networks.is_null())
     }
 
-    /// Refuses a configuration that takes them from the pod in a way that cannot be.
+    /// Validates a configuration that selects the networks by the pod's annotation.
     ///
     /// # Errors
-    /// When it says from where in an unknown way, or names one network as well.
-    pub fn require_networks_of_pod(&self) -> Result<(), ConfigurationError> {
+    /// When `networks` has an unknown value, or a single network is named as well.
+    pub fn require_pod_annotations(&self) -> Result<(), ConfigurationError> {
         if self.text("networks")? != Some(FROM_POD_ANNOTATIONS) {
             return Err(ConfigurationError::WrongType { key: "networks", expected: "\"FromPodAnnotations\"" });
         }
         let of_one_network = ["network", "host", "ipam", "args"];
         match of_one_network.into_iter().find(|key| self.0.get(*key).is_some_and(|value| !value.is_null())) {
-            Some(key) => Err(ConfigurationError::NotTogether(key)),
+            Some(key) => Err(ConfigurationError::MutuallyExclusive(key)),
             None => Ok(()),
         }
     }
 
-    /// A configuration of the same version, name and plugin, with these other parts.
-    pub fn with_other_parts(&self, mut parts: Map<String, Value>) -> Self {
+    /// A configuration of the same version, name and plugin, with these other keys.
+    pub fn with_parts(&self, mut parts: Map<String, Value>) -> Self {
         for key in ["cniVersion", "name", "type"] {
             parts.extend(self.0.get(key).map(|value| (key.to_owned(), value.clone())));
         }
@@ -163,10 +164,11 @@ impl Configuration {
         network.parse().map_err(ConfigurationError::Network)
     }
 
-    /// What to attach to: a network by its name, or the bridge that a configuration of the older userspace CNI names.
+    /// The attachment target: a network by its name, or the bridge that a legacy configuration
+    /// names.
     ///
     /// # Errors
-    /// When it says neither in a way that can be used.
+    /// When it has no valid target.
     pub fn target(&self) -> Result<Target, ConfigurationError> {
         if legacy::is_legacy(&self.0) {
             return Legacy::read(&self.0)
@@ -196,7 +198,7 @@ impl Configuration {
         self.text("deviceID")
     }
 
-    /// What the runtime passes on of a pod's wishes, by capability.
+    /// `runtimeConfig`: the settings that the runtime passes by capability.
     ///
     /// # Errors
     /// When it is not an object.
@@ -204,7 +206,8 @@ impl Configuration {
         Ok(self.object("runtimeConfig")?.and_then(Value::as_object))
     }
 
-    /// What the pod's annotation or the definition says beyond capabilities, `args.cni`.
+    /// `args.cni`: the settings of the pod's annotation or the network configuration that have no
+    /// capability.
     ///
     /// # Errors
     /// When `args` is not an object.
@@ -220,10 +223,12 @@ impl Configuration {
         self.object("prevResult")
     }
 
-    /// Where runtimes write the attachments that GC leaves. The second is what the specification's first library called it.
+    /// The keys of the attachments that GC keeps. The second was used by the first release of
+    /// libcni.
     pub const VALID_ATTACHMENTS: [&str; 2] = ["cni.dev/valid-attachments", "cni.dev/attachments"];
 
-    /// The attachments that GC leaves; none when the runtime names no list. That library leaves out an empty list, too.
+    /// The attachments that GC keeps; none when the key is missing. libcni omits an empty list,
+    /// too.
     ///
     /// # Errors
     /// When it is not a list of attachments.
@@ -242,11 +247,11 @@ impl Configuration {
         Ok(Some(entries.into_iter().map(|entry| (entry.container, entry.ifname)).collect()))
     }
 
-    /// The configuration for an IPAM plugin: this one, under `name`, with `ipam` as its IPAM part.
+    /// The configuration for an IPAM plugin: this one, with `name` and `ipam` replaced.
     pub fn for_ipam(&self, name: &str, ipam: &Value) -> Value {
         let mut parts = self.0.clone();
         parts.remove("prevResult");
-        // Plugins in Go take a key whatever its case, and would find two.
+        // Plugins in Go match keys case-insensitively, and would find two.
         parts.retain(|key, _| !key.eq_ignore_ascii_case("ipam"));
         parts.insert("name".to_owned(), name.into());
         parts.insert("ipam".to_owned(), ipam.clone());
@@ -272,7 +277,7 @@ impl Configuration {
     }
 }
 
-/// The specification's rule, and no name that a file cannot have.
+/// The specification's rule, within the limits of a file name.
 fn is_name(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
     name.len() <= NAME_LENGTH_MAX
@@ -291,15 +296,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_object_is_refused() {
+    fn what_is_not_an_object_is_rejected() {
         for text in ["", "[]", "{", "\"x\"", "null"] {
-            let refused = Configuration::parse(text.as_bytes());
-            assert!(matches!(refused, Err(ConfigurationError::NotAnObject(_))), "{text}");
+            let rejected = Configuration::parse(text.as_bytes());
+            assert!(matches!(rejected, Err(ConfigurationError::NotAnObject(_))), "{text}");
         }
     }
 
     #[test]
-    fn each_version_is_known_and_no_version_is_too_old() {
+    fn supported_versions_are_accepted_and_others_rejected() {
         for version in ["0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
             assert_eq!(parse(&json!({"cniVersion": version})).version().unwrap().as_str(), version);
         }
@@ -317,12 +322,12 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_of_the_older_plugin_names_a_bridge() {
-        let old = json!({"Host": {"engine": "vpp", "iftype": "memif", "bridge": {"bridgeName": "4"}}, "IPAM": {"Type": "static"}});
-        let Target::Bridge(legacy) = parse(&old).target().unwrap() else { panic!("{old}") };
+    fn a_legacy_configuration_names_a_bridge() {
+        let document = json!({"Host": {"engine": "vpp", "iftype": "memif", "bridge": {"bridgeName": "4"}}, "IPAM": {"Type": "static"}});
+        let Target::Bridge(legacy) = parse(&document).target().unwrap() else { panic!("{document}") };
         assert_eq!((legacy.engine, legacy.bridge.as_str()), (Engine::Vpp, "4"));
-        assert_eq!(parse(&old).ipam().unwrap(), Some(json!({"type": "static"})));
-        let called_with = parse(&old).for_ipam("x", &json!({"type": "static"}));
+        assert_eq!(parse(&document).ipam().unwrap(), Some(json!({"type": "static"})));
+        let called_with = parse(&document).for_ipam("x", &json!({"type": "static"}));
         assert!(called_with.get("IPAM").is_none() && called_with["ipam"] == json!({"type": "static"}), "{called_with}");
         let both = json!({"network": "blue", "host": {"engine": "?"}, "kubeconfig": "/etc/shadow"});
         assert_eq!(parse(&both).target().unwrap(), Target::Network("blue".parse().unwrap()));

@@ -1,4 +1,4 @@
-//! The environment that a runtime calls a plugin with.
+//! The environment variables of a CNI call.
 
 use crate::cni::arguments::{Arguments, ArgumentsError};
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use usnet_dataplane::attachment::{AttachmentId, InvalidIdentifier};
 
-/// The variable that says the verb.
+/// The variable of the verb.
 pub const COMMAND: &str = "CNI_COMMAND";
 const CONTAINER: &str = "CNI_CONTAINERID";
 const NETWORK_NAMESPACE: &str = "CNI_NETNS";
@@ -15,24 +15,24 @@ const INTERFACE: &str = "CNI_IFNAME";
 const ARGUMENTS: &str = "CNI_ARGS";
 const PLUGIN_PATH: &str = "CNI_PATH";
 
-/// What a caller wants.
+/// A verb of the specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verb {
     /// Attach an interface.
     Add,
     /// Detach an interface.
     Del,
-    /// Say whether an interface is as it was attached.
+    /// Report whether an interface matches its ADD result.
     Check,
-    /// Detach what the runtime no longer knows of.
+    /// Detach attachments that the runtime does not list.
     CollectGarbage,
-    /// Say whether ADD would work.
+    /// Report whether ADD would work.
     Status,
-    /// Say which versions of the specification are spoken.
+    /// Report the supported versions of the specification.
     Version,
 }
 
-/// Why the environment was refused.
+/// Why the environment is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvironmentError {
     /// Variables that the verb needs are not set.
@@ -63,11 +63,11 @@ pub struct Environment(BTreeMap<&'static str, OsString>);
 
 impl Environment {
     /// The variables of this process.
-    pub fn of_process() -> Self {
+    pub fn from_process() -> Self {
         Self::new(env::var_os)
     }
 
-    /// The variables that `lookup` knows.
+    /// The variables that `lookup` finds.
     pub fn new(lookup: impl Fn(&'static str) -> Option<OsString>) -> Self {
         let names = [COMMAND, CONTAINER, NETWORK_NAMESPACE, INTERFACE, ARGUMENTS, PLUGIN_PATH];
         let set = names.into_iter().filter_map(|name| lookup(name).map(|value| (name, value)));
@@ -77,7 +77,7 @@ impl Environment {
     /// The verb; none when the program was not called by a CNI runtime.
     ///
     /// # Errors
-    /// When the verb is not one that this plugin has.
+    /// When the verb is not supported.
     pub fn verb(&self) -> Result<Option<Verb>, EnvironmentError> {
         let Some(verb) = self.0.get(COMMAND) else { return Ok(None) };
         match verb.to_string_lossy().as_ref() {
@@ -115,10 +115,10 @@ impl Environment {
         self.require(&[PLUGIN_PATH])
     }
 
-    /// The attachment that is meant.
+    /// The attachment of the call.
     ///
     /// # Errors
-    /// When container id or interface name is missing or not valid.
+    /// When container id or interface name is missing or invalid.
     pub fn attachment(&self) -> Result<AttachmentId, EnvironmentError> {
         let container = self.text(CONTAINER)?.parse();
         let interface = self.text(INTERFACE)?.parse();
@@ -128,22 +128,22 @@ impl Environment {
         })
     }
 
-    /// The pod's network namespace; empty when the runtime gave none.
+    /// The pod's network namespace; empty when the runtime passed none.
     pub fn network_namespace(&self) -> PathBuf {
         self.0.get(NETWORK_NAMESPACE).map(PathBuf::from).unwrap_or_default()
     }
 
-    /// `CNI_ARGS`, taken apart.
+    /// `CNI_ARGS`, parsed.
     ///
     /// # Errors
-    /// When they are not as they should be.
+    /// When they are invalid.
     pub fn arguments(&self) -> Result<Arguments<'_>, EnvironmentError> {
         let text = self.0.get(ARGUMENTS).map_or(Some(""), |text| text.to_str());
         let text = text.ok_or(EnvironmentError::NotText(ARGUMENTS))?;
         Arguments::parse(text).map_err(EnvironmentError::Arguments)
     }
 
-    /// The folders that other plugins are looked for in.
+    /// The search path for other plugins.
     ///
     /// # Errors
     /// When `CNI_PATH` is not set.
@@ -152,23 +152,23 @@ impl Environment {
         Ok(env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty()).collect())
     }
 
-    /// The variables for a plugin that this one calls with `verb`.
+    /// The variables for a delegate plugin that is called with `verb`.
     pub fn for_delegate<'a>(&'a self, verb: &'a str) -> impl Iterator<Item = (&'static str, &'a OsStr)> {
         let rest = self.0.iter().filter(|(name, _)| **name != COMMAND).map(|(name, value)| (*name, value.as_os_str()));
         rest.chain([(COMMAND, OsStr::new(verb))])
     }
 
     /// The same, about another attachment.
-    pub fn of_attachment(&self, attachment: &AttachmentId) -> Self {
+    pub fn for_attachment(&self, attachment: &AttachmentId) -> Self {
         let mut variables = self.0.clone();
         variables.insert(CONTAINER, attachment.container.as_str().into());
         variables.insert(INTERFACE, attachment.interface.as_str().into());
         Self(variables)
     }
 
-    /// The same, about an attachment whose runtime is not there to say its network namespace.
-    pub fn of_stale(&self, attachment: &AttachmentId, network_namespace: &Path) -> Self {
-        let Self(mut variables) = self.of_attachment(attachment);
+    /// The same, for an attachment whose network namespace the runtime does not pass.
+    pub fn for_stale_attachment(&self, attachment: &AttachmentId, network_namespace: &Path) -> Self {
+        let Self(mut variables) = self.for_attachment(attachment);
         if network_namespace.exists() {
             variables.insert(NETWORK_NAMESPACE, network_namespace.into());
         } else {
@@ -177,19 +177,20 @@ impl Environment {
         Self(variables)
     }
 
-    /// The same, without the address that the pod asks IPAM plugins for (`IP` in `CNI_ARGS`).
+    /// The same, without the address that the pod requests from IPAM plugins (`IP` in `CNI_ARGS`).
     pub fn without_requested_address(&self) -> Self {
         self.without_arguments(&["IP="])
     }
 
-    /// The same, about one of several interfaces that are attached in this call. What the arguments ask for is for the interface of the call itself.
-    pub fn of_one_interface(&self, attachment: &AttachmentId) -> Self {
-        self.of_attachment(attachment).without_arguments(&["IP=", "MAC="])
+    /// The same, for one of several interfaces that are attached in this call. Requests in
+    /// `CNI_ARGS` apply only to the interface of the call itself.
+    pub fn for_interface(&self, attachment: &AttachmentId) -> Self {
+        self.for_attachment(attachment).without_arguments(&["IP=", "MAC="])
     }
 
     fn without_arguments(&self, starts: &[&str]) -> Self {
         let mut variables = self.0.clone();
-        // Text that is not UTF-8 stays, to be refused by whoever reads it.
+        // Text that is not UTF-8 is kept: it is rejected when it is parsed.
         if let Some(text) = variables.get_mut(ARGUMENTS)
             && let Some(whole) = text.to_str()
         {
@@ -234,26 +235,26 @@ mod tests {
 
     #[test]
     fn all_missing_variables_are_named_and_empty_ones_are_missing() {
-        let refused = environment(&[(INTERFACE, ""), (CONTAINER, "c1")]).require_for_add();
-        assert_eq!(refused, Err(EnvironmentError::Missing(vec![NETWORK_NAMESPACE, INTERFACE])));
+        let rejected = environment(&[(INTERFACE, ""), (CONTAINER, "c1")]).require_for_add();
+        assert_eq!(rejected, Err(EnvironmentError::Missing(vec![NETWORK_NAMESPACE, INTERFACE])));
         assert_eq!(environment(&[(INTERFACE, "net1"), (CONTAINER, "c1")]).require_for_del(), Ok(()));
     }
 
     #[test]
-    fn an_identifier_that_would_be_a_path_is_refused() {
+    fn an_identifier_that_would_be_a_path_is_rejected() {
         for (variable, container, interface) in
             [(CONTAINER, "../c", "net1"), (INTERFACE, "c1", "a/b"), (INTERFACE, "c1", "..")]
         {
-            let refused = environment(&[(CONTAINER, container), (INTERFACE, interface)]).attachment();
+            let rejected = environment(&[(CONTAINER, container), (INTERFACE, interface)]).attachment();
             assert!(
-                matches!(&refused, Err(EnvironmentError::Identifier { variable: named, .. }) if *named == variable),
-                "{refused:?}"
+                matches!(&rejected, Err(EnvironmentError::Identifier { variable: named, .. }) if *named == variable),
+                "{rejected:?}"
             );
         }
     }
 
     #[test]
-    fn a_delegate_gets_the_same_variables_and_its_own_verb() {
+    fn a_delegate_gets_the_same_variables_with_its_own_verb() {
         let environment = environment(&[(COMMAND, "ADD"), (CONTAINER, "c1"), (ARGUMENTS, "IP=10.0.0.1")]);
         let given: BTreeMap<_, _> = environment.for_delegate("DEL").collect();
         let expected = [(COMMAND, "DEL"), (CONTAINER, "c1"), (ARGUMENTS, "IP=10.0.0.1")];
@@ -261,10 +262,11 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_a_pod_asks_for_can_be_left_out() {
-        let asks = environment(&[(ARGUMENTS, "IgnoreUnknown=1;IP=10.0.0.1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
-        let silent = environment(&[(ARGUMENTS, "IgnoreUnknown=1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
-        assert_eq!(asks.without_requested_address(), silent);
+    fn a_requested_address_can_be_removed() {
+        let with_address =
+            environment(&[(ARGUMENTS, "IgnoreUnknown=1;IP=10.0.0.1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
+        let without = environment(&[(ARGUMENTS, "IgnoreUnknown=1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
+        assert_eq!(with_address.without_requested_address(), without);
     }
 
     #[test]

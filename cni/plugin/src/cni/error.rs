@@ -3,43 +3,45 @@
 use crate::cni::version::SpecVersion;
 use serde::Serialize;
 
-/// The `code` of an error. Those below 100 are the specification's, the others this plugin's own. An IPAM plugin's
-/// code is passed on as it is.
+/// The `code` of an error. Those below 100 are the specification's, the others this plugin's own.
+/// The code of an IPAM plugin is passed on unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u16)]
 pub enum ErrorCode {
-    /// The configuration's `cniVersion` is none that this plugin speaks.
+    /// The configuration's `cniVersion` is not supported.
     IncompatibleVersion = 1,
-    /// The configuration asks for what this plugin does not have; the message has key and value.
+    /// The configuration has an unsupported setting; the message has key and value.
     UnsupportedField = 2,
-    /// A variable of the environment is missing or wrong, or the verb is unknown; the message names the variable.
+    /// A variable of the environment is missing or invalid, or the verb is unknown; the message
+    /// names the variable.
     InvalidEnvironment = 4,
     /// A file or program of the node could not be used.
     IoFailure = 5,
-    /// Standard input, or the answer of an IPAM plugin, is not the JSON that it should be.
+    /// Standard input, or the output of an IPAM plugin, is not the expected JSON.
     DecodingFailure = 6,
-    /// The configuration breaks a rule.
+    /// The configuration is invalid.
     InvalidConfiguration = 7,
-    /// It may go away by itself: the network is not programmed on this node yet, or the engine does not answer.
+    /// The failure may be transient: the network is not programmed on this node yet, or the engine
+    /// does not answer.
     TryAgainLater = 11,
-    /// STATUS: pods cannot be attached now; those that are attached are not concerned.
+    /// STATUS: pods cannot be attached now; attached pods are not affected.
     NotAvailable = 50,
-    /// STATUS: pods cannot be attached now, and those that are may be cut off.
+    /// STATUS: pods cannot be attached now, and attached pods may have lost connectivity.
     LimitedConnectivity = 51,
     /// The pod's namespace is not among those of the network.
     NamespaceNotAllowed = 100,
     /// The network is being deleted.
     NetworkDraining = 101,
-    /// The pod has no `usnet` volume, or left something in it that is in the way.
+    /// The pod has no `usnet` volume, or occupies the path of one of our files in it.
     PodVolume = 102,
     /// The interface was attached before and not detached since.
     AlreadyAttached = 103,
-    /// The engine answered, and refused the port.
-    PortRefused = 104,
-    /// The IPAM plugin failed without a code of its own, or did not answer in time.
+    /// The engine rejected the port.
+    PortRejected = 104,
+    /// The IPAM plugin failed without a code of its own, or timed out.
     IpamFailed = 105,
-    /// CHECK: the attachment is not as ADD left it; the message says in what.
-    NotAsAttached = 106,
+    /// CHECK: the attachment differs from its ADD result; the message lists the differences.
+    CheckFailed = 106,
     /// The pod has an interface of that name already.
     InterfaceExists = 107,
     /// A defect of this plugin.
@@ -61,7 +63,7 @@ pub struct ErrorReply {
     pub version: SpecVersion,
     /// An [`ErrorCode`], or the code of an IPAM plugin.
     pub code: u32,
-    /// What failed and what to do, in one or two sentences.
+    /// The failure and the remedy, in one or two sentences.
     pub msg: String,
     /// Why: the chain of causes.
     #[serde(skip_serializing_if = "String::is_empty")]

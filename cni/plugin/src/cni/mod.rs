@@ -1,5 +1,5 @@
-//! The CNI protocol as a plugin meets it: environment and configuration in, result or error out. No IO.
-//! Source: <https://www.cni.dev/docs/spec/>.
+//! The CNI protocol from the plugin's side: environment and configuration in, result or error out.
+//! No I/O. Source: <https://www.cni.dev/docs/spec/>.
 
 pub mod arguments;
 pub mod configuration;

@@ -1,7 +1,7 @@
-//! The result of ADD, in the version that the caller's configuration asks for.
+//! The result of ADD, in the version of the configuration.
 //!
-//! It has exactly one interface of ours, the one in the pod: Multus writes one network status for each interface, and the end in the
-//! engine is none of the pod's.
+//! Of ours it has exactly one interface, the one in the pod: Multus writes one network status per
+//! interface, and the engine's end is not in the pod.
 
 use crate::cni::version::SpecVersion;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use std::net::IpAddr;
 use std::path::Path;
 
-/// What an IPAM plugin gave. The keys that are not named here are passed on.
+/// The result of an IPAM plugin. Keys that are not named here are passed on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assignment {
     /// The interface's addresses.
@@ -25,16 +25,17 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Makes the pod's default routes go over these routers, and over no other of their families.
+    /// Replaces the default routes of these gateways' families by routes over these gateways.
     pub fn set_default_routes(&mut self, routers: &[IpAddr]) {
-        self.routes.retain(|route| !routers.iter().any(|router| route.dst == everywhere(*router)));
-        let route = |router: &IpAddr| Route { dst: everywhere(*router), gw: Some(*router), since_1_1: Map::new() };
+        self.routes.retain(|route| !routers.iter().any(|router| route.dst == default_destination(*router)));
+        let route =
+            |router: &IpAddr| Route { dst: default_destination(*router), gw: Some(*router), since_1_1: Map::new() };
         self.routes.extend(routers.iter().map(route));
     }
 }
 
-/// All addresses of the family of one.
-fn everywhere(address: IpAddr) -> IpNet {
+/// The default destination of an address family.
+fn default_destination(address: IpAddr) -> IpNet {
     match address {
         IpAddr::V4(_) => IpNet::V4(Ipv4Net::default()),
         IpAddr::V6(_) => IpNet::V6(Ipv6Net::default()),
@@ -54,12 +55,12 @@ pub struct AssignedAddress {
 /// One route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
-    /// Where it leads.
+    /// Its destination.
     pub dst: IpNet,
-    /// Over which router; none means the gateway of an address.
+    /// Its gateway; none means the gateway of an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gw: Option<IpAddr>,
-    /// `mtu`, `advmss`, `priority`, `table` and `scope`, which came with version 1.1.0.
+    /// `mtu`, `advmss`, `priority`, `table` and `scope`, added in version 1.1.0.
     #[serde(flatten)]
     pub since_1_1: Map<String, Value>,
 }
@@ -75,7 +76,7 @@ pub struct Interface<'a> {
     pub mtu: u16,
     /// The pod's network namespace, as the caller named it.
     pub sandbox: &'a Path,
-    /// The socket's file where the node sees it; none when it has none.
+    /// The path of the socket on the node, if it has one.
     pub socket: Option<&'a Path>,
 }
 
@@ -86,17 +87,18 @@ pub fn unchanged(version: SpecVersion, previous: Option<&Value>) -> Value {
     Value::Object(result)
 }
 
-/// A result without the default routes of these routers' families, which no longer go over its interfaces.
+/// A result without the default routes of these gateways' families, which no longer go over its
+/// interfaces.
 pub fn without_default_routes(result: &Value, routers: &[IpAddr]) -> Value {
     let mut result = result.clone();
     if let Some(routes) = result.get_mut("routes").and_then(Value::as_array_mut) {
         let destination = |route: &Value| route.get("dst").and_then(Value::as_str)?.parse::<IpNet>().ok();
-        routes.retain(|route| !routers.iter().any(|router| destination(route) == Some(everywhere(*router))));
+        routes.retain(|route| !routers.iter().any(|router| destination(route) == Some(default_destination(*router))));
     }
     result
 }
 
-/// The result, after `previous`, the result of the plugins before this one.
+/// The result, appended to `previous`, the result of the plugins before this one.
 pub fn result(
     version: SpecVersion,
     interface: Interface<'_>,
@@ -114,7 +116,8 @@ pub fn result(
     Value::Object(result)
 }
 
-/// Adds to one of the result's lists, and returns how long it was. What is empty is left out, as the specification has it.
+/// Appends to a list of the result, and returns its previous length. Empty lists are omitted, as
+/// the specification requires.
 fn extend(result: &mut Map<String, Value>, list: &str, entries: impl IntoIterator<Item = Value>) -> usize {
     let mut all = match result.remove(list) {
         Some(Value::Array(all)) => all,

@@ -1,4 +1,4 @@
-//! The versions of the CNI specification that this plugin speaks.
+//! The supported versions of the CNI specification.
 
 use serde::Serialize;
 use std::fmt;
@@ -10,10 +10,10 @@ pub enum SpecVersion {
     /// 0.3.1: results are lists of interfaces and addresses; each address says `"version": "4"` or `"6"`.
     #[serde(rename = "0.3.1")]
     V0_3_1,
-    /// 0.4.0: `prevResult` comes with DEL.
+    /// 0.4.0: adds CHECK and `prevResult` of DEL.
     #[serde(rename = "0.4.0")]
     V0_4_0,
-    /// 1.0.0: addresses no longer say their version.
+    /// 1.0.0: addresses no longer have a `version`.
     #[serde(rename = "1.0.0")]
     V1_0_0,
     /// 1.1.0: interfaces have `mtu` and `socketPath`, routes have more than destination and gateway.
@@ -21,7 +21,7 @@ pub enum SpecVersion {
     V1_1_0,
 }
 
-/// A version that this plugin does not speak.
+/// An unsupported version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"cniVersion\" {0:?} is not supported: set it to one of {supported}", supported = SpecVersion::list())]
 pub struct UnsupportedVersion(pub String);
@@ -29,7 +29,7 @@ pub struct UnsupportedVersion(pub String);
 impl SpecVersion {
     /// All of them, the oldest first.
     pub const ALL: [Self; 4] = [Self::V0_3_1, Self::V0_4_0, Self::V1_0_0, Self::V1_1_0];
-    /// What is spoken when the caller's version is not known.
+    /// The version of answers when the caller's version is unknown.
     pub const LATEST: Self = Self::V1_1_0;
 
     /// As it is written in configurations and results.
@@ -42,7 +42,7 @@ impl SpecVersion {
         }
     }
 
-    /// All of them for a person to read.
+    /// All of them, for messages.
     pub fn list() -> String {
         Self::ALL.map(Self::as_str).join(", ")
     }

@@ -1,7 +1,7 @@
-//! Addresses and routes of the interface in the pod, as CNI's own plugins set them: a route without a router of its own goes over the first gateway
-//! of its family.
+//! Addresses and routes of the interface in the pod, with the semantics of the reference CNI
+//! plugins: a route without a gateway uses the first gateway of its family.
 
-use super::link::change;
+use super::link::execute;
 use super::netlink::{Netlink, NetlinkError};
 use crate::cni::result::{AssignedAddress, Assignment, Route};
 use ipnet::IpNet;
@@ -15,11 +15,11 @@ use nix::errno::Errno;
 use serde_json::Value;
 use std::net::IpAddr;
 
-/// A pod has one or two of them; this only ends the loop.
+/// A pod has one or two of them; this only bounds the loop.
 const DEFAULT_ROUTES_MAX: usize = 64;
 
-/// Gives the device an address. One of IPv6 is not looked for on the network first: whoever assigned it says that nobody has it, and the pod's
-/// program would have to wait.
+/// Adds an address to the device. Duplicate address detection of IPv6 is disabled: IPAM guarantees
+/// that the address is unique, and the pod's program would have to wait.
 pub(super) fn add(netlink: &mut Netlink, device: u32, address: IpNet) -> Result<(), NetlinkError> {
     let mut message = AddressMessage::default();
     message.header.family = family(address.addr());
@@ -30,7 +30,7 @@ pub(super) fn add(netlink: &mut Netlink, device: u32, address: IpNet) -> Result<
         message.header.flags = AddressHeaderFlags::Nodad;
         message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
     }
-    change(netlink, RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+    execute(netlink, RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
 /// The addresses of a device.
@@ -59,19 +59,20 @@ pub(super) fn add_route(
     assignment: &Assignment,
 ) -> Result<(), NetlinkError> {
     let message = route_message(device, route, gateway(route, &assignment.ips));
-    // The pod may have a route there by another interface, as it has a default route by eth0. The kernel takes the newer one of IPv4.
-    change(netlink, RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE)
+    // The pod may have the same route over another interface, like the default route over eth0. For
+    // IPv4 the kernel prefers the newer one.
+    execute(netlink, RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE)
 }
 
-/// Takes away the default routes of a router's family, whatever interface they are over.
+/// Removes the default routes of a gateway's family, on all interfaces.
 pub(super) fn remove_default_routes(netlink: &mut Netlink, router: IpAddr) -> Result<(), NetlinkError> {
     let mut message = RouteMessage::default();
     message.header.address_family = family(router);
     message.header.table = RouteHeader::RT_TABLE_MAIN;
-    // Whatever their scope.
+    // A wildcard for the scope.
     message.header.scope = RouteScope::NoWhere;
     for _ in 0..DEFAULT_ROUTES_MAX {
-        match change(netlink, RouteNetlinkMessage::DelRoute(message.clone()), 0) {
+        match execute(netlink, RouteNetlinkMessage::DelRoute(message.clone()), 0) {
             Ok(()) => {}
             Err(error) if error.is(Errno::ESRCH) || error.is(Errno::ENOENT) => return Ok(()),
             Err(error) => return Err(error),
@@ -80,7 +81,7 @@ pub(super) fn remove_default_routes(netlink: &mut Netlink, router: IpAddr) -> Re
     Ok(())
 }
 
-/// The router of a route; none when it leads to the network itself.
+/// The gateway of a route; none when its destination is on the link.
 fn gateway(route: &Route, addresses: &[AssignedAddress]) -> Option<IpAddr> {
     let is_of_family = |gateway: &IpAddr| gateway.is_ipv4() == route.dst.addr().is_ipv4();
     route.gw.or_else(|| addresses.iter().filter_map(|address| address.gateway).find(is_of_family))
@@ -97,7 +98,7 @@ fn route_message(device: u32, route: &Route, gateway: Option<IpAddr>) -> RouteMe
     let scope = if gateway.is_none() { RouteScope::Link } else { RouteScope::Universe };
     message.header.scope = number("scope").and_then(|scope| u8::try_from(scope).ok()).map_or(scope, RouteScope::from);
     let table = number("table").unwrap_or(RouteHeader::RT_TABLE_MAIN.into());
-    // One that is not in the byte is in the attribute alone.
+    // A table number that does not fit the header's byte is only in the attribute.
     message.header.table = u8::try_from(table).unwrap_or(RouteHeader::RT_TABLE_UNSPEC);
     let destination = RouteAttribute::Destination(RouteAddress::from(route.dst.trunc().addr()));
     message.attributes = vec![destination, RouteAttribute::Oif(device), RouteAttribute::Table(table)];
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_goes_over_its_router_or_the_first_gateway_of_its_family_or_none() {
+    fn a_route_uses_its_gateway_or_the_first_of_its_family_or_none() {
         let addresses: Vec<AssignedAddress> = serde_json::from_value(json!([
             {"address": "fd00::5/64", "gateway": "fd00::1"}, {"address": "10.0.0.5/24"},
             {"address": "10.0.1.5/24", "gateway": "10.0.1.1"}, {"address": "10.0.2.5/24", "gateway": "10.0.2.1"},
@@ -140,9 +141,9 @@ mod tests {
 
     #[test]
     fn what_version_1_1_added_to_routes_is_set() {
-        let asked =
+        let route_value =
             json!({"dst": "10.9.1.1/16", "mtu": 1300, "advmss": 1200, "priority": 7, "table": 1000, "scope": 253});
-        let message = route_message(3, &route(asked), None);
+        let message = route_message(3, &route(route_value), None);
         assert_eq!((message.header.table, message.header.scope), (0, RouteScope::Link));
         let expected = [
             RouteAttribute::Destination(RouteAddress::Inet("10.9.0.0".parse().unwrap())),
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_without_a_router_is_on_the_link() {
+    fn a_route_without_a_gateway_has_link_scope() {
         let of = |gateway| route_message(3, &route(json!({"dst": "10.9.0.0/16"})), gateway).header.scope;
         assert_eq!((of(None), of("10.0.0.1".parse().ok())), (RouteScope::Link, RouteScope::Universe));
     }

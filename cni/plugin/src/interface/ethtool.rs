@@ -1,7 +1,9 @@
-//! Checksum offload of a device, by the kernel's generic netlink family `ethtool` (Documentation/networking/ethtool-netlink.rst; Linux 5.8 or later).
+//! Checksum offload of a device, by the kernel's generic netlink family `ethtool`
+//! (Documentation/networking/ethtool-netlink.rst; Linux 5.8 or later).
 //!
-//! With it the kernel leaves checksums to a device that has hardware for them. A veth has none: it hands the packet on as it is, and a switch
-//! in userspace takes it so and does not complete it. The receiver would drop it.
+//! With checksum offload the kernel leaves checksums to the hardware of the device. A veth has none
+//! and passes the packet on with an incomplete checksum, which a userspace switch does not
+//! complete, so the receiver would drop it.
 
 use super::netlink::{Netlink, NetlinkError};
 use netlink_packet_core::{DecodeError, DefaultNla, Emitable, NLA_F_NESTED};
@@ -10,7 +12,7 @@ use netlink_packet_generic::ctrl::{GenlCtrl, GenlCtrlCmd};
 use netlink_packet_generic::{GenlFamily, GenlMessage};
 use netlink_sys::protocols::NETLINK_GENERIC;
 
-/// The features that are switched off, by the kernel's names of them.
+/// The features that are disabled, by the kernel's names.
 const CHECKSUMS: [&str; 2] = ["tx-checksum-ip-generic", "tx-checksum-sctp"];
 
 const FAMILY: &str = "ethtool";
@@ -26,26 +28,27 @@ const WANTED: u16 = 3;
 const DEVICE_INDEX: u16 = 1;
 /// `ETHTOOL_A_HEADER_FLAGS`
 const FLAGS: u16 = 3;
-/// `ETHTOOL_FLAG_OMIT_REPLY`: the acknowledgement says enough.
+/// `ETHTOOL_FLAG_OMIT_REPLY`: the acknowledgement is sufficient.
 const OMIT_REPLY: u32 = 1 << 1;
 /// `ETHTOOL_A_BITSET_BITS`
 const BITS: u16 = 3;
 /// `ETHTOOL_A_BITSET_BITS_BIT`
 const BIT: u16 = 1;
-/// `ETHTOOL_A_BITSET_BIT_NAME`. A bit that is named and has no `ETHTOOL_A_BITSET_BIT_VALUE` is cleared.
+/// `ETHTOOL_A_BITSET_BIT_NAME`. A bit that is named and has no `ETHTOOL_A_BITSET_BIT_VALUE` is
+/// cleared.
 const BIT_NAME: u16 = 2;
 
-/// Makes the kernel complete the checksums of all that is sent over the device itself.
-pub(super) fn complete_checksums(device: u32) -> Result<(), NetlinkError> {
+/// Makes the kernel compute the checksums of all packets that are sent over the device.
+pub(super) fn disable_checksum_offload(device: u32) -> Result<(), NetlinkError> {
     let mut netlink = Netlink::open(NETLINK_GENERIC)?;
     let family = family_id(&mut netlink)?;
-    let mut request = GenlMessage::from_payload(SwitchOff { device, features: &CHECKSUMS });
+    let mut request = GenlMessage::from_payload(DisableFeatures { device, features: &CHECKSUMS });
     request.set_resolved_family_id(family);
     let _acknowledged: Vec<GenlMessage<GenlCtrl>> = netlink.request(request, 0)?;
     Ok(())
 }
 
-/// The number that the kernel has given the family since it was started.
+/// The id of the family, which the kernel assigns at boot.
 fn family_id(netlink: &mut Netlink) -> Result<u16, NetlinkError> {
     let nlas = vec![GenlCtrlAttrs::FamilyName(FAMILY.to_owned())];
     let request = GenlMessage::from_payload(GenlCtrl { cmd: GenlCtrlCmd::GetFamily, nlas });
@@ -60,13 +63,13 @@ fn family_id(netlink: &mut Netlink) -> Result<u16, NetlinkError> {
 
 /// The request `ETHTOOL_MSG_FEATURES_SET` that clears features.
 #[derive(Debug)]
-struct SwitchOff {
-    /// The device's number in the thread's network namespace.
+struct DisableFeatures {
+    /// The device's index in the thread's network namespace.
     device: u32,
     features: &'static [&'static str],
 }
 
-impl SwitchOff {
+impl DisableFeatures {
     fn attributes(&self) -> [DefaultNla; 2] {
         let device = DefaultNla::new(DEVICE_INDEX, self.device.to_ne_bytes().to_vec());
         let flags = DefaultNla::new(FLAGS, OMIT_REPLY.to_ne_bytes().to_vec());
@@ -82,7 +85,7 @@ fn nested(kind: u16, attributes: &[DefaultNla]) -> DefaultNla {
     DefaultNla::new(kind | NLA_F_NESTED, value)
 }
 
-impl GenlFamily for SwitchOff {
+impl GenlFamily for DisableFeatures {
     fn family_name() -> &'static str {
         FAMILY
     }
@@ -96,7 +99,7 @@ impl GenlFamily for SwitchOff {
     }
 }
 
-impl Emitable for SwitchOff {
+impl Emitable for DisableFeatures {
     fn buffer_len(&self) -> usize {
         self.attributes().as_slice().buffer_len()
     }
@@ -110,10 +113,10 @@ impl Emitable for SwitchOff {
 mod tests {
     use super::*;
 
-    /// As `ethtool -K` writes it for one feature, taken apart by hand after the kernel's documentation.
+    /// As `ethtool -K` encodes it for one feature, decoded by hand from the kernel's documentation.
     #[test]
     fn a_request_is_encoded_as_the_kernel_documents_it() {
-        let request = SwitchOff { device: 7, features: &["abc"] };
+        let request = DisableFeatures { device: 7, features: &["abc"] };
         let mut bytes = vec![0; request.buffer_len()];
         request.emit(&mut bytes);
         let attribute = |length: u16, kind: u16| [length.to_ne_bytes(), kind.to_ne_bytes()].concat();

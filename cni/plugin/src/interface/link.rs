@@ -1,4 +1,4 @@
-//! Network devices: the veth pair, and what the kernel says of its ends.
+//! Network devices: the veth pair and its attributes.
 
 use super::netlink::{Netlink, NetlinkError};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
@@ -8,21 +8,21 @@ use nix::errno::Errno;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use usnet_crds::{MacAddress, Mtu};
 
-/// What the kernel says of a device.
+/// The attributes of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Link {
-    /// Its number in its namespace.
+    /// Its index in its namespace.
     pub(super) index: u32,
     pub(super) is_up: bool,
     pub(super) is_veth: bool,
     pub(super) mac: Vec<u8>,
     pub(super) mtu: u32,
     pub(super) alias: Option<String>,
-    /// The number of the other end, in the namespace of that; none when it is in this one.
+    /// The index of the peer in its own namespace; none when it is in this one.
     pub(super) peer: Option<u32>,
 }
 
-/// A pair to make: the end on the node, and the one in the pod.
+/// The parameters of a veth pair: the end on the node, and the one in the pod.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NewPair<'a> {
     pub(super) device: &'a str,
@@ -33,7 +33,7 @@ pub(super) struct NewPair<'a> {
     pub(super) namespace: BorrowedFd<'a>,
 }
 
-/// Makes both ends at once, each where it belongs: the kernel makes both or none.
+/// Creates both ends, each in its namespace: the kernel creates both or none.
 pub(super) fn create_pair(netlink: &mut Netlink, pair: &NewPair<'_>) -> Result<(), NetlinkError> {
     let end = |name: &str, mac: MacAddress| {
         let mut end = LinkMessage::default();
@@ -46,20 +46,20 @@ pub(super) fn create_pair(netlink: &mut Netlink, pair: &NewPair<'_>) -> Result<(
     let mut message = end(pair.device, pair.device_mac);
     let kind = [LinkInfo::Kind(InfoKind::Veth), LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer)))];
     message.attributes.push(LinkAttribute::LinkInfo(kind.to_vec()));
-    change(netlink, RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
+    execute(netlink, RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
-/// Switches a device on, and gives it an alias.
-pub(super) fn switch_on(netlink: &mut Netlink, index: u32, alias: Option<&str>) -> Result<(), NetlinkError> {
+/// Sets a device up, and sets its alias.
+pub(super) fn set_link_up(netlink: &mut Netlink, index: u32, alias: Option<&str>) -> Result<(), NetlinkError> {
     let mut message = of_index(index);
     (message.header.flags, message.header.change_mask) = (LinkFlags::Up, LinkFlags::Up);
     message.attributes.extend(alias.map(|alias| LinkAttribute::IfAlias(alias.to_owned())));
-    change(netlink, RouteNetlinkMessage::SetLink(message), 0)
+    execute(netlink, RouteNetlinkMessage::SetLink(message), 0)
 }
 
-/// Removes a device, and with it the other end of its pair. It may be gone.
+/// Deletes a device, and with it the other end of its pair. It may be gone.
 pub(super) fn delete(netlink: &mut Netlink, index: u32) -> Result<(), NetlinkError> {
-    match change(netlink, RouteNetlinkMessage::DelLink(of_index(index)), 0) {
+    match execute(netlink, RouteNetlinkMessage::DelLink(of_index(index)), 0) {
         Err(error) if error.is(Errno::ENODEV) => Ok(()),
         other => other,
     }
@@ -104,6 +104,6 @@ fn of_index(index: u32) -> LinkMessage {
 }
 
 /// A request that the kernel only acknowledges.
-pub(super) fn change(netlink: &mut Netlink, message: RouteNetlinkMessage, flags: u16) -> Result<(), NetlinkError> {
+pub(super) fn execute(netlink: &mut Netlink, message: RouteNetlinkMessage, flags: u16) -> Result<(), NetlinkError> {
     netlink.request::<_, RouteNetlinkMessage>(message, flags).map(drop)
 }

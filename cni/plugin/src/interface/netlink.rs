@@ -1,5 +1,5 @@
-//! Requests to the kernel over netlink, one at a time. The kernel handles a request while it is sent, so that every answer is there at once and
-//! nothing is waited for.
+//! Synchronous requests to the kernel over netlink, one at a time. The kernel handles a request
+//! while it is sent, so that every answer is available at once.
 
 use netlink_packet_core::{
     DecodeError, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader, NetlinkMessage,
@@ -9,27 +9,27 @@ use netlink_sys::Socket;
 use nix::sys::socket::MsgFlags;
 use std::io;
 
-/// Room for the largest datagram that the kernel sends of its own accord.
+/// Size of the largest datagram that the kernel sends.
 const DATAGRAM_MAX: usize = 1 << 16;
 
-/// Why the kernel did not do what it was asked for.
+/// Why a netlink request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum NetlinkError {
-    /// No socket, or it does not work.
+    /// The netlink socket failed.
     #[error("the kernel cannot be asked over netlink")]
     Socket(#[source] io::Error),
-    /// The kernel's own reason.
+    /// The kernel's error.
     #[error("the kernel refused")]
-    Refused(#[source] io::Error),
+    Kernel(#[source] io::Error),
     /// A message that this release cannot read.
     #[error("the kernel answered over netlink what this release of usnet cannot read")]
     Undecodable(#[source] DecodeError),
 }
 
 impl NetlinkError {
-    /// Whether this is the kernel's reason.
+    /// Whether the kernel returned this error.
     pub(super) fn is(&self, errno: nix::errno::Errno) -> bool {
-        matches!(self, Self::Refused(error) if error.raw_os_error() == Some(errno as i32))
+        matches!(self, Self::Kernel(error) if error.raw_os_error() == Some(errno as i32))
     }
 }
 
@@ -46,7 +46,7 @@ impl Netlink {
         Ok(Self { socket, sequence_number: 0 })
     }
 
-    /// Makes one request, and gives what the kernel answers besides its acknowledgement.
+    /// Sends one request, and returns the kernel's answers without the acknowledgement.
     pub(super) fn request<Q, A>(&mut self, message: Q, flags: u16) -> Result<Vec<A>, NetlinkError>
     where
         Q: NetlinkSerializable,
@@ -66,7 +66,7 @@ impl Netlink {
         Ok(answers)
     }
 
-    /// Takes one datagram in, and says whether it was the last.
+    /// Receives one datagram, and returns whether it was the last.
     fn receive<A>(&self, answers: &mut Vec<A>) -> Result<bool, NetlinkError>
     where
         A: NetlinkDeserializable<Error = DecodeError>,
@@ -76,7 +76,7 @@ impl Netlink {
         let mut rest = datagram.as_slice();
         while !rest.is_empty() {
             let message = NetlinkMessage::<A>::deserialize(rest).map_err(NetlinkError::Undecodable)?;
-            // Messages are aligned to four bytes; the length of the header is checked by now.
+            // Messages are aligned to four bytes; the header's length was validated by the parser.
             let length = usize::try_from(message.header.length).unwrap_or(usize::MAX).next_multiple_of(4).max(4);
             rest = rest.get(length..).unwrap_or_default();
             if message.header.sequence_number != self.sequence_number {
@@ -86,7 +86,7 @@ impl Netlink {
                 NetlinkPayload::InnerMessage(answer) => answers.push(answer),
                 NetlinkPayload::Done(_) => return Ok(true),
                 NetlinkPayload::Error(error) if error.code.is_none() => return Ok(true),
-                NetlinkPayload::Error(error) => return Err(NetlinkError::Refused(error.to_io())),
+                NetlinkPayload::Error(error) => return Err(NetlinkError::Kernel(error.to_io())),
                 _ => {}
             }
         }

@@ -9,7 +9,7 @@ fn device(alias: Option<&str>, mac: MacAddress) -> Link {
 }
 
 #[test]
-fn a_device_is_ours_by_its_alias_or_while_it_has_none_by_its_address() {
+fn ownership_follows_the_alias_or_without_one_the_mac_address() {
     let (own, other) = (device_mac(&id("c1")), device_mac(&id("c2")));
     assert!(is_ours(&device(Some("usnet:c1.net1"), other), &id("c1")));
     assert!(!is_ours(&device(Some("usnet:c2.net1"), own), &id("c1")));
@@ -19,6 +19,6 @@ fn a_device_is_ours_by_its_alias_or_while_it_has_none_by_its_address() {
 }
 
 #[test]
-fn the_end_on_the_node_has_another_address_than_the_pods() {
+fn both_ends_of_a_pair_have_different_mac_addresses() {
     assert_ne!(device_mac(&id("c1")), crate::mac::mac_of(&id("c1")));
 }

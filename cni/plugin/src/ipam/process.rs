@@ -1,4 +1,4 @@
-//! Runs a program that may take no longer than it is given.
+//! Runs a program with a timeout.
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -14,50 +14,52 @@ use std::time::{Duration, Instant};
 /// More output than this is not a CNI result.
 const OUTPUT_MAX: u64 = 1 << 20;
 /// How much of the output an error shows, in characters.
-const LAST_WORDS: usize = 400;
+const OUTPUT_TAIL_MAX: usize = 400;
 /// How long a program may be busy, that is, open for writing.
-const BUSY_PATIENCE: Duration = Duration::from_secs(2);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A program that has ended.
+/// A program that has exited.
 #[derive(Debug)]
 pub(super) struct Finished {
-    /// How.
+    /// Its exit status.
     pub(super) status: ExitStatus,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub(super) stdout: Vec<u8>,
     stderr: Vec<u8>,
 }
 
 impl Finished {
-    /// The end of what it wrote, for a person.
-    pub(super) fn last_words(&self) -> String {
+    /// The end of its output, for messages.
+    pub(super) fn output_tail(&self) -> String {
         let written = if self.stderr.is_empty() { &self.stdout } else { &self.stderr };
         let text = String::from_utf8_lossy(written);
         let text = text.trim();
-        text.chars().skip(text.chars().count().saturating_sub(LAST_WORDS)).collect()
+        text.chars().skip(text.chars().count().saturating_sub(OUTPUT_TAIL_MAX)).collect()
     }
 }
 
-/// A program that is to run.
+/// A program and its parameters.
 #[derive(Debug)]
 pub(super) struct Run<'a> {
     /// Its file.
     pub(super) program: &'a Path,
-    /// What it reads from standard input.
+    /// Its standard input.
     pub(super) input: &'a [u8],
-    /// An open file that it has as well.
-    pub(super) held: Option<BorrowedFd<'a>>,
+    /// A file descriptor that it inherits.
+    pub(super) inherited: Option<BorrowedFd<'a>>,
     /// After this time it is killed.
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
 impl Run<'_> {
-    /// Runs it in this process's environment with `variables` set. Gives nothing when it had to be killed.
+    /// Runs it in this process's environment with `variables` set. Returns nothing when it timed
+    /// out and was killed.
     pub(super) fn with<'a>(
         &self,
         variables: impl Iterator<Item = (&'static str, &'a OsStr)>,
     ) -> io::Result<Option<Finished>> {
-        // Files, not pipes: neither side ever waits for the other, and a grandchild that keeps one open holds nobody up.
+        // Files, not pipes: neither side ever blocks the other, and a grandchild that keeps one
+        // open does not block the call.
         let (mut stdin, mut stdout, mut stderr) = (memory_file()?, memory_file()?, memory_file()?);
         stdin.write_all(self.input)?;
         stdin.rewind()?;
@@ -69,7 +71,7 @@ impl Run<'_> {
     }
 
     fn spawn(&self, command: &mut Command) -> io::Result<Child> {
-        let _inherited = self.held.map(inheritable).transpose()?;
+        let _inherited = self.inherited.map(inheritable).transpose()?;
         spawn(command)
     }
 
@@ -80,30 +82,31 @@ impl Run<'_> {
                 return Ok(Some(status));
             }
             let elapsed = started.elapsed();
-            if elapsed >= self.patience {
+            if elapsed >= self.timeout {
                 child.kill()?;
                 child.wait()?;
                 return Ok(None);
             }
-            // Looked at often in the beginning, when most programs end.
+            // Polled often in the beginning, when most programs end.
             sleep((elapsed / 8).clamp(Duration::from_micros(100), Duration::from_millis(5)));
         }
     }
 }
 
-/// A second descriptor of an open file, which the next program gets and ours loses with the value.
+/// A duplicate descriptor without close-on-exec, inherited by the next program and closed here when
+/// it is dropped.
 fn inheritable(file: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let copy = file.try_clone_to_owned()?;
     fcntl(&copy, FcntlArg::F_SETFD(FdFlag::empty()))?;
     Ok(copy)
 }
 
-/// An installer that writes the program at this moment makes it busy; it is tried again.
+/// While an installer writes the program it is busy; the call is repeated.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     let started = Instant::now();
     loop {
         match command.spawn() {
-            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && started.elapsed() < BUSY_PATIENCE => {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && started.elapsed() < BUSY_TIMEOUT => {
                 sleep(Duration::from_millis(10));
             }
             other => return other,

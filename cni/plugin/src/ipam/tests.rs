@@ -34,13 +34,13 @@ fn the_plugin_gets_configuration_and_verb_and_its_addresses_are_read() {
 }
 
 #[test]
-fn a_refusal_is_passed_on_with_its_code() {
+fn an_error_is_passed_on_with_its_code() {
     let (_folder, environment) =
         plugin(r#"echo '{"code": 42, "msg": "pool is empty", "details": "all taken"}'; exit 1"#);
     let configuration = configuration();
-    let refused = Ipam::find(&configuration, &environment).unwrap().assign().unwrap_err();
-    assert!(matches!(refused, IpamError::Refused { code: 42, .. }), "{refused:?}");
-    assert_eq!(refused.to_string(), "IPAM plugin addresses: pool is empty");
+    let rejected = Ipam::find(&configuration, &environment).unwrap().assign().unwrap_err();
+    assert!(matches!(rejected, IpamError::Rejected { code: 42, .. }), "{rejected:?}");
+    assert_eq!(rejected.to_string(), "IPAM plugin addresses: pool is empty");
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_failure_without_json_shows_what_was_written() {
 fn a_plugin_that_hangs_is_stopped() {
     let (folder, environment) = plugin("echo $$ > \"$0.pid\"; exec sleep 600");
     let configuration = configuration();
-    let ipam = Ipam { patience: Duration::from_millis(300), ..Ipam::find(&configuration, &environment).unwrap() };
+    let ipam = Ipam { timeout: Duration::from_millis(300), ..Ipam::find(&configuration, &environment).unwrap() };
     assert!(matches!(ipam.assign(), Err(IpamError::TimedOut { .. })));
     let pid = fs::read_to_string(folder.path().join("addresses.pid")).unwrap();
     assert!(!Path::new("/proc").join(pid.trim()).exists(), "process {pid} still runs");
@@ -86,12 +86,12 @@ fn a_plugin_is_a_name_and_never_a_path() {
 }
 
 #[test]
-fn a_plugin_that_does_not_know_the_question_is_found_out() {
+fn a_plugin_that_ignores_requested_ips_is_detected() {
     let (_folder, environment) = plugin(r#"echo '{"cniVersion": "1.1.0", "ips": [{"address": "10.0.0.7/24"}]}'"#);
     let configuration = configuration();
     let ipam = Ipam::find(&configuration, &environment).unwrap();
-    let fixed = |text: &str| vec![text.parse().unwrap()];
-    assert_eq!(ipam.assign_fixed(&fixed("10.0.0.7/24")).unwrap().ips.len(), 1);
-    let error = ipam.assign_fixed(&fixed("10.0.0.8/24")).unwrap_err();
+    let static_ips = |text: &str| vec![text.parse().unwrap()];
+    assert_eq!(ipam.assign_static(&static_ips("10.0.0.7/24")).unwrap().ips.len(), 1);
+    let error = ipam.assign_static(&static_ips("10.0.0.8/24")).unwrap_err();
     assert!(error.to_string().contains("did not give 10.0.0.8"), "{error}");
 }

@@ -1,8 +1,10 @@
 //! A mount of a pod's volume on which no link is followed.
 //!
-//! The flags of a mount can only be set once it exists, and setting them does not reach its copies: an engine that runs in a container
-//! and sees `/run/usnet` with `mountPropagation: HostToContainer` would keep a copy without them. So the volume is bound to a staging
-//! folder first, given its flags there, and bound from there to where engines look: a copy of a mount has its flags from the start.
+//! The flags of a mount can only be set once it exists, and are not propagated to its copies: an
+//! engine in a container that sees `/run/usnet` with `mountPropagation: HostToContainer` would keep
+//! a copy without them. Therefore the volume is bind-mounted on a staging folder first, its flags
+//! are set there, and it is bind-mounted from there to the final path: a copy of a mount has its
+//! flags from the start.
 
 use super::{PodDirectoryError, file_error};
 use nix::errno::Errno;
@@ -14,25 +16,28 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// More mounts than this on one folder are not ours.
-const MOUNTS_ON_ONE_FOLDER: usize = 16;
+/// A folder never has more mounts than this from us.
+const MOUNTS_PER_FOLDER_MAX: usize = 16;
 
-/// Mounts the open directory `volume` on `path` by way of `staging`; both are folders, and `staging` is left mounted.
+/// Mounts the open directory `volume` on `path` by way of `staging`; both are folders, and
+/// `staging` remains mounted.
 pub(super) fn mount(volume: &File, staging: &Path, path: &Path) -> Result<(), PodDirectoryError> {
-    // By its descriptor: what was checked is what is mounted.
+    // By its descriptor: the directory that was checked is mounted.
     let opened = PathBuf::from(format!("/proc/self/fd/{}", volume.as_raw_fd()));
     call("mount the pod's volume on", Some(&opened), staging, MsFlags::MS_BIND)?;
     call("set the flags of", None, staging, MsFlags::MS_BIND | MsFlags::MS_REMOUNT | flags())?;
-    if !follows_no_links(staging).map_err(|error| file_error("look at the mount of", staging, error))? {
-        return Err(PodDirectoryError::LinksAreFollowed);
+    if !is_nosymfollow_set(staging).map_err(|error| file_error("look at the mount of", staging, error))? {
+        return Err(PodDirectoryError::NosymfollowUnsupported);
     }
-    // Otherwise a mount that somebody makes below the volume would appear here as well, without the flags.
+    // Otherwise a mount that is created below the volume would be propagated here, without the
+    // flags.
     call("separate", None, staging, MsFlags::MS_PRIVATE)?;
     call("mount the pod's volume on", Some(staging), path, MsFlags::MS_BIND)
 }
 
-/// Mounts a new file system on `folder`, in which everybody may make the few small files that a pod and an engine need.
-pub(super) fn mount_memory(folder: &Path) -> Result<(), PodDirectoryError> {
+/// Mounts a new file system on `folder`, in which all users may create the few small files that a
+/// pod and an engine need.
+pub(super) fn mount_tmpfs(folder: &Path) -> Result<(), PodDirectoryError> {
     let (name, options) = ("usnet", "mode=0777,size=1m,nr_inodes=64");
     let mounted = mount_call(Some(name), folder, Some("tmpfs"), flags(), Some(options));
     mounted.map_err(|error| file_error("mount a file system on", folder, error.into()))
@@ -44,16 +49,16 @@ fn flags() -> MsFlags {
     MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | no_symlinks
 }
 
-/// Linux before 5.10 takes the flag and does nothing.
-fn follows_no_links(path: &Path) -> io::Result<bool> {
+/// Linux before 5.10 silently ignores the flag.
+fn is_nosymfollow_set(path: &Path) -> io::Result<bool> {
     let folder = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(path)?;
     let descriptor = fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", folder.as_raw_fd()))?;
     let mounts = fs::read_to_string("/proc/thread-self/mountinfo")?;
     Ok(has_option(&descriptor, &mounts, "nosymfollow"))
 }
 
-/// Whether the mount of an open file has an option. Formats: proc_pid_fdinfo(5), and proc_pid_mountinfo(5), where the first field is the
-/// mount's number and the sixth has its options.
+/// Whether the mount of an open file has an option. Formats: proc_pid_fdinfo(5), and
+/// proc_pid_mountinfo(5), where the first field is the mount's id and the sixth its options.
 fn has_option(descriptor: &str, mounts: &str, option: &str) -> bool {
     let number = descriptor.lines().find_map(|line| line.strip_prefix("mnt_id:")).map(str::trim);
     let mount = mounts.lines().find(|line| line.split(' ').next() == number);
@@ -66,9 +71,9 @@ fn call(action: &'static str, source: Option<&Path>, target: &Path, flags: MsFla
     mount_call(source, target, NONE, flags, NONE).map_err(|error| file_error(action, target, error.into()))
 }
 
-/// Takes away every mount on `path`. It may have none, or not exist.
+/// Removes all mounts on `path`. It may have none, or not exist.
 pub(super) fn unmount(path: &Path) -> Result<(), PodDirectoryError> {
-    for _ in 0..MOUNTS_ON_ONE_FOLDER {
+    for _ in 0..MOUNTS_PER_FOLDER_MAX {
         match umount2(path, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW) {
             Ok(()) => {}
             // EINVAL: not a mount point.

@@ -1,6 +1,6 @@
-//! What a pod's directory comes from.
+//! The source of a pod's directory.
 
-use super::{OLDER_VOLUME, PodDirectoryError, VOLUME, file_error};
+use super::{LEGACY_VOLUME, PodDirectoryError, VOLUME, file_error};
 use nix::libc;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -9,14 +9,17 @@ use std::path::{Path, PathBuf};
 use usnet_dataplane::attachment::PodUid;
 use usnet_dataplane::paths::NodePaths;
 
-/// What a pod's directory comes from. Nobody but kubelet and usnet can put anything in its place: the folders above it are root's.
+/// The source of a pod's directory. Only kubelet and usnet can replace it: its parent folders
+/// belong to root.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    /// `emptyDir` volumes of the pod: by its name, and by its older name. The first that is there is taken.
+    /// `emptyDir` volumes of the pod, by the name that usnet uses and the one that Userspace CNI
+    /// uses. The first that exists is used.
     Volumes([PathBuf; 2]),
     /// A folder of the node.
     Folder(PathBuf),
-    /// The folder of a device that kubelet gave to the pod. What is in it is gone when the pod is.
+    /// The folder of a device that kubelet allocated to the pod. Its content is removed with the
+    /// pod.
     Device(PathBuf),
 }
 
@@ -24,24 +27,24 @@ impl Source {
     /// The volumes of a pod.
     pub(super) fn volumes(roots: &NodePaths, uid: &PodUid) -> Self {
         let of_pod = roots.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir");
-        Self::Volumes([VOLUME, OLDER_VOLUME].map(|name| of_pod.join(name)))
+        Self::Volumes([VOLUME, LEGACY_VOLUME].map(|name| of_pod.join(name)))
     }
 
-    /// A folder, which is a device's if it is where those are.
+    /// A folder of the node, which is a device's if it is below the folder of devices.
     pub(super) fn folder(roots: &NodePaths, folder: PathBuf) -> Self {
         if folder.starts_with(roots.devices()) { Self::Device(folder) } else { Self::Folder(folder) }
     }
 
-    /// If there is none, the error is about the first.
+    /// Opens it. If no volume exists, the error names the first.
     pub(super) fn open(&self) -> Result<File, PodDirectoryError> {
         match self {
             Self::Folder(folder) | Self::Device(folder) => {
                 open_directory(folder).map_err(|error| source_error(folder, error))
             }
-            Self::Volumes([volume, older]) => match open_directory(volume) {
-                Err(error) if error.kind() == ErrorKind::NotFound => match open_directory(older) {
+            Self::Volumes([volume, legacy]) => match open_directory(volume) {
+                Err(error) if error.kind() == ErrorKind::NotFound => match open_directory(legacy) {
                     Err(other) if other.kind() == ErrorKind::NotFound => Err(file_error("open", volume, error)),
-                    other => other.map_err(|error| source_error(older, error)),
+                    other => other.map_err(|error| source_error(legacy, error)),
                 },
                 other => other.map_err(|error| source_error(volume, error)),
             },

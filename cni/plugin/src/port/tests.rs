@@ -30,11 +30,11 @@ fn memif(socket: MemifSocketKind, secret: MemifSecretKind) -> Port {
     Port { port_type: PortType::Memif, memif: Memif { socket, secret }, ..Port::default() }
 }
 
-fn made(network: &NodeNetwork, interface: &str, network_namespace: &str) -> Result<AttachedPort, PortError> {
+fn created(network: &NodeNetwork, interface: &str, network_namespace: &str) -> Result<AttachedPort, PortError> {
     let directory = Path::new("/run/usnet/ports/0b6e");
     let socket_name = &format!("{interface}.sock");
-    let places = Places { directory, socket_name, network_namespace: Path::new(network_namespace) };
-    port(network, &attachment("c1", interface), &pod(), RateLimit::default(), places)
+    let location = SocketLocation { directory, socket_name, network_namespace: Path::new(network_namespace) };
+    port(network, &attachment("c1", interface), &pod(), RateLimit::default(), location)
 }
 
 const NAMESPACE: &str = "/run/netns/p";
@@ -42,27 +42,27 @@ const NAMESPACE: &str = "/run/netns/p";
 #[test]
 fn a_memif_is_in_the_volume_or_in_the_network_namespace() {
     let volume = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
-    let port = made(&volume, "net1", NAMESPACE).unwrap();
+    let port = created(&volume, "net1", NAMESPACE).unwrap();
     assert_eq!(port.backend.socket_file(), Some(Path::new("/run/usnet/ports/0b6e/net1.sock")));
     assert!(needs_volume(&port) && port.secret.is_none());
 
     let inside = network(Engine::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::None));
-    let port = made(&inside, "net1", NAMESPACE).unwrap();
+    let port = created(&inside, "net1", NAMESPACE).unwrap();
     let PortBackend::Memif { socket } = &port.backend else { panic!("{port:?}") };
     assert_eq!(socket.to_string(), "abstract:net1,netns_name=/run/netns/p");
     assert!(!needs_volume(&port));
 
     let secret = network(Engine::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::Generated));
-    assert!(needs_volume(&made(&secret, "net1", NAMESPACE).unwrap()), "it is told in the volume");
+    assert!(needs_volume(&created(&secret, "net1", NAMESPACE).unwrap()), "it is told in the volume");
 }
 
 #[test]
-fn a_secret_is_long_visible_and_never_the_same() {
+fn secrets_are_long_printable_and_unique() {
     let network = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::Generated));
-    let ports: Vec<_> = (0..100).map(|_| made(&network, "net1", NAMESPACE).unwrap()).collect();
+    let ports: Vec<_> = (0..100).map(|_| created(&network, "net1", NAMESPACE).unwrap()).collect();
     let secrets: BTreeSet<_> = ports.iter().map(|port| port.secret.as_ref().unwrap().reveal()).collect();
     assert_eq!(secrets.len(), 100);
-    // Nothing in them that devargs of DPDK would take apart.
+    // No characters that DPDK's devargs would parse.
     let allowed = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
     assert!(secrets.iter().all(|secret| secret.len() == 23 && secret.chars().all(allowed)), "{secrets:?}");
     assert!(
@@ -74,38 +74,38 @@ fn a_secret_is_long_visible_and_never_the_same() {
 }
 
 #[test]
-fn a_network_namespace_that_vpp_would_look_for_elsewhere_is_refused() {
+fn a_network_namespace_that_vpp_would_resolve_differently_is_rejected() {
     let network = network(Engine::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::None));
     for bad in ["", "netns/p", "p", "/run/netns/../p", "/run/./p", "/proc/self/.."] {
-        let refused = made(&network, "net1", bad);
-        assert!(matches!(refused, Err(PortError::NetworkNamespace { .. })), "{bad}: {refused:?}");
+        let rejected = created(&network, "net1", bad);
+        assert!(matches!(rejected, Err(PortError::NetworkNamespace { .. })), "{bad}: {rejected:?}");
     }
     for bad in ["/run/netns/a,netns_pid=1", "/run/net ns"] {
-        assert!(matches!(made(&network, "net1", bad), Err(PortError::MemifSocket(_))), "{bad}");
+        assert!(matches!(created(&network, "net1", bad), Err(PortError::MemifSocket(_))), "{bad}");
     }
-    assert!(made(&network, "net1", "/proc/71/task/71/ns/net").is_ok());
+    assert!(created(&network, "net1", "/proc/71/task/71/ns/net").is_ok());
 }
 
 #[test]
-fn names_that_vpp_would_not_take_are_refused() {
+fn names_that_vpp_would_reject_are_rejected() {
     let memif_network = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
-    assert!(matches!(made(&memif_network, "net@1", NAMESPACE), Err(PortError::MemifSocket(_))));
-    let places = Places {
+    assert!(matches!(created(&memif_network, "net@1", NAMESPACE), Err(PortError::MemifSocket(_))));
+    let location = SocketLocation {
         directory: Path::new("/run/usnet/ports/0b6e"),
         socket_name: "net1.sock",
         network_namespace: Path::new(NAMESPACE),
     };
     let long = attachment(&"X".repeat(60), "net1");
-    assert!(matches!(port(&memif_network, &long, &pod(), RateLimit::default(), places), Err(PortError::Mark(_))));
+    assert!(matches!(port(&memif_network, &long, &pod(), RateLimit::default(), location), Err(PortError::Tag(_))));
     let usual = attachment(&"0123456789abcdef".repeat(4), "fifteen-letters");
-    assert!(port(&memif_network, &usual, &pod(), RateLimit::default(), places).is_ok());
+    assert!(port(&memif_network, &usual, &pod(), RateLimit::default(), location).is_ok());
     // Open vSwitch has no such limits.
     let open_vswitch = network(Engine::OpenVswitch, Port::default());
-    assert!(port(&open_vswitch, &long, &pod(), RateLimit::default(), places).is_ok());
+    assert!(port(&open_vswitch, &long, &pod(), RateLimit::default(), location).is_ok());
 }
 
 #[test]
-fn a_socket_path_ends_where_the_engine_ends_it() {
+fn socket_paths_are_limited_to_the_engines_length() {
     let at = |network: &NodeNetwork, length: usize| {
         let directory = PathBuf::from(format!("/{}", "d".repeat(length - 2 - "net1.sock".len())));
         port(
@@ -113,7 +113,7 @@ fn a_socket_path_ends_where_the_engine_ends_it() {
             &attachment("c1", "net1"),
             &pod(),
             RateLimit::default(),
-            Places { directory: &directory, socket_name: "net1.sock", network_namespace: Path::new(NAMESPACE) },
+            SocketLocation { directory: &directory, socket_name: "net1.sock", network_namespace: Path::new(NAMESPACE) },
         )
     };
     let memif_network = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
@@ -127,11 +127,11 @@ fn a_socket_path_ends_where_the_engine_ends_it() {
 }
 
 #[test]
-fn what_an_engine_does_not_have_is_not_asked_of_it() {
+fn port_types_that_an_engine_lacks_are_rejected() {
     let server = Port { vhost_user: VhostUser { engine_role: SocketRole::Server }, ..Port::default() };
     for port in [memif(MemifSocketKind::Volume, MemifSecretKind::None), server] {
-        let refused = made(&network(Engine::OpenVswitch, port.clone()), "net1", NAMESPACE).unwrap_err();
-        assert!(refused.to_string().contains("spec.port of UserspaceNetwork blue"), "{refused}");
-        assert!(made(&network(Engine::Vpp, port), "net1", NAMESPACE).is_ok());
+        let rejected = created(&network(Engine::OpenVswitch, port.clone()), "net1", NAMESPACE).unwrap_err();
+        assert!(rejected.to_string().contains("spec.port of UserspaceNetwork blue"), "{rejected}");
+        assert!(created(&network(Engine::Vpp, port), "net1", NAMESPACE).is_ok());
     }
 }

@@ -11,20 +11,20 @@ use std::time::{Duration, Instant};
 use usnet_test_vpp::Kind;
 
 on_each_engine! {
-    add_makes_a_port_a_mount_a_description_and_del_takes_all_away,
-    addresses_come_from_ipam_and_go_back,
-    definitions_of_any_name_share_the_networks_addresses,
-    a_definitions_own_ipam_serves_a_network_that_has_none,
-    an_ipam_plugin_that_refuses_leaves_nothing_and_its_error_is_passed_on,
+    add_creates_port_mount_and_description_and_del_removes_them,
+    addresses_are_assigned_and_released_by_ipam,
+    configurations_of_any_name_share_the_networks_addresses,
+    ipam_of_the_configuration_is_used_on_a_network_without_ipam,
+    a_failing_ipam_plugin_leaves_nothing_and_its_error_is_passed_on,
     two_interfaces_of_a_pod_share_its_directory,
     the_result_is_in_the_configurations_version,
     in_a_chain_the_earlier_result_is_passed_on,
-    a_mac_address_that_multus_was_asked_for_is_given,
-    an_attached_interface_is_not_attached_again,
-    a_new_sandbox_takes_the_interface_over_from_the_old_one,
+    a_mac_address_requested_by_multus_is_used,
+    add_of_an_attached_interface_is_rejected,
+    add_of_a_new_sandbox_detaches_the_previous_one,
 }
 
-/// A network with addresses of its own. Nothing without host-local.
+/// A network with its own addresses. None without host-local.
 fn with_addresses(node: &TestNode) -> Option<Value> {
     if tools().is_none() {
         eprintln!("SKIPPED: no host-local in USNET_TOOLS or ~/.cache/usnet/tools; `make test` builds it");
@@ -39,13 +39,13 @@ fn with_addresses(node: &TestNode) -> Option<Value> {
 }
 
 /// The addresses that host-local holds for a network.
-fn held(network: &str) -> Vec<String> {
+fn reserved_ips(network: &str) -> Vec<String> {
     let entries = fs::read_dir(format!("/run/addresses/{network}")).into_iter().flatten();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.starts_with("10.")).collect()
 }
 
-fn add_makes_a_port_a_mount_a_description_and_del_takes_all_away(node: &mut TestNode) {
+fn add_creates_port_mount_and_description_and_del_removes_them(node: &mut TestNode) {
     let pod = node.pod("p");
     let result = node.add(&pod, "net1").result();
     let socket = pod.directory.join("net1.sock");
@@ -70,7 +70,7 @@ fn add_makes_a_port_a_mount_a_description_and_del_takes_all_away(node: &mut Test
 }
 
 #[test]
-fn no_link_is_followed_where_any_engine_looks() {
+fn no_link_is_followed_in_the_mounted_directory() {
     on_a_node(|node| {
         let pod = node.pod("p");
         node.add(&pod, "net1").result();
@@ -86,17 +86,17 @@ fn no_link_is_followed_where_any_engine_looks() {
 }
 
 #[test]
-fn open_vswitch_connects_to_the_socket_that_the_pods_program_makes() {
-    on_a_node(connects_to_the_socket_that_the_pods_program_makes);
+fn open_vswitch_connects_to_the_socket_that_the_pods_program_creates() {
+    on_a_node(connects_to_the_socket_that_the_pods_program_creates);
 }
 
-/// The simulator connects to nobody.
+/// The simulator never connects.
 #[test]
-fn a_real_vpp_connects_to_the_socket_that_the_pods_program_makes() {
-    on_a_vpp_node(Kind::Real, connects_to_the_socket_that_the_pods_program_makes);
+fn a_real_vpp_connects_to_the_socket_that_the_pods_program_creates() {
+    on_a_vpp_node(Kind::Real, connects_to_the_socket_that_the_pods_program_creates);
 }
 
-fn connects_to_the_socket_that_the_pods_program_makes(node: &mut TestNode) {
+fn connects_to_the_socket_that_the_pods_program_creates(node: &mut TestNode) {
     let pod = node.pod("p");
     node.add(&pod, "net1").result();
     let socket = UnixListener::bind(pod.volume.join("net1.sock")).unwrap();
@@ -109,7 +109,7 @@ fn connects_to_the_socket_that_the_pods_program_makes(node: &mut TestNode) {
     }
 }
 
-fn addresses_come_from_ipam_and_go_back(node: &mut TestNode) {
+fn addresses_are_assigned_and_released_by_ipam(node: &mut TestNode) {
     let Some(configuration) = with_addresses(node) else { return };
     let pod = node.pod("p");
     let result = node.call("ADD", &pod, "net1", &configuration).result();
@@ -118,17 +118,18 @@ fn addresses_come_from_ipam_and_go_back(node: &mut TestNode) {
     let described = pod.description("net1");
     assert_eq!(described["ips"], json!([{"address": "10.56.0.2/24", "gateway": "10.56.0.1"}]));
     assert_eq!(described["routes"], result["routes"]);
-    assert_eq!(held("green"), ["10.56.0.2"]);
-    // Of another name, and of a time when the network is gone: the record knows what was taken.
+    assert_eq!(reserved_ips("green"), ["10.56.0.2"]);
+    // The configuration has another name, and the network is gone: the record has the IPAM
+    // configuration.
     fs::remove_file(node.roots.networks().join("green.json")).unwrap();
     let other = json!({"cniVersion": "1.1.0", "name": "other", "type": "userspace", "network": "green"});
     node.call("DEL", &pod, "net1", &other).assert_done();
-    assert_eq!(held("green"), [""; 0]);
+    assert_eq!(reserved_ips("green"), [""; 0]);
     assert_eq!(node.ports("green"), [""; 0]);
     node.assert_clean();
 }
 
-fn definitions_of_any_name_share_the_networks_addresses(node: &mut TestNode) {
+fn configurations_of_any_name_share_the_networks_addresses(node: &mut TestNode) {
     let Some(green) = with_addresses(node) else { return };
     let mut named = green.clone();
     named["name"] = json!("my-own-name");
@@ -137,7 +138,7 @@ fn definitions_of_any_name_share_the_networks_addresses(node: &mut TestNode) {
     assert_ne!(one["ips"][0]["address"], other["ips"][0]["address"]);
 }
 
-fn a_definitions_own_ipam_serves_a_network_that_has_none(node: &mut TestNode) {
+fn ipam_of_the_configuration_is_used_on_a_network_without_ipam(node: &mut TestNode) {
     if with_addresses(node).is_none() {
         return;
     }
@@ -147,10 +148,10 @@ fn a_definitions_own_ipam_serves_a_network_that_has_none(node: &mut TestNode) {
     let result = node.call("ADD", &pod, "net1", &own).result();
     assert_eq!(result["ips"][0]["address"], "10.57.0.2/24");
     node.call("DEL", &pod, "net1", &own).assert_done();
-    assert_eq!(held(NETWORK), [""; 0]);
+    assert_eq!(reserved_ips(NETWORK), [""; 0]);
 }
 
-fn an_ipam_plugin_that_refuses_leaves_nothing_and_its_error_is_passed_on(node: &mut TestNode) {
+fn a_failing_ipam_plugin_leaves_nothing_and_its_error_is_passed_on(node: &mut TestNode) {
     if with_addresses(node).is_none() {
         return;
     }
@@ -163,7 +164,7 @@ fn an_ipam_plugin_that_refuses_leaves_nothing_and_its_error_is_passed_on(node: &
     assert!(message.as_str().unwrap().contains("IPAM plugin host-local"), "{message}");
     assert_eq!(node.ports("tiny").len(), 1);
     node.call("DEL", &one, "net1", &configuration("tiny")).assert_done();
-    assert_eq!(held("tiny"), [""; 0]);
+    assert_eq!(reserved_ips("tiny"), [""; 0]);
     node.assert_clean();
 }
 
@@ -205,19 +206,19 @@ fn in_a_chain_the_earlier_result_is_passed_on(node: &mut TestNode) {
     assert_eq!(result["ips"], configuration["prevResult"]["ips"]);
 }
 
-fn a_mac_address_that_multus_was_asked_for_is_given(node: &mut TestNode) {
+fn a_mac_address_requested_by_multus_is_used(node: &mut TestNode) {
     let mut pod = node.pod("p");
     let plain = node.add(&pod, "net1").result()["interfaces"][0]["mac"].clone();
     assert!(plain.as_str().unwrap().starts_with("02:"), "{plain}");
     node.del(&pod, "net1").assert_done();
-    // Multus puts it behind the name of the last key's value.
+    // Multus appends it after the last key.
     pod.uid.push_str(";MAC=02:23:45:67:89:01");
-    let asked = node.add(&pod, "net1").result()["interfaces"][0]["mac"].clone();
-    assert_eq!(asked, "02:23:45:67:89:01");
-    assert_eq!(pod.description("net1")["mac"], asked);
+    let mac = node.add(&pod, "net1").result()["interfaces"][0]["mac"].clone();
+    assert_eq!(mac, "02:23:45:67:89:01");
+    assert_eq!(pod.description("net1")["mac"], mac);
 }
 
-fn an_attached_interface_is_not_attached_again(node: &mut TestNode) {
+fn add_of_an_attached_interface_is_rejected(node: &mut TestNode) {
     let pod = node.pod("p");
     node.add(&pod, "net1").result();
     let message = node.add(&pod, "net1").message(103);
@@ -225,7 +226,7 @@ fn an_attached_interface_is_not_attached_again(node: &mut TestNode) {
     assert_eq!(node.ports(NETWORK).len(), 1);
 }
 
-fn a_new_sandbox_takes_the_interface_over_from_the_old_one(node: &mut TestNode) {
+fn add_of_a_new_sandbox_detaches_the_previous_one(node: &mut TestNode) {
     let Some(configuration) = with_addresses(node) else { return };
     let old = node.pod("p");
     node.call("ADD", &old, "net1", &configuration).result();
@@ -234,12 +235,12 @@ fn a_new_sandbox_takes_the_interface_over_from_the_old_one(node: &mut TestNode) 
     let result = node.call("ADD", &new, "net1", &configuration).result();
     assert_eq!(node.ports("green").len(), 1);
     assert_ne!(node.ports("green"), ports);
-    assert_eq!(held("green").len(), 1);
-    // The old one's DEL comes late and must not hurt the new one.
+    assert_eq!(reserved_ips("green").len(), 1);
+    // The late DEL of the previous sandbox must not affect the new one.
     node.call("DEL", &old, "net1", &configuration).assert_done();
-    assert_eq!((node.ports("green").len(), node.mounts().len(), held("green").len()), (1, 1, 1));
+    assert_eq!((node.ports("green").len(), node.mounts().len(), reserved_ips("green").len()), (1, 1, 1));
     assert_eq!(new.description("net1")["mac"], result["interfaces"][0]["mac"]);
     node.call("DEL", &new, "net1", &configuration).assert_done();
     node.assert_clean();
-    assert_eq!(held("green"), [""; 0]);
+    assert_eq!(reserved_ips("green"), [""; 0]);
 }

@@ -1,4 +1,5 @@
-//! The specification's rules for each verb and version, by way of its own library: cnitool is a runtime as small as can be.
+//! The specification's rules for each verb and version, tested with its own library: cnitool is a
+//! minimal runtime.
 
 use crate::support::pod::Pod;
 use crate::support::{NETWORK, TestNode, on_a_node, plugin_path, tools};
@@ -21,7 +22,7 @@ struct Runtime<'a> {
 
 impl<'a> Runtime<'a> {
     fn new(node: &'a TestNode) -> Self {
-        // libcni keeps results there.
+        // libcni stores results there.
         mount(Some("tmpfs"), "/var/lib", Some("tmpfs"), MsFlags::empty(), Some("mode=755")).unwrap();
         fs::create_dir_all(CONFIGURATIONS).unwrap();
         fs::create_dir_all(PLUGINS).unwrap();
@@ -36,22 +37,22 @@ impl<'a> Runtime<'a> {
         fs::write(format!("{CONFIGURATIONS}/1.conflist"), list.to_string()).unwrap();
     }
 
-    /// Standard output of cnitool, or all that it says of a failure.
+    /// Standard output of cnitool, or all of its output on failure.
     fn call(&mut self, verb: &str) -> Result<String, String> {
         self.cases += 1;
         let mut command = Command::new(tools().unwrap().join("cnitool"));
         command.args([verb, NETWORK]).arg(self.node.network_namespace());
         let path = format!("{PLUGINS}:{}", plugin_path().display());
         let arguments = self.pod.arguments();
-        // cnitool names the sandbox itself, and takes no key twice.
+        // cnitool names the sandbox itself, and rejects a repeated key.
         let (once, _) = arguments.split_at(arguments.len() / 2);
         command.env("NETCONFPATH", CONFIGURATIONS).env("CNI_PATH", path).env("CNI_ARGS", once);
         command.env("CNI_IFNAME", "net1");
         command.env("USNET_RUN_DIR", &self.node.roots.run).env("USNET_STATE_DIR", &self.node.roots.state);
         let output = command.env("USNET_KUBELET_DIR", &self.node.roots.kubelet).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-        if output.status.success() { Ok(text(&output.stdout)) } else { Err(said) }
+        let reported = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(reported) }
     }
 
     fn add(&mut self) -> Value {
@@ -63,7 +64,7 @@ impl<'a> Runtime<'a> {
     }
 }
 
-/// The parts of a result that are the same whatever plugin gave them.
+/// The keys of a result that do not depend on the plugin.
 fn assert_result(result: &Value, version: SpecVersion, ours: usize) {
     assert_eq!(result["cniVersion"], version.as_str());
     let interface = &result["interfaces"][ours];
@@ -86,7 +87,7 @@ fn every_verb_in_every_version_through_the_specifications_own_library() {
         node.program_network(NETWORK, Some(ipam));
         let mut runtime = Runtime::new(node);
         for version in SpecVersion::ALL {
-            live(&mut runtime, version);
+            run_lifecycle(&mut runtime, version);
             in_a_chain(&mut runtime, version);
         }
         println!("{} calls", runtime.cases);
@@ -94,8 +95,8 @@ fn every_verb_in_every_version_through_the_specifications_own_library() {
     });
 }
 
-/// An attachment's life, with everything that may happen twice or in vain.
-fn live(runtime: &mut Runtime<'_>, version: SpecVersion) {
+/// The lifecycle of an attachment, with all calls that may be repeated or have no effect.
+fn run_lifecycle(runtime: &mut Runtime<'_>, version: SpecVersion) {
     runtime.configure(version, None);
     runtime.call("del").unwrap();
     assert_result(&runtime.add(), version, 0);
@@ -103,7 +104,7 @@ fn live(runtime: &mut Runtime<'_>, version: SpecVersion) {
     assert!(again.contains("is attached already"), "{again}");
     assert_eq!(runtime.attached(), 1);
     match (runtime.call("check"), version) {
-        (Err(refused), SpecVersion::V0_3_1) => assert!(refused.contains("CHECK"), "{refused}"),
+        (Err(rejected), SpecVersion::V0_3_1) => assert!(rejected.contains("CHECK"), "{rejected}"),
         (checked, _) => assert_eq!(checked.as_deref(), Ok("")),
     }
     assert_eq!(runtime.call("status").as_deref(), Ok(""));
@@ -111,7 +112,7 @@ fn live(runtime: &mut Runtime<'_>, version: SpecVersion) {
     assert_eq!(runtime.attached(), 0);
     runtime.call("del").unwrap();
     runtime.add();
-    // cnitool knows of no valid attachment, and libcni ends all that it has in its cache.
+    // cnitool passes no valid attachments, and libcni deletes all that it has in its cache.
     runtime.call("gc").unwrap();
     assert_eq!(runtime.attached(), 0);
 }

@@ -1,31 +1,32 @@
-//! The nineteen defects of the older userspace CNI that were found by reading and running it, and the test that ours does not have each. `file::test` is a test of this program;
-//! those of others are named with their path.
+//! The nineteen defects of Intel's userspace CNI that were found by reading and running it, and for
+//! each a test that usnet does not have it. `file::test` is a test of this program; those of others
+//! are named with their path.
 //!
-//! | defect | of the older plugin | test |
+//! | defect | of the legacy plugin | test |
 //! |---|---|---|
-//! | D1 | it dies at the 21st memif socket of a node | `defects::more_than_twenty_memif_sockets_are_no_limit` |
-//! | D2 | two ADDs at once choose one memif socket id | `at_once::pods_that_start_and_stop_at_once_do_not_meet` |
-//! | D3 | a VPP bridge that is named by `bridgeName` is never deleted | `defects::a_bridge_stays_when_its_last_port_goes`, and the operator deletes it: `e2e/tests/cluster/old_definitions.rs` |
-//! | D4 | its state is gone before it is used: a DEL that fails once can never succeed | `old_state::an_engine_that_is_down_keeps_the_file_and_the_next_del_takes_all`, `refusals::without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent` |
-//! | D5 | DEL of `net1` deletes files of `net10` | `old_hand_over::sockets_and_files_have_the_older_names_and_go_with_their_interface_alone` |
-//! | D6 | any error deletes the bridge, and so does the last port of somebody else's | `defects::a_bridge_stays_when_its_last_port_goes`, `old_state::its_ports_and_files_go_one_by_one_and_nothing_else_does` |
-//! | D7 | an error looks like a bridge that is absent, and it is added | `old_configurations::a_bridge_that_no_network_has_is_waited_for_and_named`, `refusals::without_its_engine_add_fails_soon_and_leaves_nothing` |
-//! | D8 | ADD fails when the pod is changed at the same moment | ADD writes no annotation: `old_configurations::no_path_of_the_configuration_is_opened`; the agent does: `operator/src/agent/pod_annotations/tests.rs` |
-//! | D9 | `netType: interface` never works, and prints into the result | `old_configurations::what_cannot_be_ours_is_refused_and_del_goes_on` |
-//! | D10 | two addresses in `CNI_ARGS` make ADD fail | `defects::two_addresses_in_the_older_form_of_arguments_are_taken` |
-//! | D11 | the gateway is dropped | `old_hand_over::app_netutil_finds_socket_side_and_addresses`, `wishes::gateway_routes_and_dns_reach_the_result_and_the_description` |
-//! | D12 | replicas of a workload share one folder of the host | `old_shared_dir::pods_share_the_folder_and_not_their_files` |
-//! | D13 | programs that are not root cannot connect | `old_shared_dir::a_pod_without_a_volume_meets_the_engine_in_the_folder_that_its_definition_names`, `defects::a_socket_that_vpp_made_is_open_to_everybody_in_the_pod` |
-//! | D14 | every node has a credential that may write any pod | `old_configurations::no_path_of_the_configuration_is_opened`; the agent may write two annotations of its own pods: `e2e/tests/cluster/guards.rs` |
-//! | D15 | what the pod is told comes at some time after it started | `defects::the_pod_is_told_before_add_answers` |
-//! | D16 | no CHECK, GC and STATUS, no marks | `defects::definitions_of_the_older_form_have_every_verb` |
-//! | D17 | no VLAN, MTU, MAC, queues and rates | `old_configurations::a_network_that_gives_something_else_is_refused_by_key`, `old_configurations::a_mac_of_the_configuration_is_told`; `crds/src/legacy/tests/keys.rs` |
-//! | D18 | an engine in a container does not see mounts that came after it | `attachment::no_link_is_followed_where_any_engine_looks` |
-//! | D19 | it is built for one release of VPP, and with VPP even where there is none | `vpp::refused::a_vpp_without_one_of_the_messages_is_told_or_needs_it_not` |
+//! | D1 | it crashes at the 21st memif socket of a node | `defects::more_than_twenty_memif_sockets_are_no_limit` |
+//! | D2 | concurrent ADDs choose the same memif socket id | `concurrent::pods_that_start_and_stop_concurrently_do_not_interfere` |
+//! | D3 | a VPP bridge that is named by `bridgeName` is never deleted | `defects::a_bridge_is_kept_when_its_last_port_is_removed`, and the operator deletes it: `e2e/tests/cluster/old_definitions.rs` |
+//! | D4 | its state is deleted before it is used: a DEL that fails once never succeeds again | `legacy_state::an_unreachable_engine_keeps_the_file_and_the_next_del_removes_all`, `failures::without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent` |
+//! | D5 | DEL of `net1` deletes files of `net10` | `legacy_handoff::sockets_and_files_have_legacy_names_and_are_removed_per_interface` |
+//! | D6 | any error deletes the bridge, and so does removing the last port of a foreign bridge | `defects::a_bridge_is_kept_when_its_last_port_is_removed`, `legacy_state::ports_and_files_are_removed_one_by_one_and_nothing_else_is` |
+//! | D7 | an error is mistaken for an absent bridge, and the bridge is added | `legacy_configurations::add_waits_for_a_network_with_the_bridge_and_names_the_bridge`, `failures::without_its_engine_add_fails_soon_and_leaves_nothing` |
+//! | D8 | ADD fails when the pod is modified concurrently | ADD writes no annotation: `legacy_configurations::no_path_of_the_configuration_is_opened`; the agent does: `operator/src/agent/pod_annotations/tests.rs` |
+//! | D9 | `netType: interface` never works, and corrupts the result on standard output | `legacy_configurations::unsupported_configurations_are_rejected_by_add_and_accepted_by_del` |
+//! | D10 | two addresses in `CNI_ARGS` make ADD fail | `defects::two_addresses_in_cni_args_are_accepted` |
+//! | D11 | the gateway is dropped | `legacy_handoff::app_netutil_finds_socket_side_and_addresses`, `requested::gateway_routes_and_dns_reach_the_result_and_the_description` |
+//! | D12 | all replicas of a workload share one folder of the host | `legacy_shared_dir::pods_share_the_folder_and_not_their_files` |
+//! | D13 | programs without root cannot connect | `legacy_shared_dir::a_pod_without_a_volume_uses_the_configured_shared_dir`, `defects::a_socket_created_by_vpp_is_open_to_all_users_of_the_pod` |
+//! | D14 | every node has a credential that may write any pod | `legacy_configurations::no_path_of_the_configuration_is_opened`; the agent may write two annotations of its own pods: `e2e/tests/cluster/guards.rs` |
+//! | D15 | the annotation for the pod is written some time after it started | `defects::the_pods_files_are_written_before_add_returns` |
+//! | D16 | no CHECK, GC and STATUS, no ownership tags | `defects::legacy_configurations_support_every_verb` |
+//! | D17 | no VLAN, MTU, MAC, queues and rates | `legacy_configurations::mismatching_settings_are_rejected_by_key`, `legacy_configurations::a_mac_of_the_configuration_is_in_the_description`; `crds/src/legacy/tests/keys.rs` |
+//! | D18 | an engine in a container does not see mounts that are created after it started | `attachment::no_link_is_followed_in_the_mounted_directory` |
+//! | D19 | it is built for one release of VPP, and with VPP even where there is none | `vpp::error_replies::a_missing_message_is_reported_or_not_needed` |
 
 use crate::support::engine::on_each_engine;
-use crate::support::old::{kinds_of, old, old_memif, old_vpp_vhost_user, program};
-use crate::support::{NETWORK, TestNode, kinds};
+use crate::support::legacy::{legacy, legacy_memif, legacy_vpp_vhost_user, port_types_of, program};
+use crate::support::{NETWORK, TestNode, port_types};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,94 +34,95 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 on_each_engine! {
-    a_bridge_stays_when_its_last_port_goes,
-    two_addresses_in_the_older_form_of_arguments_are_taken,
-    the_pod_is_told_before_add_answers,
-    definitions_of_the_older_form_have_every_verb,
+    a_bridge_is_kept_when_its_last_port_is_removed,
+    two_addresses_in_cni_args_are_accepted,
+    the_pods_files_are_written_before_add_returns,
+    legacy_configurations_support_every_verb,
 }
 
-mod of_vpp {
-    use super::{a_socket_that_vpp_made_is_open_to_everybody_in_the_pod, more_than_twenty_memif_sockets_are_no_limit};
+mod vpp_only {
+    use super::{a_socket_created_by_vpp_is_open_to_all_users_of_the_pod, more_than_twenty_memif_sockets_are_no_limit};
 
     crate::support::engine::on_each_vpp! {
         more_than_twenty_memif_sockets_are_no_limit,
-        a_socket_that_vpp_made_is_open_to_everybody_in_the_pod,
+        a_socket_created_by_vpp_is_open_to_all_users_of_the_pod,
     }
 }
 
 fn more_than_twenty_memif_sockets_are_no_limit(node: &mut TestNode) {
-    program(node, &kinds::memif_in_volume());
+    program(node, &port_types::memif_in_volume());
     let pods: Vec<_> = (0..25).map(|number| node.pod(&format!("p{number}"))).collect();
     for pod in &pods {
-        node.call("ADD", pod, "net1", &old_memif(node)).result();
+        node.call("ADD", pod, "net1", &legacy_memif(node)).result();
     }
     let sockets: BTreeSet<String> = node.engine.sockets(&node.bridge()).into_iter().collect();
     assert_eq!(sockets.len(), 25);
     for pod in &pods {
-        node.call("DEL", pod, "net1", &old_memif(node)).assert_done();
+        node.call("DEL", pod, "net1", &legacy_memif(node)).assert_done();
     }
     node.assert_clean();
 }
 
-fn a_bridge_stays_when_its_last_port_goes(node: &mut TestNode) {
-    for (port, configuration) in kinds_of(node) {
+fn a_bridge_is_kept_when_its_last_port_is_removed(node: &mut TestNode) {
+    for (port, configuration) in port_types_of(node) {
         program(node, &port);
         let pod = node.pod("p");
         node.call("ADD", &pod, "net1", &configuration).result();
         node.call("DEL", &pod, "net1", &configuration).assert_done();
         assert_eq!(node.ports(NETWORK), Vec::<String>::new());
-        // It takes ports as before.
+        // It accepts ports again.
         node.call("ADD", &pod, "net1", &configuration).result();
         node.call("DEL", &pod, "net1", &configuration).assert_done();
         node.assert_clean();
     }
 }
 
-/// As Multus wrote the addresses that a pod asks for.
-fn two_addresses_in_the_older_form_of_arguments_are_taken(node: &mut TestNode) {
+/// As Multus wrote the requested addresses.
+fn two_addresses_in_cni_args_are_accepted(node: &mut TestNode) {
     let pod = node.pod("p");
     let arguments = format!("{};IP=10.56.0.7/24,fd00:56::7/64", pod.arguments());
-    let result = node.call_in("ADD", &pod, "net1", &old(node), &[("CNI_ARGS", &arguments)]).result();
+    let result = node.call_in("ADD", &pod, "net1", &legacy(node), &[("CNI_ARGS", &arguments)]).result();
     let addresses: Vec<&Value> = result["ips"].as_array().unwrap().iter().map(|ip| &ip["address"]).collect();
     assert_eq!(addresses, ["10.56.0.7/24", "fd00:56::7/64"]);
     assert_eq!(pod.description("net1")["ips"][1]["address"], "fd00:56::7/64");
-    node.call("DEL", &pod, "net1", &old(node)).assert_done();
+    node.call("DEL", &pod, "net1", &legacy(node)).assert_done();
     node.assert_clean();
 }
 
-fn the_pod_is_told_before_add_answers(node: &mut TestNode) {
-    for (port, configuration) in kinds_of(node) {
+fn the_pods_files_are_written_before_add_returns(node: &mut TestNode) {
+    for (port, configuration) in port_types_of(node) {
         program(node, &port);
         let pod = node.pod("p");
         node.call("ADD", &pod, "net1", &configuration).result();
         let described = pod.description("net1");
         let file = pod.volume.join(format!("configData-{}-net1.json", &pod.container[..12]));
-        let told: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+        let written: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
         let end = if described["type"] == "memif" { "memif" } else { "vhost" };
-        assert_eq!(told["config"][end]["socketfile"], described["socket"]);
+        assert_eq!(written["config"][end]["socketfile"], described["socket"]);
         node.call("DEL", &pod, "net1", &configuration).assert_done();
         node.assert_clean();
     }
 }
 
-fn a_socket_that_vpp_made_is_open_to_everybody_in_the_pod(node: &mut TestNode) {
-    for (port, configuration) in
-        [(kinds::memif_in_volume(), old_memif(node)), (kinds::vhost_user_of_vpp(), old_vpp_vhost_user(node))]
-    {
+fn a_socket_created_by_vpp_is_open_to_all_users_of_the_pod(node: &mut TestNode) {
+    for (port, configuration) in [
+        (port_types::memif_in_volume(), legacy_memif(node)),
+        (port_types::vhost_user_of_vpp(), legacy_vpp_vhost_user(node)),
+    ] {
         program(node, &port);
         let pod = node.pod("p");
         node.call("ADD", &pod, "net1", &configuration).result();
         let socket = pod.volume.join(pod.description("net1")["socket"].as_str().unwrap());
-        // The simulator makes the file as VPP does.
+        // The simulator creates the file like VPP.
         assert_eq!(fs::metadata(socket).unwrap().permissions().mode() & 0o777, 0o777);
         node.call("DEL", &pod, "net1", &configuration).assert_done();
         node.assert_clean();
     }
 }
 
-fn definitions_of_the_older_form_have_every_verb(node: &mut TestNode) {
+fn legacy_configurations_support_every_verb(node: &mut TestNode) {
     let (kept, stale) = (node.pod("kept"), node.pod("stale"));
-    let mut configuration = old(node);
+    let mut configuration = legacy(node);
     configuration["cniVersion"] = "1.1.0".into();
     let result = node.call("ADD", &kept, "net1", &configuration).result();
     node.call("ADD", &stale, "net1", &configuration).result();

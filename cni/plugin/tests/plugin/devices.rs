@@ -1,4 +1,4 @@
-//! Pods that have a device of kubelet's, and their sockets in its folder.
+//! Pods with a device of kubelet, and their sockets in its folder.
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use usnet_crds::{DevicePlugin, NodeNetwork};
-use usnet_plugin::add::Request;
+use usnet_plugin::add::AddRequest;
 use usnet_plugin::cni::configuration::Configuration;
 use usnet_plugin::detach::Detachment;
 use usnet_plugin::node::Node;
@@ -19,11 +19,11 @@ on_each_engine! {
     a_second_interface_has_a_second_device,
     interfaces_of_one_call_have_a_device_each,
     a_pod_keeps_its_device_when_the_network_is_no_resource_any_more,
-    a_device_that_is_not_the_pods_is_refused,
-    without_a_device_the_volume_is_taken_as_before,
-    a_device_that_went_to_another_pod_is_left_to_it,
-    what_a_pod_leaves_in_its_device_goes_with_it,
-    an_unreadable_file_of_kubelets_is_named,
+    a_device_that_is_not_the_pods_is_rejected,
+    without_a_device_the_volume_is_used,
+    a_device_reallocated_to_another_pod_is_kept,
+    files_left_in_a_device_folder_are_removed_with_it,
+    an_unreadable_checkpoint_of_kubelet_is_named,
     nothing_is_left_wherever_add_or_del_was_killed,
 }
 
@@ -43,8 +43,8 @@ fn pod(node: &TestNode, name: &str) -> Pod {
     pod
 }
 
-/// Does what kubelet does when it gives devices to pods.
-fn give(node: &TestNode, given: &[(&Pod, &[&str])]) {
+/// Writes kubelet's checkpoint of the devices that are allocated to pods.
+fn allocate(node: &TestNode, given: &[(&Pod, &[&str])]) {
     let entries: Vec<Value> = given
         .iter()
         .map(|(pod, devices)| {
@@ -61,7 +61,7 @@ fn checkpoint(node: &TestNode) -> PathBuf {
     node.roots.kubelet_device_plugins().join("kubelet_internal_checkpoint")
 }
 
-/// As Multus calls for a definition with a resource.
+/// As Multus calls for a NAD with a resource.
 fn with_device(device: &str) -> Value {
     let mut configuration = configuration(COUNTED);
     configuration["deviceID"] = json!(device);
@@ -83,7 +83,7 @@ fn assert_nothing_left(node: &TestNode) {
 fn a_pod_without_a_volume_has_its_socket_in_its_device(node: &mut TestNode) {
     program(node);
     let pod = pod(node, "a");
-    give(node, &[(&pod, &["counted-7"])]);
+    allocate(node, &[(&pod, &["counted-7"])]);
     for (container, configuration) in [("1", with_device("counted-7")), ("2", configuration(COUNTED))] {
         let pod = Pod { container: container.repeat(64), ..pod.clone() };
         let result = node.call("ADD", &pod, "net1", &configuration).result();
@@ -116,7 +116,7 @@ fn a_pod_without_a_volume_has_its_socket_in_its_device(node: &mut TestNode) {
 fn a_pod_keeps_its_device_when_the_network_is_no_resource_any_more(node: &mut TestNode) {
     let network = program(node);
     let pod = pod(node, "a");
-    give(node, &[(&pod, &["counted-0"])]);
+    allocate(node, &[(&pod, &["counted-0"])]);
     node.call("ADD", &pod, "net1", &configuration(COUNTED)).result();
     node.publish(NodeNetwork { device_plugin: None, ..network });
     let restarted = pod.restarted();
@@ -131,7 +131,7 @@ fn a_pod_keeps_its_device_when_the_network_is_no_resource_any_more(node: &mut Te
 fn a_second_interface_has_a_second_device(node: &mut TestNode) {
     program(node);
     let pod = pod(node, "a");
-    give(node, &[(&pod, &["counted-1", "counted-0"])]);
+    allocate(node, &[(&pod, &["counted-1", "counted-0"])]);
     for interface in ["net1", "net2"] {
         node.call("ADD", &pod, interface, &configuration(COUNTED)).result();
     }
@@ -150,11 +150,12 @@ fn a_second_interface_has_a_second_device(node: &mut TestNode) {
     assert_nothing_left(node);
 }
 
-/// Without Multus one call attaches all: what the second one gets follows from what the first one has.
+/// Without Multus one call attaches all: the device of the second interface depends on that of the
+/// first.
 fn interfaces_of_one_call_have_a_device_each(node: &mut TestNode) {
     program(node);
     let pod = pod(node, "a");
-    give(node, &[(&pod, &["counted-0", "counted-1"])]);
+    allocate(node, &[(&pod, &["counted-0", "counted-1"])]);
     let annotations = json!({"usnet.dev/networks": "counted,counted"});
     let list = json!({
         "cniVersion": "1.1.0", "name": "pods", "type": "userspace", "networks": "FromPodAnnotations",
@@ -168,10 +169,10 @@ fn interfaces_of_one_call_have_a_device_each(node: &mut TestNode) {
     assert_nothing_left(node);
 }
 
-fn a_device_that_is_not_the_pods_is_refused(node: &mut TestNode) {
+fn a_device_that_is_not_the_pods_is_rejected(node: &mut TestNode) {
     program(node);
     let (pod, other) = (node.pod("a"), pod(node, "b"));
-    give(node, &[(&pod, &["counted-0"]), (&other, &["counted-1"])]);
+    allocate(node, &[(&pod, &["counted-0"]), (&other, &["counted-1"])]);
     for device in ["counted-1", "counted-2", "../x", "/etc", "blue-0", "counted-00"] {
         let message = node.call("ADD", &pod, "net1", &with_device(device)).message(7);
         assert!(message.contains("which kubelet did not give"), "{device}: {message}");
@@ -179,7 +180,7 @@ fn a_device_that_is_not_the_pods_is_refused(node: &mut TestNode) {
     }
     fs::remove_file(checkpoint(node)).unwrap();
     node.call("ADD", &pod, "net1", &with_device("counted-0")).message(7);
-    // A network that is no resource leaves alone what others have the annotation say.
+    // On a network without a resource the device of the annotation is ignored.
     let mut plain = configuration(NETWORK);
     plain["deviceID"] = json!("anything");
     node.call("ADD", &pod, "net1", &plain).result();
@@ -187,23 +188,24 @@ fn a_device_that_is_not_the_pods_is_refused(node: &mut TestNode) {
     assert_nothing_left(node);
 }
 
-fn without_a_device_the_volume_is_taken_as_before(node: &mut TestNode) {
+fn without_a_device_the_volume_is_used(node: &mut TestNode) {
     program(node);
     let with_volume = node.pod("a");
-    give(node, &[]);
+    allocate(node, &[]);
     node.call("ADD", &with_volume, "net1", &configuration(COUNTED)).result();
     assert_eq!(with_volume.description("net1")["network"], COUNTED);
     node.call("DEL", &with_volume, "net1", &configuration(COUNTED)).assert_done();
     assert_nothing_left(node);
 }
 
-/// Kubelet gives a device on when the containers of a pod have ended, which is before its sandbox has.
-fn a_device_that_went_to_another_pod_is_left_to_it(node: &mut TestNode) {
+/// kubelet reallocates a device when the containers of a pod have ended, which is before its
+/// sandbox has.
+fn a_device_reallocated_to_another_pod_is_kept(node: &mut TestNode) {
     program(node);
     let (old, new) = (pod(node, "old"), pod(node, "new"));
-    give(node, &[(&old, &["counted-0"])]);
+    allocate(node, &[(&old, &["counted-0"])]);
     node.call("ADD", &old, "net1", &configuration(COUNTED)).result();
-    give(node, &[(&new, &["counted-0"])]);
+    allocate(node, &[(&new, &["counted-0"])]);
     node.call("ADD", &new, "net1", &configuration(COUNTED)).result();
     fs::write(folder(node, "counted-0").join("of the new one"), "x").unwrap();
     node.call("DEL", &old, "net1", &configuration(COUNTED)).assert_done();
@@ -213,10 +215,10 @@ fn a_device_that_went_to_another_pod_is_left_to_it(node: &mut TestNode) {
     assert_nothing_left(node);
 }
 
-fn what_a_pod_leaves_in_its_device_goes_with_it(node: &mut TestNode) {
+fn files_left_in_a_device_folder_are_removed_with_it(node: &mut TestNode) {
     program(node);
     let pod = pod(node, "a");
-    give(node, &[(&pod, &["counted-0"])]);
+    allocate(node, &[(&pod, &["counted-0"])]);
     let kept = Path::new("/run/kept");
     fs::write(kept, "untouched").unwrap();
     for _ in 0..2 {
@@ -234,10 +236,10 @@ fn what_a_pod_leaves_in_its_device_goes_with_it(node: &mut TestNode) {
     assert_eq!(fs::read_to_string(kept).unwrap(), "untouched");
 }
 
-fn an_unreadable_file_of_kubelets_is_named(node: &mut TestNode) {
+fn an_unreadable_checkpoint_of_kubelet_is_named(node: &mut TestNode) {
     program(node);
     let pod = node.pod("a");
-    give(node, &[]);
+    allocate(node, &[]);
     for text in ["", "{", "{\"Data\": []}"] {
         fs::write(checkpoint(node), text).unwrap();
         let message = node.call("ADD", &pod, "net1", &configuration(COUNTED)).message(5);
@@ -246,27 +248,28 @@ fn an_unreadable_file_of_kubelets_is_named(node: &mut TestNode) {
     }
 }
 
-/// ADD up to its first `added` steps, and if those are all, DEL up to its first `removed` steps: nothing is undone, as after `kill -9`.
+/// ADD up to its first `added` steps and, if those are all, DEL up to its first `removed` steps:
+/// nothing is rolled back, as after `kill -9`.
 fn interrupt(node: &TestNode, pod: &Pod, added: usize, removed: usize) {
     let opened = Node::open(node.roots.clone()).unwrap();
     let environment = node.environment("ADD", pod, "net1");
     let configuration = Configuration::parse(configuration(COUNTED).to_string().as_bytes()).unwrap();
-    let request = Request::parse(&environment, &configuration).unwrap();
+    let request = AddRequest::parse(&environment, &configuration).unwrap();
     let prepared = request.prepare(&opened).unwrap();
     let locked = opened.journal.lock(&environment.attachment().unwrap()).unwrap();
     let mut attachment = prepared.attachment(&request, &opened, &locked);
-    attach::Step::ALL[..added].iter().for_each(|step| attachment.take(*step).unwrap());
+    attach::Step::ALL[..added].iter().for_each(|step| attachment.run_step(*step).unwrap());
     if added == attach::Step::ALL.len() {
         let record = locked.read().unwrap().unwrap();
         let mut detachment = Detachment::new(&opened, &environment, &locked, record);
-        detach::Step::ALL[..removed].iter().for_each(|step| detachment.take(*step));
+        detach::Step::ALL[..removed].iter().for_each(|step| detachment.run_step(*step));
     }
 }
 
 fn nothing_is_left_wherever_add_or_del_was_killed(node: &mut TestNode) {
     program(node);
     let pod = pod(node, "a");
-    give(node, &[(&pod, &["counted-0"])]);
+    allocate(node, &[(&pod, &["counted-0"])]);
     let (added, removed) = (attach::Step::ALL.len(), detach::Step::ALL.len());
     for (added, removed) in (0..added).map(|added| (added, 0)).chain((0..=removed).map(|removed| (added, removed))) {
         interrupt(node, &pod, added, removed);

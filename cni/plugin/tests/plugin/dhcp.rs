@@ -1,7 +1,8 @@
-//! The real `dhcp` of the CNI plugins: its daemon asks a server that is another pod of the network.
+//! The real `dhcp` of the CNI plugins: its daemon sends requests to a server that is another pod of
+//! the network.
 
 use crate::support::{
-    NETWORK, TestNode, configuration, ip, kinds, make_network_namespace, on_a_node, on_a_vpp_node, tools,
+    NETWORK, TestNode, configuration, create_network_namespace, ip, on_a_node, on_a_vpp_node, port_types, tools,
 };
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -12,13 +13,13 @@ use std::time::{Duration, Instant};
 use usnet_test_vpp::Kind;
 
 const SOCKET: &str = "/run/dhcp.sock";
-/// What the daemon says.
+/// The log of the daemon.
 const LOG: &str = "/run/dhcp.log";
 const SERVER: &str = "/run/netns/q";
-/// The only address that the server gives.
+/// The only address that the server assigns.
 const ADDRESS: &str = "10.56.0.100";
 
-/// A program of the test, killed when that ends.
+/// A program that is killed when the test ends.
 struct Running(Child);
 
 impl Running {
@@ -36,7 +37,7 @@ impl Drop for Running {
     }
 }
 
-/// The daemon, which gives up soon when no server answers.
+/// The daemon, with a short timeout for an answer of the server.
 fn daemon() -> Running {
     let mut command = Command::new(tools().unwrap().join("dhcp"));
     command.args(["daemon", "-socketpath", SOCKET, "-timeout", "2s", "-resendmax", "1s", "-resendtimeout", "4s"]);
@@ -49,9 +50,9 @@ fn daemon() -> Running {
     running
 }
 
-/// A pod that gives addresses to others of the network.
+/// A pod that assigns addresses to other pods of the network.
 fn server(node: &TestNode) -> Running {
-    make_network_namespace(SERVER);
+    create_network_namespace(SERVER);
     let mut own = configuration(NETWORK);
     own["runtimeConfig"] = json!({"ips": ["10.56.0.1/24"]});
     node.call_in("ADD", &node.pod("q"), "net1", &own, &[("CNI_NETNS", SERVER)]).result();
@@ -84,7 +85,7 @@ fn has_dhcp() -> bool {
 }
 
 #[test]
-fn a_pod_of_the_kernel_gets_a_lease_over_its_interface_and_gives_it_back() {
+fn a_veth_pod_gets_a_lease_over_its_interface_and_releases_it() {
     if has_dhcp() {
         on_a_node(lease);
         on_a_vpp_node(Kind::Real, lease);
@@ -92,11 +93,11 @@ fn a_pod_of_the_kernel_gets_a_lease_over_its_interface_and_gives_it_back() {
 }
 
 fn lease(node: &mut TestNode) {
-    node.program_network_with(NETWORK, &kinds::veth(), None);
+    node.program_network_with(NETWORK, &port_types::veth(), None);
     let (_server, _daemon) = (server(node), daemon());
-    node.program_network_with(NETWORK, &kinds::veth(), Some(ipam()));
+    node.program_network_with(NETWORK, &port_types::veth(), Some(ipam()));
     let (first, second) = (node.pod("p"), node.pod("r"));
-    make_network_namespace("/run/netns/r");
+    create_network_namespace("/run/netns/r");
     let result = node.add(&first, "net1").result();
     let expected = json!([{"address": format!("{ADDRESS}/24"), "gateway": "10.56.0.1", "interface": 0}]);
     assert_eq!(result["ips"], expected);
@@ -107,22 +108,23 @@ fn lease(node: &mut TestNode) {
     after["prevResult"] = result;
     node.call("CHECK", &first, "net1", &after).assert_done();
 
-    // No address is left, and nothing of the attempt.
+    // The pool is exhausted, and the failed attempt is rolled back.
     let none = node.call_with("ADD", &second, "net1", &[("CNI_NETNS", "/run/netns/r")]);
     assert!(none.error()["msg"].as_str().unwrap().contains("IPAM plugin dhcp"), "{none:?}");
     assert_eq!((node.ports(NETWORK).len(), node.records().len(), node.devices().len()), (2, 2, 2));
 
     node.del(&first, "net1").assert_done();
-    let said = fs::read_to_string(LOG).unwrap();
-    // Its words have the sender 0.0.0.0, which a server behind the kernel's own sockets never hears.
-    assert!(said.contains("releasing lease") && !said.contains("failed to release"), "{said}");
+    let reported = fs::read_to_string(LOG).unwrap();
+    // The sender of its messages is 0.0.0.0, so a server behind the kernel's own sockets never
+    // receives them.
+    assert!(reported.contains("releasing lease") && !reported.contains("failed to release"), "{reported}");
     node.call_with("DEL", &node.pod("q"), "net1", &[("CNI_NETNS", SERVER)]).assert_done();
     node.assert_clean();
 }
 
-/// The server never answers: the daemon is not there.
+/// The server never answers: the daemon does not run.
 #[test]
-fn what_a_socket_cannot_have_is_refused_and_what_fails_is_undone() {
+fn dhcp_is_rejected_for_sockets_and_failures_are_rolled_back() {
     if !has_dhcp() {
         return;
     }
@@ -132,11 +134,11 @@ fn what_a_socket_cannot_have_is_refused_and_what_fails_is_undone() {
         let message = node.add(&pod, "net1").message(7);
         assert!(message.contains("dhcp") && message.contains("port.type Veth"), "{message}");
         node.assert_clean();
-        node.program_network_with(NETWORK, &kinds::veth(), Some(ipam()));
+        node.program_network_with(NETWORK, &port_types::veth(), Some(ipam()));
         let message = node.add(&pod, "net1").error()["msg"].as_str().unwrap().to_owned();
         assert!(message.contains("IPAM plugin dhcp") && message.contains("cleaned up later"), "{message}");
         assert_eq!((node.ports(NETWORK).len(), node.devices().len(), node.records().len()), (0, 0, 1));
-        // Whether the daemon holds a lease is not known before it can be asked.
+        // Whether the daemon holds a lease is unknown while it does not run.
         let _daemon = daemon();
         node.del(&pod, "net1").assert_done();
         node.assert_clean();

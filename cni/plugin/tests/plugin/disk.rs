@@ -1,4 +1,4 @@
-//! The journal's disk is full or cannot be written, or holds what we did not write; the pod's own volume is full.
+//! The journal's disk is full or read-only, or has corrupt records; the pod's own volume is full.
 
 use crate::support::engine::on_each_engine;
 use crate::support::output::Output;
@@ -10,10 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 on_each_engine! {
-    a_full_disk_takes_no_attachment_and_lets_attachments_go,
-    a_disk_that_cannot_be_written_fails_both_and_loses_nothing,
-    a_full_volume_fails_its_own_pod_and_leaves_nothing,
-    a_record_that_cannot_be_read_is_named_and_nothing_is_touched,
+    a_full_disk_fails_add_but_not_del,
+    a_read_only_disk_fails_add_and_del_and_loses_nothing,
+    a_full_volume_fails_only_its_own_pod_and_leaves_nothing,
+    an_unreadable_record_is_named_and_nothing_is_changed,
 }
 
 const IO_FAILURE: u64 = 5;
@@ -35,7 +35,7 @@ fn fill(folder: &Path) {
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
 }
 
-fn make_room(folder: &Path) {
+fn free_space(folder: &Path) {
     fs::remove_file(ballast(folder)).unwrap();
 }
 
@@ -44,9 +44,9 @@ fn set_read_only(folder: &Path, is_read_only: bool) {
     mount(NONE, folder, NONE, flags | MsFlags::MS_REMOUNT, NONE).unwrap();
 }
 
-/// The whole of what a call said must name the file and the reason of the kernel.
+/// The complete error must name the file and the kernel's reason.
 #[track_caller]
-fn assert_said(output: &Output, path: &Path, reason: &str) {
+fn assert_error(output: &Output, path: &Path, reason: &str) {
     let message = output.message(IO_FAILURE);
     assert!(message.contains(path.to_str().unwrap()), "{message}");
     let details = output.error()["details"].as_str().unwrap_or_default().to_owned();
@@ -54,32 +54,32 @@ fn assert_said(output: &Output, path: &Path, reason: &str) {
 }
 
 fn check(node: &TestNode, pod: &Pod, result: &Value) -> Output {
-    let mut asked = configuration(NETWORK);
-    asked["prevResult"] = result.clone();
-    node.call("CHECK", pod, "net1", &asked)
+    let mut check_configuration = configuration(NETWORK);
+    check_configuration["prevResult"] = result.clone();
+    node.call("CHECK", pod, "net1", &check_configuration)
 }
 
-fn a_full_disk_takes_no_attachment_and_lets_attachments_go(node: &mut TestNode) {
+fn a_full_disk_fails_add_but_not_del(node: &mut TestNode) {
     let state = node.roots.state.clone();
     mount_small(&state);
     let [old, new] = ["old", "new"].map(|name| node.pod(name));
     node.add(&old, "net1").result();
     fill(&state);
 
-    assert_said(&node.add(&new, "net1"), &node.roots.attachments(), "No space left");
+    assert_error(&node.add(&new, "net1"), &node.roots.attachments(), "No space left");
     assert_eq!((node.ports(NETWORK).len(), node.mounts().len(), node.records().len()), (1, 1, 1));
     node.del(&new, "net1").assert_done();
     node.del(&old, "net1").assert_done();
     assert_eq!((node.ports(NETWORK), node.records()), (vec![], vec![]));
 
-    make_room(&state);
+    free_space(&state);
     node.add(&new, "net1").result();
     node.del(&new, "net1").assert_done();
-    node.engine.assert_nothing_loose();
+    node.engine.assert_no_leftovers();
     assert_eq!(node.leftovers(), Vec::<PathBuf>::new());
 }
 
-fn a_disk_that_cannot_be_written_fails_both_and_loses_nothing(node: &mut TestNode) {
+fn a_read_only_disk_fails_add_and_del_and_loses_nothing(node: &mut TestNode) {
     let state = node.roots.state.clone();
     mount_small(&state);
     let [old, new] = ["old", "new"].map(|name| node.pod(name));
@@ -87,36 +87,36 @@ fn a_disk_that_cannot_be_written_fails_both_and_loses_nothing(node: &mut TestNod
     set_read_only(&state, true);
 
     for output in [node.add(&new, "net1"), node.del(&old, "net1")] {
-        output.assert_soon();
-        assert_said(&output, &node.roots.attachments(), "Read-only");
+        output.assert_in_time();
+        assert_error(&output, &node.roots.attachments(), "Read-only");
     }
-    // The runtime tries DEL again and again: what it can still take away must not be missed then.
+    // The runtime repeats DEL: it must not miss anything that it can still remove.
     assert_eq!(node.records().len(), 1);
 
     set_read_only(&state, false);
     node.del(&old, "net1").assert_done();
     node.del(&new, "net1").assert_done();
     assert_eq!((node.ports(NETWORK), node.leftovers()), (vec![], vec![]));
-    node.engine.assert_nothing_loose();
+    node.engine.assert_no_leftovers();
 }
 
-fn a_full_volume_fails_its_own_pod_and_leaves_nothing(node: &mut TestNode) {
+fn a_full_volume_fails_only_its_own_pod_and_leaves_nothing(node: &mut TestNode) {
     let [full, other] = ["full", "other"].map(|name| node.pod(name));
     mount_small(&full.volume);
     fill(&full.volume);
-    let refused = node.add(&full, "net1");
-    assert!(refused.message(POD_VOLUME).contains("the folder that the pod shares with the engine"), "{refused:?}");
-    assert!(refused.error()["details"].as_str().unwrap().contains("No space left"), "{refused:?}");
+    let rejected = node.add(&full, "net1");
+    assert!(rejected.message(POD_VOLUME).contains("the folder that the pod shares with the engine"), "{rejected:?}");
+    assert!(rejected.error()["details"].as_str().unwrap().contains("No space left"), "{rejected:?}");
     node.assert_clean();
     node.add(&other, "net1").result();
     node.del(&other, "net1").assert_done();
-    make_room(&full.volume);
+    free_space(&full.volume);
     node.add(&full, "net1").result();
     node.del(&full, "net1").assert_done();
     node.assert_clean();
 }
 
-fn a_record_that_cannot_be_read_is_named_and_nothing_is_touched(node: &mut TestNode) {
+fn an_unreadable_record_is_named_and_nothing_is_changed(node: &mut TestNode) {
     let pod = node.pod("p");
     let result = node.add(&pod, "net1").result();
     let [record] = node.records().try_into().unwrap();
@@ -132,19 +132,20 @@ fn a_record_that_cannot_be_read_is_named_and_nothing_is_touched(node: &mut TestN
             assert!(message.contains(record.to_str().unwrap()) && message.contains(advice), "{message}");
         }
         assert_eq!((node.ports(NETWORK), &fs::read_to_string(&record).unwrap()), (port.clone(), content));
-        // Others of the node go on.
+        // Other attachments of the node are not affected.
         let other = node.pod("other");
         node.add(&other, "net1").result();
         node.del(&other, "net1").assert_done();
     }
     assert_eq!(node.ports(NETWORK), port);
-    // As the message says: without it the runtime can go on, and with the right one all is found again.
+    // As the message advises: without the record the runtime can continue, and with the correct one
+    // everything is found again.
     fs::rename(&record, &aside).unwrap();
     node.del(&pod, "net1").assert_done();
     fs::write(&record, written).unwrap();
     fs::remove_file(&aside).unwrap();
     node.del(&pod, "net1").assert_done();
     assert_eq!((node.ports(NETWORK), node.records()), (vec![], vec![]));
-    node.engine.assert_nothing_loose();
+    node.engine.assert_no_leftovers();
     assert!(!node.mounts().iter().any(|(path, _)| *path == pod.directory));
 }

@@ -1,4 +1,5 @@
-//! A pod owns what is in its volume. Nothing that it leaves there makes the plugin touch anything outside.
+//! A pod controls the content of its volume. No file in it makes the plugin change anything
+//! outside.
 
 mod race;
 
@@ -10,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 on_each_engine! {
     links_under_the_names_of_our_files_are_replaced_and_not_followed,
-    folders_in_the_way_fail_the_pods_own_add_and_leave_nothing,
-    the_engines_path_does_not_lead_through_a_link_of_the_pod,
+    folders_at_the_paths_of_our_files_fail_their_own_pod_and_leave_nothing,
+    the_engines_path_does_not_follow_a_link_of_the_pod,
 }
 
 /// A file outside the pod's volume that must stay as it is.
@@ -40,7 +41,7 @@ fn links_under_the_names_of_our_files_are_replaced_and_not_followed(node: &mut T
         assert!(fs::symlink_metadata(pod.volume.join(format!("{interface}.json"))).unwrap().is_file());
         assert!(fs::symlink_metadata(pod.volume.join(format!("{interface}.sock"))).is_err());
 
-        // While it runs as well.
+        // The same while the pod runs.
         fs::remove_file(pod.volume.join(format!("{interface}.json"))).unwrap();
         for file in ["json", "sock"] {
             symlink(&bystander, pod.volume.join(format!("{interface}.{file}"))).unwrap();
@@ -51,7 +52,7 @@ fn links_under_the_names_of_our_files_are_replaced_and_not_followed(node: &mut T
     node.assert_clean();
 }
 
-fn folders_in_the_way_fail_the_pods_own_add_and_leave_nothing(node: &mut TestNode) {
+fn folders_at_the_paths_of_our_files_fail_their_own_pod_and_leave_nothing(node: &mut TestNode) {
     for file in ["net1.json", ".net1.json.new", "net1.sock"] {
         let pod = node.pod(file);
         fs::create_dir_all(pod.volume.join(file).join("inside")).unwrap();
@@ -63,7 +64,7 @@ fn folders_in_the_way_fail_the_pods_own_add_and_leave_nothing(node: &mut TestNod
     }
 }
 
-fn the_engines_path_does_not_lead_through_a_link_of_the_pod(node: &mut TestNode) {
+fn the_engines_path_does_not_follow_a_link_of_the_pod(node: &mut TestNode) {
     let bystander = bystander();
     let pod = node.pod("p");
     node.add(&pod, "net1").result();

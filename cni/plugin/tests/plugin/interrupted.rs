@@ -1,8 +1,9 @@
-//! The plugin is killed between any two steps of ADD or DEL: the next DEL, or the next ADD, brings all to a clean end.
+//! The plugin is killed between any two steps of ADD or DEL: the next DEL, or the next ADD, cleans
+//! up.
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{NETWORK, TestNode, configuration, kinds, tools};
+use crate::support::{NETWORK, TestNode, configuration, port_types, tools};
 use nix::mount::{MsFlags, mount};
 use serde_json::json;
 use std::fs::{self, Permissions};
@@ -11,7 +12,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use usnet_crds::{Engine, Port, PortType};
-use usnet_plugin::add::Request;
+use usnet_plugin::add::AddRequest;
 use usnet_plugin::cni::configuration::Configuration;
 use usnet_plugin::detach::Detachment;
 use usnet_plugin::node::Node;
@@ -19,27 +20,27 @@ use usnet_plugin::{attach, detach};
 
 on_each_engine! {
     del_cleans_up_after_an_interrupted_add,
-    add_begins_anew_after_an_interrupted_add,
-    del_goes_on_after_an_interrupted_del,
+    add_recovers_after_an_interrupted_add,
+    del_resumes_after_an_interrupted_del,
     add_works_after_an_interrupted_del,
-    a_mount_that_was_left_in_the_middle_is_cleaned_up,
+    an_incomplete_mount_is_cleaned_up,
     a_call_that_is_killed_at_any_moment_is_cleaned_up,
-    addresses_that_are_assigned_after_the_end_of_their_call_are_given_back,
+    addresses_assigned_after_their_call_was_killed_are_released,
 }
 
 /// How often a call is killed, each time a little later.
 const KILLS: u32 = 24;
 
-/// The kinds of ports.
-fn kinds_of(node: &TestNode) -> Vec<Port> {
+/// The port types.
+fn port_types_of(node: &TestNode) -> Vec<Port> {
     match node.engine.kind() {
-        Engine::OpenVswitch => vec![kinds::vhost_user(), kinds::veth()],
-        Engine::Vpp => kinds::all().into_iter().chain([kinds::veth()]).collect(),
+        Engine::OpenVswitch => vec![port_types::vhost_user(), port_types::veth()],
+        Engine::Vpp => port_types::all().into_iter().chain([port_types::veth()]).collect(),
     }
 }
 
 fn uses_volume(port: &Port) -> bool {
-    port.port_type != PortType::Veth && *port != kinds::memif_in_namespace()
+    port.port_type != PortType::Veth && *port != port_types::memif_in_namespace()
 }
 
 /// The network with addresses, where host-local is there.
@@ -48,57 +49,57 @@ fn program(node: &TestNode, port: &Port) {
     node.program_network_with(NETWORK, port, tools().is_some().then_some(ipam));
 }
 
-fn held() -> usize {
+fn reserved_ips() -> usize {
     let entries = fs::read_dir(format!("/run/addresses/{NETWORK}")).into_iter().flatten();
     entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("10.")).count()
 }
 
-/// The orders in which ADD takes its steps: for a device of the kernel addresses may come behind the port.
-fn orders_of(port: &Port) -> Vec<[attach::Step; 7]> {
+/// The orders of the steps of ADD: for a veth, addresses may be assigned after the port is created.
+fn step_orders_of(port: &Port) -> Vec<[attach::Step; 7]> {
     match port.port_type {
-        PortType::Veth => vec![attach::Step::ALL, attach::Step::ADDRESSES_LATER],
+        PortType::Veth => vec![attach::Step::ALL, attach::Step::IPAM_AFTER_PORT],
         _ => vec![attach::Step::ALL],
     }
 }
 
-/// ADD up to the first `steps` steps of this order, and no more: nothing is undone, as after `kill -9`.
-fn begin_add(node: &TestNode, pod: &Pod, order: &[attach::Step], steps: usize) {
+/// Runs the first `steps` steps of ADD in this order: nothing is rolled back, as after `kill -9`.
+fn run_add_steps(node: &TestNode, pod: &Pod, order: &[attach::Step], steps: usize) {
     let opened = Node::open(node.roots.clone()).unwrap();
     let environment = node.environment("ADD", pod, "net1");
     let configuration = Configuration::parse(configuration(NETWORK).to_string().as_bytes()).unwrap();
-    let request = Request::parse(&environment, &configuration).unwrap();
+    let request = AddRequest::parse(&environment, &configuration).unwrap();
     let prepared = request.prepare(&opened).unwrap();
     let locked = opened.journal.lock(&environment.attachment().unwrap()).unwrap();
     let mut attachment = prepared.attachment(&request, &opened, &locked);
     for step in &order[..steps] {
-        attachment.take(*step).unwrap();
+        attachment.run_step(*step).unwrap();
     }
 }
 
 /// The same for DEL.
-fn begin_del(node: &TestNode, pod: &Pod, steps: usize) {
+fn run_del_steps(node: &TestNode, pod: &Pod, steps: usize) {
     let opened = Node::open(node.roots.clone()).unwrap();
     let environment = node.environment("DEL", pod, "net1");
     let locked = opened.journal.lock(&environment.attachment().unwrap()).unwrap();
     let record = locked.read().unwrap().unwrap();
     let mut detachment = Detachment::new(&opened, &environment, &locked, record);
     for step in &detach::Step::ALL[..steps] {
-        detachment.take(*step);
+        detachment.run_step(*step);
     }
 }
 
 fn assert_all_gone(node: &TestNode) {
     node.assert_clean();
-    assert_eq!(held(), 0);
+    assert_eq!(reserved_ips(), 0);
 }
 
 fn del_cleans_up_after_an_interrupted_add(node: &mut TestNode) {
-    for port in kinds_of(node) {
+    for port in port_types_of(node) {
         program(node, &port);
-        for order in orders_of(&port) {
+        for order in step_orders_of(&port) {
             for steps in 0..=order.len() {
                 let pod = node.pod(&format!("p{steps}"));
-                begin_add(node, &pod, &order, steps);
+                run_add_steps(node, &pod, &order, steps);
                 node.del(&pod, "net1").assert_done();
                 assert_all_gone(node);
             }
@@ -106,14 +107,14 @@ fn del_cleans_up_after_an_interrupted_add(node: &mut TestNode) {
     }
 }
 
-fn add_begins_anew_after_an_interrupted_add(node: &mut TestNode) {
-    for port in kinds_of(node) {
+fn add_recovers_after_an_interrupted_add(node: &mut TestNode) {
+    for port in port_types_of(node) {
         program(node, &port);
-        for order in orders_of(&port) {
+        for order in step_orders_of(&port) {
             // After the last step it is attached, and not interrupted.
             for steps in 0..order.len() {
                 let pod = node.pod(&format!("p{steps}"));
-                begin_add(node, &pod, &order, steps);
+                run_add_steps(node, &pod, &order, steps);
                 node.add(&pod, "net1").result();
                 let volumes = usize::from(uses_volume(&port));
                 assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (1, volumes), "after {steps} steps");
@@ -124,13 +125,13 @@ fn add_begins_anew_after_an_interrupted_add(node: &mut TestNode) {
     }
 }
 
-fn del_goes_on_after_an_interrupted_del(node: &mut TestNode) {
-    for port in kinds_of(node) {
+fn del_resumes_after_an_interrupted_del(node: &mut TestNode) {
+    for port in port_types_of(node) {
         program(node, &port);
         for steps in 0..=detach::Step::ALL.len() {
             let pod = node.pod(&format!("p{steps}"));
             node.add(&pod, "net1").result();
-            begin_del(node, &pod, steps);
+            run_del_steps(node, &pod, steps);
             node.del(&pod, "net1").assert_done();
             assert_all_gone(node);
         }
@@ -138,12 +139,12 @@ fn del_goes_on_after_an_interrupted_del(node: &mut TestNode) {
 }
 
 fn add_works_after_an_interrupted_del(node: &mut TestNode) {
-    for port in kinds_of(node) {
+    for port in port_types_of(node) {
         program(node, &port);
         for steps in 1..=detach::Step::ALL.len() {
             let pod = node.pod(&format!("p{steps}"));
             node.add(&pod, "net1").result();
-            begin_del(node, &pod, steps);
+            run_del_steps(node, &pod, steps);
             node.add(&pod, "net1").result();
             node.del(&pod, "net1").assert_done();
             assert_all_gone(node);
@@ -151,11 +152,11 @@ fn add_works_after_an_interrupted_del(node: &mut TestNode) {
     }
 }
 
-fn a_mount_that_was_left_in_the_middle_is_cleaned_up(node: &mut TestNode) {
-    program(node, &kinds_of(node)[0]);
+fn an_incomplete_mount_is_cleaned_up(node: &mut TestNode) {
+    program(node, &port_types_of(node)[0]);
     for finish in ["DEL", "ADD"] {
         let pod = node.pod(finish);
-        begin_add(node, &pod, &attach::Step::ALL, 1);
+        run_add_steps(node, &pod, &attach::Step::ALL, 1);
         // As between the mount on the staging folder and its flags.
         let staging = node.roots.ports().join(format!(".{}.new", pod.uid));
         for folder in [&staging, &pod.directory] {
@@ -173,17 +174,18 @@ fn a_mount_that_was_left_in_the_middle_is_cleaned_up(node: &mut TestNode) {
     }
 }
 
-/// `kill -9` of the program itself, also in the middle of a step: earlier than its first and later than its last one.
+/// `kill -9` of the program itself, also in the middle of a step: before its first and after its
+/// last one.
 fn a_call_that_is_killed_at_any_moment_is_cleaned_up(node: &mut TestNode) {
-    for port in kinds_of(node) {
+    for port in port_types_of(node) {
         program(node, &port);
         let whole = node.pod("whole");
         let [add, del] = [node.add(&whole, "net1"), node.del(&whole, "net1")].map(|output| output.took.mul_f64(1.2));
-        for turn in 0..KILLS {
-            let pod = node.pod(&format!("p{turn}"));
-            node.kill("ADD", &pod, "net1", add * turn / KILLS);
-            if turn % 2 == 0 {
-                node.kill("DEL", &pod, "net1", del * turn / KILLS);
+        for round in 0..KILLS {
+            let pod = node.pod(&format!("p{round}"));
+            node.kill("ADD", &pod, "net1", add * round / KILLS);
+            if round % 2 == 0 {
+                node.kill("DEL", &pod, "net1", del * round / KILLS);
             }
             node.del(&pod, "net1").assert_done();
             assert_all_gone(node);
@@ -191,7 +193,7 @@ fn a_call_that_is_killed_at_any_moment_is_cleaned_up(node: &mut TestNode) {
     }
 }
 
-/// An IPAM plugin that takes its time: it runs on when its caller is killed.
+/// A slow IPAM plugin: it continues when its caller is killed.
 const SLOW: &str = r#"#!/bin/sh
 case $CNI_COMMAND in
 ADD) touch /run/started; until [ -e /run/go ]; do sleep 0.01; done; touch /run/held
@@ -208,7 +210,7 @@ fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn addresses_that_are_assigned_after_the_end_of_their_call_are_given_back(node: &mut TestNode) {
+fn addresses_assigned_after_their_call_was_killed_are_released(node: &mut TestNode) {
     fs::create_dir_all("/run/plugins").unwrap();
     fs::write("/run/plugins/slow", SLOW).unwrap();
     fs::set_permissions("/run/plugins/slow", Permissions::from_mode(0o755)).unwrap();
@@ -220,7 +222,7 @@ fn addresses_that_are_assigned_after_the_end_of_their_call_are_given_back(node: 
     add.kill().unwrap();
     add.wait().unwrap();
     let mut del = node.spawn("DEL", &pod, "net1", &path);
-    // It waits, or is over too early.
+    // It should wait for the lock; a defect would end it early.
     let soon = Instant::now() + Duration::from_millis(300);
     await_that("some time has gone", || Instant::now() > soon || del.try_wait().unwrap().is_some());
     fs::write("/run/go", "").unwrap();

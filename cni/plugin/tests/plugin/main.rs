@@ -1,27 +1,28 @@
-//! The plugin as a program, on real parts: Open vSwitch with DPDK, VPP, host-local, bind mounts. Needs root.
+//! Tests of the plugin's program with real components: Open vSwitch with DPDK, VPP, host-local,
+//! bind mounts. Needs root.
 
 #![cfg(test)]
 
-mod at_once;
 mod attachment;
-mod chained;
+mod concurrent;
 mod conformance;
 mod defects;
 mod devices;
 mod dhcp;
 mod disk;
-mod fixed;
+mod failures;
 mod hostile_pod;
-mod hostile_words;
 mod interrupted;
-mod old_configurations;
-mod old_hand_over;
-mod old_shared_dir;
-mod old_state;
+mod invalid_names;
+mod legacy_configurations;
+mod legacy_handoff;
+mod legacy_shared_dir;
+mod legacy_state;
+mod multi_network;
 mod protocol;
-mod refusals;
+mod requested;
+mod static_ips;
 mod support;
 mod verbs;
 mod veth;
 mod vpp;
-mod wishes;

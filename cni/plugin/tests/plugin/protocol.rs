@@ -1,4 +1,5 @@
-//! The plugin as a runtime meets it: environment and standard input in, JSON and an exit status out. No pod is attached here.
+//! The protocol of the plugin: environment and standard input in, JSON and an exit status out. No
+//! pod is attached here.
 
 use crate::support::output::Output;
 use crate::support::{configuration, run};
@@ -7,7 +8,7 @@ use std::process::Command;
 
 const ARGUMENTS: &str = "K8S_POD_NAMESPACE=db;K8S_POD_NAME=p;K8S_POD_UID=0b6e";
 
-/// A call with these variables on a node that has nothing.
+/// A call with these variables on a node without any files.
 fn call(variables: &[(&str, &str)], input: &[u8]) -> Output {
     let node = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_userspace"));
@@ -36,7 +37,7 @@ fn call_with(verb: &str, changed: &[(&str, &str)], configuration: &Value) -> Out
 }
 
 #[test]
-fn version_lists_what_is_spoken_and_answers_in_the_callers_version() {
+fn version_lists_supported_versions_in_the_callers_version() {
     let supported = json!(["0.3.1", "0.4.0", "1.0.0", "1.1.0"]);
     for (input, answered) in [
         (r#"{"cniVersion":"1.1.0"}"#, "1.1.0"),
@@ -50,14 +51,14 @@ fn version_lists_what_is_spoken_and_answers_in_the_callers_version() {
 }
 
 #[test]
-fn a_person_is_told_what_this_is() {
+fn a_call_without_cni_command_prints_the_version() {
     let output = call(&[], b"");
     output.assert_done();
     assert!(output.stderr().contains("CNI protocol versions supported: 0.3.1, 0.4.0, 1.0.0, 1.1.0"), "{output:?}");
 }
 
 #[test]
-fn verbs_that_are_not_there_are_refused_by_name() {
+fn verbs_that_are_not_there_are_rejected_by_name() {
     for verb in ["add", "REMOVE", "CHECK "] {
         let message = call_with(verb, &[], &configuration("blue")).message(4);
         assert!(message.contains("CNI_COMMAND") && message.contains(verb), "{message}");
@@ -65,15 +66,15 @@ fn verbs_that_are_not_there_are_refused_by_name() {
 }
 
 #[test]
-fn a_verb_is_refused_in_versions_that_do_not_have_it() {
+fn a_verb_is_rejected_in_versions_that_do_not_have_it() {
     let of_version =
         |version: &str| json!({"cniVersion": version, "name": "x", "type": "userspace", "network": "blue"});
-    for (verb, too_old) in [
+    for (verb, unsupported) in [
         ("CHECK", ["0.3.1"].as_slice()),
         ("GC", &["0.3.1", "0.4.0", "1.0.0"]),
         ("STATUS", &["0.3.1", "0.4.0", "1.0.0"]),
     ] {
-        for version in too_old {
+        for version in unsupported {
             let message = call_with(verb, &[], &of_version(version)).message(1);
             assert!(message.contains(verb) && message.contains(version), "{message}");
         }
@@ -87,7 +88,7 @@ fn a_verb_is_refused_in_versions_that_do_not_have_it() {
 }
 
 #[test]
-fn a_wrong_environment_is_refused_and_the_variable_named() {
+fn a_wrong_environment_is_rejected_and_the_variable_named() {
     for (changed, named) in [
         (("CNI_CONTAINERID", ""), "CNI_CONTAINERID"),
         (("CNI_NETNS", ""), "CNI_NETNS"),
@@ -109,13 +110,13 @@ fn a_wrong_environment_is_refused_and_the_variable_named() {
 }
 
 #[test]
-fn a_wrong_configuration_is_refused_with_the_specifications_code() {
+fn a_wrong_configuration_is_rejected_with_the_specifications_code() {
     let with = |key: &str, value: Value| {
         let mut changed = configuration("blue");
         changed[key] = value;
         changed
     };
-    for (configuration, code, said) in [
+    for (configuration, code, reported) in [
         (json!([]), 6, "not a JSON object"),
         (with("cniVersion", json!("0.2.0")), 1, "configuration cannot be used"),
         (with("cniVersion", json!("2.0.0")), 1, "configuration cannot be used"),
@@ -127,7 +128,7 @@ fn a_wrong_configuration_is_refused_with_the_specifications_code() {
         (with("prevResult", json!([])), 7, "prevResult"),
     ] {
         let message = call_with("ADD", &[], &configuration).message(code);
-        assert!(message.contains(said), "{configuration}: {message}");
+        assert!(message.contains(reported), "{configuration}: {message}");
     }
     let details = call_with("ADD", &[], &with("cniVersion", json!("0.2.0"))).error()["details"].clone();
     assert!(details.as_str().unwrap().contains("set it to one of 0.3.1, 0.4.0, 1.0.0, 1.1.0"), "{details}");
@@ -135,7 +136,7 @@ fn a_wrong_configuration_is_refused_with_the_specifications_code() {
 }
 
 #[test]
-fn an_error_is_told_in_the_configurations_version() {
+fn an_error_has_the_version_of_the_configuration() {
     for version in ["0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
         let configuration = json!({"cniVersion": version, "name": "x", "type": "userspace"});
         assert_eq!(call_with("ADD", &[], &configuration).error()["cniVersion"], version);
@@ -143,17 +144,17 @@ fn an_error_is_told_in_the_configurations_version() {
 }
 
 #[test]
-fn an_unknown_network_is_to_be_tried_again_and_says_what_to_look_at() {
+fn an_unknown_network_gets_try_again_later_with_advice() {
     let output = call_with("ADD", &[], &configuration("blue"));
     let message = output.message(11);
     for part in ["blue", "kubectl get usn blue", "nodeSelector", "agent"] {
         assert!(message.contains(part), "{part}: {message}");
     }
-    output.assert_soon();
+    output.assert_in_time();
 }
 
 #[test]
-fn del_of_what_never_was_succeeds() {
+fn del_without_add_succeeds() {
     for changed in [
         vec![],
         vec![("CNI_NETNS", "")],
@@ -177,14 +178,14 @@ fn del_of_what_never_was_succeeds() {
 
 /// A child process of the next test.
 #[test]
-#[ignore = "started by a_defect_is_answered_as_an_error_too"]
+#[ignore = "started by a_panic_is_reported_as_a_cni_error"]
 fn defect() {
-    usnet_plugin::call::answer_panics();
+    usnet_plugin::call::report_panics();
     panic!("a defect");
 }
 
 #[test]
-fn a_defect_is_answered_as_an_error_too() {
+fn a_panic_is_reported_as_a_cni_error() {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--ignored", "--exact", "protocol::defect", "--nocapture"]);
     let output = run(command, b"");

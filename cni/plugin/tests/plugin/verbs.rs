@@ -12,22 +12,22 @@ use usnet_dataplane::plan::Op;
 use usnet_dataplane::port::{PortOwner, PortSettings};
 
 on_each_engine! {
-    check_is_content_until_something_differs_and_says_what,
-    check_follows_what_the_network_asks_for_now,
+    check_succeeds_until_something_differs_and_names_it,
+    check_compares_with_the_current_spec_of_the_network,
     without_its_engine_check_and_status_fail_soon,
     gc_detaches_what_the_runtime_does_not_list_and_nothing_else,
     gc_without_a_list_detaches_only_what_is_proved_stale,
-    status_says_whether_pods_could_be_attached,
+    status_reports_whether_pods_could_be_attached,
 }
 
-/// The configuration of a call after ADD, which gave `result`.
+/// The configuration of a call after ADD with this result.
 fn after(result: &Value) -> Value {
     let mut configuration = configuration(NETWORK);
     configuration["prevResult"] = result.clone();
     configuration
 }
 
-/// What CHECK finds wrong.
+/// The differences that CHECK reports.
 #[track_caller]
 fn found(node: &TestNode, pod: &Pod, configuration: &Value) -> String {
     node.call("CHECK", pod, "net1", configuration).message(106)
@@ -38,7 +38,7 @@ fn record(node: &TestNode) -> Record {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-fn check_is_content_until_something_differs_and_says_what(node: &mut TestNode) {
+fn check_succeeds_until_something_differs_and_names_it(node: &mut TestNode) {
     let pod = node.pod("p");
     let result = node.add(&pod, "net1").result();
     let configuration = after(&result);
@@ -76,7 +76,7 @@ fn check_is_content_until_something_differs_and_says_what(node: &mut TestNode) {
     node.assert_clean();
 }
 
-fn check_follows_what_the_network_asks_for_now(node: &mut TestNode) {
+fn check_compares_with_the_current_spec_of_the_network(node: &mut TestNode) {
     let pod = node.pod("p");
     let configuration = after(&node.add(&pod, "net1").result());
     let mut network = node.program_network(NETWORK, None);
@@ -98,7 +98,7 @@ fn without_its_engine_check_and_status_fail_soon(node: &mut TestNode) {
         let output = node.call(verb, &pod, "net1", &configuration);
         let error = output.error();
         assert_eq!(error["code"], code, "{error}");
-        output.assert_soon();
+        output.assert_in_time();
     }
 }
 
@@ -142,7 +142,7 @@ fn gc_without_a_list_detaches_only_what_is_proved_stale(node: &mut TestNode) {
 }
 
 #[test]
-fn gc_gives_back_addresses_and_leaves_those_of_other_definitions_of_the_network() {
+fn gc_releases_addresses_but_not_those_of_other_configurations() {
     if tools().is_none() {
         eprintln!("SKIPPED: no host-local in USNET_TOOLS or ~/.cache/usnet/tools; `make test` builds it");
         return;
@@ -155,13 +155,13 @@ fn gc_gives_back_addresses_and_leaves_those_of_other_definitions_of_the_network(
         other_name["name"] = json!("other");
         let result = node.call("ADD", &kept, "net1", &other_name).result();
         node.add(&stale, "net1").result();
-        let held = || {
+        let reserved_ips = || {
             let names = fs::read_dir("/run/addresses/blue").unwrap().map(|entry| entry.unwrap().file_name());
             names.filter(|name| name.to_string_lossy().starts_with("10.")).count()
         };
-        assert_eq!(held(), 2);
+        assert_eq!(reserved_ips(), 2);
         node.call("GC", &kept, "net1", &valid(&[])).assert_done();
-        assert_eq!(held(), 1, "{result}");
+        assert_eq!(reserved_ips(), 1, "{result}");
         other_name["prevResult"] = result;
         node.call("CHECK", &kept, "net1", &other_name).assert_done();
         fs::remove_dir_all("/run/addresses/blue").unwrap();
@@ -170,7 +170,7 @@ fn gc_gives_back_addresses_and_leaves_those_of_other_definitions_of_the_network(
     });
 }
 
-fn status_says_whether_pods_could_be_attached(node: &mut TestNode) {
+fn status_reports_whether_pods_could_be_attached(node: &mut TestNode) {
     let pod = node.pod("p");
     let status = |configuration: &Value| node.call("STATUS", &pod, "net1", configuration);
     status(&configuration(NETWORK)).assert_done();
@@ -184,7 +184,7 @@ fn status_says_whether_pods_could_be_attached(node: &mut TestNode) {
     node.publish(network);
     assert!(status(&configuration(NETWORK)).message(50).contains("being deleted"));
     let (reason, message) = ("EngineUnreachable".to_owned(), "it is not there".to_owned());
-    node.say(&NetworkFile::Unavailable { name: NETWORK.parse().unwrap(), reason, message });
+    node.publish_file(&NetworkFile::Unavailable { name: NETWORK.parse().unwrap(), reason, message });
     assert!(status(&configuration(NETWORK)).message(50).contains("EngineUnreachable"));
 
     node.program_network(NETWORK, None);

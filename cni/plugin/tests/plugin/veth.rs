@@ -1,9 +1,11 @@
-//! Interfaces of the pod's kernel, on real engines and in real network namespaces.
+//! Veth ports, on real engines and in real network namespaces.
 
-use crate::chained::make_eth0;
+use crate::multi_network::create_eth0;
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{NETWORK, TestNode, configuration, ip, kinds, make_network_namespace, on_a_node, on_a_vpp_node};
+use crate::support::{
+    NETWORK, TestNode, configuration, create_network_namespace, ip, on_a_node, on_a_vpp_node, port_types,
+};
 use nix::sched::{CloneFlags, setns};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -15,14 +17,15 @@ use usnet_crds::{Engine, Mtu, NodeNetwork, Vlan};
 use usnet_test_vpp::Kind;
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The network namespaces of two pods, and how `ip` names them.
+/// The network namespaces of two pods, and their names for `ip`.
 const PODS: [(&str, &str); 2] = [("/run/netns/p", "p"), ("/run/netns/q", "q")];
 
-/// The network with veth ports and addresses that follow from the pods' names.
+/// The network with veth ports and static addresses by the pods' names.
 fn program(node: &TestNode, change: impl FnOnce(&mut NodeNetwork)) {
-    let mut network = node.program_network_with(NETWORK, &kinds::veth(), None);
-    let fixed = |pod: &str, last: u8| json!({"namespace": "db", "pod": pod, "ips": [format!("10.56.0.{last}/24"), format!("fd00:1::{last}/64")]});
-    network.attachments = [fixed("p", 1), fixed("q", 2)].map(|one| serde_json::from_value(one).unwrap()).to_vec();
+    let mut network = node.program_network_with(NETWORK, &port_types::veth(), None);
+    let static_attachment = |pod: &str, last: u8| json!({"namespace": "db", "pod": pod, "ips": [format!("10.56.0.{last}/24"), format!("fd00:1::{last}/64")]});
+    network.attachments =
+        [static_attachment("p", 1), static_attachment("q", 2)].map(|one| serde_json::from_value(one).unwrap()).to_vec();
     change(&mut network);
     node.publish(network);
 }
@@ -31,7 +34,7 @@ fn add(node: &TestNode, pod: &Pod, namespace: &str) -> Value {
     node.call_with("ADD", pod, "net1", &[("CNI_NETNS", namespace)]).result()
 }
 
-/// What `ip` shows of the pod's interface.
+/// The pod's interface as listed by `ip`.
 fn shown(namespace: &str) -> Value {
     let all: Value = serde_json::from_str(&ip(&["-n", namespace, "-j", "addr", "show", "dev", "net1"])).unwrap();
     all[0].clone()
@@ -47,12 +50,12 @@ fn within<T: Send + 'static>(namespace: &str, act: impl FnOnce() -> T + Send + '
 }
 
 on_each_engine! {
-    the_pod_has_an_interface_with_all_that_was_assigned_and_del_takes_it_away,
-    check_says_in_what_the_interface_differs,
-    what_has_the_name_already_is_left_alone_and_nothing_is_left_behind,
+    add_configures_the_interface_as_assigned_and_del_removes_it,
+    check_names_how_the_interface_differs,
+    existing_devices_of_the_same_name_are_kept_and_add_is_rolled_back,
 }
 
-fn the_pod_has_an_interface_with_all_that_was_assigned_and_del_takes_it_away(node: &mut TestNode) {
+fn add_configures_the_interface_as_assigned_and_del_removes_it(node: &mut TestNode) {
     program(node, |network| network.bridge.mtu = Mtu::try_from(1400).unwrap());
     let pod = node.pod("p");
     let mut with_routes = configuration(NETWORK);
@@ -105,9 +108,9 @@ fn routes_of_the_ipam_plugin_are_in_the_pod() {
         }
         let ipam = json!({"type": "static", "addresses": [{"address": "10.56.0.9/24", "gateway": "10.56.0.254"}],
             "routes": [{"dst": "0.0.0.0/0"}, {"dst": "10.99.0.0/16", "gw": "10.56.0.253"}]});
-        node.program_network_with(NETWORK, &kinds::veth(), Some(ipam));
+        node.program_network_with(NETWORK, &port_types::veth(), Some(ipam));
         let pod = node.pod("p");
-        make_eth0();
+        create_eth0();
         node.add(&pod, "net1").result();
         let routes = ip(&["-n", "p", "route"]);
         assert!(routes.starts_with("default via 10.56.0.254"), "before that of eth0: {routes}");
@@ -118,16 +121,16 @@ fn routes_of_the_ipam_plugin_are_in_the_pod() {
     });
 }
 
-/// A wrong checksum does not show with ICMP, and the kernel leaves it to the device by default.
+/// A wrong checksum does not matter for ICMP, and by default the kernel leaves it to the device.
 #[test]
 fn two_pods_of_a_vlan_talk_over_udp_and_tcp() {
-    on_a_node(talk);
-    on_a_vpp_node(Kind::Real, talk);
+    on_a_node(exchange_packets);
+    on_a_vpp_node(Kind::Real, exchange_packets);
 }
 
-fn talk(node: &mut TestNode) {
+fn exchange_packets(node: &mut TestNode) {
     program(node, |network| network.port.vlan = Some(Vlan::Access { tag: 7.try_into().unwrap() }));
-    make_network_namespace(PODS[1].0);
+    create_network_namespace(PODS[1].0);
     let pods = ["p", "q"].map(|name| node.pod(name));
     for (pod, (namespace, _)) in pods.iter().zip(PODS) {
         add(node, pod, namespace);
@@ -167,7 +170,7 @@ fn talk(node: &mut TestNode) {
     node.assert_clean();
 }
 
-fn what_has_the_name_already_is_left_alone_and_nothing_is_left_behind(node: &mut TestNode) {
+fn existing_devices_of_the_same_name_are_kept_and_add_is_rolled_back(node: &mut TestNode) {
     program(node, |_| {});
     let pod = node.pod("p");
     ip(&["-n", "p", "link", "add", "net1", "type", "veth", "peer", "name", "theirs"]);
@@ -182,7 +185,7 @@ fn what_has_the_name_already_is_left_alone_and_nothing_is_left_behind(node: &mut
     node.call_with("ADD", &pod, "net1", &[("CNI_NETNS", "/proc/self/ns/uts")]).message(4);
     node.assert_clean();
 
-    // Somebody's device on the node that has the name, of the same kind even.
+    // A foreign device on the node with the same name and type.
     node.add(&pod, "net1").result();
     let [device] = node.devices().try_into().unwrap();
     node.del(&pod, "net1").assert_done();
@@ -195,7 +198,7 @@ fn what_has_the_name_already_is_left_alone_and_nothing_is_left_behind(node: &mut
     node.assert_clean();
 }
 
-fn check_says_in_what_the_interface_differs(node: &mut TestNode) {
+fn check_names_how_the_interface_differs(node: &mut TestNode) {
     program(node, |_| {});
     let pod = node.pod("p");
     let mut after = configuration(NETWORK);
@@ -211,9 +214,9 @@ fn check_says_in_what_the_interface_differs(node: &mut TestNode) {
         (&["link", "set", "net1", "address", "02:00:00:00:00:01"], "another MAC address"),
         (&["link", "set", "net1", "down"], "net1 of the pod is switched off"),
     ];
-    for (change, said) in changes {
+    for (change, reported) in changes {
         ip(&[&["-n", "p"], change].concat());
-        assert!(found().contains(said), "{}", found());
+        assert!(found().contains(reported), "{}", found());
     }
     ip(&["-n", "p", "link", "set", "net1", "name", "other0"]);
     assert!(found().contains("the pod has no interface net1"), "{}", found());
@@ -229,7 +232,7 @@ fn check_says_in_what_the_interface_differs(node: &mut TestNode) {
 fn del_without_the_pods_namespace_or_the_engine_leaves_no_device() {
     on_a_node(|node| {
         program(node, |_| {});
-        make_network_namespace(PODS[1].0);
+        create_network_namespace(PODS[1].0);
         let (gone, cut_off) = (node.pod("q"), node.pod("p"));
         add(node, &gone, PODS[1].0);
         ip(&["netns", "del", "q"]);

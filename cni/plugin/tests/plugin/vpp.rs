@@ -1,9 +1,9 @@
-//! What is particular to VPP.
+//! Tests that are specific to VPP.
 
 mod dpdk;
+mod error_replies;
+mod failures;
 mod faults;
-mod kinds;
 mod lengths;
 mod plugins;
-mod refusals;
-mod refused;
+mod port_types;

@@ -65,7 +65,7 @@ fn older_versions_have_neither_socket_nor_mtu_nor_route_metrics() {
 }
 
 #[test]
-fn addresses_say_their_family_before_1_0_0_only() {
+fn addresses_have_a_version_before_1_0_0_only() {
     for (version, families) in [
         (SpecVersion::V0_3_1, json!(["4", "6"])),
         (SpecVersion::V0_4_0, json!(["4", "6"])),
@@ -85,7 +85,7 @@ fn without_ipam_there_is_the_interface_alone() {
 }
 
 #[test]
-fn in_a_chain_ours_comes_after_what_was_there() {
+fn in_a_chain_our_entries_are_appended() {
     let previous = json!({
         "cniVersion": "1.0.0",
         "interfaces": [{"name": "veth1"}, {"name": "eth0", "sandbox": "/run/netns/p"}],

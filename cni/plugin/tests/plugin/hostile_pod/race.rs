@@ -1,4 +1,4 @@
-//! A pod that changes what is in its volume all the time while the plugin works there.
+//! A pod that changes its volume continuously during calls of the plugin.
 
 use super::{assert_untouched, bystander};
 use crate::support::TestNode;
@@ -15,18 +15,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{Builder, scope};
 
 on_each_engine! {
-    what_a_pod_changes_while_the_plugin_works_touches_nothing_outside,
+    changes_by_a_pod_during_calls_affect_nothing_outside,
 }
 
-/// What the pod does at least.
+/// The minimum number of changes by the pod.
 const CHANGES: usize = 10_000;
-/// What the plugin does meanwhile, at least: an ADD and a DEL each.
+/// The minimum number of attachments by the plugin meanwhile.
 const ATTACHMENTS: usize = 20;
 const NAMES: [&str; 3] = ["net1.json", ".net1.json.new", "net1.sock"];
-/// Something of the pod's is in the way of a file of ours.
+/// The pod occupies the path of one of our files.
 const REFUSED: u64 = 102;
 
-/// The permissions and content of what must stay as it is.
+/// The permissions and content of files that must not change.
 fn outside(bystander: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let folder = Path::new("/run/elsewhere");
     fs::create_dir_all(folder).unwrap();
@@ -36,35 +36,35 @@ fn outside(bystander: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     BTreeMap::from([(bystander.to_owned(), of_file), (folder.to_owned(), (mode(folder), names.flatten().collect()))])
 }
 
-/// Puts something else under one of our names. What the plugin does at the same moment may make it fail.
-fn change(volume: &Path, turn: usize) {
-    let path = volume.join(NAMES[turn % NAMES.len()]);
+/// Replaces one of our files. A concurrent operation of the plugin may make it fail.
+fn change_volume(volume: &Path, round: usize) {
+    let path = volume.join(NAMES[round % NAMES.len()]);
     let _gone = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
-    let _made = match turn / NAMES.len() % 7 {
+    let _changed = match round / NAMES.len() % 7 {
         0 => symlink("/run/bystander", &path),
         1 => symlink("/run/elsewhere", &path),
         2 => mkfifo(&path, Mode::S_IRWXU).map_err(Into::into),
         3 => fs::create_dir(&path),
         4 => UnixListener::bind(&path).map(drop),
-        5 => fs::rename(volume.join(NAMES[(turn + 1) % NAMES.len()]), &path),
+        5 => fs::rename(volume.join(NAMES[(round + 1) % NAMES.len()]), &path),
         _ => Ok(()),
     };
 }
 
 fn attach_and_detach(node: &TestNode, pod: &Pod, attached: &mut usize) {
     let added = node.add(pod, "net1");
-    added.assert_soon();
+    added.assert_in_time();
     if added.output.status.success() {
         *attached += 1;
     } else {
         added.message(REFUSED);
     }
     let deleted = node.del(pod, "net1");
-    deleted.assert_soon();
+    deleted.assert_in_time();
     deleted.assert_done();
 }
 
-fn what_a_pod_changes_while_the_plugin_works_touches_nothing_outside(node: &mut TestNode) {
+fn changes_by_a_pod_during_calls_affect_nothing_outside(node: &mut TestNode) {
     let (bystander, pod) = (bystander(), node.pod("p"));
     let before = outside(&bystander);
     let (changes, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -72,26 +72,26 @@ fn what_a_pod_changes_while_the_plugin_works_touches_nothing_outside(node: &mut 
     scope(|scope| {
         let pods_doing = || {
             while !is_over.load(Ordering::Relaxed) {
-                change(&pod.volume, changes.fetch_add(1, Ordering::Relaxed));
+                change_volume(&pod.volume, changes.fetch_add(1, Ordering::Relaxed));
             }
         };
         Builder::new().spawn_scoped(scope, pods_doing).unwrap();
-        let mut turns = 0;
-        while turns < ATTACHMENTS || changes.load(Ordering::Relaxed) < CHANGES {
+        let mut rounds = 0;
+        while rounds < ATTACHMENTS || changes.load(Ordering::Relaxed) < CHANGES {
             // A failed assertion must not leave the other thread running.
-            let turn = std::panic::AssertUnwindSafe(|| attach_and_detach(node, &pod, &mut attached));
-            if let Err(panic) = std::panic::catch_unwind(turn) {
+            let round = std::panic::AssertUnwindSafe(|| attach_and_detach(node, &pod, &mut attached));
+            if let Err(panic) = std::panic::catch_unwind(round) {
                 is_over.store(true, Ordering::Relaxed);
                 std::panic::resume_unwind(panic);
             }
-            turns += 1;
+            rounds += 1;
         }
         is_over.store(true, Ordering::Relaxed);
     });
     assert_eq!(outside(&bystander), before);
     assert_untouched(&bystander);
     node.assert_clean();
-    // What the pod left may be in the way of its own interface; without that it works again.
+    // The pod's files may occupy paths of its own interface; without them it works again.
     for name in NAMES {
         let path = pod.volume.join(name);
         let _gone = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));

@@ -1,5 +1,6 @@
-//! How openshift/app-netutil (`lib/v1alpha`, its last state) reads a pod's annotations, with its mistakes: what holds here holds for the programs that
-//! link it. The rules were measured with the real library.
+//! How openshift/app-netutil (`lib/v1alpha`, its last version) reads a pod's annotations, including
+//! its defects: the same applies to the programs that link it. The behaviour was measured with the
+//! real library.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -8,11 +9,11 @@ const STATUS: &str = "k8s.v1.cni.cncf.io/network-status";
 const DATA: &str = "userspace/configuration-data";
 const MAPPED_DIR: &str = "userspace/mapped-dir";
 
-/// One interface as the library's caller gets it.
+/// One interface as the library returns it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Interface {
     pub(crate) name: String,
-    /// `vhost-user` or `memif`; empty for what the library knows nothing of.
+    /// `vhost-user` or `memif`; empty if the library does not know it.
     pub(crate) kind: String,
     /// Mode of vhost-user, role of memif.
     pub(crate) end: String,
@@ -20,7 +21,8 @@ pub(crate) struct Interface {
     pub(crate) ips: Vec<String>,
 }
 
-/// The file that kubelet makes of annotations: each line a key and its value in the quotes of Go.
+/// The file that kubelet writes for annotations: each line a key and its value as a quoted string
+/// of Go.
 pub(crate) fn downward_file(annotations: &BTreeMap<String, String>) -> String {
     annotations.iter().map(|(key, value)| format!("{key}={}\n", quoted(value))).collect()
 }
@@ -30,7 +32,7 @@ fn quoted(text: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-/// What the library makes of the file.
+/// The interfaces that the library finds in the file.
 pub(crate) fn interfaces(file: &str) -> Vec<Interface> {
     let annotations: BTreeMap<&str, String> = file.lines().filter_map(read_line).collect();
     let statuses = list(annotations.get(STATUS));
@@ -44,16 +46,17 @@ pub(crate) fn interfaces(file: &str) -> Vec<Interface> {
             found.len() - 1
         });
         let (interface, is_known) = &mut found[place];
-        // Device information goes first; and the first element that names an interface wins, however old it is.
+        // Device info takes precedence; of several elements for an interface the first one is used,
+        // however old it is.
         if !*is_known {
             *is_known = true;
-            take_element(interface, &element, &mapped_dir);
+            apply_element(interface, &element, &mapped_dir);
         }
     }
     found.into_iter().map(|(interface, _)| interface).collect()
 }
 
-/// A line counts when it has one `=`, no more and no less. Spaces go, and what kubelet escaped.
+/// A line counts if it has exactly one `=`. Spaces and kubelet's escapes are removed.
 fn read_line(line: &str) -> Option<(&str, String)> {
     assert!(line.len() < 64 * 1024, "the library reads no longer line");
     let parts: Vec<&str> = line.split('=').collect();
@@ -82,12 +85,12 @@ fn of_status(status: &Value) -> (Interface, bool) {
     (interface, is_known)
 }
 
-fn take_element(interface: &mut Interface, element: &Value, mapped_dir: &str) {
+fn apply_element(interface: &mut Interface, element: &Value, mapped_dir: &str) {
     match element["config"]["iftype"].as_str() {
         Some("memif") => {
             interface.kind = "memif".to_owned();
             interface.end = text(element, "/config/memif/role");
-            // Nothing comes between the two.
+            // They are concatenated without a separator.
             interface.path = format!("{mapped_dir}{}", text(element, "/config/memif/socketfile"));
         }
         Some("vhostuser") => {

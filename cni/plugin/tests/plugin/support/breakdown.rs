@@ -1,9 +1,10 @@
-//! VPP breaks down at a chosen message of a call: the simulator by itself, a real VPP with the help of a [`Proxy`].
+//! VPP breaks down at a chosen message of a call: the simulator by itself, a real VPP with the help
+//! of a [`Proxy`].
 
 use super::proxy::Proxy;
 use usnet_test_vpp::{Breakage, Fault, Kind, Moment, Simulator, Vpp};
 
-/// More messages than a call sends when it tries again.
+/// More messages than a call sends including retries.
 const TRIES: usize = 8;
 
 /// What is lost.
@@ -11,25 +12,26 @@ const TRIES: usize = 8;
 pub(crate) enum Loss {
     /// The connection, and VPP lives on.
     Connection,
-    /// The same, and nobody gets through any more.
+    /// The same, and new connections are lost as well.
     EveryConnection,
     /// VPP itself, as of SIGKILL.
     Vpp,
 }
 
-/// What is lost at which message. The one that opens a connection and the one that closes it are not counted.
+/// What is lost at which message. The messages that open and close a connection are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Breakdown {
     pub(crate) loss: Loss,
-    /// Whether the message is done. It is not answered in either case.
+    /// Whether the message is executed. It is not answered in either case.
     pub(crate) when: Moment,
-    /// 1 is the first of the call.
+    /// Counted from 1 in each call.
     pub(crate) nth: usize,
 }
 
 impl Breakdown {
-    /// One for each message of a call that sends so many, before the message is done and after it. A real VPP takes its time to start again,
-    /// and is the same after a message as before the next one: it dies once between any two.
+    /// Breakdowns before and after each message of a call with so many messages. A real VPP
+    /// restarts slowly, and its state after a message is that before the next one, so it is killed
+    /// only once between any two.
     pub(crate) fn each(vpp: &Vpp, loss: Loss, messages: usize) -> Vec<Self> {
         let at = |nth| [Moment::Before, Moment::After].map(|when| Self { loss, when, nth });
         let is_slow = vpp.kind() == Kind::Real && loss == Loss::Vpp;
@@ -46,7 +48,7 @@ impl Breakdown {
         }
     }
 
-    /// Makes a call while this happens.
+    /// Executes a call with this breakdown.
     #[track_caller]
     pub(crate) fn during<T>(self, vpp: &Vpp, call: impl FnOnce() -> T) -> T {
         if let Some(simulator) = vpp.simulator() {
@@ -61,7 +63,7 @@ impl Breakdown {
     }
 }
 
-/// How many messages VPP gets in a call.
+/// How many messages a call sends to VPP.
 pub(crate) fn count_messages<T>(vpp: &Vpp, call: impl FnOnce() -> T) -> usize {
     counted(vpp, None, call).1
 }

@@ -1,4 +1,4 @@
-//! Calls of the plugin as a runtime makes them.
+//! Calls of the plugin like those of a runtime.
 
 use super::output::Output;
 use super::pod::Pod;
@@ -34,7 +34,7 @@ impl TestNode {
         self.call_in(verb, pod, interface, configuration, &[])
     }
 
-    /// Calls the plugin about the network that every node has, with other variables.
+    /// Calls the plugin for the network that every node has, with other variables.
     pub(crate) fn call_with(&self, verb: &'static str, pod: &Pod, interface: &str, changed: &[(&str, &str)]) -> Output {
         self.call_in(verb, pod, interface, &configuration(NETWORK), changed)
     }
@@ -71,7 +71,7 @@ impl TestNode {
         child.wait().unwrap();
     }
 
-    /// Begins a call of the plugin about the network that every node has.
+    /// Starts a call of the plugin for the network that every node has.
     pub(crate) fn spawn(&self, verb: &'static str, pod: &Pod, interface: &str, changed: &[(&str, &str)]) -> Child {
         let mut command = self.command(verb, pod, interface, changed);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -1,6 +1,6 @@
-//! The engines that the plugin's tests run on, each started for one test.
+//! The engines for the plugin's tests, each started for one test.
 
-use super::vpp::{self as test_vpp, Shown};
+use super::vpp::{self as test_vpp, VppSnapshot};
 use std::path::PathBuf;
 use std::time::Duration;
 use usnet_crds::Engine;
@@ -15,7 +15,7 @@ use usnet_test_vpp::Vpp;
 
 const AMPLE: Duration = Duration::from_secs(30);
 
-/// Runs each of these tests on Open vSwitch, on the simulated VPP, and on a real VPP where there is one.
+/// Runs each of these tests on Open vSwitch, on the simulated VPP, and on a real VPP if available.
 macro_rules! on_each_engine {
     ($($name:ident),+ $(,)?) => {
         mod open_vswitch {
@@ -31,7 +31,7 @@ macro_rules! on_each_engine {
 }
 pub(crate) use on_each_engine;
 
-/// Runs each of these tests on the simulated VPP, and on a real VPP where there is one.
+/// Runs each of these tests on the simulated VPP, and on a real VPP if available.
 macro_rules! on_each_vpp {
     ($($name:ident),+ $(,)?) => {
         crate::support::engine::on_the_simulator!($($name),+);
@@ -47,7 +47,8 @@ macro_rules! on_each_vpp {
 }
 pub(crate) use on_each_vpp;
 
-/// Runs each of these tests on the simulated VPP alone, because they need faults that a real one does not have.
+/// Runs each of these tests only on the simulated VPP, because they need faults that a real one
+/// does not have.
 macro_rules! on_the_simulator {
     ($($name:ident),+ $(,)?) => {
         mod simulated_vpp {
@@ -87,7 +88,7 @@ impl TestEngine {
         }
     }
 
-    /// Does what the agent does.
+    /// Applies an operation like the agent.
     pub(crate) fn apply(&self, operation: Op) {
         match self {
             Self::OpenVswitch(switch) => {
@@ -103,7 +104,7 @@ impl TestEngine {
             Self::OpenVswitch(switch) => {
                 switch.vsctl(&["list-ports", bridge]).unwrap().lines().map(str::to_owned).collect()
             }
-            Self::Vpp(vpp) => Shown::of(vpp).ports(bridge),
+            Self::Vpp(vpp) => VppSnapshot::of(vpp).ports(bridge),
         }
     }
 
@@ -116,13 +117,13 @@ impl TestEngine {
                 ports.iter().map(|port| path(port).trim().trim_matches('"').to_owned()).collect()
             }
             Self::Vpp(vpp) => {
-                let shown = Shown::of(vpp);
+                let shown = VppSnapshot::of(vpp);
                 ports.iter().map(|port| shown.socket(port)).collect()
             }
         }
     }
 
-    /// Takes a bridge away, with its ports.
+    /// Removes a bridge, with its ports.
     pub(crate) fn remove_bridge(&self, bridge: &str) {
         match self {
             Self::OpenVswitch(switch) => drop(switch.vsctl(&["del-br", bridge]).unwrap()),
@@ -130,7 +131,7 @@ impl TestEngine {
         }
     }
 
-    /// Makes a bridge as somebody else would.
+    /// Creates a bridge that is not owned by usnet.
     pub(crate) fn add_foreign_bridge(&self, bridge: &str) {
         match self {
             Self::OpenVswitch(switch) => {
@@ -141,7 +142,7 @@ impl TestEngine {
         }
     }
 
-    /// Ends what answers at the engine's control socket, as a crash does.
+    /// Kills the process of the engine's control socket, as in a crash.
     pub(crate) fn kill(&mut self) {
         match self {
             Self::OpenVswitch(switch) => switch.kill_ovsdb_server().unwrap(),
@@ -149,7 +150,7 @@ impl TestEngine {
         }
     }
 
-    /// Starts it again. VPP remembers nothing.
+    /// Restarts it. VPP loses its state.
     pub(crate) fn start_again(&mut self) {
         match self {
             Self::OpenVswitch(switch) => switch.start_ovsdb_server().unwrap(),
@@ -157,11 +158,11 @@ impl TestEngine {
         }
     }
 
-    /// That nothing is left which does not belong to a bridge.
+    /// Asserts that all objects belong to a bridge.
     #[track_caller]
-    pub(crate) fn assert_nothing_loose(&self) {
+    pub(crate) fn assert_no_leftovers(&self) {
         if let Self::Vpp(vpp) = self {
-            Shown::of(vpp).assert_nothing_loose();
+            VppSnapshot::of(vpp).assert_no_leftovers();
         }
     }
 }

@@ -1,17 +1,18 @@
 //! A node for one test: an engine, kubelet's folders, and the plugin as a program.
 //!
-//! The test runs in a thread with a mount namespace and a network namespace of its own, which with Open vSwitch is the switch's, and with a fresh file system on `/run`, where all of the node's files are:
-//! whatever is mounted or written goes with the thread, also when the test is killed.
+//! The test runs in a thread with a separate mount namespace and a separate network namespace,
+//! which Open vSwitch shares, and with a new file system on `/run`, where all of the node's files
+//! are: all mounts and files are removed with the thread, also when the test is killed.
 
 pub(crate) mod app_netutil;
 pub(crate) mod breakdown;
 mod calls;
 pub(crate) mod engine;
-pub(crate) mod kinds;
-pub(crate) mod old;
-pub(crate) mod old_state;
+pub(crate) mod legacy;
+pub(crate) mod legacy_state;
 pub(crate) mod output;
 pub(crate) mod pod;
+pub(crate) mod port_types;
 mod proxy;
 pub(crate) mod vpp;
 
@@ -43,7 +44,7 @@ pub(crate) const NETWORK: &str = "blue";
 /// The namespace whose pods may attach to it.
 pub(crate) const NAMESPACE: &str = "db";
 
-/// The network namespace of its pods, as a runtime would name it in a call.
+/// The network namespace of its pods, as a runtime passes it.
 pub(crate) const NETWORK_NAMESPACE: &str = "/run/netns/p";
 
 pub(crate) struct TestNode {
@@ -56,12 +57,12 @@ pub(crate) fn on_a_node(test: impl FnOnce(&mut TestNode) + Send + 'static) {
     on_a_node_with(OpenVswitch::builder().dpdk(true), test);
 }
 
-/// The same, with another kind of Open vSwitch.
+/// The same, with another build of Open vSwitch.
 pub(crate) fn on_a_node_with(switch: Builder, test: impl FnOnce(&mut TestNode) + Send + 'static) {
     on_a_node_of(|| TestEngine::open_vswitch(switch), test);
 }
 
-/// Runs a test on a node with a VPP of its own; on none when there is no such VPP.
+/// Runs a test on a node with a VPP of its own, if such a VPP is available.
 pub(crate) fn on_a_vpp_node(kind: Kind, test: impl FnOnce(&mut TestNode) + Send + 'static) {
     if Kind::available().contains(&kind) {
         on_a_node_of(move || TestEngine::Vpp(Vpp::start(kind).expect("VPP")), test);
@@ -81,8 +82,9 @@ fn on_a_node_of(
     }
 }
 
-/// Mounts are shared inside, as on a node, so that Open vSwitch's namespace (a slave of this one, as a container's would be) sees ours. Devices that the
-/// plugin makes go with the thread.
+/// Mounts are shared inside, as on a node, so that Open vSwitch's namespace (a slave of this one,
+/// like that of a container) sees them. Devices that the plugin creates are removed with the
+/// thread.
 fn separate_node() {
     const NONE: Option<&str> = None;
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).expect("namespaces; are you root?");
@@ -91,8 +93,8 @@ fn separate_node() {
     mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_SHARED, NONE).unwrap();
 }
 
-/// Makes a network namespace for pods. It is held by its mount.
-pub(crate) fn make_network_namespace(path: &str) {
+/// Creates a network namespace for pods, which is kept by its mount.
+pub(crate) fn create_network_namespace(path: &str) {
     const OWN: &str = "/proc/thread-self/ns/net";
     const NONE: Option<&str> = None;
     let before = File::open(OWN).unwrap();
@@ -118,7 +120,7 @@ impl TestNode {
         if let TestEngine::OpenVswitch(switch) = &node.engine {
             setns(File::open(switch.network_namespace()).unwrap(), CloneFlags::CLONE_NEWNET).unwrap();
         }
-        make_network_namespace(NETWORK_NAMESPACE);
+        create_network_namespace(NETWORK_NAMESPACE);
         node.program_network(NETWORK, None);
         node
     }
@@ -133,7 +135,7 @@ impl TestNode {
         self.engine.kind().default_bridge(&network.parse().unwrap()).to_string()
     }
 
-    /// Does what the agent does for a network.
+    /// Programs a network like the agent.
     pub(crate) fn program_network(&self, name: &str, ipam: Option<Value>) -> NodeNetwork {
         self.program_network_with(name, &Port::default(), ipam)
     }
@@ -167,7 +169,7 @@ impl TestNode {
 
     /// The same, with other ids of memif sockets.
     pub(crate) fn publish_with(&self, network: NodeNetwork, memif_socket_ids: MemifSocketIds) {
-        self.say(&NetworkFile::Programmed(ProgrammedNetwork {
+        self.publish_file(&NetworkFile::Programmed(ProgrammedNetwork {
             version: ProgrammedNetwork::VERSION,
             network,
             engine_socket: self.engine.socket(),
@@ -176,21 +178,21 @@ impl TestNode {
         }));
     }
 
-    /// Writes what the agent says of a network.
-    pub(crate) fn say(&self, file: &NetworkFile) {
+    /// Publishes a network's file like the agent.
+    pub(crate) fn publish_file(&self, file: &NetworkFile) {
         NetworkFiles::new(&self.roots).write(file).unwrap();
     }
 
-    /// A pod with a `usnet` volume, as kubelet has it before the sandbox starts.
+    /// A pod with a `usnet` volume, as prepared by kubelet before the sandbox starts.
     pub(crate) fn pod(&self, name: &str) -> Pod {
         let pod = Pod::new(&self.roots, NAMESPACE, name);
-        // As kubelet does it; the umask must not take anything away.
+        // Like kubelet's mode, independent of the umask.
         fs::DirBuilder::new().recursive(true).mode(0o755).create(&pod.volume).unwrap();
         fs::set_permissions(&pod.volume, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         pod
     }
 
-    /// The network namespace that a runtime would name in a call.
+    /// The network namespace that a runtime passes.
     pub(crate) fn network_namespace(&self) -> &Path {
         Path::new(NETWORK_NAMESPACE)
     }
@@ -207,7 +209,7 @@ impl TestNode {
         vpp
     }
 
-    /// Starts another VPP of the same kind in its place, without a plugin.
+    /// Replaces the VPP by one of the same kind, without a plugin.
     pub(crate) fn replace_vpp_without(&mut self, plugin: &str) {
         let vpp = Vpp::builder(self.vpp().kind()).without_plugin(plugin).start().expect("VPP");
         self.engine = TestEngine::Vpp(vpp);
@@ -218,7 +220,7 @@ impl TestNode {
         self.engine.ports(&self.bridge_of(network))
     }
 
-    /// The mounts below the run folder, as this namespace sees them: path and options.
+    /// The mounts below the run folder, in this namespace: path and options.
     pub(crate) fn mounts(&self) -> Vec<(PathBuf, BTreeSet<String>)> {
         mounts_below(&self.roots.run, &fs::read_to_string("/proc/thread-self/mountinfo").unwrap())
     }
@@ -246,16 +248,16 @@ impl TestNode {
         shown.lines().filter_map(|line| Some(line.split([':', '@']).nth(1)?.trim().to_owned())).collect()
     }
 
-    /// That nothing of any attachment is left: no port, no device, no mount, no file.
+    /// Asserts that nothing of any attachment remains: no port, no device, no mount, no file.
     #[track_caller]
     pub(crate) fn assert_clean(&self) {
         assert_eq!(self.devices(), Vec::<String>::new());
         assert_eq!(self.ports(NETWORK), Vec::<String>::new());
-        self.engine.assert_nothing_loose();
+        self.engine.assert_no_leftovers();
         self.assert_no_files();
     }
 
-    /// The same, without asking the engine.
+    /// The same, without the engine.
     #[track_caller]
     pub(crate) fn assert_no_files(&self) {
         assert_eq!(self.mounts(), []);
@@ -276,12 +278,12 @@ pub(crate) fn configuration(network: &str) -> Value {
     json!({"cniVersion": "1.1.0", "name": network, "type": "userspace", "network": network})
 }
 
-/// Runs the plugin, and fails when it takes longer than kubelet would wait.
+/// Runs the plugin, and fails when it exceeds kubelet's timeout.
 pub(crate) fn run(mut command: Command, input: &[u8]) -> Output {
     let started = Instant::now();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // It may end without reading.
+    // It may exit without reading.
     let _written = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
     Output { output, took: started.elapsed() }

@@ -1,4 +1,4 @@
-//! What a call of the plugin printed, and how it ended.
+//! The output and exit status of a call.
 
 use serde_json::Value;
 use std::time::Duration;
@@ -18,14 +18,14 @@ impl Output {
         String::from_utf8_lossy(&self.output.stderr).into_owned()
     }
 
-    /// The result of a call that must have worked.
+    /// The result of a successful call.
     #[track_caller]
     pub(crate) fn result(&self) -> Value {
         assert!(self.output.status.success(), "{self:?}");
         serde_json::from_slice(&self.output.stdout).expect("one JSON document on standard output")
     }
 
-    /// The error of a call that must have failed.
+    /// The error of a failed call.
     #[track_caller]
     pub(crate) fn error(&self) -> Value {
         assert_eq!(self.output.status.code(), Some(1), "{self:?}");
@@ -35,13 +35,13 @@ impl Output {
         error
     }
 
-    /// The code of a call that must have failed.
+    /// The code of a failed call.
     #[track_caller]
     pub(crate) fn code(&self) -> u64 {
         self.error()["code"].as_u64().expect("a code")
     }
 
-    /// The message of a call that must have failed with this code.
+    /// The message of a call that failed with this code.
     #[track_caller]
     pub(crate) fn message(&self, code: u64) -> String {
         let error = self.error();
@@ -49,13 +49,14 @@ impl Output {
         error["msg"].as_str().expect("a message").to_owned()
     }
 
-    /// That the answer did not take for ever. It should take 5 s at most; a busy machine gets more.
+    /// Asserts that the call returned in time. It should take 5 s at most; a busy machine gets
+    /// more.
     #[track_caller]
-    pub(crate) fn assert_soon(&self) {
+    pub(crate) fn assert_in_time(&self) {
         assert!(self.took < Duration::from_secs(15), "{:?}", self.took);
     }
 
-    /// That a call worked and printed nothing, as DEL does.
+    /// Asserts that a call succeeded without output, like DEL.
     #[track_caller]
     pub(crate) fn assert_done(&self) {
         assert!(self.output.status.success(), "{self:?}");

@@ -1,4 +1,4 @@
-//! A pod as the plugin meets it: arguments of the call and a volume on the node.
+//! A pod from the plugin's side: arguments of the call and a volume on the node.
 
 use serde_json::Value;
 use std::fs;
@@ -13,9 +13,9 @@ pub(crate) struct Pod {
     pub(crate) uid: String,
     /// The id of its sandbox.
     pub(crate) container: String,
-    /// Where kubelet has its `usnet` volume.
+    /// The path of its `usnet` volume.
     pub(crate) volume: PathBuf,
-    /// Where the engine sees that.
+    /// The path of its mount for the engine.
     pub(crate) directory: PathBuf,
 }
 
@@ -50,7 +50,7 @@ impl Pod {
     }
 }
 
-/// As containerd makes ids: 64 digits, of which the first few tell one from the other.
+/// An id like those of containerd: 64 digits, where the first few are unique.
 fn container(number: u64) -> String {
     format!("{number:016x}").repeat(4)
 }

@@ -1,5 +1,5 @@
-//! Stands between the plugin and a real VPP, and lets it break down at a chosen message. So a real VPP shows on demand what it does by itself
-//! only seldom.
+//! A proxy between the plugin and a real VPP that lets VPP break down at a chosen message, which by
+//! itself is rare.
 
 use super::breakdown::{Breakdown, Loss};
 use nix::sys::signal::{Signal, kill};
@@ -18,11 +18,11 @@ use usnet_vpp::messages::{ControlPing, SOCKCLNT_CREATE_REPLY_ID, SockclntCreateR
 use usnet_vpp::wire::{Envelope, FrameDecoder, Header, Reader, message_id, read_envelope, write_frame};
 use usnet_vpp::{Descriptor, Message};
 
-/// The context of our own pings. The client counts from below.
+/// The context of the proxy's own pings. The client counts up.
 const PROBE: u32 = u32::MAX;
 const FRAME_HEADER: usize = 16;
 
-/// While it lives, it is at the socket of VPP, which is moved aside.
+/// While it exists, it listens on VPP's socket path, and VPP's socket is moved aside.
 pub(crate) struct Proxy {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -86,13 +86,13 @@ impl Drop for Proxy {
 }
 
 impl Shared {
-    /// Counts a message, and tells whether VPP is to break down at it, and when.
+    /// Counts a message, and returns whether and when VPP breaks down at it.
     fn count(&self) -> Option<Moment> {
         let nth = self.messages.fetch_add(1, Ordering::SeqCst) + 1;
         self.breakdown.filter(|breakdown| breakdown.nth == nth).map(|breakdown| breakdown.when)
     }
 
-    fn strike(&self) {
+    fn break_down(&self) {
         let loss = self.breakdown.map(|breakdown| breakdown.loss);
         self.is_blocked.store(loss != Some(Loss::Connection), Ordering::SeqCst);
         if loss == Some(Loss::Vpp) {
@@ -101,7 +101,7 @@ impl Shared {
     }
 }
 
-/// What the first answer of the connection says.
+/// The first answer of the connection.
 struct Greeting {
     client_index: u32,
     ping: u16,
@@ -161,7 +161,7 @@ impl Connection {
             }
             send(&mut vpp, &greeting.probe());
             let _vpp_is_gone = answered.recv();
-            self.shared.strike();
+            self.shared.break_down();
             break;
         }
         let _gone = (client.shutdown(Shutdown::Both), vpp.shutdown(Shutdown::Both));
@@ -174,7 +174,7 @@ impl Connection {
                 self.greeting.get_or_init(|| Greeting::read(&message));
                 send(&mut client, &message);
             } else if context(&message) == PROBE {
-                let _nobody_waits = probed.send(());
+                let _receiver_gone = probed.send(());
             } else if !self.is_muted.load(Ordering::SeqCst) {
                 send(&mut client, &message);
             }
@@ -187,7 +187,7 @@ fn send(stream: &mut UnixStream, message: &[u8]) {
     let mut frame = vec![0; FRAME_HEADER];
     frame[8..12].copy_from_slice(&u32::try_from(message.len()).unwrap().to_be_bytes());
     frame.extend_from_slice(message);
-    // Whoever went away shows it by what does not come.
+    // A lost peer is detected by reading.
     let _gone = stream.write_all(&frame);
 }
 

@@ -1,8 +1,8 @@
-//! What the tests ask of a VPP, and do to it behind the plugin's back.
+//! Operations of the tests on VPP without the plugin.
 
-mod shown;
+mod snapshot;
 
-pub(crate) use shown::Shown;
+pub(crate) use snapshot::VppSnapshot;
 use std::path::Path;
 use usnet_test_vpp::Vpp;
 use usnet_vpp::messages::{
@@ -12,16 +12,16 @@ use usnet_vpp::messages::{
 use usnet_vpp::wire::{FixedText, Text};
 use usnet_vpp::{Batch, Request};
 
-/// Does what somebody else with access to VPP could do.
+/// Sends a request like another client of VPP.
 fn request<R: Request>(vpp: &Vpp, request: R) -> R::Reply {
     let mut batch = Batch::new();
     let ticket = batch.request(request);
     vpp.client().unwrap().send(&batch).unwrap().reply(ticket).unwrap()
 }
 
-/// Its ports stay and are in none then.
+/// Its ports are kept, without a bridge domain.
 pub(crate) fn remove_bridge_domain(vpp: &Vpp, id: &str) {
-    let (shown, bd_id) = (Shown::of(vpp), id.parse().unwrap());
+    let (shown, bd_id) = (VppSnapshot::of(vpp), id.parse().unwrap());
     for member in &shown.domains[&bd_id].sw_if_details {
         request(
             vpp,
@@ -37,15 +37,16 @@ pub(crate) fn remove_bridge_domain(vpp: &Vpp, id: &str) {
     request(vpp, BridgeDomainAddDelV2 { bd_id, is_add: false, ..BridgeDomainAddDelV2::default() });
 }
 
-/// One without our mark.
+/// A bridge domain without usnet's tag.
 pub(crate) fn add_bridge_domain(vpp: &Vpp, id: &str) {
     let whole = BridgeDomainAddDelV2 { flood: true, uu_flood: true, forward: true, learn: true, ..Default::default() };
     request(vpp, BridgeDomainAddDelV2 { bd_id: id.parse().unwrap(), is_add: true, ..whole });
 }
 
-/// A memif that VPP serves, without a mark, as the older userspace CNI made them: the lowest id that is free, and no tag.
+/// A memif that VPP serves, as the legacy plugin created it: with the lowest free id, and without a
+/// tag.
 pub(crate) fn add_memif(vpp: &Vpp, socket: &Path, domain: &str) {
-    let used = Shown::of(vpp).socket_ids;
+    let used = VppSnapshot::of(vpp).socket_ids;
     let socket_id = (1..).find(|id| !used.contains_key(id)).unwrap();
     let socket_filename = Text::from(socket.to_str().unwrap());
     request(vpp, MemifSocketFilenameAddDelV2 { is_add: true, socket_id, socket_filename });
@@ -62,7 +63,7 @@ pub(crate) fn add_memif(vpp: &Vpp, socket: &Path, domain: &str) {
     join(vpp, made.sw_if_index, domain);
 }
 
-/// Makes a vhost-user interface at which VPP listens, without a tag, as somebody else would.
+/// Creates a vhost-user interface where VPP listens, without a tag, like another client.
 pub(crate) fn add_vhost_user(vpp: &Vpp, socket: &Path, domain: &str) {
     let sock_filename = socket.to_str().unwrap().try_into().unwrap();
     let made = request(vpp, CreateVhostUserIfV2 { is_server: true, sock_filename, ..CreateVhostUserIfV2::default() });
@@ -75,7 +76,7 @@ fn join(vpp: &Vpp, rx_sw_if_index: u32, domain: &str) {
     request(vpp, SwInterfaceSetL2Bridge { rx_sw_if_index, bd_id, port_type, shg: 0, enable: true });
 }
 
-/// Tags an interface, as somebody else may.
+/// Tags an interface, like another client.
 pub(crate) fn tag(vpp: &Vpp, sw_if_index: u32, tag: &str) {
     request(vpp, SwInterfaceTagAddDel { is_add: true, sw_if_index, tag: FixedText::new(tag).unwrap() });
 }

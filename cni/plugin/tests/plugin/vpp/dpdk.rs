@@ -1,8 +1,8 @@
-//! A DPDK program in the pod connects with what the description says and nothing else.
+//! A DPDK program in the pod connects with only the information of the description.
 
 use crate::support::pod::Pod;
-use crate::support::vpp::Shown;
-use crate::support::{NETWORK, TestNode, kinds, on_a_vpp_node};
+use crate::support::vpp::VppSnapshot;
+use crate::support::{NETWORK, TestNode, on_a_vpp_node, port_types};
 use serde_json::Value;
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
@@ -15,7 +15,7 @@ use usnet_vpp::messages::IfStatusFlags;
 const TESTPMD: &str = "/usr/bin/dpdk-testpmd";
 const AMPLE: Duration = Duration::from_secs(30);
 
-/// Ended when it is dropped or when the test's thread ends.
+/// Killed when it is dropped or when the test's thread ends.
 struct Program(Child);
 
 impl Program {
@@ -67,7 +67,7 @@ fn wait_for_link(node: &TestNode) {
     let name = node.ports(NETWORK).remove(0);
     let deadline = Instant::now() + AMPLE;
     loop {
-        if Shown::of(node.vpp()).interface(&name).flags.contains(IfStatusFlags::LINK_UP) {
+        if VppSnapshot::of(node.vpp()).interface(&name).flags.contains(IfStatusFlags::LINK_UP) {
             return;
         }
         let log = || std::fs::read_to_string("/run/testpmd.log").unwrap_or_default();
@@ -76,7 +76,7 @@ fn wait_for_link(node: &TestNode) {
     }
 }
 
-/// Nothing without a real VPP and testpmd.
+/// Skipped without a real VPP and testpmd.
 fn connects(port: Port) {
     if !std::path::Path::new(TESTPMD).exists() {
         eprintln!("SKIPPED: there is no {TESTPMD}; Debian's package dpdk-dev has it");
@@ -86,11 +86,11 @@ fn connects(port: Port) {
         node.program_network_with(NETWORK, &port, None);
         let pod = node.pod("p");
         node.add(&pod, "net1").result();
-        let is_told = port.port_type == PortType::VhostUser || port != kinds::memif_in_namespace();
-        // Without a volume the program goes by what its author knows: the interface's name.
+        let has_description = port.port_type == PortType::VhostUser || port != port_types::memif_in_namespace();
+        // Without a volume the program uses the interface's name, which its author knows.
         let unwritten =
             serde_json::json!({"type": "memif", "role": "client", "id": 0, "abstractSocket": "net1", "ringSize": 1024});
-        let described = if is_told { pod.description("net1") } else { unwritten };
+        let described = if has_description { pod.description("net1") } else { unwritten };
         let program = Program::start(node, &device(&pod, &described));
         wait_for_link(node);
         drop(program);
@@ -101,30 +101,30 @@ fn connects(port: Port) {
 
 #[test]
 fn vhost_user() {
-    connects(kinds::vhost_user());
+    connects(port_types::vhost_user());
 }
 
 #[test]
 fn vhost_user_of_vpp() {
-    connects(kinds::vhost_user_of_vpp());
+    connects(port_types::vhost_user_of_vpp());
 }
 
 #[test]
 fn memif_in_the_volume() {
-    connects(kinds::memif_in_volume());
+    connects(port_types::memif_in_volume());
 }
 
 #[test]
 fn memif_in_the_volume_with_a_secret() {
-    connects(kinds::memif(MemifSocketKind::Volume, MemifSecretKind::Generated));
+    connects(port_types::memif(MemifSocketKind::Volume, MemifSecretKind::Generated));
 }
 
 #[test]
 fn memif_in_the_network_namespace() {
-    connects(kinds::memif_in_namespace());
+    connects(port_types::memif_in_namespace());
 }
 
 #[test]
 fn memif_in_the_network_namespace_with_a_secret() {
-    connects(kinds::memif(MemifSocketKind::Abstract, MemifSecretKind::Generated));
+    connects(port_types::memif(MemifSocketKind::Abstract, MemifSecretKind::Generated));
 }

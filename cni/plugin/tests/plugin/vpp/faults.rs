@@ -1,33 +1,34 @@
-//! VPP breaks down at every message of an ADD and of a DEL, one after the other: the call ends soon and with a reason, and what it leaves is
-//! brought to a clean end by the next one.
+//! VPP breaks down at every message of an ADD and of a DEL, one after the other: the call fails
+//! soon with a reason, and the next one cleans up.
 
 use crate::support::breakdown::{Breakdown, Loss, count_messages};
 use crate::support::engine::on_each_vpp;
 use crate::support::output::Output;
-use crate::support::{NETWORK, TestNode, kinds};
+use crate::support::{NETWORK, TestNode, port_types};
 use serde_json::Value;
 use std::fs;
 use usnet_crds::{MemifSecretKind, MemifSocketKind, Port};
 
 on_each_vpp! {
     a_connection_that_is_lost_fails_the_add_and_leaves_nothing,
-    del_cleans_up_what_a_lost_connection_left,
-    add_begins_anew_after_a_lost_connection,
-    del_cleans_up_after_a_vpp_that_died_in_an_add,
-    add_begins_anew_after_a_vpp_that_died_in_an_add,
-    del_succeeds_when_the_connection_is_lost_and_the_next_one_does_the_rest,
-    del_succeeds_when_vpp_dies_and_the_next_one_does_the_rest,
+    del_cleans_up_after_a_lost_connection,
+    add_recovers_after_a_lost_connection,
+    del_cleans_up_after_vpp_died_during_an_add,
+    add_recovers_after_vpp_died_during_an_add,
+    del_succeeds_on_a_lost_connection_and_the_next_del_completes_it,
+    del_succeeds_when_vpp_dies_and_the_next_del_completes_it,
 }
 
-fn kinds_in_question() -> [Port; 3] {
-    let with_secret = kinds::memif(MemifSocketKind::Volume, MemifSecretKind::Generated);
-    [with_secret, kinds::memif_in_namespace(), kinds::vhost_user_of_vpp()]
+fn tested_port_types() -> [Port; 3] {
+    let with_secret = port_types::memif(MemifSocketKind::Volume, MemifSecretKind::Generated);
+    [with_secret, port_types::memif_in_namespace(), port_types::vhost_user_of_vpp()]
 }
 
-/// For each kind of port and each message of an ADD: calls `check` with what ADD said when VPP broke down there. Nothing may be left then.
+/// For each port type and each message of an ADD: calls `check` with the output of ADD when VPP
+/// broke down there. Nothing may remain then.
 fn at_each_message_of_an_add(node: &mut TestNode, loss: Loss, check: impl Fn(&mut TestNode, &Port, &Output)) {
     let pod = node.pod("p");
-    for port in kinds_in_question() {
+    for port in tested_port_types() {
         node.program_network_with(NETWORK, &port, None);
         let messages = count_messages(node.vpp(), || node.add(&pod, "net1").result());
         assert!(messages > 3, "{messages} messages are no ADD");
@@ -35,7 +36,7 @@ fn at_each_message_of_an_add(node: &mut TestNode, loss: Loss, check: impl Fn(&mu
         for breakdown in Breakdown::each(node.vpp(), loss, messages) {
             eprintln!("{port:?}: {breakdown:?} of {messages}");
             let output = breakdown.during(node.vpp(), || node.add(&pod, "net1"));
-            output.assert_soon();
+            output.assert_in_time();
             assert!(output.message(11).contains("VPP"), "{output:?}");
             assert_eq!(node.mounts(), []);
             check(node, &port, &output);
@@ -44,10 +45,10 @@ fn at_each_message_of_an_add(node: &mut TestNode, loss: Loss, check: impl Fn(&mu
     }
 }
 
-/// The same for a DEL, which works.
+/// The same for a DEL, which succeeds.
 fn at_each_message_of_a_del(node: &mut TestNode, loss: Loss, check: impl Fn(&mut TestNode, &Port)) {
     let pod = node.pod("p");
-    for port in kinds_in_question() {
+    for port in tested_port_types() {
         node.program_network_with(NETWORK, &port, None);
         node.add(&pod, "net1").result();
         let messages = count_messages(node.vpp(), || node.del(&pod, "net1").assert_done());
@@ -57,7 +58,7 @@ fn at_each_message_of_a_del(node: &mut TestNode, loss: Loss, check: impl Fn(&mut
             node.add(&pod, "net1").result();
             let output = breakdown.during(node.vpp(), || node.del(&pod, "net1"));
             output.assert_done();
-            output.assert_soon();
+            output.assert_in_time();
             assert!(output.stderr().contains("the agent removes the port later"), "{output:?}");
             assert_eq!((node.mounts().len(), node.records().len()), (0, 1));
             check(node, &port);
@@ -73,17 +74,17 @@ fn assert_all_gone(node: &TestNode) {
     assert_eq!(fs::read_dir(node.pod("p").volume).unwrap().count(), 0);
 }
 
-/// ADD makes one port, however often it was begun, and DEL takes it away.
+/// ADD creates one port, however often it was started, and DEL removes it.
 fn add_and_del(node: &TestNode) {
     let pod = node.pod("p");
     node.add(&pod, "net1").result();
     assert_eq!(node.ports(NETWORK).len(), 1);
-    node.engine.assert_nothing_loose();
+    node.engine.assert_no_leftovers();
     node.del(&pod, "net1").assert_done();
 }
 
-/// VPP comes back empty, and the agent programs the network.
-fn revive(node: &mut TestNode, port: &Port) {
+/// VPP restarts without any objects, and the agent programs the network.
+fn start_and_program(node: &mut TestNode, port: &Port) {
     node.engine.kill();
     node.engine.start_again();
     node.program_network_with(NETWORK, port, None);
@@ -93,7 +94,7 @@ fn a_connection_that_is_lost_fails_the_add_and_leaves_nothing(node: &mut TestNod
     at_each_message_of_an_add(node, Loss::Connection, |node, _, _| assert_all_gone(node));
 }
 
-fn del_cleans_up_what_a_lost_connection_left(node: &mut TestNode) {
+fn del_cleans_up_after_a_lost_connection(node: &mut TestNode) {
     at_each_message_of_an_add(node, Loss::EveryConnection, |node, port, output| {
         let [record] = node.records().try_into().unwrap();
         let record: Value = serde_json::from_slice(&fs::read(record).unwrap()).unwrap();
@@ -104,29 +105,29 @@ fn del_cleans_up_what_a_lost_connection_left(node: &mut TestNode) {
     });
 }
 
-fn add_begins_anew_after_a_lost_connection(node: &mut TestNode) {
+fn add_recovers_after_a_lost_connection(node: &mut TestNode) {
     at_each_message_of_an_add(node, Loss::EveryConnection, |node, _, _| add_and_del(node));
 }
 
-fn del_cleans_up_after_a_vpp_that_died_in_an_add(node: &mut TestNode) {
+fn del_cleans_up_after_vpp_died_during_an_add(node: &mut TestNode) {
     at_each_message_of_an_add(node, Loss::Vpp, |node, port, output| {
         assert!(output.message(11).contains("could not be undone yet"), "{output:?}");
-        revive(node, port);
+        start_and_program(node, port);
         node.del(&node.pod("p"), "net1").assert_done();
     });
 }
 
-fn add_begins_anew_after_a_vpp_that_died_in_an_add(node: &mut TestNode) {
+fn add_recovers_after_vpp_died_during_an_add(node: &mut TestNode) {
     at_each_message_of_an_add(node, Loss::Vpp, |node, port, _| {
-        revive(node, port);
+        start_and_program(node, port);
         add_and_del(node);
     });
 }
 
-fn del_succeeds_when_the_connection_is_lost_and_the_next_one_does_the_rest(node: &mut TestNode) {
+fn del_succeeds_on_a_lost_connection_and_the_next_del_completes_it(node: &mut TestNode) {
     at_each_message_of_a_del(node, Loss::Connection, |_, _| {});
 }
 
-fn del_succeeds_when_vpp_dies_and_the_next_one_does_the_rest(node: &mut TestNode) {
-    at_each_message_of_a_del(node, Loss::Vpp, revive);
+fn del_succeeds_when_vpp_dies_and_the_next_del_completes_it(node: &mut TestNode) {
+    at_each_message_of_a_del(node, Loss::Vpp, start_and_program);
 }

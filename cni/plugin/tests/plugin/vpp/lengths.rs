@@ -1,20 +1,21 @@
-//! Names and paths as long as VPP takes them, and one byte longer: those are refused before anything is done.
+//! Names and paths of VPP's maximum length, and one byte longer, which are rejected before any
+//! change.
 
 use crate::support::engine::on_each_vpp;
-use crate::support::{NETWORK, TestNode, kinds};
+use crate::support::{NETWORK, TestNode, port_types};
 use std::os::unix::fs::symlink;
 
 on_each_vpp! {
     the_longest_names_fit,
-    a_container_id_that_cannot_be_marked_is_refused_before_anything_is_done,
-    socket_paths_end_where_vpp_would_cut_them,
-    abstract_sockets_end_where_vpp_would_refuse_them,
+    a_container_id_too_long_for_a_tag_is_rejected_before_any_change,
+    socket_paths_that_vpp_would_truncate_are_rejected,
+    abstract_socket_names_that_vpp_would_reject_are_rejected,
 }
 
-/// With a container id of 64 hexadecimal digits the mark has as many characters as VPP keeps.
+/// With a container id of 64 hexadecimal digits the tag has VPP's maximum length.
 fn the_longest_names_fit(node: &mut TestNode) {
     let interface = "fifteen-letters";
-    for port in kinds::all() {
+    for port in port_types::all() {
         node.program_network_with(NETWORK, &port, None);
         let mut pod = node.pod("p");
         for digit in ['0', 'f'] {
@@ -28,8 +29,8 @@ fn the_longest_names_fit(node: &mut TestNode) {
     }
 }
 
-fn a_container_id_that_cannot_be_marked_is_refused_before_anything_is_done(node: &mut TestNode) {
-    for port in kinds::all() {
+fn a_container_id_too_long_for_a_tag_is_rejected_before_any_change(node: &mut TestNode) {
+    for port in port_types::all() {
         node.program_network_with(NETWORK, &port, None);
         let mut pod = node.pod("p");
         pod.container = "X".repeat(80);
@@ -41,7 +42,8 @@ fn a_container_id_that_cannot_be_marked_is_refused_before_anything_is_done(node:
     }
 }
 
-/// Moves the node's files so far down that the path of the pod's socket has so many bytes.
+/// Moves the node's files to a path of such a length that the path of the pod's socket has so many
+/// bytes.
 fn lengthen(node: &mut TestNode, bytes: usize) {
     node.roots.run = "/run/".into();
     let socket = node.pod("p").directory.join("net1.sock");
@@ -50,9 +52,9 @@ fn lengthen(node: &mut TestNode, bytes: usize) {
     assert_eq!(node.pod("p").directory.join("net1.sock").as_os_str().len(), bytes);
 }
 
-fn socket_paths_end_where_vpp_would_cut_them(node: &mut TestNode) {
+fn socket_paths_that_vpp_would_truncate_are_rejected(node: &mut TestNode) {
     for (port, longest) in
-        [(kinds::memif_in_volume(), 106), (kinds::vhost_user(), 107), (kinds::vhost_user_of_vpp(), 107)]
+        [(port_types::memif_in_volume(), 106), (port_types::vhost_user(), 107), (port_types::vhost_user_of_vpp(), 107)]
     {
         for bytes in [longest - 1, longest] {
             lengthen(node, bytes);
@@ -60,7 +62,7 @@ fn socket_paths_end_where_vpp_would_cut_them(node: &mut TestNode) {
             let pod = node.pod("p");
             node.add(&pod, "net1").result();
             assert_eq!(node.engine.sockets(&node.bridge()), [pod.directory.join("net1.sock").to_str().unwrap()]);
-            assert_eq!(pod.volume.join("net1.sock").exists(), port != kinds::vhost_user());
+            assert_eq!(pod.volume.join("net1.sock").exists(), port != port_types::vhost_user());
             node.del(&pod, "net1").assert_done();
             node.assert_clean();
         }
@@ -72,9 +74,9 @@ fn socket_paths_end_where_vpp_would_cut_them(node: &mut TestNode) {
     }
 }
 
-fn abstract_sockets_end_where_vpp_would_refuse_them(node: &mut TestNode) {
+fn abstract_socket_names_that_vpp_would_reject_are_rejected(node: &mut TestNode) {
     const LONGEST: usize = 106;
-    node.program_network_with(NETWORK, &kinds::memif_in_namespace(), None);
+    node.program_network_with(NETWORK, &port_types::memif_in_namespace(), None);
     let pod = node.pod("p");
     for bytes in [LONGEST, LONGEST + 1] {
         let beginning = "abstract:net1,netns_name=/run/netns/";

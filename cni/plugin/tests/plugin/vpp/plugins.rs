@@ -1,7 +1,8 @@
-//! A VPP without one of its plugins: the kind of port that needs it is refused and the plugin named; the other kind works.
+//! A VPP without one of its plugins: the port type that needs it is rejected with the plugin's
+//! name; the other type works.
 
 use crate::support::engine::on_each_vpp;
-use crate::support::{NETWORK, TestNode, kinds};
+use crate::support::{NETWORK, TestNode, port_types};
 use usnet_crds::Port;
 
 on_each_vpp! {
@@ -16,7 +17,7 @@ fn without(node: &mut TestNode, plugin: &str, needing: [Port; 2], other: &Port) 
         node.program_network_with(NETWORK, &port, None);
         let output = node.add(&pod, "net1");
         assert!(output.error().to_string().contains(plugin), "{output:?}");
-        output.assert_soon();
+        output.assert_in_time();
         node.assert_clean();
         node.del(&pod, "net1").assert_done();
     }
@@ -28,11 +29,11 @@ fn without(node: &mut TestNode, plugin: &str, needing: [Port; 2], other: &Port) 
 }
 
 fn without_the_memif_plugin_it_is_named_and_vhost_user_works(node: &mut TestNode) {
-    let memifs = [kinds::memif_in_volume(), kinds::memif_in_namespace()];
-    without(node, "memif_plugin.so", memifs, &kinds::vhost_user_of_vpp());
+    let memifs = [port_types::memif_in_volume(), port_types::memif_in_namespace()];
+    without(node, "memif_plugin.so", memifs, &port_types::vhost_user_of_vpp());
 }
 
 fn without_the_vhost_plugin_it_is_named_and_memif_works(node: &mut TestNode) {
-    let vhosts = [kinds::vhost_user(), kinds::vhost_user_of_vpp()];
-    without(node, "vhost_plugin.so", vhosts, &kinds::memif_in_volume());
+    let vhosts = [port_types::vhost_user(), port_types::vhost_user_of_vpp()];
+    without(node, "vhost_plugin.so", vhosts, &port_types::memif_in_volume());
 }

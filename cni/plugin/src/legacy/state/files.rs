@@ -1,0 +1,87 @@
+//! The folders of the legacy plugin with sockets and files of a pod without a volume. A volume is
+//! removed by kubelet.
+
+use super::{LegacyStateError, file_error};
+use nix::errno::Errno;
+use nix::libc;
+use nix::mount::{MntFlags, umount2};
+use std::fs::{self, File, FileType, OpenOptions};
+use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use usnet_dataplane::attachment::{AttachmentId, PodUid};
+use usnet_dataplane::legacy_annotation::short_id;
+use usnet_dataplane::paths::NodePaths;
+
+/// The default folders without `sharedDir`, by engine.
+const DEFAULT_FOLDERS: [&str; 3] = ["var/run/vpp", "usr/local/var/run/openvswitch", "var/lib/cni/usrspcni"];
+/// Where it mounted a pod's volume whose path was too long for a socket.
+const MOUNTS: &str = "var/lib/vhost_sockets";
+
+/// The folders of one container.
+#[derive(Debug)]
+pub(super) struct LegacyFolders {
+    /// They may not exist. Each is named after the container, and has only files of it.
+    pub(super) folders: Vec<PathBuf>,
+    mounts: PathBuf,
+}
+
+impl LegacyFolders {
+    pub(super) fn new(roots: &NodePaths, shared_dir: Option<&Path>, id: &AttachmentId) -> Self {
+        let default_folders = DEFAULT_FOLDERS.map(|folder| roots.legacy_root.join(folder));
+        let above = shared_dir.map(Path::to_owned).into_iter().chain(default_folders);
+        Self {
+            folders: above.map(|folder| folder.join(short_id(id))).collect(),
+            mounts: roots.legacy_root.join(MOUNTS),
+        }
+    }
+
+    /// Removes the sockets and the file of these names, and each folder that is empty then.
+    pub(super) fn remove(&self, sockets: &[String], file: &str) -> Result<(), LegacyStateError> {
+        for folder in &self.folders {
+            // No link is followed: a pod that sees the parent folder could have replaced it by a
+            // link.
+            let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+            let Ok(opened) = OpenOptions::new().read(true).custom_flags(flags).open(folder) else { continue };
+            for socket in sockets {
+                remove_from(&opened, folder, socket, FileType::is_socket)?;
+            }
+            remove_from(&opened, folder, file, FileType::is_file)?;
+            // Files that are not owned by us keep the folder.
+            let _removed = fs::remove_dir(folder);
+        }
+        Ok(())
+    }
+
+    /// Unmounts the pod's volume.
+    pub(super) fn unmount(&self, pod: &PodUid) -> Result<(), LegacyStateError> {
+        let path = self.mounts.join(pod.as_str());
+        match umount2(&path, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW) {
+            // EINVAL: not a mount point.
+            Ok(()) | Err(Errno::EINVAL) => {
+                let _removed = fs::remove_dir(&path);
+                Ok(())
+            }
+            Err(Errno::ENOENT) => Ok(()),
+            Err(error) => Err(file_error("unmount", &path, error.into())),
+        }
+    }
+}
+
+/// By the folder's descriptor: the file is removed from the folder that was opened.
+fn remove_from(
+    opened: &File,
+    folder: &Path,
+    name: &str,
+    has_expected_type: impl Fn(&FileType) -> bool,
+) -> Result<(), LegacyStateError> {
+    let path = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd())).join(name);
+    if !fs::symlink_metadata(&path).is_ok_and(|found| has_expected_type(&found.file_type())) {
+        return Ok(());
+    }
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(file_error("remove", &folder.join(name), error)),
+        _ => Ok(()),
+    }
+}

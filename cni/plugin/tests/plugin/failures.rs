@@ -1,0 +1,160 @@
+//! ADD that must fail, with a reason and a remedy in the message, and roll back. DEL that must not
+//! fail.
+
+use crate::support::engine::on_each_engine;
+use crate::support::{NETWORK, TestNode, configuration, on_a_node, on_a_node_with};
+use std::fs;
+use std::os::unix::fs::symlink;
+use usnet_crds::Phase;
+use usnet_dataplane::network_file::NetworkFile;
+use usnet_test_openvswitch::OpenVswitch;
+
+on_each_engine! {
+    a_pod_of_another_namespace_is_rejected,
+    a_missing_volume_is_reported_with_advice,
+    a_draining_network_fails_add_but_not_del,
+    the_agents_reason_is_passed_on_and_add_waits_for_the_network,
+    without_its_engine_add_fails_soon_and_leaves_nothing,
+    without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent,
+    del_succeeds_when_pod_network_bridge_and_everything_is_gone,
+    a_missing_ipam_plugin_is_named_before_any_change,
+    a_missing_or_foreign_bridge_gets_no_port,
+}
+
+fn a_pod_of_another_namespace_is_rejected(node: &mut TestNode) {
+    let mut pod = node.pod("p");
+    pod.namespace = "web".to_owned();
+    let message = node.add(&pod, "net1").message(100);
+    for part in ["web/p", NETWORK, "namespaceSelector"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    node.assert_clean();
+}
+
+fn a_missing_volume_is_reported_with_advice(node: &mut TestNode) {
+    let pod = node.pod("p");
+    fs::remove_dir(&pod.volume).unwrap();
+    let message = node.add(&pod, "net1").message(102);
+    assert!(message.contains("volumes: [{name: usnet, emptyDir: {}}]") && message.contains("db/p"), "{message}");
+    node.assert_clean();
+    // A link in its place is not followed.
+    symlink("/etc", &pod.volume).unwrap();
+    node.add(&pod, "net1").message(102);
+    node.assert_clean();
+}
+
+fn a_draining_network_fails_add_but_not_del(node: &mut TestNode) {
+    let (one, other) = (node.pod("one"), node.pod("other"));
+    let mut network = node.program_network(NETWORK, None);
+    node.add(&one, "net1").result();
+    network.phase = Phase::Draining;
+    node.publish(network);
+    assert!(node.add(&other, "net1").message(101).contains("being deleted"));
+    node.publish_file(&NetworkFile::Draining { name: NETWORK.parse().unwrap() });
+    node.add(&other, "net1").message(101);
+    assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (1, 1));
+    node.del(&one, "net1").assert_done();
+    node.assert_clean();
+}
+
+fn the_agents_reason_is_passed_on_and_add_waits_for_the_network(node: &mut TestNode) {
+    let pod = node.pod("p");
+    let name = NETWORK.parse().unwrap();
+    let (reason, message) = ("EngineUnreachable".to_owned(), "Open vSwitch is not there".to_owned());
+    node.publish_file(&NetworkFile::Unavailable { name, reason, message });
+    let output = node.add(&pod, "net1");
+    let reported = output.message(11);
+    assert!(reported.contains("EngineUnreachable") && reported.contains("Open vSwitch is not there"), "{reported}");
+    output.assert_in_time();
+    node.assert_clean();
+
+    std::thread::scope(|scope| {
+        let waiting = std::thread::Builder::new();
+        // The thread starts in this one's mount namespace.
+        let waiting = waiting.spawn_scoped(scope, || node.add(&pod, "net1")).unwrap();
+        node.program_network(NETWORK, None);
+        waiting.join().unwrap().result();
+    });
+}
+
+fn without_its_engine_add_fails_soon_and_leaves_nothing(node: &mut TestNode) {
+    let pod = node.pod("p");
+    node.engine.kill();
+    let output = node.add(&pod, "net1");
+    assert!(output.message(11).contains(&node.engine.kind().to_string()), "{output:?}");
+    output.assert_in_time();
+    node.assert_no_files();
+    node.engine.start_again();
+    node.assert_clean();
+}
+
+#[test]
+fn with_a_dead_vswitchd_add_fails_soon() {
+    on_a_node(|node| {
+        let pod = node.pod("p");
+        node.open_vswitch().kill_vswitchd().unwrap();
+        let output = node.add(&pod, "net1");
+        output.message(11);
+        output.assert_in_time();
+        assert_eq!((node.ports(NETWORK).len(), node.mounts().len()), (0, 0));
+        node.open_vswitch().start_vswitchd().unwrap();
+        node.add(&pod, "net1").result();
+        node.del(&pod, "net1").assert_done();
+        node.assert_clean();
+    });
+}
+
+fn without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent(node: &mut TestNode) {
+    let pod = node.pod("p");
+    node.add(&pod, "net1").result();
+    node.engine.kill();
+    let output = node.del(&pod, "net1");
+    output.assert_done();
+    output.assert_in_time();
+    assert!(output.stderr().contains("agent"), "{output:?}");
+    assert_eq!(node.mounts(), []);
+    let record = fs::read_to_string(&node.leftovers()[0]).unwrap();
+    assert!(record.contains("\"detached\""), "{record}");
+    node.engine.start_again();
+    node.del(&pod, "net1").assert_done();
+    node.assert_clean();
+}
+
+fn del_succeeds_when_pod_network_bridge_and_everything_is_gone(node: &mut TestNode) {
+    let pod = node.pod("p");
+    node.add(&pod, "net1").result();
+    fs::remove_dir_all(node.roots.kubelet.join("pods")).unwrap();
+    fs::remove_dir_all(node.roots.networks()).unwrap();
+    node.engine.remove_bridge(&node.bridge());
+    node.del(&pod, "net1").assert_done();
+    node.assert_no_files();
+    node.engine.assert_no_leftovers();
+    node.del(&pod, "net1").assert_done();
+}
+
+fn a_missing_ipam_plugin_is_named_before_any_change(node: &mut TestNode) {
+    let mut configuration = configuration(NETWORK);
+    configuration["ipam"] = serde_json::json!({"type": "not-installed"});
+    let message = node.call("ADD", &node.pod("p"), "net1", &configuration).message(105);
+    assert!(message.contains("not-installed"), "{message}");
+    node.assert_clean();
+}
+
+fn a_missing_or_foreign_bridge_gets_no_port(node: &mut TestNode) {
+    let (pod, bridge) = (node.pod("p"), node.bridge());
+    node.engine.remove_bridge(&bridge);
+    assert!(node.add(&pod, "net1").message(11).contains(&bridge));
+    node.assert_no_files();
+    node.engine.add_foreign_bridge(&bridge);
+    assert!(node.add(&pod, "net1").message(11).contains(&bridge));
+    node.assert_clean();
+}
+
+#[test]
+fn a_port_that_open_vswitch_cannot_create_is_removed_and_the_reason_reported() {
+    on_a_node_with(OpenVswitch::builder(), |node| {
+        let message = node.add(&node.pod("p"), "net1").message(104);
+        assert!(message.contains("Address family not supported"), "{message}");
+        node.assert_clean();
+    });
+}
