@@ -50,7 +50,7 @@ impl<'a> Work<'a> {
                 Decision::NoOp => {}
                 Decision::Reject(error) => drop(work.failures.insert(position, error.into())),
                 Decision::Apply(commands) => {
-                    work.commands.extend(commands.into_iter().map(|command| (position, command)))
+                    work.commands.extend(commands.into_iter().map(|command| (position, command)));
                 }
                 Decision::Create(port) => work.ports.push((position, port)),
             }

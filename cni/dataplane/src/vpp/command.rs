@@ -7,8 +7,8 @@ use super::tags::Tag;
 use crate::engine::EngineError;
 use usnet_crds::{Mtu, RingSize, VlanTag};
 use usnet_vpp::messages::{
-    AfPacketDelete, BdFlags, BridgeDomainAddDelV2, BridgeDomainSetMacAge, BridgeFlags, DeleteVhostUserIf,
-    IfStatusFlags, L2InterfaceEfpFilter, MemifDelete, PolicerAddDel, SwInterfaceSetFlags, SwInterfaceTagAddDel,
+    AfPacketDelete, BdFlags, BridgeDomainSetMacAge, BridgeFlags, DeleteVhostUserIf, IfStatusFlags,
+    L2InterfaceEfpFilter, MemifDelete, PolicerAddDel, SwInterfaceSetFlags, SwInterfaceTagAddDel,
 };
 use usnet_vpp::wire::{FixedText, Secret};
 use usnet_vpp::{Answers, Api, Batch, ReplyError};
@@ -162,10 +162,7 @@ impl VppCommand {
                 let request = requests::bridge_domain(*id, tag, *learns, *mac_age_minutes);
                 requests::add_bridge_domain(batch, api, request)
             }
-            Self::DeleteBridgeDomain { id } => {
-                let request = BridgeDomainAddDelV2 { bd_id: *id, is_add: false, ..BridgeDomainAddDelV2::default() };
-                requests::add_bridge_domain(batch, api, request)
-            }
+            Self::DeleteBridgeDomain { id } => requests::delete_bridge_domain(batch, api, *id),
             Self::SetBridgeDomainFlags { id, flags, is_set } => {
                 requests::add(batch, BridgeFlags { bd_id: *id, is_set: *is_set, flags: *flags })
             }

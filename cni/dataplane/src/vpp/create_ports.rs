@@ -66,7 +66,7 @@ fn apply_outcomes(list: &mut [PortCreation<'_>], planned: &[Vec<VppCommand>], ou
                 Ok(index) if command.creates_interface() => creation.index = Some(index),
                 Ok(_) => creation.has_socket_id |= matches!(command, VppCommand::AddMemifSocket { .. }),
                 Err(error) => {
-                    creation.failure = creation.failure.take().or(failure(creation.operation, command, error))
+                    creation.failure = creation.failure.take().or(failure(creation.operation, command, error));
                 }
             }
         }

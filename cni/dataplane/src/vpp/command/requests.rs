@@ -49,6 +49,11 @@ pub(super) fn add_bridge_domain(batch: &mut Batch, api: &impl Api, newest: Bridg
     )
 }
 
+pub(super) fn delete_bridge_domain(batch: &mut Batch, api: &impl Api, id: u32) -> Find {
+    let request = BridgeDomainAddDelV2 { bd_id: id, is_add: false, ..BridgeDomainAddDelV2::default() };
+    add_bridge_domain(batch, api, request)
+}
+
 /// A vhost-user interface with its tag.
 pub(super) fn vhost_user(path: &VhostUserPath, is_server: bool, tag: &Tag) -> CreateVhostUserIfV2 {
     CreateVhostUserIfV2 { is_server, sock_filename: path.clone(), tag: tag.clone(), ..CreateVhostUserIfV2::default() }

@@ -27,9 +27,9 @@ pub(super) fn remove<'a>(
         // The name is VPP's own: a second interface with the same tag, or one without a tag.
         let named = snapshot.interfaces.iter().find(|(_, interface)| interface.name == port.as_str());
         let owned = named.filter(|(_, interface)| interface.owner.as_deref() == Some(attachment));
-        let is_owned =
+        let is_its_incomplete =
             |interface: &Interface| interface.is_incomplete(own_socket_ids) && interface.backend().as_ref() == backend;
-        if owned.is_none() && named.is_some_and(|(_, interface)| !is_owned(interface)) {
+        if owned.is_none() && named.is_some_and(|(_, interface)| !is_its_incomplete(interface)) {
             return Err(OpError::Foreign { what: format!("port {port}") });
         }
         owned.map(|(index, interface)| (*index, interface)).into_iter().collect()
@@ -57,7 +57,7 @@ fn remove_interface(snapshot: &VppSnapshot, index: u32, interface: &Interface) -
             vec![VppCommand::DeleteMemif { index }, VppCommand::DeleteMemifSocket { id: *socket_id }]
         }
         InterfaceKind::VhostUser { .. } => vec![VppCommand::DeleteVhostUser { index }],
-        // VPP gave us the name in a field of this size.
+        // VPP reported the name in a field of this size.
         InterfaceKind::AfPacket { name } => {
             vec![VppCommand::DeleteAfPacket { name: HostInterfaceName::new(name.as_str()).unwrap_or_default() }]
         }
