@@ -1,6 +1,6 @@
 //! One interface of one pod, joined to a network: who it is and how far it got.
 
-use crate::legacy_annotation::Element;
+use crate::legacy_annotation::LegacyInterfaceStatus;
 use crate::memif::MemifSocketIds;
 use crate::port::AttachedPort;
 use serde::{Deserialize, Serialize};
@@ -188,11 +188,11 @@ pub struct Record {
     pub configuration_name: Option<String>,
     /// The interface of the runtime's call, if it is another one: a call for `eth0` attaches all
     /// networks of the pod's annotation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub called_for: Option<InterfaceName>,
+    #[serde(default, rename = "calledFor", skip_serializing_if = "Option::is_none")]
+    pub invoked_ifname: Option<InterfaceName>,
     /// The rate limits that the pod requested.
-    #[serde(default, skip_serializing_if = "RateLimit::is_none")]
-    pub asked_rate_limit: RateLimit,
+    #[serde(default, rename = "askedRateLimit", skip_serializing_if = "RateLimit::is_none")]
+    pub requested_rate_limit: RateLimit,
     /// The configuration of the IPAM plugin's ADD, which its DEL needs again; `None` if there are
     /// no addresses or they were released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -200,7 +200,7 @@ pub struct Record {
     /// The interface status for applications of the legacy userspace CNI, once attached; `None` if
     /// the NAD is not in that format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub configuration_data: Option<Element>,
+    pub configuration_data: Option<LegacyInterfaceStatus>,
 }
 
 /// An address of an interface.
@@ -218,7 +218,7 @@ impl Record {
 
     /// The attachment that the runtime knows of.
     pub fn call(&self) -> AttachmentId {
-        let interface = self.called_for.as_ref().unwrap_or(&self.id.interface);
+        let interface = self.invoked_ifname.as_ref().unwrap_or(&self.id.interface);
         AttachmentId { container: self.id.container.clone(), interface: interface.clone() }
     }
 }

@@ -71,8 +71,9 @@ impl Desired {
             }
         };
         let present = self.networks.get(&network);
-        let settings = present
-            .map(|present| port_settings(present, &record.pod.namespace, &record.pod.name, record.asked_rate_limit));
+        let settings = present.map(|present| {
+            port_settings(present, &record.pod.namespace, &record.pod.name, record.requested_rate_limit)
+        });
         let settings = settings.unwrap_or_else(|| record.port.settings.clone());
         let present = present.map(|present| &present.bridge).filter(|bridge| bridge.name == record.port.bridge);
         let ownership = present.map_or(record.port.ownership, |bridge| bridge.ownership);

@@ -50,7 +50,7 @@ pub struct Journal {
 /// An attachment that is locked by this process. Dropping it releases the lock; the locks of
 /// several attachments that were locked together are released with the last of them.
 #[derive(Debug)]
-pub struct Locked {
+pub struct LockedAttachment {
     id: AttachmentId,
     path: PathBuf,
     lock: Arc<Lock>,
@@ -58,9 +58,9 @@ pub struct Locked {
 
 /// Which of several attachments could be locked.
 #[derive(Debug, Default)]
-pub struct LockedTogether {
+pub struct LockedAttachments {
     /// The attachments that are locked now.
-    pub locked: Vec<Locked>,
+    pub locked: Vec<LockedAttachment>,
     /// The attachments that are locked by other processes.
     pub busy: Vec<AttachmentId>,
 }
@@ -100,7 +100,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`Error::Busy`] if it is still locked by another process.
-    pub fn lock(&self, id: &AttachmentId) -> Result<Locked, Error> {
+    pub fn lock(&self, id: &AttachmentId) -> Result<LockedAttachment, Error> {
         self.lock_within(id, LOCK_TIMEOUT)
     }
 
@@ -109,9 +109,12 @@ impl Journal {
     ///
     /// # Errors
     /// A lock cannot be tried.
-    pub fn try_lock_all<'a>(&self, ids: impl IntoIterator<Item = &'a AttachmentId>) -> Result<LockedTogether, Error> {
+    pub fn try_lock_all<'a>(
+        &self,
+        ids: impl IntoIterator<Item = &'a AttachmentId>,
+    ) -> Result<LockedAttachments, Error> {
         let lock = Arc::new(Lock::open(&self.lock_file())?);
-        let mut all = LockedTogether::default();
+        let mut all = LockedAttachments::default();
         for id in ids {
             if lock.try_add(lock_offset(id))? {
                 all.locked.push(self.locked(id, Arc::clone(&lock)));
@@ -122,14 +125,14 @@ impl Journal {
         Ok(all)
     }
 
-    fn lock_within(&self, id: &AttachmentId, timeout: Duration) -> Result<Locked, Error> {
+    fn lock_within(&self, id: &AttachmentId, timeout: Duration) -> Result<LockedAttachment, Error> {
         let lock = Lock::take(&self.lock_file(), lock_offset(id), timeout)?;
         let lock = lock.ok_or_else(|| Error::Busy(id.clone()))?;
         Ok(self.locked(id, Arc::new(lock)))
     }
 
-    fn locked(&self, id: &AttachmentId, lock: Arc<Lock>) -> Locked {
-        Locked { id: id.clone(), path: self.folder.join(file_name(id)), lock }
+    fn locked(&self, id: &AttachmentId, lock: Arc<Lock>) -> LockedAttachment {
+        LockedAttachment { id: id.clone(), path: self.folder.join(file_name(id)), lock }
     }
 
     fn lock_file(&self) -> PathBuf {
@@ -184,7 +187,7 @@ impl Journal {
     }
 }
 
-impl Locked {
+impl LockedAttachment {
     /// Which attachment this is.
     pub fn id(&self) -> &AttachmentId {
         &self.id
@@ -223,7 +226,7 @@ impl Locked {
     }
 }
 
-impl AsFd for Locked {
+impl AsFd for LockedAttachment {
     /// The lock's open file. A process that inherits it holds the lock for as long as it runs.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.lock.as_fd()

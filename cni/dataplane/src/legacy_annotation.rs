@@ -39,7 +39,7 @@ const DNS_MAX: usize = 4096;
 /// One interface of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Element {
+pub struct LegacyInterfaceStatus {
     container_id: String,
     if_name: String,
     /// The configuration's name.
@@ -142,7 +142,7 @@ pub struct AddressAndGateway {
 
 /// What the interface status has beyond the record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct LegacyResult {
     /// The pod's end, as the configuration has it.
     pub pod_end: PodEnd,
     /// Its addresses.
@@ -153,25 +153,25 @@ pub struct Told {
     pub dns: Option<Value>,
 }
 
-impl Element {
+impl LegacyInterfaceStatus {
     /// The status of an attachment; `None` if it has no socket in the pod's directory, which is all
     /// that applications support.
-    pub fn new(record: &Record, told: &Told) -> Option<Self> {
+    pub fn new(record: &Record, result: &LegacyResult) -> Option<Self> {
         let socketfile = record.port.backend.socket_file()?.file_name()?.to_string_lossy().into_owned();
         let sandbox = plain(&record.network_namespace.to_string_lossy());
         let interface = Interface { name: plain(record.id.interface.as_str()), sandbox };
-        let has_addresses = !told.ips.is_empty() || !told.routes.is_empty();
+        let has_addresses = !result.ips.is_empty() || !result.routes.is_empty();
         Some(Self {
             container_id: record.id.container.to_string(),
             if_name: plain(record.id.interface.as_str()),
             name: plain(record.configuration_name.as_deref().unwrap_or_default()),
-            config: End::new(&record.port.backend, socketfile, &told.pod_end),
+            config: End::new(&record.port.backend, socketfile, &result.pod_end),
             ip_result: IpResult {
                 cni_version: if has_addresses { RESULT_VERSION.to_owned() } else { String::new() },
                 interfaces: vec![interface],
-                ips: told.ips.iter().map(Ip::new).collect(),
-                routes: told.routes.iter().map(plain_text).collect(),
-                dns: told.dns.as_ref().filter(|dns| says_something(dns)).map(plain_text),
+                ips: result.ips.iter().map(Ip::new).collect(),
+                routes: result.routes.iter().map(plain_text).collect(),
+                dns: result.dns.as_ref().filter(|dns| says_something(dns)).map(plain_text),
             },
         })
     }
@@ -199,18 +199,18 @@ impl Element {
 }
 
 impl End {
-    fn new(backend: &PortBackend, socketfile: String, told: &PodEnd) -> Self {
-        let network_type = if told.network_type.is_empty() { NETWORK_TYPE } else { &told.network_type };
+    fn new(backend: &PortBackend, socketfile: String, result: &PodEnd) -> Self {
+        let network_type = if result.network_type.is_empty() { NETWORK_TYPE } else { &result.network_type };
         let mut end = Self {
-            engine: plain(&told.engine),
+            engine: plain(&result.engine),
             iftype: String::new(),
             net_type: plain(network_type),
             memif: MemifEnd::default(),
-            vhost: VhostEnd { group: plain(&told.group), ..VhostEnd::default() },
+            vhost: VhostEnd { group: plain(&result.group), ..VhostEnd::default() },
             bridge: BridgeEnd {
-                bridge_name: plain(&told.bridge_name),
-                bridge_id: told.bridge_id,
-                vlan_id: told.vlan_id,
+                bridge_name: plain(&result.bridge_name),
+                bridge_id: result.bridge_id,
+                vlan_id: result.vlan_id,
             },
         };
         match backend {
@@ -232,9 +232,13 @@ impl End {
 }
 
 impl Ip {
-    fn new(told: &AddressAndGateway) -> Self {
-        let version = if told.ip.is_ipv4() { "4" } else { "6" };
-        Self { version: version.to_owned(), address: format!("{}/{}", told.ip, told.prefix), gateway: told.gateway }
+    fn new(result: &AddressAndGateway) -> Self {
+        let version = if result.ip.is_ipv4() { "4" } else { "6" };
+        Self {
+            version: version.to_owned(),
+            address: format!("{}/{}", result.ip, result.prefix),
+            gateway: result.gateway,
+        }
     }
 }
 
@@ -247,7 +251,7 @@ fn is_zero(number: &i64) -> bool {
     *number == 0
 }
 
-/// The annotation of a pod with these elements, each as [`Element::to_annotation`] gives it.
+/// The annotation of a pod with these elements, each as [`LegacyInterfaceStatus::to_annotation`] gives it.
 pub fn annotation(elements: &[impl AsRef<str>]) -> String {
     let elements: Vec<&str> = elements.iter().map(AsRef::as_ref).collect();
     format!("[{}]", elements.join(","))

@@ -69,9 +69,9 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
         mac: "02:00:00:00:00:01".into(),
         addresses: vec![Address { ip: "10.0.0.2".parse().unwrap(), prefix: 24 }],
         configuration_name: None,
-        asked_rate_limit: RateLimit::default(),
+        requested_rate_limit: RateLimit::default(),
         configuration_data: None,
-        called_for: None,
+        invoked_ifname: None,
         ipam: None,
         id,
     }

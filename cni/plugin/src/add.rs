@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use usnet_crds::legacy::shared_dir;
 use usnet_crds::{FixedAttachment, InterfaceAddress, MacAddress, NodeNetwork};
 use usnet_dataplane::attachment::{AttachmentId, InterfaceName, Pod, Progress, Record};
-use usnet_dataplane::journal::Locked;
+use usnet_dataplane::journal::LockedAttachment;
 use usnet_dataplane::network_file::ProgrammedNetwork;
 use usnet_dataplane::shared_dirs::SharedDirs;
 
@@ -273,9 +273,9 @@ impl<'a> AddRequest<'a> {
             pod_directory,
             directory_source: directory.source_folder().map(Path::to_owned),
             mac: self.mac(network).to_string(),
-            asked_rate_limit: self.pod_request.rate_limit,
+            requested_rate_limit: self.pod_request.rate_limit,
             configuration_name: Some(self.configuration.name()?.to_owned()),
-            called_for: self.invoked_ifname.clone(),
+            invoked_ifname: self.invoked_ifname.clone(),
             // Recorded before IPAM runs, so that no concurrent call uses the same static addresses.
             addresses: static_ips::addresses(&self.ips(network)?),
             ipam: self.ipam(programmed)?,
@@ -322,7 +322,7 @@ impl<'a> AddRequest<'a> {
 
     /// A killed call left a partial attachment: it is rolled back, and ADD starts from the
     /// beginning.
-    fn roll_back_incomplete_add(&self, node: &Node, locked: &Locked) -> Result<(), Error> {
+    fn roll_back_incomplete_add(&self, node: &Node, locked: &LockedAttachment) -> Result<(), Error> {
         match locked.read()? {
             None => Ok(()),
             Some(record) if record.progress == Progress::Attached => Err(Error::AlreadyAttached(self.id.clone())),
@@ -348,7 +348,12 @@ pub struct Prepared {
 
 impl Prepared {
     /// The attachment, before its first step.
-    pub fn attachment<'a>(self, request: &AddRequest<'a>, node: &'a Node, locked: &'a Locked) -> Attachment<'a> {
+    pub fn attachment<'a>(
+        self,
+        request: &AddRequest<'a>,
+        node: &'a Node,
+        locked: &'a LockedAttachment,
+    ) -> Attachment<'a> {
         let Self { record, engine, params } = self;
         Attachment::new(node, request.environment, locked, engine, record, params)
     }

@@ -20,7 +20,7 @@ use std::net::IpAddr;
 use usnet_crds::device::CONTAINER_FOLDER;
 use usnet_crds::{InterfaceAddress, MacAddress};
 use usnet_dataplane::attachment::{Address, Progress, Record};
-use usnet_dataplane::journal::Locked;
+use usnet_dataplane::journal::LockedAttachment;
 use usnet_dataplane::legacy_annotation::{self, USUAL_MAPPED_DIR};
 
 /// The steps, in their order.
@@ -91,7 +91,7 @@ pub struct AttachParams {
 pub struct Attachment<'a> {
     node: &'a Node,
     environment: &'a Environment,
-    locked: &'a Locked,
+    locked: &'a LockedAttachment,
     /// Consumed when the port is created.
     engine: Option<EngineClient>,
     directory: PodDirectory,
@@ -106,7 +106,7 @@ impl<'a> Attachment<'a> {
     pub fn new(
         node: &'a Node,
         environment: &'a Environment,
-        locked: &'a Locked,
+        locked: &'a LockedAttachment,
         engine: EngineClient,
         record: Record,
         params: AttachParams,

@@ -11,7 +11,7 @@ use crate::legacy::shared_dir;
 use crate::node::Node;
 use crate::pod_directory::{PodDirectory, PodDirectoryError, StillUsed};
 use usnet_dataplane::attachment::{Progress, Record};
-use usnet_dataplane::journal::{self, Locked};
+use usnet_dataplane::journal::{self, LockedAttachment};
 
 /// The steps, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +55,7 @@ pub enum Outcome {
 pub struct Detachment<'a> {
     node: &'a Node,
     environment: &'a Environment,
-    locked: &'a Locked,
+    locked: &'a LockedAttachment,
     record: Record,
     port_may_exist: bool,
     record_error: Option<journal::Error>,
@@ -65,7 +65,7 @@ pub struct Detachment<'a> {
 
 impl<'a> Detachment<'a> {
     /// A detachment of the locked attachment, before its first step.
-    pub fn new(node: &'a Node, environment: &'a Environment, locked: &'a Locked, record: Record) -> Self {
+    pub fn new(node: &'a Node, environment: &'a Environment, locked: &'a LockedAttachment, record: Record) -> Self {
         Self {
             node,
             environment,

@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 use usnet_crds::InterfaceAddress;
-use usnet_dataplane::journal::Locked;
+use usnet_dataplane::journal::LockedAttachment;
 
 /// The timeout of an IPAM plugin. Some contact a server, and kubelet waits four minutes for all
 /// networks of a pod.
@@ -139,7 +139,7 @@ impl<'a> Ipam<'a> {
 
     /// The same, with the attachment's lock inherited by the plugin's process: if this process is
     /// killed, a concurrent DEL releases only after the plugin has assigned.
-    pub fn holding_lock(self, locked: &'a Locked) -> Self {
+    pub fn holding_lock(self, locked: &'a LockedAttachment) -> Self {
         Self { inherited: Some(locked.as_fd()), ..self }
     }
 

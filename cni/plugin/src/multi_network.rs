@@ -5,7 +5,7 @@
 //! Each network selection element is converted to the configuration that Multus would pass, and
 //! attached the same way. For the runtime all of them are one attachment, that of its call; the
 //! records keep the interface name of that call
-//! ([`Record::called_for`](usnet_dataplane::attachment::Record)).
+//! ([`Record::invoked_ifname`](usnet_dataplane::attachment::Record)).
 
 pub mod add;
 pub mod annotation;

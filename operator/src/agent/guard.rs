@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_dataplane::attachment::{AttachmentId, Record};
-use usnet_dataplane::journal::{Error, Journal, Locked};
+use usnet_dataplane::journal::{Error, Journal, LockedAttachment};
 use usnet_dataplane::plan::Op;
 
 /// Most attachments of one pass; the others wait for the next one. The kernel compares each new lock with those of the same file, so that 1,000 take
@@ -13,7 +13,7 @@ const ATTACHMENTS_MAX: usize = 4096;
 /// The locks of one pass.
 #[derive(Debug, Default)]
 pub(super) struct Guard {
-    locked: BTreeMap<String, Locked>,
+    locked: BTreeMap<String, LockedAttachment>,
     busy: BTreeSet<String>,
 }
 

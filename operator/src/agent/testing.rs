@@ -100,9 +100,9 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
         mac: "02:00:00:00:00:01".into(),
         addresses: Vec::new(),
         configuration_name: None,
-        asked_rate_limit: RateLimit::default(),
+        requested_rate_limit: RateLimit::default(),
         configuration_data: None,
-        called_for: None,
+        invoked_ifname: None,
         ipam: None,
         id,
     }

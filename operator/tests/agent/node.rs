@@ -101,9 +101,9 @@ impl Node {
             mac: "02:00:00:00:00:01".into(),
             addresses: Vec::new(),
             configuration_name: None,
-            asked_rate_limit: RateLimit::default(),
+            requested_rate_limit: RateLimit::default(),
             configuration_data: None,
-            called_for: None,
+            invoked_ifname: None,
             ipam: None,
             id,
         }

@@ -9,7 +9,7 @@ use std::thread;
 
 const STATE_VARIABLE: &str = "USNET_TEST_STATE";
 
-fn try_lock(journal: &Journal, container: &str) -> Option<Locked> {
+fn try_lock(journal: &Journal, container: &str) -> Option<LockedAttachment> {
     journal.try_lock_all([&attachment(container)]).unwrap().locked.pop()
 }
 

@@ -15,8 +15,8 @@ fn attached() -> Record {
     record
 }
 
-fn told() -> Told {
-    Told {
+fn result() -> LegacyResult {
+    LegacyResult {
         pod_end: PodEnd { engine: "ovs-dpdk".to_owned(), ..PodEnd::default() },
         ips: vec![AddressAndGateway { ip: "10.56.217.131".parse().unwrap(), prefix: 24, gateway: None }],
         routes: vec![json!({"dst": "0.0.0.0/0"})],
@@ -64,17 +64,17 @@ fn the_annotation_has_the_legacy_format() {
         ]
     }
 }"#;
-    assert_eq!(Element::new(&attached(), &told()).unwrap().to_annotation(), expected);
+    assert_eq!(LegacyInterfaceStatus::new(&attached(), &result()).unwrap().to_annotation(), expected);
 }
 
 #[test]
 fn the_file_is_compact_and_always_has_name_servers() {
-    let element = Element::new(&attached(), &Told::default()).unwrap();
+    let element = LegacyInterfaceStatus::new(&attached(), &LegacyResult::default()).unwrap();
     let expected = format!(
         r#"{{"containerId":"{CONTAINER}","ifName":"net1","name":"userspace-ovs-net-1","config":{{"iftype":"vhostuser","netType":"interface","memif":{{}},"vhost":{{"mode":"server","socketfile":"ab12cd34ab12-net1"}},"bridge":{{}}}},"ipResult":{{"interfaces":[{{"name":"net1","sandbox":"/var/run/netns/cni-1"}}],"dns":{{}}}}}}"#
     );
     assert_eq!(String::from_utf8(element.to_file()).unwrap(), expected);
-    let read: Element = serde_json::from_slice(&element.to_file()).unwrap();
+    let read: LegacyInterfaceStatus = serde_json::from_slice(&element.to_file()).unwrap();
     assert_eq!(read.to_file(), element.to_file());
 }
 
@@ -92,14 +92,14 @@ fn names_have_as_much_of_a_containers_id_as_there_is() {
 fn texts_contain_no_characters_that_applications_misread() {
     let mut record = attached();
     record.configuration_name = Some("a=b \"c\\\n\u{fc}".to_owned());
-    let mut told = told();
-    told.pod_end.group = "x = y".to_owned();
-    told.dns = Some(json!({"search": ["a = b"], "options": ["x=y"]}));
-    let text = Element::new(&record, &told).unwrap().to_annotation();
+    let mut result = result();
+    result.pod_end.group = "x = y".to_owned();
+    result.dns = Some(json!({"search": ["a = b"], "options": ["x=y"]}));
+    let text = LegacyInterfaceStatus::new(&record, &result).unwrap().to_annotation();
     let read: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(read["name"], "a_b__c___");
     assert_eq!(read["ipResult"]["dns"], json!({"search": ["a___b"], "options": ["x_y"]}));
     assert!(!text.contains(['=', '\\']) && text.is_ascii(), "{text}");
-    told.dns = Some(json!({"search": vec!["x"; 3000]}));
-    assert!(!Element::new(&record, &told).unwrap().to_annotation().contains("dns"));
+    result.dns = Some(json!({"search": vec!["x"; 3000]}));
+    assert!(!LegacyInterfaceStatus::new(&record, &result).unwrap().to_annotation().contains("dns"));
 }

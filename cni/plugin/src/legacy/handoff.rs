@@ -12,7 +12,7 @@ use serde_json::json;
 use usnet_crds::PortType;
 use usnet_crds::legacy::{Legacy, PodEnd};
 use usnet_dataplane::attachment::{AttachmentId, Record};
-use usnet_dataplane::legacy_annotation::{self, AddressAndGateway, Element, Told};
+use usnet_dataplane::legacy_annotation::{self, AddressAndGateway, LegacyInterfaceStatus, LegacyResult};
 
 /// The legacy handoff of one attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,19 +30,19 @@ impl LegacyHandoff {
     }
 
     /// The interface's status for the record and the pod, in the legacy plugin's format.
-    pub fn interface_status(&self, record: &Record, assignment: &Assignment) -> Option<Element> {
+    pub fn interface_status(&self, record: &Record, assignment: &Assignment) -> Option<LegacyInterfaceStatus> {
         let ip = |assigned: &crate::cni::result::AssignedAddress| AddressAndGateway {
             ip: assigned.address.addr(),
             prefix: assigned.address.prefix_len(),
             gateway: assigned.gateway,
         };
-        let told = Told {
+        let result = LegacyResult {
             pod_end: self.pod_end.clone(),
             ips: assignment.ips.iter().map(ip).collect(),
             routes: assignment.routes.iter().map(|route| json!(route)).collect(),
             dns: assignment.dns.clone(),
         };
-        Element::new(record, &told)
+        LegacyInterfaceStatus::new(record, &result)
     }
 }
 

@@ -90,7 +90,7 @@ fn attached(node: &Node, call: &AttachmentId, name: &str) -> Result<BTreeSet<Att
         return Err(journal::Error::from(unreadable).into());
     }
     let is_of_call = |record: &&Record| {
-        record.called_for.as_ref() == Some(&call.interface) && record.configuration_name.as_deref() == Some(name)
+        record.invoked_ifname.as_ref() == Some(&call.interface) && record.configuration_name.as_deref() == Some(name)
     };
     Ok(all.records.iter().filter(is_of_call).map(|record| record.id.clone()).collect())
 }

@@ -47,7 +47,8 @@ fn files(pod: &Pod) -> BTreeSet<String> {
 fn annotations(node: &TestNode) -> BTreeMap<String, String> {
     let records = Journal::open(&node.roots).unwrap().records().unwrap().records;
     let elements = records.iter().filter_map(|record| record.configuration_data.as_ref());
-    let elements: Vec<String> = elements.map(usnet_dataplane::legacy_annotation::Element::to_annotation).collect();
+    let elements: Vec<String> =
+        elements.map(usnet_dataplane::legacy_annotation::LegacyInterfaceStatus::to_annotation).collect();
     BTreeMap::from([
         (ANNOTATION.to_owned(), annotation(&elements)),
         (MAPPED_DIR_ANNOTATION.to_owned(), MAPPED_DIR.to_owned()),

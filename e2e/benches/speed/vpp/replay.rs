@@ -95,9 +95,9 @@ fn record(id: AttachmentId, roots: &NodePaths, network: &NodeNetwork, socket: Pa
         mac: "02:00:00:00:00:01".to_owned(),
         addresses: Vec::new(),
         configuration_name: None,
-        asked_rate_limit: RateLimit::default(),
+        requested_rate_limit: RateLimit::default(),
         configuration_data: None,
-        called_for: None,
+        invoked_ifname: None,
         ipam: None,
         id,
     }

@@ -4,7 +4,7 @@ use super::mapped_dir::mapped_dir;
 use super::wanted::Wanted;
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_dataplane::legacy_annotation::{ANNOTATION, Element, MAPPED_DIR_ANNOTATION, annotation};
+use usnet_dataplane::legacy_annotation::{ANNOTATION, LegacyInterfaceStatus, MAPPED_DIR_ANNOTATION, annotation};
 
 /// New values of annotations; none for one that should go.
 pub(super) type Changes = BTreeMap<&'static str, Option<String>>;
@@ -15,14 +15,16 @@ pub(super) type Changes = BTreeMap<&'static str, Option<String>>;
 /// older plugin may have written them.
 pub(super) fn changes(pod: &Pod, wanted: &Wanted, before: &BTreeSet<String>) -> Changes {
     let present = |key: &str| pod.metadata.annotations.as_ref().and_then(|all| all.get(key));
-    let is_others =
-        |element: &Element| !wanted.elements.contains_key(element.interface()) && !before.contains(element.interface());
-    let known: Vec<Element> = present(ANNOTATION).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let is_others = |element: &LegacyInterfaceStatus| {
+        !wanted.elements.contains_key(element.interface()) && !before.contains(element.interface())
+    };
+    let known: Vec<LegacyInterfaceStatus> =
+        present(ANNOTATION).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let all: Vec<String> = known
         .iter()
         .filter(|known| is_others(known))
         .chain(wanted.elements.values())
-        .map(Element::to_annotation)
+        .map(LegacyInterfaceStatus::to_annotation)
         .collect();
     let (data, folder) = match all.as_slice() {
         [] => (None, None),

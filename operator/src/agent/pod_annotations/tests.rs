@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tower::service_fn;
 use usnet_dataplane::attachment::Record;
-use usnet_dataplane::legacy_annotation::{ANNOTATION, Element, MAPPED_DIR_ANNOTATION, Told};
+use usnet_dataplane::legacy_annotation::{ANNOTATION, LegacyInterfaceStatus, LegacyResult, MAPPED_DIR_ANNOTATION};
 
 /// A pod in a cluster, and what was asked of it.
 #[derive(Clone, Default)]
@@ -85,7 +85,7 @@ fn attached(container: &str, interface: &str) -> Record {
     let mut record = testing::record("c1", &testing::network("blue"));
     record.id.container = container.parse().unwrap();
     record.id.interface = interface.parse().unwrap();
-    record.configuration_data = Element::new(&record, &Told::default());
+    record.configuration_data = LegacyInterfaceStatus::new(&record, &LegacyResult::default());
     assert!(record.configuration_data.is_some());
     record
 }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use usnet_dataplane::attachment::{Pod, PodUid, Progress, Record};
-use usnet_dataplane::legacy_annotation::Element;
+use usnet_dataplane::legacy_annotation::LegacyInterfaceStatus;
 
 /// What one pod should be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub(super) pod: Pod,
     /// By interface.
-    pub(super) elements: BTreeMap<String, Element>,
+    pub(super) elements: BTreeMap<String, LegacyInterfaceStatus>,
     /// The folder of the node that its directory comes from; none when that is its volume.
     pub(super) source: Option<PathBuf>,
 }
