@@ -1,4 +1,5 @@
-//! What the node has, as the status of a `UserspaceNodeState`: whole for the node itself, and sparse for the API server, where neither its size nor the number of its writes may
+//! The actual state of the node, as the status of a `UserspaceNodeState`: complete for the node
+//! itself, and sparse for the API server, where neither its size nor the number of its writes may
 //! grow with the number of networks. Pure.
 
 use super::reason::{AGENT_FAILED, ENGINE_UNREACHABLE};

@@ -18,7 +18,7 @@ pub(super) fn answer(roots: &Roots, output: Output, network: Option<&NetworkName
     document_text(&changes, output).unwrap_or_else(|| Ok(text(&changes)))
 }
 
-/// For people.
+/// For users.
 pub(super) fn text(changes: &[Change]) -> String {
     let rows: Vec<_> = changes.iter().map(row).collect();
     table(["TIME", "ENGINE", "NETWORK", "OPERATION", "WHY", "GENERATION", "TOOK", "RESULT"], &rows)

@@ -1,6 +1,6 @@
-//! What goes wrong while objects are listed and watched.
+//! Errors of listing and watching objects.
 
-use crate::agent::waits;
+use crate::agent::api_backoff;
 use kube::core::Status;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl Error {
     /// How long the API server asks to wait.
     pub(in crate::agent) fn retry_after(&self) -> Duration {
         match self {
-            Self::List(error) | Self::Watch(error) => waits::retry_after(error),
+            Self::List(error) | Self::Watch(error) => api_backoff::retry_after(error),
             Self::EndedEarly | Self::NoVersion => Duration::ZERO,
         }
     }

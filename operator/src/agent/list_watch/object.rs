@@ -1,4 +1,5 @@
-//! An object of which only the metadata was read: one that cannot be read as a whole must not take the others with it.
+//! An object of which only the metadata was parsed: one that cannot be read as a whole must not
+//! fail the others.
 
 use super::Error;
 use kube::api::ObjectMeta;
