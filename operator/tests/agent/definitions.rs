@@ -1,4 +1,5 @@
-//! Definitions of the userspace CNI (Intel) on a node without an API server: the bridges that they name are there, for their namespaces.
+//! NADs of the Userspace CNI (Intel) on a node without an API server: the bridges that they name
+//! exist, for their namespaces.
 
 use crate::node::{Node, until};
 use crate::standalone_agent::{Manifests, StandaloneAgent};
