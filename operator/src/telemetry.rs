@@ -123,7 +123,7 @@ impl Telemetry {
     }
 }
 
-/// `[::]` also takes IPv4. Where the kernel has no IPv6 it is taken for 0.0.0.0.
+/// `[::]` also accepts IPv4. Where the kernel has no IPv6 it is replaced by 0.0.0.0.
 async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     match TcpListener::bind(address).await {
         Err(_) if address.is_ipv6() && address.ip().is_unspecified() => {

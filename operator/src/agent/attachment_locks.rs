@@ -37,7 +37,7 @@ impl AttachmentLocks {
     }
 
     /// Whether attachments were skipped, so that a retry is needed.
-    pub(super) fn is_incomplete(&self) -> bool {
+    pub(super) fn has_contended(&self) -> bool {
         !self.contended.is_empty()
     }
 

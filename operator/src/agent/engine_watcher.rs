@@ -58,7 +58,7 @@ pub(super) enum EngineState {
         /// Why, for users.
         message: String,
         /// Whether the first attempt to connect is still under way.
-        is_first_try: bool,
+        is_first_attempt: bool,
     },
     /// There is one, but the engine does not carry out changes, or does not answer.
     Stalled {

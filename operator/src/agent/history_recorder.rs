@@ -173,9 +173,9 @@ impl HistoryRecorder {
             return None;
         }
         // The incomplete bridge or port was removed, else it would not have to be created again.
-        let makes = matches!(attempt.operation, Op::CreatePort { .. } | Op::CreateBridge { .. });
+        let creates = matches!(attempt.operation, Op::CreatePort { .. } | Op::CreateBridge { .. });
         let is_undone = observation.is_some_and(|observation| observation.remaining.contains(&attempt.operation));
-        let is_rolled_back = failure.is_refusal && makes && is_undone;
+        let is_rolled_back = failure.is_refusal && creates && is_undone;
         let since = before.map_or(cause.since, |open| open.since);
         let (operation, message) = (attempt.operation.clone(), failure.message.clone());
         let outcome = match is_rolled_back {
@@ -191,7 +191,7 @@ impl HistoryRecorder {
     fn resolved(&mut self, observation: Observation<'_>, now: Instant) -> Vec<CompletedOperation> {
         let mut resolved = Vec::new();
         self.open_failures.retain(|_, open| {
-            let Some((why, outcome)) = open.end(observation) else { return true };
+            let Some((why, outcome)) = open.resolution(observation) else { return true };
             let is_recorded = open.is_rolled_back && matches!(outcome, Outcome::RolledBack { .. });
             if !is_recorded {
                 resolved.push((open.operation.clone(), why, outcome, now.duration_since(open.since)));
@@ -218,7 +218,7 @@ impl HistoryRecorder {
 
 impl OpenFailure {
     /// How it was resolved; none while something remains to be done about it.
-    fn end(&self, observation: Observation<'_>) -> Option<(Why, Outcome)> {
+    fn resolution(&self, observation: Observation<'_>) -> Option<(Why, Outcome)> {
         let is_removal = matches!(self.operation, Op::RemovePort { .. } | Op::RemoveBridge { .. });
         let is_about = |remaining: &Op| match attachment_of(&self.operation) {
             Some(_) => is_same_port(remaining, &self.operation),

@@ -50,7 +50,7 @@ pub(super) enum Event<K> {
     Applied(Object<K>),
     /// An object was deleted.
     Deleted(Object<K>),
-    /// A watch was opened: everything from now on is going to be known.
+    /// A watch was opened: all further changes will be received.
     Opened,
 }
 

@@ -86,7 +86,7 @@ use usnet_dataplane::roots::Roots;
 use usnet_dataplane::shared_dirs::SharedDirs;
 
 /// How long the first report waits until the state of all engines is known.
-const FIRST_REPORT: Duration = Duration::from_secs(1);
+const FIRST_REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Options of `usnet agent`.
 #[derive(Debug, Clone, clap::Args)]
@@ -291,7 +291,7 @@ impl Agent {
     pub async fn run(self) -> Result<Infallible, Error> {
         let Self { agent_state, specs, open_vswitch, vpp, device_plugin, folder_watches: _folder_watches } = self;
         let first_report = async {
-            sleep(FIRST_REPORT).await;
+            sleep(FIRST_REPORT_TIMEOUT).await;
             agent_state.node_report.borrow_mut().stop_waiting();
             Ok(())
         };

@@ -98,8 +98,8 @@ fn networks<'a>(engines: impl Iterator<Item = &'a EngineFacts>, refused: &[Refus
         let both = match networks.remove(entry.name.as_str()) {
             None => entry.clone(),
             // The one that is no longer desired has no generation.
-            Some(other) if other.generation < entry.generation => join(entry.clone(), other),
-            Some(other) => join(other, entry.clone()),
+            Some(other) if other.generation < entry.generation => merge_pods(entry.clone(), other),
+            Some(other) => merge_pods(other, entry.clone()),
         };
         networks.insert(&entry.name, both);
     }
@@ -126,7 +126,7 @@ fn refuse(refused: &RefusedNetwork, leftover: Option<NetworkReport>) -> NetworkR
     }
 }
 
-fn join(mut desired: NetworkReport, leftover: NetworkReport) -> NetworkReport {
+fn merge_pods(mut desired: NetworkReport, leftover: NetworkReport) -> NetworkReport {
     desired.attachments += leftover.attachments;
     desired.connected += leftover.connected;
     let more: Vec<_> = leftover.pods.into_iter().filter(|pod| !desired.pods.contains(pod)).collect();

@@ -30,7 +30,7 @@ use usnet_dataplane::journal::Journal;
 use usnet_dataplane::roots::Roots;
 
 /// Records come in bursts: each is written twice in an ADD.
-const GATHER: Duration = Duration::from_millis(100);
+const DEBOUNCE: Duration = Duration::from_millis(100);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
@@ -53,7 +53,7 @@ pub(super) async fn run(client: Client, roots: &Roots, journal: Journal) {
                 change = changes.changed() => if change.is_err() { return },
                 () = retry => {}
             }
-            sleep(GATHER).await;
+            sleep(DEBOUNCE).await;
             changes.mark_unchanged();
             if writer.reconcile(&journal, wait.is_none()).await {
                 backoff.reset();
@@ -85,9 +85,9 @@ impl AnnotationWriter {
         };
         let mut all = desired_annotations(&records.records);
         if records.unreadable.is_empty() {
-            let gone = self.written.iter().filter(|(uid, _)| !all.contains_key(*uid));
-            let gone: Vec<_> = gone.map(|(uid, written)| (uid.clone(), written.without_elements())).collect();
-            all.extend(gone);
+            let detached = self.written.iter().filter(|(uid, _)| !all.contains_key(*uid));
+            let detached: Vec<_> = detached.map(|(uid, written)| (uid.clone(), written.without_elements())).collect();
+            all.extend(detached);
         }
         let mut has_worked = true;
         for (uid, pod) in all {

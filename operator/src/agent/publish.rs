@@ -33,26 +33,28 @@ pub(super) fn files_during_apply(
     networks: &BTreeMap<NetworkName, NodeNetwork>,
     operations: &[Op],
 ) -> Files {
-    let remade: BTreeSet<&NetworkName> = operations
+    let recreated: BTreeSet<&NetworkName> = operations
         .iter()
         .filter_map(|operation| match operation {
             Op::CreateBridge { network, .. } => Some(network),
             _ => None,
         })
         .collect();
-    let still = |name: &NetworkName, file: &NetworkFile| {
+    let file_during_apply = |name: &NetworkName, file: &NetworkFile| {
         let network = networks.get(name)?;
         Some(match network.phase {
             Phase::Draining => NetworkFile::Draining { name: name.clone() },
-            Phase::Active if remade.contains(name) || is_of_another_engine(file, network) => NetworkFile::Unavailable {
-                name: name.clone(),
-                reason: reason::WAITING.to_owned(),
-                message: "its bridge is being made again".to_owned(),
-            },
+            Phase::Active if recreated.contains(name) || is_of_another_engine(file, network) => {
+                NetworkFile::Unavailable {
+                    name: name.clone(),
+                    reason: reason::WAITING.to_owned(),
+                    message: "its bridge is being made again".to_owned(),
+                }
+            }
             Phase::Active => file.clone(),
         })
     };
-    published.iter().filter_map(|(name, file)| Some((name.clone(), still(name, file)?))).collect()
+    published.iter().filter_map(|(name, file)| Some((name.clone(), file_during_apply(name, file)?))).collect()
 }
 
 /// A network may have been deleted and recreated with another engine.
@@ -160,7 +162,7 @@ impl Publisher {
     }
 }
 
-/// Unlike collecting into a `Result`, this goes on after an error.
+/// Unlike collecting into a `Result`, this continues after an error.
 fn first_error(results: impl Iterator<Item = Result<(), Error>>) -> Result<(), Error> {
     results.fold(Ok(()), Result::and)
 }

@@ -232,7 +232,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
     fn attempt(&mut self, operation: Op, result: Result<(), OpError>) -> Attempt {
         let failure = result.as_ref().err().map(Failure::of);
         match result {
-            Ok(()) => self.replay.made(usize::from(matches!(operation, Op::CreatePort { .. }))),
+            Ok(()) => self.replay.count_created(usize::from(matches!(operation, Op::CreatePort { .. }))),
             Err(error) => self.failures.push((operation.clone(), error)),
         }
         Attempt { operation, failure }
@@ -266,7 +266,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         });
         self.publish(spec, &self.files(spec, &network_health))?;
         self.transition_log.networks(&network_health);
-        let retry = !remaining.is_empty() || engine_error.is_some() || locks.is_incomplete() || !journal.complete;
+        let retry = !remaining.is_empty() || engine_error.is_some() || locks.has_contended() || !journal.complete;
         if remaining.is_empty() && engine_error.is_none() {
             self.log_replay();
         }
@@ -276,7 +276,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
     }
 
     fn log_replay(&mut self) {
-        if let Some((ports, took)) = self.replay.end(Instant::now()) {
+        if let Some((ports, took)) = self.replay.finish(Instant::now()) {
             let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
             tracing::info!(ports, milliseconds, "lost ports are back since {} was connected to", W::ENGINE);
         }

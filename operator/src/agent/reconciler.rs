@@ -29,7 +29,7 @@ use usnet_dataplane::plan::Op;
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// How long the first connection to an engine may take before the engine is reported as down.
-const FIRST_ANSWER: Duration = Duration::from_secs(1);
+const FIRST_CONNECTION: Duration = Duration::from_secs(1);
 /// How often it is checked whether the socket of an engine that is down can come back.
 const CHECK_FOLDER: Duration = Duration::from_secs(1);
 
@@ -202,15 +202,15 @@ impl<W: EngineWatcher> EngineReconciler<W> {
                 self.timers.not_before = None;
                 EngineView::Down(Outage { reason: ENGINE_STALLED, message })
             }
-            EngineState::Disconnected { message, is_first_try } => {
+            EngineState::Disconnected { message, is_first_attempt } => {
                 check_socket_folder(W::ENGINE, self.watcher.socket())?;
                 self.timers.observe_at = Some(now + CHECK_FOLDER);
                 self.timers.not_before = None;
-                if is_first_try && now < self.started + FIRST_ANSWER {
+                if is_first_attempt && now < self.started + FIRST_CONNECTION {
                     return Ok(None);
                 }
-                let was_there = self.agent_state.persisted_state.borrow().has_seen(W::ENGINE);
-                let reason = if was_there { DISCONNECTED } else { NEVER_SEEN };
+                let was_seen = self.agent_state.persisted_state.borrow().has_seen(W::ENGINE);
+                let reason = if was_seen { DISCONNECTED } else { NEVER_SEEN };
                 EngineView::Down(Outage { reason, message })
             }
         };
@@ -223,7 +223,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let Some(reconnected) = self.watcher.take_reconnect() else { return };
         let saved = self.agent_state.persisted_state.borrow_mut().save_connection(W::ENGINE, reconnected.restarted);
         self.transition_log.problem("engines", saved.err().as_ref());
-        self.replay.begin(now);
+        self.replay.start(now);
         self.restarted = reconnected.restarted;
         self.converged = None;
         self.failures.clear();

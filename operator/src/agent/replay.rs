@@ -11,7 +11,7 @@ pub(super) struct Replay {
 
 impl Replay {
     /// There is a new connection.
-    pub(super) fn begin(&mut self, now: Instant) {
+    pub(super) fn start(&mut self, now: Instant) {
         self.running = Some((now, 0));
     }
 
@@ -21,15 +21,15 @@ impl Replay {
     }
 
     /// So many ports were created.
-    pub(super) fn made(&mut self, ports: usize) {
-        if let Some((_, made)) = &mut self.running {
-            *made += ports;
+    pub(super) fn count_created(&mut self, ports: usize) {
+        if let Some((_, created)) = &mut self.running {
+            *created += ports;
         }
     }
 
     /// The engine is fully programmed: how many ports were created for that, and how long it took.
     /// None when there was nothing to do.
-    pub(super) fn end(&mut self, now: Instant) -> Option<(usize, Duration)> {
+    pub(super) fn finish(&mut self, now: Instant) -> Option<(usize, Duration)> {
         let (since, ports) = self.running.take()?;
         (ports > 0).then(|| (ports, now.duration_since(since)))
     }
@@ -43,15 +43,15 @@ mod tests {
     fn a_replay_counts_over_several_attempts_and_is_logged_once() {
         let start = Instant::now();
         let mut replay = Replay::default();
-        replay.made(3);
-        assert_eq!(replay.end(start), None, "nothing was lost");
-        replay.begin(start);
-        replay.made(2);
-        replay.made(1);
+        replay.count_created(3);
+        assert_eq!(replay.finish(start), None, "nothing was lost");
+        replay.start(start);
+        replay.count_created(2);
+        replay.count_created(1);
         let later = start + Duration::from_millis(7);
-        assert_eq!(replay.end(later), Some((3, Duration::from_millis(7))));
-        assert_eq!(replay.end(later), None);
-        replay.begin(later);
-        assert_eq!(replay.end(later), None, "the engine had everything");
+        assert_eq!(replay.finish(later), Some((3, Duration::from_millis(7))));
+        assert_eq!(replay.finish(later), None);
+        replay.start(later);
+        assert_eq!(replay.finish(later), None, "the engine had everything");
     }
 }

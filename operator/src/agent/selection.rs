@@ -33,7 +33,8 @@ pub struct Facts<'a> {
     /// Networks of `previous` that cannot be removed at once: they have attachments, or pods may
     /// still be attached to them.
     pub in_use: &'a BTreeSet<NetworkName>,
-    /// Networks of `previous` that stay as they are although no compiled network says so: it disappeared only just, or cannot be read.
+    /// Networks of `previous` that stay as they are although there is no compiled network: it has
+    /// just disappeared, or cannot be read.
     pub lost: &'a BTreeSet<NetworkName>,
 }
 

@@ -1,5 +1,5 @@
-//! The desired state of the node and the report of its actual state, without anything of the API
-//! server: the reconcilers take the one and give the other, and tests stand in for the API server.
+//! The desired state of the node and the report of its actual state, independent of the API server:
+//! the reconcilers consume the one and produce the other, and tests stand in for the API server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -16,8 +16,8 @@ use usnet_crds::{Engine, NetworkName, Phase};
 
 /// How long a network stays as it is when its compiled network disappears without having been draining: it was deleted by hand, or with its CRD.
 pub const LOST_GRACE: Duration = Duration::from_secs(60);
-/// Changes come in bursts; this is how long the first waits for the others.
-const GATHER: Duration = Duration::from_millis(10);
+/// Changes come in bursts; this is how long the first one waits for the others.
+const DEBOUNCE: Duration = Duration::from_millis(10);
 
 /// Builds the specs of a node, one after the other. Pure: time is passed in.
 #[derive(Debug)]
@@ -42,7 +42,8 @@ impl SpecBuilder {
         }
     }
 
-    /// The next spec; none when nothing changed that concerns the node. The first is always one, so that what an earlier run left is confirmed.
+    /// The next spec; none when nothing changed that concerns the node. The first call always
+    /// returns one, so that the spec of an earlier run is confirmed.
     pub fn next(&mut self, input: &Input, report: &Report, now: Instant) -> Option<Arc<NodeSpec>> {
         self.update_lost(input, now);
         let spec = select(Facts {
@@ -142,7 +143,7 @@ pub async fn build(
         if !is_alive {
             return;
         }
-        sleep(GATHER).await;
+        sleep(DEBOUNCE).await;
     }
 }
 

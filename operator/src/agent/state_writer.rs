@@ -16,7 +16,7 @@ use usnet_crds::conditions::{Finding, MANIFESTS_ACCEPTED, Status, reason};
 use usnet_dataplane::roots::Roots;
 
 /// Changes come in bursts when pods are created and deleted; one write covers a whole burst.
-const GATHER: Duration = Duration::from_millis(100);
+const DEBOUNCE: Duration = Duration::from_millis(100);
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
@@ -63,7 +63,7 @@ pub(super) async fn write(roots: Roots, mut sources: Sources) {
         if !is_alive {
             return;
         }
-        sleep(GATHER).await;
+        sleep(DEBOUNCE).await;
     }
 }
 

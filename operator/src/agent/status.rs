@@ -49,7 +49,8 @@ impl Error {
     }
 }
 
-/// Writes the newest report whenever it differs from the status that is `present`, which is none while there is no object. Ends when the agent does.
+/// Writes the newest report whenever it differs from the status that is `present` in the API
+/// server, which is none while there is no object. Ends when the agent does.
 pub(super) async fn write(
     client: Client,
     node: String,

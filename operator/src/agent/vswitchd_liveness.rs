@@ -15,33 +15,33 @@ pub(super) struct VswitchdLiveness {
     /// When it last made progress, or had nothing to do.
     moved: Instant,
     behind: bool,
-    stuck: bool,
+    stalled: bool,
 }
 
 impl VswitchdLiveness {
     /// Nothing is known yet.
     pub(super) fn new(now: Instant) -> Self {
-        Self { current: i64::MIN, moved: now, behind: false, stuck: false }
+        Self { current: i64::MIN, moved: now, behind: false, stalled: false }
     }
 
     /// Updates the progress from the database; returns whether the switch is alive.
     pub(super) fn update(&mut self, next: i64, current: i64, now: Instant) -> bool {
         let (was_behind, is_behind) = (self.behind, current < next);
         if current != self.current || !was_behind || !is_behind {
-            *self = Self { current, moved: now, behind: is_behind, stuck: false };
+            *self = Self { current, moved: now, behind: is_behind, stalled: false };
         }
-        self.stuck |= now.duration_since(self.moved) >= STALL_TIMEOUT;
-        !self.stuck
+        self.stalled |= now.duration_since(self.moved) >= STALL_TIMEOUT;
+        !self.stalled
     }
 
     /// A caller timed out waiting for the switch.
     pub(super) fn on_timeout(&mut self) {
-        self.stuck = self.behind || self.stuck;
+        self.stalled = self.behind || self.stalled;
     }
 
     /// When to check again although nothing changed; none while there is nothing to wait for.
     pub(super) fn next_check(&self) -> Option<Instant> {
-        (self.behind && !self.stuck).then(|| self.moved + STALL_TIMEOUT)
+        (self.behind && !self.stalled).then(|| self.moved + STALL_TIMEOUT)
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, sleep_until};
 
 /// Changes come in bursts; this is how long the first waits for the others.
-const GATHER: Duration = Duration::from_millis(3);
+const DEBOUNCE: Duration = Duration::from_millis(3);
 
 /// Why a reconcile was triggered.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +58,7 @@ impl<S, E> Sources<S, E> {
     /// Waits for a change or a timer, whichever is first, and consumes all changes of the same
     /// burst.
     pub(super) async fn next(&mut self, timers: Timers) -> Wake {
-        // Each branch only waits; nothing is lost when another is quicker.
+        // Each branch only waits; nothing is lost when another one completes first.
         let (specs, folders) = tokio::select! {
             () = changed(&mut self.specs) => (true, false),
             () = changed(&mut self.engine) => (false, false),
@@ -67,7 +67,7 @@ impl<S, E> Sources<S, E> {
             () = until(timers.observe_at) => (false, false),
         };
         let since = Instant::now();
-        sleep(GATHER).await;
+        sleep(DEBOUNCE).await;
         let folders = folders || (!specs && self.pause(timers.not_before).await);
         let folders = folders | take(&mut self.folders);
         take(&mut self.specs);

@@ -17,7 +17,7 @@ use usnet_crds::{CompiledNetwork, UserspaceNodeState, UserspaceNodeStateSpec, Us
 
 /// An error after so long a time without one counts as the first, even if nothing was received in
 /// between.
-const WAS_WELL: Duration = Duration::from_secs(60);
+const STABLE_AFTER: Duration = Duration::from_secs(60);
 
 /// The status as it is stored in the API server.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,7 @@ pub(super) struct StoredStatus {
     pub status: UserspaceNodeStateStatus,
 }
 
-/// The receivers of what is watched.
+/// The channels to the subscribers.
 #[derive(Debug)]
 pub(super) struct Subscribers {
     /// To the builder of the node's spec.
@@ -63,12 +63,12 @@ where
         kube::Resource<DynamicType = ()> + serde::de::DeserializeOwned + Clone + std::fmt::Debug + Send + 'static,
 {
     let mut backoff = ApiServerBackoff::default();
-    let mut is_away = false;
+    let mut is_disconnected = false;
     loop {
         let started = Instant::now();
         match list_watch.next().await {
             Ok(event) => {
-                if std::mem::take(&mut is_away) {
+                if std::mem::take(&mut is_disconnected) {
                     tracing::info!(kind, "the API server is back");
                 }
                 // An API server that accepts watches and then drops them is backed off from all the
@@ -79,7 +79,7 @@ where
                 take(event);
             }
             Err(error) => {
-                if started.elapsed() > WAS_WELL {
+                if started.elapsed() > STABLE_AFTER {
                     backoff.reset();
                 }
                 let error_chain = ErrorChain(&error);
@@ -87,7 +87,7 @@ where
                     tracing::debug!(kind, error = %error_chain, "the API server still cannot be watched");
                 } else {
                     tracing::warn!(kind, error = %error_chain, "the API server cannot be watched; working from what is known");
-                    is_away = true;
+                    is_disconnected = true;
                 }
                 sleep(backoff.next(error.is_answer()).max(with_jitter(error.retry_after()))).await;
             }
@@ -100,7 +100,7 @@ struct OwnState<'a> {
     collector: &'a RefCell<Collector>,
     statuses: watch::Sender<Option<StoredStatus>>,
     lists: u64,
-    /// Whether it is known if there is an object.
+    /// Whether the existence of the object is known.
     is_known: bool,
 }
 
@@ -111,12 +111,12 @@ impl OwnState<'_> {
                 self.lists += u64::from(complete.is_some());
                 match objects.into_iter().next() {
                     Some(object) => self.apply(&object),
-                    None if complete.is_some() => self.lose(),
+                    None if complete.is_some() => self.on_missing(),
                     None => {}
                 }
             }
             Event::Applied(object) => self.apply(&object),
-            Event::Deleted(_) => self.lose(),
+            Event::Deleted(_) => self.on_missing(),
             Event::Opened => {}
         }
     }
@@ -137,7 +137,7 @@ impl OwnState<'_> {
         self.statuses.send_replace(Some(StoredStatus { lists: self.lists, version, status }));
     }
 
-    fn lose(&mut self) {
+    fn on_missing(&mut self) {
         let is_transition = !std::mem::replace(&mut self.is_known, true) || self.statuses.borrow().is_some();
         if is_transition {
             tracing::info!("there is no UserspaceNodeState for this node; waiting for the controller to create it");

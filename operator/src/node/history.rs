@@ -5,7 +5,7 @@ use crate::history::{Change, read};
 use usnet_crds::NetworkName;
 use usnet_dataplane::roots::Roots;
 
-/// The changes that are kept, or those of one network.
+/// The recorded changes, or those of one network.
 ///
 /// # Errors
 /// When they cannot be read.

@@ -38,7 +38,7 @@ impl StateFile {
     /// The last report of this node's agent; none when no agent has run since the node started.
     ///
     /// # Errors
-    /// When there is a file that cannot be read or is of a later release.
+    /// When the file cannot be read or was written by a later release.
     pub fn read(roots: &Roots) -> Result<Option<Self>, Error> {
         document::read(&roots.state_file(), Self::VERSION)
     }

@@ -1,5 +1,6 @@
-//! kubelet's device plugin API, `v1beta1`: its messages as far as they are used here, and what `build.rs` makes of its services.
-//! Format: <https://github.com/kubernetes/kubelet/blob/master/pkg/apis/deviceplugin/v1beta1/api.proto>.
+//! kubelet's device plugin API, `v1beta1`: its messages as far as they are used here, and the
+//! services that `build.rs` generates. Format:
+//! <https://github.com/kubernetes/kubelet/blob/master/pkg/apis/deviceplugin/v1beta1/api.proto>.
 
 use std::collections::HashMap;
 

@@ -42,7 +42,7 @@ impl DeviceFolders {
     pub(super) fn create(&self, id: &DeviceId) -> io::Result<(PathBuf, PathBuf)> {
         let folder = self.0.join(id.to_string());
         match fs::remove_dir_all(&folder) {
-            // What is mounted there is an earlier pod's, and removed by the CNI plugin.
+            // A mount there belongs to an earlier pod, and is removed by the CNI plugin.
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ResourceBusy) => return Err(error),
             _ => {}
         }

@@ -126,7 +126,7 @@ impl DevicePlugin {
         self.offers.insert(network, Running { resource: sender, task });
     }
 
-    /// Not before there is a resource: a node may be without kubelet.
+    /// Only once there is a resource: a node may have no kubelet.
     fn watch_folders(&mut self) {
         if !std::mem::replace(&mut self.is_watching, true) {
             for folder in [self.kubelet_folder.clone(), self.folders.path().to_owned()] {

@@ -37,7 +37,7 @@ pub(super) enum OfferError {
         /// What the system said.
         source: io::Error,
     },
-    /// Kubelet did not take the registration.
+    /// Kubelet did not accept the registration.
     #[error(transparent)]
     Registration(#[from] RegistrationError),
 }
@@ -100,7 +100,7 @@ impl Offer {
             server::register(&kubelet, request).await?;
             metrics.registration(true);
             tracing::info!(resource = resource_name(&self.service.network), "kubelet knows the resource");
-            self.until_forgotten(changes, &kubelet, seen, &socket).await;
+            self.until_registration_lost(changes, &kubelet, seen, &socket).await;
             Ok(())
         };
         tokio::select! {
@@ -110,7 +110,7 @@ impl Offer {
     }
 
     /// A kubelet that starts removes all sockets in its folder and recreates its own.
-    async fn until_forgotten(
+    async fn until_registration_lost(
         &self,
         changes: &mut Receiver<()>,
         kubelet: &Path,

@@ -41,7 +41,7 @@ pub(super) fn resources<'a>(
         let Some(plugin) = network.device_plugin else { continue };
         let resource = Resource {
             devices: DeviceId::all(&network.name, plugin).collect(),
-            is_healthy: network.phase == Phase::Active && takes_pods(published.get(&network.name)),
+            is_healthy: network.phase == Phase::Active && accepts_pods(published.get(&network.name)),
             has_folders: network.needs_folder(),
         };
         resources.insert(network.name.clone(), resource);
@@ -55,7 +55,7 @@ pub(super) fn resources<'a>(
 }
 
 /// Whether the plugin attaches pods that have a device.
-fn takes_pods(file: Option<&NetworkFile>) -> bool {
+fn accepts_pods(file: Option<&NetworkFile>) -> bool {
     matches!(file, Some(NetworkFile::Programmed(programmed))
         if programmed.network.phase == Phase::Active && programmed.network.device_plugin.is_some())
 }

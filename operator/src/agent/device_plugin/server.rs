@@ -23,7 +23,7 @@ const REGISTRATION_TIME: Duration = Duration::from_secs(10);
 /// Before the next try to accept, when there are no descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Why kubelet did not take a registration.
+/// Why kubelet did not accept a registration.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RegistrationError {
     /// It cannot be reached.
@@ -61,7 +61,7 @@ pub(super) async fn serve(listener: UnixListener, service: Service) -> Infallibl
 /// Registers a resource with kubelet.
 ///
 /// # Errors
-/// When it did not take it.
+/// When kubelet does not accept it.
 pub(super) async fn register(kubelet: &Path, request: RegisterRequest) -> Result<(), RegistrationError> {
     timeout(REGISTRATION_TIME, ask(kubelet, request)).await.unwrap_or(Err(RegistrationError::Silent))
 }

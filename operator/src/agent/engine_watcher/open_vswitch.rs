@@ -84,7 +84,7 @@ impl EngineWatcher for OpenVswitchWatcher {
         match state {
             State::Disconnected { reason } => EngineState::Disconnected {
                 message: ErrorChain(&*reason).to_string(),
-                is_first_try: matches!(*reason, Error::NotYetConnected { .. }),
+                is_first_attempt: matches!(*reason, Error::NotYetConnected { .. }),
             },
             State::Connected(snapshot) => {
                 self.record_connection(snapshot.epoch);

@@ -65,8 +65,8 @@ impl VppWatcher {
 }
 
 fn disconnected(reason: &Error) -> EngineState {
-    let is_first_try = matches!(reason, Error::NotYetConnected { .. });
-    EngineState::Disconnected { message: ErrorChain(reason).to_string(), is_first_try }
+    let is_first_attempt = matches!(reason, Error::NotYetConnected { .. });
+    EngineState::Disconnected { message: ErrorChain(reason).to_string(), is_first_attempt }
 }
 
 impl EngineWatcher for VppWatcher {

@@ -32,7 +32,7 @@ fn list_watch(server: &ApiServer) -> ListWatch<CompiledNetwork> {
     ListWatch::new(server.client(), None)
 }
 
-/// What an event says, in short.
+/// An event in short.
 fn short(event: &Result<Event<CompiledNetwork>, Error>) -> String {
     match event {
         Ok(Event::Page { objects, is_first, complete }) => {
@@ -123,7 +123,7 @@ async fn a_version_that_was_compacted_is_listed_again() {
     assert_eq!(run(ended, 4).await.0[2..], end);
 }
 
-/// Such an API server would keep a watch open and say nothing.
+/// Such an API server would keep a watch open and send nothing.
 #[tokio::test]
 async fn an_api_server_that_went_back_in_time_is_listed_again() {
     let answers =

@@ -11,7 +11,7 @@ pub(super) struct DesiredAnnotations {
     pub(super) pod: Pod,
     /// By interface.
     pub(super) elements: BTreeMap<String, Element>,
-    /// The folder of the node that its directory comes from; none when that is its volume.
+    /// The folder of the node that is mounted as its directory; none when that is its volume.
     pub(super) source: Option<PathBuf>,
 }
 

@@ -9,8 +9,9 @@ use usnet_dataplane::configuration_data::USUAL_MAPPED_DIR;
 /// The volumes that the plugin uses; the first that exists.
 const VOLUMES: [&str; 2] = ["usnet", "shared-dir"];
 
-/// The folder that the pod's program sees, with a `/` at its end, because readers put the socket's name right behind it. `source` is the folder of
-/// the node that it comes from, where that is not the pod's volume.
+/// The folder that the pod's program sees, with a trailing `/`, because readers append the socket's
+/// name directly. `source` is the folder of the node that is mounted there, where that is not the
+/// pod's volume.
 ///
 /// The first container counts, as it does with the Userspace CNI (Intel), else the first that
 /// mounts the folder.
@@ -49,7 +50,7 @@ fn volumes(pod: &Pod) -> impl Iterator<Item = &Volume> {
     pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten())
 }
 
-/// Those that show a volume whole.
+/// Those that mount a whole volume.
 fn mounts(pod: &Pod) -> impl Iterator<Item = &VolumeMount> {
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let mounts = containers.flat_map(|container| container.volume_mounts.iter().flatten());

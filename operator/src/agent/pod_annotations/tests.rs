@@ -12,7 +12,7 @@ use tower::service_fn;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::configuration_data::{ANNOTATION, Element, MAPPED_DIR_ANNOTATION, Told};
 
-/// A pod in a cluster, and what was asked of it.
+/// A pod in a cluster, and the requests for it.
 #[derive(Clone, Default)]
 struct Cluster {
     pod: Arc<Mutex<Value>>,

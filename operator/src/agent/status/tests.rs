@@ -44,7 +44,7 @@ async fn what_the_object_says_already_is_not_written() {
     let empty = present(4, UserspaceNodeStateStatus::default());
     let report = report(1, Status::True);
     let first = writer(None).due(Some(&report), Some(&empty)).expect("nothing is there yet");
-    // As it comes back from the API server.
+    // As the API server returns it.
     let stored: UserspaceNodeStateStatus = serde_json::from_value(serde_json::to_value(&first).unwrap()).unwrap();
     assert_eq!(writer(None).due(Some(&report), Some(&present(5, stored))), None);
     let written = writer(Some(present(5, first)));
