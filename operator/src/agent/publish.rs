@@ -27,7 +27,8 @@ pub(super) struct Access<'a> {
     pub memif_socket_ids: MemifSocketIds,
 }
 
-/// What the files of these networks may still say while `operations` are carried out: less than `published`, never more.
+/// What the files of these networks may still say while `operations` are carried out: less than
+/// `published`, never more.
 pub(super) fn files_during_apply(
     published: &Files,
     networks: &BTreeMap<NetworkName, NodeNetwork>,

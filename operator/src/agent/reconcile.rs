@@ -173,7 +173,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         self.transition_log.problem("history", written.as_ref().err());
     }
 
-    /// Plans twice: once to know which attachments to lock, and again with their records as they are under the locks.
+    /// Plans twice: once to know which attachments to lock, and again with their records as they are
+    /// under the locks.
     fn plan(&self, spec: &EngineSpec, observed: &Observed, journal: &mut JournalSnapshot) -> Result<Planned, Error> {
         let plan = |journal: &JournalSnapshot| {
             let desired =

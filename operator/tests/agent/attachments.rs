@@ -61,7 +61,7 @@ fn a_detach_without_open_vswitch_is_finished_when_it_returns() {
     agent.wait_for_connection("Disconnected");
     testbed.write(&Record { progress: Progress::Detached, ..pod.clone() });
     testbed.ovs.start_ovsdb_server().unwrap();
-    until("the record is gone", || testbed.records().is_empty().then_some(()));
+    until("the record is removed", || testbed.records().is_empty().then_some(()));
     assert!(!has_port(&testbed, &pod));
     agent.wait_for_network("blue", "has no pod", |entry| entry.attachments == 0);
 }
@@ -81,20 +81,20 @@ fn what_the_plugin_has_locked_is_left_to_it() {
     locked.write(&Record { progress: Progress::Detached, ..pod.clone() }).unwrap();
     drop(locked);
     until("the agent finishes what was left", || (!has_port(&testbed, &pod)).then_some(()));
-    until("the record is gone", || (testbed.records().len() == 1).then_some(()));
+    until("the record is removed", || (testbed.records().len() == 1).then_some(()));
 }
 
 #[test]
 fn an_interrupted_detach_loses_its_port_but_not_its_record() {
     let (testbed, _agent, pod) = testbed_with_pod();
     testbed.write(&Record { progress: Progress::Detaching, ..pod.clone() });
-    until("the port is gone", || (!has_port(&testbed, &pod)).then_some(()));
+    until("the port is removed", || (!has_port(&testbed, &pod)).then_some(()));
     // A second attachment shows that the agent has finished a whole reconcile since.
     let other = record(&testbed, "c2");
     testbed.write(&other);
     until("the other pod has its port", || has_port(&testbed, &other).then_some(()));
     let remaining = testbed.records();
-    assert!(remaining.iter().any(|record| record.id == pod.id), "nobody could give back its addresses: {remaining:?}");
+    assert!(remaining.iter().any(|record| record.id == pod.id), "no DEL could release its addresses: {remaining:?}");
 }
 
 #[test]
@@ -107,5 +107,5 @@ fn an_unreadable_record_protects_ports_without_a_record() {
     until("the other pod has its port", || has_port(&testbed, &other).then_some(()));
     assert!(has_port(&testbed, &pod));
     std::fs::remove_file(&path).unwrap();
-    until("its port goes once it is known to be gone", || (!has_port(&testbed, &pod)).then_some(()));
+    until("its port is removed once it is known that it has no record", || (!has_port(&testbed, &pod)).then_some(()));
 }

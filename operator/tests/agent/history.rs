@@ -140,7 +140,11 @@ fn a_transaction_that_is_refused_as_a_whole_was_rolled_back_and_the_next_generat
         (&last.operation, &last.why, &last.outcome),
         (&refused.operation, &Why::Retry, &Outcome::CompletedLater)
     );
-    assert_eq!(changes(&testbed).iter().filter(|change| is_blue(change)).count(), 2, "the tries between are not told");
+    assert_eq!(
+        changes(&testbed).iter().filter(|change| is_blue(change)).count(),
+        2,
+        "the attempts in between are not recorded"
+    );
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn files_become_bridges_of_both_engines_and_follow_their_changes() {
     assert_eq!(after, (before.0, before.1 + 1, before.2), "blue alone has another version");
 
     manifests.remove("a.yaml");
-    until("both bridges are gone", || {
+    until("both bridges are removed", || {
         let is_gone = ovs.vsctl(&["list-br"]).unwrap().is_empty() && node.file("green").is_none();
         is_gone.then_some(())
     });
@@ -103,7 +103,7 @@ fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart()
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
     manifests.write("b.yaml", &manifest("green", "OVS", 1500));
     agent.wait_until_accepted("True");
-    until("the third is gone", || (testbed.bridges() == ["br-blue", "br-green"]).then_some(()));
+    until("the third is removed", || (testbed.bridges() == ["br-blue", "br-green"]).then_some(()));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_network_whose_file_is_removed_keeps_its_pods_and_takes_no_new_ones() {
     assert!(matches!(testbed.file("blue"), Some(NetworkFile::Draining { .. })));
     assert_eq!(testbed.vsctl("list-ports br-blue"), pod.port.name.as_str(), "the pod lost its port");
     fs::remove_file(testbed.roots.attachments().join(format!("{}.json", pod.id))).unwrap();
-    until("the bridge is gone", || testbed.bridges().is_empty().then_some(()));
+    until("the bridge is removed", || testbed.bridges().is_empty().then_some(()));
     let why = agent.history().into_iter().find(|change| change.operation.starts_with("remove port")).unwrap().why;
     assert_eq!(why, Why::PodEnded);
 }
@@ -166,7 +166,7 @@ fn the_links_of_a_config_map_are_followed_when_they_change() {
     testbed.wait_until_programmed("blue");
     publish("..2", &manifest("green", "OVS", 1500));
     testbed.wait_until_programmed("green");
-    until("the first is gone", || (testbed.bridges() == ["br-green"]).then_some(()));
+    until("the first is removed", || (testbed.bridges() == ["br-green"]).then_some(()));
 }
 
 #[test]

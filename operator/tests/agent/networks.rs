@@ -66,7 +66,7 @@ fn a_new_mtu_is_set_in_place() {
         entry.generation == 2 && entry.state == NetworkState::Programmed
     });
     assert_eq!(testbed.vsctl("get Interface br-blue mtu_request"), "1400");
-    assert_eq!(testbed.vsctl("get Bridge br-blue _uuid"), uuid, "the bridge was made anew");
+    assert_eq!(testbed.vsctl("get Bridge br-blue _uuid"), uuid, "the bridge was recreated");
 }
 
 #[test]

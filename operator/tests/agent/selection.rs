@@ -31,7 +31,7 @@ fn a_draining_network_is_removed_with_its_last_pod() {
     assert_eq!(testbed.vsctl("list-ports br-blue"), pod.port.name.as_str());
 
     std::fs::remove_file(testbed.roots.attachments().join(format!("{}.json", pod.id))).unwrap();
-    let report = agent.wait_for("blue is gone", |report| report.networks.is_empty());
+    let report = agent.wait_for("blue is removed", |report| report.networks.is_empty());
     assert_eq!((testbed.bridges(), testbed.file("blue"), report.through()), (Vec::new(), None, Some(8)));
 }
 
@@ -44,10 +44,10 @@ fn a_draining_network_without_pods_is_removed_at_once_even_while_its_engine_is_d
     testbed.ovs.kill_ovsdb_server().unwrap();
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     agent.drain("blue", 8);
-    agent.wait_for("blue is gone", |report| report.through() == Some(8) && report.networks.is_empty());
+    agent.wait_for("blue is removed", |report| report.through() == Some(8) && report.networks.is_empty());
     assert_eq!(testbed.file("blue"), None);
     testbed.ovs.start_ovsdb_server().unwrap();
-    until("the bridge is gone", || testbed.bridges().is_empty().then_some(()));
+    until("the bridge is removed", || testbed.bridges().is_empty().then_some(()));
 }
 
 #[test]

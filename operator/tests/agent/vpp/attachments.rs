@@ -57,7 +57,7 @@ fn a_removed_port_is_recreated(testbed: &VppTestbed) {
     let (_agent, pod) = with_pod(testbed);
     let sw_if_index = testbed.wait_for_port(&pod).sw_if_index;
     testbed.request(MemifDelete { sw_if_index });
-    until("it was gone and is back", || testbed.port(&pod));
+    until("it was removed and recreated", || testbed.port(&pod));
     testbed.wait_until_programmed("blue");
 }
 
@@ -69,7 +69,7 @@ fn a_new_mtu_reaches_the_ports_in_place(testbed: &VppTestbed) {
     changed.bridge.mtu = Mtu::try_from(1400).unwrap();
     agent.set_spec(2, &[changed]);
     until("the port has the new MTU", || (testbed.port(&pod)?.mtu == 1400).then_some(()));
-    assert_eq!(testbed.wait_for_port(&pod).sw_if_index, before.sw_if_index, "the port was made anew");
+    assert_eq!(testbed.wait_for_port(&pod).sw_if_index, before.sw_if_index, "the port was recreated");
 }
 
 fn a_detach_without_vpp_is_finished_when_it_returns(testbed: &mut VppTestbed) {
@@ -78,7 +78,7 @@ fn a_detach_without_vpp_is_finished_when_it_returns(testbed: &mut VppTestbed) {
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     testbed.write(&Record { progress: Progress::Detached, ..pod.clone() });
     testbed.vpp.start_again().unwrap();
-    until("the record is gone", || testbed.records().is_empty().then_some(()));
+    until("the record is removed", || testbed.records().is_empty().then_some(()));
     assert_eq!(testbed.port(&pod), None);
 }
 
@@ -95,7 +95,7 @@ fn what_the_plugin_has_locked_is_left_to_it(testbed: &VppTestbed) {
     locked.write(&Record { progress: Progress::Detached, ..pod.clone() }).unwrap();
     drop(locked);
     until("the agent finishes what was left", || testbed.port(&pod).is_none().then_some(()));
-    until("the record is gone", || (testbed.records().len() == 1).then_some(()));
+    until("the record is removed", || (testbed.records().len() == 1).then_some(()));
 }
 
 fn a_new_agent_changes_nothing(testbed: &VppTestbed) {
