@@ -1,4 +1,5 @@
-//! What monitoring asks a program over HTTP: `/metrics` in the Prometheus text format, `/healthz` and `/readyz`.
+//! The endpoint for monitoring over HTTP: `/metrics` in the Prometheus text format, `/healthz` and
+//! `/readyz`.
 //!
 //! Connections are accepted by the thread that does the work: a program that hangs does not answer `/healthz`.
 
@@ -21,14 +22,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-/// A connection may take so long for all that it asks.
+/// A connection is closed after this time.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
-/// Connections at the same time: a scraper, kubelet's probes and a person need fewer.
+/// Concurrent connections: a scraper, kubelet's probes and a user need fewer.
 const CONNECTIONS: usize = 16;
-/// The pause after a connection could not be accepted, mostly for want of file descriptors.
+/// The pause after a connection could not be accepted, mostly because file descriptors are
+/// exhausted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Nobody can be answered at this address.
+/// The address cannot be bound.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen at {address} for /metrics, /healthz and /readyz: choose another --listen")]
 pub struct Error {
@@ -44,7 +46,7 @@ pub struct ListenOptions {
     pub listen: Option<SocketAddr>,
 }
 
-/// What is answered.
+/// What is served.
 #[derive(Debug, Default)]
 pub struct Telemetry {
     registry: Registry,
@@ -57,30 +59,30 @@ impl Telemetry {
         &self.registry
     }
 
-    /// From now on `/readyz` says yes.
+    /// From now on `/readyz` answers 200.
     pub fn set_ready(&self) {
         self.is_ready.store(true, Ordering::Relaxed);
     }
 
-    /// Answers for ever, if an address is given.
+    /// Serves indefinitely, if an address is given.
     ///
     /// # Errors
-    /// When nobody can listen there.
+    /// When the address cannot be bound.
     pub async fn serve(self: Arc<Self>, options: ListenOptions) -> Result<Infallible, Error> {
         let Some(address) = options.listen else { return std::future::pending().await };
         let listener = listen(address).await.map_err(|source| Error { address, source })?;
         let address = listener.local_addr().unwrap_or(address);
         tracing::info!(%address, "answers /metrics, /healthz and /readyz");
-        let seats = Arc::new(Semaphore::new(CONNECTIONS));
+        let connection_permits = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
-            let seat = Arc::clone(&seats).acquire_owned().await;
+            let permit = Arc::clone(&connection_permits).acquire_owned().await;
             match listener.accept().await {
                 Ok((stream, _)) => {
                     let telemetry = Arc::clone(&self);
                     tokio::spawn(async move {
-                        let _seat = seat;
-                        // A client that breaks off is no news.
-                        let _ = timeout(CONNECTION_TIMEOUT, telemetry.talk(stream)).await;
+                        let _permit = permit;
+                        // A client that disconnects is not worth a log line.
+                        let _ = timeout(CONNECTION_TIMEOUT, telemetry.serve_connection(stream)).await;
                     });
                 }
                 Err(_) => sleep(ACCEPT_PAUSE).await,
@@ -88,7 +90,7 @@ impl Telemetry {
         }
     }
 
-    async fn talk(&self, stream: TcpStream) -> Result<(), hyper::Error> {
+    async fn serve_connection(&self, stream: TcpStream) -> Result<(), hyper::Error> {
         let service = service_fn(|request: Request<Incoming>| async move {
             Ok::<_, Infallible>(self.answer(request.method(), request.uri().path()))
         });
@@ -121,7 +123,7 @@ impl Telemetry {
     }
 }
 
-/// `[::]` also takes IPv4. Where the kernel has no IPv6 it is taken for 0.0.0.0.
+/// `[::]` also accepts IPv4. Where the kernel has no IPv6 it is replaced by 0.0.0.0.
 async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     match TcpListener::bind(address).await {
         Err(_) if address.is_ipv6() && address.ip().is_unspecified() => {

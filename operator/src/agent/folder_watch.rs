@@ -1,4 +1,5 @@
-//! Folders as sources: the plugin writes and removes records in the journal, nobody but us may remove network files, and kubelet makes its socket anew.
+//! Watches folders: the plugin writes and removes records in the journal, network files may be
+//! removed by others, and kubelet recreates its socket.
 
 use crate::error_chain::ErrorChain;
 use futures::StreamExt;
@@ -11,22 +12,23 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-/// For root alone, as all folders of ours.
+/// For root only, as all folders of usnet.
 const MODE: u32 = 0o700;
 const RETRY: Duration = Duration::from_secs(1);
 /// Room for a few events with names of full length; more of them wait in the kernel.
 const BUFFER_BYTES: usize = 4096;
 
-/// What is seen of files that come by a rename: writes to temporary files need not wake anybody.
+/// Events of files that are replaced by a rename: writes to temporary files are ignored.
 pub(super) const RENAMED: WatchMask = WatchMask::MOVED_TO.union(WatchMask::DELETE);
-/// What is seen of sockets and folders.
+/// Events of sockets and folders.
 pub(super) const CREATED: WatchMask = WatchMask::CREATE.union(WatchMask::DELETE);
 
-/// Tells, for ever, of everything in a folder that `mask` is for. The folder is made when it is missing.
+/// Sends a value for every event in a folder that matches `mask`, indefinitely. The folder is
+/// created when it is missing.
 pub(super) async fn follow(folder: PathBuf, mask: WatchMask, changes: watch::Sender<()>) {
     let mut is_failing = false;
     loop {
-        match follow_until_gone(&folder, mask, &changes).await {
+        match follow_until_deleted(&folder, mask, &changes).await {
             Ok(()) => is_failing = false,
             Err(error) if !is_failing => {
                 is_failing = true;
@@ -38,8 +40,8 @@ pub(super) async fn follow(folder: PathBuf, mask: WatchMask, changes: watch::Sen
     }
 }
 
-/// Returns when the folder itself went away.
-async fn follow_until_gone(folder: &Path, mask: WatchMask, changes: &watch::Sender<()>) -> io::Result<()> {
+/// Returns when the folder itself was removed.
+async fn follow_until_deleted(folder: &Path, mask: WatchMask, changes: &watch::Sender<()>) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(MODE).create(folder)?;
     let inotify = Inotify::init()?;
     inotify.watches().add(folder, mask | WatchMask::DELETE_SELF | WatchMask::ONLYDIR)?;

@@ -1,4 +1,5 @@
-//! What the agent selects from: all compiled networks, and what is true of its node alone. It comes from the API server, or from manifests on a node without one.
+//! What the agent selects from: all compiled networks, and the labels of its node. It comes from
+//! the API server, or from manifests on a node without one.
 
 use kube::core::{ParseExpressionError, Selector};
 use std::collections::BTreeMap;
@@ -7,7 +8,8 @@ use usnet_crds::{CompiledNetworkSpec, NetworkName, NodeNetwork};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// All that a node's networks follow from. There is none before both the node state and one complete list of compiled networks were read.
+/// Everything that determines a node's networks. There is none before both the node state and one
+/// complete list of compiled networks were read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Input {
     /// The `metadata.generation` of the `UserspaceNodeState`.

@@ -1,9 +1,11 @@
 //! All objects of one kind, listed and then watched, indefinitely.
 //!
-//! `kube::runtime::watcher` cannot be used here for two reasons. It hides the resourceVersion of a list, up to which the agent reports. And it continues a watch from its last
-//! resourceVersion whatever happened: after etcd was restored from a backup that version is in the future, and an API server then answers "Too large resource
-//! version", or nothing at all until its own versions have come that far. Here a watch that ended early is continued only after the API server has shown that it is still at
-//! that version or beyond; otherwise everything is listed again.
+//! `kube::runtime::watcher` cannot be used here for two reasons. It hides the resourceVersion of a
+//! list, up to which the agent reports. And it continues a watch from its last resourceVersion
+//! whatever happened: after etcd was restored from a backup that version is in the future, and an
+//! API server then answers "Too large resource version", or nothing at all until its own versions
+//! have caught up. Here a watch that ended early is continued only after the API server has shown
+//! that it is still at that version or beyond; otherwise everything is listed again.
 
 mod error;
 mod object;
@@ -24,7 +26,8 @@ use usnet_crds::node_selection::resource_version;
 
 const PAGE: u32 = 500;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long the API server keeps a watch open. Thousands of agents must not come back at the same moment.
+/// How long the API server keeps a watch open. Thousands of agents must not reconnect at the same
+/// moment.
 const WATCH_SECONDS: std::ops::Range<u32> = 200..290;
 /// How much longer is waited for its end, which may get lost.
 const END_MARGIN: Duration = Duration::from_secs(5);
@@ -47,7 +50,7 @@ pub(super) enum Event<K> {
     Applied(Object<K>),
     /// An object was deleted.
     Deleted(Object<K>),
-    /// A watch was opened: everything from now on is going to be known.
+    /// A watch was opened: all further changes will be received.
     Opened,
 }
 
@@ -68,7 +71,8 @@ enum State<K> {
     Watching { version: String, events: Events<K>, since: Instant, seconds: u32 },
 }
 
-/// The last change that was seen. By it a restored etcd is recognised whose versions have come as far again: there the object has another version, or is missing.
+/// The last change that was seen. It reveals a restored etcd whose versions have caught up: there
+/// the object has another version, or is missing.
 struct LastChange {
     name: String,
     /// None after a deletion.
@@ -94,7 +98,7 @@ where
     Object<K>:
         kube::Resource<DynamicType = ()> + serde::de::DeserializeOwned + Clone + std::fmt::Debug + Send + 'static,
 {
-    /// Nothing is asked yet.
+    /// No request is sent yet.
     pub(super) fn new(client: kube::Client, fields: Option<String>) -> Self {
         Self { api: Api::all(client), fields, state: State::Unknown, last_change: None }
     }
@@ -102,7 +106,7 @@ where
     /// Waits for the next event. After an error the caller waits a while and calls again.
     ///
     /// # Errors
-    /// When the API server cannot be asked, refuses, or ends a watch as soon as it is open.
+    /// When the API server cannot be reached, refuses, or ends a watch as soon as it is open.
     pub(super) async fn next(&mut self) -> Result<Event<K>, Error> {
         loop {
             match std::mem::replace(&mut self.state, State::Unknown) {
@@ -162,7 +166,8 @@ where
         in_time(self.api.list(&parameters)).await.map_err(Error::List)
     }
 
-    /// Asks the API server where it is and for the object that was changed last, and forgets everything unless both are as they were or later.
+    /// Asks the API server for its resourceVersion and for the object that was changed last, and
+    /// starts over unless both are unchanged or newer.
     async fn confirm(&mut self, version: String) -> Result<(), Error> {
         self.state = State::Known { version: version.clone(), is_confirmed: false };
         let last = self.last_change.as_ref();
@@ -237,8 +242,9 @@ where
                 return Err(Error::Watch(error));
             }
             Ok(None) | Err(_) => {
-                // At its time a watch is ended by the API server that it was opened with, which lost nothing meanwhile. After any other end all agents come
-                // back at the same moment, unless they wait.
+                // A watch that ends in time was ended by the API server that opened it, which has
+                // not lost anything meanwhile. After any other end all agents reconnect at the same
+                // moment, unless they wait.
                 let is_confirmed = since.elapsed() + EARLY >= whole;
                 self.state = State::Known { version, is_confirmed };
                 return if is_confirmed { Ok(None) } else { Err(Error::EndedEarly) };

@@ -1,4 +1,5 @@
-//! What the agent counts, for `/metrics`. Names and labels are part of the interface: dashboards use them.
+//! The metrics of the agent, for `/metrics`. Names and labels are part of the interface: dashboards
+//! use them.
 
 use super::device_plugin::api::{HEALTHY, UNHEALTHY};
 use super::report::EngineFacts;
@@ -30,10 +31,10 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Metrics that nobody can ask for yet.
+    /// Metrics that are not registered yet.
     ///
     /// # Errors
-    /// When a name is no name, which is a mistake in the program.
+    /// When a name is not valid, which is a bug in this program.
     pub fn new() -> Result<Self, prometheus::Error> {
         let options = |name: &str, help: &str| Opts::new(format!("usnet_agent_{name}"), help);
         let gauges = |name, help, labels: &[&str]| IntGaugeVec::new(options(name, help), labels);
@@ -84,7 +85,7 @@ impl Metrics {
         })
     }
 
-    /// Lets `registry` show them.
+    /// Registers them in `registry`.
     ///
     /// # Errors
     /// When a name is registered already.
@@ -104,7 +105,7 @@ impl Metrics {
         registry.register(Box::new(self.operations.clone()))
     }
 
-    /// Takes in what an engine has.
+    /// Sets the gauges of an engine.
     pub(super) fn engine(&self, engine: Engine, facts: &EngineFacts) {
         let engine = label(engine);
         for state in NETWORK_STATES {
@@ -123,7 +124,7 @@ impl Metrics {
         }
     }
 
-    /// Takes in an operation that was sent, with others, and what came of it.
+    /// Counts an operation that was sent, with others, and its result.
     pub(super) fn operation(&self, engine: Engine, operation: &Op, took: Duration, worked: bool) {
         let labels = [label(engine), kind(operation)];
         self.operations.with_label_values(&labels).observe(took.as_secs_f64());
@@ -132,12 +133,12 @@ impl Metrics {
         }
     }
 
-    /// Counts an operation that mended drift.
+    /// Counts an operation that repaired drift.
     pub(super) fn repair(&self, engine: Engine) {
         self.repairs.with_label_values(&[label(engine)]).inc();
     }
 
-    /// Takes in how many devices there are.
+    /// Sets the number of devices.
     pub(super) fn devices(&self, healthy: usize, unhealthy: usize) {
         for (health, count) in [(HEALTHY, healthy), (UNHEALTHY, unhealthy)] {
             self.devices.with_label_values(&[health]).set(i64::try_from(count).unwrap_or(i64::MAX));

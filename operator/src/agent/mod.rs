@@ -1,65 +1,72 @@
-//! The agent: selects the networks of one node from all compiled networks, makes the node have them, and keeps it so.
+//! The agent: selects the networks of one node from all compiled networks, programs them into the
+//! node's engines, and keeps them programmed.
 //!
-//! [`watch`] and [`status`] are the two sides towards the API server, beside [`pod_annotations`] for pods that expect the older userspace CNI; without one, [`crate::standalone`] reads manifests. Both give an [`input`],
-//! from which [`spec_builder`] and [`selection`] compute what this node should have; [`node_status`] is what it has, which [`state_writer`] keeps on the node itself too. Between them there is a [`lane`] for each engine: its [`link`] is the side towards the engine,
-//! [`wake`] waits for changes, and [`pass`] does the work: [`observe`], [`plan`], [`apply`], [`verify`], [`report`]. What the lanes found meets on the [`board`].
-//! Beside them [`device_plugin`] tells kubelet where pods find room. None of that needs an API server: it takes specs from one channel and puts reports into another.
+//! [`watch`] and [`status`] are the two sides towards the API server, beside [`pod_annotations`]
+//! for pods that expect the annotations of the Userspace CNI (Intel); without an API server,
+//! [`crate::standalone`] reads manifests. Both give an [`input`], from which [`spec_builder`] and
+//! [`selection`] compute the node's desired state; [`node_status`] is its actual state, which
+//! [`state_writer`] also writes to a file on the node. Between them there is a [`reconciler`] for
+//! each engine: [`engine_watcher`] is the side towards the engine, [`wake`] waits for changes, and
+//! [`reconcile`] does the work: [`observe`], [`plan`], [`apply`], [`verify`], [`report`]. The
+//! results of all engines are merged in [`node_report`]. Beside them [`device_plugin`] offers
+//! networks to kubelet as resources. None of that needs an API server: it takes specs from one
+//! channel and puts reports into another.
 
-mod acting;
+mod agent_state;
+mod api_backoff;
 mod apply;
-mod board;
-mod chronicle;
+mod attachment_locks;
 pub mod device_plugin;
+mod engine_watcher;
 mod folder_watch;
-mod guard;
+mod history_recorder;
 pub mod input;
-mod journaled;
-mod lane;
-mod link;
+mod journal_snapshot;
 mod list_watch;
-mod memory;
 pub mod metrics;
+mod node_report;
 pub mod node_status;
 mod observe;
-mod pass;
+mod persisted_state;
 mod plan;
 mod pod_annotations;
 mod publish;
 mod reason;
-mod recorder;
+mod reconcile;
+mod reconciler;
 mod replay;
 mod report;
 pub mod selection;
-mod shared;
 pub mod spec;
 pub mod spec_builder;
-mod spec_keeper;
+mod spec_store;
 mod state_writer;
 mod status;
 #[cfg(test)]
 pub(crate) mod testing;
+mod transition_log;
 mod verify;
-mod waits;
+mod vswitchd_liveness;
 mod wake;
 mod watch;
 
 use crate::history::HistoryFile;
-use crate::node::state_file::Presence;
+use crate::node::state_file::AgentLock;
 use crate::telemetry::{self, Telemetry};
 use crate::{api_server, standalone};
-use board::Board;
+use agent_state::AgentState;
 use device_plugin::DevicePlugin;
+use engine_watcher::{OpenVswitchWatcher, SocketFolderDeleted, VppWatcher};
 use input::Input;
-use journaled::Reader;
+use journal_snapshot::JournalReader;
 use kube::Client;
-use lane::Lane;
-use link::{FolderGone, OpenVswitchLink, VppLink};
-use memory::Memory;
 use metrics::Metrics;
+use node_report::NodeReport;
+use persisted_state::PersistedState;
 use publish::Publisher;
-use shared::Shared;
+use reconciler::EngineReconciler;
 use spec::{NodeSpec, Report};
-use spec_keeper::SpecKeeper;
+use spec_store::SpecStore;
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io;
@@ -78,8 +85,8 @@ use usnet_dataplane::network_file::{self, NetworkFiles};
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::shared_dirs::SharedDirs;
 
-/// How long the first report waits for all engines to be known.
-const FIRST_REPORT: Duration = Duration::from_secs(1);
+/// How long the first report waits until the state of all engines is known.
+const FIRST_REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Options of `usnet agent`.
 #[derive(Debug, Clone, clap::Args)]
@@ -108,7 +115,7 @@ fn folder_of_node(text: &str) -> Result<PathBuf, String> {
 /// Why the agent cannot start or cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no way to the API server.
+    /// The API server cannot be reached.
     #[error(transparent)]
     ApiServer(#[from] api_server::Error),
     /// The node's run folder cannot be used.
@@ -120,21 +127,21 @@ pub enum Error {
     /// The network files cannot be used.
     #[error("the folder of network files cannot be used: is the node's run folder mounted, and writable?")]
     NetworkFiles(#[from] network_file::Error),
-    /// Nobody can ask how the agent is.
+    /// The metrics and health endpoint cannot be served.
     #[error(transparent)]
     Telemetry(#[from] telemetry::Error),
-    /// A mistake in the program.
+    /// A bug in this program.
     #[error("the metrics could not be registered")]
     Metrics(#[from] prometheus::Error),
-    /// An engine can come back only for a new agent.
+    /// Only a restarted agent can reach the engine again.
     #[error(transparent)]
-    FolderGone(#[from] FolderGone),
+    SocketFolderDeleted(#[from] SocketFolderDeleted),
 }
 
 /// Runs the agent until it is dropped.
 ///
 /// # Errors
-/// When it cannot start, or only a new start helps.
+/// When it cannot start, or when only a restart helps.
 pub async fn run(options: Options) -> Result<(), Error> {
     let span = tracing::info_span!("agent", node = options.node_name);
     run_at(&NodePaths::from_environment(), options).instrument(span).await
@@ -145,8 +152,8 @@ pub async fn run(options: Options) -> Result<(), Error> {
 /// # Errors
 /// As [`run`].
 pub async fn run_at(roots: &NodePaths, options: Options) -> Result<(), Error> {
-    let presence = Presence::take(roots).map_err(Error::RunFolder)?;
-    if presence.is_none() {
+    let agent_lock = AgentLock::acquire(roots).map_err(Error::RunFolder)?;
+    if agent_lock.is_none() {
         tracing::warn!("another agent runs on this node: end one of the two");
     }
     SharedDirs::allow(roots, options.shared_dir_roots.clone())?;
@@ -164,36 +171,36 @@ pub async fn run_at(roots: &NodePaths, options: Options) -> Result<(), Error> {
         problems: problems_in_writer,
         reports: reports_of_agent.clone(),
     };
-    let held = agent.specs.kept().borrow().clone();
-    let beside = async {
+    let persisted_spec = agent.specs.subscribe().borrow().clone();
+    let background = async {
         tokio::join!(
-            spec_builder::build(held.clone(), inputs_of_agent, reports_of_agent.clone(), specs),
+            spec_builder::build(persisted_spec.clone(), inputs_of_agent, reports_of_agent.clone(), specs),
             state_writer::write(roots.clone(), state),
             ready_after_first_report(reports_of_agent.clone(), &telemetry),
         );
         Ok(())
     };
-    let talk = async {
+    let sync = async {
         match options.manifests {
             Some(folder) => {
                 let channels = standalone::Channels { inputs, reports: reports_of_agent.clone(), problems };
-                standalone::follow(folder, options.node_name, held.clone(), channels).await;
+                standalone::follow(folder, options.node_name, persisted_spec.clone(), channels).await;
             }
             None => {
                 let (journal, client) = (Journal::open(roots)?, api_server::client().await?);
                 tokio::join!(
-                    talk_to_api_server(client.clone(), options.node_name, inputs, reports_of_agent.clone(), metrics),
-                    pod_annotations::keep(client, roots, journal),
+                    sync_with_api_server(client.clone(), options.node_name, inputs, reports_of_agent.clone(), metrics),
+                    pod_annotations::run(client, roots, journal),
                 );
             }
         }
         Ok(())
     };
     let serve = async { Ok(Arc::clone(&telemetry).serve(options.telemetry).await?) };
-    tokio::try_join!(agent.run(), talk, beside, serve).map(drop)
+    tokio::try_join!(agent.run(), sync, background, serve).map(drop)
 }
 
-async fn talk_to_api_server(
+async fn sync_with_api_server(
     client: Client,
     node: String,
     inputs: Sender<Option<Input>>,
@@ -207,20 +214,21 @@ async fn talk_to_api_server(
     );
 }
 
-/// Ready is an agent that has looked at its engines, or waited for them in vain, whatever it found.
+/// The agent is ready once it has observed its engines, or has timed out waiting for them, whatever
+/// the result.
 async fn ready_after_first_report(mut reports: Receiver<Option<Report>>, telemetry: &Telemetry) {
     if reports.wait_for(Option::is_some).await.is_ok() {
         telemetry.set_ready();
     }
 }
 
-/// The work on the node, between a channel of specs and a channel of reports.
+/// The reconcilers of the node, between a channel of specs and a channel of reports.
 #[derive(Debug)]
 pub struct Agent {
-    shared: Rc<Shared>,
-    specs: SpecKeeper,
-    open_vswitch: Lane<OpenVswitchLink>,
-    vpp: Lane<VppLink>,
+    agent_state: Rc<AgentState>,
+    specs: SpecStore,
+    open_vswitch: EngineReconciler<OpenVswitchWatcher>,
+    vpp: EngineReconciler<VppWatcher>,
     device_plugin: DevicePlugin,
     folder_watches: JoinSet<()>,
 }
@@ -229,24 +237,24 @@ impl Agent {
     /// Takes over the node as an earlier agent left it. Nothing is changed before [`run`](Self::run). Must be called inside a tokio runtime.
     ///
     /// # Errors
-    /// When a folder of ours cannot be used.
+    /// When one of usnet's folders cannot be used.
     pub fn new(
         roots: &NodePaths,
         memif_socket_ids: MemifSocketIds,
         specs: Receiver<Option<Arc<NodeSpec>>>,
         reports: Sender<Option<Report>>,
     ) -> Result<Self, Error> {
-        let memory = Memory::load(roots);
-        let vpp = VppLink::connect(&roots.vpp_socket, memif_socket_ids);
-        let open_vswitch = OpenVswitchLink::connect(&roots.open_vswitch_socket);
-        let specs = SpecKeeper::new(specs, memory.spec());
+        let persisted_state = PersistedState::load(roots);
+        let vpp = VppWatcher::connect(&roots.vpp_socket, memif_socket_ids);
+        let open_vswitch = OpenVswitchWatcher::connect(&roots.open_vswitch_socket);
+        let specs = SpecStore::new(specs, persisted_state.spec());
         let journal = Journal::open(roots)?;
-        let shared = Rc::new(Shared {
-            reader: RefCell::new(Reader::new(journal.clone())),
+        let agent_state = Rc::new(AgentState {
+            journal_reader: RefCell::new(JournalReader::new(journal.clone())),
             journal,
-            publisher: RefCell::new(Publisher::take_over(NetworkFiles::new(roots))?),
-            memory: RefCell::new(memory),
-            board: RefCell::new(Board::new(reports)),
+            publisher: RefCell::new(Publisher::load(NetworkFiles::new(roots))?),
+            persisted_state: RefCell::new(persisted_state),
+            node_report: RefCell::new(NodeReport::new(reports)),
             history: RefCell::new(HistoryFile::new(roots.history_file())),
             metrics: Metrics::new()?,
             memif_socket_ids,
@@ -257,32 +265,37 @@ impl Agent {
             folder_watches.spawn(folder_watch::follow(folder, folder_watch::RENAMED, changes.clone()));
         }
         Ok(Self {
-            open_vswitch: Lane::new(open_vswitch, Rc::clone(&shared), specs.kept(), folders.clone()),
-            vpp: Lane::new(vpp, Rc::clone(&shared), specs.kept(), folders.clone()),
-            device_plugin: DevicePlugin::new(roots, Rc::clone(&shared), specs.kept(), folders),
-            shared,
+            open_vswitch: EngineReconciler::new(
+                open_vswitch,
+                Rc::clone(&agent_state),
+                specs.subscribe(),
+                folders.clone(),
+            ),
+            vpp: EngineReconciler::new(vpp, Rc::clone(&agent_state), specs.subscribe(), folders.clone()),
+            device_plugin: DevicePlugin::new(roots, Rc::clone(&agent_state), specs.subscribe(), folders),
+            agent_state,
             specs,
             folder_watches,
         })
     }
 
-    /// What is counted. It can be shown in a registry.
+    /// The agent's metrics, to be registered.
     pub fn metrics(&self) -> Metrics {
-        self.shared.metrics.clone()
+        self.agent_state.metrics.clone()
     }
 
-    /// Works for ever.
+    /// Runs indefinitely.
     ///
     /// # Errors
-    /// When only a new start helps.
+    /// When only a restart helps.
     pub async fn run(self) -> Result<Infallible, Error> {
-        let Self { shared, specs, open_vswitch, vpp, device_plugin, folder_watches: _folder_watches } = self;
+        let Self { agent_state, specs, open_vswitch, vpp, device_plugin, folder_watches: _folder_watches } = self;
         let first_report = async {
-            sleep(FIRST_REPORT).await;
-            shared.board.borrow_mut().stop_waiting();
+            sleep(FIRST_REPORT_TIMEOUT).await;
+            agent_state.node_report.borrow_mut().stop_waiting();
             Ok(())
         };
-        let specs = async { Ok(specs.keep(&shared).await) };
+        let specs = async { Ok(specs.persist(&agent_state).await) };
         let devices = async { Ok(device_plugin.run().await) };
         let (never, ..) = tokio::try_join!(open_vswitch.run(), vpp.run(), specs, devices, first_report)?;
         Ok(never)

@@ -1,4 +1,5 @@
-//! What the node has, as the status of a `UserspaceNodeState`: whole for the node itself, and sparse for the API server, where neither its size nor the number of its writes may
+//! The actual state of the node, as the status of a `UserspaceNodeState`: complete for the node
+//! itself, and sparse for the API server, where neither its size nor the number of its writes may
 //! grow with the number of networks. Pure.
 
 use super::reason::{AGENT_FAILED, ENGINE_UNREACHABLE};
@@ -29,13 +30,13 @@ impl Report {
     /// For the API server: of the networks only those that are not programmed and those with pods.
     pub fn api_status(&self, old: &[Condition], now: &Time) -> UserspaceNodeStateStatus {
         let mut listed: Vec<&NetworkReport> = self.networks.iter().filter(|entry| self.is_listed(entry)).collect();
-        // Those with pods come first, and of these the ones that are not programmed.
+        // Those with pods first, and of these the ones that are not programmed.
         listed.sort_by_key(|entry| (entry.attachments == 0, entry.state == NetworkState::Programmed));
         let omitted = listed.split_off(listed.len().min(REPORTS_MAX));
         listed.sort_by(|one, other| one.name.cmp(&other.name));
-        let leaving = self.networks.iter().filter(|entry| is_leaving(entry) && entry.attachments == 0);
-        let unsaid: BTreeSet<&str> = omitted.into_iter().chain(leaving).map(|entry| entry.name.as_str()).collect();
-        self.status(self.through_without(&unsaid), listed.into_iter(), old, now)
+        let leaving = self.networks.iter().filter(|entry| is_draining(entry) && entry.attachments == 0);
+        let unreported: BTreeSet<&str> = omitted.into_iter().chain(leaving).map(|entry| entry.name.as_str()).collect();
+        self.status(self.through_without(&unreported), listed.into_iter(), old, now)
     }
 
     fn status<'a>(
@@ -57,7 +58,8 @@ impl Report {
         }
     }
 
-    /// A network that fails only because its engine is not connected is not listed: the condition says it for all of them.
+    /// A network that fails only because its engine is not connected is not listed: the condition
+    /// reports it for all of them.
     fn is_listed(&self, entry: &NetworkReport) -> bool {
         entry.attachments > 0
             || match entry.state {
@@ -67,26 +69,27 @@ impl Report {
             }
     }
 
-    /// The resourceVersion up to which this holds although nothing is said of these networks. A network that drains and has no pods is about to be removed; it
-    /// counts as removed once it is.
-    fn through_without(&self, unsaid: &BTreeSet<&str>) -> Option<u64> {
+    /// The resourceVersion up to which everything is programmed, although these networks are not
+    /// reported. A network that drains and has no pods is about to be removed; it counts as removed
+    /// once it is.
+    fn through_without(&self, unreported: &BTreeSet<&str>) -> Option<u64> {
         let spec = self.spec.as_ref()?;
-        let versions = spec.versions.iter().filter(|(name, _)| unsaid.contains(name.as_str()));
+        let versions = spec.versions.iter().filter(|(name, _)| unreported.contains(name.as_str()));
         let below = versions.map(|(_, version)| version.saturating_sub(1)).min();
         Some(below.map_or(spec.through, |below| below.min(spec.through)))
     }
 
     fn summary(&self) -> NodeSummary {
         let engines =
-            self.engines.iter().map(|report| format!("{} {}", report.engine, cut(&report.version, VERSION_MAX)));
-        let selected = self.networks.iter().filter(|entry| !is_leaving(entry)).count();
+            self.engines.iter().map(|report| format!("{} {}", report.engine, truncate(&report.version, VERSION_MAX)));
+        let selected = self.networks.iter().filter(|entry| !is_draining(entry)).count();
         let programmed = self.networks.iter().filter(|entry| entry.state == NetworkState::Programmed).count();
         let attachments = self.networks.iter().fold(0, |sum: i64, entry| sum.saturating_add(entry.attachments));
         NodeSummary {
-            engines: cut(&engines.collect::<Vec<_>>().join(", "), SUMMARY_MAX),
+            engines: truncate(&engines.collect::<Vec<_>>().join(", "), SUMMARY_MAX),
             networks: format!("{programmed}/{selected}"),
             attachments: count(attachments),
-            problem: cut(&self.problem().unwrap_or_default(), SUMMARY_MAX),
+            problem: truncate(&self.problem().unwrap_or_default(), SUMMARY_MAX),
         }
     }
 
@@ -111,7 +114,7 @@ impl Report {
     }
 }
 
-fn is_leaving(entry: &NetworkReport) -> bool {
+fn is_draining(entry: &NetworkReport) -> bool {
     entry.state == NetworkState::Draining
 }
 
@@ -120,8 +123,8 @@ fn bounded_network(entry: &NetworkReport) -> NetworkReport {
         name: entry.name.clone(),
         generation: entry.generation.clamp(0, NUMBER_MAX),
         state: entry.state,
-        reason: cut(&entry.reason, REASON_MAX),
-        message: cut(&entry.message, MESSAGE_MAX),
+        reason: truncate(&entry.reason, REASON_MAX),
+        message: truncate(&entry.message, MESSAGE_MAX),
         attachments: count(entry.attachments),
         connected: count(entry.connected),
         pods: entry.pods.iter().take(PODS_MAX).cloned().collect(),
@@ -131,22 +134,22 @@ fn bounded_network(entry: &NetworkReport) -> NetworkReport {
 fn bounded_engine(report: &EngineReport) -> EngineReport {
     EngineReport {
         engine: report.engine,
-        version: cut(&report.version, VERSION_MAX),
+        version: truncate(&report.version, VERSION_MAX),
         epoch: report.epoch.clamp(0, NUMBER_MAX),
     }
 }
 
 fn bounded_finding(finding: &Finding) -> Finding {
-    let message = cut(&finding.message, CONDITION_MESSAGE_MAX);
-    Finding::new(finding.kind, finding.status, cut(&finding.reason, REASON_MAX), message)
+    let message = truncate(&finding.message, CONDITION_MESSAGE_MAX);
+    Finding::new(finding.kind, finding.status, truncate(&finding.reason, REASON_MAX), message)
 }
 
 fn count(number: i64) -> i64 {
     number.clamp(0, ATTACHMENTS_COUNT_MAX)
 }
 
-/// The text on one line, with at most so many characters; where some are missing, it says so.
-fn cut(text: &str, longest: usize) -> String {
+/// The text on one line, with at most so many characters; `…` marks a truncated one.
+fn truncate(text: &str, longest: usize) -> String {
     let line = OneLine(text).to_string();
     if line.chars().count() <= longest {
         return line;

@@ -1,9 +1,10 @@
-//! The network files: what the plugin may attach to. A file is withdrawn before its bridge is remade or taken away, and promises something only after the
-//! engine was read again. What the files should say is computed without IO; [`Publisher`] writes what differs.
+//! The network files: what the plugin may attach to. A file is withdrawn before its bridge is
+//! recreated or removed, and says that a network is programmed only after the engine was observed
+//! again. The content of the files is computed without IO; [`Publisher`] writes what differs.
 
 use super::reason;
 use super::spec::RefusedNetwork;
-use super::verify::Verdict;
+use super::verify::NetworkHealth;
 use crate::error_chain::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,58 +16,65 @@ use usnet_dataplane::plan::Op;
 /// Network files by their network.
 pub(super) type Files = BTreeMap<NetworkName, NetworkFile>;
 
-/// How pods meet an engine.
+/// How the plugin reaches an engine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Access<'a> {
     /// Its control socket.
     pub engine_socket: &'a Path,
     /// Its restarts that were seen on this node.
     pub epoch: u64,
-    /// The memif socket ids that are ours, where it is VPP.
+    /// The memif socket ids that belong to usnet, for VPP.
     pub memif_socket_ids: MemifSocketIds,
 }
 
-/// What the files of these networks may still say while `operations` are carried out: less than `shown`, never more.
-pub(super) fn while_working(shown: &Files, networks: &BTreeMap<NetworkName, NodeNetwork>, operations: &[Op]) -> Files {
-    let remade: BTreeSet<&NetworkName> = operations
+/// What the files of these networks may still say while `operations` are carried out: less than
+/// `published`, never more.
+pub(super) fn files_during_apply(
+    published: &Files,
+    networks: &BTreeMap<NetworkName, NodeNetwork>,
+    operations: &[Op],
+) -> Files {
+    let recreated: BTreeSet<&NetworkName> = operations
         .iter()
         .filter_map(|operation| match operation {
             Op::CreateBridge { network, .. } => Some(network),
             _ => None,
         })
         .collect();
-    let still = |name: &NetworkName, file: &NetworkFile| {
+    let file_during_apply = |name: &NetworkName, file: &NetworkFile| {
         let network = networks.get(name)?;
         Some(match network.phase {
             Phase::Draining => NetworkFile::Draining { name: name.clone() },
-            Phase::Active if remade.contains(name) || is_of_another_engine(file, network) => NetworkFile::Unavailable {
-                name: name.clone(),
-                reason: reason::WAITING.to_owned(),
-                message: "its bridge is being made again".to_owned(),
-            },
+            Phase::Active if recreated.contains(name) || is_of_another_engine(file, network) => {
+                NetworkFile::Unavailable {
+                    name: name.clone(),
+                    reason: reason::WAITING.to_owned(),
+                    message: "its bridge is being made again".to_owned(),
+                }
+            }
             Phase::Active => file.clone(),
         })
     };
-    shown.iter().filter_map(|(name, file)| Some((name.clone(), still(name, file)?))).collect()
+    published.iter().filter_map(|(name, file)| Some((name.clone(), file_during_apply(name, file)?))).collect()
 }
 
-/// A network may have been deleted and made anew with another engine.
+/// A network may have been deleted and recreated with another engine.
 fn is_of_another_engine(file: &NetworkFile, network: &NodeNetwork) -> bool {
     matches!(file, NetworkFile::Programmed(programmed) if programmed.network.engine != network.engine)
 }
 
-/// What the files of these networks should say now that their engine was read.
-pub(super) fn after_reading<'a>(
+/// What the files of these networks should say now that their engine was observed.
+pub(super) fn files_after_observe<'a>(
     networks: impl IntoIterator<Item = &'a NodeNetwork>,
-    verdicts: &BTreeMap<NetworkName, Verdict>,
+    network_health: &BTreeMap<NetworkName, NetworkHealth>,
     access: Access<'_>,
 ) -> Files {
     let file = |network: &NodeNetwork| {
         let name = network.name.clone();
-        let verdict = verdicts.get(&name)?;
-        Some(match (network.phase, &verdict.why) {
+        let health = network_health.get(&name)?;
+        Some(match (network.phase, &health.why) {
             (Phase::Draining, _) => NetworkFile::Draining { name },
-            (Phase::Active, Some(why)) if !verdict.attachable => {
+            (Phase::Active, Some(why)) if !health.attachable => {
                 NetworkFile::Unavailable { name, reason: why.reason.to_owned(), message: why.message.clone() }
             }
             (Phase::Active, _) => NetworkFile::Programmed(ProgrammedNetwork {
@@ -81,7 +89,7 @@ pub(super) fn after_reading<'a>(
     networks.into_iter().filter_map(|network| Some((network.name.clone(), file(network)?))).collect()
 }
 
-/// What the files of networks say that the node cannot have.
+/// The files of networks that the node cannot have.
 pub(super) fn refusals(refused: &[RefusedNetwork]) -> impl Iterator<Item = (NetworkName, NetworkFile)> {
     refused.iter().map(|refused| {
         let RefusedNetwork { name, reason, message, .. } = refused.clone();
@@ -89,23 +97,25 @@ pub(super) fn refusals(refused: &[RefusedNetwork]) -> impl Iterator<Item = (Netw
     })
 }
 
-/// Writes network files. It remembers what they say, so that a pass that changes nothing reads the folder and no file.
+/// Writes network files. It caches their content, so that a reconcile that changes nothing only
+/// lists the folder.
 #[derive(Debug)]
 pub(super) struct Publisher {
     files: NetworkFiles,
-    shown: Files,
+    published: Files,
 }
 
 impl Publisher {
-    /// Takes over the files that an earlier agent left. One that cannot be understood is removed: it promises nothing.
+    /// Loads the files that an earlier agent left. One that cannot be read is removed: the plugin
+    /// cannot use it either.
     ///
     /// # Errors
     /// When the folder cannot be listed.
-    pub(super) fn take_over(files: NetworkFiles) -> Result<Self, Error> {
-        let mut shown = Files::new();
+    pub(super) fn load(files: NetworkFiles) -> Result<Self, Error> {
+        let mut published = Files::new();
         for name in files.list()? {
             match files.read(&name) {
-                Ok(Some(file)) => drop(shown.insert(name, file)),
+                Ok(Some(file)) => drop(published.insert(name, file)),
                 Ok(None) => {}
                 Err(error) => {
                     tracing::warn!(network = %name, error = %ErrorChain(&error), "removing a network file that cannot be read");
@@ -113,41 +123,47 @@ impl Publisher {
                 }
             }
         }
-        Ok(Self { files, shown })
+        Ok(Self { files, published })
     }
 
-    /// What the files say.
-    pub(super) fn shown(&self) -> &Files {
-        &self.shown
+    /// The content of the files.
+    pub(super) fn published(&self) -> &Files {
+        &self.published
     }
 
-    /// Makes the files say `wanted` and, but for the networks `elsewhere`, nothing else; what failed is tried again with the next call.
+    /// Writes the `desired` files and removes all others, except those of
+    /// `networks_of_other_engines`; what failed is retried with the next call.
     ///
     /// # Errors
     /// The first of those that could not be written or removed; the others are done all the same.
-    pub(super) fn publish(&mut self, wanted: &Files, elsewhere: &BTreeSet<NetworkName>) -> Result<(), Error> {
-        // Somebody may have tidied up.
+    pub(super) fn publish(
+        &mut self,
+        desired: &Files,
+        networks_of_other_engines: &BTreeSet<NetworkName>,
+    ) -> Result<(), Error> {
+        // Files may have been removed by others.
         let present: BTreeSet<NetworkName> = self.files.list()?.into_iter().collect();
-        self.shown.retain(|name, _| present.contains(name));
-        let is_surplus = |name: &&NetworkName| !wanted.contains_key(*name) && !elsewhere.contains(*name);
-        let surplus: Vec<_> = self.shown.keys().filter(is_surplus).cloned().collect();
+        self.published.retain(|name, _| present.contains(name));
+        let is_surplus =
+            |name: &&NetworkName| !desired.contains_key(*name) && !networks_of_other_engines.contains(*name);
+        let surplus: Vec<_> = self.published.keys().filter(is_surplus).cloned().collect();
         let removed = surplus.into_iter().map(|name| {
             self.files.remove(&name)?;
-            self.shown.remove(&name);
+            self.published.remove(&name);
             Ok(())
         });
         let removed = first_error(removed);
-        let changed = wanted.iter().filter(|(name, file)| self.shown.get(name) != Some(file)).collect::<Vec<_>>();
+        let changed = desired.iter().filter(|(name, file)| self.published.get(name) != Some(file)).collect::<Vec<_>>();
         let written = changed.into_iter().map(|(name, file)| {
             self.files.write(file)?;
-            self.shown.insert(name.clone(), file.clone());
+            self.published.insert(name.clone(), file.clone());
             Ok(())
         });
         removed.and(first_error(written))
     }
 }
 
-/// Unlike collecting into a `Result`, this goes on after an error.
+/// Unlike collecting into a `Result`, this continues after an error.
 fn first_error(results: impl Iterator<Item = Result<(), Error>>) -> Result<(), Error> {
     results.fold(Ok(()), Result::and)
 }

@@ -1,21 +1,22 @@
-//! Reasons that only the agent gives, in CamelCase as Kubernetes asks; those that others read too are in `usnet_crds::conditions::reason`.
+//! Reasons that only the agent sets, in CamelCase as Kubernetes requires; those that others read
+//! too are in `usnet_crds::conditions::reason`.
 
 pub(super) use usnet_crds::conditions::reason::ENGINE_UNREACHABLE;
 use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_UNUSABLE};
 use usnet_dataplane::engine::OpError;
 
-/// A network: the engine tried and could not.
+/// A network: the engine refused an operation.
 pub(super) const ENGINE_REFUSED: &str = "EngineRefused";
-/// A network: it stands, but the port of an attached pod does not run.
+/// A network: its bridge is up, but the port of an attached pod is not.
 pub(super) const PORT_FAILED: &str = "PortFailed";
-/// A network: work on it is not finished.
+/// A network: operations for it are not complete.
 pub(super) const WAITING: &str = "Waiting";
-/// A network that is to go: pods still use it.
+/// A network being deleted: pods still use it.
 pub(super) const IN_USE: &str = "InUse";
 /// Ready of a node: the agent cannot use a file of its own.
 pub(super) const AGENT_FAILED: &str = "AgentFailed";
-/// OVSConnected, VPPConnected: there is a connection, but the engine does not do what it is there for.
-pub(super) const NOT_ACTING: &str = "NotActing";
+/// OVSConnected, VPPConnected: there is a connection, but the engine does not carry out changes.
+pub(super) const ENGINE_STALLED: &str = "NotActing";
 
 /// The reason for an operation that failed.
 pub(super) fn of(error: &OpError) -> &'static str {

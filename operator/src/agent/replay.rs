@@ -1,8 +1,9 @@
-//! The ports that are made anew in an engine that lost them: told in one line, and not in one for each port. Pure: the clock is the caller's.
+//! The ports that are recreated in an engine that lost them: logged in one line, and not in one for
+//! each port. Pure; time is passed in.
 
 use std::time::{Duration, Instant};
 
-/// The work since the engine was connected to, until it has everything.
+/// The work since the engine was connected to, until it is fully programmed.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
     running: Option<(Instant, usize)>,
@@ -10,24 +11,25 @@ pub(super) struct Replay {
 
 impl Replay {
     /// There is a new connection.
-    pub(super) fn begin(&mut self, now: Instant) {
+    pub(super) fn start(&mut self, now: Instant) {
         self.running = Some((now, 0));
     }
 
-    /// Whether the engine did not have everything yet since it was connected to.
+    /// Whether the engine has not been fully programmed since it was connected to.
     pub(super) fn is_running(&self) -> bool {
         self.running.is_some()
     }
 
-    /// So many ports were made.
-    pub(super) fn made(&mut self, ports: usize) {
-        if let Some((_, made)) = &mut self.running {
-            *made += ports;
+    /// So many ports were created.
+    pub(super) fn count_created(&mut self, ports: usize) {
+        if let Some((_, created)) = &mut self.running {
+            *created += ports;
         }
     }
 
-    /// The engine has everything: how many ports were made for that, and how long it took. None when there was nothing to do.
-    pub(super) fn end(&mut self, now: Instant) -> Option<(usize, Duration)> {
+    /// The engine is fully programmed: how many ports were created for that, and how long it took.
+    /// None when there was nothing to do.
+    pub(super) fn finish(&mut self, now: Instant) -> Option<(usize, Duration)> {
         let (since, ports) = self.running.take()?;
         (ports > 0).then(|| (ports, now.duration_since(since)))
     }
@@ -38,18 +40,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_replay_counts_over_several_tries_and_is_told_once() {
+    fn a_replay_counts_over_several_attempts_and_is_logged_once() {
         let start = Instant::now();
         let mut replay = Replay::default();
-        replay.made(3);
-        assert_eq!(replay.end(start), None, "nothing was lost");
-        replay.begin(start);
-        replay.made(2);
-        replay.made(1);
+        replay.count_created(3);
+        assert_eq!(replay.finish(start), None, "nothing was lost");
+        replay.start(start);
+        replay.count_created(2);
+        replay.count_created(1);
         let later = start + Duration::from_millis(7);
-        assert_eq!(replay.end(later), Some((3, Duration::from_millis(7))));
-        assert_eq!(replay.end(later), None);
-        replay.begin(later);
-        assert_eq!(replay.end(later), None, "the engine had everything");
+        assert_eq!(replay.finish(later), Some((3, Duration::from_millis(7))));
+        assert_eq!(replay.finish(later), None);
+        replay.start(later);
+        assert_eq!(replay.finish(later), None, "the engine had everything");
     }
 }

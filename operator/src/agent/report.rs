@@ -1,9 +1,10 @@
-//! Step five of a pass: what one engine of the node has, in the words of the `UserspaceNodeState`. Pure; [`super::board`] puts the engines together.
+//! Step five of a reconcile: the state of one engine of the node, in the terms of the
+//! `UserspaceNodeState`. Pure; [`super::node_report`] merges the engines.
 
 use super::observe::{EngineView, Outage};
 use super::reason;
 use super::spec::{EngineSpec, NodeSpec};
-use super::verify::{Verdict, Why};
+use super::verify::{NetworkHealth, Why};
 use crate::one_line::OneLine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,29 +16,29 @@ use usnet_dataplane::attachment::Record;
 use usnet_dataplane::observed::{ObservedPort, Peer};
 use usnet_dataplane::plan::Blocker;
 
-/// What a report is made of.
+/// What a report is computed from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts<'a> {
     /// Which engine.
     pub engine: Engine,
-    /// What it should have; none before the first spec.
+    /// Its desired state; none before the first spec.
     pub spec: Option<&'a EngineSpec>,
-    /// A verdict for each network of the spec.
-    pub verdicts: &'a BTreeMap<NetworkName, Verdict>,
-    /// What stands in the way of networks that should go.
-    pub obstacles: &'a BTreeMap<NetworkName, Blocker>,
+    /// The health of each network of the spec.
+    pub network_health: &'a BTreeMap<NetworkName, NetworkHealth>,
+    /// What blocks the removal of networks.
+    pub blockers: &'a BTreeMap<NetworkName, Blocker>,
     /// Its part of the journal.
     pub records: &'a [Record],
-    /// How it was last seen.
+    /// How it was last observed.
     pub view: &'a EngineView,
     /// Its restarts that were seen on this node.
     pub epoch: u64,
 }
 
-/// What one engine of the node has.
+/// The state of one engine of the node.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct EngineFacts {
-    /// The spec that this speaks of; none before the first.
+    /// The spec that this is about; none before the first.
     pub spec: Option<Arc<NodeSpec>>,
     /// One entry for each of its networks.
     pub networks: Vec<NetworkReport>,
@@ -47,13 +48,13 @@ pub(super) struct EngineFacts {
     pub connected: Finding,
 }
 
-/// Networks without a verdict (their engine is gone) fail with the outage.
-pub(super) fn verdicts_of_outage(spec: &EngineSpec, outage: &Outage) -> BTreeMap<NetworkName, Verdict> {
-    let verdict = Verdict::failed(reason::ENGINE_UNREACHABLE, outage.message.clone());
-    spec.networks.iter().map(|network| (network.name.clone(), verdict.clone())).collect()
+/// While their engine is down, networks fail with the outage.
+pub(super) fn health_during_outage(spec: &EngineSpec, outage: &Outage) -> BTreeMap<NetworkName, NetworkHealth> {
+    let health = NetworkHealth::failed(reason::ENGINE_UNREACHABLE, outage.message.clone());
+    spec.networks.iter().map(|network| (network.name.clone(), health.clone())).collect()
 }
 
-/// The part of the status that speaks of one engine.
+/// The part of the status that is about one engine.
 pub(super) fn report(facts: Facts<'_>) -> EngineFacts {
     let users = Users::of(facts);
     let spec_networks = facts.spec.map(|spec| spec.networks.as_slice()).unwrap_or_default();
@@ -74,7 +75,7 @@ pub(super) fn report(facts: Facts<'_>) -> EngineFacts {
 /// Who uses the networks.
 struct Users<'a> {
     records: BTreeMap<&'a NetworkName, Vec<&'a Record>>,
-    /// Ports whose pod's program is there.
+    /// Ports whose peer, the pod's program, is connected.
     connected: BTreeMap<&'a NetworkName, i64>,
 }
 
@@ -97,33 +98,33 @@ impl<'a> Users<'a> {
     }
 }
 
-/// VPP's ports on an adopted bridge domain say only whose attachment they are.
+/// The tags of VPP's ports on an adopted bridge domain name only the attachment.
 fn network_of<'a>(port: &'a ObservedPort, recorded: &BTreeMap<String, &'a NetworkName>) -> Option<&'a NetworkName> {
     let owner = port.owner.as_ref()?;
     owner.network.as_ref().or_else(|| recorded.get(&owner.attachment).copied())
 }
 
 fn network_report(facts: Facts<'_>, users: &Users<'_>, network: &NodeNetwork) -> NetworkReport {
-    let verdict = facts.verdicts.get(&network.name);
-    let state = match (network.phase, verdict) {
+    let health = facts.network_health.get(&network.name);
+    let state = match (network.phase, health) {
         (Phase::Draining, _) => NetworkState::Draining,
-        (Phase::Active, Some(verdict)) => verdict.state,
+        (Phase::Active, Some(health)) => health.state,
         (Phase::Active, None) => NetworkState::Pending,
     };
     let is_in_use = state == NetworkState::Draining && users.records.contains_key(&network.name);
-    let why = verdict.and_then(|verdict| verdict.why.clone()).or_else(|| is_in_use.then(in_use));
+    let why = health.and_then(|health| health.why.clone()).or_else(|| is_in_use.then(in_use));
     NetworkReport { generation: network.generation, ..entry(users, &network.name, state, why) }
 }
 
-/// Networks that are no longer asked for but still have pods, or a bridge that cannot go.
+/// Networks that are no longer desired but still have pods, or a bridge that cannot be removed.
 fn leftovers(facts: Facts<'_>, users: &Users<'_>, spec_networks: &[Arc<NodeNetwork>]) -> Vec<NetworkReport> {
     let asked: BTreeSet<&NetworkName> = spec_networks.iter().map(|network| &network.name).collect();
     let attached = users.records.keys().copied();
     let left: BTreeSet<&NetworkName> =
-        attached.chain(facts.obstacles.keys()).filter(|name| !asked.contains(name)).collect();
+        attached.chain(facts.blockers.keys()).filter(|name| !asked.contains(name)).collect();
     left.into_iter()
         .map(|name| {
-            let why = match facts.obstacles.get(name) {
+            let why = match facts.blockers.get(name) {
                 Some(obstacle) => Why { reason: FOREIGN_PORTS, message: obstacle.to_string() },
                 None => in_use(),
             };

@@ -1,8 +1,11 @@
-//! Which networks the node has: from all compiled networks, and from what it has now. Pure; [`super::spec_builder`] calls it with what changed.
+//! Which networks the node has: from all compiled networks, and from its previous spec. Pure;
+//! [`super::spec_builder`] calls it with what changed.
 //!
-//! - A network that is active and selects the node is there as it was compiled.
-//! - A network that has to go stays, draining, for as long as it is in use, and so for one spec at least: its network file is withdrawn before its bridge goes.
-//! - No two networks have one bridge. The one that has it keeps it, else the older gets it; the other is refused.
+//! - A network that is active and selects the node is present as it was compiled.
+//! - A network that has to be removed stays, draining, for as long as it is in use, and so for one
+//!   spec at least: its network file is withdrawn before its bridge is removed.
+//! - No two networks have one bridge. The network that has it keeps it, else the older one gets it;
+//!   the other is refused.
 
 mod bridges;
 
@@ -18,58 +21,66 @@ use usnet_crds::{Engine, NetworkName, NodeNetwork, Phase};
 /// Reason of a network on a node: the agent cannot read its newest version.
 pub const UNREADABLE: &str = "Unreadable";
 
-/// What is selected from, and what the node has.
+/// The inputs of the selection.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     /// All compiled networks.
     pub input: &'a Input,
     /// The engines that were never reached on this node.
     pub missing: &'a BTreeSet<Engine>,
-    /// What the node should have had until now.
-    pub held: &'a NodeSpec,
-    /// Networks of `held` that cannot go at once: they have attachments, or pods could still join.
+    /// The previous spec of the node.
+    pub previous: &'a NodeSpec,
+    /// Networks of `previous` that cannot be removed at once: they have attachments, or pods may
+    /// still be attached to them.
     pub in_use: &'a BTreeSet<NetworkName>,
-    /// Networks of `held` that stay as they are although no compiled network says so: it disappeared only just, or cannot be read.
+    /// Networks of `previous` that stay as they are although there is no compiled network: it has
+    /// just disappeared, or cannot be read.
     pub lost: &'a BTreeSet<NetworkName>,
 }
 
 /// The next spec of the node, with the revision of the one before it.
 pub fn select(facts: Facts<'_>) -> NodeSpec {
-    let wanted: BTreeMap<&NetworkName, &Compiled> = facts.wanted().collect();
-    let contenders = wanted.iter().map(|(name, compiled)| {
-        let held = facts.held.network(name).map(|held| Bridge::of(held));
-        let stays = held.filter(|_| facts.in_use.contains(*name));
-        Contender { name, created: compiled.created.as_ref(), wants: Bridge::of(&compiled.network), held, stays }
+    let selected: BTreeMap<&NetworkName, &Compiled> = facts.selected().collect();
+    let contenders = selected.iter().map(|(name, compiled)| {
+        let previous = facts.previous.network(name).map(|previous| Bridge::of(previous));
+        let fallback = previous.filter(|_| facts.in_use.contains(*name));
+        Contender {
+            name,
+            created: compiled.created.as_ref(),
+            requested: Bridge::of(&compiled.network),
+            previous,
+            fallback,
+        }
     });
-    let kept: BTreeMap<&NetworkName, Arc<NodeNetwork>> = facts.kept(&wanted).collect();
-    let kept_bridges = kept.iter().map(|(name, network)| (Bridge::of(network), *name)).collect();
-    let owners = bridges::assign(contenders.collect(), kept_bridges);
+    let retained: BTreeMap<&NetworkName, Arc<NodeNetwork>> = facts.retained(&selected).collect();
+    let retained_bridges = retained.iter().map(|(name, network)| (Bridge::of(network), *name)).collect();
+    let owners = bridges::assign(contenders.collect(), retained_bridges);
 
     let mut networks: BTreeMap<&NetworkName, Arc<NodeNetwork>> = BTreeMap::new();
     let mut refused = facts.unreadable();
-    for (name, compiled) in wanted {
+    for (name, compiled) in selected {
         match owners.get(&Bridge::of(&compiled.network)) {
             Some(owner) if *owner != name => {
                 refused.insert(name, conflict(compiled, owner));
-                if let Some(held) = facts.held.network(name).filter(|_| facts.in_use.contains(name)) {
-                    networks.insert(name, draining(held));
+                if let Some(previous) = facts.previous.network(name).filter(|_| facts.in_use.contains(name)) {
+                    networks.insert(name, draining(previous));
                 }
             }
             _ => drop(networks.insert(name, Arc::clone(&compiled.network))),
         }
     }
-    networks.extend(kept);
+    networks.extend(retained);
     let names = networks.keys().chain(refused.keys());
     let versions = names.filter_map(|name| Some(((*name).clone(), facts.version(name)?))).collect();
     let mut spec = NodeSpec {
-        revision: facts.held.revision,
+        revision: facts.previous.revision,
         generation: facts.input.generation,
-        through: facts.held.through,
+        through: facts.previous.through,
         networks: networks.into_values().collect(),
         versions,
         refused: refused.into_values().collect(),
     };
-    if facts.concern(&spec) {
+    if facts.is_relevant(&spec) {
         spec.through = facts.input.version;
     }
     spec
@@ -81,22 +92,22 @@ impl<'a> Facts<'a> {
     }
 
     /// Active networks that select the node.
-    fn wanted(self) -> impl Iterator<Item = (&'a NetworkName, &'a Compiled)> {
+    fn selected(self) -> impl Iterator<Item = (&'a NetworkName, &'a Compiled)> {
         let all = self.input.networks.iter().map(|(name, compiled)| (name, compiled.as_ref()));
         all.filter(move |(_, compiled)| compiled.network.phase == Phase::Active && self.selects(compiled))
     }
 
-    /// Networks that are not wanted any more and stay for now.
-    fn kept(
+    /// Networks that are no longer selected and stay for now.
+    fn retained(
         self,
-        wanted: &BTreeMap<&NetworkName, &Compiled>,
+        selected: &BTreeMap<&NetworkName, &Compiled>,
     ) -> impl Iterator<Item = (&'a NetworkName, Arc<NodeNetwork>)> {
-        let unwanted = self.held.networks.iter().filter(|held| !wanted.contains_key(&held.name));
-        unwanted.filter_map(move |held| {
-            if self.lost.contains(&held.name) {
-                Some((&held.name, Arc::clone(held)))
-            } else if self.in_use.contains(&held.name) {
-                Some((&held.name, draining(held)))
+        let deselected = self.previous.networks.iter().filter(|previous| !selected.contains_key(&previous.name));
+        deselected.filter_map(move |previous| {
+            if self.lost.contains(&previous.name) {
+                Some((&previous.name, Arc::clone(previous)))
+            } else if self.in_use.contains(&previous.name) {
+                Some((&previous.name, draining(previous)))
             } else {
                 None
             }
@@ -106,7 +117,7 @@ impl<'a> Facts<'a> {
     /// Networks whose newest version might be for this node.
     fn unreadable(self) -> BTreeMap<&'a NetworkName, RefusedNetwork> {
         let might_select = |name: &NetworkName| match self.input.networks.get(name) {
-            Some(known) => self.selects(known) || self.held.network(name).is_some(),
+            Some(known) => self.selects(known) || self.previous.network(name).is_some(),
             None => true,
         };
         let unreadable = self.input.unreadable.iter().filter(|(name, _)| might_select(name));
@@ -115,39 +126,40 @@ impl<'a> Facts<'a> {
                 "the agent of this node cannot read the compiled network ({}): use the same release of usnet for agents and controller",
                 unreadable.message
             );
-            let held = self.held.network(name);
-            let (generation, engine) = (held.map_or(0, |held| held.generation), held.map(|held| held.engine));
+            let previous = self.previous.network(name);
+            let (generation, engine) = (previous.map_or(0, |previous| previous.generation), previous.map(|previous| previous.engine));
             (name, RefusedNetwork { name: name.clone(), generation, engine, reason: UNREADABLE.to_owned(), message })
         });
         refused.collect()
     }
 
-    /// The resourceVersion of what is known of a network. That of one that disappeared is the last one.
+    /// The last known resourceVersion of a network. That of a network that disappeared is its last
+    /// one.
     fn version(self, name: &NetworkName) -> Option<u64> {
         let unreadable = self.input.unreadable.get(name).map(|unreadable| unreadable.version);
         let known = self.input.networks.get(name).map(|compiled| compiled.version);
-        unreadable.or(known).or_else(|| self.held.versions.get(name).copied())
+        unreadable.or(known).or_else(|| self.previous.versions.get(name).copied())
     }
 
-    /// Whether the node has to say how far it is: something of it changed, a network of it was written again, or resourceVersions went back, as they do when
-    /// etcd is restored from a backup.
-    fn concern(self, next: &NodeSpec) -> bool {
-        let held = self.held;
-        let is_new = |version: Option<u64>| version.is_some_and(|version| version > held.through);
-        next.generation != held.generation
-            || next.networks != held.networks
-            || next.refused != held.refused
-            || next.versions != held.versions
-            || self.input.version < held.through
-            || held.networks.iter().any(|network| is_new(self.version(&network.name)))
+    /// Whether the node has to report again: its spec changed, a network of it was written again,
+    /// or resourceVersions went back, as they do when etcd is restored from a backup.
+    fn is_relevant(self, next: &NodeSpec) -> bool {
+        let previous = self.previous;
+        let is_new = |version: Option<u64>| version.is_some_and(|version| version > previous.through);
+        next.generation != previous.generation
+            || next.networks != previous.networks
+            || next.refused != previous.refused
+            || next.versions != previous.versions
+            || self.input.version < previous.through
+            || previous.networks.iter().any(|network| is_new(self.version(&network.name)))
             || self.input.networks.values().any(|compiled| is_new(Some(compiled.version)) && self.selects(compiled))
     }
 }
 
-fn draining(held: &Arc<NodeNetwork>) -> Arc<NodeNetwork> {
-    match held.phase {
-        Phase::Draining => Arc::clone(held),
-        Phase::Active => Arc::new(NodeNetwork { phase: Phase::Draining, ..NodeNetwork::clone(held) }),
+fn draining(previous: &Arc<NodeNetwork>) -> Arc<NodeNetwork> {
+    match previous.phase {
+        Phase::Draining => Arc::clone(previous),
+        Phase::Active => Arc::new(NodeNetwork { phase: Phase::Draining, ..NodeNetwork::clone(previous) }),
     }
 }
 

@@ -1,5 +1,5 @@
-//! What the agent is asked for and what it answers, without anything of the API server: the lanes take the one and give the other, and tests
-//! stand where the API server is.
+//! The desired state of the node and the report of its actual state, independent of the API server:
+//! the reconcilers consume the one and produce the other, and tests stand in for the API server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,7 +10,7 @@ use usnet_crds::{Engine, NetworkName, NodeNetwork};
 
 pub use usnet_dataplane::node_file::RefusedNetwork;
 
-/// What the node should have.
+/// The desired state of the node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeSpec {
     /// Counts the specs of one run of the agent. 0 is the spec that an earlier run left on disk, which nothing has confirmed yet.
@@ -35,38 +35,42 @@ impl NodeSpec {
     }
 }
 
-/// What one engine of the node should have.
+/// The desired state of one engine of the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EngineSpec {
-    /// The whole.
+    /// The spec of the node.
     pub node: Arc<NodeSpec>,
     /// The networks of this engine.
     pub networks: Vec<Arc<NodeNetwork>>,
     /// Networks of this engine that the node cannot have at all.
     pub refused: Vec<RefusedNetwork>,
     /// The node's other networks.
-    pub elsewhere: BTreeSet<NetworkName>,
+    pub networks_of_other_engines: BTreeSet<NetworkName>,
 }
 
 impl EngineSpec {
     /// The part of one engine.
     pub(super) fn of(node: &Arc<NodeSpec>, engine: Engine) -> Self {
         let (own, other): (Vec<_>, Vec<_>) = node.networks.iter().partition(|network| network.engine == engine);
-        // What the node has of a refused network, for now or for its pods, is among its networks.
+        // A refused network that the node still has, for now or for its pods, is among its
+        // networks.
         let absent = node.refused.iter().filter(|refused| node.network(&refused.name).is_none());
         let (own_refused, other_refused): (Vec<_>, Vec<_>) =
             absent.filter(|refused| refused.engine.is_some()).partition(|refused| refused.engine == Some(engine));
-        let elsewhere = other.into_iter().map(|network| &network.name);
+        let networks_of_other_engines = other.into_iter().map(|network| &network.name);
         Self {
             node: Arc::clone(node),
             networks: own.into_iter().cloned().collect(),
             refused: own_refused.into_iter().cloned().collect(),
-            elsewhere: elsewhere.chain(other_refused.into_iter().map(|refused| &refused.name)).cloned().collect(),
+            networks_of_other_engines: networks_of_other_engines
+                .chain(other_refused.into_iter().map(|refused| &refused.name))
+                .cloned()
+                .collect(),
         }
     }
 
-    /// Whether the engine, or the network files of its networks, have to be as for another spec.
-    pub(super) fn asks_for_the_same(&self, other: &Self) -> bool {
+    /// Whether the engine and its network files have to be the same for both specs.
+    pub(super) fn has_same_networks(&self, other: &Self) -> bool {
         self.networks == other.networks && self.refused == other.refused
     }
 
@@ -77,26 +81,27 @@ impl EngineSpec {
     }
 }
 
-/// What the node has.
+/// The actual state of the node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// The spec that this speaks of, the oldest of those that the engines speak of; none before the first.
+    /// The spec that this report is about, the oldest of those that the engines have worked on;
+    /// none before the first.
     pub spec: Option<Arc<NodeSpec>>,
     /// One entry for each network that the node has or should have, by name.
     pub networks: Vec<NetworkReport>,
     /// The engines that the agent is connected to.
     pub engines: Vec<EngineReport>,
-    /// The conditions, without the time since when they hold.
+    /// The conditions, without their transition times.
     pub findings: Vec<Finding>,
 }
 
 impl Report {
-    /// The revision of the spec that this speaks of.
+    /// The revision of the spec that this report is about.
     pub fn revision(&self) -> Option<u64> {
         self.spec.as_ref().map(|spec| spec.revision)
     }
 
-    /// The generation of the node state that this speaks of.
+    /// The generation of the node state that this report is about.
     pub fn observed_generation(&self) -> Option<i64> {
         self.spec.as_ref().map(|spec| spec.generation)
     }
@@ -106,8 +111,10 @@ impl Report {
         self.spec.as_ref().map(|spec| spec.through)
     }
 
-    /// Identifies what users wait for, as long as this process runs: everything but the networks without pods that follow from definitions of the userspace
-    /// CNI. These are told by their names. A user's network that has the name of its bridge in the same way is only reported a second later.
+    /// Identifies what users wait for, as long as this process runs: everything but the networks
+    /// without pods that come from NADs of the Userspace CNI (Intel). These are recognised by their
+    /// names. A user's network that is named after its bridge in the same way is only reported a
+    /// second later.
     pub fn awaited(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         let spec = self.spec.as_deref();

@@ -1,5 +1,5 @@
-//! From all compiled networks and the agent's own report to what the node should have: remembers what [`selection`](super::selection) has to know
-//! of the time before.
+//! From all compiled networks and the agent's own report to the spec of the node: keeps the history
+//! that [`selection`](super::selection) needs.
 
 use super::input::Input;
 use super::selection::{Facts, select};
@@ -16,8 +16,8 @@ use usnet_crds::{Engine, NetworkName, Phase};
 
 /// How long a network stays as it is when its compiled network disappears without having been draining: it was deleted by hand, or with its CRD.
 pub const LOST_GRACE: Duration = Duration::from_secs(60);
-/// Changes come in bursts; this is how long the first waits for the others.
-const GATHER: Duration = Duration::from_millis(10);
+/// Changes come in bursts; this is how long the first one waits for the others.
+const DEBOUNCE: Duration = Duration::from_millis(10);
 
 /// Builds the specs of a node, one after the other. Pure: time is passed in.
 #[derive(Debug)]
@@ -32,25 +32,26 @@ pub struct SpecBuilder {
 }
 
 impl SpecBuilder {
-    /// Goes on from the spec that an earlier run of the agent left, if one did.
-    pub fn new(held: Option<Arc<NodeSpec>>) -> Self {
+    /// Continues from the spec that an earlier run of the agent persisted, if there is one.
+    pub fn new(previous: Option<Arc<NodeSpec>>) -> Self {
         Self {
-            last: held.unwrap_or_default(),
+            last: previous.unwrap_or_default(),
             has_built: false,
             lost: BTreeMap::new(),
             draining_since: BTreeMap::new(),
         }
     }
 
-    /// The next spec; none when nothing changed that concerns the node. The first is always one, so that what an earlier run left is confirmed.
+    /// The next spec; none when nothing changed that concerns the node. The first call always
+    /// returns one, so that the spec of an earlier run is confirmed.
     pub fn next(&mut self, input: &Input, report: &Report, now: Instant) -> Option<Arc<NodeSpec>> {
         self.update_lost(input, now);
         let spec = select(Facts {
             input,
             missing: &missing_engines(report),
-            held: &self.last,
+            previous: &self.last,
             in_use: &self.in_use(report),
-            lost: &self.kept_as_they_are(input, now),
+            lost: &self.retained_lost(input, now),
         });
         if self.has_built && spec == *self.last {
             return None;
@@ -80,15 +81,16 @@ impl SpecBuilder {
         self.lost = lost.map(|name| (name.clone(), self.lost.get(name).copied().unwrap_or(now))).collect();
     }
 
-    /// Lost networks whose grace is not over, and those that are not lost but unreadable.
-    fn kept_as_they_are(&self, input: &Input, now: Instant) -> BTreeSet<NetworkName> {
+    /// Lost networks whose grace period is not over, and those that are not lost but unreadable.
+    fn retained_lost(&self, input: &Input, now: Instant) -> BTreeSet<NetworkName> {
         let is_kept = |(name, since): &(&NetworkName, &Instant)| {
             input.unreadable.contains_key(*name) || now.saturating_duration_since(**since) < LOST_GRACE
         };
         self.lost.iter().filter(is_kept).map(|(name, _)| name.clone()).collect()
     }
 
-    /// Networks that cannot go at once: those with attachments, and those that are not yet reported as draining, which pods may still join.
+    /// Networks that cannot be removed at once: those with attachments, and those that are not yet
+    /// reported as draining, to which pods may still be attached.
     fn in_use(&self, report: &Report) -> BTreeSet<NetworkName> {
         let attached: BTreeSet<&str> =
             report.networks.iter().filter(|entry| entry.attachments > 0).map(|entry| entry.name.as_str()).collect();
@@ -117,12 +119,12 @@ fn missing_engines(report: &Report) -> BTreeSet<Engine> {
 
 /// Sends each spec of the node, beginning with the one that an earlier run of the agent left. Ends when the agent or the source of the inputs does.
 pub async fn build(
-    held: Option<Arc<NodeSpec>>,
+    previous: Option<Arc<NodeSpec>>,
     mut inputs: Receiver<Option<Input>>,
     mut reports: Receiver<Option<Report>>,
     specs: Sender<Option<Arc<NodeSpec>>>,
 ) {
-    let mut builder = SpecBuilder::new(held);
+    let mut builder = SpecBuilder::new(previous);
     loop {
         let spec = {
             let (input, report) = (inputs.borrow_and_update(), reports.borrow_and_update());
@@ -141,7 +143,7 @@ pub async fn build(
         if !is_alive {
             return;
         }
-        sleep(GATHER).await;
+        sleep(DEBOUNCE).await;
     }
 }
 

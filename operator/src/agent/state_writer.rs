@@ -1,4 +1,4 @@
-//! The node itself as a listener: keeps what the agent says in the node's state file, with and without an API server.
+//! Writes the agent's report to the node's state file, with and without an API server.
 
 use super::spec::Report;
 use crate::backoff::Backoff;
@@ -15,8 +15,8 @@ use tokio::time::sleep;
 use usnet_crds::conditions::{Finding, MANIFESTS_ACCEPTED, Status, reason};
 use usnet_dataplane::paths::NodePaths;
 
-/// Changes come in bursts when pods come and go; one write tells of a whole burst.
-const GATHER: Duration = Duration::from_millis(100);
+/// Changes come in bursts when pods are created and deleted; one write covers a whole burst.
+const DEBOUNCE: Duration = Duration::from_millis(100);
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
@@ -30,9 +30,9 @@ pub(super) struct Sources {
     pub(super) reports: Receiver<Option<Report>>,
 }
 
-/// Writes the file whenever it would say something else. Ends when the agent does.
+/// Writes the file whenever its content changes. Ends when the agent does.
 pub(super) async fn write(roots: NodePaths, mut sources: Sources) {
-    // Since when conditions hold is known to the file alone.
+    // The transition times of conditions are only in the file.
     let mut conditions = match StateFile::read(&roots) {
         Ok(file) => file.map(|file| file.status.conditions).unwrap_or_default(),
         Err(error) => {
@@ -63,12 +63,13 @@ pub(super) async fn write(roots: NodePaths, mut sources: Sources) {
         if !is_alive {
             return;
         }
-        sleep(GATHER).await;
+        sleep(DEBOUNCE).await;
     }
 }
 
 impl Sources {
-    /// None before the first report, and before the folder of manifests was read: since when its condition holds would be forgotten.
+    /// None before the first report, and before the folder of manifests was read: else the
+    /// transition time of its condition would be lost.
     fn file(&mut self, conditions: &[Condition]) -> Option<StateFile> {
         let mut report = self.reports.borrow_and_update().clone()?;
         let problems = self.problems.borrow_and_update().clone();
@@ -88,7 +89,7 @@ impl Sources {
         })
     }
 
-    /// False when nobody will tell anything any more.
+    /// False when all senders are closed.
     async fn changed(&mut self) -> bool {
         let problems = async {
             if self.problems.changed().await.is_err() {

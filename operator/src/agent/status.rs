@@ -1,13 +1,13 @@
-//! The API server as a listener: writes the status of this node's `UserspaceNodeState`. It runs beside the lanes, so that an API server that is slow or away
-//! never holds up work on the node.
+//! Writes the status of this node's `UserspaceNodeState`. It runs beside the reconcilers, so that
+//! an API server that is slow or down never delays work on the node.
 
 mod pace;
 
+use super::api_backoff::{retry_after, with_jitter};
 use super::list_watch::Object;
 use super::metrics::Metrics;
 use super::spec::Report;
-use super::waits::{retry_after, with_jitter};
-use super::watch::Present;
+use super::watch::StoredStatus;
 use crate::backoff::Backoff;
 use crate::error_chain::ErrorChain;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -24,7 +24,7 @@ use usnet_crds::UserspaceNodeState;
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::node_state::UserspaceNodeStateStatus;
 
-/// Who wrote the fields of the status, for server-side apply.
+/// The field manager of the status, for server-side apply.
 pub(super) const FIELD_MANAGER: &str = "usnet-agent";
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -49,12 +49,13 @@ impl Error {
     }
 }
 
-/// Writes the newest report whenever it differs from the status that is `present`, which is none while there is no object. Ends when the agent does.
+/// Writes the newest report whenever it differs from the status that is `present` in the API
+/// server, which is none while there is no object. Ends when the agent does.
 pub(super) async fn write(
     client: Client,
     node: String,
     mut reports: watch::Receiver<Option<Report>>,
-    mut present: watch::Receiver<Option<Present>>,
+    mut present: watch::Receiver<Option<StoredStatus>>,
     metrics: Metrics,
 ) {
     let mut writer = Writer {
@@ -119,16 +120,17 @@ struct Writer {
     metrics: Metrics,
     backoff: Backoff,
     is_failing: bool,
-    /// When the API server may be asked again after it failed.
+    /// When the next request may be sent after one failed.
     not_before: Option<Instant>,
     /// The object as the last write left it, until the watch shows that or something newer.
-    written: Option<Present>,
+    written: Option<StoredStatus>,
 }
 
 impl Writer {
     /// The status to write; none when the object has it already, or there is none.
-    fn due(&self, report: Option<&Report>, present: Option<&Present>) -> Option<UserspaceNodeStateStatus> {
-        // What an earlier run of the agent left says nothing of what the API server has now.
+    fn due(&self, report: Option<&Report>, present: Option<&StoredStatus>) -> Option<UserspaceNodeStateStatus> {
+        // The spec of an earlier run of the agent says nothing about the API server's current
+        // objects.
         let report = report.filter(|report| report.revision().is_none_or(|revision| revision > 0))?;
         let present = newest(present?, self.written.as_ref());
         let status = report.api_status(&present.status.conditions, &now());
@@ -142,7 +144,7 @@ impl Writer {
             Ok(version) => {
                 self.backoff.reset();
                 (self.is_failing, self.not_before) = (false, None);
-                self.written = Some(Present { lists, version, status: status.clone() });
+                self.written = Some(StoredStatus { lists, version, status: status.clone() });
             }
             Err(error) => {
                 if !std::mem::replace(&mut self.is_failing, true) {
@@ -156,7 +158,7 @@ impl Writer {
 }
 
 /// The watch shows a write only some time after it.
-fn newest<'a>(present: &'a Present, written: Option<&'a Present>) -> &'a Present {
+fn newest<'a>(present: &'a StoredStatus, written: Option<&'a StoredStatus>) -> &'a StoredStatus {
     match written {
         Some(written) if written.lists == present.lists && written.version > present.version => written,
         _ => present,

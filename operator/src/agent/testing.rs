@@ -12,7 +12,7 @@ use usnet_dataplane::observed::{BridgeMtu, ElementState, ObservedBridge, Observe
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::port::{AttachedPort, PortBackend, PortName, PortOwner, SocketPath};
 
-/// Roots in a folder that goes with the first value.
+/// NodePaths in a folder that is removed with the first value.
 pub(crate) fn roots() -> (TempDir, NodePaths) {
     let folder = tempfile::tempdir().unwrap();
     let roots = NodePaths::below(folder.path());
@@ -43,7 +43,7 @@ pub(crate) fn network_with(engine: Engine, network: &str) -> NodeNetwork {
     }
 }
 
-/// The bridge of a network as a healthy engine shows it, without ports.
+/// The bridge of a network as it is observed in a healthy engine, without ports.
 pub(crate) fn bridge_of(network: &NodeNetwork) -> (String, ObservedBridge) {
     let bridge = ObservedBridge {
         owner: Some(network.name.clone()),
@@ -58,7 +58,7 @@ pub(crate) fn bridge_of(network: &NodeNetwork) -> (String, ObservedBridge) {
     (network.bridge.name.to_string(), bridge)
 }
 
-/// The port of an attachment as a healthy engine shows it, with nobody at the other end.
+/// The port of an attachment as it is observed in a healthy engine, without a connected peer.
 pub(crate) fn port_of(record: &Record) -> ObservedPort {
     ObservedPort {
         owner: Some(PortOwner::new(&record.network, &record.id)),

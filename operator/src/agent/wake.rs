@@ -1,4 +1,5 @@
-//! What wakes a lane: a new spec, a change in its engine, in the journal or among the network files, or the time to look or try again.
+//! What triggers a reconcile: a new spec, a change in its engine, in the journal or in the network
+//! files, or a timer to observe the engine or to retry.
 
 use std::future::pending;
 use std::time::{Duration, Instant};
@@ -6,43 +7,45 @@ use tokio::sync::watch;
 use tokio::time::{sleep, sleep_until};
 
 /// Changes come in bursts; this is how long the first waits for the others.
-const GATHER: Duration = Duration::from_millis(3);
+const DEBOUNCE: Duration = Duration::from_millis(3);
 
-/// Why the lane woke.
+/// Why a reconcile was triggered.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wake {
     /// When the first of the events was seen.
     pub since: Instant,
-    /// Whether it is time to try again what failed.
+    /// Whether it is time to retry what failed.
     pub retry: bool,
     /// Whether the journal or the network files may have changed.
     pub folders: bool,
 }
 
-/// When to wake although nothing happened, and when not to although something did.
+/// When to wake although nothing happened, and until when to ignore the engine although something
+/// did.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Alarms {
-    /// To try again what failed.
+pub(super) struct Timers {
+    /// To retry what failed.
     pub retry_at: Option<Instant>,
-    /// To look at the engine.
-    pub look_at: Option<Instant>,
-    /// When the engine may wake it again.
+    /// To observe the engine.
+    pub observe_at: Option<Instant>,
+    /// When the engine may trigger a reconcile again.
     pub not_before: Option<Instant>,
 }
 
-/// The sources of change, each of which may fall silent for ever.
+/// The sources of change, each of which may stay silent indefinitely.
 #[derive(Debug)]
 pub(super) struct Sources<S, E> {
-    /// What the node should have.
+    /// The spec of the node.
     pub specs: watch::Receiver<S>,
-    /// The engine's rows or events, or that it is gone.
+    /// The engine's rows or events, or the loss of its connection.
     pub engine: watch::Receiver<E>,
     /// The journal and the network files.
     pub folders: watch::Receiver<()>,
 }
 
 impl<S, E> Sources<S, E> {
-    /// Waits until the engine may be asked again, unless something else changes before, and says whether the folders did: people and pods do not wait for that.
+    /// Waits until the engine may be observed again, unless something else changes before, and
+    /// returns whether the folders did: users and pods do not wait for that interval.
     async fn pause(&mut self, not_before: Option<Instant>) -> bool {
         let Some(moment) = not_before else { return false };
         tokio::select! {
@@ -52,28 +55,29 @@ impl<S, E> Sources<S, E> {
         }
     }
 
-    /// Waits for a change or an alarm, whichever is first, and takes in all changes of the same burst.
-    pub(super) async fn next(&mut self, alarms: Alarms) -> Wake {
-        // Each branch only waits; nothing is lost when another is quicker.
+    /// Waits for a change or a timer, whichever is first, and consumes all changes of the same
+    /// burst.
+    pub(super) async fn next(&mut self, timers: Timers) -> Wake {
+        // Each branch only waits; nothing is lost when another one completes first.
         let (specs, folders) = tokio::select! {
             () = changed(&mut self.specs) => (true, false),
             () = changed(&mut self.engine) => (false, false),
             () = changed(&mut self.folders) => (false, true),
-            () = until(alarms.retry_at) => (false, false),
-            () = until(alarms.look_at) => (false, false),
+            () = until(timers.retry_at) => (false, false),
+            () = until(timers.observe_at) => (false, false),
         };
         let since = Instant::now();
-        sleep(GATHER).await;
-        let folders = folders || (!specs && self.pause(alarms.not_before).await);
+        sleep(DEBOUNCE).await;
+        let folders = folders || (!specs && self.pause(timers.not_before).await);
         let folders = folders | take(&mut self.folders);
         take(&mut self.specs);
         take(&mut self.engine);
-        let retry = alarms.retry_at.is_some_and(|at| at <= Instant::now());
+        let retry = timers.retry_at.is_some_and(|at| at <= Instant::now());
         Wake { since, retry, folders }
     }
 }
 
-/// Whether there was a change; then there is none any more.
+/// Consumes a change; returns whether there was one.
 fn take<T>(source: &mut watch::Receiver<T>) -> bool {
     let has_changed = source.has_changed().unwrap_or(false);
     source.mark_unchanged();

@@ -2,9 +2,9 @@
 
 mod collect;
 
+use super::api_backoff::{ApiServerBackoff, with_jitter};
 use super::input::Input;
 use super::list_watch::{Event, ListWatch, Object};
-use super::waits::{Waits, with_jitter};
 use crate::error_chain::ErrorChain;
 use collect::Collector;
 use kube::Client;
@@ -15,13 +15,15 @@ use tokio::time::sleep;
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::{CompiledNetwork, UserspaceNodeState, UserspaceNodeStateSpec, UserspaceNodeStateStatus};
 
-/// An error after so long a time without one is the first of its kind, even if nothing happened in between.
-const WAS_WELL: Duration = Duration::from_secs(60);
+/// An error after so long a time without one counts as the first, even if nothing was received in
+/// between.
+const STABLE_AFTER: Duration = Duration::from_secs(60);
 
-/// The status that is in the API server.
+/// The status as it is stored in the API server.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Present {
-    /// Counts the complete lists that it was found by. Versions of one list and of what follows it can be compared.
+pub(super) struct StoredStatus {
+    /// Counts the complete lists that returned it. Versions of one list and of the watch that
+    /// continues it can be compared.
     pub lists: u64,
     /// The resourceVersion of the object.
     pub version: u64,
@@ -29,17 +31,17 @@ pub(super) struct Present {
     pub status: UserspaceNodeStateStatus,
 }
 
-/// Where it goes.
+/// The channels to the subscribers.
 #[derive(Debug)]
 pub(super) struct Subscribers {
-    /// To who builds the spec of the node.
+    /// To the builder of the node's spec.
     pub inputs: watch::Sender<Option<Input>>,
     /// To the writer of the status; none while there is no object.
-    pub statuses: watch::Sender<Option<Present>>,
+    pub statuses: watch::Sender<Option<StoredStatus>>,
 }
 
-/// Follows the objects that concern `node`. An absent API server is waited for; a node state that is deleted leaves the node as it is, because nothing says
-/// that its networks should go.
+/// Follows the objects that concern `node`. An absent API server is waited for; a node state that
+/// is deleted leaves the node as it is, because nothing says that its networks should be removed.
 pub(super) async fn follow(client: Client, node: String, subscribers: Subscribers) {
     let collector = RefCell::new(Collector::new(subscribers.inputs));
     let networks = async {
@@ -60,33 +62,34 @@ where
     Object<K>:
         kube::Resource<DynamicType = ()> + serde::de::DeserializeOwned + Clone + std::fmt::Debug + Send + 'static,
 {
-    let mut waits = Waits::default();
-    let mut is_away = false;
+    let mut backoff = ApiServerBackoff::default();
+    let mut is_disconnected = false;
     loop {
         let started = Instant::now();
         match list_watch.next().await {
             Ok(event) => {
-                if std::mem::take(&mut is_away) {
+                if std::mem::take(&mut is_disconnected) {
                     tracing::info!(kind, "the API server is back");
                 }
-                // One that opens watches and does not keep them is left in peace all the same.
+                // An API server that accepts watches and then drops them is backed off from all the
+                // same.
                 if !matches!(event, Event::Opened) {
-                    waits.end();
+                    backoff.reset();
                 }
                 take(event);
             }
             Err(error) => {
-                if started.elapsed() > WAS_WELL {
-                    waits.end();
+                if started.elapsed() > STABLE_AFTER {
+                    backoff.reset();
                 }
                 let error_chain = ErrorChain(&error);
-                if waits.have_begun() {
+                if backoff.is_active() {
                     tracing::debug!(kind, error = %error_chain, "the API server still cannot be watched");
                 } else {
                     tracing::warn!(kind, error = %error_chain, "the API server cannot be watched; working from what is known");
-                    is_away = true;
+                    is_disconnected = true;
                 }
-                sleep(waits.next(error.is_answer()).max(with_jitter(error.retry_after()))).await;
+                sleep(backoff.next(error.is_answer()).max(with_jitter(error.retry_after()))).await;
             }
         }
     }
@@ -95,9 +98,9 @@ where
 /// The node state of this node.
 struct OwnState<'a> {
     collector: &'a RefCell<Collector>,
-    statuses: watch::Sender<Option<Present>>,
+    statuses: watch::Sender<Option<StoredStatus>>,
     lists: u64,
-    /// Whether it is known if there is an object.
+    /// Whether the existence of the object is known.
     is_known: bool,
 }
 
@@ -108,12 +111,12 @@ impl OwnState<'_> {
                 self.lists += u64::from(complete.is_some());
                 match objects.into_iter().next() {
                     Some(object) => self.apply(&object),
-                    None if complete.is_some() => self.lose(),
+                    None if complete.is_some() => self.on_missing(),
                     None => {}
                 }
             }
             Event::Applied(object) => self.apply(&object),
-            Event::Deleted(_) => self.lose(),
+            Event::Deleted(_) => self.on_missing(),
             Event::Opened => {}
         }
     }
@@ -128,15 +131,15 @@ impl OwnState<'_> {
                 tracing::warn!(%error, "the UserspaceNodeState of this node cannot be read; working from what is known");
             }
         }
-        // What is not a status of this release is replaced.
+        // A status of another release is replaced.
         let status = object.status::<UserspaceNodeStateStatus>().ok().flatten().unwrap_or_default();
         let version = resource_version(object.metadata.resource_version.as_deref());
-        self.statuses.send_replace(Some(Present { lists: self.lists, version, status }));
+        self.statuses.send_replace(Some(StoredStatus { lists: self.lists, version, status }));
     }
 
-    fn lose(&mut self) {
-        let is_news = !std::mem::replace(&mut self.is_known, true) || self.statuses.borrow().is_some();
-        if is_news {
+    fn on_missing(&mut self) {
+        let is_transition = !std::mem::replace(&mut self.is_known, true) || self.statuses.borrow().is_some();
+        if is_transition {
             tracing::info!("there is no UserspaceNodeState for this node; waiting for the controller to create it");
         }
         self.statuses.send_replace(None);

@@ -5,7 +5,7 @@ use crate::history::{Change, read};
 use usnet_crds::NetworkName;
 use usnet_dataplane::paths::NodePaths;
 
-/// The changes that are kept, or those of one network.
+/// The recorded changes, or those of one network.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -18,7 +18,7 @@ pub(super) fn answer(roots: &NodePaths, output: Output, network: Option<&Network
     document_text(&changes, output).unwrap_or_else(|| Ok(text(&changes)))
 }
 
-/// For people.
+/// For users.
 pub(super) fn text(changes: &[Change]) -> String {
     let rows: Vec<_> = changes.iter().map(row).collect();
     table(["TIME", "ENGINE", "NETWORK", "OPERATION", "WHY", "GENERATION", "TOOK", "RESULT"], &rows)

@@ -1,4 +1,5 @@
-//! What people on a node ask it: `usnet node status` and `usnet node history`. Both read files and need neither an API server nor a running agent.
+//! The commands for users on a node: `usnet node status` and `usnet node history`. Both read files
+//! and need neither an API server nor a running agent.
 
 mod history;
 pub mod state_file;
@@ -15,11 +16,11 @@ use usnet_dataplane::paths::NodePaths;
 #[derive(Debug, Clone, Args)]
 pub struct Options {
     #[command(subcommand)]
-    question: Question,
+    query: Query,
 }
 
 #[derive(Debug, Clone, Subcommand)]
-enum Question {
+enum Query {
     /// What this node has, as its agent said last.
     Status {
         /// How to print it.
@@ -49,13 +50,13 @@ pub enum Output {
     Yaml,
 }
 
-/// Why a question has no answer.
+/// Why a command has no output.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No agent has said anything since the node started.
+    /// No agent has written the state since the node started.
     #[error("no agent has run on this node since it started: there is no {}", .0.display())]
     NoState(std::path::PathBuf),
-    /// What the agent said cannot be read.
+    /// The state file cannot be read.
     #[error("what the agent said of this node cannot be read")]
     State(#[from] atomic_file::Error),
     /// The history cannot be read.
@@ -67,23 +68,23 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// The answer cannot be put into the form that was asked for.
+    /// The output cannot be serialised.
     #[error("the answer cannot be written as YAML")]
     Yaml(#[from] serde_yaml::Error),
-    /// Nobody reads the answer.
+    /// The output cannot be written.
     #[error("the answer cannot be printed")]
     Print(#[source] io::Error),
 }
 
-/// Answers on standard output.
+/// Prints to standard output.
 ///
 /// # Errors
-/// When there is no answer.
+/// When there is nothing to print.
 pub fn run(options: Options) -> Result<(), Error> {
     let roots = NodePaths::from_environment();
-    let text = match options.question {
-        Question::Status { output } => status::answer(&roots, output)?,
-        Question::History { output, network } => history::answer(&roots, output, network.as_ref())?,
+    let text = match options.query {
+        Query::Status { output } => status::answer(&roots, output)?,
+        Query::History { output, network } => history::answer(&roots, output, network.as_ref())?,
     };
     match io::stdout().write_all(text.as_bytes()) {
         // As with `| head`.
@@ -92,7 +93,7 @@ pub fn run(options: Options) -> Result<(), Error> {
     }
 }
 
-/// A document as JSON or YAML text; none when a table is wanted.
+/// A document as JSON or YAML text; none when a table was requested.
 fn document_text<T: Serialize>(document: &T, output: Output) -> Option<Result<String, Error>> {
     match output {
         Output::Table => None,

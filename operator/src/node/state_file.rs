@@ -1,5 +1,6 @@
-//! `/run/usnet/state.json`: what the agent says of its node, in the words of the status of a `UserspaceNodeState`, for people and programs on the node itself.
-//! It is there with and without an API server.
+//! `/run/usnet/state.json`: the agent's report of its node, with the fields of the status of a
+//! `UserspaceNodeState`, for users and programs on the node itself. It is written with and without
+//! an API server.
 
 use crate::standalone::problem::Problem;
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use usnet_crds::UserspaceNodeStateStatus;
 use usnet_dataplane::atomic_file::{self, Durability, Error};
 use usnet_dataplane::paths::NodePaths;
 
-/// What the agent says of its node.
+/// The agent's report of its node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StateFile {
@@ -34,10 +35,10 @@ impl StateFile {
     /// The layout that this release writes.
     pub const VERSION: u32 = 1;
 
-    /// What the agent of this node said last; none when none ran since the node started.
+    /// The last report of this node's agent; none when no agent has run since the node started.
     ///
     /// # Errors
-    /// When there is a file that cannot be read or is of a later release.
+    /// When the file cannot be read or was written by a later release.
     pub fn read(roots: &NodePaths) -> Result<Option<Self>, Error> {
         atomic_file::read(&roots.state_file(), Self::VERSION)
     }
@@ -45,23 +46,23 @@ impl StateFile {
     /// Writes the file if that changes it.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When it cannot be written.
     pub fn write(&self, roots: &NodePaths) -> Result<(), Error> {
         atomic_file::create_folder(&roots.run, 0o700)?;
         atomic_file::write_if_changed(&roots.state_file(), self, Durability::Process).map(drop)
     }
 }
 
-/// Held by an agent while it runs; the kernel lets go of it when the process ends.
+/// Held by an agent while it runs; the kernel releases it when the process ends.
 #[derive(Debug)]
-pub struct Presence(#[expect(dead_code, reason = "the lock goes with the file")] File);
+pub struct AgentLock(#[expect(dead_code, reason = "the lock goes with the file")] File);
 
-impl Presence {
-    /// Says that the agent of this node runs; none when another one does.
+impl AgentLock {
+    /// Takes the lock of this node's agent; none when another agent holds it.
     ///
     /// # Errors
     /// When the run folder cannot be used.
-    pub fn take(roots: &NodePaths) -> io::Result<Option<Self>> {
+    pub fn acquire(roots: &NodePaths) -> io::Result<Option<Self>> {
         std::fs::create_dir_all(&roots.run)?;
         let file = open(roots, true)?;
         match file.try_lock() {

@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_dataplane::paths::NodePaths;
 
-/// What the agent said last.
+/// The agent's last report.
 ///
 /// # Errors
-/// When it said nothing, or that cannot be read.
+/// When there is none, or it cannot be read.
 pub(super) fn answer(roots: &NodePaths, output: Output) -> Result<String, Error> {
     let state = StateFile::read(roots)?.ok_or_else(|| Error::NoState(roots.state_file()))?;
     if let Some(text) = document_text(&state, output) {
@@ -22,7 +22,7 @@ pub(super) fn answer(roots: &NodePaths, output: Output) -> Result<String, Error>
     Ok(text(&state, is_agent_running(roots), seconds))
 }
 
-/// For people.
+/// For users.
 pub(super) fn text(state: &StateFile, is_running: bool, seconds: u64) -> String {
     let mut text = String::new();
     let source = match &state.manifests {

@@ -4,7 +4,7 @@ use crate::history::{Change, HistoryFile, Outcome, Why};
 use crate::standalone::problem::Problem;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
 use k8s_openapi::jiff::Timestamp;
-use state_file::{Presence, StateFile, is_agent_running};
+use state_file::{AgentLock, StateFile, is_agent_running};
 use std::sync::Arc;
 use usnet_crds::Engine;
 use usnet_crds::conditions::{Finding, READY, Status};
@@ -49,7 +49,7 @@ fn state() -> StateFile {
 }
 
 #[test]
-fn the_state_comes_back_and_has_the_fields_of_a_status() {
+fn the_state_is_read_back_and_has_the_fields_of_a_status() {
     let (_folder, roots) = roots();
     assert!(matches!(status::answer(&roots, Output::Table), Err(Error::NoState(_))));
     state().write(&roots).unwrap();
@@ -64,7 +64,7 @@ fn the_state_comes_back_and_has_the_fields_of_a_status() {
 }
 
 #[test]
-fn people_are_told_what_is_wrong_where_and_how_old_that_is() {
+fn users_see_what_is_wrong_where_and_how_old_that_is() {
     let text = status::text(&state(), false, 130);
     for part in [
         "does not run",
@@ -81,13 +81,13 @@ fn people_are_told_what_is_wrong_where_and_how_old_that_is() {
 }
 
 #[test]
-fn it_is_known_whether_an_agent_runs() {
+fn a_running_agent_is_detected_by_its_lock() {
     let (_folder, roots) = roots();
     assert!(!is_agent_running(&roots));
-    let presence = Presence::take(&roots).unwrap().unwrap();
+    let agent_lock = AgentLock::acquire(&roots).unwrap().unwrap();
     assert!(is_agent_running(&roots));
-    assert!(Presence::take(&roots).unwrap().is_none(), "two agents on one node");
-    drop(presence);
+    assert!(AgentLock::acquire(&roots).unwrap().is_none(), "two agents on one node");
+    drop(agent_lock);
     assert!(!is_agent_running(&roots));
 }
 

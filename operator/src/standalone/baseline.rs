@@ -1,7 +1,9 @@
-//! What an evaluation of the folder starts from: the last input, and what the node holds. Pure.
+//! The baseline of an evaluation of the folder: the last input, and the current spec of the node.
+//! Pure.
 //!
-//! An API server would count the versions of its objects; here each change of what a node has of a network is a new generation and a new version of it,
-//! counted from the last ones. What a restart of the agent leaves unchanged keeps its numbers.
+//! An API server would count the versions of its objects; here each change of a network on the node
+//! is a new generation and a new version of it, counted from the last ones. A network that a
+//! restart of the agent leaves unchanged keeps its generation and version.
 
 use crate::agent::input::{Compiled, Input};
 use crate::agent::spec::NodeSpec;
@@ -15,7 +17,7 @@ use usnet_crds::{NetworkName, NodeNetwork, Phase};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Baseline {
     held: Arc<NodeSpec>,
-    /// Each network as it was in the last input; before the first one, as the node holds it.
+    /// Each network as it was in the last input; before the first one, as it is in the node's spec.
     networks: BTreeMap<NetworkName, Arc<Compiled>>,
     /// The labels of the last input.
     labels: Option<Labels>,
@@ -24,13 +26,14 @@ pub(super) struct Baseline {
 }
 
 impl Baseline {
-    /// From what the node holds by its agent's last report, or by its node file, and from the last input of this run.
+    /// From the node's spec by its agent's last report, or by its node file, and from the last
+    /// input of this run.
     pub(super) fn new(held: Option<&Arc<NodeSpec>>, last: Option<&Input>) -> Self {
         let held = held.cloned().unwrap_or_default();
         let version = held.versions.values().copied().chain([held.through, last.map_or(0, |last| last.version)]).max();
         let mut networks: BTreeMap<_, _> =
             held.networks.iter().map(|network| (network.name.clone(), Arc::new(of_held(&held, network)))).collect();
-        // A network that was draining and is on the node no more is forgotten.
+        // A network that was draining and is no longer on the node is dropped.
         let known = last.iter().flat_map(|last| &last.networks);
         let known = known.filter(|(name, known)| known.network.phase == Phase::Active || networks.contains_key(*name));
         let known: Vec<_> = known.map(|(name, known)| (name.clone(), Arc::clone(known))).collect();
@@ -44,7 +47,7 @@ impl Baseline {
         }
     }
 
-    /// What the node holds of a network.
+    /// A network as it is in the node's spec.
     pub(super) fn held(&self, name: &str) -> Option<&NodeNetwork> {
         let name: NetworkName = name.parse().ok()?;
         self.held.network(&name).map(AsRef::as_ref)
@@ -104,14 +107,15 @@ impl Baseline {
         self.version + 1
     }
 
-    /// The numbers of a network that the node could not have. Its content is not remembered, so that it counts as unchanged.
+    /// Generation and version of a network that the node could not have. Its content is not stored,
+    /// so that it counts as unchanged.
     fn refused(&self, name: &NetworkName) -> Option<(i64, u64)> {
         let refused = self.held.refused.iter().find(|refused| refused.name == *name)?;
         Some((refused.generation.max(1), *self.held.versions.get(name)?))
     }
 }
 
-/// Whether it says the same, whatever its generation.
+/// Whether both are equal, apart from the generation.
 fn is_same(known: &NodeNetwork, new: &NodeNetwork) -> bool {
     let NodeNetwork { name, generation: _, phase, engine, bridge, port, namespaces, ipam, attachments, device_plugin } =
         known;

@@ -1,4 +1,5 @@
-//! What the agent gets from a folder of manifests: each network as the controller would compile it. Pure.
+//! The agent's input from a folder of manifests: each network as the controller would compile it.
+//! Pure.
 
 use super::baseline::Baseline;
 use super::folder::Folder;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{NetworkName, Phase};
 
-/// What a folder says.
+/// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Evaluation {
     /// What the agent selects from.
@@ -59,7 +60,7 @@ pub(super) fn evaluate(folder: &Folder, node: &str, baseline: &Baseline) -> Eval
     Evaluation { input, problems }
 }
 
-/// The network as an API server would give it, without numbers.
+/// The network as an API server would give it, without generation and version.
 fn compiled(
     snapshot: &ManifestSnapshot,
     network: &Network,
@@ -68,7 +69,8 @@ fn compiled(
     Compiled::new(valid.name.clone(), 0, String::new(), &compile(network, valid, &snapshot.cache.namespaces))
 }
 
-/// Whether the node has the network, and its selector does not match the labels that are known. A file that could never be read may have the others.
+/// Whether the node has the network, and its selector does not match the known labels. A file that
+/// could never be read may have the others.
 fn loses_the_node(compiled: &Compiled, labels: &Labels, baseline: &Baseline) -> bool {
     let held = baseline.held(compiled.network.name.as_str());
     held.is_some_and(|held| held.phase == Phase::Active)

@@ -1,5 +1,6 @@
-//! Where a field is in a YAML text. The library gives the line of what cannot be read, so that a reader which walks to the field and rejects it there
-//! learns the line, in whatever style the text is written.
+//! Finds the line of a field in a YAML text. The library gives the line of what cannot be read, so
+//! that a visitor which walks to the field and rejects it there learns the line, in whatever style
+//! the text is written.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;

@@ -1,9 +1,11 @@
-//! A node without an API server: the objects of usnet as YAML files in a folder, for this one node. [`folder`] and [`document`] read them, [`snapshot`] and
-//! [`evaluate`](mod@evaluate) make of them what the controller would, with its own functions, and the agent gets the result as it gets the compiled networks of
-//! an API server: selecting, draining and conflicts are its own.
+//! A node without an API server: the objects of usnet as YAML files in a folder, for this one node.
+//! [`folder`] and [`document`] read them, [`snapshot`] and [`evaluate`](mod@evaluate) compile them
+//! with the functions of the controller, and the agent gets the result as it gets the compiled
+//! networks of an API server: selecting, draining and conflicts are handled by the agent.
 //!
-//! A file that cannot be used changes nothing: what it said last stays, also over a restart, and the node's state file says what is wrong with it. A network
-//! that is in no file any more is one that is being deleted: it drains, and stays until its last pod is gone.
+//! A file that cannot be used changes nothing: its last valid content stays in effect, also across
+//! a restart, and the node's state file reports what is wrong with it. A network that is in no file
+//! any more is being deleted: it drains, and stays until its last pod is deleted.
 
 mod baseline;
 mod definitions;
@@ -29,21 +31,23 @@ use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::sleep;
 
-/// A writer that does not replace its file at once is given this long: files are read until they say the same twice.
+/// How long a writer that does not replace its file atomically may take: files are read until their
+/// content is the same twice.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// What a folder is followed with.
+/// The channels between a folder of manifests and the agent.
 #[derive(Debug)]
 pub struct Channels {
     /// To the agent: what it selects the node's networks from.
     pub inputs: Sender<Option<Input>>,
-    /// From the agent: what the node has.
+    /// From the agent: the report of the node.
     pub reports: Receiver<Option<Report>>,
     /// To the state file: what is wrong in the folder; none before it was read.
     pub problems: Sender<Option<Vec<Problem>>>,
 }
 
-/// Follows the manifests in a folder for this node, beginning with what an earlier agent `held`. Ends when the agent does.
+/// Follows the manifests in a folder for this node, starting with the spec that an earlier agent
+/// `held`. Ends when the agent does.
 pub async fn follow(folder: PathBuf, node: String, held: Option<Arc<NodeSpec>>, channels: Channels) {
     let (changes, mut changed) = channel(());
     let Channels { inputs, mut reports, problems } = channels;
@@ -92,14 +96,14 @@ fn replace<T: PartialEq>(sender: &Sender<Option<T>>, value: T) {
 struct Manifests {
     folder: Folder,
     node: String,
-    /// What the node holds, as far as it is known.
+    /// The current spec of the node, as far as it is known.
     held: Option<Arc<NodeSpec>>,
     last: Option<Input>,
     logged: BTreeSet<Problem>,
 }
 
 impl Manifests {
-    /// Reads the folder once it says the same twice; returns whether anything changed.
+    /// Reads the folder until its content is the same twice; returns whether anything changed.
     async fn read(&mut self) -> bool {
         let mut texts = self.folder.texts();
         loop {
@@ -118,7 +122,7 @@ impl Manifests {
         self.folder.update(texts)
     }
 
-    /// Returns whether the node holds something else than before.
+    /// Returns whether the current spec of the node has changed.
     fn update_held(&mut self, report: Option<&Report>) -> bool {
         let Some(reported) = report.and_then(|report| report.spec.as_ref()) else { return false };
         let has_changed = self.held.as_ref() != Some(reported);

@@ -69,7 +69,7 @@ impl ManifestSnapshot {
         for network in baseline.networks() {
             let missing = || Network {
                 has_from_nad_label: is_from_definitions(network),
-                ..unusable("no file that can be read has it".to_owned())
+                ..adoption_blocker("no file that can be read has it".to_owned())
             };
             self.cache.networks.entry(network.name.to_string()).or_insert_with(missing);
         }
@@ -124,7 +124,7 @@ impl ManifestSnapshot {
             Ok(network) => Network::clone(network),
             Err(problems) => {
                 self.problems.extend(problems.clone());
-                unusable("its document cannot be used".to_owned())
+                adoption_blocker("its document cannot be used".to_owned())
             }
         };
         if let Ok(valid) = &network.spec {
@@ -179,7 +179,7 @@ fn well_known_labels(node: &str) -> Labels {
 }
 
 /// A network whose spec is not known, and why.
-fn unusable(why: String) -> Network {
+fn adoption_blocker(why: String) -> Network {
     Network { has_finalizer: true, ..parse::of_network(&ObjectMeta::default(), Err(why), None) }
 }
 

@@ -10,7 +10,8 @@ use std::time::Duration;
 use tokio::sync::watch::Sender;
 use tokio::time::{sleep, timeout};
 
-/// How often the folder is read without an event of the kernel: there is none for files behind links, nor when the folder itself is replaced.
+/// How often the folder is read without an event from the kernel: there is none for files behind
+/// symbolic links, nor when the folder itself is replaced.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Room for a few events with names of full length; more of them wait in the kernel.
 const BUFFER_BYTES: usize = 4096;

@@ -2,7 +2,7 @@ use super::*;
 use prometheus::IntCounter;
 use std::io::{Read, Write};
 
-/// What a program that listens on a free port answers to a request line.
+/// The response to a request line, from a program that listens on a free port.
 async fn ask(telemetry: &Arc<Telemetry>, line: &str) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -16,13 +16,13 @@ async fn ask(telemetry: &Arc<Telemetry>, line: &str) -> String {
     });
     let server = async {
         let (stream, _) = listener.accept().await.unwrap();
-        telemetry.talk(stream).await.unwrap();
+        telemetry.serve_connection(stream).await.unwrap();
     };
     tokio::join!(client, server).0.unwrap()
 }
 
 #[tokio::test]
-async fn readiness_is_asked_for_apart_from_health() {
+async fn readiness_is_separate_from_health() {
     let telemetry = Arc::new(Telemetry::default());
     assert!(ask(&telemetry, "GET /healthz").await.starts_with("HTTP/1.1 200 OK"));
     assert!(ask(&telemetry, "GET /readyz").await.starts_with("HTTP/1.1 503 "));
@@ -31,7 +31,7 @@ async fn readiness_is_asked_for_apart_from_health() {
 }
 
 #[tokio::test]
-async fn metrics_say_their_format_and_nothing_else_is_there() {
+async fn metrics_have_a_content_type_and_other_paths_do_not_exist() {
     let telemetry = Arc::new(Telemetry::default());
     let passes = IntCounter::new("passes_total", "Passes.").unwrap();
     telemetry.registry().register(Box::new(passes.clone())).unwrap();

@@ -1,8 +1,9 @@
-//! Ports of attached pods are kept, those of pods that left are taken away, and what the plugin works on is left to it.
+//! Ports of attached pods are kept, those of detached pods are removed, and attachments that the
+//! plugin has locked are left to it.
 
 use crate::node::{network, until};
 use crate::running_agent::RunningAgent;
-use crate::world::World;
+use crate::testbed::OvsTestbed;
 use std::path::PathBuf;
 use usnet_crds::SocketRole;
 use usnet_dataplane::attachment::{Progress, Record};
@@ -11,100 +12,100 @@ use usnet_dataplane::port::{PortBackend, SocketPath};
 use usnet_test_openvswitch::OpenVswitch;
 
 /// An attached pod of network blue.
-fn record(world: &World, container: &str) -> Record {
-    let socket: PathBuf = world.ovs.folder().join(format!("{container}.sock"));
+fn record(testbed: &OvsTestbed, container: &str) -> Record {
+    let socket: PathBuf = testbed.ovs.folder().join(format!("{container}.sock"));
     let socket = SocketPath::try_from(socket).unwrap();
-    world.record(container, &network("blue"), PortBackend::VhostUser { socket, engine_role: SocketRole::Client })
+    testbed.record(container, &network("blue"), PortBackend::VhostUser { socket, engine_role: SocketRole::Client })
 }
 
-fn has_port(world: &World, record: &Record) -> bool {
-    let ports = world.vsctl(&format!("list-ports {}", record.port.bridge));
+fn has_port(testbed: &OvsTestbed, record: &Record) -> bool {
+    let ports = testbed.vsctl(&format!("list-ports {}", record.port.bridge));
     ports.lines().any(|port| port == record.port.name.as_str())
 }
 
-/// A world with DPDK, which vhost-user ports need, with network blue and one attached pod.
-fn world_with_pod() -> (World, RunningAgent, Record) {
-    let world = World::with(OpenVswitch::builder().dpdk(true).start().unwrap());
-    let agent = RunningAgent::start(&world.roots);
-    agent.tell(1, &[network("blue")]);
-    world.wait_until_programmed("blue");
-    let pod = record(&world, "c1");
-    world.write(&pod);
-    until("the pod has a port", || has_port(&world, &pod).then_some(()));
-    (world, agent, pod)
+/// A testbed with DPDK, which vhost-user ports need, with network blue and one attached pod.
+fn testbed_with_pod() -> (OvsTestbed, RunningAgent, Record) {
+    let testbed = OvsTestbed::with(OpenVswitch::builder().dpdk(true).start().unwrap());
+    let agent = RunningAgent::start(&testbed.roots);
+    agent.set_spec(1, &[network("blue")]);
+    testbed.wait_until_programmed("blue");
+    let pod = record(&testbed, "c1");
+    testbed.write(&pod);
+    until("the pod has a port", || has_port(&testbed, &pod).then_some(()));
+    (testbed, agent, pod)
 }
 
 #[test]
-fn a_lost_port_comes_back_and_foreign_ports_stay() {
-    let (world, agent, pod) = world_with_pod();
-    world.vsctl("add-port br-blue foreign0 -- set Interface foreign0 type=internal");
-    world.vsctl(&format!("del-port {}", pod.port.name));
-    until("the port is back", || has_port(&world, &pod).then_some(()));
+fn a_lost_port_is_recreated_and_foreign_ports_stay() {
+    let (testbed, agent, pod) = testbed_with_pod();
+    testbed.vsctl("add-port br-blue foreign0 -- set Interface foreign0 type=internal");
+    testbed.vsctl(&format!("del-port {}", pod.port.name));
+    until("the port is back", || has_port(&testbed, &pod).then_some(()));
     until("the port runs", || {
-        let ofport = world.vsctl(&format!("get Interface {} ofport", pod.port.name));
+        let ofport = testbed.vsctl(&format!("get Interface {} ofport", pod.port.name));
         ofport.parse().is_ok_and(|number: i64| number > 0).then_some(())
     });
-    assert!(world.vsctl("list-ports br-blue").lines().any(|port| port == "foreign0"));
+    assert!(testbed.vsctl("list-ports br-blue").lines().any(|port| port == "foreign0"));
     let entry = agent.wait_for_network("blue", "has a pod", |entry| entry.attachments == 1);
     assert_eq!(entry.pods, ["default/c1"]);
 
-    world.vsctl("del-br br-blue");
-    until("bridge and port are back", || (world.bridges() == ["br-blue"] && has_port(&world, &pod)).then_some(()));
-    world.wait_until_programmed("blue");
+    testbed.vsctl("del-br br-blue");
+    until("bridge and port are back", || (testbed.bridges() == ["br-blue"] && has_port(&testbed, &pod)).then_some(()));
+    testbed.wait_until_programmed("blue");
 }
 
 #[test]
-fn a_detach_that_met_no_open_vswitch_is_finished_when_it_returns() {
-    let (mut world, agent, pod) = world_with_pod();
-    world.ovs.kill_ovsdb_server().unwrap();
+fn a_detach_without_open_vswitch_is_finished_when_it_returns() {
+    let (mut testbed, agent, pod) = testbed_with_pod();
+    testbed.ovs.kill_ovsdb_server().unwrap();
     agent.wait_for_connection("Disconnected");
-    world.write(&Record { progress: Progress::Detached, ..pod.clone() });
-    world.ovs.start_ovsdb_server().unwrap();
-    until("the record is gone", || world.records().is_empty().then_some(()));
-    assert!(!has_port(&world, &pod));
+    testbed.write(&Record { progress: Progress::Detached, ..pod.clone() });
+    testbed.ovs.start_ovsdb_server().unwrap();
+    until("the record is removed", || testbed.records().is_empty().then_some(()));
+    assert!(!has_port(&testbed, &pod));
     agent.wait_for_network("blue", "has no pod", |entry| entry.attachments == 0);
 }
 
 #[test]
-fn what_the_plugin_works_on_is_left_to_it() {
-    let (world, _agent, pod) = world_with_pod();
-    let journal = Journal::open(&world.roots).unwrap();
-    let busy = journal.lock(&pod.id).unwrap();
-    busy.write(&Record { progress: Progress::Detaching, ..pod.clone() }).unwrap();
-    // Another pod's port comes after the agent has seen the first one's record.
-    let other = record(&world, "c2");
-    world.write(&other);
-    until("the other pod has its port", || has_port(&world, &other).then_some(()));
-    assert!(has_port(&world, &pod), "the agent took the port from under the plugin");
-    assert!(busy.read().unwrap().is_some());
-    busy.write(&Record { progress: Progress::Detached, ..pod.clone() }).unwrap();
-    drop(busy);
-    until("the agent finishes what was left", || (!has_port(&world, &pod)).then_some(()));
-    until("the record is gone", || (world.records().len() == 1).then_some(()));
+fn what_the_plugin_has_locked_is_left_to_it() {
+    let (testbed, _agent, pod) = testbed_with_pod();
+    let journal = Journal::open(&testbed.roots).unwrap();
+    let locked = journal.lock(&pod.id).unwrap();
+    locked.write(&Record { progress: Progress::Detaching, ..pod.clone() }).unwrap();
+    // Another pod's port is created after the agent has read the first one's record.
+    let other = record(&testbed, "c2");
+    testbed.write(&other);
+    until("the other pod has its port", || has_port(&testbed, &other).then_some(()));
+    assert!(has_port(&testbed, &pod), "the agent took the port from under the plugin");
+    assert!(locked.read().unwrap().is_some());
+    locked.write(&Record { progress: Progress::Detached, ..pod.clone() }).unwrap();
+    drop(locked);
+    until("the agent finishes what was left", || (!has_port(&testbed, &pod)).then_some(()));
+    until("the record is removed", || (testbed.records().len() == 1).then_some(()));
 }
 
 #[test]
-fn a_detach_that_was_stopped_loses_its_port_but_not_its_record() {
-    let (world, _agent, pod) = world_with_pod();
-    world.write(&Record { progress: Progress::Detaching, ..pod.clone() });
-    until("the port is gone", || (!has_port(&world, &pod)).then_some(()));
-    // A second attachment shows that the agent has been through a whole pass since.
-    let other = record(&world, "c2");
-    world.write(&other);
-    until("the other pod has its port", || has_port(&world, &other).then_some(()));
-    let left = world.records();
-    assert!(left.iter().any(|record| record.id == pod.id), "nobody could give back its addresses: {left:?}");
+fn an_interrupted_detach_loses_its_port_but_not_its_record() {
+    let (testbed, _agent, pod) = testbed_with_pod();
+    testbed.write(&Record { progress: Progress::Detaching, ..pod.clone() });
+    until("the port is removed", || (!has_port(&testbed, &pod)).then_some(()));
+    // A second attachment shows that the agent has finished a whole reconcile since.
+    let other = record(&testbed, "c2");
+    testbed.write(&other);
+    until("the other pod has its port", || has_port(&testbed, &other).then_some(()));
+    let remaining = testbed.records();
+    assert!(remaining.iter().any(|record| record.id == pod.id), "no DEL could release its addresses: {remaining:?}");
 }
 
 #[test]
 fn an_unreadable_record_protects_ports_without_a_record() {
-    let (world, _agent, pod) = world_with_pod();
-    let path = world.roots.attachments().join(format!("{}.json", pod.id));
+    let (testbed, _agent, pod) = testbed_with_pod();
+    let path = testbed.roots.attachments().join(format!("{}.json", pod.id));
     std::fs::write(&path, "{").unwrap();
-    let other = record(&world, "c2");
-    world.write(&other);
-    until("the other pod has its port", || has_port(&world, &other).then_some(()));
-    assert!(has_port(&world, &pod));
+    let other = record(&testbed, "c2");
+    testbed.write(&other);
+    until("the other pod has its port", || has_port(&testbed, &other).then_some(()));
+    assert!(has_port(&testbed, &pod));
     std::fs::remove_file(&path).unwrap();
-    until("its port goes once it is known to be gone", || (!has_port(&world, &pod)).then_some(()));
+    until("its port is removed once it is known that it has no record", || (!has_port(&testbed, &pod)).then_some(()));
 }

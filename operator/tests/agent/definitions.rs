@@ -1,4 +1,5 @@
-//! Definitions of the userspace CNI (Intel) on a node without an API server: the bridges that they name are there, for their namespaces.
+//! NADs of the Userspace CNI (Intel) on a node without an API server: the bridges that they name
+//! exist, for their namespaces.
 
 use crate::node::{Node, until};
 use crate::standalone_agent::{Manifests, StandaloneAgent};
@@ -68,7 +69,7 @@ fn legacy_definitions_as_they_are_get_their_bridges_which_are_removed_with_them(
 
     manifests.remove("old.yaml");
     wait_for_namespaces(&node, &["web"]);
-    until("the other bridges are gone", || (ovs.vsctl(&["list-br"]).unwrap().trim() == "br-old").then_some(()));
+    until("the other bridges are removed", || (ovs.vsctl(&["list-br"]).unwrap().trim() == "br-old").then_some(()));
     let network = programmed(&node, "ovs-br-old").unwrap();
     let socket = SocketPath::try_from(ovs.folder().join("c1.sock")).unwrap();
     let engine_role = network.port.vhost_user.engine_role;
@@ -79,7 +80,7 @@ fn legacy_definitions_as_they_are_get_their_bridges_which_are_removed_with_them(
     until("it drains", || matches!(node.file("ovs-br-old"), Some(NetworkFile::Draining { .. })).then_some(()));
     assert_eq!(ovs.vsctl(&["list-ports", "br-old"]).unwrap().trim(), pod.port.name.as_str(), "the pod lost its port");
     std::fs::remove_file(node.roots.attachments().join(format!("{}.json", pod.id))).unwrap();
-    until("the last bridge is gone", || ovs.vsctl(&["list-br"]).unwrap().is_empty().then_some(()));
+    until("the last bridge is removed", || ovs.vsctl(&["list-br"]).unwrap().is_empty().then_some(()));
     agent.wait_for_state("no network", |state| state.status.networks.is_empty().then_some(()));
 }
 

@@ -1,9 +1,9 @@
-//! Networks as resources, told to a kubelet that comes, goes and refuses.
+//! Networks as resources, registered with a kubelet that starts, stops and refuses.
 
 use crate::kubelet::Kubelet;
 use crate::node::{network, until};
 use crate::running_agent::RunningAgent;
-use crate::world::World;
+use crate::testbed::OvsTestbed;
 use std::fs;
 use usnet_crds::{DevicePlugin, NodeNetwork, Phase};
 
@@ -12,34 +12,39 @@ fn counted(name: &str, devices: i64) -> NodeNetwork {
 }
 
 #[test]
-fn kubelet_hears_of_networks_that_are_resources_and_of_no_other() {
-    let world = World::start();
-    let kubelet = Kubelet::start(&world.roots);
-    let agent = RunningAgent::start(&world.roots);
-    agent.tell(1, &[counted("blue", 2), network("green")]);
+fn only_networks_that_are_resources_are_registered_with_kubelet() {
+    let testbed = OvsTestbed::start();
+    let kubelet = Kubelet::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.roots);
+    agent.set_spec(1, &[counted("blue", 2), network("green")]);
     kubelet.await_devices("blue", &["blue-0 Healthy", "blue-1 Healthy"]);
-    world.wait_until_programmed("green");
-    let told: Vec<_> = kubelet.registered();
-    assert!(told.iter().all(|told| told.resource_name == "usnet.dev/blue" && told.version == "v1beta1"), "{told:?}");
+    testbed.wait_until_programmed("green");
+    let registered: Vec<_> = kubelet.registered();
+    assert!(
+        registered
+            .iter()
+            .all(|registered| registered.resource_name == "usnet.dev/blue" && registered.version == "v1beta1"),
+        "{registered:?}"
+    );
 
-    agent.tell(2, &[NodeNetwork { phase: Phase::Draining, ..counted("blue", 2) }]);
+    agent.set_spec(2, &[NodeNetwork { phase: Phase::Draining, ..counted("blue", 2) }]);
     kubelet.await_devices("blue", &["blue-0 Unhealthy", "blue-1 Unhealthy"]);
-    agent.tell(3, &[counted("blue", 1)]);
+    agent.set_spec(3, &[counted("blue", 1)]);
     kubelet.await_devices("blue", &["blue-0 Healthy"]);
-    agent.tell(4, &[]);
+    agent.set_spec(4, &[]);
     kubelet.await_none("blue");
-    let left = fs::read_dir(world.roots.kubelet_device_plugins()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left = fs::read_dir(testbed.roots.kubelet_device_plugins()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(left.collect::<Vec<_>>(), ["kubelet.sock"]);
 }
 
 #[test]
-fn a_device_has_an_empty_folder_and_its_resource_stays_until_that_is_gone() {
-    let world = World::start();
-    let kubelet = Kubelet::start(&world.roots);
-    let agent = RunningAgent::start(&world.roots);
-    agent.tell(1, &[counted("blue-2", 16)]);
+fn a_device_has_an_empty_folder_and_its_resource_stays_until_that_is_removed() {
+    let testbed = OvsTestbed::start();
+    let kubelet = Kubelet::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.roots);
+    agent.set_spec(1, &[counted("blue-2", 16)]);
     until("a device", || kubelet.allocate("blue-2", &["blue-2-10"]).ok());
-    let folder = world.roots.devices().join("blue-2-10");
+    let folder = testbed.roots.devices().join("blue-2-10");
     fs::write(folder.join("left"), "by an earlier pod").unwrap();
     let given = kubelet.allocate("blue-2", &["blue-2-3", "blue-2-10"]).unwrap();
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
@@ -52,50 +57,50 @@ fn a_device_has_an_empty_folder_and_its_resource_stays_until_that_is_gone() {
         assert!(kubelet.allocate("blue-2", &[foreign]).is_err(), "{foreign}");
     }
 
-    // Kubelet starts no container of a pod again whose resource it has forgotten.
-    agent.tell(2, &[]);
+    // Kubelet restarts no container of a pod whose resource it has lost.
+    agent.set_spec(2, &[]);
     kubelet.await_devices("blue-2", &["blue-2-3 Unhealthy", "blue-2-10 Unhealthy"]);
-    fs::remove_dir(world.roots.devices().join("blue-2-3")).unwrap();
+    fs::remove_dir(testbed.roots.devices().join("blue-2-3")).unwrap();
     kubelet.await_devices("blue-2", &["blue-2-10 Unhealthy"]);
     fs::remove_dir(folder).unwrap();
     kubelet.await_none("blue-2");
 }
 
 #[test]
-fn kubelet_is_told_again_whenever_it_starts() {
-    let world = World::start();
-    let agent = RunningAgent::start(&world.roots);
+fn resources_are_registered_again_whenever_kubelet_starts() {
+    let testbed = OvsTestbed::start();
+    let agent = RunningAgent::start(&testbed.roots);
     // There is none yet.
-    agent.tell(1, &[counted("blue", 1)]);
-    world.wait_until_programmed("blue");
+    agent.set_spec(1, &[counted("blue", 1)]);
+    testbed.wait_until_programmed("blue");
     for _ in 0..3 {
-        let kubelet = Kubelet::start(&world.roots);
+        let kubelet = Kubelet::start(&testbed.roots);
         kubelet.await_devices("blue", &["blue-0 Healthy"]);
         assert!(kubelet.allocate("blue", &["blue-0"]).is_ok());
     }
 }
 
 #[test]
-fn a_kubelet_that_refuses_is_asked_again() {
-    let world = World::start();
-    let refusing = Kubelet::refusing(&world.roots);
-    let agent = RunningAgent::start(&world.roots);
-    agent.tell(1, &[counted("blue", 1)]);
+fn a_registration_that_kubelet_refuses_is_retried() {
+    let testbed = OvsTestbed::start();
+    let refusing = Kubelet::refusing(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.roots);
+    agent.set_spec(1, &[counted("blue", 1)]);
     until("two tries", || (refusing.registered().len() >= 2).then_some(()));
     drop(refusing);
-    Kubelet::start(&world.roots).await_devices("blue", &["blue-0 Healthy"]);
+    Kubelet::start(&testbed.roots).await_devices("blue", &["blue-0 Healthy"]);
 }
 
 #[test]
 fn a_new_agent_offers_what_the_last_one_did() {
-    let world = World::start();
-    let kubelet = Kubelet::start(&world.roots);
-    let agent = RunningAgent::start(&world.roots);
-    agent.tell(1, &[counted("blue", 1)]);
+    let testbed = OvsTestbed::start();
+    let kubelet = Kubelet::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.roots);
+    agent.set_spec(1, &[counted("blue", 1)]);
     kubelet.await_devices("blue", &["blue-0 Healthy"]);
     drop(agent);
     kubelet.await_none("blue");
-    // It knows what the node should have before anybody tells.
-    let _agent = RunningAgent::start(&world.roots);
+    // It has the spec of the node before it receives one.
+    let _agent = RunningAgent::start(&testbed.roots);
     kubelet.await_devices("blue", &["blue-0 Healthy"]);
 }

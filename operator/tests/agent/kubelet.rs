@@ -1,4 +1,5 @@
-//! As much of kubelet as a device plugin meets: a socket where plugins register, and a client that keeps asking each of them.
+//! The parts of kubelet that a device plugin uses: a socket where plugins register, and a client
+//! that keeps calling each of them.
 
 use crate::node::until;
 use futures::StreamExt;
@@ -20,7 +21,7 @@ use usnet_operator::agent::device_plugin::api::{
     AllocateRequest, ContainerAllocateRequest, ContainerAllocateResponse, Empty, RegisterRequest,
 };
 
-/// What plugins have said, by resource: each device with its health.
+/// What plugins have listed, by resource: each device with its health.
 type Devices = Arc<Mutex<BTreeMap<String, Vec<String>>>>;
 
 #[derive(Clone)]
@@ -33,7 +34,7 @@ struct Registry {
 
 #[tonic::async_trait]
 impl Registration for Registry {
-    /// As kubelet, this asks the plugin before it answers.
+    /// As kubelet, this calls the plugin before it answers.
     async fn register(&self, request: Request<RegisterRequest>) -> Result<Response<Empty>, Status> {
         let request = request.into_inner();
         self.registered.lock().unwrap().push(request.clone());
@@ -47,8 +48,8 @@ impl Registration for Registry {
             let _ended = call(&socket, async |mut plugin| {
                 let mut lists = plugin.list_and_watch(Empty {}).await?.into_inner();
                 while let Some(Ok(list)) = lists.next().await {
-                    let told = list.devices.into_iter().map(|device| format!("{} {}", device.id, device.health));
-                    devices.lock().unwrap().insert(request.resource_name.clone(), told.collect());
+                    let listed = list.devices.into_iter().map(|device| format!("{} {}", device.id, device.health));
+                    devices.lock().unwrap().insert(request.resource_name.clone(), listed.collect());
                 }
                 devices.lock().unwrap().remove(&request.resource_name);
                 Ok(())
@@ -59,7 +60,7 @@ impl Registration for Registry {
     }
 }
 
-/// Asks the plugin behind a socket.
+/// Calls the plugin behind a socket.
 async fn call<T>(
     socket: &Path,
     ask: impl AsyncFnOnce(DevicePluginClient<Transport>) -> Result<T, Status>,
@@ -85,7 +86,7 @@ impl Kubelet {
         Self::start_with(roots, false)
     }
 
-    /// One that takes no plugin.
+    /// One that refuses every plugin.
     pub(crate) fn refusing(roots: &NodePaths) -> Self {
         Self::start_with(roots, true)
     }
@@ -112,7 +113,7 @@ impl Kubelet {
         Self { runtime, registry }
     }
 
-    /// Who has registered so far.
+    /// The registrations so far.
     pub(crate) fn registered(&self) -> Vec<RegisterRequest> {
         self.registry.registered.lock().unwrap().clone()
     }
@@ -134,7 +135,7 @@ impl Kubelet {
         until("the plugin ends", || (!self.registry.devices.lock().unwrap().contains_key(&resource)).then_some(()));
     }
 
-    /// Gives devices to a container.
+    /// Allocates devices to a container.
     pub(crate) fn allocate(&self, network: &str, devices: &[&str]) -> Result<ContainerAllocateResponse, Status> {
         let socket = self.registry.folder.join(format!("usnet-{network}.sock"));
         let devices_ids = devices.iter().map(|&device| device.to_owned()).collect();
@@ -144,7 +145,7 @@ impl Kubelet {
     }
 }
 
-/// HTTP/2 over a connection that is there.
+/// HTTP/2 over an existing connection.
 struct Transport(client::SendRequest<tonic::body::Body>);
 
 impl tower::Service<hyper::Request<tonic::body::Body>> for Transport {

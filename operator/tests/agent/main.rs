@@ -15,5 +15,5 @@ mod running_agent;
 mod selecting_agent;
 mod selection;
 mod standalone_agent;
+mod testbed;
 mod vpp;
-mod world;

@@ -1,8 +1,9 @@
-//! A node without an API server: networks come from a folder of YAML files, and what the node has is in its state file.
+//! A node without an API server: networks come from a folder of YAML files, and the report of the
+//! node is in its state file.
 
 use crate::node::{Node, network_with, until};
 use crate::standalone_agent::{ALLOWED, Manifests, StandaloneAgent, manifest};
-use crate::world::World;
+use crate::testbed::OvsTestbed;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -54,7 +55,7 @@ fn files_become_bridges_of_both_engines_and_follow_their_changes() {
     assert_eq!(after, (before.0, before.1 + 1, before.2), "blue alone has another version");
 
     manifests.remove("a.yaml");
-    until("both bridges are gone", || {
+    until("both bridges are removed", || {
         let is_gone = ovs.vsctl(&["list-br"]).unwrap().is_empty() && node.file("green").is_none();
         is_gone.then_some(())
     });
@@ -63,16 +64,16 @@ fn files_become_bridges_of_both_engines_and_follow_their_changes() {
 
 #[test]
 fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart() {
-    let world = World::start();
+    let testbed = OvsTestbed::start();
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
     manifests.write("b.yaml", &manifest("green", "OVS", 1500));
-    let agent = StandaloneAgent::start(&world.roots, manifests.path());
-    world.wait_until_programmed("blue");
-    world.wait_until_programmed("green");
+    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    testbed.wait_until_programmed("blue");
+    testbed.wait_until_programmed("green");
     let columns = ["_uuid", "name"];
-    let before = world.rows("Bridge", &columns);
-    let kept = node_file(&world);
+    let before = testbed.rows("Bridge", &columns);
+    let kept = node_file(&testbed);
 
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500).replace("mtu: 1500", "mtu: big"));
     manifests.write("b.yaml", "kind: [\n");
@@ -87,14 +88,14 @@ fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart()
     assert!(state.status.conditions.iter().any(|condition| condition.message.contains("a.yaml")), "{state:?}");
     drop(agent);
 
-    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
     agent.wait_for_state("both networks again", |state| (state.status.summary.networks == "2/2").then_some(()));
     manifests.write("c.yaml", &manifest("red", "OVS", 1500));
-    world.wait_until_programmed("red");
-    let now = node_file(&world);
+    testbed.wait_until_programmed("red");
+    let now = node_file(&testbed);
     assert!(kept.networks.iter().all(|network| now.networks.contains(network)), "the broken files changed nothing");
-    assert_eq!((now.generation, version(&world, "blue")), (kept.generation, kept.versions[&kept.networks[0].name]));
-    let names = world.rows("Bridge", &columns);
+    assert_eq!((now.generation, version(&testbed, "blue")), (kept.generation, kept.versions[&kept.networks[0].name]));
+    let names = testbed.rows("Bridge", &columns);
     for row in before[0]["rows"].as_array().unwrap() {
         assert!(names[0]["rows"].as_array().unwrap().contains(row), "{row} is not as it was: {names}");
     }
@@ -102,54 +103,55 @@ fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart()
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
     manifests.write("b.yaml", &manifest("green", "OVS", 1500));
     agent.wait_until_accepted("True");
-    until("the third is gone", || (world.bridges() == ["br-blue", "br-green"]).then_some(()));
+    until("the third is removed", || (testbed.bridges() == ["br-blue", "br-green"]).then_some(()));
 }
 
 #[test]
 fn a_network_whose_file_is_removed_keeps_its_pods_and_takes_no_new_ones() {
-    let world = World::with(OpenVswitch::builder().dpdk(true).start().unwrap());
+    let testbed = OvsTestbed::with(OpenVswitch::builder().dpdk(true).start().unwrap());
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
-    let agent = StandaloneAgent::start(&world.roots, manifests.path());
-    world.wait_until_programmed("blue");
-    let socket = SocketPath::try_from(world.ovs.folder().join("c1.sock")).unwrap();
+    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    testbed.wait_until_programmed("blue");
+    let socket = SocketPath::try_from(testbed.ovs.folder().join("c1.sock")).unwrap();
     let network: NodeNetwork = network_with(Engine::OpenVswitch, "blue");
-    let pod = world.record("c1", &network, PortBackend::VhostUser { socket, engine_role: SocketRole::Client });
-    world.write(&pod);
+    let pod = testbed.record("c1", &network, PortBackend::VhostUser { socket, engine_role: SocketRole::Client });
+    testbed.write(&pod);
     agent.wait_for_network("blue", "has a pod", |entry| entry.attachments == 1);
     manifests.remove("a.yaml");
     agent.wait_for_network("blue", "drains", |entry| entry.state == NetworkState::Draining);
-    assert!(matches!(world.file("blue"), Some(NetworkFile::Draining { .. })));
-    assert_eq!(world.vsctl("list-ports br-blue"), pod.port.name.as_str(), "the pod lost its port");
-    fs::remove_file(world.roots.attachments().join(format!("{}.json", pod.id))).unwrap();
-    until("the bridge is gone", || world.bridges().is_empty().then_some(()));
+    assert!(matches!(testbed.file("blue"), Some(NetworkFile::Draining { .. })));
+    assert_eq!(testbed.vsctl("list-ports br-blue"), pod.port.name.as_str(), "the pod lost its port");
+    fs::remove_file(testbed.roots.attachments().join(format!("{}.json", pod.id))).unwrap();
+    until("the bridge is removed", || testbed.bridges().is_empty().then_some(()));
     let why = agent.history().into_iter().find(|change| change.operation.starts_with("remove port")).unwrap().why;
     assert_eq!(why, Why::PodEnded);
 }
 
 #[test]
 fn of_two_networks_for_one_bridge_the_first_keeps_it_and_the_other_gets_it_when_it_is_free() {
-    let world = World::start();
+    let testbed = OvsTestbed::start();
     let manifests = Manifests::new();
     let on_one_bridge = |name: &str| manifest(name, "OVS", 1500).replace("bridge: {", "bridge: {name: br-one, ");
     manifests.write("b.yaml", &on_one_bridge("blue"));
-    let agent = StandaloneAgent::start(&world.roots, manifests.path());
-    world.wait_until_programmed("blue");
+    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    testbed.wait_until_programmed("blue");
     manifests.write("a.yaml", &on_one_bridge("amber"));
     let refused = agent.wait_for_network("amber", "is refused", |entry| entry.state == NetworkState::Failed);
     assert_eq!(refused.reason, BRIDGE_CONFLICT);
     assert!(refused.message.contains("br-one already belongs to network blue"), "{refused:?}");
-    assert!(world.is_programmed("blue") && !world.is_programmed("amber"));
+    assert!(testbed.is_programmed("blue") && !testbed.is_programmed("amber"));
     assert_eq!(agent.wait_until_accepted("True").manifest_problems, []);
     manifests.remove("b.yaml");
-    world.wait_until_programmed("amber");
-    assert_eq!(world.bridges(), ["br-one"]);
+    testbed.wait_until_programmed("amber");
+    assert_eq!(testbed.bridges(), ["br-one"]);
 }
 
-/// As kubelet mounts a ConfigMap: the files are links into a folder that one link names, and that one is replaced.
+/// As kubelet mounts a ConfigMap: the files are symbolic links into a folder that one link names,
+/// and that one is replaced.
 #[test]
 fn the_links_of_a_config_map_are_followed_when_they_change() {
-    let world = World::start();
+    let testbed = OvsTestbed::start();
     let manifests = Manifests::new();
     let place = manifests.path();
     let publish = |release: &str, text: &str| {
@@ -160,40 +162,40 @@ fn the_links_of_a_config_map_are_followed_when_they_change() {
     };
     publish("..1", &manifest("blue", "OVS", 1500));
     symlink("..data/a.yaml", place.join("a.yaml")).unwrap();
-    let _agent = StandaloneAgent::start(&world.roots, place.clone());
-    world.wait_until_programmed("blue");
+    let _agent = StandaloneAgent::start(&testbed.roots, place.clone());
+    testbed.wait_until_programmed("blue");
     publish("..2", &manifest("green", "OVS", 1500));
-    world.wait_until_programmed("green");
-    until("the first is gone", || (world.bridges() == ["br-green"]).then_some(()));
+    testbed.wait_until_programmed("green");
+    until("the first is removed", || (testbed.bridges() == ["br-green"]).then_some(()));
 }
 
 #[test]
 fn after_a_reboot_the_node_file_is_enough_and_an_unreadable_folder_is_not_an_empty_one() {
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
-    let mut world = World::start();
-    let agent = StandaloneAgent::start(&world.roots, manifests.path());
-    world.wait_until_programmed("blue");
+    let mut testbed = OvsTestbed::start();
+    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    testbed.wait_until_programmed("blue");
     drop(agent);
     // What a reboot removes: all below /run and the engine's bridges.
-    fs::remove_dir_all(&world.roots.run).unwrap();
-    world.vsctl("del-br br-blue");
-    world.ovs.kill_ovsdb_server().unwrap();
-    world.ovs.start_ovsdb_server().unwrap();
+    fs::remove_dir_all(&testbed.roots.run).unwrap();
+    testbed.vsctl("del-br br-blue");
+    testbed.ovs.kill_ovsdb_server().unwrap();
+    testbed.ovs.start_ovsdb_server().unwrap();
     let nowhere = manifests.path().join("not-mounted-yet");
-    let agent = StandaloneAgent::start(&world.roots, nowhere);
-    world.wait_until_programmed("blue");
-    assert_eq!(world.bridges(), ["br-blue"]);
+    let agent = StandaloneAgent::start(&testbed.roots, nowhere);
+    testbed.wait_until_programmed("blue");
+    assert_eq!(testbed.bridges(), ["br-blue"]);
     let state = agent.wait_until_accepted("False");
     assert!(state.manifest_problems[0].message.contains("not-mounted-yet"), "{:?}", state.manifest_problems);
 }
 
 #[test]
 fn the_history_says_what_was_done_why_and_for_which_generation() {
-    let world = World::start();
+    let testbed = OvsTestbed::start();
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
-    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
     agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
     let first = agent.history();
     assert_eq!(first.len(), 1, "{first:?}");
@@ -203,13 +205,13 @@ fn the_history_says_what_was_done_why_and_for_which_generation() {
     );
     assert_eq!((&first[0].why, first[0].generation, &first[0].outcome), (&Why::NewSpec, Some(1), &Outcome::Done));
 
-    world.vsctl("del-br br-blue");
+    testbed.vsctl("del-br br-blue");
     let second = until("the repair is recorded", || agent.history().get(1).cloned());
     assert_eq!((&second.why, second.generation, &second.outcome), (&Why::Drift, Some(1), &Outcome::Done));
     drop(agent);
 
-    world.vsctl("del-br br-blue");
-    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    testbed.vsctl("del-br br-blue");
+    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
     let third = until("what was missing at the start is recorded", || agent.history().get(2).cloned());
     assert_eq!((&third.why, third.generation), (&Why::AgentStarted, Some(1)));
     agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
@@ -218,17 +220,17 @@ fn the_history_says_what_was_done_why_and_for_which_generation() {
 
 #[test]
 fn a_failure_is_recorded_once_and_that_it_was_completed_later() {
-    let world = World::start();
+    let testbed = OvsTestbed::start();
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
-    let mut world = world;
-    world.ovs.kill_vswitchd().unwrap();
-    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    let mut testbed = testbed;
+    testbed.ovs.kill_vswitchd().unwrap();
+    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
     let failed = until("a failure is recorded", || {
         agent.history().into_iter().find(|change| matches!(change.outcome, Outcome::Failed { .. }))
     });
     assert_eq!(failed.network.as_deref(), Some("blue"));
-    world.ovs.start_vswitchd().unwrap();
+    testbed.ovs.start_vswitchd().unwrap();
     agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
     let last = until("its end is recorded", || {
         agent.history().into_iter().find(|change| change.outcome == Outcome::CompletedLater)
@@ -238,14 +240,14 @@ fn a_failure_is_recorded_once_and_that_it_was_completed_later() {
 
 #[test]
 fn the_state_outlives_the_agent_and_is_written_only_when_it_changes() {
-    let world = World::start();
+    let testbed = OvsTestbed::start();
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
-    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
     agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
-    assert!(is_agent_running(&world.roots));
+    assert!(is_agent_running(&testbed.roots));
     let state = agent.wait_until_accepted("True");
-    let written = || fs::metadata(world.roots.state_file()).unwrap().modified().unwrap();
+    let written = || fs::metadata(testbed.roots.state_file()).unwrap().modified().unwrap();
     let before = written();
     // There are events of the folder, and nothing of it changes anything.
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
@@ -253,7 +255,7 @@ fn the_state_outlives_the_agent_and_is_written_only_when_it_changes() {
     let conditions = state.status.conditions;
     drop(agent);
     assert_eq!(written(), before);
-    let agent = StandaloneAgent::start(&world.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
     manifests.write("b.yaml", &manifest("green", "OVS", 1500));
     agent.wait_for_network("green", "is programmed", |entry| entry.state == NetworkState::Programmed);
     let since = |kind: &str, conditions: &[_]| {

@@ -14,7 +14,7 @@ use usnet_dataplane::port::{AttachedPort, PortBackend, PortName};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Waits until `condition` gives something.
+/// Waits until `condition` returns a value.
 pub(crate) fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -61,7 +61,7 @@ impl Node {
     /// A node whose engines listen at these sockets, or nowhere.
     pub(crate) fn new(open_vswitch: Option<PathBuf>, vpp: Option<PathBuf>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // Their folders are there before they are.
+        // Their folders exist before they do.
         let nowhere = |name: &str| folder.path().join(name);
         let roots = NodePaths {
             open_vswitch_socket: open_vswitch.unwrap_or_else(|| nowhere("db.sock")),
@@ -129,7 +129,7 @@ impl Node {
         until(&format!("network {network} is programmed"), || self.is_programmed(network).then_some(()));
     }
 
-    /// The reason of the network file, which must come to be `Unavailable`.
+    /// The reason of the network file, once it is `Unavailable`.
     pub(crate) fn wait_until_unavailable(&self, network: &str) -> String {
         until(&format!("network {network} is unavailable"), || match self.file(network) {
             Some(NetworkFile::Unavailable { reason, .. }) => Some(reason),

@@ -1,8 +1,9 @@
-//! Open vSwitch that is absent, dies or hangs, and comes back; and what the agent cannot mend without a new start.
+//! Open vSwitch that is absent, dies or hangs, and recovers; and failures that only a restart of
+//! the agent repairs.
 
 use crate::node::{Node, network};
 use crate::running_agent::RunningAgent;
-use crate::world::World;
+use crate::testbed::OvsTestbed;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
@@ -13,34 +14,38 @@ use usnet_crds::node_state::NetworkState;
 use usnet_test_openvswitch::OpenVswitch;
 
 #[test]
-fn a_database_that_dies_withdraws_all_promises_and_all_comes_back() {
-    let mut world = World::start();
-    let agent = RunningAgent::start(&world.roots);
-    agent.tell(1, &[network("blue")]);
-    world.wait_until_programmed("blue");
+fn a_database_that_dies_withdraws_all_network_files_until_it_is_restarted() {
+    let mut testbed = OvsTestbed::start();
+    let agent = RunningAgent::start(&testbed.roots);
+    agent.set_spec(1, &[network("blue")]);
+    testbed.wait_until_programmed("blue");
     let epoch = agent.epoch(Engine::OpenVswitch);
 
-    world.ovs.kill_ovsdb_server().unwrap();
-    assert_eq!(world.wait_until_unavailable("blue"), "EngineUnreachable");
+    testbed.ovs.kill_ovsdb_server().unwrap();
+    assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     let connection = agent.wait_for_connection("Disconnected");
-    let socket = world.roots.open_vswitch_socket.display().to_string();
+    let socket = testbed.roots.open_vswitch_socket.display().to_string();
     assert!(connection.message.contains(&socket), "{}", connection.message);
     let entry = agent.wait_for_network("blue", "failed", |entry| entry.state == NetworkState::Failed);
     assert_eq!(entry.reason, "EngineUnreachable");
 
-    world.ovs.start_ovsdb_server().unwrap();
-    world.wait_until_programmed("blue");
+    testbed.ovs.start_ovsdb_server().unwrap();
+    testbed.wait_until_programmed("blue");
     agent.wait_for_connection("Connected");
     assert_eq!(agent.epoch(Engine::OpenVswitch), epoch + 1);
     drop(agent);
-    assert_eq!(RunningAgent::start(&world.roots).epoch(Engine::OpenVswitch), epoch + 1, "the count outlives the agent");
+    assert_eq!(
+        RunningAgent::start(&testbed.roots).epoch(Engine::OpenVswitch),
+        epoch + 1,
+        "the count outlives the agent"
+    );
 }
 
 #[test]
-fn a_node_without_open_vswitch_is_not_missed_until_it_is_there() {
+fn a_node_without_open_vswitch_is_not_a_problem_until_it_is_there() {
     let node = Node::new(None, None);
     let agent = RunningAgent::start(&node.roots);
-    agent.tell(1, &[network("blue")]);
+    agent.set_spec(1, &[network("blue")]);
     agent.wait_for_connection("NeverSeen");
     let ovs = OpenVswitch::start().unwrap();
     symlink(ovs.socket(), &node.roots.open_vswitch_socket).unwrap();
@@ -49,31 +54,31 @@ fn a_node_without_open_vswitch_is_not_missed_until_it_is_there() {
 }
 
 #[test]
-fn a_switch_that_does_not_act_is_told_from_one_that_does() {
-    let mut world = World::start();
-    let agent = RunningAgent::start(&world.roots);
-    agent.tell(1, &[network("blue")]);
-    world.wait_until_programmed("blue");
-    world.ovs.kill_vswitchd().unwrap();
-    agent.tell(2, &[network("blue"), network("green")]);
+fn a_stalled_switch_is_distinguished_from_a_live_one() {
+    let mut testbed = OvsTestbed::start();
+    let agent = RunningAgent::start(&testbed.roots);
+    agent.set_spec(1, &[network("blue")]);
+    testbed.wait_until_programmed("blue");
+    testbed.ovs.kill_vswitchd().unwrap();
+    agent.set_spec(2, &[network("blue"), network("green")]);
     let connection = agent.wait_for_connection("NotActing");
     assert!(connection.message.contains("ovs-vswitchd"), "{}", connection.message);
-    assert_eq!(world.wait_until_unavailable("blue"), "EngineUnreachable");
-    world.ovs.start_vswitchd().unwrap();
-    world.wait_until_programmed("blue");
-    world.wait_until_programmed("green");
+    assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
+    testbed.ovs.start_vswitchd().unwrap();
+    testbed.wait_until_programmed("blue");
+    testbed.wait_until_programmed("green");
     agent.wait_for_connection("Connected");
 }
 
 #[test]
 fn an_agent_that_cannot_use_its_files_says_so_and_recovers() {
-    let world = World::start();
-    let agent = RunningAgent::start(&world.roots);
-    agent.tell(1, &[network("blue")]);
-    world.wait_until_programmed("blue");
-    let in_the_way = world.roots.networks().join("green.json");
+    let testbed = OvsTestbed::start();
+    let agent = RunningAgent::start(&testbed.roots);
+    agent.set_spec(1, &[network("blue")]);
+    testbed.wait_until_programmed("blue");
+    let in_the_way = testbed.roots.networks().join("green.json");
     fs::create_dir(&in_the_way).unwrap();
-    agent.tell(2, &[network("blue"), network("green")]);
+    agent.set_spec(2, &[network("blue"), network("green")]);
     let ready = |reason: &str| {
         agent.wait_for_report(reason, |report| {
             report.findings.iter().find(|finding| finding.kind == READY && finding.reason == reason).cloned()
@@ -82,7 +87,7 @@ fn an_agent_that_cannot_use_its_files_says_so_and_recovers() {
     let finding = ready("AgentFailed");
     assert!(finding.message.contains("green.json"), "{}", finding.message);
     fs::remove_dir(&in_the_way).unwrap();
-    world.wait_until_programmed("green");
+    testbed.wait_until_programmed("green");
     ready("AllProgrammed");
 }
 
@@ -92,7 +97,7 @@ fn an_engine_that_can_come_back_only_in_another_mount_ends_the_agent() {
         let folder = tempfile::tempdir().unwrap();
         let run_folder = folder.path().join("engine");
         fs::create_dir(&run_folder).unwrap();
-        // As a mount does, this shows the folder that was there first.
+        // As a mount does, this shows the folder that existed first.
         let mounted = File::open(&run_folder).unwrap();
         let socket = PathBuf::from(format!("/proc/self/fd/{}/engine.sock", mounted.as_raw_fd()));
         let node = if is_vpp { Node::new(None, Some(socket)) } else { Node::new(Some(socket), None) };

@@ -1,4 +1,4 @@
-//! An agent that can be stopped and started, with the test where the API server is.
+//! An agent that can be stopped and started, with the test in place of the API server.
 
 use crate::node::{PATIENCE, until};
 use std::sync::Arc;
@@ -41,15 +41,15 @@ impl RunningAgent {
         Self { specs, reports, stop: Some(stop), thread: Some(thread) }
     }
 
-    /// Gives the agent a spec with this number, by which its report is known.
-    pub(crate) fn tell(&self, number: u32, networks: &[NodeNetwork]) {
+    /// Gives the agent a spec with this revision, by which its report is recognised.
+    pub(crate) fn set_spec(&self, number: u32, networks: &[NodeNetwork]) {
         let networks = networks.iter().cloned().map(Arc::new).collect();
         let (revision, generation) = (number.into(), number.into());
         let spec = NodeSpec { revision, generation, through: revision, networks, ..NodeSpec::default() };
         self.specs.send_replace(Some(Arc::new(spec)));
     }
 
-    /// Waits for a report of which this can be said.
+    /// Waits for a report for which `condition` returns a value.
     pub(crate) fn wait_for_report<T>(&self, what: &str, condition: impl Fn(&Report) -> Option<T>) -> T {
         let mut last = None;
         let deadline = Instant::now() + PATIENCE;

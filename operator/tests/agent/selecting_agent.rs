@@ -1,4 +1,4 @@
-//! An agent that selects its networks itself, with the test where the API server is.
+//! An agent that selects its networks itself, with the test in place of the API server.
 
 use crate::node::{network, until};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! What the agent selects comes and goes by the agent alone: only it removes a network from its node.
+//! The agent alone adds and removes the networks of its node.
 
 use crate::node::{Node, network, until};
 use crate::selecting_agent::{SelectingAgent, compiled, name};
-use crate::world::World;
+use crate::testbed::OvsTestbed;
 use std::sync::Arc;
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{NodeNetwork, SocketRole};
@@ -12,68 +12,68 @@ use usnet_operator::agent::input::Compiled;
 use usnet_test_openvswitch::OpenVswitch;
 
 #[test]
-fn a_draining_network_goes_when_its_last_pod_has_gone() {
-    let world = World::with(OpenVswitch::builder().dpdk(true).start().unwrap());
-    let agent = SelectingAgent::start(&world.roots);
+fn a_draining_network_is_removed_with_its_last_pod() {
+    let testbed = OvsTestbed::with(OpenVswitch::builder().dpdk(true).start().unwrap());
+    let agent = SelectingAgent::start(&testbed.roots);
     agent.apply(compiled("blue", 5));
-    world.wait_until_programmed("blue");
+    testbed.wait_until_programmed("blue");
     agent.wait_until_through(5);
-    let socket = SocketPath::try_from(world.ovs.folder().join("c1.sock")).unwrap();
+    let socket = SocketPath::try_from(testbed.ovs.folder().join("c1.sock")).unwrap();
     let connection = PortBackend::VhostUser { socket, engine_role: SocketRole::Client };
-    let pod = world.record("c1", &network("blue"), connection);
-    world.write(&pod);
+    let pod = testbed.record("c1", &network("blue"), connection);
+    testbed.write(&pod);
     agent.wait_for_network("blue", "Programmed  1");
 
     agent.drain("blue", 8);
     let report = agent.wait_until_through(8);
     assert_eq!(report.networks[0].state, NetworkState::Draining);
-    assert!(matches!(world.file("blue"), Some(NetworkFile::Draining { .. })));
-    assert_eq!(world.vsctl("list-ports br-blue"), pod.port.name.as_str());
+    assert!(matches!(testbed.file("blue"), Some(NetworkFile::Draining { .. })));
+    assert_eq!(testbed.vsctl("list-ports br-blue"), pod.port.name.as_str());
 
-    std::fs::remove_file(world.roots.attachments().join(format!("{}.json", pod.id))).unwrap();
-    let report = agent.wait_for("blue is gone", |report| report.networks.is_empty());
-    assert_eq!((world.bridges(), world.file("blue"), report.through()), (Vec::new(), None, Some(8)));
+    std::fs::remove_file(testbed.roots.attachments().join(format!("{}.json", pod.id))).unwrap();
+    let report = agent.wait_for("blue is removed", |report| report.networks.is_empty());
+    assert_eq!((testbed.bridges(), testbed.file("blue"), report.through()), (Vec::new(), None, Some(8)));
 }
 
 #[test]
-fn a_draining_network_without_pods_goes_at_once_even_while_its_engine_is_away() {
-    let mut world = World::start();
-    let agent = SelectingAgent::start(&world.roots);
+fn a_draining_network_without_pods_is_removed_at_once_even_while_its_engine_is_down() {
+    let mut testbed = OvsTestbed::start();
+    let agent = SelectingAgent::start(&testbed.roots);
     agent.apply(compiled("blue", 5));
-    world.wait_until_programmed("blue");
-    world.ovs.kill_ovsdb_server().unwrap();
-    assert_eq!(world.wait_until_unavailable("blue"), "EngineUnreachable");
+    testbed.wait_until_programmed("blue");
+    testbed.ovs.kill_ovsdb_server().unwrap();
+    assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     agent.drain("blue", 8);
-    agent.wait_for("blue is gone", |report| report.through() == Some(8) && report.networks.is_empty());
-    assert_eq!(world.file("blue"), None);
-    world.ovs.start_ovsdb_server().unwrap();
-    until("the bridge is gone", || world.bridges().is_empty().then_some(()));
+    agent.wait_for("blue is removed", |report| report.through() == Some(8) && report.networks.is_empty());
+    assert_eq!(testbed.file("blue"), None);
+    testbed.ovs.start_ovsdb_server().unwrap();
+    until("the bridge is removed", || testbed.bridges().is_empty().then_some(()));
 }
 
 #[test]
-fn a_network_whose_bridge_belongs_to_another_says_so_until_that_goes() {
-    let world = World::start();
-    let agent = SelectingAgent::start(&world.roots);
+fn a_network_whose_bridge_belongs_to_another_reports_it_until_that_is_removed() {
+    let testbed = OvsTestbed::start();
+    let agent = SelectingAgent::start(&testbed.roots);
     agent.apply(compiled("blue", 5));
     agent.wait_for_network("blue", "Programmed  0");
     let other = NodeNetwork { bridge: network("blue").bridge, ..network("other") };
     agent.apply(Compiled { network: Arc::new(other), ..compiled("other", 6) });
     let report = agent.wait_for_network("other", "Failed BridgeConflict 0");
     assert!(report.networks[1].message.contains("network blue"), "{:?}", report.networks);
-    assert_eq!(world.wait_until_unavailable("other"), "BridgeConflict");
-    assert!(world.is_programmed("blue"));
+    assert_eq!(testbed.wait_until_unavailable("other"), "BridgeConflict");
+    assert!(testbed.is_programmed("blue"));
 
     agent.drain("blue", 7);
-    world.wait_until_programmed("other");
+    testbed.wait_until_programmed("other");
     agent.wait_for_network("other", "Programmed  0");
-    assert_eq!(world.bridges(), ["br-blue"]);
-    assert_eq!(world.vsctl("get Bridge br-blue external_ids").matches("other").count(), 1);
+    assert_eq!(testbed.bridges(), ["br-blue"]);
+    assert_eq!(testbed.vsctl("get Bridge br-blue external_ids").matches("other").count(), 1);
 }
 
 #[test]
-fn a_change_for_other_nodes_is_no_report() {
-    let world = World::start();
-    let agent = SelectingAgent::start(&world.roots);
+fn a_change_for_other_nodes_causes_no_report() {
+    let testbed = OvsTestbed::start();
+    let agent = SelectingAgent::start(&testbed.roots);
     agent.apply(compiled("blue", 5));
     let before = agent.wait_for_network("blue", "Programmed  0").revision().unwrap();
     let selector = kube_selector("rack", "far");

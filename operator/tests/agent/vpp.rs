@@ -4,7 +4,7 @@ mod attachments;
 mod networks;
 mod outages;
 mod program;
-pub(crate) mod world;
+pub(crate) mod testbed;
 
 /// Runs each of these tests on the simulator, and on a real VPP where there is one.
 macro_rules! on_each_vpp {
@@ -16,7 +16,7 @@ macro_rules! on_each_vpp {
         $crate::vpp::on_each_vpp!(@module on_simulator_without_memif, Simulator, ["memif_plugin.so"], $($name),+);
         $crate::vpp::on_each_vpp!(@module on_real_vpp_without_memif, Real, ["memif_plugin.so"], $($name),+);
     };
-    // The simulator moves no packets and has no peers.
+    // The simulator forwards no packets and has no peers.
     (with_programs: $($name:ident),+ $(,)?) => {
         $crate::vpp::on_each_vpp!(@module on_real_vpp_with_programs, Real, [], $($name),+);
     };
@@ -25,8 +25,8 @@ macro_rules! on_each_vpp {
             $(
                 #[test]
                 fn $name() {
-                    if let Some(mut world) = crate::vpp::world::VppWorld::start(usnet_test_vpp::Kind::$kind, &$missing) {
-                        super::$name(&mut world);
+                    if let Some(mut testbed) = crate::vpp::testbed::VppTestbed::start(usnet_test_vpp::Kind::$kind, &$missing) {
+                        super::$name(&mut testbed);
                     }
                 }
             )+

@@ -1,4 +1,4 @@
-//! The real programs, asked over HTTP. Neither needs an API server for that: it is waited for.
+//! The real programs, queried over HTTP. Neither needs an API server for that: it is waited for.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

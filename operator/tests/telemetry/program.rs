@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 /// How long anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// An API server that is not there: nobody listens at this port of the reserved ones.
+/// An API server that does not exist: no process listens at this reserved port.
 const KUBECONFIG: &str = r#"{"apiVersion": "v1", "kind": "Config", "current-context": "none",
     "contexts": [{"name": "none", "context": {"cluster": "none", "user": "none"}}],
     "clusters": [{"name": "none", "cluster": {"server": "http://127.0.0.1:1"}}],
@@ -60,7 +60,7 @@ impl Program {
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 
-    /// Waits until `/readyz` says yes.
+    /// Waits until `/readyz` answers 200.
     pub(crate) fn await_ready(&self) {
         let end = Instant::now() + PATIENCE;
         while self.get("/readyz").0 != 200 {

@@ -1,5 +1,6 @@
-//! kubelet's device plugin API, `v1beta1`: its messages as far as they are used here, and what `build.rs` makes of its services.
-//! Format: <https://github.com/kubernetes/kubelet/blob/master/pkg/apis/deviceplugin/v1beta1/api.proto>.
+//! kubelet's device plugin API, `v1beta1`: its messages as far as they are used here, and the
+//! services that `build.rs` generates. Format:
+//! <https://github.com/kubernetes/kubelet/blob/master/pkg/apis/deviceplugin/v1beta1/api.proto>.
 
 use std::collections::HashMap;
 
@@ -7,19 +8,19 @@ use std::collections::HashMap;
 pub const VERSION: &str = "v1beta1";
 /// The name of kubelet's socket in the folder of device plugins.
 pub const KUBELET_SOCKET: &str = "kubelet.sock";
-/// A device that pods may be given.
+/// A device that pods may be allocated.
 pub const HEALTHY: &str = "Healthy";
-/// One that they may not; whoever has it keeps it.
+/// One that they may not; a pod that has it keeps it.
 pub const UNHEALTHY: &str = "Unhealthy";
 
 /// Nothing.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct Empty {}
 
-/// What kubelet need not ask a plugin.
+/// The optional calls that a plugin wants from kubelet.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct DevicePluginOptions {
-    /// Whether it wants to know of each start of a container.
+    /// Whether it wants a call before each start of a container.
     #[prost(bool, tag = "1")]
     pub pre_start_required: bool,
     /// Whether it chooses devices.
@@ -27,7 +28,7 @@ pub struct DevicePluginOptions {
     pub get_preferred_allocation_available: bool,
 }
 
-/// A plugin presents itself.
+/// A plugin registers itself.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct RegisterRequest {
     /// [`VERSION`].
@@ -39,7 +40,7 @@ pub struct RegisterRequest {
     /// The resource.
     #[prost(string, tag = "3")]
     pub resource_name: String,
-    /// As it would answer.
+    /// As it would answer `GetDevicePluginOptions`.
     #[prost(message, optional, tag = "4")]
     pub options: Option<DevicePluginOptions>,
 }
@@ -115,19 +116,19 @@ pub struct Mount {
     pub read_only: bool,
 }
 
-/// Never asked: [`DevicePluginOptions`] says so.
+/// Never requested: [`DevicePluginOptions`] says so.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct PreferredAllocationRequest {}
 
-/// Never given.
+/// Never returned.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct PreferredAllocationResponse {}
 
-/// Never asked: [`DevicePluginOptions`] says so.
+/// Never requested: [`DevicePluginOptions`] says so.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct PreStartContainerRequest {}
 
-/// Never given.
+/// Never returned.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct PreStartContainerResponse {}
 

@@ -1,7 +1,10 @@
-//! Networks as resources of the node, which kubelet hands out: the scheduler then places a pod where the network is, and where there is room for it.
+//! Networks as extended resources of the node, which kubelet allocates: the scheduler then places a
+//! pod where the network is, and where devices are left.
 //!
-//! [`resource`] says what there is, from what the node should have and what pods are told of it. Each resource is [offered](offer) to kubelet by a [`server`] of its own,
-//! whose [`service`] hands out [folders](folder). Nothing here is asked when a pod attaches: the plugin finds its device in what kubelet keeps on disk.
+//! [`resource`] computes the resources, from the spec of the node and the published network files.
+//! Each resource is [offered](offer) to kubelet by a [`server`] of its own, whose [`service`]
+//! allocates devices with their [folders](folder). Nothing here is involved when a pod attaches:
+//! the plugin finds its device in what kubelet keeps on disk.
 
 pub mod api;
 mod folder;
@@ -10,8 +13,8 @@ mod resource;
 mod server;
 mod service;
 
+use super::agent_state::AgentState;
 use super::folder_watch::{self, CREATED};
-use super::shared::Shared;
 use super::spec::NodeSpec;
 use folder::DeviceFolders;
 use offer::Offer;
@@ -30,7 +33,7 @@ use usnet_dataplane::paths::NodePaths;
 /// All resources of the node.
 #[derive(Debug)]
 pub(super) struct DevicePlugin {
-    shared: Rc<Shared>,
+    agent_state: Rc<AgentState>,
     specs: Receiver<Option<Arc<NodeSpec>>>,
     /// The network files, among others.
     files: Receiver<()>,
@@ -52,12 +55,12 @@ struct Running {
 impl DevicePlugin {
     pub(super) fn new(
         roots: &NodePaths,
-        shared: Rc<Shared>,
+        agent_state: Rc<AgentState>,
         specs: Receiver<Option<Arc<NodeSpec>>>,
         files: Receiver<()>,
     ) -> Self {
         Self {
-            shared,
+            agent_state,
             specs,
             files,
             kubelet_folder: roots.kubelet_device_plugins(),
@@ -69,14 +72,14 @@ impl DevicePlugin {
         }
     }
 
-    /// Works for ever.
+    /// Runs indefinitely.
     pub(super) async fn run(mut self) -> Infallible {
         let mut changes = self.changes.subscribe();
         loop {
             self.specs.mark_unchanged();
             self.files.mark_unchanged();
             changes.mark_unchanged();
-            self.look();
+            self.reconcile();
             tokio::select! {
                 () = changed(&mut self.specs) => {}
                 () = changed(&mut self.files) => {}
@@ -85,30 +88,30 @@ impl DevicePlugin {
         }
     }
 
-    /// Offers what there is now, and nothing else.
-    fn look(&mut self) {
-        // Before anybody told what the node should have, a resource would look as if its network were gone.
-        let wanted = match self.specs.borrow().as_ref() {
+    /// Offers the present resources, and nothing else.
+    fn reconcile(&mut self) {
+        // Before the first spec, a resource would look as if its network were deleted.
+        let desired = match self.specs.borrow().as_ref() {
             None => return,
             Some(spec) => {
                 let networks = spec.networks.iter().map(AsRef::as_ref);
-                resources(networks, self.shared.publisher.borrow().shown(), &self.folders.held())
+                resources(networks, self.agent_state.publisher.borrow().published(), &self.folders.in_use())
             }
         };
-        let metrics = &self.shared.metrics;
-        let count = |healthy| wanted.values().filter(|it| it.is_healthy == healthy).map(|it| it.devices.len()).sum();
+        let metrics = &self.agent_state.metrics;
+        let count = |healthy| desired.values().filter(|it| it.is_healthy == healthy).map(|it| it.devices.len()).sum();
         metrics.devices(count(true), count(false));
         self.offers.retain(|network, running| {
-            let stays = wanted.contains_key(network);
-            if !stays {
+            let is_kept = desired.contains_key(network);
+            if !is_kept {
                 tracing::info!(%network, "the network is no resource any more");
                 running.task.abort();
             }
-            stays
+            is_kept
         });
-        for (network, resource) in wanted {
+        for (network, resource) in desired {
             match self.offers.get(&network) {
-                Some(running) => tell(&network, &running.resource, resource),
+                Some(running) => update_resource(&network, &running.resource, resource),
                 None => self.offer(network, resource),
             }
         }
@@ -119,11 +122,11 @@ impl DevicePlugin {
         tracing::info!(%network, devices = resource.devices.len(), healthy = resource.is_healthy, "the network is a resource");
         let (sender, receiver) = channel(resource);
         let offer = Offer::new(&self.kubelet_folder, network.clone(), receiver, self.folders.clone());
-        let task = self.tasks.spawn(offer.stand(self.changes.subscribe(), self.shared.metrics.clone()));
+        let task = self.tasks.spawn(offer.run(self.changes.subscribe(), self.agent_state.metrics.clone()));
         self.offers.insert(network, Running { resource: sender, task });
     }
 
-    /// Not before there is a resource: a node may be without kubelet.
+    /// Only once there is a resource: a node may have no kubelet.
     fn watch_folders(&mut self) {
         if !std::mem::replace(&mut self.is_watching, true) {
             for folder in [self.kubelet_folder.clone(), self.folders.path().to_owned()] {
@@ -137,14 +140,14 @@ impl DevicePlugin {
     }
 }
 
-fn tell(network: &NetworkName, sender: &Sender<Resource>, resource: Resource) {
-    sender.send_if_modified(|told| {
-        let is_news = *told != resource;
-        if told.is_healthy != resource.is_healthy {
+fn update_resource(network: &NetworkName, sender: &Sender<Resource>, resource: Resource) {
+    sender.send_if_modified(|current| {
+        let has_changed = *current != resource;
+        if current.is_healthy != resource.is_healthy {
             tracing::info!(%network, healthy = resource.is_healthy, "whether pods may be given devices has changed");
         }
-        *told = resource;
-        is_news
+        *current = resource;
+        has_changed
     });
 }
 

@@ -1,4 +1,5 @@
-//! One resource at kubelet: a socket that answers, and a registration that is made anew whenever kubelet may have forgotten it.
+//! One resource at kubelet: a socket that answers, and a registration that is repeated whenever
+//! kubelet may have lost it.
 
 use super::super::metrics::Metrics;
 use super::api::{DevicePluginOptions, KUBELET_SOCKET, RegisterRequest, VERSION};
@@ -20,23 +21,23 @@ use tokio::time::{sleep, timeout};
 use usnet_crds::NetworkName;
 use usnet_crds::device::resource_name;
 
-/// Between two tries.
+/// Between two attempts.
 const RETRY: Duration = Duration::from_secs(1);
-/// How often one looks whether kubelet still listens, beside being told of a new socket.
-const LOOK: Duration = Duration::from_secs(5);
+/// How often it is checked whether kubelet still listens, beside the events of its folder.
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Why a resource is not offered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OfferError {
-    /// No socket.
+    /// The socket cannot be created.
     #[error("cannot listen at {}", path.display())]
     Listen {
         /// The socket.
         path: PathBuf,
-        /// Why not.
+        /// What the system said.
         source: io::Error,
     },
-    /// Kubelet does not know.
+    /// Kubelet did not accept the registration.
     #[error(transparent)]
     Registration(#[from] RegistrationError),
 }
@@ -59,8 +60,8 @@ impl Offer {
         Self { kubelet_folder: kubelet_folder.to_owned(), service: Service { network, resource, folders, listeners } }
     }
 
-    /// Offers the resource for ever. `changes` tells of changes in kubelet's folder.
-    pub(super) async fn stand(self, mut changes: Receiver<()>, metrics: Metrics) -> Infallible {
+    /// Offers the resource indefinitely. `changes` are changes in kubelet's folder.
+    pub(super) async fn run(self, mut changes: Receiver<()>, metrics: Metrics) -> Infallible {
         let resource = resource_name(&self.service.network);
         let mut is_failing = false;
         loop {
@@ -81,11 +82,11 @@ impl Offer {
         }
     }
 
-    /// Returns when kubelet has forgotten what it was told.
+    /// Returns when kubelet has lost the registration.
     async fn offer(&self, changes: &mut Receiver<()>, metrics: &Metrics) -> Result<(), OfferError> {
         changes.mark_unchanged();
         let kubelet = self.kubelet_folder.join(KUBELET_SOCKET);
-        // Before kubelet is asked: one that comes meanwhile is another one.
+        // Read before the registration: a kubelet that starts meanwhile has another socket.
         let seen = Identity::of(&kubelet);
         let socket = Socket::new(self.kubelet_folder.join(format!("usnet-{}.sock", self.service.network)));
         let listener = socket.listen()?;
@@ -99,7 +100,7 @@ impl Offer {
             server::register(&kubelet, request).await?;
             metrics.registration(true);
             tracing::info!(resource = resource_name(&self.service.network), "kubelet knows the resource");
-            self.until_forgotten(changes, &kubelet, seen, &socket).await;
+            self.until_registration_lost(changes, &kubelet, seen, &socket).await;
             Ok(())
         };
         tokio::select! {
@@ -108,32 +109,33 @@ impl Offer {
         }
     }
 
-    /// A kubelet that starts removes all sockets in its folder and makes its own anew.
-    async fn until_forgotten(
+    /// A kubelet that starts removes all sockets in its folder and recreates its own.
+    async fn until_registration_lost(
         &self,
         changes: &mut Receiver<()>,
         kubelet: &Path,
         seen: Option<Identity>,
         socket: &Socket,
     ) {
-        let mut was_heard = true;
+        let mut had_listener = true;
         loop {
-            let is_told = timeout(LOOK, changes.changed()).await.is_ok();
+            let is_notified = timeout(CHECK_INTERVAL, changes.changed()).await.is_ok();
             if Identity::of(kubelet) != seen || !socket.0.exists() {
                 return;
             }
-            let is_heard = self.service.listeners.receiver_count() > 0;
-            if !is_told {
-                if !is_heard && !was_heard {
+            let has_listener = self.service.listeners.receiver_count() > 0;
+            if !is_notified {
+                if !has_listener && !had_listener {
                     return;
                 }
-                was_heard = is_heard;
+                had_listener = has_listener;
             }
         }
     }
 }
 
-/// Tells a file from a later one of the same name. Its number alone does not: it may be used again at once.
+/// Distinguishes a file from a later one of the same name. The inode number alone does not: it may
+/// be reused at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Identity {
     inode: (u64, u64),
@@ -147,7 +149,7 @@ impl Identity {
     }
 }
 
-/// A socket's file, which goes with this.
+/// The file of a socket, which is removed on drop.
 #[derive(Debug)]
 struct Socket(PathBuf);
 

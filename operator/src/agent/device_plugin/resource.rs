@@ -1,4 +1,4 @@
-//! Which resources the node has, and which of their devices pods may be given. Pure.
+//! Which resources the node has, and which of their devices pods may be allocated. Pure.
 
 use super::super::publish::Files;
 use super::api::{Device, HEALTHY, UNHEALTHY};
@@ -6,45 +6,47 @@ use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{DeviceId, NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::network_file::NetworkFile;
 
-/// One resource, as kubelet is told of it.
+/// One resource, as it is listed to kubelet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Resource {
     /// All devices.
     pub devices: BTreeSet<DeviceId>,
-    /// Whether pods may be given one.
+    /// Whether pods may be allocated one.
     pub is_healthy: bool,
     /// Whether a pod needs a folder for it. A device of the pod's kernel needs none.
     pub has_folders: bool,
 }
 
 impl Resource {
-    /// The devices as kubelet is told of them. One that is not healthy is not given to a pod; the pod that has it goes on.
+    /// The devices as they are listed to kubelet. One that is not healthy is not allocated to a
+    /// pod; the pod that has it keeps running.
     pub(super) fn list(&self) -> Vec<Device> {
         let health = if self.is_healthy { HEALTHY } else { UNHEALTHY };
         self.devices.iter().map(|id| Device { id: id.to_string(), health: health.to_owned() }).collect()
     }
 }
 
-/// The resources of a node that should have `networks` and tells pods `shown`, where pods hold the devices `held`.
+/// The resources of a node with these `networks` and `published` network files, where the devices
+/// `in_use` are allocated to pods.
 ///
-/// A resource stays as long as a pod holds a device of it, although its network is gone: kubelet starts no container of such a pod again once it has
-/// forgotten the resource.
+/// A resource stays as long as a pod has a device of it, although its network is deleted: kubelet
+/// restarts no container of such a pod once it has lost the resource.
 pub(super) fn resources<'a>(
     networks: impl IntoIterator<Item = &'a NodeNetwork>,
-    shown: &Files,
-    held: &BTreeSet<DeviceId>,
+    published: &Files,
+    in_use: &BTreeSet<DeviceId>,
 ) -> BTreeMap<NetworkName, Resource> {
     let mut resources: BTreeMap<NetworkName, Resource> = BTreeMap::new();
     for network in networks {
         let Some(plugin) = network.device_plugin else { continue };
         let resource = Resource {
             devices: DeviceId::all(&network.name, plugin).collect(),
-            is_healthy: network.phase == Phase::Active && takes_pods(shown.get(&network.name)),
+            is_healthy: network.phase == Phase::Active && accepts_pods(published.get(&network.name)),
             has_folders: network.needs_folder(),
         };
         resources.insert(network.name.clone(), resource);
     }
-    for id in held {
+    for id in in_use {
         let resource = resources.entry(id.network().clone());
         let resource = resource.or_insert_with(|| Resource { has_folders: true, ..Resource::default() });
         resource.devices.insert(id.clone());
@@ -53,7 +55,7 @@ pub(super) fn resources<'a>(
 }
 
 /// Whether the plugin attaches pods that have a device.
-fn takes_pods(file: Option<&NetworkFile>) -> bool {
+fn accepts_pods(file: Option<&NetworkFile>) -> bool {
     matches!(file, Some(NetworkFile::Programmed(programmed))
         if programmed.network.phase == Phase::Active && programmed.network.device_plugin.is_some())
 }
@@ -81,9 +83,9 @@ mod tests {
         [(network.name.clone(), file)].into()
     }
 
-    fn told(networks: &[NodeNetwork], shown: &Files, held: &[&str]) -> Vec<String> {
-        let held = held.iter().map(|id| id.parse().unwrap()).collect();
-        let all = resources(networks, shown, &held);
+    fn listed(networks: &[NodeNetwork], published: &Files, in_use: &[&str]) -> Vec<String> {
+        let in_use = in_use.iter().map(|id| id.parse().unwrap()).collect();
+        let all = resources(networks, published, &in_use);
         let devices = all.values().flat_map(Resource::list);
         devices.map(|device| format!("{} {}", device.id, device.health)).collect()
     }
@@ -92,35 +94,35 @@ mod tests {
     fn devices_are_healthy_while_the_network_is_programmed() {
         let blue = counted("blue", 2);
         let networks = [blue.clone(), network("red")];
-        assert_eq!(told(&networks, &programmed(&blue), &[]), ["blue-0 Healthy", "blue-1 Healthy"]);
-        assert_eq!(told(&networks, &Files::new(), &[]), ["blue-0 Unhealthy", "blue-1 Unhealthy"]);
+        assert_eq!(listed(&networks, &programmed(&blue), &[]), ["blue-0 Healthy", "blue-1 Healthy"]);
+        assert_eq!(listed(&networks, &Files::new(), &[]), ["blue-0 Unhealthy", "blue-1 Unhealthy"]);
         let name = blue.name;
         let unavailable = NetworkFile::Unavailable { name: name.clone(), reason: "X".into(), message: "y".into() };
         for file in [unavailable, NetworkFile::Draining { name: name.clone() }] {
-            assert_eq!(told(&networks, &[(name.clone(), file)].into(), &[])[0], "blue-0 Unhealthy");
+            assert_eq!(listed(&networks, &[(name.clone(), file)].into(), &[])[0], "blue-0 Unhealthy");
         }
     }
 
     #[test]
-    fn a_network_that_goes_takes_no_pods_although_its_file_is_there_yet() {
+    fn a_network_being_deleted_takes_no_pods_although_its_file_still_exists() {
         let blue = counted("blue", 1);
         let draining = NodeNetwork { phase: Phase::Draining, ..blue.clone() };
-        assert_eq!(told(&[draining], &programmed(&blue), &[]), ["blue-0 Unhealthy"]);
+        assert_eq!(listed(&[draining], &programmed(&blue), &[]), ["blue-0 Unhealthy"]);
     }
 
-    /// Until the plugin is told, it would not look for the pod's device.
+    /// Until the network file says so, the CNI plugin does not read the pod's device.
     #[test]
     fn a_network_that_became_a_resource_waits_for_its_file() {
         let blue = counted("blue", 1);
-        assert_eq!(told(std::slice::from_ref(&blue), &programmed(&network("blue")), &[]), ["blue-0 Unhealthy"]);
+        assert_eq!(listed(std::slice::from_ref(&blue), &programmed(&network("blue")), &[]), ["blue-0 Unhealthy"]);
     }
 
     #[test]
-    fn a_device_that_a_pod_holds_stays_whatever_becomes_of_its_network() {
-        assert_eq!(told(&[], &Files::new(), &["blue-7", "red-0"]), ["blue-7 Unhealthy", "red-0 Unhealthy"]);
-        assert_eq!(told(&[network("blue")], &Files::new(), &["blue-7"]), ["blue-7 Unhealthy"]);
+    fn an_allocated_device_stays_whatever_happens_to_its_network() {
+        assert_eq!(listed(&[], &Files::new(), &["blue-7", "red-0"]), ["blue-7 Unhealthy", "red-0 Unhealthy"]);
+        assert_eq!(listed(&[network("blue")], &Files::new(), &["blue-7"]), ["blue-7 Unhealthy"]);
         let blue = counted("blue", 1);
-        let fewer = told(std::slice::from_ref(&blue), &programmed(&blue), &["blue-7"]);
+        let fewer = listed(std::slice::from_ref(&blue), &programmed(&blue), &["blue-7"]);
         assert_eq!(fewer, ["blue-0 Healthy", "blue-7 Healthy"]);
     }
 }

@@ -18,12 +18,12 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tower::service_fn;
 
-/// How long kubelet has to take a registration; it asks the plugin something before it answers.
+/// How long kubelet has to take a registration; it calls the plugin before it answers.
 const REGISTRATION_TIME: Duration = Duration::from_secs(10);
 /// Before the next try to accept, when there are no descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Why kubelet does not know of a resource.
+/// Why kubelet did not accept a registration.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RegistrationError {
     /// It cannot be reached.
@@ -31,10 +31,10 @@ pub(super) enum RegistrationError {
         "kubelet cannot be reached at its device plugin socket: is kubelet running, and its folder of device plugins mounted?"
     )]
     Connect(#[source] io::Error),
-    /// It broke off.
+    /// The connection failed.
     #[error("kubelet does not speak HTTP/2 at its device plugin socket")]
     Protocol(#[source] hyper::Error),
-    /// It said no.
+    /// It refused.
     #[error("kubelet refused the resource")]
     Refused(#[source] Box<tonic::Status>),
     /// It does not answer.
@@ -42,7 +42,7 @@ pub(super) enum RegistrationError {
     Silent,
 }
 
-/// Answers at a socket for ever. When this is dropped, all connections end.
+/// Serves a socket indefinitely. When this is dropped, all connections are closed.
 pub(super) async fn serve(listener: UnixListener, service: Service) -> Infallible {
     let mut connections = JoinSet::new();
     loop {
@@ -50,7 +50,7 @@ pub(super) async fn serve(listener: UnixListener, service: Service) -> Infallibl
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        // Those that ended are let go.
+        // Connections that ended are reaped.
         while connections.try_join_next().is_some() {}
         let service = TowerToHyperService::new(DevicePluginServer::new(service.clone()));
         let connection = server::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service);
@@ -58,10 +58,10 @@ pub(super) async fn serve(listener: UnixListener, service: Service) -> Infallibl
     }
 }
 
-/// Tells kubelet of a resource.
+/// Registers a resource with kubelet.
 ///
 /// # Errors
-/// When it did not take it.
+/// When kubelet does not accept it.
 pub(super) async fn register(kubelet: &Path, request: RegisterRequest) -> Result<(), RegistrationError> {
     timeout(REGISTRATION_TIME, ask(kubelet, request)).await.unwrap_or(Err(RegistrationError::Silent))
 }
@@ -74,7 +74,7 @@ async fn ask(kubelet: &Path, request: RegisterRequest) -> Result<(), Registratio
         let mut sender = sender.clone();
         async move { sender.send_request(request).await }
     });
-    // The host is never looked up; the protocol wants one.
+    // The host is never resolved; the protocol requires one.
     let mut client = RegistrationClient::with_origin(transport, Uri::from_static("http://localhost"));
     let answer =
         async { client.register(request).await.map_err(|status| RegistrationError::Refused(Box::new(status))) };

@@ -1,4 +1,4 @@
-//! What kubelet asks of the plugin of one resource.
+//! The device plugin service of one resource.
 
 use super::api::services::device_plugin_server::DevicePlugin;
 use super::api::{
@@ -23,9 +23,10 @@ pub(super) struct Service {
     pub network: NetworkName,
     /// Its devices.
     pub resource: Receiver<Resource>,
-    /// Where pods that have one meet the engine.
+    /// The folders through which pods that have one reach the engine.
     pub folders: DeviceFolders,
-    /// Counts who listens to [`list_and_watch`](DevicePlugin::list_and_watch) by how many receivers it has.
+    /// Counts the streams of [`list_and_watch`](DevicePlugin::list_and_watch) by the number of its
+    /// receivers.
     pub listeners: Arc<watch::Sender<()>>,
 }
 
@@ -71,7 +72,8 @@ impl DevicePlugin for Service {
 }
 
 impl Service {
-    /// Also for a network that cannot be used now: the plugin makes the pod wait, where kubelet would make it fail for ever.
+    /// Also for a network that cannot be used now: the CNI plugin makes the pod wait, where kubelet
+    /// would fail it permanently.
     fn allocate_container(&self, request: &ContainerAllocateRequest) -> Result<ContainerAllocateResponse, Status> {
         let resource = self.resource.borrow().clone();
         let ids = request.devices_ids.iter().map(|id| {
@@ -79,13 +81,13 @@ impl Service {
             known.ok_or_else(|| Status::not_found(format!("{} has no device {id:?}", resource_name(&self.network))))
         });
         let mut ids: Vec<DeviceId> = ids.collect::<Result<_, _>>()?;
-        // Kubelet names them in any order, and Multus gives them to interfaces in this one.
+        // Kubelet names them in any order, and Multus assigns them to interfaces in this one.
         ids.sort_by_key(ToString::to_string);
         let mut response = ContainerAllocateResponse::default();
         let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
         response.annotations.insert(format!("{RESOURCE_PREFIX}/{}", self.network), names.join(","));
         if resource.has_folders {
-            let folders = ids.iter().map(|id| self.make_folder(id)).collect::<Result<Vec<_>, _>>()?;
+            let folders = ids.iter().map(|id| self.create_folder(id)).collect::<Result<Vec<_>, _>>()?;
             let paths: Vec<String> = folders.iter().map(|(_, path)| path.display().to_string()).collect();
             response.envs.insert(variable(&self.network), paths.join(","));
             response.mounts = folders.into_iter().map(|(host, container)| mount(&host, &container)).collect();
@@ -94,8 +96,8 @@ impl Service {
         Ok(response)
     }
 
-    fn make_folder(&self, id: &DeviceId) -> Result<(PathBuf, PathBuf), Status> {
-        self.folders.make(id).map_err(|error| {
+    fn create_folder(&self, id: &DeviceId) -> Result<(PathBuf, PathBuf), Status> {
+        self.folders.create(id).map_err(|error| {
             tracing::warn!(device = %id, %error, "the folder of a device cannot be made");
             Status::internal(format!(
                 "cannot make the folder of device {id} in {}: {error}",

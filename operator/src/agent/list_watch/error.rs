@@ -1,10 +1,10 @@
-//! What goes wrong while objects are listed and watched.
+//! Errors of listing and watching objects.
 
-use crate::agent::waits;
+use crate::agent::api_backoff;
 use kube::core::Status;
 use std::time::Duration;
 
-/// Why the next event is not known. The caller tries again.
+/// Why there is no next event. The caller retries.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::agent) enum Error {
     /// The objects cannot be listed.
@@ -16,13 +16,13 @@ pub(in crate::agent) enum Error {
     /// A watch was cut off.
     #[error("the watch ended before its time")]
     EndedEarly,
-    /// It is not known where a watch has to begin.
+    /// The version from which to watch is not known.
     #[error("the API server did not give a resourceVersion")]
     NoVersion,
 }
 
 impl Error {
-    /// Whether the API server said this itself.
+    /// Whether this is an answer of the API server.
     pub(in crate::agent) fn is_answer(&self) -> bool {
         match self {
             Self::List(error) | Self::Watch(error) => matches!(error, kube::Error::Api(_)),
@@ -33,7 +33,7 @@ impl Error {
     /// How long the API server asks to wait.
     pub(in crate::agent) fn retry_after(&self) -> Duration {
         match self {
-            Self::List(error) | Self::Watch(error) => waits::retry_after(error),
+            Self::List(error) | Self::Watch(error) => api_backoff::retry_after(error),
             Self::EndedEarly | Self::NoVersion => Duration::ZERO,
         }
     }

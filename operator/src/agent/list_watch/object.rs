@@ -1,4 +1,5 @@
-//! An object of which only the metadata was read: one that cannot be read as a whole must not take the others with it.
+//! An object of which only the metadata was parsed: one that cannot be read as a whole must not
+//! fail the others.
 
 use super::Error;
 use kube::api::ObjectMeta;
@@ -9,7 +10,8 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-/// An object of kind `K` as text. It is read straight from the text into what is kept, without a tree of JSON values between.
+/// An object of kind `K` as text. It is deserialised straight from the text, without a tree of JSON
+/// values in between.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(bound = "")]
 pub(in crate::agent) struct Object<K> {

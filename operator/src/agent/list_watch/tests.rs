@@ -32,7 +32,7 @@ fn list_watch(server: &ApiServer) -> ListWatch<CompiledNetwork> {
     ListWatch::new(server.client(), None)
 }
 
-/// What an event says, in short.
+/// An event in short.
 fn short(event: &Result<Event<CompiledNetwork>, Error>) -> String {
     match event {
         Ok(Event::Page { objects, is_first, complete }) => {
@@ -71,7 +71,7 @@ async fn run(answers: Vec<Answer>, events: usize) -> (Vec<String>, Vec<String>) 
 }
 
 #[tokio::test]
-async fn all_pages_are_listed_and_a_watch_goes_on_where_it_ended() {
+async fn all_pages_are_listed_and_a_watch_continues_where_it_ended() {
     let bookmark =
         r#"{"kind": "CompiledNetwork", "apiVersion": "usnet.dev/v1alpha1", "metadata": {"resourceVersion": "30"}}"#;
     let answers = vec![
@@ -123,7 +123,7 @@ async fn a_version_that_was_compacted_is_listed_again() {
     assert_eq!(run(ended, 4).await.0[2..], end);
 }
 
-/// Such an API server would keep a watch open and say nothing.
+/// Such an API server would keep a watch open and send nothing.
 #[tokio::test]
 async fn an_api_server_that_went_back_in_time_is_listed_again() {
     let answers =
@@ -133,9 +133,9 @@ async fn an_api_server_that_went_back_in_time_is_listed_again() {
     assert_eq!(requests, ["list 500 ", "watch 2000", "list 1 ", "list 500 "]);
 }
 
-/// Its versions have come as far again before it was asked: only the objects tell.
+/// Its versions have caught up before it was asked: only the objects reveal it.
 #[tokio::test]
-async fn another_history_that_has_come_as_far_is_listed_again() {
+async fn another_history_that_has_caught_up_is_listed_again() {
     let changed = || watch(&[("MODIFIED", object("a", 12))]);
     let listed = || list(10, "", &[object("a", 3), object("b", 9)]);
     for found in [vec![object("a", 3)], vec![]] {

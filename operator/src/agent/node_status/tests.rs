@@ -66,14 +66,14 @@ fn only_exceptions_and_networks_with_pods_are_listed() {
 }
 
 #[test]
-fn what_fails_with_its_engine_is_said_once() {
+fn what_fails_with_its_engine_is_reported_once() {
     let networks = vec![failed("a", ENGINE_UNREACHABLE, 0), failed("b", ENGINE_UNREACHABLE, 1)];
     let status = status(&report(networks));
     assert_eq!((listed(&status), through(&status)), (vec!["b"], Some("1000")));
 }
 
 #[test]
-fn a_draining_network_without_pods_is_not_listed_and_not_vouched_for_before_it_is_gone() {
+fn a_draining_network_without_pods_is_not_listed_and_not_counted_as_programmed_before_it_is_removed() {
     let status_with = |gone: NetworkReport| status(&report(vec![programmed("a", 0), gone]));
     let leaving = status_with(draining("b", "", 0));
     assert_eq!((listed(&leaving), through(&leaving)), (vec![], Some("101")));
@@ -83,7 +83,7 @@ fn a_draining_network_without_pods_is_not_listed_and_not_vouched_for_before_it_i
 }
 
 #[test]
-fn of_too_many_those_with_pods_are_listed_and_the_others_are_not_vouched_for() {
+fn of_too_many_those_with_pods_are_listed_and_the_others_are_not_counted_as_programmed() {
     let mut networks: Vec<_> = (0..600).map(|number| failed(&format!("n{number:03}"), "EngineRefused", 0)).collect();
     for entry in networks.iter_mut().skip(560) {
         entry.attachments = 1;
@@ -98,7 +98,7 @@ fn of_too_many_those_with_pods_are_listed_and_the_others_are_not_vouched_for() {
 }
 
 #[test]
-fn words_and_numbers_fit_into_the_schema() {
+fn texts_and_numbers_fit_into_the_schema() {
     let mut long = failed("a", &"R".repeat(100), i64::MAX);
     long.message = format!("one\ntwo {}", "ü".repeat(2000));
     long.generation = i64::MAX;
@@ -144,7 +144,7 @@ fn a_lost_engine_is_the_first_problem_and_one_that_never_was_is_none() {
 }
 
 #[test]
-fn before_the_first_spec_nothing_is_vouched_for() {
+fn before_the_first_spec_nothing_is_counted_as_programmed() {
     let report = Report { spec: None, ..report(Vec::new()) };
     let status = status(&report);
     assert_eq!((status.programmed_through, status.observed_generation), (None, None));

@@ -1,7 +1,7 @@
 use super::*;
 use crate::agent::testing::{bridge_of, network, port_of, record};
 
-/// The bridge of network blue with the port of this record, and nobody wants either.
+/// The bridge of network blue with the port of this record, neither of them desired.
 fn unwanted(record: &Record) -> Observed {
     let (bridge, mut shown) = bridge_of(&network("blue"));
     shown.ports.insert(record.port.name.clone(), port_of(record));
@@ -13,9 +13,9 @@ fn nothing_that_an_unreadable_record_could_be_about_is_removed() {
     let lost = record("c1", &network("blue"));
     let observed = unwanted(&lost);
     let desired = Desired::default();
-    let known = Known { records: &[], complete: true };
-    assert_eq!(operations(&desired, &observed, known).len(), 2, "port and bridge go");
-    assert_eq!(operations(&desired, &observed, Known { complete: false, ..known }), []);
+    let journal = JournalView { records: &[], complete: true };
+    assert_eq!(operations(&desired, &observed, journal).len(), 2, "port and bridge go");
+    assert_eq!(operations(&desired, &observed, JournalView { complete: false, ..journal }), []);
 }
 
 #[test]
@@ -24,17 +24,18 @@ fn the_port_of_a_known_record_is_removed_even_when_others_are_unreadable() {
     leaving.progress = Progress::Detaching;
     let records = [leaving.clone()];
     let desired = Desired::new([network("blue")], &records);
-    let known = Known { records: &records, complete: false };
-    let operations = operations(&desired, &unwanted(&leaving), known);
+    let journal = JournalView { records: &records, complete: false };
+    let operations = operations(&desired, &unwanted(&leaving), journal);
     assert!(matches!(operations.as_slice(), [Op::RemovePort { .. }]), "{operations:?}");
 }
 
 #[test]
-fn a_busy_attachment_keeps_its_port_and_its_bridge() {
-    let busy = record("c1", &network("blue"));
-    let operations = operations(&Desired::default(), &unwanted(&busy), Known { records: &[], complete: true });
-    assert_eq!(leave_alone(operations.clone(), &BTreeSet::from(["c2.net1".to_owned()])), operations);
-    assert_eq!(leave_alone(operations, &BTreeSet::from(["c1.net1".to_owned()])), []);
+fn a_contended_attachment_keeps_its_port_and_its_bridge() {
+    let contended = record("c1", &network("blue"));
+    let operations =
+        operations(&Desired::default(), &unwanted(&contended), JournalView { records: &[], complete: true });
+    assert_eq!(without_contended(operations.clone(), &BTreeSet::from(["c2.net1".to_owned()])), operations);
+    assert_eq!(without_contended(operations, &BTreeSet::from(["c1.net1".to_owned()])), []);
 }
 
 #[test]
@@ -44,7 +45,7 @@ fn attachments_are_locked_that_change_or_left_only_their_port() {
     let operations = operations(
         &Desired::default(),
         &unwanted(&record("c1", &network("blue"))),
-        Known { records: &[], complete: true },
+        JournalView { records: &[], complete: true },
     );
     let locked = attachments_to_lock(&operations, &[leaving, record("c3", &network("blue"))]);
     assert_eq!(locked.keys().collect::<Vec<_>>(), ["c1.net1", "c2.net1"]);

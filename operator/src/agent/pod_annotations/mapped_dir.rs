@@ -6,13 +6,15 @@ use usnet_crds::DeviceId;
 use usnet_crds::device::CONTAINER_FOLDER;
 use usnet_dataplane::legacy_annotation::USUAL_MAPPED_DIR;
 
-/// The volumes that the plugin takes, the first that is there.
+/// The volumes that the plugin uses; the first that exists.
 const VOLUMES: [&str; 2] = ["usnet", "shared-dir"];
 
-/// The folder that the pod's program sees, with a `/` at its end, because readers put the socket's name right behind it. `source` is the folder of
-/// the node that it comes from, where that is not the pod's volume.
+/// The folder that the pod's program sees, with a trailing `/`, because readers append the socket's
+/// name directly. `source` is the folder of the node that is mounted there, where that is not the
+/// pod's volume.
 ///
-/// The first container counts, as it did with the older plugin, or else the first that mounts the folder.
+/// The first container counts, as it does with the Userspace CNI (Intel), else the first that
+/// mounts the folder.
 pub(super) fn mapped_dir(pod: &Pod, source: Option<&Path>) -> String {
     let found = match source {
         None => of_volume(pod),
@@ -29,7 +31,7 @@ fn of_volume(pod: &Pod) -> Option<PathBuf> {
     mounts(pod).find(|mount| mount.name == name).map(|mount| PathBuf::from(&mount.mount_path))
 }
 
-/// The pod sees it by the volume that has it or a folder above it.
+/// The pod sees it through the volume of this folder or of a parent folder.
 fn of_folder(pod: &Pod, source: &Path) -> Option<PathBuf> {
     mounts(pod).find_map(|mount| {
         let volume = volumes(pod).find(|volume| volume.name == mount.name)?;
@@ -48,7 +50,7 @@ fn volumes(pod: &Pod) -> impl Iterator<Item = &Volume> {
     pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten())
 }
 
-/// Those that show a volume whole.
+/// Those that mount a whole volume.
 fn mounts(pod: &Pod) -> impl Iterator<Item = &VolumeMount> {
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let mounts = containers.flat_map(|container| container.volume_mounts.iter().flatten());

@@ -1,4 +1,5 @@
-//! The two patches of a pod's status that the agent may make: one that changes nothing, for its answer, and one of annotations.
+//! The two patches of a pod's status that the agent may send: one that changes nothing, for its
+//! response, and one of annotations.
 
 use super::merge::Changes;
 use crate::agent::status::FIELD_MANAGER;
@@ -13,7 +14,7 @@ use usnet_dataplane::attachment::Pod;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// No such pod.
 const NOT_FOUND: u16 = 404;
-/// A pod of that name with another uid, which nobody can change.
+/// A pod of that name with another uid: the uid is immutable.
 const INVALID: u16 = 422;
 
 /// Why annotations were not written.
@@ -25,7 +26,7 @@ pub(super) enum Error {
     Timeout { pod: Pod },
 }
 
-/// What the API server says of a pod.
+/// What the API server answers.
 #[derive(Debug)]
 pub(super) enum Answer {
     /// The pod.
@@ -45,7 +46,7 @@ impl PodPatches {
     }
 
     /// The pod as it is.
-    pub(super) async fn look(&self, pod: &Pod) -> Result<Answer, Error> {
+    pub(super) async fn get(&self, pod: &Pod) -> Result<Answer, Error> {
         self.patch(pod, json!({"uid": pod.uid})).await
     }
 

@@ -1,4 +1,4 @@
-//! The keeper, towards an API server of one pod.
+//! The annotation writer, towards an API server of one pod.
 
 use super::*;
 use crate::agent::testing;
@@ -12,7 +12,7 @@ use tower::service_fn;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::legacy_annotation::{ANNOTATION, LegacyInterfaceStatus, LegacyResult, MAPPED_DIR_ANNOTATION};
 
-/// A pod in a cluster, and what was asked of it.
+/// A pod in a cluster, and the requests for it.
 #[derive(Clone, Default)]
 struct Cluster {
     pod: Arc<Mutex<Value>>,
@@ -70,8 +70,14 @@ impl Cluster {
     }
 
     fn interfaces(&self) -> Vec<String> {
-        let told: Value = serde_json::from_str(&self.annotation(ANNOTATION).unwrap_or_default()).unwrap_or_default();
-        told.as_array().into_iter().flatten().map(|element| element["ifName"].as_str().unwrap().to_owned()).collect()
+        let annotation: Value =
+            serde_json::from_str(&self.annotation(ANNOTATION).unwrap_or_default()).unwrap_or_default();
+        annotation
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|element| element["ifName"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// How many patches there were, of which how many changed something.
@@ -110,29 +116,29 @@ impl Node {
     }
 }
 
-fn keeper(cluster: &Cluster) -> Keeper {
-    Keeper { pods: PodPatches::new(cluster.client()), written: BTreeMap::new() }
+fn writer(cluster: &Cluster) -> AnnotationWriter {
+    AnnotationWriter { pods: PodPatches::new(cluster.client()), written: BTreeMap::new() }
 }
 
 #[tokio::test]
-async fn a_pod_is_told_of_its_interfaces_once_and_no_longer_when_they_are_gone() {
+async fn a_pod_is_annotated_once_and_its_annotations_are_removed_with_its_interfaces() {
     let (node, first, second) = (Node::new(), attached("c1", "net1"), attached("c1", "net2"));
     let cluster = Cluster::with_pod(first.pod.uid.as_str());
-    let mut keeper = keeper(&cluster);
+    let mut writer = writer(&cluster);
     node.write(&first);
-    assert!(keeper.pass(&node.journal, true).await);
+    assert!(writer.reconcile(&node.journal, true).await);
     assert_eq!((cluster.interfaces(), cluster.count()), (vec!["net1".to_owned()], (2, 1)));
     assert_eq!(cluster.annotation(MAPPED_DIR_ANNOTATION).as_deref(), Some("/var/lib/cni/usrspcni/"));
-    assert!(keeper.pass(&node.journal, true).await);
+    assert!(writer.reconcile(&node.journal, true).await);
     assert_eq!(cluster.count(), (0, 0), "it is known that nothing is missing");
     node.write(&second);
-    assert!(keeper.pass(&node.journal, true).await);
+    assert!(writer.reconcile(&node.journal, true).await);
     assert_eq!(cluster.interfaces(), ["net1", "net2"]);
     node.remove(&first);
-    assert!(keeper.pass(&node.journal, true).await);
+    assert!(writer.reconcile(&node.journal, true).await);
     assert_eq!(cluster.interfaces(), ["net2"]);
     node.remove(&second);
-    assert!(keeper.pass(&node.journal, true).await);
+    assert!(writer.reconcile(&node.journal, true).await);
     assert_eq!((cluster.annotation(ANNOTATION), cluster.annotation(MAPPED_DIR_ANNOTATION)), (None, None));
     assert_eq!(cluster.annotation("kept").as_deref(), Some("as it is"));
 }
@@ -142,26 +148,26 @@ async fn a_newer_sandbox_replaces_the_element_and_a_new_agent_repeats_nothing() 
     let (node, older, newer) = (Node::new(), attached("c1", "net1"), attached("c2", "net1"));
     let cluster = Cluster::with_pod(older.pod.uid.as_str());
     node.write(&older);
-    assert!(keeper(&cluster).pass(&node.journal, true).await);
+    assert!(writer(&cluster).reconcile(&node.journal, true).await);
     cluster.count();
-    assert!(keeper(&cluster).pass(&node.journal, true).await);
+    assert!(writer(&cluster).reconcile(&node.journal, true).await);
     assert_eq!(cluster.count(), (1, 0), "another agent looks and finds nothing to do");
     // While no agent runs.
     node.remove(&older);
     node.write(&newer);
-    assert!(keeper(&cluster).pass(&node.journal, true).await);
+    assert!(writer(&cluster).reconcile(&node.journal, true).await);
     assert_eq!(cluster.interfaces(), ["net1"]);
     assert!(cluster.annotation(ANNOTATION).unwrap().contains("\"containerId\": \"c2\""));
 }
 
 #[tokio::test]
-async fn what_the_older_plugin_wrote_of_other_interfaces_stays() {
+async fn what_the_userspace_cni_wrote_of_other_interfaces_stays() {
     let (node, ours) = (Node::new(), attached("c1", "net2"));
     let cluster = Cluster::with_pod(ours.pod.uid.as_str());
     let others = json!([{"containerId": "c0", "ifName": "net1", "name": "x", "config": {"iftype": "memif", "memif": {"socketfile": "m.sock"}}, "ipResult": {"ips": [{"address": "10.0.0.1/24"}]}}]);
     cluster.pod.lock().unwrap()["metadata"]["annotations"][ANNOTATION] = others.to_string().into();
     node.write(&ours);
-    assert!(keeper(&cluster).pass(&node.journal, true).await);
+    assert!(writer(&cluster).reconcile(&node.journal, true).await);
     assert_eq!(cluster.interfaces(), ["net1", "net2"]);
     assert!(cluster.annotation(ANNOTATION).unwrap().contains("m.sock"));
 }
@@ -171,12 +177,12 @@ async fn another_pod_of_the_name_is_left_alone_and_an_api_server_that_fails_is_a
     let (node, ours) = (Node::new(), attached("c1", "net1"));
     node.write(&ours);
     let cluster = Cluster::with_pod("another");
-    assert!(keeper(&cluster).pass(&node.journal, true).await, "there is nothing to be done");
+    assert!(writer(&cluster).reconcile(&node.journal, true).await, "there is nothing to be done");
     assert_eq!(cluster.annotation(ANNOTATION), None);
-    let mut keeper = keeper(&cluster);
+    let mut writer = writer(&cluster);
     *cluster.pod.lock().unwrap() = json!(false);
-    assert!(!keeper.pass(&node.journal, true).await);
+    assert!(!writer.reconcile(&node.journal, true).await);
     *cluster.pod.lock().unwrap() = Cluster::with_pod(ours.pod.uid.as_str()).pod.lock().unwrap().clone();
-    assert!(keeper.pass(&node.journal, true).await);
+    assert!(writer.reconcile(&node.journal, true).await);
     assert_eq!(cluster.interfaces(), ["net1"]);
 }

@@ -7,11 +7,11 @@ fn draining(network_name: &str) -> NodeNetwork {
     NodeNetwork { phase: Phase::Draining, ..network(network_name) }
 }
 
-fn files(networks: &[NodeNetwork], verdict: &Verdict) -> Files {
-    let verdicts = networks.iter().map(|network| (network.name.clone(), verdict.clone())).collect();
+fn files(networks: &[NodeNetwork], health: &NetworkHealth) -> Files {
+    let network_health = networks.iter().map(|network| (network.name.clone(), health.clone())).collect();
     let memif_socket_ids = MemifSocketIds::default();
     let access = Access { engine_socket: Path::new("/run/db.sock"), epoch: 3, memif_socket_ids };
-    after_reading(networks, &verdicts, access)
+    files_after_observe(networks, &network_health, access)
 }
 
 fn by_name(networks: &[NodeNetwork]) -> BTreeMap<NetworkName, NodeNetwork> {
@@ -19,8 +19,8 @@ fn by_name(networks: &[NodeNetwork]) -> BTreeMap<NetworkName, NodeNetwork> {
 }
 
 #[test]
-fn a_programmed_network_says_all_that_the_plugin_needs() {
-    let files = files(&[network("blue")], &Verdict::PROGRAMMED);
+fn a_programmed_network_has_all_that_the_plugin_needs() {
+    let files = files(&[network("blue")], &NetworkHealth::PROGRAMMED);
     let expected = ProgrammedNetwork {
         version: ProgrammedNetwork::VERSION,
         network: network("blue"),
@@ -33,7 +33,7 @@ fn a_programmed_network_says_all_that_the_plugin_needs() {
 
 #[test]
 fn the_reason_is_passed_on_while_pods_cannot_attach() {
-    let failed = Verdict::failed(reason::ENGINE_UNREACHABLE, "socket is gone");
+    let failed = NetworkHealth::failed(reason::ENGINE_UNREACHABLE, "socket is gone");
     let expected = NetworkFile::Unavailable {
         name: name("blue"),
         reason: "EngineUnreachable".into(),
@@ -44,47 +44,47 @@ fn the_reason_is_passed_on_while_pods_cannot_attach() {
 
 #[test]
 fn a_draining_network_never_takes_pods() {
-    for verdict in [Verdict::PROGRAMMED, Verdict::failed(reason::ENGINE_UNREACHABLE, "")] {
-        let draining = files(&[draining("blue")], &verdict);
+    for health in [NetworkHealth::PROGRAMMED, NetworkHealth::failed(reason::ENGINE_UNREACHABLE, "")] {
+        let draining = files(&[draining("blue")], &health);
         assert_eq!(draining.get(&name("blue")), Some(&NetworkFile::Draining { name: name("blue") }));
     }
 }
 
 #[test]
-fn a_promise_is_withdrawn_before_its_bridge_is_touched() {
-    let shown = files(&["blue", "green", "red", "gone"].map(network), &Verdict::PROGRAMMED);
-    let wanted = by_name(&[network("blue"), network("green"), draining("red")]);
+fn a_file_is_withdrawn_before_its_bridge_is_changed() {
+    let published = files(&["blue", "green", "red", "gone"].map(network), &NetworkHealth::PROGRAMMED);
+    let desired = by_name(&[network("blue"), network("green"), draining("red")]);
     let create = Op::CreateBridge { network: name("green"), bridge: network("green").bridge };
-    let during = while_working(&shown, &wanted, &[create]);
-    assert_eq!(during.get(&name("blue")), shown.get(&name("blue")), "traffic and new pods of others go on");
+    let during = files_during_apply(&published, &desired, &[create]);
+    assert_eq!(during.get(&name("blue")), published.get(&name("blue")), "traffic and new pods of others go on");
     assert!(matches!(during.get(&name("green")), Some(NetworkFile::Unavailable { .. })));
     assert!(matches!(during.get(&name("red")), Some(NetworkFile::Draining { .. })));
     assert_eq!(during.get(&name("gone")), None);
 }
 
 #[test]
-fn nothing_is_promised_while_working() {
-    let wanted = by_name(&[network("new")]);
-    assert_eq!(while_working(&Files::new(), &wanted, &[]), Files::new());
+fn nothing_becomes_programmed_during_apply() {
+    let desired = by_name(&[network("new")]);
+    assert_eq!(files_during_apply(&Files::new(), &desired, &[]), Files::new());
 }
 
 #[test]
-fn a_promise_of_another_engine_is_withdrawn() {
-    let shown = files(&[network("blue")], &Verdict::PROGRAMMED);
-    let during = while_working(&shown, &by_name(&[network_with(Engine::Vpp, "blue")]), &[]);
+fn a_file_of_another_engine_is_withdrawn() {
+    let published = files(&[network("blue")], &NetworkHealth::PROGRAMMED);
+    let during = files_during_apply(&published, &by_name(&[network_with(Engine::Vpp, "blue")]), &[]);
     assert!(matches!(during.get(&name("blue")), Some(NetworkFile::Unavailable { .. })), "{during:?}");
 }
 
 #[test]
-fn files_of_an_earlier_agent_are_taken_over_and_the_stale_go() {
+fn files_of_an_earlier_agent_are_loaded_and_the_stale_are_removed() {
     let (_folder, roots) = roots();
-    let earlier = files(&["blue", "stale", "other"].map(network), &Verdict::PROGRAMMED);
-    Publisher::take_over(NetworkFiles::new(&roots)).unwrap().publish(&earlier, &BTreeSet::new()).unwrap();
+    let earlier = files(&["blue", "stale", "other"].map(network), &NetworkHealth::PROGRAMMED);
+    Publisher::load(NetworkFiles::new(&roots)).unwrap().publish(&earlier, &BTreeSet::new()).unwrap();
     fs::write(roots.networks().join("broken.json"), "{").unwrap();
 
-    let mut publisher = Publisher::take_over(NetworkFiles::new(&roots)).unwrap();
-    assert_eq!(*publisher.shown(), earlier);
-    let wanted = files(&[network("blue")], &Verdict::PROGRAMMED);
-    publisher.publish(&wanted, &BTreeSet::from([name("other")])).unwrap();
+    let mut publisher = Publisher::load(NetworkFiles::new(&roots)).unwrap();
+    assert_eq!(*publisher.published(), earlier);
+    let desired = files(&[network("blue")], &NetworkHealth::PROGRAMMED);
+    publisher.publish(&desired, &BTreeSet::from([name("other")])).unwrap();
     assert_eq!(NetworkFiles::new(&roots).list().unwrap(), [name("blue"), name("other")]);
 }

@@ -24,16 +24,16 @@ fn spec(networks: &[NodeNetwork]) -> EngineSpec {
 
 fn report_of(
     spec: &EngineSpec,
-    verdicts: &BTreeMap<NetworkName, Verdict>,
+    network_health: &BTreeMap<NetworkName, NetworkHealth>,
     records: &[Record],
     view: &EngineView,
 ) -> EngineFacts {
     let engine = Engine::OpenVswitch;
-    report(Facts { engine, spec: Some(spec), verdicts, obstacles: &BTreeMap::new(), records, view, epoch: 2 })
+    report(Facts { engine, spec: Some(spec), network_health, blockers: &BTreeMap::new(), records, view, epoch: 2 })
 }
 
-fn programmed(names: &[&str]) -> BTreeMap<NetworkName, Verdict> {
-    names.iter().map(|network| (name(network), Verdict::PROGRAMMED)).collect()
+fn programmed(names: &[&str]) -> BTreeMap<NetworkName, NetworkHealth> {
+    names.iter().map(|network| (name(network), NetworkHealth::PROGRAMMED)).collect()
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn ports_with_a_program_at_the_other_end_are_counted() {
         let bridge = observed.bridges.get_mut(record.port.bridge.as_str()).unwrap();
         bridge.ports.insert(record.port.name.clone(), ObservedPort { peer, ..port_of(record) });
     }
-    // On a bridge of somebody else VPP's mark does not name the network.
+    // On a bridge domain that is not owned by usnet, the tag does not name the network.
     let adopted = observed.bridges.get_mut("br-red").unwrap();
     adopted.ports.values_mut().for_each(|port| port.owner.as_mut().unwrap().network = None);
     let foreign = ObservedPort { owner: None, peer: Peer::Connected, ..port_of(&records[1]) };
@@ -72,8 +72,8 @@ fn ports_with_a_program_at_the_other_end_are_counted() {
 #[test]
 fn an_absent_engine_fails_its_networks_and_only_them() {
     let spec = spec(&[network("blue"), NodeNetwork { phase: Phase::Draining, ..network("old") }]);
-    let verdicts = verdicts_of_outage(&spec, &outage());
-    let facts = report_of(&spec, &verdicts, &[], &EngineView::Down(outage()));
+    let network_health = health_during_outage(&spec, &outage());
+    let facts = report_of(&spec, &network_health, &[], &EngineView::Down(outage()));
     let states: Vec<_> = facts.networks.iter().map(|entry| (entry.state, entry.reason.as_str())).collect();
     let unreachable = reason::ENGINE_UNREACHABLE;
     assert_eq!(states, [(NetworkState::Failed, unreachable), (NetworkState::Draining, unreachable)]);
@@ -82,7 +82,7 @@ fn an_absent_engine_fails_its_networks_and_only_them() {
 }
 
 #[test]
-fn a_network_that_is_no_longer_asked_for_shows_until_its_pods_are_gone() {
+fn a_network_that_is_no_longer_desired_is_reported_until_its_pods_are_deleted() {
     let records = [record("c1", &network("old"))];
     let facts = report_of(&spec(&[]), &BTreeMap::new(), &records, &up());
     let [entry] = facts.networks.as_slice() else { panic!("{facts:?}") };

@@ -1,4 +1,4 @@
-//! Which network has which bridge of the node, where several want one.
+//! Which network gets which bridge of the node, where several request the same.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,18 +18,18 @@ impl<'a> Bridge<'a> {
     }
 }
 
-/// A network that wants a bridge.
+/// A network that requests a bridge.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contender<'a> {
     pub name: &'a NetworkName,
-    /// When it was created. One that does not say counts as the youngest.
+    /// When it was created. One without a time counts as the youngest.
     pub created: Option<&'a Time>,
-    /// The bridge that it wants.
-    pub wants: Bridge<'a>,
+    /// The bridge that it requests.
+    pub requested: Bridge<'a>,
     /// The bridge that it has on this node.
-    pub held: Option<Bridge<'a>>,
-    /// The bridge that it keeps if it does not get the one that it wants.
-    pub stays: Option<Bridge<'a>>,
+    pub previous: Option<Bridge<'a>>,
+    /// The bridge that it keeps if it does not get the one that it requests.
+    pub fallback: Option<Bridge<'a>>,
 }
 
 impl Contender<'_> {
@@ -38,28 +38,29 @@ impl Contender<'_> {
     }
 }
 
-/// The owner of each bridge; those that are `kept` have theirs already.
+/// The owner of each bridge; those in `retained` have theirs already.
 pub(super) fn assign<'a>(
     contenders: Vec<Contender<'a>>,
-    kept: BTreeMap<Bridge<'a>, &'a NetworkName>,
+    retained: BTreeMap<Bridge<'a>, &'a NetworkName>,
 ) -> BTreeMap<Bridge<'a>, &'a NetworkName> {
     let (holders, mut others): (Vec<_>, Vec<_>) =
-        contenders.into_iter().partition(|contender| contender.held == Some(contender.wants));
-    let mut fixed = kept;
-    fixed.extend(holders.into_iter().map(|holder| (holder.wants, holder.name)));
+        contenders.into_iter().partition(|contender| contender.previous == Some(contender.requested));
+    let mut fixed = retained;
+    fixed.extend(holders.into_iter().map(|holder| (holder.requested, holder.name)));
     others.sort_by(|one, other| one.age().cmp(&other.age()));
     let mut staying = BTreeSet::new();
     loop {
         let mut owners = fixed.clone();
         let mut refused = Vec::new();
         for contender in others.iter().filter(|contender| !staying.contains(contender.name)) {
-            match owners.get(&contender.wants) {
+            match owners.get(&contender.requested) {
                 Some(_) => refused.push(contender),
-                None => drop(owners.insert(contender.wants, contender.name)),
+                None => drop(owners.insert(contender.requested, contender.name)),
             }
         }
-        // A network that was to leave its bridge, and cannot, keeps it: who gets it is decided again.
-        let stuck = refused.into_iter().filter_map(|contender| Some((contender.stays?, contender.name)));
+        // A network that was to leave its bridge, and cannot, keeps it: the owners are assigned
+        // again.
+        let stuck = refused.into_iter().filter_map(|contender| Some((contender.fallback?, contender.name)));
         let stuck: Vec<_> = stuck.collect();
         if stuck.is_empty() {
             return owners;

@@ -20,7 +20,7 @@ pub(crate) fn input_of(compiled: &[Compiled]) -> Input {
     }
 }
 
-/// What the lanes report of a spec when these networks have so many attachments.
+/// The report of the reconcilers about a spec when these networks have so many attachments.
 pub(crate) fn report_of(spec: Option<Arc<NodeSpec>>, attachments: &[(&str, i64)]) -> Report {
     let entry = |(name, attachments): &(&str, i64)| NetworkReport {
         name: (*name).to_owned(),

@@ -17,15 +17,15 @@ fn with_phase(phase: Phase, compiled: Compiled) -> Compiled {
     Compiled { network: Arc::new(NodeNetwork { phase, ..NodeNetwork::clone(&compiled.network) }), ..compiled }
 }
 
-fn held(networks: &[&Compiled]) -> NodeSpec {
+fn previous(networks: &[&Compiled]) -> NodeSpec {
     let mut networks: Vec<_> = networks.iter().map(|compiled| Arc::clone(&compiled.network)).collect();
     networks.sort_by(|one, other| one.name.cmp(&other.name));
     NodeSpec { generation: 1, networks, ..NodeSpec::default() }
 }
 
-fn select_with(input: &Input, held: &NodeSpec, in_use: &[&str]) -> NodeSpec {
+fn select_with(input: &Input, previous: &NodeSpec, in_use: &[&str]) -> NodeSpec {
     let in_use = in_use.iter().map(|it| name(it)).collect();
-    select(Facts { input, missing: &BTreeSet::new(), held, in_use: &in_use, lost: &BTreeSet::new() })
+    select(Facts { input, missing: &BTreeSet::new(), previous, in_use: &in_use, lost: &BTreeSet::new() })
 }
 
 fn summary_of(spec: &NodeSpec) -> Vec<String> {
@@ -34,7 +34,7 @@ fn summary_of(spec: &NodeSpec) -> Vec<String> {
 }
 
 #[test]
-fn of_two_networks_that_want_one_bridge_the_older_gets_it() {
+fn of_two_networks_that_request_one_bridge_the_older_gets_it() {
     let young = on_bridge("br0", 20, compiled(1, "a-young"));
     let old = on_bridge("br0", 10, compiled(2, "old"));
     let spec = select_with(&input_of(&[young, old.clone()]), &NodeSpec::default(), &[]);
@@ -51,9 +51,9 @@ fn the_network_that_has_the_bridge_keeps_it() {
     let young = on_bridge("br0", 20, compiled(1, "young"));
     let old = on_bridge("br0", 10, compiled(2, "old"));
     let input = input_of(&[young.clone(), old.clone()]);
-    assert_eq!(summary_of(&select_with(&input, &held(&[&young]), &[])), ["young br0 Active", "old BridgeConflict"]);
+    assert_eq!(summary_of(&select_with(&input, &previous(&[&young]), &[])), ["young br0 Active", "old BridgeConflict"]);
     let leaving = input_of(&[with_phase(Phase::Draining, young.clone()), old]);
-    let spec = select_with(&leaving, &held(&[&young]), &["young"]);
+    let spec = select_with(&leaving, &previous(&[&young]), &["young"]);
     assert_eq!(summary_of(&spec), ["young br0 Draining", "old BridgeConflict"]);
     assert_eq!(summary_of(&select_with(&leaving, &spec, &[])), ["old br0 Active"]);
 }
@@ -75,13 +75,13 @@ fn bridges_of_two_engines_do_not_conflict() {
 #[test]
 fn a_recreated_network_that_does_not_get_its_new_bridge_keeps_its_pods_on_the_old_one() {
     let before = [on_bridge("br1", 1, compiled(1, "a")), on_bridge("br2", 2, compiled(2, "b"))];
-    let held = held(&[&before[0], &before[1]]);
+    let previous = previous(&[&before[0], &before[1]]);
     let after = [
         on_bridge("br2", 30, compiled(5, "a")),
         on_bridge("br2", 2, compiled(2, "b")),
         on_bridge("br1", 10, compiled(6, "c")),
     ];
-    let spec = select_with(&input_of(&after), &held, &["a", "b"]);
+    let spec = select_with(&input_of(&after), &previous, &["a", "b"]);
     assert_eq!(summary_of(&spec), ["a br1 Draining", "b br2 Active", "a BridgeConflict", "c BridgeConflict"]);
     let spec = select_with(&input_of(&after), &spec, &["b"]);
     assert_eq!(summary_of(&spec), ["b br2 Active", "c br1 Active", "a BridgeConflict"]);
@@ -90,9 +90,9 @@ fn a_recreated_network_that_does_not_get_its_new_bridge_keeps_its_pods_on_the_ol
 #[test]
 fn networks_can_swap_their_bridges() {
     let before = [on_bridge("br1", 1, compiled(1, "a")), on_bridge("br2", 2, compiled(2, "b"))];
-    let held = held(&[&before[0], &before[1]]);
+    let previous = previous(&[&before[0], &before[1]]);
     let after = [on_bridge("br2", 3, compiled(5, "a")), on_bridge("br1", 4, compiled(6, "b"))];
-    let spec = select_with(&input_of(&after), &held, &["a", "b"]);
+    let spec = select_with(&input_of(&after), &previous, &["a", "b"]);
     assert_eq!(summary_of(&spec), ["a br2 Active", "b br1 Active"]);
 }
 

@@ -5,7 +5,7 @@ use crate::agent::spec::RefusedNetwork;
 use crate::agent::testing::{name, network};
 use usnet_crds::NodeNetwork;
 
-/// A node whose lanes have done what they should.
+/// A node whose reconcilers have programmed its spec.
 struct Node {
     builder: SpecBuilder,
     input: Input,
@@ -23,7 +23,7 @@ impl Node {
         self.builder.next(&self.input, &self.report, self.now)
     }
 
-    /// The next spec, and the lanes report it with these attachments.
+    /// The next spec, and the reconcilers report it with these attachments.
     fn settle(&mut self, attachments: &[(&str, i64)]) -> Option<Arc<NodeSpec>> {
         let spec = self.next();
         self.report = report_of(Some(Arc::clone(&self.builder.last)), attachments);
@@ -70,7 +70,7 @@ fn usnet_crds_selector(key: &str, value: &str) -> kube::core::Selector {
 }
 
 #[test]
-fn a_draining_network_goes_once_it_is_reported_as_draining_and_has_no_pods() {
+fn a_draining_network_is_removed_once_it_is_reported_as_draining_and_has_no_pods() {
     let mut node = Node::new(&[compiled(5, "blue")]);
     node.settle(&[]);
     node.input = input_of(&[draining(8, "blue")]);
@@ -86,7 +86,7 @@ fn a_draining_network_goes_once_it_is_reported_as_draining_and_has_no_pods() {
 }
 
 #[test]
-fn a_network_that_was_never_there_does_not_come_to_drain() {
+fn a_network_that_was_never_on_the_node_does_not_drain() {
     let mut node = Node::new(&[draining(8, "blue")]);
     let spec = node.next().unwrap();
     assert_eq!((spec.networks.len(), spec.through), (0, 8));
@@ -112,9 +112,9 @@ fn a_lost_network_stays_as_it_is_for_a_while_and_then_drains() {
 
 #[test]
 fn a_network_of_an_earlier_run_that_the_first_list_lacks_is_lost_from_then_on() {
-    let held = NodeSpec { generation: 1, networks: vec![Arc::new(network("blue"))], ..NodeSpec::default() };
+    let previous = NodeSpec { generation: 1, networks: vec![Arc::new(network("blue"))], ..NodeSpec::default() };
     let mut node = Node::new(&[]);
-    node.builder = SpecBuilder::new(Some(Arc::new(held)));
+    node.builder = SpecBuilder::new(Some(Arc::new(previous)));
     node.settle(&[]);
     assert_eq!(node.phases(), [("blue", Phase::Active)]);
     node.now += LOST_GRACE;
@@ -125,9 +125,9 @@ fn a_network_of_an_earlier_run_that_the_first_list_lacks_is_lost_from_then_on() 
 
 #[test]
 fn a_network_whose_newest_version_is_unreadable_stays_and_is_reported() {
-    let held = NodeSpec { generation: 1, networks: vec![Arc::new(network("blue"))], ..NodeSpec::default() };
+    let previous = NodeSpec { generation: 1, networks: vec![Arc::new(network("blue"))], ..NodeSpec::default() };
     let mut node = Node::new(&[]);
-    node.builder = SpecBuilder::new(Some(Arc::new(held)));
+    node.builder = SpecBuilder::new(Some(Arc::new(previous)));
     let unreadable = Unreadable { version: 7, message: "unknown variant".into() };
     node.input = Input { unreadable: [(name("blue"), unreadable)].into(), version: 7, ..Input::default() };
     let spec = node.settle(&[]).unwrap();

@@ -1,12 +1,13 @@
 //! When a changed status is written: soon after a single change, and less often while changes keep coming. Pure; time is passed in.
 //!
-//! Networks that follow from definitions of the userspace CNI can change as often as a tenant likes. Their changes are written later, and hold up no other.
+//! Networks that come from NADs of the Userspace CNI (Intel) can change as often as a tenant likes.
+//! Their changes are written later, and delay no other.
 
 use std::time::{Duration, Instant};
 
 /// How long a write waits.
 #[derive(Debug, Clone, Copy)]
-struct Waits {
+struct Delays {
     /// Until nothing has changed for so long.
     quiet: Duration,
     /// But not longer than this.
@@ -14,9 +15,9 @@ struct Waits {
 }
 
 /// Of a single change.
-const SINGLE: Waits = Waits { quiet: Duration::from_millis(200), longest: Duration::from_secs(1) };
+const SINGLE: Delays = Delays { quiet: Duration::from_millis(200), longest: Duration::from_secs(1) };
 /// Soon after another write: of a hundred networks that change within seconds two writes report.
-const BURST: Waits = Waits { quiet: Duration::from_secs(1), longest: Duration::from_secs(10) };
+const BURST: Delays = Delays { quiet: Duration::from_secs(1), longest: Duration::from_secs(10) };
 /// After so long without a change the next is a single one again.
 const CALM: Duration = Duration::from_secs(3);
 
@@ -32,8 +33,8 @@ impl Unwritten {
         Self { first: earlier.map_or(now, |earlier| earlier.first), last: now }
     }
 
-    fn due(self, waits: Waits) -> Instant {
-        (self.last + waits.quiet).min(self.first + waits.longest)
+    fn due(self, delays: Delays) -> Instant {
+        (self.last + delays.quiet).min(self.first + delays.longest)
     }
 }
 
@@ -70,12 +71,12 @@ impl Pace {
         urgent.into_iter().chain(deferrable).min()
     }
 
-    /// What was to be written is as it was before.
+    /// The status is again as it was last written.
     pub(super) fn reverted(&mut self) {
         (self.urgent, self.deferrable) = (None, None);
     }
 
-    /// All of it was written, or that was tried.
+    /// All of it was written, or the write was attempted.
     pub(super) fn written(&mut self, now: Instant) {
         if self.urgent.is_some() {
             self.is_burst = true;
@@ -89,7 +90,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// When it is written, if something that users wait for changes at each of these milliseconds, and something else at each of those.
+    /// When it is written, if something that users wait for changes at each of these milliseconds,
+    /// and something deferrable at each of those.
     fn writes_with(changes: &[u64], deferrable: &[u64]) -> Vec<u64> {
         let start = Instant::now();
         let (mut pace, mut written) = (Pace::default(), Vec::new());

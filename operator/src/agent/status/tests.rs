@@ -20,11 +20,11 @@ fn at(second: i64) -> Time {
     Time(Timestamp::from_second(second).unwrap())
 }
 
-fn present(version: u64, status: UserspaceNodeStateStatus) -> Present {
-    Present { lists: 1, version, status }
+fn present(version: u64, status: UserspaceNodeStateStatus) -> StoredStatus {
+    StoredStatus { lists: 1, version, status }
 }
 
-fn writer(written: Option<Present>) -> Writer {
+fn writer(written: Option<StoredStatus>) -> Writer {
     let service = tower::service_fn(|_| async {
         Err::<http::Response<kube::client::Body>, tower::BoxError>("no API server".into())
     });
@@ -44,7 +44,7 @@ async fn what_the_object_says_already_is_not_written() {
     let empty = present(4, UserspaceNodeStateStatus::default());
     let report = report(1, Status::True);
     let first = writer(None).due(Some(&report), Some(&empty)).expect("nothing is there yet");
-    // As it comes back from the API server.
+    // As the API server returns it.
     let stored: UserspaceNodeStateStatus = serde_json::from_value(serde_json::to_value(&first).unwrap()).unwrap();
     assert_eq!(writer(None).due(Some(&report), Some(&present(5, stored))), None);
     let written = writer(Some(present(5, first)));
@@ -52,7 +52,7 @@ async fn what_the_object_says_already_is_not_written() {
 }
 
 #[tokio::test]
-async fn since_when_a_condition_holds_outlives_the_agent() {
+async fn transition_times_outlive_the_agent() {
     let old = report(1, Status::True).api_status(&[], &at(10));
     let mut next = report(1, Status::True);
     next.spec = Some(Arc::new(NodeSpec { revision: 2, generation: 2, ..NodeSpec::default() }));
@@ -77,7 +77,7 @@ async fn an_object_that_was_recreated_or_restored_gets_its_status_again() {
     let written = writer(Some(present(5, ours)));
     assert_eq!(written.due(Some(&report), None), None, "there is no object");
     assert!(written.due(Some(&report), Some(&present(9, UserspaceNodeStateStatus::default()))).is_some());
-    let restored = Present { lists: 2, ..present(3, UserspaceNodeStateStatus::default()) };
+    let restored = StoredStatus { lists: 2, ..present(3, UserspaceNodeStateStatus::default()) };
     assert!(written.due(Some(&report), Some(&restored)).is_some(), "versions went back with the list");
 }
 
@@ -165,7 +165,7 @@ fn report_of(networks: &[(&NodeNetwork, i64)]) -> Report {
 }
 
 #[test]
-fn users_wait_for_their_networks_and_for_pods_but_not_for_networks_of_definitions() {
+fn users_wait_for_their_networks_and_for_pods_but_not_for_networks_from_nads() {
     let (blue, from_nad) = (network("blue"), NodeNetwork { name: "ovs-br-blue".parse().unwrap(), ..network("blue") });
     let before = report_of(&[(&blue, 1), (&from_nad, 1)]);
     let mut after = report_of(&[(&blue, 1), (&from_nad, 2)]);

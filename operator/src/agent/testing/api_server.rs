@@ -26,7 +26,7 @@ impl Answer {
 
 type Choose = dyn Fn(&str) -> Option<Answer> + Send + Sync;
 
-/// Writes down what it is asked.
+/// Records the requests.
 pub(crate) struct ApiServer {
     choose: Arc<Choose>,
     requests: Arc<Mutex<Vec<String>>>,

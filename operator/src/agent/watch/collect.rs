@@ -1,4 +1,4 @@
-//! Puts what was read from the API server together.
+//! Collects what was read from the API server into one input.
 
 use crate::agent::input::{Compiled, Input, Unreadable};
 use crate::agent::list_watch::{Event, Object};
@@ -37,7 +37,7 @@ impl Collector {
         Self { inputs, draft: Some(Draft::default()), list: List::default() }
     }
 
-    /// Takes in the node state.
+    /// Updates the node state.
     pub(super) fn node(&mut self, generation: i64, labels: BTreeMap<String, String>) {
         self.change(|input| {
             let is_changed = input.generation != generation || input.labels != labels;
@@ -47,7 +47,7 @@ impl Collector {
         self.complete(|draft| draft.has_node = true);
     }
 
-    /// Takes in what happened to compiled networks.
+    /// Updates the compiled networks.
     pub(super) fn networks(&mut self, event: Event<CompiledNetwork>) {
         match event {
             Event::Page { objects, is_first, complete } => {
@@ -101,7 +101,7 @@ impl Collector {
 
 type Read = Result<Compiled, Unreadable>;
 
-/// None for what cannot be a network of usnet.
+/// None for an object whose name is not valid for a network of usnet.
 fn read(object: &Object<CompiledNetwork>) -> Option<(NetworkName, Read)> {
     let name: NetworkName = object.name().parse().ok()?;
     let version = resource_version(object.metadata.resource_version.as_deref());
@@ -143,7 +143,7 @@ impl List {
         }
     }
 
-    /// What did not change stays the same in memory, so that it is quickly compared.
+    /// What did not change stays the same in memory, so that comparing it is cheap.
     fn replace(mut self, input: &mut Input, version: u64) -> bool {
         let known = std::mem::take(&mut input.networks);
         for (name, old) in known {

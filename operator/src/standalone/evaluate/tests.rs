@@ -14,7 +14,7 @@ use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_crds::{Namespaces, NodeNetwork};
 use usnet_dataplane::node_file::NodeFile;
 
-/// A node whose agent does at once what it should.
+/// A node whose agent programs its spec at once.
 struct Node {
     place: TempDir,
     folder: Folder,
@@ -27,9 +27,9 @@ struct Node {
     attachments: i64,
 }
 
-/// What follows from a folder.
+/// The spec and the problems that follow from a folder.
 #[derive(Debug, PartialEq)]
-struct Decision {
+struct Evaluated {
     spec: NodeSpec,
     problems: Vec<Problem>,
 }
@@ -57,14 +57,14 @@ impl Node {
         fs::remove_file(self.place.path().join(file)).unwrap();
     }
 
-    fn decide(&mut self) -> Decision {
-        let decision = self.decide_before_the_report();
+    fn evaluate(&mut self) -> Evaluated {
+        let evaluated = self.evaluate_before_report();
         self.report();
-        decision
+        evaluated
     }
 
     /// The folder is faster than the agent.
-    fn decide_before_the_report(&mut self) -> Decision {
+    fn evaluate_before_report(&mut self) -> Evaluated {
         self.folder.update(self.folder.texts());
         let baseline = Baseline::new(self.report.spec.as_ref(), self.last.as_ref());
         let Evaluation { input, problems } = evaluate(&self.folder, "node-a", &baseline);
@@ -72,7 +72,7 @@ impl Node {
         self.last = Some(input);
         // The revision counts within one run of the agent.
         let spec = NodeSpec { revision: 0, ..NodeSpec::clone(self.spec.as_ref().unwrap()) };
-        Decision { spec, problems }
+        Evaluated { spec, problems }
     }
 
     fn report(&mut self) {
@@ -96,7 +96,7 @@ impl Node {
         self.report();
     }
 
-    /// A new process, which knows the node file only.
+    /// A new process, which only has the node file.
     fn restart(&mut self) {
         let NodeSpec { generation, through, networks, versions, refused, .. } =
             NodeSpec::clone(self.spec.as_ref().unwrap());
@@ -115,8 +115,8 @@ fn network(name: &str, spec: &str) -> String {
     format!("---\napiVersion: usnet.dev/v1alpha1\nkind: UserspaceNetwork\nmetadata: {{name: {name}}}\nspec: {spec}\n")
 }
 
-fn names(decision: &Decision) -> Vec<(&str, i64, Phase)> {
-    let networks = decision.spec.networks.iter();
+fn names(evaluated: &Evaluated) -> Vec<(&str, i64, Phase)> {
+    let networks = evaluated.spec.networks.iter();
     networks.map(|network| (network.name.as_str(), network.generation, network.phase)).collect()
 }
 
@@ -126,8 +126,8 @@ fn input(node: &Node) -> &Input {
     node.last.as_ref().unwrap()
 }
 
-fn problem_places(decision: &Decision) -> Vec<(&str, &str)> {
-    let problems = decision.problems.iter();
+fn problem_places(evaluated: &Evaluated) -> Vec<(&str, &str)> {
+    let problems = evaluated.problems.iter();
     problems.map(|problem| (problem.file.as_str(), problem.field.as_str())).collect()
 }
 
@@ -135,50 +135,50 @@ fn problem_places(decision: &Decision) -> Vec<(&str, &str)> {
 fn a_network_that_is_removed_before_the_agent_answers_does_not_stay() {
     let mut node = Node::new();
     node.write("b.yaml", &network("green", ALL));
-    node.decide();
+    node.evaluate();
     node.write("a.yaml", &network("blue", ALL));
-    node.decide_before_the_report();
+    node.evaluate_before_report();
     node.remove("a.yaml");
-    let decision = node.decide_before_the_report();
-    assert_eq!(names(&decision), [("blue", 1, Phase::Draining), ("green", 1, Phase::Active)]);
+    let evaluated = node.evaluate_before_report();
+    assert_eq!(names(&evaluated), [("blue", 1, Phase::Draining), ("green", 1, Phase::Active)]);
     node.report();
-    assert_eq!(names(&node.decide()), [("green", 1, Phase::Active)]);
+    assert_eq!(names(&node.evaluate()), [("green", 1, Phase::Active)]);
 }
 
 #[test]
 fn a_network_that_left_the_node_may_come_back_with_another_engine() {
     let mut node = Node::new();
     node.write("a.yaml", &network("blue", ALL));
-    node.decide();
+    node.evaluate();
     node.remove("a.yaml");
-    assert_eq!(names(&node.decide()), [("blue", 1, Phase::Draining)]);
+    assert_eq!(names(&node.evaluate()), [("blue", 1, Phase::Draining)]);
     node.write("a.yaml", &network("blue", "{engine: VPP, namespaceSelector: {}}"));
-    let waiting = node.decide();
+    let waiting = node.evaluate();
     assert_eq!((names(&waiting), problem_places(&waiting)), (vec![], vec![("a.yaml", "spec.engine")]), "it goes first");
-    let decision = node.decide();
-    assert_eq!((names(&decision), decision.problems.len()), (vec![("blue", 1, Phase::Active)], 0));
+    let evaluated = node.evaluate();
+    assert_eq!((names(&evaluated), evaluated.problems.len()), (vec![("blue", 1, Phase::Active)], 0));
 }
 
 #[test]
 fn an_empty_folder_is_a_spec_too() {
-    let decision = Node::new().decide();
-    assert_eq!(decision.spec, NodeSpec { generation: 1, ..NodeSpec::default() });
+    let evaluated = Node::new().evaluate();
+    assert_eq!(evaluated.spec, NodeSpec { generation: 1, ..NodeSpec::default() });
 }
 
 #[test]
-fn a_network_without_a_file_stays_until_its_pods_have_gone() {
+fn a_network_without_a_file_stays_until_its_pods_are_deleted() {
     let mut node = Node::new();
     node.write("a.yaml", &network("blue", ALL));
-    node.decide();
+    node.evaluate();
     node.set_attachments(2);
     node.remove("a.yaml");
-    assert_eq!(names(&node.decide()), [("blue", 1, Phase::Draining)]);
+    assert_eq!(names(&node.evaluate()), [("blue", 1, Phase::Draining)]);
     node.restart();
-    assert_eq!(names(&node.decide()), [("blue", 1, Phase::Draining)]);
+    assert_eq!(names(&node.evaluate()), [("blue", 1, Phase::Draining)]);
     node.set_attachments(0);
-    node.decide();
-    assert_eq!(names(&node.decide()), []);
-    node.decide();
+    node.evaluate();
+    assert_eq!(names(&node.evaluate()), []);
+    node.evaluate();
     assert!(input(&node).networks.is_empty(), "it is forgotten");
 }
 
@@ -186,12 +186,12 @@ fn a_network_without_a_file_stays_until_its_pods_have_gone() {
 fn a_file_that_comes_back_ends_the_draining() {
     let mut node = Node::new();
     node.write("a.yaml", &network("blue", ALL));
-    node.decide();
+    node.evaluate();
     node.set_attachments(2);
     node.remove("a.yaml");
-    node.decide();
+    node.evaluate();
     node.write("a.yaml", &network("blue", ALL));
-    assert_eq!(names(&node.decide()), [("blue", 2, Phase::Active)]);
+    assert_eq!(names(&node.evaluate()), [("blue", 2, Phase::Active)]);
 }
 
 #[test]
@@ -199,41 +199,41 @@ fn a_broken_file_changes_nothing_before_and_after_a_restart() {
     let mut node = Node::new();
     node.write("a.yaml", &network("blue", ALL));
     node.write("b.yaml", &network("green", ALL));
-    let good = node.decide();
+    let good = node.evaluate();
     node.write("a.yaml", "spec: [");
-    let kept = node.decide();
+    let kept = node.evaluate();
     assert_eq!(kept.spec, good.spec);
     assert_eq!(kept.problems.iter().map(|problem| problem.file.as_str()).collect::<Vec<_>>(), ["a.yaml"]);
     node.restart();
     node.remove("b.yaml");
-    let after = node.decide();
+    let after = node.evaluate();
     assert_eq!(names(&after), names(&good), "the broken file may have either of the two");
-    assert_eq!(names(&node.decide()), names(&good));
+    assert_eq!(names(&node.evaluate()), names(&good));
     node.write("a.yaml", &network("blue", ALL));
-    assert_eq!(names(&node.decide())[1], ("green", 1, Phase::Draining), "now it is known that it is in none");
+    assert_eq!(names(&node.evaluate())[1], ("green", 1, Phase::Draining), "now it is known that it is in none");
 }
 
 #[test]
 fn a_bad_document_keeps_its_network_and_lets_the_others_go_on() {
     let mut node = Node::new();
     node.write("a.yaml", &(network("blue", ALL) + &network("green", ALL)));
-    node.decide();
+    node.evaluate();
     let changed = "{engine: OVS, namespaceSelector: {}, bridge: {mtu: 1400}}";
     node.write("a.yaml", &(network("blue", &changed.replace("1400", "1")) + &network("green", changed)));
-    let decision = node.decide();
-    assert_eq!(names(&decision), [("blue", 1, Phase::Active), ("green", 2, Phase::Active)]);
-    let problem = &decision.problems[0];
+    let evaluated = node.evaluate();
+    assert_eq!(names(&evaluated), [("blue", 1, Phase::Active), ("green", 2, Phase::Active)]);
+    let problem = &evaluated.problems[0];
     assert_eq!((problem.field.as_str(), problem.document, problem.line), ("spec.bridge.mtu", Some(1), Some(5)));
-    assert_eq!(decision.problems.len(), 1, "{:?}", decision.problems);
+    assert_eq!(evaluated.problems.len(), 1, "{:?}", evaluated.problems);
 }
 
 #[test]
 fn what_cannot_change_is_rejected_and_reported() {
     let mut node = Node::new();
     node.write("a.yaml", &network("blue", ALL));
-    let before = node.decide();
+    let before = node.evaluate();
     node.write("a.yaml", &network("blue", "{engine: VPP, namespaceSelector: {}}"));
-    let after = node.decide();
+    let after = node.evaluate();
     assert_eq!(after.spec, before.spec);
     assert_eq!(after.problems[0].field, "spec.engine");
 }
@@ -245,19 +245,19 @@ fn of_two_networks_for_one_bridge_the_agent_rejects_one_and_two_of_one_name_are_
     let dated = network("red", spec).replace("{name: red", "{creationTimestamp: 2020-01-01T00:00:00Z, name: red");
     node.write("a.yaml", &(network("blue", spec) + &network("green", spec)));
     node.write("b.yaml", &network("blue", ALL));
-    let decision = node.decide();
-    assert_eq!(names(&decision), [("blue", 1, Phase::Active)]);
-    let [refused] = decision.spec.refused.as_slice() else { panic!("{decision:?}") };
+    let evaluated = node.evaluate();
+    assert_eq!(names(&evaluated), [("blue", 1, Phase::Active)]);
+    let [refused] = evaluated.spec.refused.as_slice() else { panic!("{evaluated:?}") };
     assert_eq!((refused.name.as_str(), refused.reason.as_str()), ("green", BRIDGE_CONFLICT));
-    assert_eq!(problem_places(&decision), [("b.yaml", "metadata.name")], "{:?}", decision.problems);
+    assert_eq!(problem_places(&evaluated), [("b.yaml", "metadata.name")], "{:?}", evaluated.problems);
     node.write("c.yaml", &dated);
-    assert_eq!(names(&node.decide()), [("blue", 1, Phase::Active)], "the one that has the bridge keeps it");
+    assert_eq!(names(&node.evaluate()), [("blue", 1, Phase::Active)], "the one that has the bridge keeps it");
     node.remove("b.yaml");
     node.remove("a.yaml");
-    node.decide();
+    node.evaluate();
     node.write("a.yaml", &network("green", spec));
-    node.decide();
-    assert_eq!(names(&node.decide()), [("red", 1, Phase::Active)], "the older gets it");
+    node.evaluate();
+    assert_eq!(names(&node.evaluate()), [("red", 1, Phase::Active)], "the older gets it");
 }
 
 #[test]
@@ -275,9 +275,9 @@ fn namespaces_are_those_that_are_named() {
         ),
     );
     node.write("e.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: a}}\n");
-    let decision = node.decide();
+    let evaluated = node.evaluate();
     let allowed = |name: &str| -> Namespaces {
-        let network = decision.spec.networks.iter().find(|network| network.name.as_str() == name).unwrap();
+        let network = evaluated.spec.networks.iter().find(|network| network.name.as_str() == name).unwrap();
         network.namespaces.clone()
     };
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Namespaces>();
@@ -293,19 +293,19 @@ fn a_network_without_its_engine_or_for_other_nodes_is_not_here() {
     let here = "{engine: OVS, namespaceSelector: {}, nodeSelector: {matchLabels: {rack: one}}}";
     node.write("a.yaml", &network("blue", "{engine: VPP, namespaceSelector: {}}"));
     node.write("b.yaml", &network("green", here));
-    assert_eq!(names(&node.decide()), []);
+    assert_eq!(names(&node.evaluate()), []);
     node.write("a.yaml", &network("blue", ALL));
-    assert_eq!(names(&node.decide()), [("blue", 2, Phase::Active)], "the engine of what is not here can change");
+    assert_eq!(names(&node.evaluate()), [("blue", 2, Phase::Active)], "the engine of what is not here can change");
     node.write("c.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: node-a, labels: {rack: one}}\n");
-    assert_eq!(names(&node.decide()), [("blue", 2, Phase::Active), ("green", 1, Phase::Active)]);
+    assert_eq!(names(&node.evaluate()), [("blue", 2, Phase::Active), ("green", 1, Phase::Active)]);
     node.remove("c.yaml");
     node.set_attachments(1);
     let draining = [("blue", 2, Phase::Active), ("green", 1, Phase::Draining)];
-    assert_eq!(names(&node.decide()), draining);
+    assert_eq!(names(&node.evaluate()), draining);
     node.write("b.yaml", &network("green", "{engine: ?}"));
-    assert_eq!(names(&node.decide()), draining, "a broken document does not bring it back");
+    assert_eq!(names(&node.evaluate()), draining, "a broken document does not bring it back");
     node.restart();
-    assert_eq!(names(&node.decide()), draining);
+    assert_eq!(names(&node.evaluate()), draining);
 }
 
 #[test]
@@ -314,12 +314,12 @@ fn a_file_that_could_never_be_read_may_have_the_labels_of_the_node() {
     let labels = "apiVersion: v1\nkind: Node\nmetadata: {name: node-a, labels: {rack: one}}\n";
     node.write("a.yaml", &network("blue", &ALL.replace("}}", "}, nodeSelector: {matchLabels: {rack: one}}}")));
     node.write("b.yaml", labels);
-    let good = node.decide();
+    let good = node.evaluate();
     assert_eq!(names(&good), [("blue", 1, Phase::Active)]);
     node.write("b.yaml", "[");
     node.restart();
-    assert_eq!(node.decide().spec, good.spec);
-    assert_eq!(node.decide().spec, good.spec);
+    assert_eq!(node.evaluate().spec, good.spec);
+    assert_eq!(node.evaluate().spec, good.spec);
     node.write("b.yaml", &labels.replace("one", "two"));
-    assert_eq!(names(&node.decide()), [("blue", 1, Phase::Draining)]);
+    assert_eq!(names(&node.evaluate()), [("blue", 1, Phase::Draining)]);
 }

@@ -1,7 +1,7 @@
-//! VPP that dies, hangs or lacks what is needed, and comes back.
+//! VPP that dies, hangs or lacks a plugin, and recovers.
 
 use super::on_each_vpp;
-use super::world::{VppWorld, network};
+use super::testbed::{VppTestbed, network};
 use crate::node::{Node, until};
 use crate::running_agent::RunningAgent;
 use usnet_crds::Engine;
@@ -18,11 +18,11 @@ on_each_vpp!(
 );
 on_each_vpp!(without_memif: a_vpp_without_memif_says_what_to_load);
 
-fn a_vpp_without_memif_says_what_to_load(world: &VppWorld) {
-    let agent = RunningAgent::start(&world.roots);
-    agent.tell(1, &[network("blue")]);
-    world.wait_until_programmed("blue");
-    world.write(&world.pod("c1", &network("blue")));
+fn a_vpp_without_memif_says_what_to_load(testbed: &VppTestbed) {
+    let agent = RunningAgent::start(&testbed.roots);
+    agent.set_spec(1, &[network("blue")]);
+    testbed.wait_until_programmed("blue");
+    testbed.write(&testbed.pod("c1", &network("blue")));
     let entry = agent.wait_for_network("blue", "failed", |entry| entry.state == NetworkState::Failed);
     assert_eq!(entry.reason, "PortFailed");
     for word in ["c1.net1", "memif_create", "memif_plugin"] {
@@ -31,56 +31,56 @@ fn a_vpp_without_memif_says_what_to_load(world: &VppWorld) {
 }
 
 /// Network blue with so many attached pods.
-fn with_pods(world: &VppWorld, pods: usize) -> (RunningAgent, Vec<Record>) {
-    let agent = RunningAgent::start(&world.roots);
-    agent.tell(1, &[network("blue")]);
-    world.wait_until_programmed("blue");
-    let pods: Vec<_> = (0..pods).map(|number| world.pod(&format!("c{number}"), &network("blue"))).collect();
-    pods.iter().for_each(|pod| world.write(pod));
-    until("all have a port", || (world.ports().len() == pods.len()).then_some(()));
+fn with_pods(testbed: &VppTestbed, pods: usize) -> (RunningAgent, Vec<Record>) {
+    let agent = RunningAgent::start(&testbed.roots);
+    agent.set_spec(1, &[network("blue")]);
+    testbed.wait_until_programmed("blue");
+    let pods: Vec<_> = (0..pods).map(|number| testbed.pod(&format!("c{number}"), &network("blue"))).collect();
+    pods.iter().for_each(|pod| testbed.write(pod));
+    until("all have a port", || (testbed.ports().len() == pods.len()).then_some(()));
     (agent, pods)
 }
 
-fn all_ports_are_back_after_vpp_died(world: &mut VppWorld) {
-    let (agent, pods) = with_pods(world, 50);
+fn all_ports_are_back_after_vpp_died(testbed: &mut VppTestbed) {
+    let (agent, pods) = with_pods(testbed, 50);
     let epoch = agent.epoch(Engine::Vpp);
     let tags =
-        |world: &VppWorld| world.ports().into_iter().map(|(socket, port)| (socket, port.tag)).collect::<Vec<_>>();
-    let before = tags(world);
-    world.vpp.kill().unwrap();
-    assert_eq!(world.wait_until_unavailable("blue"), "EngineUnreachable");
+        |testbed: &VppTestbed| testbed.ports().into_iter().map(|(socket, port)| (socket, port.tag)).collect::<Vec<_>>();
+    let before = tags(testbed);
+    testbed.vpp.kill().unwrap();
+    assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     let connection = agent.wait_for_condition(VPP_CONNECTED, "Disconnected");
-    assert!(connection.message.contains(&world.roots.vpp_socket.display().to_string()), "{}", connection.message);
-    world.vpp.start_again().unwrap();
-    world.wait_until_programmed("blue");
-    assert_eq!(tags(world), before, "promised before all ports were back");
+    assert!(connection.message.contains(&testbed.roots.vpp_socket.display().to_string()), "{}", connection.message);
+    testbed.vpp.start_again().unwrap();
+    testbed.wait_until_programmed("blue");
+    assert_eq!(tags(testbed), before, "promised before all ports were back");
     assert_eq!(agent.epoch(Engine::Vpp), epoch + 1);
     agent.wait_for_network("blue", "has its pods", |entry| entry.attachments == i64::try_from(pods.len()).unwrap());
     drop(agent);
-    assert_eq!(RunningAgent::start(&world.roots).epoch(Engine::Vpp), epoch + 1, "the count outlives the agent");
+    assert_eq!(RunningAgent::start(&testbed.roots).epoch(Engine::Vpp), epoch + 1, "the count outlives the agent");
 }
 
-fn a_vpp_that_dies_during_a_replay_gets_everything_in_the_end(world: &mut VppWorld) {
-    let (_agent, pods) = with_pods(world, 200);
-    world.vpp.kill().unwrap();
-    world.vpp.start_again().unwrap();
-    until("the replay has begun", || (world.interfaces().len() > 1).then_some(()));
-    world.vpp.kill().unwrap();
-    until("it is known to be gone", || (world.wait_until_unavailable("blue") == "EngineUnreachable").then_some(()));
-    world.vpp.start_again().unwrap();
-    world.wait_until_programmed("blue");
-    until("all have a port", || (world.ports().len() == pods.len()).then_some(()));
+fn a_vpp_that_dies_during_a_replay_gets_everything_in_the_end(testbed: &mut VppTestbed) {
+    let (_agent, pods) = with_pods(testbed, 200);
+    testbed.vpp.kill().unwrap();
+    testbed.vpp.start_again().unwrap();
+    until("the replay has begun", || (testbed.interfaces().len() > 1).then_some(()));
+    testbed.vpp.kill().unwrap();
+    until("it is known to be gone", || (testbed.wait_until_unavailable("blue") == "EngineUnreachable").then_some(()));
+    testbed.vpp.start_again().unwrap();
+    testbed.wait_until_programmed("blue");
+    until("all have a port", || (testbed.ports().len() == pods.len()).then_some(()));
 }
 
-fn a_vpp_that_hangs_does_not_hold_up_open_vswitch(world: &mut VppWorld) {
+fn a_vpp_that_hangs_does_not_hold_up_open_vswitch(testbed: &mut VppTestbed) {
     let ovs = OpenVswitch::start().unwrap();
-    let node = Node::new(Some(ovs.socket().to_owned()), Some(world.vpp.socket().to_owned()));
+    let node = Node::new(Some(ovs.socket().to_owned()), Some(testbed.vpp.socket().to_owned()));
     let agent = RunningAgent::start(&node.roots);
-    agent.tell(1, &[network("blue"), crate::node::network("red")]);
+    agent.set_spec(1, &[network("blue"), crate::node::network("red")]);
     node.wait_until_programmed("blue");
     node.wait_until_programmed("red");
-    world.vpp.pause().unwrap();
-    agent.tell(2, &[network("blue"), network("more"), crate::node::network("red"), crate::node::network("green")]);
+    testbed.vpp.pause().unwrap();
+    agent.set_spec(2, &[network("blue"), network("more"), crate::node::network("red"), crate::node::network("green")]);
     node.wait_until_programmed("green");
     assert!(!node.is_programmed("more"));
     ovs.vsctl(&["del-br", "br-red"]).unwrap();
@@ -90,27 +90,27 @@ fn a_vpp_that_hangs_does_not_hold_up_open_vswitch(world: &mut VppWorld) {
     assert_eq!(node.wait_until_unavailable("blue"), "EngineUnreachable");
     agent.wait_for_report("generation 2", |report| (report.observed_generation() == Some(2)).then_some(()));
 
-    // A new agent meets a VPP that never answers.
+    // A new agent connects to a VPP that never answers.
     drop(agent);
     ovs.vsctl(&["del-br", "br-red"]).unwrap();
     let agent = RunningAgent::start(&node.roots);
     until("red is mended again", || ovs.vsctl(&["br-exists", "br-red"]).is_ok().then_some(()));
     agent.wait_for_network("red", "is programmed", |entry| entry.state == NetworkState::Programmed);
     agent.wait_for_condition(VPP_CONNECTED, "Disconnected");
-    world.vpp.resume().unwrap();
+    testbed.vpp.resume().unwrap();
     node.wait_until_programmed("blue");
     node.wait_until_programmed("more");
 }
 
-fn a_node_without_vpp_is_not_missed_until_it_is_there(world: &mut VppWorld) {
-    world.vpp.kill().unwrap();
-    let agent = RunningAgent::start(&world.roots);
-    agent.tell(1, &[]);
+fn a_node_without_vpp_is_not_missed_until_it_is_there(testbed: &mut VppTestbed) {
+    testbed.vpp.kill().unwrap();
+    let agent = RunningAgent::start(&testbed.roots);
+    agent.set_spec(1, &[]);
     agent.wait_for_condition(VPP_CONNECTED, "NeverSeen");
     agent.wait_for_condition("Ready", "AllProgrammed");
-    agent.tell(2, &[network("blue")]);
+    agent.set_spec(2, &[network("blue")]);
     agent.wait_for_network("blue", "failed", |entry| entry.state == NetworkState::Failed);
-    world.vpp.start_again().unwrap();
-    world.wait_until_programmed("blue");
+    testbed.vpp.start_again().unwrap();
+    testbed.wait_until_programmed("blue");
     agent.wait_for_condition(VPP_CONNECTED, "Connected");
 }

@@ -1,4 +1,4 @@
-//! A program at the other end of a memif: another VPP.
+//! The peer of a memif: another VPP.
 
 use usnet_dataplane::port::PortBackend;
 use usnet_test_vpp::{Kind, Vpp};

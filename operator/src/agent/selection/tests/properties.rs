@@ -1,4 +1,4 @@
-//! What holds of every selection.
+//! Properties of every selection.
 
 use super::*;
 use proptest::collection::vec;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-/// A few networks that fight for fewer bridges.
+/// A few networks that compete for fewer bridges.
 fn compiled_networks() -> impl Strategy<Value = Vec<Compiled>> {
     let one = (0..NAMES.len(), 0..4, 0..5_i64, prop::bool::weighted(0.2), prop::bool::weighted(0.8), 1..99_u64);
     vec(one, 0..8).prop_map(|all| {
@@ -43,11 +43,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 impl Step {
-    fn take(&self, held: &NodeSpec) -> NodeSpec {
+    fn take(&self, previous: &NodeSpec) -> NodeSpec {
         let input = input(&self.networks);
         // A network is lost only while there is no compiled one.
         let lost = self.lost.iter().filter(|name| !input.networks.contains_key(*name)).cloned().collect();
-        select(Facts { input: &input, missing: &BTreeSet::new(), held, in_use: &self.in_use, lost: &lost })
+        select(Facts { input: &input, missing: &BTreeSet::new(), previous, in_use: &self.in_use, lost: &lost })
     }
 }
 
@@ -85,9 +85,10 @@ proptest! {
         }
     }
 
-    /// Each network that wants to be on the node is there, or is refused because another one has its bridge.
+    /// Each network that selects the node is present, or is refused because another one has its
+    /// bridge.
     #[test]
-    fn every_wanted_network_is_there_or_refused(steps in steps()) {
+    fn every_selected_network_is_present_or_refused(steps in steps()) {
         let mut spec = NodeSpec::default();
         for step in steps {
             spec = step.take(&spec);
@@ -108,7 +109,7 @@ proptest! {
 
     /// The order in which objects were created, listed or named does not matter on an empty node: only their ages do.
     #[test]
-    fn of_those_that_want_one_bridge_the_oldest_gets_it(networks in compiled_networks()) {
+    fn of_those_that_request_one_bridge_the_oldest_gets_it(networks in compiled_networks()) {
         let spec = Step { networks: networks.clone(), in_use: BTreeSet::new(), lost: BTreeSet::new() }.take(&NodeSpec::default());
         let mut reversed = networks;
         reversed.reverse();

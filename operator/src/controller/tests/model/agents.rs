@@ -52,7 +52,7 @@ impl Cluster {
         let is_used = |name: &NetworkName| self.attached(node, name.as_str()) > 0;
         let in_use = held.networks.iter().filter(|held| held.phase == Phase::Active || is_used(&held.name));
         let in_use: BTreeSet<NetworkName> = in_use.map(|held| held.name.clone()).collect();
-        select(Facts { input: &input, missing: &missing, held, in_use: &in_use, lost: &BTreeSet::new() })
+        select(Facts { input: &input, missing: &missing, previous: held, in_use: &in_use, lost: &BTreeSet::new() })
     }
 
     fn missing(&self, node: &str) -> BTreeSet<Engine> {

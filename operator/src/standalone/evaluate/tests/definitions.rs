@@ -25,8 +25,8 @@ fn with_label(network: &str) -> String {
     network.replace("metadata: {", r#"metadata: {labels: {usnet.dev/from-nad: "true"}, "#)
 }
 
-fn mtu_and_namespaces(decision: &Decision) -> (u16, Vec<&str>) {
-    let network = &decision.spec.networks[0];
+fn mtu_and_namespaces(evaluated: &Evaluated) -> (u16, Vec<&str>) {
+    let network = &evaluated.spec.networks[0];
     (network.bridge.mtu.get(), network.namespaces.names.iter().map(String::as_str).collect())
 }
 
@@ -34,57 +34,57 @@ fn mtu_and_namespaces(decision: &Decision) -> (u16, Vec<&str>) {
 fn a_bridge_that_definitions_name_becomes_a_network_and_goes_with_the_last() {
     let mut node = Node::new();
     node.write("a.yaml", &definition("web/one", "br0", ""));
-    let first = node.decide();
+    let first = node.evaluate();
     assert_eq!(names(&first), [("ovs-br0", 1, Phase::Active)]);
     assert_eq!(mtu_and_namespaces(&first), (1500, vec!["web"]), "it is for no other namespace");
     assert_eq!(first.problems, []);
     node.restart();
-    assert_eq!(node.decide(), first, "nothing has changed");
+    assert_eq!(node.evaluate(), first, "nothing has changed");
     node.write("b.yaml", &definition("db/two", "br0", ""));
-    let joined = node.decide();
+    let joined = node.evaluate();
     assert_eq!(
         (names(&joined), mtu_and_namespaces(&joined).1),
         (vec![("ovs-br0", 2, Phase::Active)], vec!["db", "web"])
     );
     node.remove("a.yaml");
-    assert_eq!(mtu_and_namespaces(&node.decide()).1, ["db"]);
+    assert_eq!(mtu_and_namespaces(&node.evaluate()).1, ["db"]);
     node.set_attachments(1);
     node.remove("b.yaml");
-    assert_eq!(names(&node.decide()), [("ovs-br0", 3, Phase::Draining)], "a pod still uses it");
+    assert_eq!(names(&node.evaluate()), [("ovs-br0", 3, Phase::Draining)], "a pod still uses it");
     node.set_attachments(0);
-    assert_eq!(names(&node.decide()), []);
+    assert_eq!(names(&node.evaluate()), []);
 }
 
 #[test]
 fn a_definition_that_comes_back_ends_the_draining() {
     let mut node = Node::new();
     node.write("a.yaml", &definition("web/one", "br0", ""));
-    node.decide();
+    node.evaluate();
     node.set_attachments(1);
     node.remove("a.yaml");
-    node.decide();
+    node.evaluate();
     node.write("a.yaml", &definition("web/one", "br0", ""));
-    assert_eq!(names(&node.decide()), [("ovs-br0", 2, Phase::Active)]);
+    assert_eq!(names(&node.evaluate()), [("ovs-br0", 2, Phase::Active)]);
 }
 
 #[test]
 fn what_the_node_has_was_there_first_and_both_report_which_key_differs() {
     let mut node = Node::new();
     node.write("b.yaml", &definition("web/two", "br0", &mtu(1400)));
-    node.decide();
+    node.evaluate();
     // By name this one would be the first.
     node.write("a.yaml", &definition("db/one", "br0", &mtu(9000)));
     for _ in 0..2 {
-        let decision = node.decide();
-        assert_eq!(mtu_and_namespaces(&decision), (1400, vec!["web"]));
-        assert_eq!(problem_places(&decision), [("a.yaml", "spec.config"), ("b.yaml", "spec.config")]);
-        let message = &decision.problems[0].message;
+        let evaluated = node.evaluate();
+        assert_eq!(mtu_and_namespaces(&evaluated), (1400, vec!["web"]));
+        assert_eq!(problem_places(&evaluated), [("a.yaml", "spec.config"), ("b.yaml", "spec.config")]);
+        let message = &evaluated.problems[0].message;
         assert!(message.contains("mtu") && message.contains("web/two asks, which was there first"), "{message}");
         node.restart();
     }
     node.remove("b.yaml");
-    let decision = node.decide();
-    assert_eq!((mtu_and_namespaces(&decision), decision.problems.len()), ((9000, vec!["db"]), 0));
+    let evaluated = node.evaluate();
+    assert_eq!((mtu_and_namespaces(&evaluated), evaluated.problems.len()), ((9000, vec!["db"]), 0));
 }
 
 #[test]
@@ -97,11 +97,11 @@ fn two_files_that_come_together_are_taken_by_date_and_then_by_name() {
         &(definition("db/one", "br0", &mtu(9000)) + &definition("app/zero", "br1", &mtu(1300)) + &dated),
     );
     node.write("b.yaml", &definition("app/one", "br1", &mtu(1200)));
-    let decision = node.decide();
-    let mtus: Vec<u16> = decision.spec.networks.iter().map(|network| network.bridge.mtu.get()).collect();
+    let evaluated = node.evaluate();
+    let mtus: Vec<u16> = evaluated.spec.networks.iter().map(|network| network.bridge.mtu.get()).collect();
     assert_eq!(mtus, [1400, 1200]);
     assert_eq!(
-        decision.problems.iter().map(|problem| problem.document).collect::<Vec<_>>(),
+        evaluated.problems.iter().map(|problem| problem.document).collect::<Vec<_>>(),
         [Some(1), Some(2), Some(3), Some(1)]
     );
 }
@@ -110,15 +110,15 @@ fn two_files_that_come_together_are_taken_by_date_and_then_by_name() {
 fn a_definition_that_cannot_be_used_closes_no_network_also_over_a_restart() {
     let mut node = Node::new();
     node.write("a.yaml", &definition("web/one", "br0", ""));
-    let good = node.decide();
+    let good = node.evaluate();
     for broken in ["{", r#"{"type": "userspace", "host": {"engine": "?"}}"#] {
         node.write("a.yaml", &hand_written("web/one", broken));
-        let decision = node.decide();
-        assert_eq!(decision.spec, good.spec, "{broken}");
+        let evaluated = node.evaluate();
+        assert_eq!(evaluated.spec, good.spec, "{broken}");
         node.restart();
-        assert_eq!(node.decide(), decision, "{broken}");
+        assert_eq!(node.evaluate(), evaluated, "{broken}");
     }
-    let problem = node.decide().problems.remove(0);
+    let problem = node.evaluate().problems.remove(0);
     assert_eq!((problem.file.as_str(), problem.document, problem.line), ("a.yaml", Some(1), Some(2)), "{problem}");
     assert!(
         problem
@@ -127,7 +127,7 @@ fn a_definition_that_cannot_be_used_closes_no_network_also_over_a_restart() {
         "{problem}"
     );
     node.remove("a.yaml");
-    assert_eq!(names(&node.decide()), [("ovs-br0", 1, Phase::Draining)]);
+    assert_eq!(names(&node.evaluate()), [("ovs-br0", 1, Phase::Draining)]);
 }
 
 #[test]
@@ -136,19 +136,19 @@ fn a_path_of_the_host_is_rejected_and_reported() {
     let mode = r#""mode": "client""#;
     let file = r#""mode": "client", "socketfile": "../../etc/passwd""#;
     node.write("a.yaml", &definition("web/one", "br0", "").replace(mode, file));
-    let decision = node.decide();
-    assert_eq!((names(&decision), problem_places(&decision)), (vec![], vec![("a.yaml", "spec.config")]));
-    assert!(decision.problems[0].message.contains("socketfile"), "{:?}", decision.problems);
+    let evaluated = node.evaluate();
+    assert_eq!((names(&evaluated), problem_places(&evaluated)), (vec![], vec![("a.yaml", "spec.config")]));
+    assert!(evaluated.problems[0].message.contains("socketfile"), "{:?}", evaluated.problems);
 }
 
 #[test]
 fn a_file_that_could_never_be_read_may_have_the_definition() {
     let mut node = Node::new();
     node.write("a.yaml", &definition("web/one", "br0", ""));
-    let good = node.decide();
+    let good = node.evaluate();
     node.restart();
     node.write("a.yaml", "kind: [");
-    assert_eq!(node.decide().spec, good.spec);
+    assert_eq!(node.evaluate().spec, good.spec);
 }
 
 #[test]
@@ -159,18 +159,18 @@ fn a_network_of_a_user_is_joined_and_one_that_comes_later_waits() {
     };
     node.write("a.yaml", &mine("br0"));
     node.write("b.yaml", &definition("web/one", "br0", ""));
-    let joined = node.decide();
+    let joined = node.evaluate();
     assert_eq!((names(&joined), joined.problems.len()), (vec![("mine", 1, Phase::Active)], 0));
 
     let mut node = Node::new();
     node.write("b.yaml", &definition("web/one", "br0", ""));
-    node.decide();
+    node.evaluate();
     node.write("a.yaml", &mine("br0"));
-    let later = node.decide();
+    let later = node.evaluate();
     assert_eq!(names(&later), [("ovs-br0", 1, Phase::Active)], "the bridge has a network");
     assert_eq!((later.spec.refused[0].name.as_str(), later.problems), ("mine", vec![]));
     node.restart();
-    assert_eq!(names(&node.decide()), [("ovs-br0", 1, Phase::Active)]);
+    assert_eq!(names(&node.evaluate()), [("ovs-br0", 1, Phase::Active)]);
 }
 
 #[test]
@@ -178,18 +178,18 @@ fn a_document_with_the_label_follows_the_definitions_as_in_a_cluster() {
     let mut node = Node::new();
     let spec = "{engine: OVS, namespaceSelector: {}, bridge: {name: br0, mtu: 9000}}";
     node.write("a.yaml", &(with_label(&network("ovs-br0", spec)) + &definition("web/one", "br0", "")));
-    let followed = node.decide();
+    let followed = node.evaluate();
     assert_eq!(mtu_and_namespaces(&followed), (1500, vec!["web"]));
     assert_eq!(problem_places(&followed), [("a.yaml", "metadata.labels")]);
     node.set_attachments(1);
     node.write("a.yaml", &with_label(&network("ovs-br0", spec)));
-    let going = node.decide();
+    let going = node.evaluate();
     assert_eq!(
         (names(&going), problem_places(&going)),
         (vec![("ovs-br0", 1, Phase::Draining)], vec![("a.yaml", "metadata.labels")])
     );
     node.write("a.yaml", &network("ovs-br0", spec));
-    let mine = node.decide();
+    let mine = node.evaluate();
     assert_eq!((mtu_and_namespaces(&mine).0, mine.problems.len()), (9000, 0), "it is a user's now");
 }
 
@@ -199,12 +199,12 @@ fn definitions_that_name_a_network_are_checked_and_two_of_one_name_are_reported(
     let unknown = hand_written("web/one", r#"{"type": "userspace", "network": "blue"}"#);
     node.write("a.yaml", &unknown);
     node.write("b.yaml", &definition("web/one", "br0", ""));
-    let decision = node.decide();
-    assert_eq!(names(&decision), []);
-    assert_eq!(problem_places(&decision), [("a.yaml", "spec.config"), ("b.yaml", "metadata.name")]);
+    let evaluated = node.evaluate();
+    assert_eq!(names(&evaluated), []);
+    assert_eq!(problem_places(&evaluated), [("a.yaml", "spec.config"), ("b.yaml", "metadata.name")]);
     assert!(
-        decision.problems[0].message.contains("names network blue, which does not exist"),
+        evaluated.problems[0].message.contains("names network blue, which does not exist"),
         "{:?}",
-        decision.problems
+        evaluated.problems
     );
 }

@@ -11,12 +11,12 @@ fn versions(node: &Node) -> Vec<(&str, u64)> {
 fn generations_and_versions_count_changes_of_the_content() {
     let mut node = Node::new();
     node.write("a.yaml", &(network("blue", ALL) + &network("green", "{engine: VPP, namespaceSelector: {}}")));
-    let first = node.decide();
+    let first = node.evaluate();
     assert_eq!((first.spec.generation, first.spec.through), (1, 1));
     assert_eq!(names(&first), [("blue", 1, Phase::Active), ("green", 1, Phase::Active)]);
     node.write("b.yaml", &network("blue", ALL).replace("{engine: OVS", "{bridge: {mtu: 1400}, engine: OVS"));
     node.write("a.yaml", &network("green", "{engine: VPP, namespaceSelector: {}}"));
-    let second = node.decide();
+    let second = node.evaluate();
     assert_eq!((second.spec.generation, second.spec.through), (1, 2), "the labels are the same");
     assert_eq!(names(&second), [("blue", 2, Phase::Active), ("green", 1, Phase::Active)], "blue alone has changed");
     assert_eq!(versions(&node), [("blue", 2), ("green", 1)]);
@@ -28,22 +28,22 @@ fn the_input_of_an_unchanged_folder_is_the_same_after_a_restart() {
     let bridge = "{engine: OVS, namespaceSelector: {}, bridge: {name: br0}}";
     node.write("a.yaml", &(network("blue", ALL) + &network("green", bridge) + &network("red", bridge)));
     node.write("b.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: node-a, labels: {rack: one}}\n");
-    node.decide();
+    node.evaluate();
     node.write("c.yaml", &network("grey", ALL));
     node.write("b.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: node-a, labels: {rack: two}}\n");
     node.write("d.yaml", &definition("web/one", "br1", ""));
     node.attachments = 1;
-    node.decide();
+    node.evaluate();
     node.remove("c.yaml");
-    let decision = node.decide();
-    assert_eq!(decision.spec.refused[0].reason, BRIDGE_CONFLICT);
-    assert_eq!(names(&decision).iter().filter(|(_, _, phase)| *phase == Phase::Draining).count(), 1);
+    let evaluated = node.evaluate();
+    assert_eq!(evaluated.spec.refused[0].reason, BRIDGE_CONFLICT);
+    assert_eq!(names(&evaluated).iter().filter(|(_, _, phase)| *phase == Phase::Draining).count(), 1);
     let last = node.last.clone();
     assert_eq!((input(&node).generation, input(&node).version), (2, 3));
     node.restart();
-    assert_eq!(node.decide(), decision);
+    assert_eq!(node.evaluate(), evaluated);
     assert_eq!(node.last, last);
-    assert_eq!(node.decide(), decision, "and it stays so");
+    assert_eq!(node.evaluate(), evaluated, "and it stays so");
     assert_eq!(node.last, last);
 }
 
@@ -52,21 +52,21 @@ fn two_changes_before_the_agent_answers_are_two_generations() {
     let mut node = Node::new();
     let with_mtu = |mtu: &str| network("blue", &ALL.replace("{}", &format!("{{}}, bridge: {{mtu: {mtu}}}")));
     node.write("a.yaml", &with_mtu("1500"));
-    node.decide();
+    node.evaluate();
     node.write("a.yaml", &with_mtu("1400"));
-    node.decide_before_the_report();
+    node.evaluate_before_report();
     node.write("a.yaml", &with_mtu("1300"));
-    assert_eq!(names(&node.decide_before_the_report()), [("blue", 3, Phase::Active)]);
+    assert_eq!(names(&node.evaluate_before_report()), [("blue", 3, Phase::Active)]);
     node.write("a.yaml", &with_mtu("1500"));
-    assert_eq!(names(&node.decide()), [("blue", 4, Phase::Active)]);
+    assert_eq!(names(&node.evaluate()), [("blue", 4, Phase::Active)]);
 }
 
 #[test]
 fn labels_alone_change_the_generation_of_the_input() {
     let mut node = Node::new();
-    node.decide();
+    node.evaluate();
     node.write("c.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: node-a, labels: {rack: one}}\n");
-    assert_eq!(node.decide().spec.generation, 2);
+    assert_eq!(node.evaluate().spec.generation, 2);
     node.write("a.yaml", &network("blue", ALL));
-    assert_eq!(node.decide().spec.generation, 2);
+    assert_eq!(node.evaluate().spec.generation, 2);
 }

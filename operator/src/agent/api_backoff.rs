@@ -1,31 +1,32 @@
-//! How long to wait until the API server is asked again.
+//! Backoff between requests to the API server.
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use std::time::Duration;
 
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// The API server comes back within seconds of what matters to it; longer waits would only make the node late.
+/// An API server recovers within seconds; longer waits would only delay the node.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// How long to wait until the next try.
+/// The delays between failed attempts.
 #[derive(Debug, Default)]
-pub(super) struct Waits {
-    /// The waits that are left, and whether the API server answered when they began. None while all is well.
+pub(super) struct ApiServerBackoff {
+    /// The remaining delays, and whether the API server answered when they began. None after a
+    /// success.
     running: Option<(ExponentialBackoff, bool)>,
 }
 
-impl Waits {
-    pub(super) fn have_begun(&self) -> bool {
+impl ApiServerBackoff {
+    pub(super) fn is_active(&self) -> bool {
         self.running.is_some()
     }
 
-    /// It worked. Says whether it had not before.
-    pub(super) fn end(&mut self) -> bool {
+    /// After a success. Returns whether there was a failure before.
+    pub(super) fn reset(&mut self) -> bool {
         self.running.take().is_some()
     }
 
-    /// A server that has just come back refuses a few times ("storage is initializing", "too old resource version"); from its first answer on the waits are
-    /// short again.
+    /// A server that has just restarted refuses a few times ("storage is initializing", "too old
+    /// resource version"); from its first answer on the delays are short again.
     pub(super) fn next(&mut self, answered: bool) -> Duration {
         let (mut waits, _) = match self.running.take() {
             Some((waits, had_answered)) if had_answered || !answered => (waits, had_answered),
@@ -37,13 +38,15 @@ impl Waits {
     }
 }
 
-/// With jitter (up to twice the wait): thousands of nodes must not come back to a restarted API server at the same moment.
+/// With jitter (up to twice the delay): thousands of nodes must not reconnect to a restarted API
+/// server at the same moment.
 fn waits() -> ExponentialBackoff {
     let waits = ExponentialBuilder::default().with_min_delay(FIRST_WAIT).with_max_delay(LONGEST_WAIT).with_factor(2.0);
     waits.with_jitter().without_max_times().build()
 }
 
-/// At least `wait`, and up to half as long again: agents that got the same answer must not come back at the same moment.
+/// At least `wait`, and up to half as long again: agents that got the same answer must not retry at
+/// the same moment.
 pub(super) fn with_jitter(wait: Duration) -> Duration {
     wait.mul_f64(1.0 + fastrand::f64() / 2.0)
 }
@@ -64,14 +67,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_grow_while_nobody_answers_and_are_short_again_from_the_first_answer_on() {
-        let mut waits = Waits::default();
-        let silent: Vec<Duration> = (0..6).map(|_| waits.next(false)).collect();
+    fn delays_grow_without_an_answer_and_are_short_again_from_the_first_answer_on() {
+        let mut backoff = ApiServerBackoff::default();
+        let silent: Vec<Duration> = (0..6).map(|_| backoff.next(false)).collect();
         assert!(silent[0] < 2 * FIRST_WAIT && silent[5] >= LONGEST_WAIT, "{silent:?}");
-        assert!(waits.next(true) < 2 * FIRST_WAIT);
-        let refused: Vec<Duration> = (0..5).map(|_| waits.next(true)).collect();
+        assert!(backoff.next(true) < 2 * FIRST_WAIT);
+        let refused: Vec<Duration> = (0..5).map(|_| backoff.next(true)).collect();
         assert!(refused[4] >= LONGEST_WAIT, "a server that refuses for long is left in peace: {refused:?}");
-        assert!(waits.end() && !waits.end());
+        assert!(backoff.reset() && !backoff.reset());
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! The journal, as one lane needs it.
+//! The journal, as the reconciler of one engine needs it.
 
-use super::plan::Known;
+use super::plan::JournalView;
 use crate::error_chain::ErrorChain;
 use std::collections::BTreeSet;
 use usnet_crds::Engine;
@@ -9,27 +9,27 @@ use usnet_dataplane::journal::{Error, Journal, Records};
 
 /// The attachments of one engine, as they were read.
 #[derive(Debug)]
-pub(super) struct Journaled {
+pub(super) struct JournalSnapshot {
     /// The records that could be read.
     pub records: Vec<Record>,
     /// Whether all could be read. If not, a port without a record may well belong to a pod.
     pub complete: bool,
 }
 
-impl Journaled {
-    pub(super) fn known(&self) -> Known<'_> {
-        Known { records: &self.records, complete: self.complete }
+impl JournalSnapshot {
+    pub(super) fn view(&self) -> JournalView<'_> {
+        JournalView { records: &self.records, complete: self.complete }
     }
 }
 
-/// Reads the journal for all lanes, and tells once what cannot be read.
+/// Reads the journal for all reconcilers, and logs once what cannot be read.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct JournalReader {
     journal: Journal,
     unreadable: BTreeSet<String>,
 }
 
-impl Reader {
+impl JournalReader {
     pub(super) fn new(journal: Journal) -> Self {
         Self { journal, unreadable: BTreeSet::new() }
     }
@@ -38,7 +38,7 @@ impl Reader {
     ///
     /// # Errors
     /// When the folder cannot be listed.
-    pub(super) fn read(&mut self, engine: Engine) -> Result<Journaled, Error> {
+    pub(super) fn read(&mut self, engine: Engine) -> Result<JournalSnapshot, Error> {
         let Records { mut records, unreadable } = self.journal.records()?;
         records.retain(|record| record.engine == engine);
         let texts: BTreeSet<String> = unreadable.iter().map(|error| ErrorChain(error).to_string()).collect();
@@ -49,6 +49,6 @@ impl Reader {
             );
         }
         self.unreadable = texts;
-        Ok(Journaled { records, complete: unreadable.is_empty() })
+        Ok(JournalSnapshot { records, complete: unreadable.is_empty() })
     }
 }

@@ -1,4 +1,5 @@
-//! What the agent remembers on disk: the last spec, which engines the node ever had, and how often they came back.
+//! What the agent keeps on disk: the last spec, which engines were ever seen on the node, and how
+//! often they were restarted.
 
 use super::spec::NodeSpec;
 use crate::error_chain::ErrorChain;
@@ -7,17 +8,18 @@ use usnet_crds::Engine;
 use usnet_dataplane::node_file::{Error, NodeFile};
 use usnet_dataplane::paths::NodePaths;
 
-/// The node file, held and kept.
+/// The node file, in memory and on disk.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct PersistedState {
     roots: NodePaths,
     file: NodeFile,
     /// Whether the disk has the networks of `file`.
     is_saved: bool,
 }
 
-impl Memory {
-    /// From the disk. A file that cannot be understood is as good as none: the API server tells all of it again.
+impl PersistedState {
+    /// Loads it from disk. A file that cannot be read counts as absent: the API server provides all
+    /// of it again.
     pub(super) fn load(roots: &NodePaths) -> Self {
         let read = NodeFile::read(roots).unwrap_or_else(|error| {
             tracing::warn!(error = %ErrorChain(&error), "what this node should have is not known until the API server tells");
@@ -45,11 +47,11 @@ impl Memory {
         self.file.engines_seen.contains(&engine)
     }
 
-    /// Keeps a spec, before anything is done about it.
+    /// Persists a spec, before anything is done about it.
     ///
     /// # Errors
-    /// When the disk refuses. It is remembered until the process ends all the same.
-    pub(super) fn keep_spec(&mut self, spec: &NodeSpec) -> Result<(), Error> {
+    /// When it cannot be written. It is kept in memory all the same.
+    pub(super) fn save_spec(&mut self, spec: &NodeSpec) -> Result<(), Error> {
         let file = NodeFile {
             generation: spec.generation,
             through: spec.through,
@@ -59,23 +61,24 @@ impl Memory {
             ..self.file.clone()
         };
         let last = std::mem::replace(&mut self.file, file);
-        // Numbers alone are confirmed again by the next agent anyway; they are kept with the next change.
+        // The next agent confirms generations and versions anyway; they are written with the next
+        // change.
         let is_same = (last.generation > 0) == (spec.generation > 0)
             && last.networks == self.file.networks
             && last.refused == self.file.refused;
         if is_same && self.is_saved { Ok(()) } else { self.save() }
     }
 
-    /// Keeps that an engine was reached, and whether it has another life since.
+    /// Persists that an engine was connected to, and whether it was restarted.
     ///
     /// # Errors
-    /// As [`keep_spec`](Self::keep_spec).
-    pub(super) fn keep_connection(&mut self, engine: Engine, came_back: bool) -> Result<(), Error> {
+    /// As [`save_spec`](Self::keep_spec).
+    pub(super) fn save_connection(&mut self, engine: Engine, restarted: bool) -> Result<(), Error> {
         let is_new = self.file.engines_seen.insert(engine);
-        if came_back {
+        if restarted {
             *self.file.epochs.entry(engine).or_default() += 1;
         }
-        if is_new || came_back { self.save() } else { Ok(()) }
+        if is_new || restarted { self.save() } else { Ok(()) }
     }
 
     fn save(&mut self) -> Result<(), Error> {
@@ -92,11 +95,11 @@ mod tests {
     use crate::agent::testing::{network, roots};
 
     #[test]
-    fn a_new_node_knows_no_spec_even_after_its_engine_was_seen() {
+    fn a_new_node_has_no_spec_even_after_its_engine_was_seen() {
         let (_folder, roots) = roots();
-        let mut memory = Memory::load(&roots);
-        memory.keep_connection(Engine::OpenVswitch, false).unwrap();
-        let again = Memory::load(&roots);
+        let mut state = PersistedState::load(&roots);
+        state.save_connection(Engine::OpenVswitch, false).unwrap();
+        let again = PersistedState::load(&roots);
         assert_eq!(again.spec(), None, "an unknown spec must not look like an empty one");
         assert!(again.has_seen(Engine::OpenVswitch));
     }
@@ -104,14 +107,14 @@ mod tests {
     #[test]
     fn spec_and_epochs_outlive_the_agent() {
         let (_folder, roots) = roots();
-        let mut memory = Memory::load(&roots);
+        let mut state = PersistedState::load(&roots);
         let networks = vec![Arc::new(network("blue"))];
         let spec = NodeSpec { revision: 0, generation: 3, through: 7, networks, ..NodeSpec::default() };
-        memory.keep_spec(&NodeSpec { revision: 9, ..spec.clone() }).unwrap();
-        memory.keep_connection(Engine::Vpp, true).unwrap();
-        memory.keep_connection(Engine::Vpp, false).unwrap();
-        memory.keep_connection(Engine::OpenVswitch, false).unwrap();
-        let again = Memory::load(&roots);
+        state.save_spec(&NodeSpec { revision: 9, ..spec.clone() }).unwrap();
+        state.save_connection(Engine::Vpp, true).unwrap();
+        state.save_connection(Engine::Vpp, false).unwrap();
+        state.save_connection(Engine::OpenVswitch, false).unwrap();
+        let again = PersistedState::load(&roots);
         assert_eq!(
             (again.spec(), again.epoch(Engine::Vpp), again.epoch(Engine::OpenVswitch)),
             (Some(Arc::new(spec)), 1, 0)

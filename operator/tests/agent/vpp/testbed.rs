@@ -1,4 +1,4 @@
-//! A node with a VPP of its own, and what that VPP shows.
+//! A node with a VPP of its own, and what is observed in that VPP.
 
 use crate::node::{Node, network_with, until};
 use std::cell::RefCell;
@@ -20,23 +20,23 @@ use usnet_vpp::{Answers, Batch};
 const AMPLE: Duration = Duration::from_secs(30);
 
 /// A node whose VPP runs.
-pub(crate) struct VppWorld {
+pub(crate) struct VppTestbed {
     pub(crate) vpp: Vpp,
     node: Node,
-    /// One for all questions, of which there are many.
+    /// One for all requests, of which there are many.
     client: RefCell<Option<Client>>,
 }
 
-impl Deref for VppWorld {
+impl Deref for VppTestbed {
     type Target = Node;
     fn deref(&self) -> &Node {
         &self.node
     }
 }
 
-/// A port as VPP shows it, if it is whole.
+/// A complete port, as it is observed in VPP.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ShownPort {
+pub(crate) struct ObservedPort {
     pub(crate) sw_if_index: u32,
     pub(crate) tag: String,
     pub(crate) mtu: u32,
@@ -53,7 +53,7 @@ pub(crate) fn domain_id(network: &NodeNetwork) -> u32 {
     network.bridge.name.as_str().parse().unwrap()
 }
 
-impl VppWorld {
+impl VppTestbed {
     /// A node whose VPP lacks some plugins; none where there is no such VPP on this machine.
     pub(crate) fn start(kind: Kind, missing: &[&str]) -> Option<Self> {
         let builder =
@@ -63,7 +63,7 @@ impl VppWorld {
         Some(Self { vpp, node, client: RefCell::default() })
     }
 
-    /// Asks the VPP that runs now, which may be another one than before.
+    /// Sends a batch to the VPP that runs now, which may be another process than before.
     fn send(&self, batch: &Batch) -> Answers {
         let mut client = self.client.borrow_mut();
         until("VPP answers", || {
@@ -77,7 +77,7 @@ impl VppWorld {
         })
     }
 
-    /// Does what somebody else with access to VPP could do.
+    /// Sends a request as another client of VPP could.
     pub(crate) fn request<R: Request>(&self, request: R) -> R::Reply {
         let mut batch = Batch::new();
         let ticket = batch.request(request);
@@ -105,7 +105,7 @@ impl VppWorld {
     }
 
     /// The memifs that are up and tagged, by their socket.
-    pub(crate) fn ports(&self) -> BTreeMap<String, ShownPort> {
+    pub(crate) fn ports(&self) -> BTreeMap<String, ObservedPort> {
         let mut batch = Batch::new();
         let (memifs, sockets) = (batch.dump(MemifDump {}), batch.dump(MemifSocketFilenameDump {}));
         let answers = self.send(&batch);
@@ -126,14 +126,14 @@ impl VppWorld {
             .values()
             .flat_map(|domain| domain.sw_if_details.iter().map(|member| (member.sw_if_index, domain.bd_id)))
             .collect();
-        let whole = self.interfaces().into_iter().filter(|shown| shown.flags.contains(IfStatusFlags::ADMIN_UP));
+        let whole = self.interfaces().into_iter().filter(|observed| observed.flags.contains(IfStatusFlags::ADMIN_UP));
         whole
-            .filter_map(|shown| {
-                let sw_if_index = shown.sw_if_index;
-                let port = ShownPort {
+            .filter_map(|observed| {
+                let sw_if_index = observed.sw_if_index;
+                let port = ObservedPort {
                     sw_if_index,
-                    tag: Some(shown.tag.to_string()).filter(|tag| !tag.is_empty())?,
-                    mtu: shown.mtu[0],
+                    tag: Some(observed.tag.to_string()).filter(|tag| !tag.is_empty())?,
+                    mtu: observed.mtu[0],
                     bridge_domain: *members.get(&sw_if_index)?,
                 };
                 Some((memifs.get(&sw_if_index)?.clone(), port))
@@ -141,19 +141,19 @@ impl VppWorld {
             .collect()
     }
 
-    /// The messages by which anybody changed something, which only the simulator writes down.
+    /// The messages that changed something, which only the simulator records.
     pub(crate) fn changes(&self) -> Vec<String> {
         let log = self.vpp.simulator().map(usnet_test_vpp::Simulator::log).unwrap_or_default();
         log.iter().filter(|entry| entry.changes).map(|entry| format!("{entry:?}")).collect()
     }
 
-    /// The whole port of a pod; none while there is none.
-    pub(crate) fn port(&self, pod: &Record) -> Option<ShownPort> {
+    /// The complete port of a pod; none while there is none.
+    pub(crate) fn port(&self, pod: &Record) -> Option<ObservedPort> {
         let socket = pod.port.backend.socket_file().unwrap().display().to_string();
         self.ports().remove(&socket).filter(|port| port.bridge_domain.to_string() == pod.port.bridge.as_str())
     }
 
-    pub(crate) fn wait_for_port(&self, pod: &Record) -> ShownPort {
+    pub(crate) fn wait_for_port(&self, pod: &Record) -> ObservedPort {
         until(&format!("{} has a port", pod.id), || self.port(pod))
     }
 }

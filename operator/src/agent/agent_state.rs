@@ -1,9 +1,10 @@
-//! What the lanes share. They run on one thread and hold none of it while they wait, so that a cell is enough.
+//! The state that all reconcilers share. They run on one thread and hold no borrow of it across an
+//! await, so that a `RefCell` is enough.
 
-use super::board::Board;
-use super::journaled::Reader;
-use super::memory::Memory;
+use super::journal_snapshot::JournalReader;
 use super::metrics::Metrics;
+use super::node_report::NodeReport;
+use super::persisted_state::PersistedState;
 use super::publish::Publisher;
 use crate::history::HistoryFile;
 use std::cell::RefCell;
@@ -12,12 +13,12 @@ use usnet_dataplane::memif::MemifSocketIds;
 
 /// The parts of a node that belong to no single engine.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct AgentState {
     pub(super) journal: Journal,
-    pub(super) reader: RefCell<Reader>,
+    pub(super) journal_reader: RefCell<JournalReader>,
     pub(super) publisher: RefCell<Publisher>,
-    pub(super) memory: RefCell<Memory>,
-    pub(super) board: RefCell<Board>,
+    pub(super) persisted_state: RefCell<PersistedState>,
+    pub(super) node_report: RefCell<NodeReport>,
     pub(super) history: RefCell<HistoryFile>,
     pub(super) metrics: Metrics,
     pub(super) memif_socket_ids: MemifSocketIds,

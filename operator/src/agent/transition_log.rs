@@ -1,8 +1,8 @@
-//! The log of what changed: each state, outage and problem is told once, when it begins.
+//! Logs transitions: each state, outage and problem is logged once, when it begins.
 
-use super::guard::attachment_of;
+use super::attachment_locks::attachment_of;
 use super::observe::{EngineView, Outage};
-use super::verify::{Verdict, network_of};
+use super::verify::{NetworkHealth, network_of};
 use crate::error_chain::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -11,11 +11,11 @@ use usnet_crds::{Engine, NetworkName};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::Op;
 
-/// What was told last of one engine.
+/// What was logged last for one engine.
 #[derive(Debug)]
-pub(super) struct Chronicle {
+pub(super) struct TransitionLog {
     engine: Engine,
-    verdicts: BTreeMap<NetworkName, Verdict>,
+    network_health: BTreeMap<NetworkName, NetworkHealth>,
     outage: Option<Outage>,
     was_up: bool,
     has_begun: bool,
@@ -23,12 +23,12 @@ pub(super) struct Chronicle {
     failures: BTreeSet<String>,
 }
 
-impl Chronicle {
-    /// Nothing was told yet.
+impl TransitionLog {
+    /// Nothing was logged yet.
     pub(super) fn new(engine: Engine) -> Self {
         Self {
             engine,
-            verdicts: BTreeMap::new(),
+            network_health: BTreeMap::new(),
             outage: None,
             was_up: false,
             has_begun: false,
@@ -37,13 +37,13 @@ impl Chronicle {
         }
     }
 
-    /// The networks that were programmed when they were last looked at.
+    /// The networks that were programmed when they were last verified.
     pub(super) fn programmed(&self) -> BTreeSet<NetworkName> {
-        let programmed = self.verdicts.iter().filter(|(_, verdict)| verdict.state == NetworkState::Programmed);
+        let programmed = self.network_health.iter().filter(|(_, health)| health.state == NetworkState::Programmed);
         programmed.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Tells when the engine went or came.
+    /// Logs when the engine was connected or lost.
     pub(super) fn engine(&mut self, view: &EngineView) {
         match view {
             EngineView::Up(engine) => {
@@ -62,32 +62,34 @@ impl Chronicle {
         }
     }
 
-    /// Tells how far networks came, or why not. One that is programmed when it is first seen is no news: what was done for it has been told.
-    pub(super) fn networks(&mut self, verdicts: &BTreeMap<NetworkName, Verdict>) {
-        for (network, verdict) in verdicts {
-            let before = self.verdicts.get(network);
-            if before == Some(verdict) {
+    /// Logs changes in the health of networks. One that is programmed when it is first seen is not
+    /// logged: the operations for it have been.
+    pub(super) fn networks(&mut self, network_health: &BTreeMap<NetworkName, NetworkHealth>) {
+        for (network, health) in network_health {
+            let before = self.network_health.get(network);
+            if before == Some(health) {
                 continue;
             }
-            match &verdict.why {
+            match &health.why {
                 None if before.is_some() => tracing::info!(%network, "programmed"),
                 None => {}
-                Some(why) if verdict.state == NetworkState::Failed => {
+                Some(why) if health.state == NetworkState::Failed => {
                     tracing::warn!(%network, reason = why.reason, "{}", why.message);
                 }
                 Some(why) => tracing::info!(%network, reason = why.reason, "{}", why.message),
             }
         }
-        for network in self.verdicts.keys().filter(|network| !verdicts.contains_key(*network)) {
+        for network in self.network_health.keys().filter(|network| !network_health.contains_key(*network)) {
             tracing::info!(%network, "no longer asked for");
         }
-        self.verdicts.clone_from(verdicts);
+        self.network_health.clone_from(network_health);
         if !std::mem::replace(&mut self.has_begun, true) {
-            tracing::info!(networks = verdicts.len(), programmed = self.programmed().len(), "working");
+            tracing::info!(networks = network_health.len(), programmed = self.programmed().len(), "working");
         }
     }
 
-    /// Tells of something else that is wrong, until it is over. There is one problem for each `subject` at a time.
+    /// Logs another problem once, until it is resolved. There is one problem for each `subject` at
+    /// a time.
     pub(super) fn problem<E: Error + 'static>(&mut self, subject: &'static str, problem: Option<&E>) {
         match problem {
             Some(error) => {
@@ -101,9 +103,9 @@ impl Chronicle {
         }
     }
 
-    /// Tells of operations that failed; not again while they are tried again and fail for the same reason.
+    /// Logs operations that failed; not again while retries fail for the same reason.
     pub(super) fn failures(&mut self, failures: &[(Op, OpError)]) {
-        let mut told = BTreeSet::new();
+        let mut logged = BTreeSet::new();
         for (operation, error) in failures {
             let text = format!("{operation}: {error}");
             if !self.failures.contains(&text) {
@@ -111,8 +113,8 @@ impl Chronicle {
                 let attachment = attachment_of(operation);
                 tracing::warn!(network, attachment, op = %operation, %error, "failed; trying again until it works");
             }
-            told.insert(text);
+            logged.insert(text);
         }
-        self.failures = told;
+        self.failures = logged;
     }
 }

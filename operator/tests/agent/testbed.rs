@@ -7,19 +7,19 @@ use std::process::Command;
 use usnet_test_openvswitch::OpenVswitch;
 
 /// A node whose Open vSwitch runs.
-pub(crate) struct World {
+pub(crate) struct OvsTestbed {
     pub(crate) ovs: OpenVswitch,
     node: Node,
 }
 
-impl Deref for World {
+impl Deref for OvsTestbed {
     type Target = Node;
     fn deref(&self) -> &Node {
         &self.node
     }
 }
 
-impl World {
+impl OvsTestbed {
     pub(crate) fn start() -> Self {
         Self::with(OpenVswitch::start().expect("Open vSwitch"))
     }
@@ -34,7 +34,8 @@ impl World {
         self.ovs.vsctl(&arguments).unwrap_or_else(|error| panic!("ovs-vsctl {line}: {error}")).trim().to_owned()
     }
 
-    /// All rows of a table with their versions, which change whenever any column does. Columns that the switch changes by itself are left out.
+    /// All rows of a table with their versions, which change whenever any column does. Columns that
+    /// the switch changes by itself are omitted.
     pub(crate) fn rows(&self, table: &str, columns: &[&str]) -> Value {
         let select = serde_json::json!([
             "Open_vSwitch",

@@ -34,12 +34,12 @@ fn facts_of(engine: Engine, spec: NodeSpec, networks: &[NetworkReport]) -> Engin
     }
 }
 
-/// What is told when both engines have posted this.
+/// The report when both engines have these results.
 fn merged(revisions: [u64; 2], networks: [&[NetworkReport]; 2]) -> Report {
     let (sender, reports) = watch::channel(None);
-    let mut board = Board::new(sender);
+    let mut node_report = NodeReport::new(sender);
     for ((engine, revision), networks) in ENGINES.into_iter().zip(revisions).zip(networks) {
-        board.post(engine, facts(engine, revision, networks));
+        node_report.update(engine, facts(engine, revision, networks));
     }
     reports.borrow().clone().expect("both are known")
 }
@@ -49,7 +49,7 @@ fn ready_of(report: &Report) -> &Finding {
 }
 
 #[test]
-fn both_engines_are_told_of_in_one_report() {
+fn both_engines_are_in_one_report() {
     let programmed = |name| entry(name, 1, NetworkState::Programmed, &[]);
     let report = merged([4, 4], [&[programmed("b"), programmed("d")], &[programmed("a"), programmed("c")]]);
     let names: Vec<_> = report.networks.iter().map(|entry| entry.name.as_str()).collect();
@@ -89,9 +89,9 @@ fn a_network_that_the_node_cannot_have_is_a_failure_with_the_pods_that_it_had() 
     let spec = NodeSpec { revision: 1, refused: vec![refused("green"), refused("red")], ..NodeSpec::default() };
     let left = entry("red", 2, NetworkState::Draining, &["default/old"]);
     let (sender, reports) = watch::channel(None);
-    let mut board = Board::new(sender);
-    board.post(Engine::OpenVswitch, facts_of(Engine::OpenVswitch, spec.clone(), &[left]));
-    board.post(Engine::Vpp, facts_of(Engine::Vpp, spec, &[]));
+    let mut node_report = NodeReport::new(sender);
+    node_report.update(Engine::OpenVswitch, facts_of(Engine::OpenVswitch, spec.clone(), &[left]));
+    node_report.update(Engine::Vpp, facts_of(Engine::Vpp, spec, &[]));
     let report = reports.borrow().clone().unwrap();
     let entries: Vec<_> = report.networks.iter().map(|it| (it.name.as_str(), it.state, it.attachments)).collect();
     assert_eq!(entries, [("green", NetworkState::Failed, 0), ("red", NetworkState::Failed, 1)]);
@@ -112,37 +112,38 @@ fn a_network_with_pods_on_both_engines_is_one_entry() {
 }
 
 #[test]
-fn nobody_is_told_before_both_engines_are_known_or_one_takes_too_long() {
+fn nothing_is_reported_before_both_engines_are_known_or_one_takes_too_long() {
     let (sender, reports) = watch::channel(None);
-    let mut board = Board::new(sender);
-    board.stop_waiting();
+    let mut node_report = NodeReport::new(sender);
+    node_report.stop_waiting();
     assert_eq!(*reports.borrow(), None, "nothing is known");
-    board.waits_for_all = true;
-    board.post(Engine::OpenVswitch, facts(Engine::OpenVswitch, 1, &[]));
+    node_report.waits_for_all = true;
+    node_report.update(Engine::OpenVswitch, facts(Engine::OpenVswitch, 1, &[]));
     assert_eq!(*reports.borrow(), None);
-    board.stop_waiting();
+    node_report.stop_waiting();
     let partial = reports.borrow().clone().expect("Open vSwitch does not wait for VPP");
     assert_eq!((ready_of(&partial).status, partial.revision()), (Status::Unknown, None));
     assert!(ready_of(&partial).message.contains("VPP"), "{partial:?}");
 }
 
 #[test]
-fn the_same_report_is_told_once_and_a_problem_until_it_is_over() {
+fn the_same_report_is_sent_once_and_a_problem_until_it_is_resolved() {
     let (sender, mut reports) = watch::channel(None);
-    let mut board = Board::new(sender);
-    let post_both = |board: &mut Board| ENGINES.map(|engine| board.post(engine, facts(engine, 1, &[])));
-    post_both(&mut board);
+    let mut node_report = NodeReport::new(sender);
+    let post_both =
+        |node_report: &mut NodeReport| ENGINES.map(|engine| node_report.update(engine, facts(engine, 1, &[])));
+    post_both(&mut node_report);
     reports.mark_unchanged();
-    post_both(&mut board);
+    post_both(&mut node_report);
     assert!(!reports.has_changed().unwrap());
-    board.spoil(Engine::Vpp, "no space left".to_owned());
+    node_report.mark_failed(Engine::Vpp, "no space left".to_owned());
     let spoiled = reports.borrow().clone().unwrap();
     assert_eq!(
         (ready_of(&spoiled).reason.as_str(), ready_of(&spoiled).message.as_str()),
         (AGENT_FAILED, "no space left")
     );
-    board.post(Engine::OpenVswitch, facts(Engine::OpenVswitch, 1, &[]));
+    node_report.update(Engine::OpenVswitch, facts(Engine::OpenVswitch, 1, &[]));
     assert_eq!(ready_of(&reports.borrow().clone().unwrap()).reason, AGENT_FAILED);
-    board.post(Engine::Vpp, facts(Engine::Vpp, 1, &[]));
+    node_report.update(Engine::Vpp, facts(Engine::Vpp, 1, &[]));
     assert_eq!(ready_of(&reports.borrow().clone().unwrap()).status, Status::True);
 }

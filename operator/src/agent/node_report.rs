@@ -1,4 +1,4 @@
-//! Where the lanes put what they found; the API server is told of all of them together.
+//! Merges the results of all engines into one report of the node.
 
 use super::reason::AGENT_FAILED;
 use super::report::EngineFacts;
@@ -11,42 +11,43 @@ use usnet_crds::conditions::reason::{ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING};
 use usnet_crds::conditions::{Finding, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState, PODS_MAX};
 
-/// What is known of the node.
+/// The last results of all engines.
 #[derive(Debug)]
-pub(super) struct Board {
+pub(super) struct NodeReport {
     engines: BTreeMap<Engine, EngineFacts>,
-    /// Why a lane could not finish its work: what it said of its networks may be old.
+    /// Why a reconciler failed: its last result may be out of date.
     problems: BTreeMap<Engine, String>,
     reports: Sender<Option<Report>>,
     waits_for_all: bool,
 }
 
-impl Board {
-    /// An empty one. It tells nobody anything before all engines are known, or [`stop_waiting`](Self::stop_waiting) is called.
+impl NodeReport {
+    /// An empty one. Nothing is reported before all engines are known, or
+    /// [`stop_waiting`](Self::stop_waiting) is called.
     pub(super) fn new(reports: Sender<Option<Report>>) -> Self {
         Self { engines: BTreeMap::new(), problems: BTreeMap::new(), reports, waits_for_all: true }
     }
 
-    /// Takes in what one engine has.
-    pub(super) fn post(&mut self, engine: Engine, facts: EngineFacts) {
+    /// Sets the result of one engine.
+    pub(super) fn update(&mut self, engine: Engine, facts: EngineFacts) {
         self.engines.insert(engine, facts);
         self.problems.remove(&engine);
-        self.tell();
+        self.publish();
     }
 
-    /// Takes in why it is not known what one engine has.
-    pub(super) fn spoil(&mut self, engine: Engine, problem: String) {
+    /// Records why the reconciler of one engine failed.
+    pub(super) fn mark_failed(&mut self, engine: Engine, problem: String) {
         self.problems.insert(engine, problem);
-        self.tell();
+        self.publish();
     }
 
-    /// An engine that is not known by now may hang: the others do not wait for it.
+    /// An engine that is not known by now may hang: the others are reported without it.
     pub(super) fn stop_waiting(&mut self) {
         self.waits_for_all = false;
-        self.tell();
+        self.publish();
     }
 
-    fn tell(&self) {
+    fn publish(&self) {
         let all_are_known = Engine::ALL.iter().all(|engine| self.engines.contains_key(engine));
         if self.engines.is_empty() || (self.waits_for_all && !all_are_known) {
             return;
@@ -84,7 +85,7 @@ fn merge(engines: &BTreeMap<Engine, EngineFacts>, problems: &BTreeMap<Engine, St
     }
 }
 
-/// The report speaks of a spec once every engine does.
+/// A spec counts as observed once every engine has worked on it.
 fn oldest_spec<'a>(engines: impl Iterator<Item = &'a EngineFacts>) -> Option<Arc<NodeSpec>> {
     let specs: Option<Vec<_>> = engines.map(|facts| facts.spec.as_ref()).collect();
     specs?.into_iter().min_by_key(|spec| spec.revision).cloned()
@@ -96,23 +97,23 @@ fn networks<'a>(engines: impl Iterator<Item = &'a EngineFacts>, refused: &[Refus
     for entry in engines.flat_map(|facts| &facts.networks) {
         let both = match networks.remove(entry.name.as_str()) {
             None => entry.clone(),
-            // The one that is not asked for has no generation.
-            Some(other) if other.generation < entry.generation => join(entry.clone(), other),
-            Some(other) => join(other, entry.clone()),
+            // The one that is no longer desired has no generation.
+            Some(other) if other.generation < entry.generation => merge_pods(entry.clone(), other),
+            Some(other) => merge_pods(other, entry.clone()),
         };
         networks.insert(&entry.name, both);
     }
     for refused in refused {
-        let left = networks.remove(refused.name.as_str());
-        networks.insert(refused.name.as_str(), refuse(refused, left));
+        let leftover = networks.remove(refused.name.as_str());
+        networks.insert(refused.name.as_str(), refuse(refused, leftover));
     }
     networks.into_values().collect()
 }
 
-/// A network that the node cannot have, and the pods that it had there before.
-fn refuse(refused: &RefusedNetwork, left: Option<NetworkReport>) -> NetworkReport {
+/// A network that the node cannot have, with the pods that it still has there.
+fn refuse(refused: &RefusedNetwork, leftover: Option<NetworkReport>) -> NetworkReport {
     let (attachments, connected, pods) =
-        left.map(|left| (left.attachments, left.connected, left.pods)).unwrap_or_default();
+        leftover.map(|leftover| (leftover.attachments, leftover.connected, leftover.pods)).unwrap_or_default();
     NetworkReport {
         name: refused.name.to_string(),
         generation: refused.generation,
@@ -125,16 +126,16 @@ fn refuse(refused: &RefusedNetwork, left: Option<NetworkReport>) -> NetworkRepor
     }
 }
 
-fn join(mut wanted: NetworkReport, leftover: NetworkReport) -> NetworkReport {
-    wanted.attachments += leftover.attachments;
-    wanted.connected += leftover.connected;
-    let more: Vec<_> = leftover.pods.into_iter().filter(|pod| !wanted.pods.contains(pod)).collect();
-    wanted.pods.extend(more);
-    wanted.pods.truncate(PODS_MAX);
-    wanted
+fn merge_pods(mut desired: NetworkReport, leftover: NetworkReport) -> NetworkReport {
+    desired.attachments += leftover.attachments;
+    desired.connected += leftover.connected;
+    let more: Vec<_> = leftover.pods.into_iter().filter(|pod| !desired.pods.contains(pod)).collect();
+    desired.pods.extend(more);
+    desired.pods.truncate(PODS_MAX);
+    desired
 }
 
-/// A node without networks is ready, with or without an engine: nothing is asked of it.
+/// A node without networks is ready, with or without an engine: nothing is required of it.
 fn ready(networks: &[NetworkReport]) -> Finding {
     let is_done = |network: &&NetworkReport| matches!(network.state, NetworkState::Programmed | NetworkState::Draining);
     let total = networks.len();
