@@ -125,7 +125,7 @@ impl fmt::Display for Status {
 
 /// A condition as it was found, before it is known since when it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Finding {
+pub struct ConditionUpdate {
     /// The type of the condition, one of the constants of this module.
     pub kind: &'static str,
     /// Whether it holds.
@@ -136,7 +136,7 @@ pub struct Finding {
     pub message: String,
 }
 
-impl Finding {
+impl ConditionUpdate {
     /// A finding with these parts.
     pub fn new(kind: &'static str, status: Status, reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind, status, reason: reason.into(), message: message.into() }
@@ -144,25 +144,25 @@ impl Finding {
 }
 
 /// The conditions that replace `old`: those of `found` and no others, each with its old transition time where its status did not change.
-pub fn merge(old: &[Condition], found: Vec<Finding>, generation: Option<i64>, now: &Time) -> Vec<Condition> {
-    let since = |finding: &Finding| {
+pub fn merge(old: &[Condition], updates: Vec<ConditionUpdate>, generation: Option<i64>, now: &Time) -> Vec<Condition> {
+    let since = |update: &ConditionUpdate| {
         let same = |condition: &&Condition| {
-            condition.type_ == finding.kind
-                && condition.status == finding.status.as_str()
+            condition.type_ == update.kind
+                && condition.status == update.status.as_str()
                 // Its time is none.
                 && condition.reason != reason::WAITING_FOR_CONTROLLER
         };
         old.iter().find(same).map_or_else(|| now.clone(), |condition| condition.last_transition_time.clone())
     };
-    let condition = |finding: Finding| Condition {
-        last_transition_time: since(&finding),
-        type_: finding.kind.to_owned(),
-        status: finding.status.as_str().to_owned(),
-        reason: finding.reason,
-        message: finding.message,
+    let condition = |update: ConditionUpdate| Condition {
+        last_transition_time: since(&update),
+        type_: update.kind.to_owned(),
+        status: update.status.as_str().to_owned(),
+        reason: update.reason,
+        message: update.message,
         observed_generation: generation,
     };
-    found.into_iter().map(condition).collect()
+    updates.into_iter().map(condition).collect()
 }
 
 /// The condition of this type.
@@ -178,8 +178,8 @@ mod tests {
         Time(k8s_openapi::jiff::Timestamp::from_second(second).unwrap())
     }
 
-    fn ready(status: Status, reason: &str) -> Finding {
-        Finding::new(READY, status, reason, "text")
+    fn ready(status: Status, reason: &str) -> ConditionUpdate {
+        ConditionUpdate::new(READY, status, reason, "text")
     }
 
     #[test]
@@ -194,8 +194,12 @@ mod tests {
 
     #[test]
     fn what_is_not_found_any_more_goes() {
-        let old =
-            merge(&[], vec![ready(Status::True, "A"), Finding::new(STALLED, Status::True, "B", "")], None, &at(1));
+        let old = merge(
+            &[],
+            vec![ready(Status::True, "A"), ConditionUpdate::new(STALLED, Status::True, "B", "")],
+            None,
+            &at(1),
+        );
         let new = merge(&old, vec![ready(Status::True, "A")], None, &at(2));
         assert_eq!(new, old[..1]);
     }

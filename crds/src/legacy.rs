@@ -6,18 +6,18 @@
 //! even looked at, and a `socketfile` is the name of a file or refused. Pure, and without Kubernetes: the controller and the
 //! CNI plugin must understand a configuration in the same way.
 
-mod host;
-mod host_end;
+mod container_conf;
+mod error;
+mod host_conf;
 mod keys;
-mod pod_end;
-mod refusal;
+mod parse;
 mod settings;
 mod vlan;
 
-pub use host_end::{HostEnd, plain_path, shared_dir};
-pub use pod_end::PodEnd;
-pub use refusal::InvalidLegacy;
-pub use settings::{Disagreement, Settings};
+pub use container_conf::ContainerConf;
+pub use error::InvalidLegacy;
+pub use host_conf::{HostConf, plain_path, shared_dir};
+pub use settings::{SettingMismatch, Settings};
 
 use crate::{BridgeName, Engine, InvalidName, MacAddress, NetworkName};
 use keys::Keys;
@@ -32,7 +32,7 @@ pub const NETWORK_KEY: &str = "network";
 
 /// What a configuration for our plugin asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Form {
+pub enum NadConfig {
     /// The network of this name.
     Network(NetworkName),
     /// The bridge that a configuration of the older plugin names.
@@ -41,7 +41,7 @@ pub enum Form {
 
 /// Why a configuration for our plugin cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidForm {
+pub enum InvalidNadConfig {
     /// It is not JSON. Whose it is cannot be told then.
     #[error("it is not a JSON object")]
     NotJson,
@@ -90,7 +90,7 @@ impl Legacy {
     /// # Errors
     /// What cannot be ours, by its key.
     pub fn read(configuration: &Map<String, Value>) -> Result<Self, InvalidLegacy> {
-        host::legacy(&Keys::of(configuration))
+        parse::legacy(&Keys::of(configuration))
     }
 
     /// The network that is made for its bridge when nobody has made one.
@@ -109,34 +109,34 @@ pub fn is_legacy(configuration: &Map<String, Value>) -> bool {
 ///
 /// # Errors
 /// When it is for us and cannot be used, or cannot be read at all.
-pub fn form(config: &str) -> Result<Option<Form>, InvalidForm> {
+pub fn parse_nad_config(config: &str) -> Result<Option<NadConfig>, InvalidNadConfig> {
     if config.trim().is_empty() {
         return Ok(None);
     }
     if config.len() > CONFIG_MAX {
-        return Err(InvalidForm::TooLong(config.len()));
+        return Err(InvalidNadConfig::TooLong(config.len()));
     }
-    let Ok(Value::Object(whole)) = serde_json::from_str(config) else { return Err(InvalidForm::NotJson) };
+    let Ok(Value::Object(whole)) = serde_json::from_str(config) else { return Err(InvalidNadConfig::NotJson) };
     let Some(Value::Array(plugins)) = whole.get("plugins") else { return one(&whole) };
     let mut ours = plugins.iter().filter_map(Value::as_object).filter(|plugin| is_ours(plugin));
     match (ours.next(), ours.next()) {
         (None, _) => Ok(None),
         (Some(only), None) => one(only),
-        (Some(_), Some(_)) => Err(InvalidForm::SeveralPlugins),
+        (Some(_), Some(_)) => Err(InvalidNadConfig::SeveralPlugins),
     }
 }
 
-fn one(configuration: &Map<String, Value>) -> Result<Option<Form>, InvalidForm> {
+fn one(configuration: &Map<String, Value>) -> Result<Option<NadConfig>, InvalidNadConfig> {
     if !is_ours(configuration) {
         return Ok(None);
     }
     match configuration.get(NETWORK_KEY) {
-        Some(Value::String(name)) => {
-            NetworkName::try_from(name.clone()).map(|name| Some(Form::Network(name))).map_err(InvalidForm::Network)
-        }
-        Some(_) => Err(InvalidForm::NetworkType),
-        None if is_legacy(configuration) => Ok(Some(Form::Legacy(Box::new(Legacy::read(configuration)?)))),
-        None => Err(InvalidForm::Neither),
+        Some(Value::String(name)) => NetworkName::try_from(name.clone())
+            .map(|name| Some(NadConfig::Network(name)))
+            .map_err(InvalidNadConfig::Network),
+        Some(_) => Err(InvalidNadConfig::NetworkType),
+        None if is_legacy(configuration) => Ok(Some(NadConfig::Legacy(Box::new(Legacy::read(configuration)?)))),
+        None => Err(InvalidNadConfig::Neither),
     }
 }
 

@@ -19,11 +19,11 @@ pub mod compiled_network;
 #[cfg(feature = "api")]
 pub mod conditions;
 #[cfg(feature = "api")]
-pub mod definition;
-#[cfg(feature = "api")]
 pub mod ipam;
 #[cfg(feature = "api")]
 pub mod manifests;
+#[cfg(feature = "api")]
+pub mod nad;
 #[cfg(feature = "api")]
 pub mod network;
 #[cfg(feature = "api")]
@@ -55,7 +55,7 @@ pub use vlan::Vlan;
 #[cfg(feature = "api")]
 pub use compiled_network::{CompiledNetwork, CompiledNetworkSpec};
 #[cfg(feature = "api")]
-pub use definition::NetworkAttachmentDefinition;
+pub use nad::NetworkAttachmentDefinition;
 #[cfg(feature = "api")]
 pub use network::{UserspaceNetwork, UserspaceNetworkSpec, UserspaceNetworkStatus};
 #[cfg(feature = "api")]

@@ -36,9 +36,9 @@ pub enum ManifestError {
 ///
 /// # Errors
 /// When a schema cannot be written.
-pub fn definitions() -> Result<Vec<Value>, ManifestError> {
-    let definitions = [UserspaceNetwork::crd(), CompiledNetwork::crd(), UserspaceNodeState::crd()];
-    let json = definitions.iter().map(|definition| Ok(simplified(serde_json::to_value(definition)?)));
+pub fn crds() -> Result<Vec<Value>, ManifestError> {
+    let crds = [UserspaceNetwork::crd(), CompiledNetwork::crd(), UserspaceNodeState::crd()];
+    let json = crds.iter().map(|crd| Ok(simplified(serde_json::to_value(crd)?)));
     let mut json: Vec<Value> = json.collect::<Result<_, ManifestError>>()?;
     if let Some(status) = json.first_mut().and_then(|network| network.pointer_mut(STATUS)) {
         status["default"] = first_status();
@@ -64,11 +64,11 @@ fn first_status() -> Value {
 pub fn manifests() -> Result<Vec<Manifest>, ManifestError> {
     let mut files = Vec::new();
     let mut kustomization = format!("{HEADER}resources:\n");
-    for definition in definitions()? {
-        let plural = definition.pointer("/spec/names/plural").and_then(Value::as_str).unwrap_or_default();
+    for crd in crds()? {
+        let plural = crd.pointer("/spec/names/plural").and_then(Value::as_str).unwrap_or_default();
         let file = format!("{plural}.yaml");
         kustomization.push_str(&format!("- {file}\n"));
-        files.push(Manifest { file, yaml: format!("{HEADER}{}", serde_yaml::to_string(&definition)?) });
+        files.push(Manifest { file, yaml: format!("{HEADER}{}", serde_yaml::to_string(&crd)?) });
     }
     files.push(Manifest { file: KUSTOMIZATION.to_owned(), yaml: kustomization });
     Ok(files)

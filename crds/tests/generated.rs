@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
 use std::path::{Path, PathBuf};
-use usnet_crds::definition::{RESOURCE_ANNOTATION, config};
 use usnet_crds::device::RESOURCE_PREFIX;
-use usnet_crds::manifests::{definitions, manifests};
+use usnet_crds::manifests::{crds, manifests};
+use usnet_crds::nad::{RESOURCE_ANNOTATION, config};
 use usnet_crds::reference;
 
 fn checkout() -> PathBuf {
@@ -67,8 +67,8 @@ fn for_every_reason_the_pages_say_what_to_do() {
 
 #[test]
 fn the_crds_have_nothing_that_api_servers_warn_about() {
-    for definition in definitions().unwrap() {
-        let text = definition.to_string();
-        assert!(!text.contains("\"nullable\"") && !text.contains("uint"), "{}", definition["metadata"]["name"]);
+    for crd in crds().unwrap() {
+        let text = crd.to_string();
+        assert!(!text.contains("\"nullable\"") && !text.contains("uint"), "{}", crd["metadata"]["name"]);
     }
 }

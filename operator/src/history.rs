@@ -139,13 +139,13 @@ impl HistoryFile {
                 open(OpenOptions::new().append(true), &self.path)?.write_all(&text)?;
                 self.lines = Some(lines + added);
             }
-            _ => self.lines = Some(self.write_anew(&text, added)?),
+            _ => self.lines = Some(self.rewrite(&text, added)?),
         }
         Ok(())
     }
 
-    fn write_anew(&self, added: &[u8], count: usize) -> io::Result<usize> {
-        let old = texts(&self.path)?;
+    fn rewrite(&self, added: &[u8], count: usize) -> io::Result<usize> {
+        let old = read_text(&self.path)?;
         let kept: Vec<&str> = old.lines().filter(|line| parse(line).is_some()).collect();
         let kept = kept.get(kept.len().saturating_sub(KEPT.saturating_sub(count))..).unwrap_or_default();
         let mut text: String = kept.iter().flat_map(|line| [line, "\n"]).collect();
@@ -165,7 +165,7 @@ impl HistoryFile {
 /// # Errors
 /// When the file cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<Change>> {
-    let mut changes: Vec<Change> = texts(path)?.lines().filter_map(parse).collect();
+    let mut changes: Vec<Change> = read_text(path)?.lines().filter_map(parse).collect();
     changes.drain(..changes.len().saturating_sub(KEPT));
     Ok(changes)
 }
@@ -175,7 +175,7 @@ fn parse(line: &str) -> Option<Change> {
     serde_json::from_str(line).ok()
 }
 
-fn texts(path: &Path) -> io::Result<String> {
+fn read_text(path: &Path) -> io::Result<String> {
     match fs::read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),

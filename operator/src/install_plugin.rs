@@ -50,21 +50,21 @@ pub enum Error {
 /// # Errors
 /// When either file cannot be read or written; the old plugin is then still whole.
 pub fn run(options: &Options) -> Result<(), Error> {
-    let wanted = fs::read(&options.from).map_err(|source| Error::Read { path: options.from.clone(), source })?;
+    let desired = fs::read(&options.from).map_err(|source| Error::Read { path: options.from.clone(), source })?;
     let name = options.from.file_name().ok_or_else(|| Error::NoFileName(options.from.clone()))?;
     let target = options.to.join(name);
-    if is_installed(&target, &wanted) {
+    if is_installed(&target, &desired) {
         tracing::info!(plugin = %target.display(), "the plugin is there already");
         return Ok(());
     }
-    replace(&options.to, &target, &wanted).map_err(|source| Error::Write { path: target.clone(), source })?;
-    tracing::info!(plugin = %target.display(), bytes = wanted.len(), "the plugin is installed");
+    replace(&options.to, &target, &desired).map_err(|source| Error::Write { path: target.clone(), source })?;
+    tracing::info!(plugin = %target.display(), bytes = desired.len(), "the plugin is installed");
     Ok(())
 }
 
-fn is_installed(target: &Path, wanted: &[u8]) -> bool {
+fn is_installed(target: &Path, desired: &[u8]) -> bool {
     let executable = fs::metadata(target).is_ok_and(|found| found.permissions().mode() & 0o777 == MODE);
-    executable && fs::read(target).is_ok_and(|found| found == wanted)
+    executable && fs::read(target).is_ok_and(|found| found == desired)
 }
 
 /// Writes beside the target, so that the rename stays on one file system, and under a name that no network configuration can ask for.

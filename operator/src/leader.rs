@@ -28,15 +28,19 @@ use std::time::Duration;
 /// The name of the Lease, in the controller's namespace.
 pub const LEASE_NAME: &str = "usnet-controller";
 /// How long others wait for a holder that renews no more.
-const LEASE: Duration = Duration::from_secs(10);
+const LEASE_DURATION: Duration = Duration::from_secs(10);
 /// So long before the lease ends its holder stops to write.
-const MARGIN: Duration = Duration::from_secs(5);
+const FENCE_MARGIN: Duration = Duration::from_secs(5);
 /// The longest that a write may take. It ends within the margin.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
 /// How often the holder renews.
-const RENEW_EVERY: Duration = Duration::from_secs(2);
+const RENEW_INTERVAL: Duration = Duration::from_secs(2);
 /// How often the others look.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const RETRY_PERIOD: Duration = Duration::from_secs(1);
 
-const _: () = assert!(REQUEST_TIMEOUT.as_secs() < MARGIN.as_secs() && MARGIN.as_secs() < LEASE.as_secs());
-const _: () = assert!(2 * RENEW_EVERY.as_secs() < LEASE.as_secs() - MARGIN.as_secs(), "two tries while it may write");
+const _: () =
+    assert!(REQUEST_TIMEOUT.as_secs() < FENCE_MARGIN.as_secs() && FENCE_MARGIN.as_secs() < LEASE_DURATION.as_secs());
+const _: () = assert!(
+    2 * RENEW_INTERVAL.as_secs() < LEASE_DURATION.as_secs() - FENCE_MARGIN.as_secs(),
+    "two tries while it may write"
+);

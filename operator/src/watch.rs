@@ -12,19 +12,19 @@ use std::fmt::Debug;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-const FIRST_WAIT: Duration = Duration::from_millis(500);
+const BACKOFF_MIN: Duration = Duration::from_millis(500);
 /// kube's own longest wait is a minute: so long after the API server is back, users would still wait for their networks.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+const BACKOFF_MAX: Duration = Duration::from_secs(5);
 /// After so long without a failure, the next one is waited for as shortly as the first. An API server that ends each watch at once is not asked for whole
 /// lists twice a second.
-const FORGIVEN: Duration = Duration::from_secs(30);
+const BACKOFF_RESET_AFTER: Duration = Duration::from_secs(30);
 
 /// One watch, and what is remembered of it.
-struct Watch<K> {
+struct RestartingWatch<K> {
     api: Api<K>,
     config: watcher::Config,
     events: BoxStream<'static, watcher::Result<Event<K>>>,
-    waits: ExponentialBackoff,
+    backoff: ExponentialBackoff,
     /// The last failure.
     failed: Option<Instant>,
     /// The last event was a failure.
@@ -37,24 +37,24 @@ where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     let events = watcher(api.clone(), config.clone()).boxed();
-    let watch = Watch { api, config, events, waits: waits(), failed: None, has_failed: false };
+    let watch = RestartingWatch { api, config, events, backoff: backoff(), failed: None, has_failed: false };
     unfold(watch, |mut watch| async move { watch.next().await.map(|event| (event, watch)) })
 }
 
-impl<K> Watch<K>
+impl<K> RestartingWatch<K>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     async fn next(&mut self) -> Option<watcher::Result<Event<K>>> {
         if std::mem::take(&mut self.has_failed) {
-            sleep(self.waits.next().unwrap_or(LONGEST_WAIT)).await;
+            sleep(self.backoff.next().unwrap_or(BACKOFF_MAX)).await;
             self.events = watcher(self.api.clone(), self.config.clone()).boxed();
         }
         let event = self.events.next().await?;
         if event.is_err() {
             let now = Instant::now();
-            if self.failed.replace(now).is_none_or(|failed| now.duration_since(failed) > FORGIVEN) {
-                self.waits = waits();
+            if self.failed.replace(now).is_none_or(|failed| now.duration_since(failed) > BACKOFF_RESET_AFTER) {
+                self.backoff = backoff();
             }
             self.has_failed = true;
         }
@@ -63,9 +63,10 @@ where
 }
 
 /// With jitter (up to twice the wait): thousands of clients must not come back to a restarted API server at the same moment.
-fn waits() -> ExponentialBackoff {
-    let waits = ExponentialBuilder::default().with_min_delay(FIRST_WAIT).with_max_delay(LONGEST_WAIT).with_factor(2.0);
-    waits.with_jitter().without_max_times().build()
+fn backoff() -> ExponentialBackoff {
+    let backoff =
+        ExponentialBuilder::default().with_min_delay(BACKOFF_MIN).with_max_delay(BACKOFF_MAX).with_factor(2.0);
+    backoff.with_jitter().without_max_times().build()
 }
 
 #[cfg(test)]

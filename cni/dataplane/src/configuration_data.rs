@@ -14,7 +14,7 @@ use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use text::{plain, plain_text};
-use usnet_crds::legacy::PodEnd;
+use usnet_crds::legacy::ContainerConf;
 use usnet_crds::{PortType, SocketRole};
 
 /// The annotation with an element for each interface.
@@ -140,7 +140,7 @@ pub struct AddressAndGateway {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Told {
     /// The pod's end, as the configuration has it.
-    pub pod_end: PodEnd,
+    pub pod_end: ContainerConf,
     /// Its addresses.
     pub ips: Vec<AddressAndGateway>,
     /// Its routes, as CNI writes them.
@@ -194,7 +194,7 @@ impl Element {
 }
 
 impl End {
-    fn new(connection: &Connection, socketfile: String, told: &PodEnd) -> Self {
+    fn new(connection: &Connection, socketfile: String, told: &ContainerConf) -> Self {
         let network_type = if told.network_type.is_empty() { NETWORK_TYPE } else { &told.network_type };
         let mut end = Self {
             engine: plain(&told.engine),

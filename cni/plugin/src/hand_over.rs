@@ -8,21 +8,21 @@ use crate::node::OtherAttachments;
 use crate::port::PortError;
 use serde_json::json;
 use usnet_crds::PortType;
-use usnet_crds::legacy::{Legacy, PodEnd};
+use usnet_crds::legacy::{ContainerConf, Legacy};
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::configuration_data::{self, AddressAndGateway, Element, Told};
 
 /// The older way of one attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandOver {
-    pod_end: PodEnd,
+    pod_end: ContainerConf,
 }
 
 impl HandOver {
     /// The older way, if the configuration asks for its target in the older form.
     pub fn of(configuration: &Configuration, target: &Target) -> Option<Self> {
         match target {
-            Target::Bridge(_) => Some(Self { pod_end: PodEnd::read(configuration.keys()) }),
+            Target::Bridge(_) => Some(Self { pod_end: ContainerConf::read(configuration.keys()) }),
             Target::Network(_) => None,
         }
     }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use usnet_crds::legacy::HostEnd;
+use usnet_crds::legacy::HostConf;
 use usnet_crds::{Engine, PortType};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::configuration_data::{file_name, short_id, socket_name, state_file_name};
@@ -83,7 +83,7 @@ impl OlderState {
         configuration: &Configuration,
         id: &AttachmentId,
     ) -> Result<Option<String>, Error> {
-        let host = HostEnd::read(configuration.keys());
+        let host = HostConf::read(configuration.keys());
         let port = self.remove_port(node, &host, id)?;
         let places = Places::new(&node.roots, host.shared_dir.as_deref(), id);
         places.remove(&self.sockets(&host, id), &file_name(id))?;
@@ -108,7 +108,7 @@ impl OlderState {
         }
     }
 
-    fn engine(&self, host: &HostEnd) -> Engine {
+    fn engine(&self, host: &HostConf) -> Engine {
         match (&self.content, host.engine) {
             (Content { port: Some(_), .. }, _) => Engine::OpenVswitch,
             (Content { interface_index: Some(_), .. }, _) => Engine::Vpp,
@@ -116,7 +116,7 @@ impl OlderState {
         }
     }
 
-    fn remove_port(&self, node: &Node, host: &HostEnd, id: &AttachmentId) -> Result<OlderPort, Error> {
+    fn remove_port(&self, node: &Node, host: &HostConf, id: &AttachmentId) -> Result<OlderPort, Error> {
         let engine = self.engine(host);
         let sockets = self.sockets(host, id);
         let switch = Switch::to(engine, &engine_socket(node, engine), MemifSocketIds::default())?;
@@ -136,7 +136,7 @@ impl OlderState {
     }
 
     /// What the socket can be called.
-    fn sockets(&self, host: &HostEnd, id: &AttachmentId) -> Vec<String> {
+    fn sockets(&self, host: &HostConf, id: &AttachmentId) -> Vec<String> {
         let own = [PortType::VhostUser, PortType::Memif].map(|port_type| socket_name(port_type, id));
         own.into_iter().chain(host.socket_file.clone()).collect()
     }

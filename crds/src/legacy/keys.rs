@@ -1,6 +1,6 @@
 //! Reads JSON objects as Go's `encoding/json` does: a key is found whatever its case, and `null`, empty text and 0 mean that it is not there.
 
-use super::refusal::InvalidLegacy;
+use super::error::InvalidLegacy;
 use serde_json::{Map, Value};
 
 /// An object, or none, and how people find it.

@@ -24,18 +24,18 @@ pub struct Settings {
 
 /// A configuration asks for what the network of its bridge does not give.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Disagreement {
+pub struct SettingMismatch {
     /// The key, with those around it.
     pub key: &'static str,
     /// What the configuration asks for.
-    pub wanted: String,
+    pub requested: String,
     /// What the network has.
-    pub found: String,
+    pub actual: String,
 }
 
-impl fmt::Display for Disagreement {
+impl fmt::Display for SettingMismatch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "\"{}\" asks for {}, and the network has {}", self.key, self.wanted, self.found)
+        write!(formatter, "\"{}\" asks for {}, and the network has {}", self.key, self.requested, self.actual)
     }
 }
 
@@ -58,28 +58,29 @@ impl Settings {
     ///
     /// Type, role and VLAN always count: a pod of another type would not find its socket, and one without `vlanId` must not land in a VLAN. The
     /// rest counts when it is there.
-    pub fn disagreements(&self, engine: Engine, bridge: &Bridge, port: &Port) -> Vec<Disagreement> {
+    pub fn mismatches(&self, engine: Engine, bridge: &Bridge, port: &Port) -> Vec<SettingMismatch> {
         let is_vhost_user = self.port_type == PortType::VhostUser && port.port_type == PortType::VhostUser;
         let role = |role| Role(engine, role);
         let all = [
-            differ("host.iftype", &Type(self.port_type), &Type(port.port_type)),
+            mismatch("host.iftype", &Type(self.port_type), &Type(port.port_type)),
             is_vhost_user
-                .then(|| differ("host.vhost.mode", &role(self.engine_role), &role(port.vhost_user.engine_role)))
+                .then(|| mismatch("host.vhost.mode", &role(self.engine_role), &role(port.vhost_user.engine_role)))
                 .flatten(),
-            differ("host.bridge.vlanId", &Tagging(self.vlan.as_ref()), &Tagging(port.vlan.as_ref())),
-            self.mtu.and_then(|mtu| differ("host.mtu", &mtu, &bridge.mtu)),
-            self.queues.and_then(|queues| differ("host.memif.rxQueues", &queues, &port.queues)),
-            self.ring_size.and_then(|size| differ("host.memif.ringSize", &i64::from(size), &i64::from(port.ring_size))),
+            mismatch("host.bridge.vlanId", &Tagging(self.vlan.as_ref()), &Tagging(port.vlan.as_ref())),
+            self.mtu.and_then(|mtu| mismatch("host.mtu", &mtu, &bridge.mtu)),
+            self.queues.and_then(|queues| mismatch("host.memif.rxQueues", &queues, &port.queues)),
+            self.ring_size
+                .and_then(|size| mismatch("host.memif.ringSize", &i64::from(size), &i64::from(port.ring_size))),
             (self.rate_limit != RateLimit::default())
-                .then(|| differ("host.vhost.ingressPolicingRate", &self.rate_limit, &port.rate_limit))
+                .then(|| mismatch("host.vhost.ingressPolicingRate", &self.rate_limit, &port.rate_limit))
                 .flatten(),
         ];
         all.into_iter().flatten().collect()
     }
 }
 
-fn differ<T: PartialEq + fmt::Display>(key: &'static str, wanted: &T, found: &T) -> Option<Disagreement> {
-    (wanted != found).then(|| Disagreement { key, wanted: wanted.to_string(), found: found.to_string() })
+fn mismatch<T: PartialEq + fmt::Display>(key: &'static str, requested: &T, actual: &T) -> Option<SettingMismatch> {
+    (requested != actual).then(|| SettingMismatch { key, requested: requested.to_string(), actual: actual.to_string() })
 }
 
 #[derive(PartialEq)]

@@ -102,7 +102,7 @@ fn keys_are_found_whatever_their_case() {
         let (as_it_is, shouted) = (read(&example).unwrap(), read(&upper(&example)).unwrap());
         assert_eq!((&as_it_is.bridge, &as_it_is.settings), (&shouted.bridge, &shouted.settings));
         assert_eq!(as_it_is.ipam.is_some(), shouted.ipam.is_some());
-        assert!(matches!(form(&upper(&example).to_string()), Ok(Some(Form::Legacy(_)))));
+        assert!(matches!(parse_nad_config(&upper(&example).to_string()), Ok(Some(NadConfig::Legacy(_)))));
     }
 }
 
@@ -118,28 +118,31 @@ fn a_key_in_two_spellings_is_refused_because_writers_sort_them_differently() {
 fn a_list_of_plugins_is_searched_for_ours() {
     let tuning = json!({"type": "tuning"});
     let list = |plugins: &[&Value]| json!({"cniVersion": "1.0.0", "name": "x", "plugins": plugins}).to_string();
-    let found = form(&list(&[&tuning, &vpp()])).unwrap();
-    assert_eq!(found, Some(Form::Legacy(Box::new(read(&vpp()).unwrap()))));
-    assert_eq!(form(&list(&[&tuning])), Ok(None));
-    assert_eq!(form(&list(&[&vpp(), &vpp()])), Err(InvalidForm::SeveralPlugins));
+    let found = parse_nad_config(&list(&[&tuning, &vpp()])).unwrap();
+    assert_eq!(found, Some(NadConfig::Legacy(Box::new(read(&vpp()).unwrap()))));
+    assert_eq!(parse_nad_config(&list(&[&tuning])), Ok(None));
+    assert_eq!(parse_nad_config(&list(&[&vpp(), &vpp()])), Err(InvalidNadConfig::SeveralPlugins));
 }
 
 #[test]
 fn what_is_for_us_is_told_from_what_is_not() {
-    let blue = Form::Network("blue".parse().unwrap());
-    assert_eq!(form(r#"{"type": "userspace", "network": "blue"}"#), Ok(Some(blue.clone())));
+    let blue = NadConfig::Network("blue".parse().unwrap());
+    assert_eq!(parse_nad_config(r#"{"type": "userspace", "network": "blue"}"#), Ok(Some(blue.clone())));
     // With `network` the old keys say nothing, not even wrong things.
     let both = with(open_vswitch(), "/network", json!("blue"));
-    assert_eq!(form(&with(both, "/host/engine", json!("?")).to_string()), Ok(Some(blue)));
+    assert_eq!(parse_nad_config(&with(both, "/host/engine", json!("?")).to_string()), Ok(Some(blue)));
     for foreign in ["", "  ", r#"{"type": "bridge", "host": {}}"#, "{}", r#"{"type": 7}"#] {
-        assert_eq!(form(foreign), Ok(None), "{foreign}");
+        assert_eq!(parse_nad_config(foreign), Ok(None), "{foreign}");
     }
     for unreadable in ["{", "[]", "userspace"] {
-        assert_eq!(form(unreadable), Err(InvalidForm::NotJson), "{unreadable}");
+        assert_eq!(parse_nad_config(unreadable), Err(InvalidNadConfig::NotJson), "{unreadable}");
     }
-    assert_eq!(form(r#"{"type": "userspace"}"#), Err(InvalidForm::Neither));
-    assert_eq!(form(r#"{"type": "userspace", "network": 7}"#), Err(InvalidForm::NetworkType));
-    assert!(matches!(form(r#"{"type": "userspace", "network": "../x"}"#), Err(InvalidForm::Network(_))));
+    assert_eq!(parse_nad_config(r#"{"type": "userspace"}"#), Err(InvalidNadConfig::Neither));
+    assert_eq!(parse_nad_config(r#"{"type": "userspace", "network": 7}"#), Err(InvalidNadConfig::NetworkType));
+    assert!(matches!(
+        parse_nad_config(r#"{"type": "userspace", "network": "../x"}"#),
+        Err(InvalidNadConfig::Network(_))
+    ));
 }
 
 #[test]
@@ -147,7 +150,7 @@ fn a_network_that_gives_what_is_asked_fits() {
     let old = read(&with(vpp(), "/host/mtu", json!(9000))).unwrap();
     let bridge = |mtu: i64| Bridge { mtu: mtu.try_into().unwrap(), ..Bridge::named(old.bridge.clone()) };
     let differences = |bridge: &Bridge, port: &Port| {
-        let all = old.settings.disagreements(old.engine, bridge, port);
+        let all = old.settings.mismatches(old.engine, bridge, port);
         all.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let own = old.settings.port();
@@ -166,7 +169,7 @@ fn a_network_that_gives_what_is_asked_fits() {
 fn ends_of_a_socket_are_compared() {
     let old = read(&vpp_vhost_user()).unwrap();
     let connecting = Port { port_type: PortType::VhostUser, ..Port::default() };
-    let differences = old.settings.disagreements(old.engine, &Bridge::named(old.bridge.clone()), &connecting);
+    let differences = old.settings.mismatches(old.engine, &Bridge::named(old.bridge.clone()), &connecting);
     let expected = r#""host.vhost.mode" asks for VPP as server, and the network has VPP as client"#;
     assert_eq!(differences.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
     assert_eq!(old.settings.rate_limit, RateLimit::default());

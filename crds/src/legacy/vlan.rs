@@ -1,7 +1,7 @@
 //! The VLAN of a port: `vlanId`, and the fork's `trunks` and `vlanMode`, which are Open vSwitch's `tag`, `trunks` and `vlan_mode`.
 
+use super::error::InvalidLegacy;
 use super::keys::Keys;
-use super::refusal::InvalidLegacy;
 use crate::{Vlan, VlanTag};
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -3,7 +3,7 @@
 use kube::core::cel::Validator;
 use serde_json::Value;
 use usnet_crds::UserspaceNetwork;
-use usnet_crds::manifests::definitions;
+use usnet_crds::manifests::crds;
 
 /// The network with the defaults of the fields that it leaves out. Through the Rust type and back is as good as what the API server does.
 pub(crate) fn with_defaults(network: &Value) -> Result<Value, serde_json::Error> {
@@ -12,8 +12,8 @@ pub(crate) fn with_defaults(network: &Value) -> Result<Value, serde_json::Error>
 
 /// The fields that the rules in CEL refuse. `old` is the network before an update; without it the network is new.
 pub(crate) fn refused_by_cel(network: &Value, old: Option<&Value>) -> Vec<String> {
-    let definition = definitions().unwrap().remove(0);
-    let schema = definition.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap();
+    let crd = crds().unwrap().remove(0);
+    let schema = crd.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap();
     let old = old.map(|old| with_defaults(old).unwrap());
     match Validator::new().validate(schema, &with_defaults(network).unwrap(), old.as_ref()) {
         Ok(()) => Vec::new(),

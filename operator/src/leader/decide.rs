@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 /// A lease that asks for more patience than this was not written by us.
-const LONGEST_LEASE: Duration = Duration::from_secs(60);
+const LEASE_DURATION_MAX: Duration = Duration::from_secs(60);
 
 /// The Lease as it was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct LeaseSnapshot {
     /// Who holds it; none when it was given back.
     pub(super) holder: Option<String>,
     /// How long it holds without being renewed.
@@ -30,7 +30,12 @@ pub(super) enum Decision {
 }
 
 /// What `identity` should do. `is_holding` says that this process took the lease, and not an earlier one of its name, which is dead.
-pub(super) fn decide(lease: Option<&Seen>, unchanged_for: Duration, identity: &str, is_holding: bool) -> Decision {
+pub(super) fn decide(
+    lease: Option<&LeaseSnapshot>,
+    unchanged_for: Duration,
+    identity: &str,
+    is_holding: bool,
+) -> Decision {
     let Some(lease) = lease else { return Decision::Create };
     match lease.holder.as_deref() {
         None | Some("") => Decision::Acquire,
@@ -41,21 +46,21 @@ pub(super) fn decide(lease: Option<&Seen>, unchanged_for: Duration, identity: &s
                 Decision::Acquire
             }
         }
-        Some(_) if unchanged_for >= lease.duration.min(LONGEST_LEASE) => Decision::Acquire,
+        Some(_) if unchanged_for >= lease.duration.min(LEASE_DURATION_MAX) => Decision::Acquire,
         Some(_) => Decision::Wait,
     }
 }
 
 /// Since when the lease has not changed, by the own clock: the clocks of two machines are never compared.
 #[derive(Debug, Default)]
-pub(super) struct Stillness {
+pub(super) struct LeaseObservation {
     version: String,
     since: Duration,
 }
 
-impl Stillness {
+impl LeaseObservation {
     /// Takes in the version that is seen at `now`, and says how long it has been the same.
-    pub(super) fn sees(&mut self, version: &str, now: Duration) -> Duration {
+    pub(super) fn observe(&mut self, version: &str, now: Duration) -> Duration {
         if self.version != version {
             *self = Self { version: version.to_owned(), since: now };
         }
@@ -69,8 +74,8 @@ mod tests {
 
     const TEN: Duration = Duration::from_secs(10);
 
-    fn lease(holder: Option<&str>) -> Seen {
-        Seen { holder: holder.map(str::to_owned), duration: TEN, version: "1".to_owned() }
+    fn lease(holder: Option<&str>) -> LeaseSnapshot {
+        LeaseSnapshot { holder: holder.map(str::to_owned), duration: TEN, version: "1".to_owned() }
     }
 
     fn decision(holder: Option<&str>, unchanged_for: u64, is_holding: bool) -> Decision {
@@ -104,18 +109,18 @@ mod tests {
 
     #[test]
     fn a_lease_without_end_is_not_waited_for() {
-        let endless = Seen { duration: Duration::from_secs(1 << 30), ..lease(Some("b")) };
+        let endless = LeaseSnapshot { duration: Duration::from_secs(1 << 30), ..lease(Some("b")) };
         assert_eq!(decide(Some(&endless), Duration::from_secs(59), "a", false), Decision::Wait);
         assert_eq!(decide(Some(&endless), Duration::from_secs(60), "a", false), Decision::Acquire);
     }
 
     #[test]
     fn a_renewal_starts_the_wait_anew() {
-        let mut stillness = Stillness::default();
+        let mut observation = LeaseObservation::default();
         let at = Duration::from_secs;
-        assert_eq!(stillness.sees("1", at(100)), at(0), "a lease that is first seen may be fresh");
-        assert_eq!(stillness.sees("1", at(109)), at(9));
-        assert_eq!(stillness.sees("2", at(110)), at(0));
-        assert_eq!(stillness.sees("2", at(121)), at(11));
+        assert_eq!(observation.observe("1", at(100)), at(0), "a lease that is first seen may be fresh");
+        assert_eq!(observation.observe("1", at(109)), at(9));
+        assert_eq!(observation.observe("2", at(110)), at(0));
+        assert_eq!(observation.observe("2", at(121)), at(11));
     }
 }

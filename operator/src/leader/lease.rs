@@ -1,8 +1,8 @@
 //! The lease in the API server: looked at, taken, renewed and given back.
 
-use super::decide::{Decision, Seen, Stillness, decide};
+use super::decide::{Decision, LeaseObservation, LeaseSnapshot, decide};
 use super::fence::Fence;
-use super::{LEASE, LEASE_NAME, LOOK_EVERY, MARGIN, RENEW_EVERY, boot_clock};
+use super::{FENCE_MARGIN, LEASE_DURATION, LEASE_NAME, RENEW_INTERVAL, RETRY_PERIOD, boot_clock};
 use crate::error_chain::ErrorChain;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -45,12 +45,12 @@ pub struct Elector {
     identity: String,
     fence: Arc<Fence>,
     roles: Sender<Role>,
-    stillness: Stillness,
+    observation: LeaseObservation,
     /// The lease as we wrote it last; none while it is not ours.
     held: Option<Lease>,
     /// Who leads, as far as was told.
     known_leader: Option<String>,
-    in_trouble: bool,
+    is_failing: bool,
 }
 
 impl Elector {
@@ -61,10 +61,10 @@ impl Elector {
             identity,
             fence: Arc::default(),
             roles: channel(Role::Standby).0,
-            stillness: Stillness::default(),
+            observation: LeaseObservation::default(),
             held: None,
             known_leader: None,
-            in_trouble: false,
+            is_failing: false,
         }
     }
 
@@ -80,27 +80,27 @@ impl Elector {
 
     /// Takes the lease when it can be had, and keeps it until `end`. From then on nothing passes the fence; requests that were sent already go on for up
     /// to [`super::REQUEST_TIMEOUT`].
-    pub async fn stand_until(mut self, end: impl Future<Output = ()>) -> Self {
+    pub async fn run_until(mut self, end: impl Future<Output = ()>) -> Self {
         tokio::select! {
-            never = self.campaign() => match never {},
-            () = end => self.resign(),
+            never = self.run() => match never {},
+            () = end => self.end(),
         }
         self
     }
 
     /// Runs for ever.
-    async fn campaign(&mut self) -> Infallible {
+    async fn run(&mut self) -> Infallible {
         loop {
             let result = match timeout(LEASE_REQUEST_TIMEOUT, self.step()).await {
                 Ok(result) => result,
                 Err(_) => Err(Error::Timeout),
             };
-            self.tell(result.err().as_ref());
-            sleep(if self.held.is_some() { RENEW_EVERY } else { LOOK_EVERY }).await;
+            self.record_result(result.err().as_ref());
+            sleep(if self.held.is_some() { RENEW_INTERVAL } else { RETRY_PERIOD }).await;
         }
     }
 
-    fn resign(&mut self) {
+    fn end(&mut self) {
         self.fence.close();
         self.roles.send_replace(Role::Ended);
     }
@@ -110,7 +110,7 @@ impl Elector {
         if self.held.is_none() {
             return;
         }
-        match timeout(LEASE_REQUEST_TIMEOUT, self.give_back()).await {
+        match timeout(LEASE_REQUEST_TIMEOUT, self.clear_holder()).await {
             Ok(Ok(())) => tracing::info!(lease = LEASE_NAME, "gave the lease back"),
             Ok(Err(_)) | Err(_) => {
                 tracing::warn!(lease = LEASE_NAME, "could not give the lease back; it runs out by itself");
@@ -119,7 +119,7 @@ impl Elector {
     }
 
     /// Reads it first: a renewal may have been under way when this controller was asked to end.
-    async fn give_back(&self) -> Result<(), Error> {
+    async fn clear_holder(&self) -> Result<(), Error> {
         let mut lease = self.leases.get(LEASE_NAME).await?;
         if let Some(spec) = lease.spec.as_mut().filter(|spec| spec.holder_identity.as_ref() == Some(&self.identity)) {
             spec.holder_identity = None;
@@ -138,12 +138,14 @@ impl Elector {
             }
         }
         let found = self.leases.get_opt(LEASE_NAME).await?;
-        let seen = found.as_ref().map(seen);
-        let unchanged_for = seen.as_ref().map_or(Duration::ZERO, |seen| self.stillness.sees(&seen.version, started));
-        match decide(seen.as_ref(), unchanged_for, &self.identity, self.held.is_some()) {
+        let snapshot = found.as_ref().map(snapshot);
+        let unchanged_for =
+            snapshot.as_ref().map_or(Duration::ZERO, |snapshot| self.observation.observe(&snapshot.version, started));
+        match decide(snapshot.as_ref(), unchanged_for, &self.identity, self.held.is_some()) {
             Decision::Create => {
-                let created = self.leases.create(&PostParams::default(), &self.claim(&Lease::default(), true)).await;
-                created.map(|lease| self.hold(lease, started)).or_else(lost_the_race)
+                let created =
+                    self.leases.create(&PostParams::default(), &self.desired_lease(&Lease::default(), true)).await;
+                created.map(|lease| self.set_held(lease, started)).or_else(ignore_conflict)
             }
             Decision::Acquire => {
                 self.held = None;
@@ -151,8 +153,8 @@ impl Elector {
             }
             Decision::Renew => self.write(&found.unwrap_or_default(), started).await,
             Decision::Wait => {
-                self.lose();
-                self.follow(seen.and_then(|seen| seen.holder));
+                self.set_lost();
+                self.log_leader(snapshot.and_then(|snapshot| snapshot.holder));
                 Ok(())
             }
         }
@@ -160,14 +162,14 @@ impl Elector {
 
     /// Writes the lease on top of the version `old`; the API server refuses when somebody else was quicker.
     async fn write(&mut self, old: &Lease, started: Duration) -> Result<(), Error> {
-        let claim = self.claim(old, self.held.is_none());
-        let lease = self.leases.replace(LEASE_NAME, &PostParams::default(), &claim).await?;
-        self.hold(lease, started);
+        let desired_lease = self.desired_lease(old, self.held.is_none());
+        let lease = self.leases.replace(LEASE_NAME, &PostParams::default(), &desired_lease).await?;
+        self.set_held(lease, started);
         Ok(())
     }
 
     /// The lease as it should be, with this controller as its holder.
-    fn claim(&self, old: &Lease, is_new_holder: bool) -> Lease {
+    fn desired_lease(&self, old: &Lease, is_new_holder: bool) -> Lease {
         let spec = old.spec.clone().unwrap_or_default();
         let now = Some(MicroTime(Timestamp::now()));
         let transitions = spec.lease_transitions.unwrap_or_default();
@@ -175,7 +177,7 @@ impl Elector {
             metadata: ObjectMeta { name: Some(LEASE_NAME.to_owned()), ..old.metadata.clone() },
             spec: Some(LeaseSpec {
                 holder_identity: Some(self.identity.clone()),
-                lease_duration_seconds: i32::try_from(LEASE.as_secs()).ok(),
+                lease_duration_seconds: i32::try_from(LEASE_DURATION.as_secs()).ok(),
                 acquire_time: if is_new_holder { now.clone() } else { spec.acquire_time },
                 renew_time: now,
                 lease_transitions: Some(if is_new_holder { transitions.saturating_add(1) } else { transitions }),
@@ -185,26 +187,26 @@ impl Elector {
     }
 
     /// The lease is ours, counted from before we asked for it.
-    fn hold(&mut self, lease: Lease, started: Duration) {
-        self.fence.open_until(started.saturating_add(LEASE - MARGIN));
+    fn set_held(&mut self, lease: Lease, started: Duration) {
+        self.fence.open_until(started.saturating_add(LEASE_DURATION - FENCE_MARGIN));
         self.held = Some(lease);
-        self.play(Role::Leader);
+        self.set_role(Role::Leader);
     }
 
-    fn lose(&mut self) {
+    fn set_lost(&mut self) {
         self.fence.close();
         self.held = None;
-        self.play(Role::Standby);
+        self.set_role(Role::Standby);
     }
 
-    fn follow(&mut self, leader: Option<String>) {
+    fn log_leader(&mut self, leader: Option<String>) {
         if self.known_leader != leader {
             tracing::info!(identity = self.identity, leader, "stands by");
             self.known_leader = leader;
         }
     }
 
-    fn play(&self, role: Role) {
+    fn set_role(&self, role: Role) {
         let changed = self.roles.send_if_modified(|known| std::mem::replace(known, role) != role);
         match role {
             Role::Leader if changed => tracing::info!(identity = self.identity, "leads"),
@@ -214,23 +216,23 @@ impl Elector {
     }
 
     /// Tells of trouble once. A lease that could not be renewed in time may still be ours, but that is no longer proved.
-    fn tell(&mut self, error: Option<&Error>) {
-        if let Some(error) = error.filter(|_| !self.in_trouble) {
+    fn record_result(&mut self, error: Option<&Error>) {
+        if let Some(error) = error.filter(|_| !self.is_failing) {
             tracing::warn!(error = %ErrorChain(error), "trying again until it works");
         }
-        self.in_trouble = error.is_some();
+        self.is_failing = error.is_some();
         if self.fence.check().is_err() {
-            self.play(Role::Standby);
+            self.set_role(Role::Standby);
         }
     }
 }
 
-fn seen(lease: &Lease) -> Seen {
+fn snapshot(lease: &Lease) -> LeaseSnapshot {
     let spec = lease.spec.clone().unwrap_or_default();
     let seconds = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
-    Seen {
+    LeaseSnapshot {
         holder: spec.holder_identity,
-        duration: seconds.map_or(LEASE, Duration::from_secs),
+        duration: seconds.map_or(LEASE_DURATION, Duration::from_secs),
         version: lease.metadata.resource_version.clone().unwrap_or_default(),
     }
 }
@@ -240,7 +242,7 @@ fn is_conflict(error: &Error) -> bool {
 }
 
 /// Another made it at the same time: it is looked at again in a moment.
-fn lost_the_race(error: kube::Error) -> Result<(), Error> {
+fn ignore_conflict(error: kube::Error) -> Result<(), Error> {
     match Error::from(error) {
         error if is_conflict(&error) => Ok(()),
         error => Err(error),

@@ -35,7 +35,7 @@ fn of_bridge<'a>(file: Option<&'a NetworkFile>, legacy: &Legacy) -> Option<&'a N
 
 /// A pod must not land in another VLAN, or wait at a socket of another kind, without a word.
 fn fits(network: &NodeNetwork, legacy: &Legacy) -> Result<(), AdmissionError> {
-    let differences = legacy.settings.disagreements(network.engine, &network.bridge, &network.port);
+    let differences = legacy.settings.mismatches(network.engine, &network.bridge, &network.port);
     if differences.is_empty() {
         return Ok(());
     }

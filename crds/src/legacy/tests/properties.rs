@@ -82,8 +82,8 @@ proptest! {
 
     #[test]
     fn any_text_is_read_without_a_crash_and_errors_name_their_key(text in "\\PC{0,200}", whole in configuration()) {
-        let _read = form(&text);
-        if let Err(InvalidForm::Legacy(refused)) = form(&whole.to_string()) {
+        let _read = parse_nad_config(&text);
+        if let Err(InvalidNadConfig::Legacy(refused)) = parse_nad_config(&whole.to_string()) {
             prop_assert!(refused.to_string().contains(refused.key()));
         }
     }
@@ -93,7 +93,7 @@ proptest! {
         if let Ok(read) = read(&whole) {
             let usual = Bridge::named(read.bridge.clone());
             let bridge = Bridge { mtu: read.settings.mtu.unwrap_or(usual.mtu), ..usual };
-            prop_assert_eq!(read.settings.disagreements(read.engine, &bridge, &read.settings.port()), vec![]);
+            prop_assert_eq!(read.settings.mismatches(read.engine, &bridge, &read.settings.port()), vec![]);
         }
     }
 }

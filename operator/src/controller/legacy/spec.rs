@@ -1,4 +1,4 @@
-//! The spec of a network that is created from definitions. It sets every field, so that whatever a user changes in it differs and is restored.
+//! The spec of a network that is created from NADs. It sets every field, so that whatever a user changes in it differs and is restored.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use std::collections::BTreeSet;
@@ -39,7 +39,7 @@ fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec 
         node_selector: None,
         bridge: bridge(legacy),
         port: port(&legacy.settings),
-        // Each definition's own `ipam` is used, as the userspace CNI did.
+        // Each NAD's own `ipam` is used, as the userspace CNI did.
         ipam: None,
         attachments: Vec::new(),
         device_plugin: None,

@@ -20,13 +20,13 @@ pub struct DeletionState {
     /// Nodes that have pods on the network.
     pub nodes_in_use: BTreeSet<String>,
     /// Nodes whose agents have not confirmed yet that the network is gone.
-    pub nodes_waited_for: BTreeSet<String>,
+    pub pending_nodes: BTreeSet<String>,
     /// The value of the annotation that forces the deletion.
     pub force: Option<String>,
     /// By node: why its agent may not remove the bridge. Only an operator can change that.
     pub blockers: BTreeMap<String, String>,
     /// Nodes were not told yet that the network is being deleted.
-    is_untold: bool,
+    is_drain_unpublished: bool,
 }
 
 impl DeletionState {
@@ -37,11 +37,11 @@ impl DeletionState {
         let is_draining = selection.is_some_and(|selection| selection.phase == Phase::Draining);
         let version = compiled.filter(|_| is_draining && !is_outdated).map_or(u64::MAX, |compiled| compiled.version);
         let force = network.force_delete.clone();
-        let mut deletion = Self { force, is_untold: compiled.is_some() && !is_draining, ..Self::default() };
+        let mut deletion = Self { force, is_drain_unpublished: compiled.is_some() && !is_draining, ..Self::default() };
         for view in nodes.all() {
             deletion.add_report(*view, name);
-            if is_waited_for(*view, selection, version, network) {
-                deletion.nodes_waited_for.insert(view.name.to_owned());
+            if is_pending_node(*view, selection, version, network) {
+                deletion.pending_nodes.insert(view.name.to_owned());
             }
         }
         deletion
@@ -58,19 +58,19 @@ impl DeletionState {
         if report.reason == FOREIGN_PORTS {
             self.blockers.insert(view.name.to_owned(), report.message.clone());
         }
-        self.nodes_waited_for.insert(view.name.to_owned());
+        self.pending_nodes.insert(view.name.to_owned());
     }
 
     /// Whether the network can go: nothing is left anywhere, or its deletion is forced by its name. Agents keep bridge and ports of running pods even
     /// then. Nodes are told first in any case, so that no pod joins any more.
     pub fn may_delete(&self, network: &str) -> bool {
         let is_forced = self.force.as_deref() == Some(network);
-        !self.is_untold && (is_forced || (self.attachments == 0 && self.nodes_waited_for.is_empty()))
+        !self.is_drain_unpublished && (is_forced || (self.attachments == 0 && self.pending_nodes.is_empty()))
     }
 }
 
 /// Whether the node may still have the network although it lists nothing of it.
-fn is_waited_for(view: NodeView<'_>, selection: Option<&Selection>, version: u64, network: &Network) -> bool {
+fn is_pending_node(view: NodeView<'_>, selection: Option<&Selection>, version: u64, network: &Network) -> bool {
     let is_selected = selection.is_some_and(|selection| view.is_selected(selection));
     match view.state.and_then(|state| Some((state, state.status.as_ref()?))) {
         // An agent that has not seen the node's present labels may still carry what they selected before.

@@ -116,25 +116,25 @@ impl StatusTimes {
             return now;
         }
         // What waits already does not wait longer because more came.
-        let wanted = now + urgency.wait();
-        let wanted = match times.due {
-            Some((waiting, due)) if waiting == urgency || due < wanted && waiting < urgency => due,
-            _ => wanted,
+        let desired = now + urgency.wait();
+        let desired = match times.due {
+            Some((waiting, due)) if waiting == urgency || due < desired && waiting < urgency => due,
+            _ => desired,
         };
-        times.due = Some((urgency, wanted));
+        times.due = Some((urgency, desired));
         let earliest = times.written.map_or(now, |written| written + INTERVAL);
-        wanted.max(earliest)
+        desired.max(earliest)
     }
 
     /// The network has the status that it should have: nothing waits any more.
-    pub fn is_settled(&mut self, network: &str) {
+    pub fn clear_due(&mut self, network: &str) {
         if let Some(times) = self.networks.get_mut(network) {
             times.due = None;
         }
     }
 
     /// A status is being written.
-    pub fn wrote(&mut self, network: &str, status: &UserspaceNetworkStatus, now: Instant) {
+    pub fn record_write(&mut self, network: &str, status: &UserspaceNetworkStatus, now: Instant) {
         let Some(times) = self.networks.get_mut(network) else { return };
         (times.written, times.due) = (Some(now), None);
         if is_ready(status) {
@@ -143,7 +143,7 @@ impl StatusTimes {
     }
 
     /// Forgets a network that is gone.
-    pub fn forget(&mut self, network: &str) {
+    pub fn remove(&mut self, network: &str) {
         self.networks.remove(network);
     }
 }

@@ -1,4 +1,4 @@
-//! Status (pure): what the status of a network should say, from what nodes report and which definitions are there.
+//! Status (pure): what the status of a network should say, from what nodes report and which NADs are there.
 
 mod active;
 mod deleting;
@@ -7,10 +7,10 @@ pub mod due;
 pub mod selected_nodes;
 pub mod tally;
 
-use super::cache::definitions::Availability;
+use super::cache::nads::Availability;
 use super::cache::{Cache, Network};
 use super::compile::Stage;
-use super::compile::definitions::Progress;
+use super::compile::nads::NadProgress;
 use deletion::DeletionState;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use selected_nodes::SelectedNodes;
@@ -26,13 +26,13 @@ pub struct Facts<'a> {
     pub is_outdated: bool,
     /// Why the API server does not accept its compiled network.
     pub refusal: Option<&'a str>,
-    /// How its definitions are; none before they were compared.
-    pub definitions: Option<&'a Progress>,
+    /// How its NADs are; none before they were compared.
+    pub nads: Option<&'a NadProgress>,
 }
 
 /// All that a status is made of.
 #[derive(Debug)]
-struct Findings<'a> {
+struct StatusInputs<'a> {
     name: &'a str,
     network: &'a Network,
     stage: Stage<'a>,
@@ -80,10 +80,10 @@ pub fn evaluate(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, facts:
         (tally.attachments, tally.connected, tally.has_unreachable_pods);
     let counts: NodeCounts = tally.counts();
     let failures = tally.failures.clone();
-    let findings = Findings { name, network, stage, facts, availability: cache.definitions.availability, tally };
+    let inputs = StatusInputs { name, network, stage, facts, availability: cache.nads.availability, tally };
     let status = UserspaceNetworkStatus {
         observed_generation: generation,
-        conditions: merge(old, active::conditions(&findings), generation, now),
+        conditions: merge(old, active::conditions(&inputs), generation, now),
         nodes: counts,
         attachments,
         connected,

@@ -10,15 +10,15 @@ fn on_bridge(bridge: &str) -> serde_json::Value {
 }
 
 #[test]
-fn a_bad_edit_leaves_nodes_and_definitions_as_they_are() {
+fn a_bad_edit_leaves_nodes_and_nads_as_they_are() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    let (compiled, definitions) = (cluster.compiled.clone(), cluster.definitions.clone());
+    let (compiled, nads) = (cluster.compiled.clone(), cluster.nads.clone());
     for bad in [json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"mtu": 1}}), json!({"engine": "?"})] {
         cluster.network("blue", &bad);
         cluster.settle();
-        assert_eq!((&cluster.compiled, &cluster.definitions), (&compiled, &definitions));
+        assert_eq!((&cluster.compiled, &cluster.nads), (&compiled, &nads));
         assert_eq!(cluster.condition("blue", "Accepted"), "False Invalid");
         assert_eq!(cluster.condition("blue", "Stalled"), "True Invalid");
         assert_eq!(cluster.status("blue").observed_generation, Some(cluster.cache.networks["blue"].generation));
@@ -166,11 +166,11 @@ fn a_refused_network_goes_from_a_node_that_was_drained_of_it() {
 }
 
 #[test]
-fn a_definition_of_another_owner_affects_its_namespace_alone() {
+fn a_nad_of_another_owner_affects_its_namespace_alone() {
     let mut cluster = Cluster::new();
-    cluster.foreign_definition("team-a", "blue");
+    cluster.foreign_nad("team-a", "blue");
     cluster.namespace("third", &[("team", "a")]);
-    let foreign = cluster.definitions[&key("team-a", "blue")].clone();
+    let foreign = cluster.nads[&key("team-a", "blue")].clone();
     cluster.simple_network("blue");
     cluster.settle();
     assert_eq!(cluster.condition("blue", "DefinitionsReady"), "False NameConflict");
@@ -181,21 +181,21 @@ fn a_definition_of_another_owner_affects_its_namespace_alone() {
     {
         assert_eq!(cluster.condition("blue", kind), expected);
     }
-    assert_eq!(cluster.definitions[&key("team-a", "blue")], foreign);
+    assert_eq!(cluster.nads[&key("team-a", "blue")], foreign);
     assert_eq!(cluster.generated("blue"), ["third"]);
     cluster.delete_network("blue");
     cluster.settle();
-    assert_eq!(cluster.definitions, [(key("team-a", "blue"), foreign)].into());
+    assert_eq!(cluster.nads, [(key("team-a", "blue"), foreign)].into());
 }
 
 #[test]
-fn a_generated_definition_that_lost_its_owner_is_taken_back() {
+fn a_generated_nad_that_lost_its_owner_is_taken_back() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    let lost = cluster.definitions[&key("team-a", "blue")].clone();
-    cluster.put_definition(key("team-a", "blue"), super::model::Object { owner: None, ..lost });
+    let lost = cluster.nads[&key("team-a", "blue")].clone();
+    cluster.put_nad(key("team-a", "blue"), super::model::Object { owner: None, ..lost });
     cluster.settle();
     assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
-    assert!(cluster.definitions[&key("team-a", "blue")].owner.is_some());
+    assert!(cluster.nads[&key("team-a", "blue")].owner.is_some());
 }

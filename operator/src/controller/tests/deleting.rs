@@ -43,7 +43,7 @@ fn when_the_pods_are_gone_all_goes() {
     cluster.attach("node-b", "blue", 0);
     cluster.report();
     cluster.settle();
-    assert!(cluster.cache.networks.is_empty() && cluster.definitions.is_empty());
+    assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
     assert!(cluster.held("node-a").is_empty() && cluster.held("node-b").is_empty());
 }
 
@@ -57,12 +57,12 @@ fn a_network_does_not_wait_for_a_namespace_to_go() {
     assert_eq!(cluster.generated("blue"), ["team-a"], "it goes with its namespace");
     cluster.delete_network("blue");
     cluster.settle();
-    assert!(cluster.cache.networks.is_empty() && cluster.definitions.is_empty());
+    assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
 }
 
-/// A namespace can end with definitions still in it. Nobody can delete these then.
+/// A namespace can end with NADs still in it. Nobody can delete these then.
 #[test]
-fn a_network_does_not_wait_for_definitions_without_a_namespace() {
+fn a_network_does_not_wait_for_nads_without_a_namespace() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -73,11 +73,11 @@ fn a_network_does_not_wait_for_definitions_without_a_namespace() {
     assert_eq!(cluster.generated("blue"), ["team-a"], "it is not tried in vain");
     cluster.cache.namespaces.insert("team-a".to_owned(), namespace);
     cluster.settle();
-    assert!(cluster.definitions.is_empty(), "it goes once it can be reached");
+    assert!(cluster.nads.is_empty(), "it goes once it can be reached");
 }
 
 #[test]
-fn nodes_come_first_then_definitions_then_the_finalizer_and_the_compiled_network_last() {
+fn nodes_come_first_then_nads_then_the_finalizer_and_the_compiled_network_last() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -105,12 +105,12 @@ fn a_compiled_network_is_not_created_again_while_the_finalizer_is_removed() {
     let is_created = |writes: Vec<Write>| writes.iter().any(|write| matches!(write, Write::Compiled { .. }));
     let finalizer = Target::Finalizer("blue".to_owned());
     cluster.guards.send(finalizer.clone());
-    assert!(!is_created(cluster.look()));
+    assert!(!is_created(cluster.evaluate_changes()));
     drop(std::mem::take(&mut cluster.guards));
     cluster.mark(finalizer);
-    assert!(is_created(cluster.look()), "somebody deleted it by hand, and pods use it");
+    assert!(is_created(cluster.evaluate_changes()), "somebody deleted it by hand, and pods use it");
     cluster.edit("blue", |network| network.has_finalizer = false);
-    assert!(!is_created(cluster.look()), "another finalizer holds the network");
+    assert!(!is_created(cluster.evaluate_changes()), "another finalizer holds the network");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_network_in_use_stays_while_it_is_forgotten_what_nodes_have() {
     assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
     cluster.attach("node-b", "blue", 0);
     cluster.settle();
-    assert!(cluster.cache.networks.is_empty() && cluster.definitions.is_empty());
+    assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
 }
 
 /// None of these has an agent that could say that it does not have the network.
@@ -273,7 +273,7 @@ fn ask_for_force(cluster: &mut Cluster, value: &str) {
 fn who_names_the_network_in_the_annotation_gets_rid_of_it_at_once() {
     let mut cluster = deleted_in_use(2);
     ask_for_force(&mut cluster, "blue");
-    assert!(cluster.cache.networks.is_empty() && cluster.definitions.is_empty());
+    assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
     assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Draining)], "its pods keep their ports");
     assert!(cluster.compiled.is_empty());
 }

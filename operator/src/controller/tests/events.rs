@@ -1,6 +1,6 @@
 //! Which events the life of a network causes.
 
-use super::super::events::Reported;
+use super::super::events::ReportedConditions;
 use super::super::write::Write;
 use super::model::Cluster;
 use serde_json::json;
@@ -8,7 +8,7 @@ use serde_json::json;
 /// A controller that sends events of what it writes.
 #[derive(Default)]
 struct Reporter {
-    reported: Reported,
+    reported_conditions: ReportedConditions,
     events: Vec<String>,
 }
 
@@ -20,7 +20,7 @@ impl Reporter {
             let writes = cluster.pass();
             for (name, network) in &before {
                 if writes.iter().any(|write| matches!(write, Write::Status { network, .. } if network == name)) {
-                    self.reported.remember(name, network);
+                    self.reported_conditions.remember(name, network);
                 }
             }
             self.report(&writes);
@@ -30,8 +30,8 @@ impl Reporter {
     }
 
     fn report(&mut self, writes: &[Write]) {
-        let notices = writes.iter().flat_map(|write| self.reported.transitions(write));
-        self.events.extend(notices.map(|notice| format!("{:?} {}", notice.kind, notice.reason)).collect::<Vec<_>>());
+        let records = writes.iter().flat_map(|write| self.reported_conditions.transitions(write));
+        self.events.extend(records.map(|record| format!("{:?} {}", record.kind, record.reason)).collect::<Vec<_>>());
     }
 }
 
@@ -47,7 +47,7 @@ fn each_transition_of_a_life_is_reported_once() {
     assert_eq!(reporter.settle(&mut cluster), ["Warning BridgeExists"]);
     cluster.failures.remove(&place);
     assert_eq!(reporter.settle(&mut cluster), ["Normal Ready"]);
-    cluster.foreign_definition("other", "blue");
+    cluster.foreign_nad("other", "blue");
     cluster.namespace("other", &[("team", "a")]);
     let events = reporter.settle(&mut cluster);
     assert!(events.contains(&"Warning NameConflict".to_owned()), "{events:?}");

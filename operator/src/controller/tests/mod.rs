@@ -3,8 +3,8 @@
 mod accepting;
 mod deleting;
 mod events;
-mod from_nad;
 mod kstatus;
+mod legacy;
 mod model;
 mod placing;
 mod properties;

@@ -86,7 +86,7 @@ fn a_bridge_domain_without_an_id_follows_from_the_name_alone() {
 }
 
 #[test]
-fn definitions_follow_the_namespace_selector() {
+fn nads_follow_the_namespace_selector() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -99,7 +99,7 @@ fn definitions_follow_the_namespace_selector() {
 }
 
 #[test]
-fn the_empty_selector_allows_all_namespaces_and_leaves_definitions_out_of_those_of_the_system() {
+fn the_empty_selector_allows_all_namespaces_and_leaves_nads_out_of_those_of_the_system() {
     let mut cluster = Cluster::new();
     for name in ["kube-system", "usnet-system", "kube-public", "kube-node-lease"] {
         cluster.namespace(name, &[]);
@@ -120,7 +120,7 @@ fn the_empty_selector_allows_all_namespaces_and_leaves_definitions_out_of_those_
 }
 
 #[test]
-fn a_shared_definition_is_in_one_namespace_whatever_is_selected() {
+fn a_shared_nad_is_in_one_namespace_whatever_is_selected() {
     let mut cluster = Cluster::new();
     cluster.namespace("usnet-system", &[]);
     let mut spec =
@@ -140,11 +140,11 @@ fn a_shared_definition_is_in_one_namespace_whatever_is_selected() {
 }
 
 #[test]
-fn definitions_have_the_resource_while_the_network_is_one() {
+fn nads_have_the_resource_while_the_network_is_one() {
     let mut cluster = Cluster::new();
     let resource = |cluster: &Cluster| {
         assert_eq!(cluster.condition("blue", "DefinitionsReady"), "True Synced");
-        cluster.definitions[&key("team-a", "blue")].resource.clone()
+        cluster.nads[&key("team-a", "blue")].resource.clone()
     };
     let mut spec = json!({"engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}}});
     for (devices, expected) in [(None, None), (Some(8), Some("usnet.dev/blue")), (None, None)] {
@@ -163,7 +163,7 @@ fn a_namespace_that_is_going_away_gets_nothing() {
     cluster.cache.namespaces.get_mut("team-a").unwrap().is_deleting = true;
     cluster.simple_network("blue");
     cluster.settle();
-    assert!(cluster.definitions.is_empty());
+    assert!(cluster.nads.is_empty());
     assert_eq!(cluster.condition("blue", "DefinitionsReady"), "True Synced");
 }
 
@@ -172,10 +172,10 @@ fn what_is_edited_by_hand_is_restored() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    let (definitions, compiled) = (cluster.definitions.clone(), cluster.compiled.clone());
-    let mut edited = definitions[&key("team-a", "blue")].clone();
+    let (nads, compiled) = (cluster.nads.clone(), cluster.compiled.clone());
+    let mut edited = nads[&key("team-a", "blue")].clone();
     edited.config = "{}".to_owned();
-    cluster.put_definition(key("team-a", "blue"), edited);
+    cluster.put_nad(key("team-a", "blue"), edited);
     let mut spec = compiled["blue"].clone();
     spec.namespaces = usnet_crds::Namespaces::all();
     let found = cluster.cache.compiled["blue"].clone();
@@ -184,7 +184,7 @@ fn what_is_edited_by_hand_is_restored() {
     cluster.cache.states.remove("node-b");
     cluster.settle();
     assert_eq!(cluster.compiled, compiled);
-    assert_eq!(cluster.definitions[&key("team-a", "blue")].config, definitions[&key("team-a", "blue")].config);
+    assert_eq!(cluster.nads[&key("team-a", "blue")].config, nads[&key("team-a", "blue")].config);
     assert_eq!(cluster.cache.states["node-a"].labels, cluster.cache.nodes["node-a"].labels);
     assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
     cluster.cache.compiled.remove("blue");

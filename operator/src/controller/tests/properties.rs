@@ -1,12 +1,12 @@
-//! What holds for every cluster.
+//! What holds indefinitelyy cluster.
 
-mod happening;
+mod actions;
 
 use super::super::cache::Cache;
 use super::super::compile::Stage;
 use super::super::write::Write;
 use super::model::{Agent, Cluster, sorted};
-use happening::{NAMES, event, happen, spec};
+use actions::{NAMES, event, perform, spec};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use usnet_crds::Phase;
@@ -15,7 +15,7 @@ use usnet_crds::node_selection::selects;
 /// A pass with all that must hold in it. [`Cluster::pass`] itself compares what changed with an evaluation of everything.
 fn checked_pass(cluster: &mut Cluster) {
     let before = cluster.cache.clone();
-    let users = before.definitions.hand_written().clone();
+    let users = before.nads.user_nads().clone();
     for write in cluster.pass() {
         match write {
             Write::Compiled { network, .. } => {
@@ -32,8 +32,8 @@ fn checked_pass(cluster: &mut Cluster) {
                 });
                 assert!(is_forced || uses.count() == 0, "{network} is deleted while pods use it");
             }
-            Write::Definition { key, .. } | Write::DeleteDefinition { key } => {
-                assert!(!users.contains_key(&key) && !before.definitions.is_taken(&key.name, &key.namespace));
+            Write::Nad { key, .. } | Write::DeleteNad { key } => {
+                assert!(!users.contains_key(&key) && !before.nads.is_taken(&key.name, &key.namespace));
             }
             _ => {}
         }
@@ -83,7 +83,7 @@ proptest! {
     fn every_cluster_settles_and_both_sides_select_the_same(events in prop::collection::vec(event(), 1..40)) {
         let mut cluster = Cluster::new();
         for event in events {
-            happen(&mut cluster, event);
+            perform(&mut cluster, event);
         }
         cluster.settle();
         assert_same_selection(&cluster);

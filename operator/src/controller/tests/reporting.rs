@@ -107,7 +107,7 @@ fn an_old_report_does_not_count_for_a_new_spec() {
 #[test]
 fn without_multus_the_reason_is_said_and_nodes_are_programmed_all_the_same() {
     let mut cluster = Cluster::new();
-    cluster.forget_definitions();
+    cluster.set_nads_unavailable();
     cluster.simple_network("blue");
     cluster.settle();
     assert_eq!(cluster.condition("blue", "Ready"), "False Unavailable");

@@ -12,8 +12,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
-use usnet_crds::definition::RESOURCE_ANNOTATION;
 use usnet_crds::legacy::CONFIG_MAX;
+use usnet_crds::nad::RESOURCE_ANNOTATION;
 use usnet_crds::{CompiledNetwork, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeState};
 
 /// JSON text that is parsed later, so that an object with an unreadable part is still an object with a name.
@@ -24,7 +24,7 @@ pub(crate) type CompiledObject = Watched<CompiledNetwork, Text, IgnoredAny>;
 pub(crate) type NodeStateObject = Watched<UserspaceNodeState, Text, Text>;
 pub(crate) type NodeObject = Watched<v1::Node, IgnoredAny, NodeStatusPart>;
 pub(crate) type NamespaceObject = Watched<v1::Namespace, IgnoredAny, IgnoredAny>;
-pub(crate) type DefinitionObject = Watched<NetworkAttachmentDefinition, DefinitionSpecPart, IgnoredAny>;
+pub(crate) type NadObject = Watched<NetworkAttachmentDefinition, NadSpecPart, IgnoredAny>;
 
 /// An object of the kind `K` with what is read of its spec and its status.
 #[derive(Deserialize)]
@@ -94,7 +94,7 @@ pub(crate) struct NodeCondition {
 
 /// Of the spec of a NetworkAttachmentDefinition.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct DefinitionSpecPart {
+pub(crate) struct NadSpecPart {
     #[serde(default)]
     pub(crate) config: Config,
 }
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn definition(config: &str) -> DefinitionObject {
+    fn nad(config: &str) -> NadObject {
         let text = json!({
             "apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
             "metadata": {
@@ -216,11 +216,11 @@ mod tests {
 
     #[test]
     fn what_is_not_used_is_not_kept() {
-        let read = definition("{}");
+        let read = nad("{}");
         assert_eq!(read.spec.config, Config::Text("{}".to_owned()));
         assert_eq!(read.metadata.managed_fields, None);
         assert_eq!(read.metadata.annotations.unwrap().into_keys().collect::<Vec<_>>(), [RESOURCE_ANNOTATION]);
-        assert_eq!(definition(&"x".repeat(CONFIG_MAX + 1)).spec.config, Config::TooLong(CONFIG_MAX + 1));
+        assert_eq!(nad(&"x".repeat(CONFIG_MAX + 1)).spec.config, Config::TooLong(CONFIG_MAX + 1));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How long the watch may take to show a write. Then it is looked at again, whatever happened to the event.
-const ECHO: Duration = Duration::from_secs(30);
+const WATCH_TIMEOUT: Duration = Duration::from_secs(30);
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// What a watch shows of an object that was deleted: later than any version.
@@ -62,19 +62,19 @@ impl Guards {
 
     /// The request was refused: gives back when it may be tried again.
     pub fn failed(&mut self, target: &Target, now: Instant) -> Instant {
-        let again = self.back_off(target, now);
-        self.failed.insert(target.clone(), again);
-        again
+        let retry_at = self.back_off(target, now);
+        self.failed.insert(target.clone(), retry_at);
+        retry_at
     }
 
     /// It is not known what the request did: gives back when the target should be read. Until [`Self::was_read`] it is blocked.
-    pub fn is_unknown(&mut self, target: &Target, now: Instant) -> Instant {
+    pub fn mark_unknown(&mut self, target: &Target, now: Instant) -> Instant {
         self.unknown.insert(target.clone());
         self.back_off(target, now)
     }
 
     /// The target was read after its last request.
-    pub fn was_read(&mut self, target: &Target) {
+    pub fn mark_read(&mut self, target: &Target) {
         self.unknown.remove(target);
     }
 
@@ -85,7 +85,7 @@ impl Guards {
     }
 
     /// A watch shows the object of the target in this version. True when that is what was waited for.
-    pub fn seen(&mut self, target: &Target, version: u64) -> bool {
+    pub fn observed(&mut self, target: &Target, version: u64) -> bool {
         if let Some(seen) = self.in_flight.get_mut(target) {
             *seen = (*seen).max(version);
         }
@@ -95,23 +95,23 @@ impl Guards {
 
     /// A whole list that was begun at `since` has arrived: what was sent before is in it. After a restore of etcd its versions may be lower than those
     /// that are waited for.
-    pub fn listed(&mut self, is_of_kind: impl Fn(&Target) -> bool, since: Instant) -> Vec<Target> {
+    pub fn list_completed(&mut self, is_of_kind: impl Fn(&Target) -> bool, since: Instant) -> Vec<Target> {
         let listed = self.sent.extract_if(.., |target, sent| is_of_kind(target) && sent.at < since);
         listed.map(|(target, _)| target).collect()
     }
 
     /// Targets that may be looked at again: their time is up.
     pub fn expired(&mut self, now: Instant) -> Vec<Target> {
-        let failed = self.failed.extract_if(.., |_, again| *again <= now).map(|(target, _)| target);
+        let failed = self.failed.extract_if(.., |_, retry_at| *retry_at <= now).map(|(target, _)| target);
         let mut expired: Vec<Target> = failed.collect();
-        expired.extend(self.sent.extract_if(.., |_, sent| sent.at + ECHO <= now).map(|(target, _)| target));
+        expired.extend(self.sent.extract_if(.., |_, sent| sent.at + WATCH_TIMEOUT <= now).map(|(target, _)| target));
         expired
     }
 
     /// When the next one expires.
     pub fn next_expiry(&self) -> Option<Instant> {
         let failed = self.failed.values().copied();
-        failed.chain(self.sent.values().map(|sent| sent.at + ECHO)).min()
+        failed.chain(self.sent.values().map(|sent| sent.at + WATCH_TIMEOUT)).min()
     }
 
     /// How many requests for targets of this kind are under way.
@@ -134,9 +134,9 @@ mod tests {
         guards.send(target());
         assert!(guards.is_blocked(&target()));
         assert!(!guards.succeeded(&target(), 7, now));
-        assert!(!guards.seen(&target(), 6), "an older version");
+        assert!(!guards.observed(&target(), 6), "an older version");
         assert!(guards.is_blocked(&target()));
-        assert!(guards.seen(&target(), 7));
+        assert!(guards.observed(&target(), 7));
         assert!(!guards.is_blocked(&target()));
     }
 
@@ -144,10 +144,10 @@ mod tests {
     fn a_watch_may_be_faster_than_the_answer() {
         let (mut guards, now) = (Guards::default(), Instant::now());
         guards.send(target());
-        guards.seen(&target(), 7);
+        guards.observed(&target(), 7);
         assert!(guards.succeeded(&target(), 7, now) && !guards.is_blocked(&target()));
         guards.send(target());
-        guards.seen(&target(), DELETED);
+        guards.observed(&target(), DELETED);
         assert!(guards.succeeded(&target(), 0, now) && !guards.is_blocked(&target()));
     }
 
@@ -156,8 +156,8 @@ mod tests {
         let (mut guards, now) = (Guards::default(), Instant::now());
         guards.send(target());
         guards.succeeded(&target(), 1_000, now);
-        assert_eq!(guards.listed(|_| true, now), [], "the list may have been made before the write");
-        assert_eq!(guards.listed(|_| true, now + Duration::from_secs(1)), [target()]);
+        assert_eq!(guards.list_completed(|_| true, now), [], "the list may have been made before the write");
+        assert_eq!(guards.list_completed(|_| true, now + Duration::from_secs(1)), [target()]);
         assert!(!guards.is_blocked(&target()));
     }
 
@@ -178,10 +178,10 @@ mod tests {
     fn what_a_request_did_is_read_before_the_next_one() {
         let (mut guards, start) = (Guards::default(), Instant::now());
         guards.send(target());
-        let read_at = guards.is_unknown(&target(), start);
-        assert_eq!(guards.expired(read_at + ECHO), [], "time does not tell what it did");
+        let read_at = guards.mark_unknown(&target(), start);
+        assert_eq!(guards.expired(read_at + WATCH_TIMEOUT), [], "time does not tell what it did");
         assert!(guards.is_blocked(&target()));
-        guards.was_read(&target());
+        guards.mark_read(&target());
         assert!(!guards.is_blocked(&target()));
     }
 
@@ -190,7 +190,7 @@ mod tests {
         let (mut guards, start) = (Guards::default(), Instant::now());
         guards.send(target());
         guards.succeeded(&target(), 7, start);
-        assert_eq!(guards.expired(start + ECHO), [target()]);
+        assert_eq!(guards.expired(start + WATCH_TIMEOUT), [target()]);
         assert!(!guards.is_blocked(&target()));
     }
 }

@@ -5,12 +5,12 @@ pub mod guards;
 pub mod limiter;
 mod network_from_nad;
 mod objects;
-pub mod pace;
 pub mod queue;
 pub mod request;
+pub mod token_bucket;
 
-use super::cache::{DefinitionKey, Labels};
-use super::compile::definitions::Desired;
+use super::cache::{Labels, NadKey};
+use super::compile::nads::DesiredNad;
 use std::fmt;
 use usnet_crds::{CompiledNetworkSpec, UserspaceNetworkSpec, UserspaceNetworkStatus};
 
@@ -79,16 +79,16 @@ pub enum Write {
         status: Box<UserspaceNetworkStatus>,
     },
     /// Creates or repairs a NetworkAttachmentDefinition.
-    Definition {
+    Nad {
         /// Where.
-        key: DefinitionKey,
+        key: NadKey,
         /// What it should say.
-        desired: Desired,
+        desired: DesiredNad,
     },
     /// Deletes a generated NetworkAttachmentDefinition. The admission policy keeps this from deleting any other.
-    DeleteDefinition {
+    DeleteNad {
         /// Where.
-        key: DefinitionKey,
+        key: NadKey,
     },
     /// Creates the network of a bridge that NetworkAttachmentDefinitions name, or restores its spec.
     NetworkFromNad {
@@ -122,7 +122,7 @@ pub enum Target {
     /// A network that is made from NetworkAttachmentDefinitions.
     NetworkFromNad(String),
     /// A NetworkAttachmentDefinition.
-    Definition(DefinitionKey),
+    Nad(NadKey),
 }
 
 impl Write {
@@ -135,7 +135,7 @@ impl Write {
             | Self::DeleteCompiled { network, .. } => Target::Compiled(network.clone()),
             Self::NodeState { node, .. } | Self::DeleteNodeState { node } => Target::NodeState(node.clone()),
             Self::Status { network, .. } => Target::Status(network.clone()),
-            Self::Definition { key, .. } | Self::DeleteDefinition { key } => Target::Definition(key.clone()),
+            Self::Nad { key, .. } | Self::DeleteNad { key } => Target::Nad(key.clone()),
             Self::NetworkFromNad { network, .. } | Self::DeleteNetwork { network, .. } => {
                 Target::NetworkFromNad(network.clone())
             }
@@ -151,8 +151,8 @@ impl Write {
             Self::NodeState { .. } => "NodeState",
             Self::DeleteNodeState { .. } => "DeleteNodeState",
             Self::Status { .. } => "Status",
-            Self::Definition { .. } => "Definition",
-            Self::DeleteDefinition { .. } => "DeleteDefinition",
+            Self::Nad { .. } => "Definition",
+            Self::DeleteNad { .. } => "DeleteDefinition",
             Self::NetworkFromNad { .. } => "NetworkFromNad",
             Self::DeleteNetwork { .. } => "DeleteNetwork",
         }
@@ -172,8 +172,8 @@ impl fmt::Display for Write {
             Self::NodeState { node, .. } => write!(formatter, "write UserspaceNodeState {node}"),
             Self::DeleteNodeState { node } => write!(formatter, "delete UserspaceNodeState {node}"),
             Self::Status { network, .. } => write!(formatter, "write the status of UserspaceNetwork {network}"),
-            Self::Definition { key, .. } => write!(formatter, "write NetworkAttachmentDefinition {key}"),
-            Self::DeleteDefinition { key } => write!(formatter, "delete NetworkAttachmentDefinition {key}"),
+            Self::Nad { key, .. } => write!(formatter, "write NetworkAttachmentDefinition {key}"),
+            Self::DeleteNad { key } => write!(formatter, "delete NetworkAttachmentDefinition {key}"),
             Self::NetworkFromNad { network, .. } => write!(formatter, "write UserspaceNetwork {network}"),
             Self::DeleteNetwork { network, .. } => write!(formatter, "delete UserspaceNetwork {network}"),
         }

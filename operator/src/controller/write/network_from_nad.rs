@@ -4,7 +4,7 @@ use super::request::{Done, FIELD_MANAGER};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
-use usnet_crds::definition::{FROM_NAD_LABEL, FROM_NAD_VALUE};
+use usnet_crds::nad::{FROM_NAD_LABEL, FROM_NAD_VALUE};
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::{UserspaceNetwork, UserspaceNetworkSpec};
 
@@ -48,7 +48,7 @@ async fn restore(client: Client, name: &str, uid: &str, spec: &UserspaceNetworkS
 /// Another request was faster; the watch will show whose.
 fn unless_there(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
     match result {
-        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(Done::Nothing),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(Done::NoOp),
         other => other,
     }
 }

@@ -4,18 +4,18 @@ use super::{Target, Write};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::Instant;
 
-/// What goes first. Networks that follow from definitions of the older userspace CNI come after those that users wrote: any tenant can make many.
+/// What goes first. Networks that follow from NADs of Intel's userspace CNI come after those that users wrote: any tenant can make many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// What lies between a network and its nodes: finalizers, compiled networks, node states.
     Network,
     /// Statuses that users wait for.
     Status,
-    /// The same for networks that were made from definitions.
+    /// The same for networks that were made from NADs.
     LegacyNetwork,
     /// Counts.
     Counts,
-    /// The networks of definitions themselves.
+    /// The networks of NADs themselves.
     NetworkFromNad,
 }
 
@@ -51,7 +51,7 @@ impl Queue {
     }
 
     /// Removes all writes of a class whose targets are not among these.
-    pub fn keep_of(&mut self, class: Class, targets: &BTreeSet<Target>) {
+    pub fn retain_targets(&mut self, class: Class, targets: &BTreeSet<Target>) {
         let is_other = |target: &&Target| !targets.contains(*target);
         let of_class = self.pending.iter().filter(|(_, pending)| pending.class == class).map(|(target, _)| target);
         for target in of_class.filter(is_other).cloned().collect::<Vec<_>>() {

@@ -2,8 +2,8 @@
 
 use super::{Target, Write, network_from_nad, objects};
 use crate::api_error::{message, reason_label};
-use crate::controller::watch::objects::{CompiledObject, DefinitionObject, NetworkObject, NodeStateObject};
-use crate::controller::watch::{Change, Seen, parse};
+use crate::controller::watch::objects::{CompiledObject, NadObject, NetworkObject, NodeStateObject};
+use crate::controller::watch::{ObjectEvent, WatchUpdate, parse};
 use crate::leader::{REQUEST_TIMEOUT, is_closed};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::PartialObjectMeta;
@@ -75,7 +75,7 @@ pub enum Done {
     /// The object is deleted, or will be.
     Deleted,
     /// Nothing: the object is not as it was seen.
-    Nothing,
+    NoOp,
 }
 
 /// What became of one write.
@@ -91,7 +91,7 @@ pub struct Outcome {
 pub async fn send(client: Client, write: Write) -> Outcome {
     let result = match timeout(REQUEST_TIMEOUT, request(client, &write)).await {
         Ok(Ok(done)) => {
-            if done != Done::Nothing {
+            if done != Done::NoOp {
                 log(&write);
             }
             Ok(done)
@@ -132,12 +132,12 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
             let answer = networks(client).patch_status(network, &apply, &Patch::Apply(&body)).await;
             unless_gone(answer.map(|it| Done::Written(resource_version(it.metadata.resource_version.as_deref()))))
         }
-        Write::Definition { key, desired } => {
-            let body = objects::definition(key, desired);
-            let api = definitions(client, &key.namespace);
+        Write::Nad { key, desired } => {
+            let body = objects::nad(key, desired);
+            let api = nads(client, &key.namespace);
             written(api.patch_metadata(&key.name, &apply, &Patch::Apply(&body)).await)
         }
-        Write::DeleteDefinition { key } => delete(&definitions(client, &key.namespace), &key.name, None).await,
+        Write::DeleteNad { key } => delete(&nads(client, &key.namespace), &key.name, None).await,
         Write::NetworkFromNad { network, uid, spec } => {
             network_from_nad::write(client, network, uid.as_deref(), spec).await
         }
@@ -191,7 +191,7 @@ where
 /// What is gone already need not be changed.
 fn unless_gone(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
     match result {
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Done::Nothing),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Done::NoOp),
         other => other,
     }
 }
@@ -200,32 +200,35 @@ fn unless_gone(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
 ///
 /// # Errors
 /// When the API server does not answer.
-pub(in crate::controller) async fn read(client: Client, target: &Target) -> Result<Change, kube::Error> {
+pub(in crate::controller) async fn read(client: Client, target: &Target) -> Result<WatchUpdate, kube::Error> {
     match target {
         Target::Finalizer(name) | Target::Status(name) | Target::NetworkFromNad(name) => {
-            find(networks(client), name, |object| Seen::Network(Box::new(Event::Apply(parse::network(object))))).await
+            find(networks(client), name, |object| ObjectEvent::Network(Box::new(Event::Apply(parse::network(object)))))
+                .await
         }
         Target::Compiled(name) => {
-            find(compiled(client), name, |object| Seen::Compiled(Event::Apply(parse::compiled(object)))).await
+            find(compiled(client), name, |object| ObjectEvent::Compiled(Event::Apply(parse::compiled(object)))).await
         }
         Target::NodeState(name) => {
-            find(node_states(client), name, |object| Seen::NodeState(Event::Apply(parse::node_state(object)))).await
+            find(node_states(client), name, |object| ObjectEvent::NodeState(Event::Apply(parse::node_state(object))))
+                .await
         }
-        Target::Definition(key) => {
-            let api = definitions(client, &key.namespace);
-            find(api, &key.name, |object| Seen::Definition(Event::Apply(parse::definition(object)))).await
+        Target::Nad(key) => {
+            let api = nads(client, &key.namespace);
+            find(api, &key.name, |object| ObjectEvent::Nad(Event::Apply(parse::nad(object)))).await
         }
     }
-    .map(|found| found.unwrap_or_else(|| Change::absent(target)))
+    .map(|found| found.unwrap_or_else(|| WatchUpdate::absent(target)))
 }
 
 /// By a list with one object, so that the right to list is enough.
-async fn find<K>(api: Api<K>, name: &str, seen: fn(&K) -> Seen) -> Result<Option<Change>, kube::Error>
+async fn find<K>(api: Api<K>, name: &str, seen: fn(&K) -> ObjectEvent) -> Result<Option<WatchUpdate>, kube::Error>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
     let list = api.list(&ListParams::default().fields(&format!("metadata.name={name}"))).await?;
-    let change = |object: &K| Change::found(resource_version(object.meta().resource_version.as_deref()), seen(object));
+    let change =
+        |object: &K| WatchUpdate::found(resource_version(object.meta().resource_version.as_deref()), seen(object));
     Ok(list.items.first().map(change))
 }
 
@@ -243,7 +246,7 @@ fn node_states(client: Client) -> Api<NodeStateObject> {
     Api::all(client)
 }
 
-fn definitions(client: Client, namespace: &str) -> Api<DefinitionObject> {
+fn nads(client: Client, namespace: &str) -> Api<NadObject> {
     Api::namespaced(client, namespace)
 }
 
@@ -261,10 +264,10 @@ fn log(write: &Write) {
         Write::DeleteNodeState { node } => {
             tracing::info!(node, "deleted the state of a node that left or was recreated");
         }
-        Write::Definition { key, .. } => {
+        Write::Nad { key, .. } => {
             tracing::debug!(network = key.name, namespace = key.namespace, "wrote the definition");
         }
-        Write::DeleteDefinition { key } => {
+        Write::DeleteNad { key } => {
             tracing::debug!(network = key.name, namespace = key.namespace, "deleted the definition");
         }
         Write::NetworkFromNad { network, uid: None, .. } => {

@@ -1,8 +1,8 @@
 //! The whole configuration: `host`, what of `container` must fit it, and `ipam`.
 
 use super::Legacy;
+use super::error::InvalidLegacy;
 use super::keys::Keys;
-use super::refusal::InvalidLegacy;
 use super::settings::Settings;
 use super::vlan::vlan;
 use crate::{

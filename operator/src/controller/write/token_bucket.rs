@@ -11,18 +11,18 @@ const BURST: u32 = 10;
 
 /// A token bucket.
 #[derive(Debug)]
-pub struct Pace {
+pub struct TokenBucket {
     tokens: u32,
     refilled: Option<Instant>,
 }
 
-impl Default for Pace {
+impl Default for TokenBucket {
     fn default() -> Self {
         Self { tokens: BURST, refilled: None }
     }
 }
 
-impl Pace {
+impl TokenBucket {
     const INTERVAL: Duration = Duration::from_millis(1_000 / RATE as u64);
 
     /// Whether one may be sent now.
@@ -54,16 +54,16 @@ mod tests {
 
     #[test]
     fn in_a_second_go_no_more_than_fifty() {
-        let (mut pace, start) = (Pace::default(), Instant::now());
+        let (mut bucket, start) = (TokenBucket::default(), Instant::now());
         let mut sent = 0;
         for millisecond in 0..1_000 {
-            while pace.has_token(start + Duration::from_millis(millisecond)) {
-                pace.take_token();
+            while bucket.has_token(start + Duration::from_millis(millisecond)) {
+                bucket.take_token();
                 sent += 1;
             }
         }
         assert!((40..=50).contains(&sent), "{sent}");
         let now = start + Duration::from_millis(999);
-        assert!(pace.next_token(now).is_some_and(|next| next > now - Pace::INTERVAL));
+        assert!(bucket.next_token(now).is_some_and(|next| next > now - TokenBucket::INTERVAL));
     }
 }

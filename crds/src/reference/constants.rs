@@ -7,7 +7,7 @@ const REASONS: (&str, &str) = ("pub mod reason {", "\n}");
 
 /// A constant of text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct Constant {
     /// Its value, as it stands in a status.
     pub(super) value: String,
     /// Its doc comment.
@@ -15,12 +15,12 @@ pub(super) struct Word {
 }
 
 /// The types of conditions.
-pub(super) fn kinds() -> impl Iterator<Item = Word> {
+pub(super) fn condition_types() -> impl Iterator<Item = Constant> {
     constants(SOURCE.split_once(REASONS.0).map_or(SOURCE, |(before, _)| before)).into_iter()
 }
 
 /// The reasons of conditions and of networks on a node, by name.
-pub(super) fn reasons() -> impl Iterator<Item = Word> {
+pub(super) fn reasons() -> impl Iterator<Item = Constant> {
     let inside = SOURCE.split_once(REASONS.0).and_then(|(_, after)| after.split_once(REASONS.1));
     let mut found = constants(inside.map_or("", |(inside, _)| inside));
     found.sort_by(|left, right| left.value.cmp(&right.value));
@@ -28,7 +28,7 @@ pub(super) fn reasons() -> impl Iterator<Item = Word> {
 }
 
 /// Public constants of text with their doc comments.
-fn constants(source: &str) -> Vec<Word> {
+fn constants(source: &str) -> Vec<Constant> {
     let mut meaning: Vec<&str> = Vec::new();
     let mut found = Vec::new();
     for line in source.lines().map(str::trim) {
@@ -38,7 +38,7 @@ fn constants(source: &str) -> Vec<Word> {
         }
         let value = line.strip_prefix("pub const ").and_then(|constant| constant.split_once(": &str = \""));
         if let Some((value, _)) = value.and_then(|(_, value)| value.split_once('"')) {
-            found.push(Word { value: value.to_owned(), meaning: meaning.join(" ") });
+            found.push(Constant { value: value.to_owned(), meaning: meaning.join(" ") });
         }
         meaning.clear();
     }
@@ -52,14 +52,16 @@ mod tests {
     #[test]
     fn a_constant_is_found_with_all_lines_of_its_comment() {
         let source = "/// About a function.\nfn other() {}\n    /// Why,\n    /// and what.\n    pub const WORD: &str = \"Word\";\n";
-        let expected = Word { value: "Word".to_owned(), meaning: "Why, and what.".to_owned() };
+        let expected = Constant { value: "Word".to_owned(), meaning: "Why, and what.".to_owned() };
         assert_eq!(constants(source), [expected]);
     }
 
     #[test]
     fn types_and_reasons_are_told_apart() {
-        let has = |mut words: Box<dyn Iterator<Item = Word>>, value: &str| words.any(|word| word.value == value);
-        assert!(has(Box::new(kinds()), "DeletionBlocked") && !has(Box::new(kinds()), "InUse"));
+        let has = |mut constants: Box<dyn Iterator<Item = Constant>>, value: &str| {
+            constants.any(|constant| constant.value == value)
+        };
+        assert!(has(Box::new(condition_types()), "DeletionBlocked") && !has(Box::new(condition_types()), "InUse"));
         assert!(has(Box::new(reasons()), "InUse") && !has(Box::new(reasons()), "DeletionBlocked"));
     }
 }

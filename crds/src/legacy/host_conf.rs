@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// The host's end of a configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HostEnd {
+pub struct HostConf {
     /// `host.engine`.
     pub engine: Option<Engine>,
     /// With Open vSwitch the bridge: `host.bridge.bridgeName`, or what was taken without one.
@@ -21,22 +21,22 @@ pub struct HostEnd {
     pub ipam: Option<Value>,
 }
 
-impl HostEnd {
+impl HostConf {
     /// Reads one plugin's configuration.
     pub fn read(configuration: &Map<String, Value>) -> Self {
         let whole = Keys::of(configuration);
         let Ok(host) = whole.object("host") else { return Self::default() };
-        let engine = super::host::engine(&host).ok();
+        let engine = super::parse::engine(&host).ok();
         let bridge = host.object("bridge").ok().and_then(|bridge| bridge.text("bridgeName").ok().flatten());
         let kinds = ["vhost", "memif"].map(|kind| host.object(kind).ok());
         let named = kinds.iter().flatten().filter_map(|kind| kind.text("socketfile").ok().flatten());
         Self {
             engine,
             bridge: (engine == Some(Engine::OpenVswitch))
-                .then(|| bridge.unwrap_or(super::host::DEFAULT_BRIDGE).to_owned()),
+                .then(|| bridge.unwrap_or(super::parse::DEFAULT_BRIDGE).to_owned()),
             socket_file: named.filter(|name| is_file_name(name)).map(str::to_owned).next(),
             shared_dir: shared_dir(configuration).and_then(plain_path),
-            ipam: super::host::ipam(&whole).ok().flatten(),
+            ipam: super::parse::ipam(&whole).ok().flatten(),
         }
     }
 }
@@ -63,8 +63,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(configuration: &Value) -> HostEnd {
-        HostEnd::read(configuration.as_object().unwrap())
+    fn read(configuration: &Value) -> HostConf {
+        HostConf::read(configuration.as_object().unwrap())
     }
 
     #[test]
@@ -73,7 +73,7 @@ mod tests {
             "SharedDir": "/var/run/old", "ipam": {"type": "host-local"},
             "host": {"engine": "ovs-dpdk", "iftype": "vhostuser", "vhost": {"mode": "server", "socketfile": "s"}},
         });
-        let expected = HostEnd {
+        let expected = HostConf {
             engine: Some(Engine::OpenVswitch),
             bridge: Some("br0".to_owned()),
             socket_file: Some("s".to_owned()),
@@ -82,7 +82,7 @@ mod tests {
         };
         assert_eq!(read(&listening), expected);
         let vpp = json!({"host": {"engine": "vpp", "bridge": {"bridgeName": "4"}}});
-        assert_eq!(read(&vpp), HostEnd { engine: Some(Engine::Vpp), ..HostEnd::default() });
+        assert_eq!(read(&vpp), HostConf { engine: Some(Engine::Vpp), ..HostConf::default() });
     }
 
     #[test]
@@ -95,6 +95,6 @@ mod tests {
                 "{path}"
             );
         }
-        assert_eq!(read(&json!({"host": 7})), HostEnd::default());
+        assert_eq!(read(&json!({"host": 7})), HostConf::default());
     }
 }
