@@ -1,5 +1,6 @@
-//! The conditions of all objects: their types, their reasons, and how a new set replaces an old one.
-//! Conventions: Kubernetes API conventions, and kstatus, by which GitOps tools judge health.
+//! The conditions of all objects: their types, their reasons, and how a new set replaces an old
+//! one. Conventions: the Kubernetes API conventions, and kstatus, by which GitOps tools evaluate
+//! health.
 
 use crate::Engine;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
@@ -94,14 +95,14 @@ pub mod reason {
 pub enum Status {
     /// It holds.
     True,
-    /// It does not.
+    /// It does not hold.
     False,
-    /// Nobody knows yet.
+    /// Not known yet.
     Unknown,
 }
 
 impl Status {
-    /// As the API spells it.
+    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
@@ -123,33 +124,34 @@ impl fmt::Display for Status {
     }
 }
 
-/// A condition as it was found, before it is known since when it holds.
+/// An evaluated condition, without its transition time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ConditionUpdate {
     /// The type of the condition, one of the constants of this module.
     pub kind: &'static str,
     /// Whether it holds.
     pub status: Status,
-    /// Why, in one word, see [`reason`].
+    /// The reason, see [`reason`].
     pub reason: String,
-    /// Why, for people, and what to do.
+    /// The message for users: why, and what to do.
     pub message: String,
 }
 
 impl ConditionUpdate {
-    /// A finding with these parts.
+    /// An update with these parts.
     pub fn new(kind: &'static str, status: Status, reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind, status, reason: reason.into(), message: message.into() }
     }
 }
 
-/// The conditions that replace `old`: those of `found` and no others, each with its old transition time where its status did not change.
+/// The conditions that replace `old`: those of `updates` and no others. An unchanged status keeps
+/// its transition time.
 pub fn merge(old: &[Condition], updates: Vec<ConditionUpdate>, generation: Option<i64>, now: &Time) -> Vec<Condition> {
     let since = |update: &ConditionUpdate| {
         let same = |condition: &&Condition| {
             condition.type_ == update.kind
                 && condition.status == update.status.as_str()
-                // Its time is none.
+                // The CRD sets its time to the epoch.
                 && condition.reason != reason::WAITING_FOR_CONTROLLER
         };
         old.iter().find(same).map_or_else(|| now.clone(), |condition| condition.last_transition_time.clone())
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_found_any_more_goes() {
+    fn conditions_without_an_update_are_removed() {
         let old = merge(
             &[],
             vec![ready(Status::True, "A"), ConditionUpdate::new(STALLED, Status::True, "B", "")],

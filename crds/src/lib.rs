@@ -1,7 +1,7 @@
-//! The API of usnet: what people write, what the operator answers, and the rules of both.
+//! The API of usnet: the custom resources, their statuses and validation rules.
 //!
-//! Without the feature `api` only the words remain that all programs share (names, limits, engines, one network as a node should have it):
-//! the CNI plugin uses those and links nothing of Kubernetes.
+//! Without the feature `api` only the types remain that all programs share (names, limits, engines,
+//! the network of a node): the CNI plugin uses those and links no Kubernetes crates.
 
 pub mod bridge_domain;
 pub mod device;

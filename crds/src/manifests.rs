@@ -1,15 +1,15 @@
-//! The CRDs as files, as a cluster is given them.
+//! The CRDs as manifest files.
 
 use crate::conditions::{READY, Status, reason};
 use crate::{CompiledNetwork, UserspaceNetwork, UserspaceNodeState};
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
-/// The file that lists the others for kustomize.
+/// The kustomization of the other files.
 pub const KUSTOMIZATION: &str = "kustomization.yaml";
 const HEADER: &str = "# Made by `cargo run -p usnet-crds --bin crdgen`; edit crds/src instead.\n";
 
-/// Where a CRD describes the status.
+/// The JSON pointer of the schema of the status.
 const STATUS: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/status";
 
 /// A file of `config/crd`.
@@ -17,11 +17,11 @@ const STATUS: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/status"
 pub struct Manifest {
     /// Its name.
     pub file: String,
-    /// What is in it.
+    /// Its content.
     pub yaml: String,
 }
 
-/// Why a manifest could not be made.
+/// Why a manifest could not be generated.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// The schema has no JSON form: a type of this crate is wrong.
@@ -32,7 +32,7 @@ pub enum ManifestError {
     Yaml(#[from] serde_yaml::Error),
 }
 
-/// The CRDs as JSON, as the API server should have them.
+/// The CRDs as JSON.
 ///
 /// # Errors
 /// When a schema cannot be written.
@@ -46,7 +46,8 @@ pub fn crds() -> Result<Vec<Value>, ManifestError> {
     Ok(json)
 }
 
-/// What a network says before the controller has seen it. kstatus takes an object without Ready for a healthy one, so that even the first moment counts.
+/// The default status, before the controller has seen the network. kstatus takes an object without
+/// Ready for a healthy one, which would be wrong in the meantime.
 fn first_status() -> Value {
     json!({"conditions": [{
         "type": READY,
@@ -74,8 +75,9 @@ pub fn manifests() -> Result<Vec<Manifest>, ManifestError> {
     Ok(files)
 }
 
-/// Optional fields may be left out but not be `null`: rules in CEL would have to handle a third case that means nothing. And formats such as `uint32` are
-/// known to Rust alone: API servers warn about them, and bounds say the same.
+/// Optional fields may be omitted but not `null`, which would be a third case in CEL rules. Formats
+/// such as `uint32` are removed: API servers warn about unknown formats, and bounds express the
+/// same.
 fn simplified(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 
 /// Most pods that a node names for one network.
 pub const PODS_MAX: usize = 10;
-/// Most networks that a status lists. An agent with more to say reports a lower `programmedThrough`, so that what is not listed counts as pending.
+/// Most networks that a status lists. An agent with more reports a lower `programmedThrough`, so
+/// that the others count as pending.
 pub const REPORTS_MAX: usize = 512;
 /// Longest reason of a network on a node, in bytes.
 pub const REASON_MAX: usize = 64;

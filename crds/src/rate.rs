@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A rate that no port can have.
+/// A rate that is out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "rate {0} is out of range: use {minimum} to {maximum} kilobits per second",

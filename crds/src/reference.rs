@@ -1,4 +1,4 @@
-//! `docs/reference.md`: every field, default, rule, condition and reason of the API, written from the CRDs and the words of [`crate::conditions`].
+//! `docs/reference.md`: generated from the CRDs and the constants of [`crate::conditions`].
 
 mod constants;
 mod fields;
@@ -71,7 +71,7 @@ fn constant_row(Constant { value, meaning }: Constant) -> [String; 2] {
     [format!("`{value}`"), meaning]
 }
 
-/// A table, with what Markdown would take for its own made harmless.
+/// A table, with Markdown characters escaped.
 fn table<const N: usize>(page: &mut String, head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     page.push('\n');

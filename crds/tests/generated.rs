@@ -1,4 +1,4 @@
-//! What is checked in under `config/crd` and in `docs` is what the types say.
+//! The generated files in `config/crd` and `docs` are up to date.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 

@@ -1,4 +1,4 @@
-//! One table of networks, judged by the rules in CEL as the CRD has them and by `validate` in Rust.
+//! A table of networks, validated by the CEL rules of the CRD and by `validate` in Rust.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 

@@ -40,7 +40,7 @@ fn networks() -> BTreeMap<String, ValidNetwork> {
     samples("UserspaceNetwork").into_iter().map(network).map(|network| (network.name.to_string(), network)).collect()
 }
 
-/// Whether all of `sample` is still in `read`: a field that the API does not know would be gone.
+/// Whether all of `sample` is still in `read`: unknown fields would be dropped.
 fn is_kept(sample: &Value, read: &Value) -> bool {
     match (sample, read) {
         (Value::Object(sample), Value::Object(read)) => {

@@ -1,5 +1,6 @@
-//! Puts the CNI plugin into the node's folder of CNI plugins. The image has no shell and no `cp`, and a container runtime may run the
-//! old plugin at the same moment, so the new file takes the old one's place in one step.
+//! Installs the CNI plugin into the CNI plugin directory of the node. The image has no shell and no
+//! `cp`, and a container runtime may execute the old plugin at the same time, so the new file
+//! replaces it atomically.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -45,7 +46,7 @@ pub enum Error {
     },
 }
 
-/// Installs the plugin, or does nothing where the same one is there.
+/// Installs the plugin, unless the same one is installed already.
 ///
 /// # Errors
 /// When either file cannot be read or written; the old plugin is then still whole.
@@ -67,12 +68,13 @@ fn is_installed(target: &Path, desired: &[u8]) -> bool {
     executable && fs::read(target).is_ok_and(|found| found == desired)
 }
 
-/// Writes beside the target, so that the rename stays on one file system, and under a name that no network configuration can ask for.
+/// Writes into the same directory, so that the rename stays on one file system, and under a name
+/// that no network configuration can use as a plugin type.
 fn replace(folder: &Path, target: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = folder.join(format!(".usnet-install-{}", std::process::id()));
     let result = write_whole(&temporary, content).and_then(|()| fs::rename(&temporary, target));
     if result.is_err() {
-        // The first error is the one to tell of; a leftover is harmless and the next try writes over it.
+        // The first error is returned; a leftover is harmless and overwritten by the next attempt.
         let _ = fs::remove_file(&temporary);
     }
     result.and_then(|()| File::open(folder)?.sync_all())

@@ -1,10 +1,11 @@
-//! What a configuration says of the pod's end beyond what follows from the host's: the older plugin passed it on to the pod's program as it was.
+//! The keys of `container` beyond those that follow from `host`: Intel's userspace CNI passed them
+//! on to the program in the pod unchanged.
 
 use super::error::InvalidLegacy;
 use super::keys::Keys;
 use serde_json::{Map, Value};
 
-/// The part `container`, as far as it is passed on and nothing else is made of it. What is of another type than it should be is not there.
+/// The keys of `container` that are only passed on. A value of the wrong type counts as absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContainerConf {
     /// `container.engine`.

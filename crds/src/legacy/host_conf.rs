@@ -1,21 +1,22 @@
-//! Where the older plugin put what it made of a configuration. A DEL of a pod that it attached needs that, also where ADD would refuse the configuration today: nothing here is refused,
-//! and what cannot be read is not there.
+//! The paths of what Intel's userspace CNI created. A DEL of a pod that it attached needs them,
+//! also where ADD would reject the configuration today: so nothing is rejected here, and unreadable
+//! keys count as absent.
 
 use super::keys::Keys;
 use crate::Engine;
 use serde_json::{Map, Value};
 use std::path::{Component, Path, PathBuf};
 
-/// The host's end of a configuration.
+/// `host` and related keys of a configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostConf {
     /// `host.engine`.
     pub engine: Option<Engine>,
-    /// With Open vSwitch the bridge: `host.bridge.bridgeName`, or what was taken without one.
+    /// With Open vSwitch the bridge: `host.bridge.bridgeName`, or the default.
     pub bridge: Option<String>,
-    /// `socketfile` of the host's end, if it is the name of a file.
+    /// `socketfile` of the host, if it is a file name.
     pub socket_file: Option<String>,
-    /// `sharedDir`, if it is an absolute path that goes nowhere up.
+    /// `sharedDir`, if it is an absolute path without `..`.
     pub shared_dir: Option<PathBuf>,
     /// `ipam`, if it names a plugin.
     pub ipam: Option<Value>,
@@ -41,12 +42,12 @@ impl HostConf {
     }
 }
 
-/// `sharedDir` of a configuration, as it is written.
+/// `sharedDir` of a configuration, unvalidated.
 pub fn shared_dir(configuration: &Map<String, Value>) -> Option<&str> {
     Keys::of(configuration).text("sharedDir").ok().flatten()
 }
 
-/// An absolute path that goes nowhere up.
+/// An absolute path without `..`.
 pub fn plain_path(text: &str) -> Option<PathBuf> {
     let path = Path::new(text);
     let is_plain = |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));

@@ -1,4 +1,4 @@
-//! The whole configuration: `host`, what of `container` must fit it, and `ipam`.
+//! Parses a configuration: `host`, the parts of `container` that must match it, and `ipam`.
 
 use super::Legacy;
 use super::error::InvalidLegacy;
@@ -10,16 +10,16 @@ use crate::{
 };
 use serde_json::Value;
 
-/// What the older plugin used where no bridge of Open vSwitch was named.
+/// The default bridge of Intel's userspace CNI with Open vSwitch.
 pub(super) const DEFAULT_BRIDGE: &str = "br0";
-/// Longest `ipam`, in bytes of JSON: every node keeps it, and any tenant may write it.
+/// Longest `ipam`, in bytes of JSON: every node stores it, and any tenant may write it.
 const IPAM_MAX: usize = 8 * 1024;
 /// Longest name of a socket, in bytes: with the pod's directory before it, it has to fit the path of a unix socket.
 const SOCKET_FILE_MAX: usize = 40;
 
 pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
     let (host, container) = (whole.object("host")?, whole.object("container")?);
-    if !host.is_there() {
+    if !host.exists() {
         return Err(whole.missing("host", "it says which engine and bridge"));
     }
     let engine = engine(&host)?;
@@ -98,7 +98,8 @@ fn network_type(host: &Keys<'_>) -> Result<(), InvalidLegacy> {
     }
 }
 
-/// It names a file in a directory, which is the pod's own; a path is an attempt at something else. Descriptions of interfaces end in `.json`.
+/// It names a file in the pod's own directory; a path is rejected. Files with the suffix `.json`
+/// hold the descriptions of interfaces.
 fn socket_file<'a>(kind: &Keys<'a>) -> Result<Option<&'a str>, InvalidLegacy> {
     let Some(name) = kind.text("socketfile")? else { return Ok(None) };
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
@@ -111,7 +112,8 @@ fn socket_file<'a>(kind: &Keys<'a>) -> Result<Option<&'a str>, InvalidLegacy> {
     if is_name { Ok(Some(name)) } else { Err(kind.refused("socketfile", name, advice)) }
 }
 
-/// The older plugin let the engine listen unless it was told to connect. Open vSwitch's listening ports do not outlive its restart.
+/// With Intel's userspace CNI the engine is the server by default. Open vSwitch's server ports do
+/// not survive its restart.
 fn vhost_role(host: &Keys<'_>, container: &Keys<'_>, engine: Engine) -> Result<SocketRole, InvalidLegacy> {
     let (ours, pods) = (mode(host)?, mode(container)?);
     if let (Some(ours), Some(pods)) = (ours, pods)
@@ -139,7 +141,7 @@ fn mode(vhost: &Keys<'_>) -> Result<Option<SocketRole>, InvalidLegacy> {
     }
 }
 
-/// VPP listens at every memif: a memif that connects would follow whatever the pod offers it.
+/// VPP is always the memif master: as a slave it would connect to whatever the pod offers.
 fn memif_ends(host: &Keys<'_>, container: &Keys<'_>) -> Result<(), InvalidLegacy> {
     for (end, own, advice) in [
         (host, "master", "VPP is always the master: leave it out, and let the pod's program be the slave"),
@@ -155,7 +157,7 @@ fn memif_ends(host: &Keys<'_>, container: &Keys<'_>) -> Result<(), InvalidLegacy
     Ok(())
 }
 
-/// A pair of queues is one number here.
+/// usnet has one number of queue pairs.
 fn queues(memif: &Keys<'_>) -> Result<Option<Queues>, InvalidLegacy> {
     let (receive, transmit): (Option<Queues>, Option<Queues>) = (memif.number("rxQueues")?, memif.number("txQueues")?);
     match (receive, transmit) {
@@ -167,7 +169,7 @@ fn queues(memif: &Keys<'_>) -> Result<Option<Queues>, InvalidLegacy> {
     }
 }
 
-/// Open vSwitch calls ingress what it takes from the pod; the pod calls that egress.
+/// Ingress of Open vSwitch is egress of the pod.
 fn rate_limit(vhost: &Keys<'_>) -> Result<RateLimit, InvalidLegacy> {
     let egress_kbps: Option<KilobitsPerSecond> = vhost.number("ingressPolicingRate")?;
     Ok(RateLimit { egress_kbps, ..RateLimit::default() })
@@ -195,7 +197,7 @@ fn bridge_name(bridge: &Keys<'_>, engine: Engine) -> Result<BridgeName, InvalidL
     }
 }
 
-/// Its plugin under the key `type`, however that was written. Without a plugin it is none.
+/// `ipam` with the key `type` in its canonical spelling; none without a plugin.
 pub(super) fn ipam(whole: &Keys<'_>) -> Result<Option<Value>, InvalidLegacy> {
     let ipam = whole.object("ipam")?;
     let Some(plugin) = ipam.text("type")? else { return Ok(None) };

@@ -1,9 +1,10 @@
-//! What a configuration of the older plugin asks of bridge and port, and whether a network gives it.
+//! The settings of bridge and port that a configuration of Intel's userspace CNI requests, and
+//! whether a network matches them.
 
 use crate::{Bridge, Engine, Mtu, Port, PortType, Queues, RateLimit, RingSize, SocketRole, VhostUser, Vlan};
 use std::fmt;
 
-/// What is asked of bridge and port.
+/// The requested settings of bridge and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// `host.iftype`.
@@ -12,24 +13,24 @@ pub struct Settings {
     pub engine_role: SocketRole,
     /// `host.bridge.vlanId`, `trunks`, `vlanMode`; none means untagged.
     pub vlan: Option<Vlan>,
-    /// `host.mtu`, if it is there.
+    /// `host.mtu`, if present.
     pub mtu: Option<Mtu>,
-    /// `host.memif.rxQueues` and `txQueues`, if they are there.
+    /// `host.memif.rxQueues` and `txQueues`, if present.
     pub queues: Option<Queues>,
-    /// `host.memif.ringSize`, if it is there.
+    /// `host.memif.ringSize`, if present.
     pub ring_size: Option<RingSize>,
     /// `host.vhost.ingressPolicingRate`, which limits what the pod sends.
     pub rate_limit: RateLimit,
 }
 
-/// A configuration asks for what the network of its bridge does not give.
+/// A requested setting that differs from the network of the bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingMismatch {
-    /// The key, with those around it.
+    /// The path of the key.
     pub key: &'static str,
-    /// What the configuration asks for.
+    /// The value in the configuration.
     pub requested: String,
-    /// What the network has.
+    /// The value of the network.
     pub actual: String,
 }
 
@@ -40,7 +41,7 @@ impl fmt::Display for SettingMismatch {
 }
 
 impl Settings {
-    /// The port of a network that is made from this configuration.
+    /// The port of a network that is generated from this configuration.
     pub fn port(&self) -> Port {
         let usual = Port::default();
         Port {
@@ -54,10 +55,10 @@ impl Settings {
         }
     }
 
-    /// What is asked for and not given, in a fixed order.
+    /// The mismatches between these settings and a network, in a fixed order.
     ///
-    /// Type, role and VLAN always count: a pod of another type would not find its socket, and one without `vlanId` must not land in a VLAN. The
-    /// rest counts when it is there.
+    /// Type, role and VLAN are always compared: a pod of another type would not find its socket,
+    /// and one without `vlanId` must not join a VLAN. The others are compared when present.
     pub fn mismatches(&self, engine: Engine, bridge: &Bridge, port: &Port) -> Vec<SettingMismatch> {
         let is_vhost_user = self.port_type == PortType::VhostUser && port.port_type == PortType::VhostUser;
         let role = |role| Role(engine, role);

@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 
 const TAG: &str = "vlanId";
 const TRUNKS: &str = "trunks";
-/// Most ranges of consecutive VLANs of one trunk. Every node keeps them, and any tenant may write them.
+/// Most ranges of consecutive VLANs of one trunk: every node stores them, and any tenant may write
+/// them.
 const RANGES_MAX: usize = 32;
 const MODE: &str = "vlanMode";
 
-/// Without a mode, as Open vSwitch has it: a tag alone is an access port, trunks alone are a trunk, and both are a trunk with a native VLAN that
-/// is tagged.
+/// Without a mode, as in Open vSwitch: a tag alone is an access port, trunks alone are a trunk, and
+/// both are a native-tagged trunk.
 pub(super) fn vlan(bridge: &Keys<'_>) -> Result<Option<Vlan>, InvalidLegacy> {
     let tag: Option<VlanTag> = bridge.number(TAG)?;
     let trunks = trunks(bridge)?;
@@ -59,7 +60,7 @@ fn trunks(bridge: &Keys<'_>) -> Result<BTreeSet<VlanTag>, InvalidLegacy> {
     Ok(tags)
 }
 
-/// How many runs of consecutive VLANs there are.
+/// The number of ranges of consecutive VLANs.
 fn ranges(tags: &BTreeSet<VlanTag>) -> usize {
     let numbers = tags.iter().map(|tag| tag.get());
     let mut before = None;

@@ -1,14 +1,15 @@
-//! The words of [`crate::conditions`] with what is written beside them: read from the source, so that a constant cannot be forgotten in a second list.
+//! The constants of [`crate::conditions`] with their doc comments: parsed from the source, so that
+//! no second list can miss one.
 
-/// Where the words are.
+/// The source of the constants.
 const SOURCE: &str = include_str!("../conditions.rs");
-/// What begins the list of reasons, and what ends it.
+/// The start and the end of the list of reasons.
 const REASONS: (&str, &str) = ("pub mod reason {", "\n}");
 
-/// A constant of text.
+/// A string constant.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Constant {
-    /// Its value, as it stands in a status.
+    /// Its value.
     pub(super) value: String,
     /// Its doc comment.
     pub(super) meaning: String,
@@ -27,7 +28,7 @@ pub(super) fn reasons() -> impl Iterator<Item = Constant> {
     found.into_iter()
 }
 
-/// Public constants of text with their doc comments.
+/// Public string constants with their doc comments.
 fn constants(source: &str) -> Vec<Constant> {
     let mut meaning: Vec<&str> = Vec::new();
     let mut found = Vec::new();

@@ -13,7 +13,7 @@ fn at(field: &str, expression: impl Into<String>, problem: &Problem) -> Rule {
     rule(expression, problem.to_string()).field_path(field)
 }
 
-/// VPP would cut the tag off in which the name is kept.
+/// VPP would truncate the tag that contains the name.
 pub(crate) fn vpp_network_name() -> Rule {
     rule(
         format!("self.spec.engine != 'VPP' || size(self.metadata.name) <= {VPP_NETWORK_NAME_MAX}"),

@@ -1,4 +1,4 @@
-//! The rules of the CRD as the API server runs them.
+//! Evaluates the rules of the CRD as the API server does.
 
 use kube::core::cel::Validator;
 use serde_json::Value;

@@ -24,7 +24,7 @@ pub struct Now {
     pub time: Time,
 }
 
-/// Where planned writes go.
+/// The destination of planned writes.
 #[derive(Debug)]
 pub struct Outbox<'a> {
     /// Pending writes.

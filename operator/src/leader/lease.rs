@@ -1,4 +1,4 @@
-//! The lease in the API server: looked at, taken, renewed and given back.
+//! Acquires, renews and releases the Lease.
 
 use super::decide::{Decision, LeaseObservation, LeaseSnapshot, decide};
 use super::fence::Fence;
@@ -15,21 +15,21 @@ use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::{sleep, timeout};
 
-/// A request about the lease may take so long; a renewal that takes longer comes too late to be of use.
+/// The timeout of requests for the lease; a slower renewal comes too late.
 const LEASE_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What this controller is.
+/// The role of this replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Watches, and writes nothing.
     Standby,
-    /// The one that writes.
+    /// Watches and writes.
     Leader,
-    /// About to end: no more passes.
+    /// Shutting down: no more writes.
     Ended,
 }
 
-/// Why the lease could not be looked at or written.
+/// Why the lease could not be read or written.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error("the API server refused or did not get a request about Lease {LEASE_NAME}")]
@@ -38,7 +38,7 @@ enum Error {
     Timeout,
 }
 
-/// Stands for election for as long as it runs.
+/// Takes part in the election.
 #[derive(Debug)]
 pub struct Elector {
     leases: Api<Lease>,
@@ -46,15 +46,16 @@ pub struct Elector {
     fence: Arc<Fence>,
     roles: Sender<Role>,
     observation: LeaseObservation,
-    /// The lease as we wrote it last; none while it is not ours.
+    /// The lease as last written; none while this replica does not hold it.
     held: Option<Lease>,
-    /// Who leads, as far as was told.
+    /// The leader that was logged last.
     known_leader: Option<String>,
     is_failing: bool,
 }
 
 impl Elector {
-    /// One that holds nothing yet. The lease is in the client's own namespace. `identity` is the name of the pod: unique, and known to the API server.
+    /// An elector that does not hold the lease yet. The lease is in the namespace of the client.
+    /// `identity` is the name of the pod: unique, and authenticated by the API server.
     pub fn new(client: Client, identity: String) -> Self {
         Self {
             leases: Api::default_namespaced(client),
@@ -73,13 +74,13 @@ impl Elector {
         Arc::clone(&self.fence)
     }
 
-    /// Tells of every change.
+    /// Notifies of every change of the role.
     pub fn roles(&self) -> Receiver<Role> {
         self.roles.subscribe()
     }
 
-    /// Takes the lease when it can be had, and keeps it until `end`. From then on nothing passes the fence; requests that were sent already go on for up
-    /// to [`super::REQUEST_TIMEOUT`].
+    /// Acquires the lease when possible, and renews it until `end`. From then on nothing passes the
+    /// fence; requests in flight continue for up to [`super::REQUEST_TIMEOUT`].
     pub async fn run_until(mut self, end: impl Future<Output = ()>) -> Self {
         tokio::select! {
             never = self.run() => match never {},
@@ -88,7 +89,7 @@ impl Elector {
         self
     }
 
-    /// Runs for ever.
+    /// Runs indefinitely.
     async fn run(&mut self) -> Infallible {
         loop {
             let result = match timeout(LEASE_REQUEST_TIMEOUT, self.step()).await {
@@ -105,7 +106,8 @@ impl Elector {
         self.roles.send_replace(Role::Ended);
     }
 
-    /// Gives the lease back, so that another need not wait for its end. Nothing of ours may be under way any more.
+    /// Releases the lease, so that another replica need not wait for its expiry. No request may be
+    /// in flight any more.
     pub async fn release(self) {
         if self.held.is_none() {
             return;
@@ -118,7 +120,7 @@ impl Elector {
         }
     }
 
-    /// Reads it first: a renewal may have been under way when this controller was asked to end.
+    /// Reads it first: a renewal may have been in flight at shutdown.
     async fn clear_holder(&self) -> Result<(), Error> {
         let mut lease = self.leases.get(LEASE_NAME).await?;
         if let Some(spec) = lease.spec.as_mut().filter(|spec| spec.holder_identity.as_ref() == Some(&self.identity)) {
@@ -132,7 +134,7 @@ impl Elector {
         let started = boot_clock::now();
         if let Some(held) = self.held.clone() {
             match self.write(&held, started).await {
-                // Somebody else wrote it, or a renewal that seemed to fail had worked: look again.
+                // Another replica wrote it, or a renewal that seemed to fail succeeded: read it again.
                 Err(error) if is_conflict(&error) => {}
                 result => return result,
             }
@@ -160,7 +162,8 @@ impl Elector {
         }
     }
 
-    /// Writes the lease on top of the version `old`; the API server refuses when somebody else was quicker.
+    /// Replaces the version `old` of the lease; the API server reports a conflict when another
+    /// replica was faster.
     async fn write(&mut self, old: &Lease, started: Duration) -> Result<(), Error> {
         let desired_lease = self.desired_lease(old, self.held.is_none());
         let lease = self.leases.replace(LEASE_NAME, &PostParams::default(), &desired_lease).await?;
@@ -168,7 +171,7 @@ impl Elector {
         Ok(())
     }
 
-    /// The lease as it should be, with this controller as its holder.
+    /// The lease with this replica as its holder.
     fn desired_lease(&self, old: &Lease, is_new_holder: bool) -> Lease {
         let spec = old.spec.clone().unwrap_or_default();
         let now = Some(MicroTime(Timestamp::now()));
@@ -186,7 +189,7 @@ impl Elector {
         }
     }
 
-    /// The lease is ours, counted from before we asked for it.
+    /// Records the lease as held, counted from before the request.
     fn set_held(&mut self, lease: Lease, started: Duration) {
         self.fence.open_until(started.saturating_add(LEASE_DURATION - FENCE_MARGIN));
         self.held = Some(lease);
@@ -215,7 +218,8 @@ impl Elector {
         }
     }
 
-    /// Tells of trouble once. A lease that could not be renewed in time may still be ours, but that is no longer proved.
+    /// Logs the first of a series of failures. A lease that could not be renewed in time may still
+    /// be held, but that is no longer proved.
     fn record_result(&mut self, error: Option<&Error>) {
         if let Some(error) = error.filter(|_| !self.is_failing) {
             tracing::warn!(error = %ErrorChain(error), "trying again until it works");
@@ -241,7 +245,7 @@ fn is_conflict(error: &Error) -> bool {
     matches!(error, Error::Request(kube::Error::Api(status)) if status.code == 409)
 }
 
-/// Another made it at the same time: it is looked at again in a moment.
+/// Another replica created it at the same time: it is read again in the next step.
 fn ignore_conflict(error: kube::Error) -> Result<(), Error> {
     match Error::from(error) {
         error if is_conflict(&error) => Ok(()),

@@ -16,7 +16,7 @@ pub type Labels = BTreeMap<String, String>;
 pub struct Network {
     /// Identifies this object among all that ever had its name.
     pub uid: String,
-    /// Goes up with each change of the spec.
+    /// Incremented with each change of the spec.
     pub generation: i64,
     /// When it was created.
     pub created: Option<Time>,
@@ -111,7 +111,7 @@ pub struct NodeState {
     pub created: Option<Time>,
     /// The uid of the node that owns it.
     pub owner: Option<String>,
-    /// Goes up with each change of the spec.
+    /// Incremented with each change of the spec.
     pub generation: i64,
     /// The number of the node; none when the spec cannot be read.
     pub number: Option<u32>,

@@ -1,4 +1,4 @@
-//! One bridge and the NADs that name it, the oldest first.
+//! A bridge and the NADs of Intel's userspace CNI that name it, the oldest first.
 
 use super::super::cache::{Cache, Network};
 use super::super::events::EventRecord;
@@ -9,15 +9,15 @@ use usnet_crds::network::SELECTOR_VALUES_MAX;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{BridgeName, Engine, NetworkName};
 
-/// A bridge that NADs name.
+/// A bridge that NADs of Intel's userspace CNI name.
 #[derive(Debug)]
 pub(super) struct LegacyBridge<'a> {
     pub(super) cache: &'a Cache,
-    /// Who has which bridge.
+    /// The networks of each bridge.
     pub(super) owners: &'a BridgeOwners<'a>,
     pub(super) engine: Engine,
     pub(super) bridge: &'a BridgeName,
-    /// The network that is made for it.
+    /// The name of the network that is generated for it.
     pub(super) name: NetworkName,
 }
 
@@ -35,18 +35,18 @@ impl<'a> BridgeOwners<'a> {
     }
 }
 
-/// Who has the bridge.
+/// The owner of a bridge.
 enum BridgeOwner<'a> {
-    /// The network that was made for it, or nobody yet.
+    /// The network that was generated for it; none yet when the bridge is free.
     Generated(Option<&'a Network>),
-    /// Networks of people, which may be on different nodes.
+    /// Users' networks, which may be on different nodes.
     Users(Vec<&'a ValidNetwork>),
-    /// A person's network of another bridge has our name.
+    /// A user's network of another bridge has the name of the generated network.
     NameTaken,
 }
 
 impl<'a> LegacyBridge<'a> {
-    /// Decides what becomes of these NADs; true when the network that is made for the bridge should be there.
+    /// Evaluates these NADs; true when the generated network of the bridge is desired.
     pub(super) fn reconcile(&self, members: &[Member<'a>], evaluation: &mut LegacyEvaluation) -> bool {
         match self.owner() {
             BridgeOwner::Generated(network) => self.reconcile_generated(members, network, evaluation),
@@ -79,7 +79,7 @@ impl<'a> LegacyBridge<'a> {
         }
     }
 
-    /// The oldest NAD says what the network is like; the others join it if that is what they ask for too.
+    /// The oldest NAD defines the network; the others join it when their settings match.
     fn reconcile_generated(
         &self,
         members: &[Member<'a>],
@@ -123,7 +123,7 @@ impl<'a> LegacyBridge<'a> {
         true
     }
 
-    /// The write that is missing. A network that is being deleted is recreated once it is gone.
+    /// The required write. A network that is being deleted is recreated after its deletion.
     fn write(&self, oldest: &Member<'a>, namespaces: &BTreeSet<String>, network: Option<&Network>) -> Option<Write> {
         let (object, valid) = network_of(oldest.legacy, namespaces).ok()?;
         let is_achieved = |network: &Network| network.is_deleting() || network.spec.as_ref() == Ok(&valid);
@@ -134,7 +134,7 @@ impl<'a> LegacyBridge<'a> {
         Some(Write::NetworkFromNad { network: self.name.to_string(), uid, spec: Box::new(object.spec) })
     }
 
-    /// Joins one of the networks that people made for this bridge.
+    /// Checks whether the NAD can join one of the users' networks of this bridge.
     fn check_join(&self, member: &Member<'a>, networks: &[&'a ValidNetwork]) -> Option<EventRecord> {
         let open = || networks.iter().filter(|network| admits(self.cache, network, member.key));
         let mismatches =

@@ -1,4 +1,4 @@
-//! The events of NADs, each reported once.
+//! The events of NADs. Each is reported once.
 
 use super::super::cache::NadKey;
 use super::super::cache::nads::UserNad;
@@ -12,15 +12,15 @@ use usnet_crds::legacy::SettingMismatch;
 use usnet_crds::network::SELECTOR_VALUES_MAX;
 use usnet_crds::{NetworkAttachmentDefinition, NetworkName};
 
-/// The NAD's configuration cannot be used.
+/// The configuration of the NAD is invalid.
 pub(super) const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
 /// It names a network that does not exist.
 pub(super) const UNKNOWN_NETWORK: &str = "UnknownNetwork";
 /// Pods of its namespace may not attach to the network.
 pub(super) const NAMESPACE_NOT_SELECTED: &str = "NamespaceNotSelected";
-/// It and another NAD, or a network, ask for different things of one bridge.
+/// Its settings conflict with another NAD, or with a network, of the same bridge.
 pub(super) const NADS_DISAGREE: &str = "DefinitionsDisagree";
-/// A network has the name that its bridge's network would get.
+/// Another network has the name of the network to be generated.
 pub(super) const NETWORK_NAME_TAKEN: &str = "NetworkNameTaken";
 /// One network cannot list all the namespaces.
 pub(super) const TOO_MANY_NAMESPACES: &str = "TooManyNamespaces";
@@ -28,12 +28,13 @@ pub(super) const TOO_MANY_NAMESPACES: &str = "TooManyNamespaces";
 /// NADs of one namespace ask for too many networks.
 pub(super) const TOO_MANY_NETWORKS: &str = "TooManyNetworks";
 
-/// What was reported and still holds.
+/// The events that were reported and still apply.
 #[derive(Debug, Clone, Default)]
 pub struct EventDeduplicator(BTreeSet<(String, String, String)>);
 
 impl EventDeduplicator {
-    /// Of all that holds now, what was not reported yet. What no longer holds is forgotten, and reported again when it comes back.
+    /// Returns the events that were not reported yet. Events that no longer apply are dropped, and
+    /// reported again when they recur.
     pub fn filter_new(&mut self, records: Vec<EventRecord>) -> Vec<EventRecord> {
         let identity = |record: &EventRecord| {
             let object = record.regarding.uid.clone().unwrap_or_default();
@@ -104,7 +105,7 @@ pub(super) fn too_many_networks(member: &Member<'_>, most: usize) -> EventRecord
     record(member.key, member.nad, TOO_MANY_NETWORKS, message)
 }
 
-/// To the younger of two.
+/// For the younger NAD of two.
 pub(super) fn mismatch_with_oldest(
     member: &Member<'_>,
     network: &NetworkName,
@@ -120,7 +121,7 @@ pub(super) fn mismatch_with_oldest(
     record(member.key, member.nad, NADS_DISAGREE, message)
 }
 
-/// To the older one, of all that disagree with it.
+/// For the oldest NAD, about all that conflict with it.
 pub(super) fn conflicting_nads(
     oldest: &Member<'_>,
     network: &NetworkName,
@@ -140,7 +141,7 @@ pub(super) fn conflicting_nads(
     Some(record(oldest.key, oldest.nad, NADS_DISAGREE, message))
 }
 
-/// A network that a person made for the bridge gives something else.
+/// A user's network of the bridge has other settings.
 pub(super) fn mismatch_with_network(
     member: &Member<'_>,
     network: &NetworkName,

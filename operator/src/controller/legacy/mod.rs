@@ -1,13 +1,16 @@
-//! What users' NetworkAttachmentDefinitions ask for, pure: one that names a network is checked, and the bridges that configurations of the userspace CNI
-//! (Intel) name become networks.
+//! Evaluates users' NetworkAttachmentDefinitions (NADs), pure: a NAD that names a network is
+//! checked, and bridges named by configurations of the userspace CNI (Intel) become networks.
 //!
-//! There is one network for each engine and bridge, labelled `usnet.dev/from-nad` and named after the bridge ([`NetworkName::for_bridge`]). All
-//! NADs that name the bridge join it; the oldest defines the network, and the namespaces are theirs. A bridge that a user's network has is
-//! joined instead. A network belongs to NADs only with the label **and** the name that follows from its bridge: without the label it is a user's,
-//! and nothing here changes it. No NAD of a user is ever written.
+//! There is one network for each engine and bridge, labelled `usnet.dev/from-nad` and named after
+//! the bridge ([`NetworkName::for_bridge`]). All NADs that name the bridge join it; the oldest
+//! defines the network, and its namespaces are those of the NADs. When a user's network has the
+//! bridge, the NADs join that one. A network is generated only with the label **and** the name that
+//! follows from its bridge: without the label it is a user's, and is not changed here. NADs of
+//! users are never written.
 //!
-//! Any tenant who may write NADs can ask for networks on all nodes. So conversion can be switched off, limited to namespaces, and is limited to
-//! a number of networks for each namespace; everything that follows from it comes last in every queue.
+//! Any tenant who may write NADs can request networks on all nodes. Conversion can therefore be
+//! disabled or limited to namespaces, and the number of networks is limited for each namespace; all
+//! resulting writes have the lowest priority.
 
 mod bridge;
 mod messages;
@@ -29,21 +32,21 @@ use usnet_crds::legacy::{InvalidNadConfig, Legacy, NadConfig};
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{BridgeName, Engine, NetworkName};
 
-/// Most networks that NADs of one namespace create, unless the controller is told another number.
+/// The default maximum of networks that the NADs of one namespace create.
 pub const NETWORKS_MAX: usize = 32;
 
-/// What follows from the NADs.
+/// The result of evaluating users' NADs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LegacyEvaluation {
     /// Networks to create, restore or delete.
     pub writes: Vec<Write>,
-    /// What users should know now, each at its NAD. [`EventDeduplicator`] keeps what was reported already.
+    /// Events that apply now, each for its NAD. [`EventDeduplicator`] drops those already reported.
     pub records: Vec<EventRecord>,
-    /// Namespaces with a NAD that cannot be read: it may ask for any network of theirs.
+    /// Namespaces with an unreadable NAD: it may request any of their networks.
     pub unreadable: BTreeSet<String>,
 }
 
-/// A NAD of the userspace CNI.
+/// A NAD of Intel's userspace CNI.
 #[derive(Debug, Clone, Copy)]
 struct Member<'a> {
     key: &'a NadKey,
@@ -54,7 +57,7 @@ struct Member<'a> {
 /// Evaluates all NADs of users.
 pub fn evaluate(cache: &Cache, options: &Options) -> LegacyEvaluation {
     let mut evaluation = LegacyEvaluation::default();
-    // Without the whole list nothing is known to be gone.
+    // While the list is incomplete, a missing NAD may exist.
     if cache.nads.availability != Availability::Known {
         return evaluation;
     }
@@ -83,7 +86,8 @@ pub fn evaluate(cache: &Cache, options: &Options) -> LegacyEvaluation {
     evaluation
 }
 
-/// Decides about each bridge, those first that have their network and then those that were named first; gives back the networks that should be there.
+/// Evaluates each bridge: first those that have their network, then in the order in which they were
+/// named; returns the desired networks.
 fn create<'a>(
     cache: &'a Cache,
     options: &Options,
@@ -117,12 +121,13 @@ fn create<'a>(
     kept
 }
 
-/// What is in a namespace that is not known yet, or is being deleted, is not evaluated.
+/// NADs in unknown or terminating namespaces are not evaluated.
 fn is_active(cache: &Cache, key: &NadKey) -> bool {
     cache.namespaces.get(&key.namespace).is_some_and(|namespace| !namespace.is_deleting)
 }
 
-/// A NAD that names a network. What it cannot do is reported; the plugin rejects its pods in any case.
+/// Checks a NAD that names a network. Problems are reported; the plugin rejects its pods in any
+/// case.
 fn check_named_network(cache: &Cache, key: &NadKey, nad: &UserNad, name: &NetworkName) -> Option<EventRecord> {
     let Some(network) = cache.networks.get(name.as_str()) else {
         return Some(messages::unknown_network(key, nad, name));
@@ -136,8 +141,9 @@ fn admits(cache: &Cache, network: &ValidNetwork, key: &NadKey) -> bool {
     cache.namespaces.get(&key.namespace).is_some_and(|namespace| network.namespaces.matches(&namespace.labels))
 }
 
-/// Networks of NADs that no NAD asks for any more. While a NAD in one of its namespaces cannot be read a network stays: that may be
-/// the one that asks for it, and a typing error must not delete a network.
+/// Generated networks that no NAD requests any more. While a NAD in one of its namespaces is
+/// unreadable a network stays: that NAD may be the one that requests it, and a typing error must
+/// not delete a network.
 fn unused_networks<'a>(
     cache: &'a Cache,
     kept: &'a BTreeSet<NetworkName>,
@@ -149,7 +155,7 @@ fn unused_networks<'a>(
         let mut namespaces = namespaces.map(|namespace| &namespace.labels);
         network.spec.as_ref().is_ok_and(|valid| namespaces.any(|labels| valid.namespaces.matches(labels)))
     };
-    // Whether its name is that of its bridge can only be known of a spec that can be read.
+    // Whether the name follows from the bridge is known only when the spec is readable.
     let is_created = |network: &Network| network.spec.is_ok() && network.is_from_nad() && !network.is_deleting();
     let created = cache.networks.iter().filter(move |(_, network)| is_created(network));
     created

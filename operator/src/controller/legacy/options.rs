@@ -37,14 +37,14 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether definitions of this namespace are converted.
+    /// Whether NADs of this namespace are converted.
     pub fn converts(&self, cache: &Cache, namespace: &str) -> bool {
         let is_selected = || cache.namespaces.get(namespace).is_some_and(|it| self.namespaces.matches(&it.labels));
         self.conversion == Conversion::Enabled && is_selected()
     }
 }
 
-/// Why text is no label selector.
+/// Text that is not a label selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no requirement of a label selector: write KEY, !KEY, KEY=VALUE, KEY!=VALUE, KEY in (A,B) or KEY notin (A,B)"

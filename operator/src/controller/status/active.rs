@@ -1,4 +1,5 @@
-//! Conditions of a network that is not being deleted: Ready, then what it is made of, then what tells tools whether to wait or to call an operator.
+//! Conditions of a network that is not being deleted: Ready, the conditions that it summarizes, and
+//! Reconciling or Stalled (kstatus), which tell tools whether to wait or to call an operator.
 
 use super::{StatusInputs, count};
 use crate::controller::cache::nads::Availability;
@@ -16,7 +17,7 @@ const NOT_EVALUATED: &str = "not evaluated while the network is rejected";
 pub(super) fn conditions(inputs: &StatusInputs<'_>) -> Vec<ConditionUpdate> {
     let (accepted, nads, programmed) = (accepted(inputs), nads(inputs), programmed(inputs));
     let needs_operator = accepted.status != Status::True || inputs.tally.needs_operator();
-    // A NAD of another tenant that is in the way concerns its namespace alone.
+    // A NAD that usnet does not own affects only its namespace.
     let blocks_ready = |part: &&ConditionUpdate| part.status != Status::True && part.reason != NAME_CONFLICT;
     let blocking = [&accepted, &nads, &programmed].into_iter().find(blocks_ready);
     let ConditionUpdate { reason, message, .. } = blocking.unwrap_or(&programmed).clone();

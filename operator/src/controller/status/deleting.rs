@@ -6,10 +6,10 @@ use usnet_crds::conditions::reason::{FOREIGN_PORTS, IN_USE, TERMINATING};
 use usnet_crds::conditions::{ConditionUpdate, DELETION_BLOCKED, READY, RECONCILING, Status};
 use usnet_crds::network::{FORCE_DELETE, NodeCounts};
 
-/// Most pods that a message names.
+/// The maximum number of pods in a message.
 const PODS_NAMED: usize = 10;
 
-/// The nodes that still have it.
+/// The nodes that still carry the network.
 pub(super) fn counts(state: &DeletionState) -> NodeCounts {
     let count = i64::try_from(state.pending_nodes.len()).unwrap_or(i64::MAX);
     NodeCounts { selected: count, programmed: count, summary: format!("{count}/{count}"), ..NodeCounts::default() }

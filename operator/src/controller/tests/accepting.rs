@@ -1,4 +1,4 @@
-//! What is refused, and that a refusal changes nothing that works.
+//! Validation, and that a rejection changes nothing that works.
 
 use super::model::{Cluster, key};
 use serde_json::json;
@@ -58,7 +58,7 @@ fn of_two_networks_with_one_bridge_the_older_has_it() {
 }
 
 #[test]
-fn of_two_networks_with_one_bridge_domain_the_younger_is_told_to_choose_another_id() {
+fn of_two_networks_with_one_bridge_domain_the_younger_must_choose_another_id() {
     let mut cluster = Cluster::new();
     cluster.simple_vpp_network("older");
     let id = BridgeDomainId::default_for(&"older".parse().unwrap()).get();
@@ -81,7 +81,7 @@ fn a_bridge_and_a_bridge_domain_of_one_name_are_two() {
 }
 
 #[test]
-fn what_fits_the_engine_is_asked_without_cel_too() {
+fn engine_rules_are_validated_without_cel_too() {
     let mut cluster = Cluster::new();
     for (spec, field) in [
         (json!({"engine": "OVS", "namespaceSelector": {}, "port": {"type": "Memif"}}), "spec.port.type: "),
@@ -142,7 +142,7 @@ fn a_bridge_stays_with_a_deleted_network_where_its_pods_are() {
 }
 
 #[test]
-fn a_refused_network_goes_from_a_node_that_was_drained_of_it() {
+fn a_rejected_network_is_removed_from_a_drained_node() {
     let mut cluster = Cluster::new();
     let only = |host: &str| {
         let mut spec = on_bridge("br0");
@@ -189,7 +189,7 @@ fn a_nad_of_another_owner_affects_its_namespace_alone() {
 }
 
 #[test]
-fn a_generated_nad_that_lost_its_owner_is_taken_back() {
+fn a_generated_nad_that_lost_its_owner_is_adopted_again() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();

@@ -1,4 +1,4 @@
-//! A network goes only after the last pod that uses it.
+//! A network is deleted only after the last pod that uses it.
 
 use super::super::write::{Target, Write};
 use super::model::Cluster;
@@ -17,7 +17,7 @@ fn deleted_in_use(attachments: i64) -> Cluster {
 }
 
 #[test]
-fn a_network_in_use_stays_where_its_pods_are_and_names_them() {
+fn a_network_in_use_stays_on_nodes_with_pods_and_names_them() {
     let cluster = deleted_in_use(2);
     assert_eq!(cluster.held("node-a"), []);
     assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Draining)]);
@@ -38,7 +38,7 @@ fn at_most_ten_pods_are_named() {
 }
 
 #[test]
-fn when_the_pods_are_gone_all_goes() {
+fn a_network_is_deleted_after_its_last_pod() {
     let mut cluster = deleted_in_use(2);
     cluster.attach("node-b", "blue", 0);
     cluster.report();
@@ -48,7 +48,7 @@ fn when_the_pods_are_gone_all_goes() {
 }
 
 #[test]
-fn a_network_does_not_wait_for_a_namespace_to_go() {
+fn a_network_does_not_wait_for_a_terminating_namespace() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -60,7 +60,7 @@ fn a_network_does_not_wait_for_a_namespace_to_go() {
     assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
 }
 
-/// A namespace can end with NADs still in it. Nobody can delete these then.
+/// A namespace can end with NADs still in it. These cannot be deleted then.
 #[test]
 fn a_network_does_not_wait_for_nads_without_a_namespace() {
     let mut cluster = Cluster::new();
@@ -129,7 +129,7 @@ fn a_bridge_with_foreign_ports_blocks_deletion_until_they_are_gone() {
 }
 
 #[test]
-fn a_node_that_is_silent_holds_deletion_and_a_node_that_left_does_not() {
+fn a_silent_node_blocks_deletion_and_a_deleted_node_does_not() {
     let mut cluster = deleted_in_use(1);
     cluster.attach("node-b", "blue", 0);
     cluster.without_agent.insert("node-b".to_owned());
@@ -140,9 +140,9 @@ fn a_node_that_is_silent_holds_deletion_and_a_node_that_left_does_not() {
     assert!(cluster.cache.networks.is_empty());
 }
 
-/// As when somebody deletes node states, or their CRD.
+/// As when node states, or their CRD, are deleted.
 #[test]
-fn a_network_in_use_stays_while_it_is_forgotten_what_nodes_have() {
+fn a_network_in_use_stays_while_node_states_are_lost() {
     let mut cluster = deleted_in_use(2);
     cluster.cache.states.clear();
     let nodes = ["node-a", "node-b"].map(str::to_owned);
@@ -159,9 +159,9 @@ fn a_network_in_use_stays_while_it_is_forgotten_what_nodes_have() {
     assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
 }
 
-/// None of these has an agent that could say that it does not have the network.
+/// None of these has an agent that could report that it does not carry the network.
 #[test]
-fn nodes_that_cannot_have_the_network_or_may_never_speak_do_not_hold_it() {
+fn nodes_without_the_network_or_without_an_agent_do_not_block_deletion() {
     let spec = json!({
         "engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}},
         "nodeSelector": {"matchExpressions": [{"key": "host", "operator": "NotIn", "values": ["excluded"]}]},
@@ -184,7 +184,7 @@ fn nodes_that_cannot_have_the_network_or_may_never_speak_do_not_hold_it() {
 }
 
 #[test]
-fn a_node_that_never_had_an_agent_does_not_hold_deletion() {
+fn a_node_that_never_had_an_agent_does_not_block_deletion() {
     let mut cluster = Cluster::new();
     cluster.without_agent.insert("node-b".to_owned());
     cluster.simple_network("blue");
@@ -196,7 +196,7 @@ fn a_node_that_never_had_an_agent_does_not_hold_deletion() {
 }
 
 #[test]
-fn a_broken_spec_can_be_deleted() {
+fn an_invalid_network_can_be_deleted() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -223,7 +223,7 @@ fn a_report_of_an_earlier_version_does_not_count() {
 
 /// The labels changed so that the node is not selected any more, and its agent does not know it yet: pods may still join.
 #[test]
-fn a_node_that_has_not_seen_its_labels_holds_a_deletion() {
+fn a_node_that_has_not_observed_its_labels_blocks_deletion() {
     let mut cluster = Cluster::new();
     let only = json!({"engine": "OVS", "namespaceSelector": {}, "nodeSelector": {"matchLabels": {"host": "node-a"}}});
     cluster.network("blue", &only);
@@ -240,7 +240,7 @@ fn a_node_that_has_not_seen_its_labels_holds_a_deletion() {
 }
 
 #[test]
-fn a_compiled_network_deleted_by_hand_comes_back_draining_while_pods_use_it() {
+fn a_manually_deleted_compiled_network_is_recreated_draining_while_pods_use_it() {
     let mut cluster = deleted_in_use(2);
     cluster.cache.compiled.remove("blue");
     cluster.compiled.remove("blue");
@@ -253,7 +253,7 @@ fn a_compiled_network_deleted_by_hand_comes_back_draining_while_pods_use_it() {
 }
 
 #[test]
-fn a_finalizer_that_somebody_removed_comes_back_and_nodes_keep_the_network() {
+fn a_removed_finalizer_is_restored_and_nodes_keep_the_network() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -264,25 +264,25 @@ fn a_finalizer_that_somebody_removed_comes_back_and_nodes_keep_the_network() {
     assert_eq!(cluster.compiled, compiled);
 }
 
-fn ask_for_force(cluster: &mut Cluster, value: &str) {
+fn set_force_delete(cluster: &mut Cluster, value: &str) {
     cluster.edit("blue", |network| network.force_delete = Some(value.to_owned()));
     cluster.settle();
 }
 
 #[test]
-fn who_names_the_network_in_the_annotation_gets_rid_of_it_at_once() {
+fn the_network_name_in_the_annotation_forces_deletion() {
     let mut cluster = deleted_in_use(2);
-    ask_for_force(&mut cluster, "blue");
+    set_force_delete(&mut cluster, "blue");
     assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
     assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Draining)], "its pods keep their ports");
     assert!(cluster.compiled.is_empty());
 }
 
 #[test]
-fn another_value_of_the_annotation_is_ignored_and_told() {
+fn another_value_of_the_annotation_is_ignored_and_reported() {
     let mut cluster = deleted_in_use(2);
     for value in ["true", "Blue", ""] {
-        ask_for_force(&mut cluster, value);
+        set_force_delete(&mut cluster, value);
         assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
         let message = cluster.message("blue", "DeletionBlocked");
         assert!(message.ends_with(&format!("its value {value:?} is not the name of this network")), "{message}");
@@ -290,22 +290,22 @@ fn another_value_of_the_annotation_is_ignored_and_told() {
 }
 
 #[test]
-fn the_annotation_deletes_nothing_that_nobody_deleted() {
+fn the_annotation_alone_deletes_nothing() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    ask_for_force(&mut cluster, "blue");
+    set_force_delete(&mut cluster, "blue");
     assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
 }
 
 #[test]
-fn a_node_made_anew_with_an_old_name_starts_without_what_was_said_of_the_old_one() {
+fn a_recreated_node_starts_without_the_reports_of_the_old_one() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
     cluster.without_agent.insert("node-b".to_owned());
     cluster.cache.nodes.remove("node-b");
-    // Only the name is the same; the old state is still there.
+    // Only the name is the same; the old state still exists.
     cluster.node("node-b", true);
     let first: Vec<String> = cluster.pass().iter().map(ToString::to_string).collect();
     assert!(first.contains(&"delete UserspaceNodeState node-b".to_owned()), "{first:?}");

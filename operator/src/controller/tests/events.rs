@@ -1,4 +1,4 @@
-//! Which events the life of a network causes.
+//! The Events during the lifecycle of a network.
 
 use super::super::events::ReportedConditions;
 use super::super::write::Write;
@@ -13,7 +13,7 @@ struct Reporter {
 }
 
 impl Reporter {
-    /// Passes until all is quiet; the events of them, as `type reason`.
+    /// Runs passes until nothing changes; their events as `type reason`.
     fn settle(&mut self, cluster: &mut Cluster) -> Vec<String> {
         for _ in 0..12 {
             let before = cluster.cache.networks.clone();

@@ -1,4 +1,4 @@
-//! Hand-written NADs: the networks that they become, and what people are told of them.
+//! Users' NADs: the networks that are generated from them, and the events about them.
 
 mod conflicts;
 mod joining;
@@ -9,7 +9,7 @@ use super::model::{Cluster, key};
 use serde_json::{Value, json};
 use usnet_crds::Phase::{Active, Draining};
 
-/// A configuration of Intel's userspace CNI for a bridge of Open vSwitch.
+/// A configuration of Intel's userspace CNI for an Open vSwitch bridge.
 pub(super) fn open_vswitch(bridge: &str) -> Value {
     json!({
         "cniVersion": "0.3.1", "type": "userspace", "name": "old", "kubeconfig": "/etc/cni/net.d/multus.kubeconfig",
@@ -44,7 +44,7 @@ fn on(bridge: &str, namespaces: &[&str]) -> Option<(String, Vec<String>)> {
 }
 
 #[test]
-fn a_bridge_that_nads_name_becomes_a_network_and_goes_with_the_last() {
+fn a_bridge_named_by_nads_becomes_a_network_until_the_last_is_deleted() {
     let mut cluster = Cluster::new();
     cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.nad("other", "two", &open_vswitch("br0").to_string());
@@ -73,7 +73,7 @@ fn a_bridge_that_nads_name_becomes_a_network_and_goes_with_the_last() {
 }
 
 #[test]
-fn what_nads_say_is_put_back_until_the_label_is_taken_away() {
+fn edits_are_reverted_until_the_label_is_removed() {
     let mut cluster = Cluster::new();
     cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
@@ -95,7 +95,7 @@ fn what_nads_say_is_put_back_until_the_label_is_taken_away() {
 }
 
 #[test]
-fn a_network_that_somebody_deletes_comes_back_once_it_is_gone() {
+fn a_deleted_generated_network_is_recreated() {
     let mut cluster = Cluster::new();
     cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
@@ -135,7 +135,7 @@ fn nothing_is_deleted_while_nads_cannot_be_read() {
 }
 
 #[test]
-fn what_the_older_plugin_says_reaches_the_node() {
+fn legacy_settings_are_compiled_for_nodes() {
     let mut cluster = Cluster::new();
     let mut config = vpp("4");
     config["host"]["mtu"] = 9000.into();
@@ -152,7 +152,7 @@ fn what_the_older_plugin_says_reaches_the_node() {
 }
 
 #[test]
-fn a_nad_of_a_namespace_that_is_going_away_counts_no_more() {
+fn a_nad_of_a_terminating_namespace_is_ignored() {
     let mut cluster = Cluster::new();
     cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
@@ -162,7 +162,7 @@ fn a_nad_of_a_namespace_that_is_going_away_counts_no_more() {
 }
 
 #[test]
-fn the_list_of_nads_is_looked_at_as_a_whole() {
+fn nads_of_other_plugins_are_ignored_and_plugin_lists_are_searched() {
     let mut cluster = Cluster::new();
     cluster.nad("team-a", "foreign", r#"{"type": "bridge", "bridge": "br0"}"#);
     cluster.nad("team-a", "empty", "");

@@ -40,15 +40,16 @@ pub(super) struct Cluster {
     pub(super) without_agent: BTreeSet<String>,
     /// What networks fail with, by node and network.
     pub(super) failures: BTreeMap<(String, String), &'static str>,
-    /// Bridges with ports that usnet did not create, by node and network: they stay when the network goes from the node.
+    /// Bridges with ports that usnet did not create, by node and network: they stay when the network is
+    /// removed from the node.
     pub(super) foreign_ports: BTreeSet<(String, String)>,
     pub(super) legacy: legacy::Options,
-    /// Compiled networks as they are in the API server.
+    /// Compiled networks in the API server.
     pub(super) compiled: BTreeMap<String, CompiledNetworkSpec>,
-    /// NADs as they are in the API server.
+    /// NADs in the API server.
     pub(super) nads: BTreeMap<NadKey, Object>,
     pub(super) agents: BTreeMap<String, Agent>,
-    /// Of a pass that is looked at and not carried out.
+    /// Guards of a pass that is evaluated without sending.
     pub(super) guards: Guards,
     plan: Plan,
     queue: Queue,
@@ -145,7 +146,7 @@ impl Cluster {
         self.network(name, &json!({"engine": "VPP", "namespaceSelector": {"matchLabels": {"team": "a"}}}));
     }
 
-    /// What the CRD says of a network that was just created.
+    /// The default status in the CRD, of a network that was just created.
     pub(super) fn give_first_status(&mut self, name: &str) {
         let status = json!({"conditions": [{
             "type": "Ready", "status": "Unknown", "reason": "WaitingForController", "message": "",
@@ -189,7 +190,7 @@ impl Cluster {
         self.remove_nad(&key(namespace, name));
     }
 
-    /// What was reported at NADs since this was called last: `namespace/name reason`, and the message.
+    /// The events of NADs since the last call: `namespace/name reason`, and the message.
     pub(super) fn reports(&mut self) -> Vec<(String, String)> {
         let reports = std::mem::take(&mut self.records).into_iter().map(|record| {
             let object = record.regarding;
@@ -211,7 +212,8 @@ impl Cluster {
         Now { instant: self.start + STEP * self.passes, time: self.time() }
     }
 
-    /// One pass of the controller; gives back what it wrote. It evaluates only what changed, and has to come to what an evaluation of everything does.
+    /// One pass of the controller; returns its writes. It evaluates only what changed, and the
+    /// result must equal that of an evaluation of everything.
     pub(super) fn pass(&mut self) -> Vec<Write> {
         let mut writes = self.evaluate_changes();
         let now = self.now();
@@ -232,7 +234,7 @@ impl Cluster {
         writes
     }
 
-    /// Evaluates what changed, without writing; gives back what waits to be written, but for NADs.
+    /// Evaluates what changed, without writing; returns the pending writes, except those of NADs.
     pub(super) fn evaluate_changes(&mut self) -> Vec<Write> {
         self.seconds += 1;
         self.passes += 1;
@@ -256,7 +258,7 @@ impl Cluster {
         self.plan.mark_target(target);
     }
 
-    /// What a controller writes that has just become the leader.
+    /// What a new leader writes.
     pub(super) fn evaluate_everything(&mut self) -> Vec<Write> {
         let (mut plan, mut queue, guards) = (Plan::default(), Queue::default(), Guards::default());
         let now = self.now();
@@ -354,7 +356,7 @@ pub(super) fn key(namespace: &str, name: &str) -> NadKey {
     NadKey { namespace: namespace.to_owned(), name: name.to_owned() }
 }
 
-/// What changed from one look to the next.
+/// What changed from one pass to the next.
 fn changed<K: Ord + Clone, T: PartialEq + Clone>(seen: &BTreeMap<K, T>, now: &BTreeMap<K, T>) -> Vec<Changed<K, T>> {
     let keys: BTreeSet<&K> = seen.keys().chain(now.keys()).filter(|key| seen.get(*key) != now.get(*key)).collect();
     keys.into_iter().map(|key| (key.clone(), seen.get(key).cloned())).collect()

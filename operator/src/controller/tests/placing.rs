@@ -1,4 +1,4 @@
-//! Which nodes and namespaces get a network.
+//! The placement of networks on nodes and in namespaces.
 
 use super::super::write::Write;
 use super::model::{Cluster, key};
@@ -158,7 +158,7 @@ fn nads_have_the_resource_while_the_network_is_one() {
 }
 
 #[test]
-fn a_namespace_that_is_going_away_gets_nothing() {
+fn a_terminating_namespace_gets_nothing() {
     let mut cluster = Cluster::new();
     cluster.cache.namespaces.get_mut("team-a").unwrap().is_deleting = true;
     cluster.simple_network("blue");
@@ -168,7 +168,7 @@ fn a_namespace_that_is_going_away_gets_nothing() {
 }
 
 #[test]
-fn what_is_edited_by_hand_is_restored() {
+fn manual_edits_are_reverted() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -194,7 +194,7 @@ fn what_is_edited_by_hand_is_restored() {
 }
 
 #[test]
-fn a_compiled_network_of_an_earlier_network_of_that_name_goes_first() {
+fn a_compiled_network_of_an_earlier_network_of_that_name_is_deleted_first() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -245,7 +245,7 @@ fn nodes_without_the_engine_are_left_out_unless_they_are_named() {
 }
 
 #[test]
-fn a_network_goes_where_its_own_engine_is() {
+fn a_network_is_placed_where_its_engine_is() {
     let mut cluster = Cluster::new();
     cluster.without_engine.insert(("node-a".to_owned(), Engine::Vpp));
     cluster.without_engine.insert(("node-b".to_owned(), Engine::OpenVswitch));

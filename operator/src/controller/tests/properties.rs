@@ -1,4 +1,4 @@
-//! What holds indefinitelyy cluster.
+//! Properties of every cluster.
 
 mod actions;
 
@@ -40,8 +40,9 @@ fn checked_pass(cluster: &mut Cluster) {
     }
 }
 
-/// Whether the node carries the network and its agent can report it. A node that is newer than the deletion is not asked, and neither is one whose status
-/// was lost, unless it is ready and its state was recreated since.
+/// Whether the node carries the network and its agent can report it. Nodes newer than the deletion
+/// do not count, and neither do nodes whose status was lost, unless they are ready and their state
+/// was recreated since.
 fn is_known_user(cluster: &Cluster, before: &Cache, node: &str, name: &str) -> bool {
     let is_older = before.nodes.get(node).is_some_and(|it| it.created < before.networks[name].deleted);
     let carries = |agent: &Agent| agent.spec.networks.iter().any(|held| held.name.as_str() == name);

@@ -1,4 +1,4 @@
-//! What the events of a watch do to the cache.
+//! The effect of watch events on the cache.
 
 use super::super::cache::reflector::Reflector;
 use kube::runtime::watcher::Event;
@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 type Objects = BTreeMap<&'static str, i32>;
 
 #[test]
-fn a_half_read_list_removes_nothing() {
+fn an_incomplete_list_removes_nothing() {
     let (mut reflector, mut objects) = (Reflector::default(), Objects::from([("a", 1), ("b", 2)]));
     assert_eq!(reflector.apply(&mut objects, Event::Init), []);
     assert_eq!(reflector.apply(&mut objects, Event::InitApply(("a", 1))), []);
     assert_eq!(objects, Objects::from([("a", 1), ("b", 2)]));
-    // The list breaks off and starts again.
+    // The list is interrupted and restarts.
     assert_eq!(reflector.apply(&mut objects, Event::Init), []);
     assert!(!reflector.is_complete());
     assert_eq!(reflector.apply(&mut objects, Event::InitApply(("b", 2))), []);

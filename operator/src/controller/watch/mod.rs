@@ -1,5 +1,5 @@
-//! Watch (IO): everything that the controller looks at, as one stream of changes. An API server that is away is tried again with growing pauses, and what
-//! was seen before stays.
+//! Watch (IO): all watches of the controller, merged into one stream of updates. They reconnect to
+//! an unreachable API server with exponential back-off; meanwhile the cache is kept.
 
 pub(crate) mod objects;
 mod observer;
@@ -20,12 +20,12 @@ use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use usnet_crds::node_selection::resource_version;
 
-/// Objects in one answer to a list, which is held whole while it is read. Each is a few KB.
+/// The page size of lists. A page is buffered while it is read; each object is a few KB.
 const PAGE: u32 = 500;
-/// A NAD may have a megabyte, and a tenant may write many.
+/// The page size of lists of NADs: one may have a megabyte, and a tenant may create many.
 const NAD_PAGE: u32 = 50;
 
-/// What is watched.
+/// The watched kinds. Their `Debug` form is a field of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Networks,
@@ -36,7 +36,7 @@ pub(super) enum Kind {
     Definitions,
 }
 
-/// An event of one kind; of networks boxed, as they are the largest.
+/// An event of one kind. Networks are boxed, as they are the largest.
 #[derive(Debug)]
 pub(super) enum ObjectEvent {
     Network(Box<Event<(String, Network)>>),
@@ -45,11 +45,11 @@ pub(super) enum ObjectEvent {
     Node(Event<(String, Node)>),
     NodeState(Event<(String, NodeState)>),
     Nad(Event<(NadKey, Nad)>),
-    /// The object of this target was looked for and is not there.
+    /// The object of this target was read and does not exist.
     Absent(Target),
 }
 
-/// An event with the resourceVersion of its object, or why a watch saw nothing.
+/// An event with the resourceVersion of its object, or the error of a watch.
 #[derive(Debug)]
 pub(super) struct WatchUpdate {
     kind: Kind,
@@ -71,7 +71,7 @@ impl WatchUpdate {
         Self { kind, version, result: Ok(seen) }
     }
 
-    /// An object that was looked for and is not there.
+    /// An object that was read and does not exist.
     pub(super) fn absent(target: &Target) -> Self {
         Self::found(DELETED, ObjectEvent::Absent(target.clone()))
     }

@@ -1,5 +1,6 @@
-//! The objects as watches read them: only the fields that the controller uses, straight from the text. Everything else of an object, most of all
-//! `managedFields`, annotations of other programs and a configuration that is too long to be used, is skipped while it is read and never held.
+//! The objects as deserialized by watches: only the fields that the controller uses, straight from
+//! the JSON text. Everything else, above all `managedFields`, foreign annotations and oversized
+//! configurations, is skipped and never buffered.
 
 use k8s_openapi::api::core::v1;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
@@ -16,7 +17,8 @@ use usnet_crds::legacy::CONFIG_MAX;
 use usnet_crds::nad::RESOURCE_ANNOTATION;
 use usnet_crds::{CompiledNetwork, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeState};
 
-/// JSON text that is parsed later, so that an object with an unreadable part is still an object with a name.
+/// JSON text that is parsed later, so that an object with an unreadable part is still known by
+/// name.
 pub(crate) type Text = Option<Box<RawValue>>;
 
 pub(crate) type NetworkObject = Watched<UserspaceNetwork, Text, Text>;
@@ -99,7 +101,8 @@ pub(crate) struct NadSpecPart {
     pub(crate) config: Config,
 }
 
-/// The configuration in a NetworkAttachmentDefinition. A long one is dropped as it is read: some tenants can make as many as their quota allows.
+/// The configuration in a NetworkAttachmentDefinition. An oversized one is dropped while it is
+/// read: tenants can create as many as their quota allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Config {
     Text(String),

@@ -1,4 +1,4 @@
-//! Applies what the watches see to the cache, and marks what has to be evaluated again.
+//! Applies watch events to the cache, and marks what must be evaluated again.
 
 use super::{Kind, ObjectEvent, WatchUpdate};
 use crate::api_error::message;
@@ -11,20 +11,20 @@ use kube::runtime::watcher::{self, Event};
 use std::collections::BTreeSet;
 use std::mem::take;
 
-/// What an observed change means to what was written before.
+/// What a watch update means for writes in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::controller) enum Observation {
-    /// Objects of these targets are in this version.
+    /// The objects of these targets have this resourceVersion.
     Updated(Vec<Target>, u64),
-    /// A list of this kind begins.
+    /// A list of this kind starts.
     ListStarted(Kind),
-    /// A list of this kind has arrived whole.
+    /// A list of this kind is complete.
     ListCompleted(Kind),
-    /// Nothing.
+    /// No effect on writes.
     NoOp,
 }
 
-/// The cache, and how far the watches are.
+/// The cache, and the state of the watches.
 #[derive(Debug, Default)]
 pub(in crate::controller) struct Observer {
     cache: Cache,
@@ -38,23 +38,25 @@ pub(in crate::controller) struct Observer {
 }
 
 impl Observer {
-    /// Every kind was listed. Only NADs may be missing: their CRD comes with Multus, and nothing but themselves waits for them.
+    /// Whether every kind was listed. NADs may be missing: their CRD is installed with Multus, and
+    /// nothing else depends on them.
     pub(in crate::controller) fn is_complete(&self) -> bool {
         let reflectors = [&self.networks, &self.compiled, &self.namespaces, &self.nodes, &self.states];
         reflectors.iter().all(|reflector| reflector.is_complete())
     }
 
-    /// The cluster as it was seen. Numbers of nodes are given out by the one who writes them.
+    /// The observed cluster. It is mutable because node numbers are assigned where node states are
+    /// planned.
     pub(in crate::controller) const fn cache(&mut self) -> &mut Cache {
         &mut self.cache
     }
 
-    /// What has to be evaluated again since this was called last.
+    /// Takes what was marked dirty since the last call.
     pub(in crate::controller) fn take_dirty(&mut self) -> Dirty {
         take(&mut self.dirty)
     }
 
-    /// Applies what a watch saw.
+    /// Applies a watch update.
     pub(in crate::controller) fn apply(&mut self, WatchUpdate { kind, version, result }: WatchUpdate) -> Observation {
         let seen = match result {
             Ok(seen) => seen,
@@ -106,14 +108,14 @@ impl Observer {
         }
     }
 
-    /// NADs may be read for the first time: every network's are compared.
+    /// NADs may have been listed for the first time: those of all networks are compared.
     fn nads_listed(&mut self) {
         self.dirty.nads_of.extend(self.cache.networks.keys().cloned());
         self.dirty.nads_of.extend(self.cache.nads.generated_names().map(str::to_owned));
         self.dirty.statuses.extend(self.cache.networks.keys().cloned());
     }
 
-    /// What was looked for and is not there.
+    /// Removes an object that was read and does not exist.
     fn remove(&mut self, target: &Target) {
         let (cache, dirty) = (&mut self.cache, &mut self.dirty);
         match target {
@@ -186,7 +188,7 @@ fn of_event<K, T>(
     }
 }
 
-/// Whether the API server does not know such objects.
+/// Whether the API server does not know this kind.
 fn is_unknown_kind(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404)
 }

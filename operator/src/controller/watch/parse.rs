@@ -1,4 +1,5 @@
-//! From watched objects to the cache, pure: each object is parsed once, where it enters, and only what is used is kept.
+//! Parses watched objects for the cache, pure: each object is parsed once, on arrival, and only
+//! what is used is kept.
 
 use super::objects::{
     CompiledObject, Config, NadObject, NamespaceObject, NetworkObject, NodeCondition, NodeObject, NodeStateObject,
@@ -25,7 +26,7 @@ use usnet_crds::{
     UserspaceNodeStateStatus,
 };
 
-/// The reason of a network on a node whose agent gives none that can be used.
+/// The reason when that of an agent is invalid.
 const UNKNOWN_REASON: &str = "Unknown";
 
 pub(crate) fn network(object: &NetworkObject) -> (String, Network) {
@@ -41,7 +42,7 @@ pub(crate) fn network(object: &NetworkObject) -> (String, Network) {
     (name, network_with_spec(metadata, spec, read(object.status.as_deref()).ok()))
 }
 
-/// A network with this spec, or with what is wrong with it.
+/// A network with this spec, or with its validation error.
 pub(crate) fn network_with_spec(
     metadata: &ObjectMeta,
     spec: Result<usnet_crds::validate::ValidNetwork, String>,
@@ -114,7 +115,8 @@ pub(crate) fn node_state(object: &NodeStateObject) -> (String, NodeState) {
     (name, state)
 }
 
-/// What an agent reports, with limits of its own: the token of an agent can be stolen, and the CRD can be an older one without limits.
+/// Parses the report of an agent and enforces limits: the token of an agent can be stolen, and an
+/// older CRD may have no limits.
 pub(crate) fn node_status(status: UserspaceNodeStateStatus) -> NodeStatus {
     let mut parsed = NodeStatus {
         observed_generation: status.observed_generation,
@@ -178,7 +180,7 @@ pub(crate) fn nad(object: &NadObject) -> (NadKey, Nad) {
 
 fn user_nad(metadata: &ObjectMeta, config: Option<Result<NadConfig, InvalidNadConfig>>) -> Nad {
     let Some(mut config) = config else { return Nad::Other };
-    // The plugin reads it from the NAD; nobody else does.
+    // Only the plugin uses it, and reads it from the NAD.
     if let Ok(NadConfig::Legacy(legacy)) = &mut config {
         legacy.ipam = None;
     }
@@ -186,7 +188,8 @@ fn user_nad(metadata: &ObjectMeta, config: Option<Result<NadConfig, InvalidNadCo
     Nad::User(Box::new(nads::UserNad { uid, created, config }))
 }
 
-/// A generated NAD that lost its owner but says exactly what a generated one says is taken back.
+/// Whether the NAD lost its owner reference, but is exactly what the controller generates: then it
+/// is adopted again.
 fn is_generated_without_owner(name: &str, label: Option<&str>, config: &str) -> bool {
     label == Some(name) && name.parse::<NetworkName>().is_ok_and(|name| nad::config(&name) == config)
 }

@@ -1,5 +1,5 @@
-//! Write: what is written to the API server ([`Write`], pure values), in which order and how much at once ([`queue`], [`limiter`], pure), and the requests
-//! themselves ([`request`], IO).
+//! Write: the writes to the API server ([`Write`], pure values), their order and concurrency
+//! ([`queue`], [`limiter`], pure), and the requests ([`request`], IO).
 
 pub mod guards;
 pub mod limiter;
@@ -23,7 +23,7 @@ pub enum Write {
         network: String,
         /// Its uid.
         uid: String,
-        /// Whether it should be there.
+        /// Whether the finalizer is desired.
         present: bool,
     },
     /// Creates or replaces a compiled network.
@@ -55,7 +55,7 @@ pub enum Write {
     NodeState {
         /// The node.
         node: String,
-        /// The node's uid: the state goes with the node.
+        /// The uid of the Node, which owns the state.
         owner: String,
         /// The uid of the object that is replaced; none to create it.
         uid: Option<String>,
@@ -80,14 +80,14 @@ pub enum Write {
     },
     /// Creates or repairs a NetworkAttachmentDefinition.
     Nad {
-        /// Where.
+        /// Namespace and name.
         key: NadKey,
-        /// What it should say.
+        /// The desired content.
         desired: DesiredNad,
     },
     /// Deletes a generated NetworkAttachmentDefinition. The admission policy keeps this from deleting any other.
     DeleteNad {
-        /// Where.
+        /// Namespace and name.
         key: NadKey,
     },
     /// Creates the network of a bridge that NetworkAttachmentDefinitions name, or restores its spec.
@@ -99,16 +99,16 @@ pub enum Write {
         /// The whole spec.
         spec: Box<UserspaceNetworkSpec>,
     },
-    /// Deletes a network that was made from NetworkAttachmentDefinitions.
+    /// Deletes a network that was generated from NetworkAttachmentDefinitions.
     DeleteNetwork {
         /// The network.
         network: String,
-        /// The object that was looked at, and no later one of that name.
+        /// Its uid: a later object of that name is not deleted.
         uid: String,
     },
 }
 
-/// What a write changes. Of each target there is one write at a time.
+/// What a write changes. At most one write is in flight for each target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// The finalizer of a network.
@@ -119,7 +119,7 @@ pub enum Target {
     NodeState(String),
     /// The status of a network.
     Status(String),
-    /// A network that is made from NetworkAttachmentDefinitions.
+    /// A network that is generated from NetworkAttachmentDefinitions.
     NetworkFromNad(String),
     /// A NetworkAttachmentDefinition.
     Nad(NadKey),
@@ -142,7 +142,7 @@ impl Write {
         }
     }
 
-    /// What kind of write, in one word for metrics.
+    /// The kind of write, as a label of metrics.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Finalizer { .. } => "Finalizer",

@@ -1,4 +1,5 @@
-//! Creates and restores networks that follow from NetworkAttachmentDefinitions. A network that a user created meanwhile is never changed.
+//! Creates and restores networks that are generated from NADs. A network that a user created
+//! meanwhile is never changed.
 
 use super::request::{Done, FIELD_MANAGER};
 use kube::api::{Patch, PatchParams, PostParams};
@@ -21,7 +22,8 @@ pub(super) async fn write(
     }
 }
 
-/// Created and not applied: a network of that name that a user created meanwhile stays as it is.
+/// Creates instead of applying: a network of that name that a user created meanwhile stays as it
+/// is.
 async fn create(client: Client, name: &str, spec: &UserspaceNetworkSpec) -> Result<Done, kube::Error> {
     let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
     let mut network = UserspaceNetwork::new(name, spec.clone());
@@ -30,7 +32,8 @@ async fn create(client: Client, name: &str, spec: &UserspaceNetworkSpec) -> Resu
     Ok(Done::Written(resource_version(created.metadata.resource_version.as_deref())))
 }
 
-/// The whole spec is replaced, with what others added to it. The API server refuses that for another object of that name, and without the label.
+/// Replaces the whole spec, including fields that others added. The preconditions protect a
+/// recreated object of that name, and one without the label.
 async fn restore(client: Client, name: &str, uid: &str, spec: &UserspaceNetworkSpec) -> Result<Done, kube::Error> {
     let label = format!("/metadata/labels/{}", FROM_NAD_LABEL.replace('/', "~1"));
     let operations = json!([
@@ -45,7 +48,7 @@ async fn restore(client: Client, name: &str, uid: &str, spec: &UserspaceNetworkS
     Ok(Done::Written(resource_version(answer.metadata.resource_version.as_deref())))
 }
 
-/// Another request was faster; the watch will show whose.
+/// Another request was faster; the watch will show its result.
 fn unless_there(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
     match result {
         Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(Done::NoOp),

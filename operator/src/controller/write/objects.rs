@@ -41,7 +41,8 @@ pub(super) fn nad(key: &NadKey, desired: &DesiredNad) -> NetworkAttachmentDefini
     nad
 }
 
-/// The finalizer of a network. With the uid in it, the API server refuses to change a later network of the same name, or to create a new one.
+/// The finalizer of a network. The uid is a precondition: the API server neither changes a later
+/// network of the same name, nor creates a new one.
 pub(super) fn finalizer(network: &str, uid: &str, present: bool) -> Value {
     let finalizers: &[&str] = if present { &[FINALIZER] } else { &[] };
     json!({

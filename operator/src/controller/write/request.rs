@@ -1,4 +1,5 @@
-//! The requests (IO). The client is behind the [`Fence`](crate::leader::Fence): what is not sent because another controller may lead is left to that one.
+//! The requests (IO). The client is behind the [`Fence`](crate::leader::Fence): a request that is
+//! not sent because another replica may be the leader is left to that one.
 
 use super::{Target, Write, network_from_nad, objects};
 use crate::api_error::{message, reason_label};
@@ -18,7 +19,7 @@ use usnet_crds::conditions::{READY, find as find_condition};
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::{CompiledNetwork, UserspaceNodeState};
 
-/// Who wrote the fields, for server-side apply.
+/// The field manager of server-side apply.
 pub const FIELD_MANAGER: &str = "usnet-controller";
 
 /// Why a write failed.
@@ -27,21 +28,21 @@ pub enum Error {
     /// The API server refused, or could not be reached.
     #[error("cannot {write}: {}", message(error))]
     Request {
-        /// What was to be written.
+        /// The write.
         write: String,
-        /// Why it was not.
+        /// The error of the client.
         error: Box<kube::Error>,
     },
-    /// The API server did not answer.
+    /// The API server did not respond in time.
     #[error("cannot {write}: no answer within {} s", REQUEST_TIMEOUT.as_secs())]
     Timeout {
-        /// What was to be written.
+        /// The write.
         write: String,
     },
 }
 
 impl Error {
-    /// What the client says; none when there was no answer in time.
+    /// The error of the client; none after a timeout.
     pub fn cause(&self) -> Option<&kube::Error> {
         match self {
             Self::Request { error, .. } => Some(error),
@@ -49,17 +50,18 @@ impl Error {
         }
     }
 
-    /// As a label of metrics.
+    /// The label of metrics.
     pub fn reason(&self) -> &str {
         self.cause().map_or("Timeout", reason_label)
     }
 
-    /// Whether nothing was sent, because another controller may lead.
+    /// Whether nothing was sent, because another replica may be the leader.
     pub fn is_fenced(&self) -> bool {
         self.cause().is_some_and(is_closed)
     }
 
-    /// What the API server says of an object that it understands and does not accept. What etcd finds too large is an internal error.
+    /// Why the API server rejects the object, if it does. What etcd finds too large is an internal
+    /// error.
     pub fn refusal(&self) -> Option<String> {
         let kube::Error::Api(status) = self.cause()? else { return None };
         let is_refusal = matches!(status.code, 400 | 403 | 413 | 422) || status.message.contains("too large");
@@ -70,20 +72,20 @@ impl Error {
 /// What a write did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// The object has this resourceVersion since.
+    /// The object has this resourceVersion now.
     Written(u64),
     /// The object is deleted, or will be.
     Deleted,
-    /// Nothing: the object is not as it was seen.
+    /// Nothing: the object differs from the cached one.
     NoOp,
 }
 
-/// What became of one write.
+/// The outcome of one write.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was to be written.
+    /// The write.
     pub write: Write,
-    /// What it did, or why it did not.
+    /// What it did, or why it failed.
     pub result: Result<Done, Error>,
 }
 
@@ -145,7 +147,7 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
     }
 }
 
-/// Creates the object, or replaces these fields of the one with this uid.
+/// Creates the object, or replaces these fields of the object with this uid.
 async fn create_or_replace<K>(
     api: &Api<K>,
     name: &str,
@@ -168,7 +170,8 @@ fn patch_parameters() -> PatchParams {
     PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
 
-/// A patch that replaces fields, of this object and of no later one of its name. Server-side apply would keep what others added to them.
+/// A patch that replaces fields, with the uid as precondition. Server-side apply would keep fields
+/// that others added.
 fn replace(uid: &str, fields: &[(&str, &Value)]) -> Result<Patch<()>, kube::Error> {
     let mut operations = vec![json!({"op": "test", "path": "/metadata/uid", "value": uid})];
     operations.extend(fields.iter().map(|(path, value)| json!({"op": "add", "path": path, "value": value})));
@@ -188,7 +191,7 @@ where
     unless_gone(api.delete(name, &parameters).await.map(|_| Done::Deleted))
 }
 
-/// What is gone already need not be changed.
+/// An object that does not exist needs no change.
 fn unless_gone(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
     match result {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Done::NoOp),
@@ -196,10 +199,10 @@ fn unless_gone(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
     }
 }
 
-/// Reads the object of a target as it is now, after it is not known what became of a write.
+/// Reads the current object of a target, after a write with an unknown outcome.
 ///
 /// # Errors
-/// When the API server does not answer.
+/// When the API server does not respond.
 pub(in crate::controller) async fn read(client: Client, target: &Target) -> Result<WatchUpdate, kube::Error> {
     match target {
         Target::Finalizer(name) | Target::Status(name) | Target::NetworkFromNad(name) => {
@@ -221,7 +224,7 @@ pub(in crate::controller) async fn read(client: Client, target: &Target) -> Resu
     .map(|found| found.unwrap_or_else(|| WatchUpdate::absent(target)))
 }
 
-/// By a list with one object, so that the right to list is enough.
+/// Lists a single object, so that the verb `list` suffices.
 async fn find<K>(api: Api<K>, name: &str, seen: fn(&K) -> ObjectEvent) -> Result<Option<WatchUpdate>, kube::Error>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
@@ -232,7 +235,7 @@ where
     Ok(list.items.first().map(change))
 }
 
-// Answers are read as watches read them: an object whose other fields cannot be read is still written.
+// Responses are deserialized as in watches, so that unreadable fields do not fail a write.
 
 fn networks(client: Client) -> Api<NetworkObject> {
     Api::all(client)
@@ -250,7 +253,7 @@ fn nads(client: Client, namespace: &str) -> Api<NadObject> {
     Api::namespaced(client, namespace)
 }
 
-/// Each change is logged once, where it is made.
+/// Logs each successful write once.
 fn log(write: &Write) {
     match write {
         Write::Finalizer { network, present: true, .. } => tracing::info!(network, "added the finalizer"),

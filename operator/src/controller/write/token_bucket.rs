@@ -1,12 +1,12 @@
-//! How fast counts are written: a burst and then a steady rate, so that a node with many networks that comes or goes is no burden on the API server. Pure;
-//! time is passed in.
+//! Rate limit of count-only statuses: a burst and then a steady rate, so that a node with many
+//! networks that becomes ready or unready does not load the API server. Pure; time is passed in.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Statuses a second that change counts alone.
+/// Statuses per second.
 const RATE: u32 = 40;
-/// So many may go at once after a pause.
+/// The burst after a pause.
 const BURST: u32 = 10;
 
 /// A token bucket.
@@ -25,7 +25,7 @@ impl Default for TokenBucket {
 impl TokenBucket {
     const INTERVAL: Duration = Duration::from_millis(1_000 / RATE as u64);
 
-    /// Whether one may be sent now.
+    /// Whether a token is available.
     pub fn has_token(&mut self, now: Instant) -> bool {
         let refilled = *self.refilled.get_or_insert(now);
         let elapsed = now.saturating_duration_since(refilled);
@@ -37,12 +37,12 @@ impl TokenBucket {
         self.tokens > 0
     }
 
-    /// One is sent.
+    /// Takes a token.
     pub const fn take_token(&mut self) {
         self.tokens = self.tokens.saturating_sub(1);
     }
 
-    /// When there will be one again; none while there is.
+    /// When the next token is available; none while one is.
     pub fn next_token(&self, now: Instant) -> Option<Instant> {
         (self.tokens == 0).then(|| self.refilled.unwrap_or(now) + Self::INTERVAL)
     }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_a_second_go_no_more_than_fifty() {
+    fn no_more_than_fifty_are_sent_in_a_second() {
         let (mut bucket, start) = (TokenBucket::default(), Instant::now());
         let mut sent = 0;
         for millisecond in 0..1_000 {

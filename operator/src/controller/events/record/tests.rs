@@ -23,7 +23,7 @@ const READY_NOW: Part = (READY, Status::True, ALL_NODES);
 const ACCEPTED_NOW: Part = (ACCEPTED, Status::True, VALID);
 
 #[test]
-fn creation_is_told_when_work_begins_and_when_it_is_done() {
+fn creation_is_reported_when_work_begins_and_ends() {
     let starting = [(READY, Status::Unknown, SYNCING), (RECONCILING, Status::True, SYNCING)];
     let pending = [(READY, Status::False, PENDING), ACCEPTED_NOW, (RECONCILING, Status::True, PENDING)];
     assert_eq!(events(&[], &starting), [""; 0]);
@@ -45,7 +45,7 @@ fn conditions_that_share_a_reason_are_one_event() {
 }
 
 #[test]
-fn a_blocked_deletion_is_told_once_and_is_a_warning() {
+fn a_blocked_deletion_is_reported_once_as_a_warning() {
     let terminating = [(READY, Status::False, TERMINATING), (DELETION_BLOCKED, Status::True, IN_USE)];
     assert_eq!(events(&[READY_NOW], &terminating), ["Normal Terminating", "Warning InUse"]);
     assert_eq!(events(&terminating, &terminating), [""; 0]);

@@ -1,9 +1,9 @@
-//! NADs that ask for different things of one bridge.
+//! NADs with conflicting settings of one bridge.
 
 use super::*;
 
 #[test]
-fn two_that_disagree_are_both_told_what_and_who_was_first() {
+fn conflicting_nads_are_both_reported_with_the_mismatch() {
     let mut cluster = Cluster::new();
     cluster.nad("team-a", "younger-by-name", &open_vswitch("br0").to_string());
     cluster.nad("other", "an-elder-by-name", &with_vlan(open_vswitch("br0"), 7));
@@ -26,7 +26,7 @@ fn two_that_disagree_are_both_told_what_and_who_was_first() {
 }
 
 #[test]
-fn when_the_first_goes_the_next_decides_and_a_new_disagreement_is_told_again() {
+fn when_the_oldest_is_deleted_the_next_defines_the_network_and_new_conflicts_are_reported() {
     let mut cluster = Cluster::new();
     cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.nad("other", "two", &with_vlan(open_vswitch("br0"), 7));
@@ -44,7 +44,7 @@ fn when_the_first_goes_the_next_decides_and_a_new_disagreement_is_told_again() {
 }
 
 #[test]
-fn each_thing_that_must_agree_is_compared() {
+fn each_required_setting_is_compared() {
     let mut listening = vpp("4");
     listening["host"] =
         json!({"engine": "vpp", "iftype": "vhostuser", "vhost": {"mode": "server"}, "bridge": {"bridgeName": "4"}});
@@ -68,7 +68,7 @@ fn each_thing_that_must_agree_is_compared() {
 }
 
 #[test]
-fn one_that_does_not_say_takes_what_there_is() {
+fn an_omitted_setting_matches_any_value() {
     let mut cluster = Cluster::new();
     let mut large = vpp("4");
     large["host"]["mtu"] = 9000.into();

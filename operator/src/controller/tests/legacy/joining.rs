@@ -1,4 +1,4 @@
-//! NADs and the networks that people made.
+//! NADs and users' networks.
 
 use super::*;
 
@@ -53,7 +53,7 @@ fn a_network_of_the_same_bridge_that_comes_later_waits() {
 }
 
 #[test]
-fn a_network_that_people_delete_is_replaced_for_the_nads() {
+fn a_deleted_network_of_a_user_is_replaced_by_a_generated_one() {
     let mut cluster = Cluster::new();
     cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br0"}}));
     cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
@@ -75,7 +75,7 @@ fn a_name_that_another_bridges_network_has_is_not_taken() {
 }
 
 #[test]
-fn our_label_on_a_persons_network_gives_it_to_nobody() {
+fn the_label_alone_does_not_make_a_network_generated() {
     let mut cluster = Cluster::new();
     cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br0"}}));
     cluster.edit("blue", |network| network.has_from_nad_label = true);
@@ -87,7 +87,7 @@ fn our_label_on_a_persons_network_gives_it_to_nobody() {
 }
 
 #[test]
-fn more_namespaces_than_a_selector_holds_are_told() {
+fn more_namespaces_than_a_selector_holds_are_reported() {
     let mut cluster = Cluster::new();
     let most = usnet_crds::network::SELECTOR_VALUES_MAX;
     for number in 0..=most {

@@ -1,4 +1,4 @@
-//! What holds indefinitelyy set of NADs.
+//! Properties of every set of NADs.
 
 use super::super::super::cache::Cache;
 use super::super::super::cache::nads::NadSet;

@@ -1,11 +1,11 @@
-//! What somebody who may only write NADs can try.
+//! What an attacker can try who may only write NADs.
 
 use super::super::super::write::Write;
 use super::*;
 
 /// Keys that Intel's userspace CNI took as paths on the host, or that name things of others.
 #[test]
-fn no_path_of_a_nad_gets_anywhere() {
+fn no_path_of_a_nad_is_used() {
     let mut cluster = Cluster::new();
     let mut config = open_vswitch("br0");
     for key in ["kubeconfig", "logFile", "sharedDir"] {
@@ -38,7 +38,7 @@ fn no_path_of_a_nad_gets_anywhere() {
     }
 }
 
-/// Whatever bridge a NAD names: the network that is made may only have one that is its own.
+/// Whatever bridge a NAD names, the generated network may only have a managed one.
 #[test]
 fn a_bridge_that_is_there_already_is_never_adopted() {
     let mut cluster = Cluster::new();
@@ -66,9 +66,9 @@ fn a_nad_opens_a_network_to_its_own_namespace_alone() {
     assert!(cluster.reports().iter().any(|(about, _)| about == "other/blue-too NamespaceNotSelected"));
 }
 
-/// A NAD that somebody wrote under the name of a network, and one that claims to be generated.
+/// A user's NAD with the name of a network, and one that claims to be generated.
 #[test]
-fn somebody_elses_nad_is_neither_changed_nor_deleted() {
+fn foreign_nads_are_neither_changed_nor_deleted() {
     let mut cluster = Cluster::new();
     cluster.nad("team-a", "ovs-br0", &open_vswitch("br0").to_string());
     cluster.nad("team-a", "blue", r#"{"type": "bridge"}"#);
@@ -84,7 +84,7 @@ fn somebody_elses_nad_is_neither_changed_nor_deleted() {
 
 /// Control characters and the like of a NAD are shown, and not acted upon by a terminal.
 #[test]
-fn what_is_told_shows_no_control_characters() {
+fn events_contain_no_control_characters() {
     let mut cluster = Cluster::new();
     let mut config = open_vswitch("br0");
     config["host"]["engine"] = "\u{1b}[2Jgone\n".into();
@@ -146,7 +146,7 @@ fn conversion_can_be_disabled_and_limited_to_namespaces() {
 }
 
 #[test]
-fn what_is_too_long_is_refused_and_not_kept() {
+fn oversized_nads_are_rejected_and_not_cached() {
     let mut cluster = Cluster::new();
     cluster.nad("team-a", "one", &"x".repeat(100_000));
     let mut trunks = open_vswitch("br0");

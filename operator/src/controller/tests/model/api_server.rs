@@ -1,4 +1,4 @@
-//! What the API server does with writes.
+//! Applies writes as the API server does.
 
 use super::super::super::cache::NodeState;
 use super::super::super::cache::nads::{Nad, NadKey};
@@ -39,7 +39,7 @@ impl Cluster {
         self.cache.nads.remove(key);
     }
 
-    /// Writes a compiled network, as the controller does and as somebody does by hand.
+    /// Writes a compiled network, as the controller or a manual edit does.
     pub(in super::super) fn put_compiled(&mut self, name: &str, uid: &str, owner: &str, spec: &CompiledNetworkSpec) {
         let version = self.next_version();
         let owner = json!({"apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "name": name, "uid": owner});

@@ -1,4 +1,4 @@
-//! What may happen to a cluster, in any order.
+//! Random actions on a cluster.
 
 use super::super::super::cache::Network;
 use super::super::legacy::{open_vswitch, vpp, with_vlan};
@@ -11,13 +11,13 @@ use std::ops::Range;
 use usnet_crds::{Engine, Namespaces};
 
 const NODES: [&str; 3] = ["node-a", "node-b", "node-c"];
-/// The last is the name of the network that NADs make for the bridge `7`.
+/// The last is the name of the generated network of the bridge `7`.
 pub(super) const NAMES: [&str; 5] = ["amber", "blue", "cyan", "red", "ovs-7"];
 const NAMESPACES: [&str; 2] = ["team-a", "other"];
 /// Of NADs. One is that of a network as well.
 const NAD_NAMES: [&str; 3] = ["mine", "yours", "blue"];
 
-/// Something that happens to a cluster.
+/// An action on a cluster.
 #[derive(Debug, Clone)]
 pub(super) enum Action {
     Network(usize, NetworkAction),
@@ -36,7 +36,7 @@ pub(super) enum Action {
     Passes(usize),
 }
 
-/// What happens to a network.
+/// An action on a network.
 #[derive(Debug, Clone)]
 pub(super) enum NetworkAction {
     Write(Value),
@@ -48,7 +48,7 @@ pub(super) enum NetworkAction {
     ForceDelete(Option<bool>),
 }
 
-/// What is done by hand to a node state.
+/// A manual change of a node state.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Tampering {
     Delete,
@@ -111,7 +111,7 @@ fn network_action() -> impl Strategy<Value = NetworkAction> {
     ]
 }
 
-/// What hand-written NADs say.
+/// Configurations of users' NADs.
 fn config() -> impl Strategy<Value = String> {
     prop_oneof![
         2 => Just(open_vswitch("7").to_string()),
