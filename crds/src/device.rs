@@ -15,7 +15,8 @@ pub const RESOURCE_PREFIX: &str = "usnet.dev";
 pub const CONTAINER_FOLDER: &str = "/run/usnet.dev";
 /// Longest id of a device, in bytes, by kubelet's device plugin API.
 pub const DEVICE_ID_MAX: usize = 63;
-/// Longest name of a network with devices, in bytes: their ids end in `-` and a number of up to three digits.
+/// Longest name of a network with devices, in bytes: their ids end in `-` and a number of up to
+/// three digits.
 pub const DEVICE_NETWORK_NAME_MAX: usize = DEVICE_ID_MAX - 4;
 
 /// How kubelet counts the attachments of a network on one node.

@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 pub const PLUGIN_PATTERN: &str = "^[a-zA-Z0-9][a-zA-Z0-9._-]*$";
 /// Longest name of an IPAM plugin, in bytes.
 pub const PLUGIN_NAME_MAX: usize = 63;
-/// Longest IPAM configuration of a network or a NetworkAttachmentDefinition, in bytes of JSON: every node keeps it.
+/// Longest IPAM configuration of a network or a NetworkAttachmentDefinition, in bytes of JSON:
+/// every node stores it.
 pub const IPAM_MAX: usize = 8 * 1024;
 /// Longest text of an address.
 const IP_MAX: usize = 39;

@@ -27,7 +27,8 @@ use serde_json::{Map, Value};
 
 /// The value of `type`, the name of our CNI plugin and of Intel's.
 pub const PLUGIN: &str = "userspace";
-/// Longest `config` of a NetworkAttachmentDefinition that is read, in bytes. Real ones have some hundred; tenants can write megabytes.
+/// Longest `config` of a NetworkAttachmentDefinition that is parsed, in bytes. Usual ones have some
+/// hundred; tenants can write megabytes.
 pub const CONFIG_MAX: usize = 64 * 1024;
 /// The key of the network in our own configurations.
 pub const NETWORK_KEY: &str = "network";

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_of_one_interface_are_taken() {
+    fn only_unicast_addresses_are_accepted() {
         assert_eq!("02:00:AA:bb:01:0f".parse::<MacAddress>().unwrap().to_string(), "02:00:aa:bb:01:0f");
         for bad in [
             "",

@@ -7,7 +7,8 @@ use crate::device::DEVICE_NETWORK_NAME_MAX;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Longest name of a network, in bytes: it is also the name of its NetworkAttachmentDefinition and of files, so it is a DNS label.
+/// Longest name of a network, in bytes: it is also the name of its NetworkAttachmentDefinition and
+/// of files, so it is a DNS label.
 pub const NETWORK_NAME_MAX: usize = 63;
 /// Longest name of an Open vSwitch bridge, in bytes: it names a network device too, and Open vSwitch silently truncates longer ones.
 pub const BRIDGE_NAME_MAX: usize = 15;
@@ -17,7 +18,8 @@ pub const BRIDGE_NAME_PATTERN: &str = "^[a-zA-Z0-9_][a-zA-Z0-9_.-]*$";
 /// Names that Open vSwitch or Linux reserve.
 pub const RESERVED_BRIDGE_NAMES: [&str; 4] = ["all", "default", "lo", "ovs-netdev"];
 
-/// Longest name of a network with VPP, in bytes: VPP keeps 63 for the tag of a bridge domain, and our prefix precedes the name.
+/// Longest name of a network with VPP, in bytes: the tag of a bridge domain has 63 bytes, and our
+/// prefix precedes the name.
 pub const VPP_NETWORK_NAME_MAX: usize = 57;
 
 /// Longest name of a namespace, in bytes: a DNS label (RFC 1123).

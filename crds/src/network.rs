@@ -31,7 +31,8 @@ pub const FORCE_DELETE: &str = "usnet.dev/force-delete";
 /// Most values of one requirement of a label selector, such as names of namespaces: CEL rejects
 /// rules over unbounded lists.
 pub const SELECTOR_VALUES_MAX: usize = 256;
-/// Most nodes that a network's status names as failed. Lists of all nodes would not fit into one object of a large cluster.
+/// Most failed nodes in the status of a network. A list of all nodes of a large cluster would not
+/// fit into one object.
 pub const FAILURES_MAX: usize = 10;
 
 /// A network for DPDK programs: a bridge of a userspace switch on each node, and who may attach to it.

@@ -20,8 +20,8 @@ pub fn selects(
     }
 }
 
-/// A resourceVersion as a number. Within one resource they are comparable (documented since Kubernetes 1.35; with etcd they always were). Anything that is
-/// not a decimal number counts as the oldest version.
+/// A resourceVersion as a number. Within one resource they are comparable (documented since
+/// Kubernetes 1.35; with etcd they always were). Anything else counts as the oldest version.
 pub fn resource_version(text: Option<&str>) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }

@@ -1,5 +1,6 @@
-//! The rules of `UserspaceNetwork` in CEL, the language that the API server runs. `validate` holds the same rules in Rust;
-//! both take their limits from `limits` and `names`, and one table of cases tests both.
+//! The validation rules of `UserspaceNetwork` in CEL, which the API server evaluates. `validate`
+//! has the same rules in Rust; both take their limits from `limits` and `names`, and one table of
+//! cases tests both.
 
 pub(crate) mod attachments;
 pub(crate) mod engines;

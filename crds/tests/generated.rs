@@ -29,7 +29,7 @@ fn the_reference_is_up_to_date() {
 
 /// The API server takes from the controller no definition but the one that it makes.
 #[test]
-fn the_policy_on_definitions_takes_what_the_controller_makes() {
+fn the_nad_policy_admits_what_the_controller_generates() {
     let policy = std::fs::read_to_string(checkout().join("config/rbac/own-definitions-only.yaml")).unwrap();
     let made = config(&"some-network".parse().unwrap()).replace("some-network", "' + object.metadata.name + '");
     assert!(

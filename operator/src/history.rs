@@ -13,7 +13,8 @@ use usnet_crds::Engine;
 
 /// How many changes are kept.
 pub const KEPT: usize = 500;
-/// How many lines the file may have before those beyond [`KEPT`] are removed, so that it is not rewritten for each line.
+/// The maximum number of lines before the oldest are removed down to [`KEPT`], so that the file is
+/// not rewritten for each line.
 const LINES_MAX: usize = 2 * KEPT;
 
 /// One change, or several of one kind that were applied together.
@@ -38,7 +39,8 @@ pub struct Change {
     /// The generation of that network; none when the node should no longer carry it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
-    /// How long it took from the event that called for it; of what was completed later, from the first try.
+    /// The duration since the triggering event; for a change that was completed later, since the
+    /// first attempt.
     pub milliseconds: u64,
     /// Its outcome.
     #[serde(flatten)]
@@ -242,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_cut_costs_itself_only_and_a_new_agent_goes_on() {
+    fn a_truncated_line_is_skipped_and_a_new_agent_continues() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history.jsonl");
         HistoryFile::new(path.clone()).append(&[change(1), change(2)]).unwrap();

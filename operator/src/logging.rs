@@ -21,7 +21,8 @@ pub enum LogFormat {
     Json,
 }
 
-/// Starts logging for the whole process. `RUST_LOG` chooses what is logged, in the syntax of `tracing_subscriber::EnvFilter`.
+/// Starts logging for the whole process. `RUST_LOG` selects what is logged, in the syntax of
+/// `tracing_subscriber::EnvFilter`.
 pub fn start(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(STANDARD_FILTER));
     let subscriber = tracing_subscriber::fmt()

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_taken_whatever_its_case_and_the_rest_is_not_there() {
+    fn keys_are_case_insensitive_and_default_to_empty() {
         let container = json!({"Engine": "vpp", "nettype": "interface", "vhost": {"group": "qemu"}, "bridge": {"bridgeName": "br0", "vlanid": 7}});
         let expected = ContainerConf {
             engine: "vpp".to_owned(),

@@ -21,7 +21,7 @@ pub enum InvalidLegacy {
     },
     /// The value of a key is not supported.
     #[error("\"{key}\" says {value:?}: {advice}")]
-    Refused {
+    Unsupported {
         /// The path of the key.
         key: String,
         /// Its value.
@@ -39,7 +39,7 @@ pub enum InvalidLegacy {
     },
     /// A key exists in two spellings; which one is read would depend on their order in the text.
     #[error("\"{key}\" is there twice, as {first:?} and as {second:?}: keep one")]
-    Twice {
+    Duplicate {
         /// The path of the key.
         key: String,
         /// One spelling.
@@ -55,9 +55,9 @@ impl InvalidLegacy {
         match self {
             Self::WrongType { key, .. }
             | Self::Missing { key, .. }
-            | Self::Refused { key, .. }
+            | Self::Unsupported { key, .. }
             | Self::OutOfRange { key, .. }
-            | Self::Twice { key, .. } => key,
+            | Self::Duplicate { key, .. } => key,
         }
     }
 }

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_add_refuses_is_found_all_the_same() {
+    fn configurations_that_add_rejects_are_parsed() {
         let listening = json!({
             "SharedDir": "/var/run/old", "ipam": {"type": "host-local"},
             "host": {"engine": "ovs-dpdk", "iftype": "vhostuser", "vhost": {"mode": "server", "socketfile": "s"}},

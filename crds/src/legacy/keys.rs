@@ -28,7 +28,7 @@ impl<'a> Keys<'a> {
         let mut found = entries.filter(|(spelling, _)| spelling.eq_ignore_ascii_case(key));
         let (first, second) = (found.next(), found.next());
         if let (Some((first, _)), Some((second, _))) = (first, second) {
-            return Err(InvalidLegacy::Twice { key: self.path(key), first: first.clone(), second: second.clone() });
+            return Err(InvalidLegacy::Duplicate { key: self.path(key), first: first.clone(), second: second.clone() });
         }
         Ok(first.map(|(_, value)| value).filter(|value| !value.is_null()))
     }
@@ -84,8 +84,8 @@ impl<'a> Keys<'a> {
         InvalidLegacy::Missing { key: self.path(key), advice }
     }
 
-    pub(super) fn refused(&self, key: &str, value: &str, advice: &'static str) -> InvalidLegacy {
-        InvalidLegacy::Refused { key: self.path(key), value: value.to_owned(), advice }
+    pub(super) fn unsupported(&self, key: &str, value: &str, advice: &'static str) -> InvalidLegacy {
+        InvalidLegacy::Unsupported { key: self.path(key), value: value.to_owned(), advice }
     }
 
     pub(super) fn out_of_range(&self, key: &str, problem: &impl std::fmt::Display) -> InvalidLegacy {

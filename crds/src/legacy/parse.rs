@@ -14,7 +14,8 @@ use serde_json::Value;
 pub(super) const DEFAULT_BRIDGE: &str = "br0";
 /// Longest `ipam`, in bytes of JSON: every node stores it, and any tenant may write it.
 const IPAM_MAX: usize = 8 * 1024;
-/// Longest name of a socket, in bytes: with the pod's directory before it, it has to fit the path of a unix socket.
+/// Longest name of a socket, in bytes: with the directory of the pod it must fit the path of a unix
+/// socket.
 const SOCKET_FILE_MAX: usize = 40;
 
 pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
@@ -27,7 +28,7 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
     network_type(&host)?;
     let arguments = whole.object("args")?.object("cni")?;
     if let Some(port) = arguments.text("OvnPort")? {
-        return Err(arguments.refused(
+        return Err(arguments.unsupported(
             "OvnPort",
             port,
             "ports of OVN are not supported: they belong on OVN's own bridge",
@@ -72,7 +73,7 @@ pub(super) fn engine(host: &Keys<'_>) -> Result<Engine, InvalidLegacy> {
     match host.text("engine")? {
         Some("ovs-dpdk") => Ok(Engine::OpenVswitch),
         Some("vpp") => Ok(Engine::Vpp),
-        Some(other) => Err(host.refused("engine", other, "use ovs-dpdk or vpp")),
+        Some(other) => Err(host.unsupported("engine", other, "use ovs-dpdk or vpp")),
         None => Err(host.missing("engine", "write ovs-dpdk or vpp")),
     }
 }
@@ -82,9 +83,9 @@ fn port_type(host: &Keys<'_>, engine: Engine) -> Result<PortType, InvalidLegacy>
         (Some("vhostuser"), _) => Ok(PortType::VhostUser),
         (Some("memif"), Engine::Vpp) => Ok(PortType::Memif),
         (Some("memif"), Engine::OpenVswitch) => {
-            Err(host.refused("iftype", "memif", "Open vSwitch has no memif: use vhostuser, or the engine vpp"))
+            Err(host.unsupported("iftype", "memif", "Open vSwitch has no memif: use vhostuser, or the engine vpp"))
         }
-        (Some(other), _) => Err(host.refused("iftype", other, "use vhostuser, or with vpp memif")),
+        (Some(other), _) => Err(host.unsupported("iftype", other, "use vhostuser, or with vpp memif")),
         (None, _) => Err(host.missing("iftype", "write vhostuser, or with vpp memif")),
     }
 }
@@ -93,7 +94,7 @@ fn network_type(host: &Keys<'_>) -> Result<(), InvalidLegacy> {
     match host.text("netType")? {
         None | Some("bridge") => Ok(()),
         Some(other) => {
-            Err(host.refused("netType", other, "every port joins a bridge here: use bridge (others never worked)"))
+            Err(host.unsupported("netType", other, "every port joins a bridge here: use bridge (others never worked)"))
         }
     }
 }
@@ -109,7 +110,7 @@ fn socket_file<'a>(kind: &Keys<'a>) -> Result<Option<&'a str>, InvalidLegacy> {
         && !name.contains("..")
         && !name.ends_with(".json");
     let advice = "it is the name of a file, and no path: use at most 40 letters, digits, '.', '_' and '-', not .json at its end, or leave it out";
-    if is_name { Ok(Some(name)) } else { Err(kind.refused("socketfile", name, advice)) }
+    if is_name { Ok(Some(name)) } else { Err(kind.unsupported("socketfile", name, advice)) }
 }
 
 /// With Intel's userspace CNI the engine is the server by default. Open vSwitch's server ports do
@@ -120,14 +121,14 @@ fn vhost_role(host: &Keys<'_>, container: &Keys<'_>, engine: Engine) -> Result<S
         && ours == pods
     {
         let value = container.text("mode")?.unwrap_or_default();
-        return Err(container.refused("mode", value, "one end is the client and the other the server"));
+        return Err(container.unsupported("mode", value, "one end is the client and the other the server"));
     }
     let opposite = |role| if role == SocketRole::Client { SocketRole::Server } else { SocketRole::Client };
     let role = ours.or(pods.map(opposite)).unwrap_or(SocketRole::Server);
     if (engine, role) == (Engine::OpenVswitch, SocketRole::Server) {
         let advice =
             "Open vSwitch no longer listens at sockets (dpdkvhostuser): write client, and let the pod's program listen";
-        return Err(host.refused("mode", host.text("mode")?.unwrap_or("nothing, which meant server"), advice));
+        return Err(host.unsupported("mode", host.text("mode")?.unwrap_or("nothing, which meant server"), advice));
     }
     Ok(role)
 }
@@ -137,7 +138,7 @@ fn mode(vhost: &Keys<'_>) -> Result<Option<SocketRole>, InvalidLegacy> {
         None => Ok(None),
         Some("client") => Ok(Some(SocketRole::Client)),
         Some("server") => Ok(Some(SocketRole::Server)),
-        Some(other) => Err(vhost.refused("mode", other, "use client or server")),
+        Some(other) => Err(vhost.unsupported("mode", other, "use client or server")),
     }
 }
 
@@ -148,10 +149,10 @@ fn memif_ends(host: &Keys<'_>, container: &Keys<'_>) -> Result<(), InvalidLegacy
         (container, "slave", "VPP is always the master, so the pod's program is the slave"),
     ] {
         if let Some(other) = end.text("role")?.filter(|role| *role != own) {
-            return Err(end.refused("role", other, advice));
+            return Err(end.unsupported("role", other, advice));
         }
         if let Some(other) = end.text("mode")?.filter(|mode| *mode != "ethernet") {
-            return Err(end.refused("mode", other, "a bridge takes Ethernet frames only: use ethernet"));
+            return Err(end.unsupported("mode", other, "a bridge takes Ethernet frames only: use ethernet"));
         }
     }
     Ok(())
@@ -163,7 +164,7 @@ fn queues(memif: &Keys<'_>) -> Result<Option<Queues>, InvalidLegacy> {
     match (receive, transmit) {
         (Some(receive), Some(transmit)) if receive != transmit => {
             let advice = "there are as many queues in one direction as in the other: write what rxQueues says";
-            Err(memif.refused("txQueues", &transmit.to_string(), advice))
+            Err(memif.unsupported("txQueues", &transmit.to_string(), advice))
         }
         (receive, transmit) => Ok(receive.or(transmit)),
     }
@@ -190,8 +191,9 @@ fn bridge_name(bridge: &Keys<'_>, engine: Engine) -> Result<BridgeName, InvalidL
             };
             let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
             let number = Some(name).filter(|_| is_number).and_then(|digits| digits.parse::<i64>().ok());
-            let number = number
-                .ok_or_else(|| bridge.refused(KEY, name, "VPP's bridge domains have numbers: write one in digits"))?;
+            let number = number.ok_or_else(|| {
+                bridge.unsupported(KEY, name, "VPP's bridge domains have numbers: write one in digits")
+            })?;
             BridgeDomainId::try_from(number).map(BridgeName::from).map_err(|problem| bridge.out_of_range(KEY, &problem))
         }
     }

@@ -1,4 +1,5 @@
-//! The VLAN of a port: `vlanId`, and the fork's `trunks` and `vlanMode`, which are Open vSwitch's `tag`, `trunks` and `vlan_mode`.
+//! The VLAN of a port: `vlanId`, and the fork's `trunks` and `vlanMode`, which correspond to Open
+//! vSwitch's `tag`, `trunks` and `vlan_mode`.
 
 use super::error::InvalidLegacy;
 use super::keys::Keys;
@@ -24,7 +25,7 @@ pub(super) fn vlan(bridge: &Keys<'_>) -> Result<Option<Vlan>, InvalidLegacy> {
         false => Ok(trunks.clone()),
     };
     let only =
-        |unused: bool, key: &str, advice| if unused { Ok(()) } else { Err(bridge.refused(key, "a value", advice)) };
+        |unused: bool, key: &str, advice| if unused { Ok(()) } else { Err(bridge.unsupported(key, "a value", advice)) };
     match bridge.text(MODE)? {
         None => Ok(match (tag, trunks.is_empty()) {
             (None, true) => None,
@@ -42,7 +43,7 @@ pub(super) fn vlan(bridge: &Keys<'_>) -> Result<Option<Vlan>, InvalidLegacy> {
         }
         Some("native-tagged") => Ok(Some(Vlan::NativeTagged { tag: needs_tag()?, trunks: needs_trunks()? })),
         Some("native-untagged") => Ok(Some(Vlan::NativeUntagged { tag: needs_tag()?, trunks: needs_trunks()? })),
-        Some(other) => Err(bridge.refused(MODE, other, "use access, trunk, native-tagged or native-untagged")),
+        Some(other) => Err(bridge.unsupported(MODE, other, "use access, trunk, native-tagged or native-untagged")),
     }
 }
 

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn types_and_reasons_are_told_apart() {
+    fn types_and_reasons_are_distinguished() {
         let has = |mut constants: Box<dyn Iterator<Item = Constant>>, value: &str| {
             constants.any(|constant| constant.value == value)
         };

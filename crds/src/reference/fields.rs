@@ -17,7 +17,8 @@ pub(super) struct Field {
     pub(super) rules: Vec<String>,
 }
 
-/// All fields of a CRD's schema but `metadata`, which the reference does not repeat: rules on the whole object are about its name.
+/// All fields of the schema of a CRD except `metadata`, which the reference omits: rules on the
+/// whole object are about its name.
 pub(super) fn fields(schema: &Value) -> Vec<Field> {
     let mut found = Vec::new();
     let rules = messages(schema);

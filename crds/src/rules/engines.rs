@@ -1,4 +1,5 @@
-//! What fits which engine and which type of port. The message of each rule is that of the problem which `validate` finds.
+//! Rules on settings by engine and port type. Each has the message of the matching problem in
+//! `validate`.
 
 use super::rule;
 use crate::limits::{MAC_AGE_OVS, MAC_AGE_VPP};

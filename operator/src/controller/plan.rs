@@ -53,9 +53,9 @@ impl Outbox<'_> {
 }
 
 /// How many times in a row the API server rejected a compiled network, and its last message.
-type Refusal = (u32, String);
+type Rejection = (u32, String);
 /// Rejections in a row before they are reported: a single one may be a race with another writer.
-const REFUSALS_REPORTED: u32 = 2;
+const REJECTIONS_BEFORE_REPORT: u32 = 2;
 
 /// The planning state beside the cache, and what remains to be evaluated.
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ pub struct Plan {
     progress: BTreeMap<String, nads::NadProgress>,
     /// Networks that are being deleted and no longer in use on any node.
     deletable: BTreeSet<String>,
-    refusals: BTreeMap<String, Refusal>,
+    rejections: BTreeMap<String, Rejection>,
     /// Networks whose NADs are being compared, namespace by namespace, with the last namespace
     /// done.
     scans: BTreeMap<String, Option<String>>,
@@ -145,7 +145,7 @@ impl Plan {
         if !cache.networks.contains_key(name) {
             self.progress.remove(name);
             self.deletable.remove(name);
-            self.refusals.remove(name);
+            self.rejections.remove(name);
             self.times.remove(name);
             outbox.queue.remove(&Target::Status(name.to_owned()));
         }
@@ -168,10 +168,10 @@ impl Plan {
     }
 
     fn evaluate_status(&mut self, cache: &Cache, nodes: &mut SelectedNodes<'_>, outbox: &mut Outbox<'_>, name: &str) {
-        let refusal = self.refusals.get(name).filter(|(count, _)| *count >= REFUSALS_REPORTED);
+        let rejection = self.rejections.get(name).filter(|(count, _)| *count >= REJECTIONS_BEFORE_REPORT);
         let facts = Facts {
             is_outdated: self.outdated.contains(name),
-            refusal: refusal.map(|(_, message)| message.as_str()),
+            rejection: rejection.map(|(_, message)| message.as_str()),
             nads: self.progress.get(name),
         };
         let evaluation = status::evaluate(cache, nodes, name, facts, &outbox.now.time);
@@ -288,13 +288,13 @@ impl Plan {
     }
 
     /// Records whether the API server accepted the compiled network (none) or rejected it.
-    pub fn record_compile_result(&mut self, network: &str, refusal: Option<String>) {
-        match refusal {
-            None if self.refusals.remove(network).is_none() => return,
+    pub fn record_compile_result(&mut self, network: &str, rejection: Option<String>) {
+        match rejection {
+            None if self.rejections.remove(network).is_none() => return,
             None => {}
             Some(message) => {
-                let count = self.refusals.get(network).map_or(0, |(count, _)| *count);
-                self.refusals.insert(network.to_owned(), (count.saturating_add(1), message));
+                let count = self.rejections.get(network).map_or(0, |(count, _)| *count);
+                self.rejections.insert(network.to_owned(), (count.saturating_add(1), message));
             }
         }
         self.dirty.statuses.insert(network.to_owned());

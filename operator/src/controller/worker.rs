@@ -309,7 +309,7 @@ impl Worker {
         if cause.is_none_or(is_overload) {
             self.state.limiter.overloaded(now, cause.and_then(retry_after));
         }
-        if let (Write::Compiled { network, .. }, Some(message)) = (write, error.refusal()) {
+        if let (Write::Compiled { network, .. }, Some(message)) = (write, error.rejection()) {
             self.state.plan.record_compile_result(network, Some(message));
         }
         // The outcome is unknown, or the cached object is stale: it is read before anything is sent

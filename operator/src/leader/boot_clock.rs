@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_goes_forward_only() {
+    fn it_is_monotonic() {
         let (first, second) = (now(), now());
         assert!(first > Duration::ZERO && first <= second && second < Duration::MAX);
     }

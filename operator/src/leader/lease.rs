@@ -134,7 +134,8 @@ impl Elector {
         let started = boot_clock::now();
         if let Some(held) = self.held.clone() {
             match self.write(&held, started).await {
-                // Another replica wrote it, or a renewal that seemed to fail succeeded: read it again.
+                // Another replica wrote it, or a renewal that seemed to fail succeeded: read it
+                // again.
                 Err(error) if is_conflict(&error) => {}
                 result => return result,
             }

@@ -51,7 +51,7 @@ fn keys_that_say_nothing_here_change_nothing() {
 }
 
 #[test]
-fn bridges_are_named_as_the_older_plugin_named_them() {
+fn bridge_names_are_those_of_intels_userspace_cni() {
     let bridge = |whole: Value| read(&whole).unwrap().bridge.to_string();
     assert_eq!(bridge(with(open_vswitch(), "/host/bridge", json!(null))), "br0");
     assert_eq!(bridge(with(open_vswitch(), "/host/bridge/bridgeName", json!(""))), "br0");
@@ -86,7 +86,7 @@ fn vlans_are_those_of_the_fork() {
 }
 
 #[test]
-fn the_forks_numbers_are_taken() {
+fn numbers_of_the_fork_are_accepted() {
     let mut whole = with(vpp(), "/host/mtu", json!(9000));
     for (key, number) in [("rxQueues", 4), ("txQueues", 4), ("ringSize", 2048)] {
         whole = with(whole, &format!("/host/memif/{key}"), json!(number));

@@ -78,7 +78,8 @@ fn namespaces(valid: &ValidNetwork, cluster: &BTreeMap<String, Namespace>) -> Na
 /// Hash of the content of a compiled network, stable within this process.
 pub fn fingerprint(spec: &CompiledNetworkSpec) -> u64 {
     let mut hasher = DefaultHasher::new();
-    // Serialization cannot fail. If it did, the network would be written repeatedly, and not be lost.
+    // Serialization cannot fail. If it did, the network would be written repeatedly, and not be
+    // lost.
     serde_json::to_string(spec).unwrap_or_default().hash(&mut hasher);
     hasher.finish()
 }

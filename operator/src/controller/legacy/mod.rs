@@ -81,8 +81,8 @@ pub fn evaluate(cache: &Cache, options: &Options) -> LegacyEvaluation {
     if options.conversion == Conversion::Disabled {
         return evaluation;
     }
-    let kept = create(cache, options, bridges, &mut evaluation);
-    evaluation.writes.extend(unused_networks(cache, &kept, &evaluation.unreadable));
+    let desired = create(cache, options, bridges, &mut evaluation);
+    evaluation.writes.extend(unused_networks(cache, &desired, &evaluation.unreadable));
     evaluation
 }
 
@@ -105,7 +105,7 @@ fn create<'a>(
         let oldest = members.first().map(|oldest| (oldest.nad.created.clone(), oldest.key));
         (bridge.is_new(), oldest, bridge.engine, bridge.bridge)
     });
-    let (mut kept, mut counts) = (BTreeSet::new(), BTreeMap::<&str, usize>::new());
+    let (mut desired, mut counts) = (BTreeSet::new(), BTreeMap::<&str, usize>::new());
     for (bridge, members) in ordered {
         let Some(oldest) = members.first() else { continue };
         let count = counts.entry(&oldest.key.namespace).or_default();
@@ -115,10 +115,10 @@ fn create<'a>(
         }
         if bridge.reconcile(&members, evaluation) {
             *count += 1;
-            kept.insert(bridge.name);
+            desired.insert(bridge.name);
         }
     }
-    kept
+    desired
 }
 
 /// NADs in unknown or terminating namespaces are not evaluated.
@@ -146,10 +146,10 @@ fn admits(cache: &Cache, network: &ValidNetwork, key: &NadKey) -> bool {
 /// not delete a network.
 fn unused_networks<'a>(
     cache: &'a Cache,
-    kept: &'a BTreeSet<NetworkName>,
+    desired: &'a BTreeSet<NetworkName>,
     unreadable: &'a BTreeSet<String>,
 ) -> impl Iterator<Item = Write> + 'a {
-    let is_requested = |name: &str| name.parse::<NetworkName>().is_ok_and(|name| kept.contains(&name));
+    let is_requested = |name: &str| name.parse::<NetworkName>().is_ok_and(|name| desired.contains(&name));
     let may_be_requested = |network: &Network| {
         let namespaces = unreadable.iter().filter_map(|name| cache.namespaces.get(name));
         let mut namespaces = namespaces.map(|namespace| &namespace.labels);

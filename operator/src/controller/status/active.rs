@@ -80,8 +80,8 @@ fn nads(inputs: &StatusInputs<'_>) -> ConditionUpdate {
 fn programmed(inputs: &StatusInputs<'_>) -> ConditionUpdate {
     let tally = &inputs.tally;
     let update = |status, reason: &str, message: String| ConditionUpdate::new(PROGRAMMED, status, reason, message);
-    if let Some(refusal) = inputs.facts.refusal {
-        return update(Status::False, COMPILED_NETWORK_REFUSED, refusal.to_owned());
+    if let Some(rejection) = inputs.facts.rejection {
+        return update(Status::False, COMPILED_NETWORK_REFUSED, rejection.to_owned());
     }
     let mut message = format!("programmed on {} of {}", tally.programmed, count(tally.selected, "node"));
     if tally.unreachable > 0 {

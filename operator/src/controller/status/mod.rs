@@ -25,7 +25,7 @@ pub struct Facts<'a> {
     /// The compiled network is not up to date.
     pub is_outdated: bool,
     /// Why the API server rejects its compiled network.
-    pub refusal: Option<&'a str>,
+    pub rejection: Option<&'a str>,
     /// The progress of its NADs; none before they were counted.
     pub nads: Option<&'a NadProgress>,
 }

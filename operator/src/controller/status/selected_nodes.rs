@@ -8,7 +8,7 @@ use std::rc::Rc;
 use usnet_crds::Engine;
 use usnet_crds::node_selection::selects;
 
-/// A node with its state, which is none before its agent's first report or for a node that was just created.
+/// A node with its UserspaceNodeState; none for a new node.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeView<'a> {
     /// The name of the node.

@@ -38,7 +38,7 @@ fn a_field_that_breaks_a_rule_is_named() {
     cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"mtu": 1}}));
     cluster.settle();
     assert_eq!(cluster.message("blue", "Ready"), "spec.bridge.mtu: MTU 1 is out of range: use 576 to 9702");
-    assert!(cluster.held("node-a").is_empty());
+    assert!(cluster.networks_on("node-a").is_empty());
 }
 
 #[test]
@@ -47,14 +47,14 @@ fn of_two_networks_with_one_bridge_the_older_has_it() {
     cluster.network("older", &on_bridge("br0"));
     cluster.network("a-younger", &on_bridge("br0"));
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("older".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("older".to_owned(), Active)]);
     assert_eq!(cluster.condition("older", "Ready"), "True AllNodes");
     assert_eq!(cluster.condition("a-younger", "Accepted"), "False BridgeConflict");
     let message = cluster.message("a-younger", "Accepted");
     assert!(message.contains("bridge br0 already belongs to network older"), "{message}");
     cluster.delete_network("older");
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("a-younger".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("a-younger".to_owned(), Active)]);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_bridge_and_a_bridge_domain_of_one_name_are_two() {
     cluster.network("with-ovs", &on_bridge("4"));
     cluster.network("with-vpp", &json!({"engine": "VPP", "namespaceSelector": {}, "bridge": {"id": 4}}));
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("with-ovs".to_owned(), Active), ("with-vpp".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("with-ovs".to_owned(), Active), ("with-vpp".to_owned(), Active)]);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn engine_rules_are_validated_without_cel_too() {
         let message = cluster.message("blue", "Accepted");
         assert!(message.starts_with(field), "{message}");
     }
-    assert!(cluster.held("node-a").is_empty());
+    assert!(cluster.networks_on("node-a").is_empty());
 }
 
 #[test]
@@ -113,8 +113,8 @@ fn a_bridge_in_use_is_not_taken_by_an_older_network() {
     cluster.settle();
     cluster.network("older", &on_bridge("br0"));
     cluster.settle();
-    assert_eq!(cluster.held("node-b"), [("younger".to_owned(), Active)]);
-    assert_eq!(cluster.held("node-a"), [("older".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-b"), [("younger".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("older".to_owned(), Active)]);
     assert_eq!(cluster.condition("older", "Accepted"), "True Valid", "it has the bridge on one of its nodes");
     assert_eq!(cluster.condition("older", "Programmed"), "False BridgeConflict");
     assert_eq!(cluster.condition("older", "Stalled"), "True BridgeConflict");
@@ -132,12 +132,12 @@ fn a_bridge_stays_with_a_deleted_network_where_its_pods_are() {
     cluster.settle();
     cluster.network("second", &on_bridge("br0"));
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("first".to_owned(), Draining)]);
-    assert_eq!(cluster.held("node-b"), [("second".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("first".to_owned(), Draining)]);
+    assert_eq!(cluster.networks_on("node-b"), [("second".to_owned(), Active)]);
     assert_eq!(cluster.condition("second", "Programmed"), "False BridgeConflict");
     cluster.attach("node-a", "first", 0);
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("second".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("second".to_owned(), Active)]);
     assert_eq!(cluster.condition("second", "Ready"), "True AllNodes");
 }
 
@@ -157,12 +157,12 @@ fn a_rejected_network_is_removed_from_a_drained_node() {
     cluster.settle();
     cluster.network("first", &json!({"engine": "?"}));
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("first".to_owned(), Draining)]);
+    assert_eq!(cluster.networks_on("node-a"), [("first".to_owned(), Draining)]);
     cluster.attach("node-a", "first", 0);
     cluster.report();
     cluster.settle();
-    assert!(cluster.held("node-a").is_empty());
-    assert_eq!(cluster.held("node-b"), [("first".to_owned(), Active)]);
+    assert!(cluster.networks_on("node-a").is_empty());
+    assert_eq!(cluster.networks_on("node-b"), [("first".to_owned(), Active)]);
 }
 
 #[test]

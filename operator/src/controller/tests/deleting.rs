@@ -19,8 +19,8 @@ fn deleted_in_use(attachments: i64) -> Cluster {
 #[test]
 fn a_network_in_use_stays_on_nodes_with_pods_and_names_them() {
     let cluster = deleted_in_use(2);
-    assert_eq!(cluster.held("node-a"), []);
-    assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Draining)]);
+    assert_eq!(cluster.networks_on("node-a"), []);
+    assert_eq!(cluster.networks_on("node-b"), [("blue".to_owned(), Draining)]);
     assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
     assert_eq!(
         cluster.message("blue", "DeletionBlocked"),
@@ -44,7 +44,7 @@ fn a_network_is_deleted_after_its_last_pod() {
     cluster.report();
     cluster.settle();
     assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
-    assert!(cluster.held("node-a").is_empty() && cluster.held("node-b").is_empty());
+    assert!(cluster.networks_on("node-a").is_empty() && cluster.networks_on("node-b").is_empty());
 }
 
 #[test]
@@ -97,7 +97,8 @@ fn nodes_come_first_then_nads_then_the_finalizer_and_the_compiled_network_last()
     assert_eq!(order, expected);
 }
 
-/// Two watches: one shows the compiled network deleted by the garbage collector, the other does not show the network deleted yet.
+/// Two watches: one shows that the garbage collector deleted the compiled network, the other does
+/// not show the network deleted yet.
 #[test]
 fn a_compiled_network_is_not_created_again_while_the_finalizer_is_removed() {
     let mut cluster = deleted_in_use(1);
@@ -114,7 +115,7 @@ fn a_compiled_network_is_not_created_again_while_the_finalizer_is_removed() {
 }
 
 #[test]
-fn a_bridge_with_foreign_ports_blocks_deletion_until_they_are_gone() {
+fn foreign_ports_on_a_bridge_block_deletion_until_they_are_removed() {
     let mut cluster = deleted_in_use(1);
     let place = ("node-b".to_owned(), "blue".to_owned());
     cluster.foreign_ports.insert(place.clone());
@@ -204,7 +205,7 @@ fn an_invalid_network_can_be_deleted() {
     cluster.settle();
     cluster.delete_network("blue");
     cluster.settle();
-    assert!(cluster.cache.networks.is_empty() && cluster.held("node-a").is_empty());
+    assert!(cluster.cache.networks.is_empty() && cluster.networks_on("node-a").is_empty());
 }
 
 #[test]
@@ -221,7 +222,8 @@ fn a_report_of_an_earlier_version_does_not_count() {
     assert!(cluster.cache.networks.is_empty());
 }
 
-/// The labels changed so that the node is not selected any more, and its agent does not know it yet: pods may still join.
+/// The node is no longer selected after a change of its labels, but its agent has not observed it
+/// yet: pods may still attach.
 #[test]
 fn a_node_that_has_not_observed_its_labels_blocks_deletion() {
     let mut cluster = Cluster::new();
@@ -274,7 +276,7 @@ fn the_network_name_in_the_annotation_forces_deletion() {
     let mut cluster = deleted_in_use(2);
     set_force_delete(&mut cluster, "blue");
     assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
-    assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Draining)], "its pods keep their ports");
+    assert_eq!(cluster.networks_on("node-b"), [("blue".to_owned(), Draining)], "its pods keep their ports");
     assert!(cluster.compiled.is_empty());
 }
 

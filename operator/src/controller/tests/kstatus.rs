@@ -1,4 +1,5 @@
-//! How GitOps tools evaluate a network, by the published rules of kstatus (sigs.k8s.io/cli-utils, `pkg/kstatus/status`).
+//! How GitOps tools evaluate a network, by the published rules of kstatus (sigs.k8s.io/cli-utils,
+//! `pkg/kstatus/status`).
 
 use super::model::Cluster;
 use serde_json::json;
@@ -103,7 +104,7 @@ fn a_rejected_spec_is_failed_until_it_is_corrected() {
 }
 
 #[test]
-fn deletion_is_terminating_while_it_is_blocked_and_then_the_network_is_gone() {
+fn a_blocked_deletion_is_terminating_until_the_network_is_deleted() {
     let mut cluster = begun();
     cluster.attach("node-a", "blue", 1);
     cluster.settle();

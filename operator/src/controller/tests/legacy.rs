@@ -31,7 +31,8 @@ pub(super) fn with_vlan(mut config: Value, tag: i64) -> String {
     config.to_string()
 }
 
-/// The namespaces whose pods may attach on a node, and the bridge; none when the node does not have the network.
+/// The bridge on a node and the namespaces whose pods may attach; none when the node does not carry
+/// the network.
 fn carried(cluster: &Cluster, network: &str) -> Option<(String, Vec<String>)> {
     let held = cluster.agents["node-a"].spec.networks.iter().find(|held| held.name.as_str() == network)?;
     let namespaces =
@@ -64,7 +65,7 @@ fn a_bridge_named_by_nads_becomes_a_network_until_the_last_is_deleted() {
     cluster.report();
     cluster.delete_nad("other", "two");
     cluster.settle();
-    let held = cluster.held("node-a");
+    let held = cluster.networks_on("node-a");
     assert_eq!(held, [("ovs-br0".to_owned(), Draining), ("vpp-4".to_owned(), Active)], "a pod still uses it");
     cluster.attach("node-a", "ovs-br0", 0);
     cluster.report();
@@ -114,14 +115,14 @@ fn a_typing_error_does_not_delete_a_network() {
     for broken in ["{", r#"{"type": "userspace", "host": {"engine": "?"}}"#] {
         cluster.nad("team-a", "one", broken);
         cluster.settle();
-        assert_eq!(cluster.held("node-a"), [("ovs-br0".to_owned(), Active)], "{broken}");
+        assert_eq!(cluster.networks_on("node-a"), [("ovs-br0".to_owned(), Active)], "{broken}");
     }
     let reports = cluster.reports();
     assert_eq!(reports[0].0, "team-a/one InvalidConfiguration");
     assert!(reports[0].1.contains("\"host.engine\" says \"?\": use ovs-dpdk or vpp"), "{}", reports[0].1);
     cluster.delete_nad("team-a", "one");
     cluster.settle();
-    assert!(cluster.held("node-a").is_empty());
+    assert!(cluster.networks_on("node-a").is_empty());
 }
 
 #[test]
@@ -131,7 +132,7 @@ fn nothing_is_deleted_while_nads_cannot_be_read() {
     cluster.settle();
     cluster.set_nads_unavailable();
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("ovs-br0".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("ovs-br0".to_owned(), Active)]);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The pure steps, run against a model of the cluster: [`model`] does what the API server and the agents do.
+//! The pure steps, run against a model of the cluster: [`model`] simulates the API server and the
+//! agents.
 
 mod accepting;
 mod deleting;

@@ -1,4 +1,5 @@
-//! A cluster in memory: applies the controller's writes as the API server does, and has agents that select by the agent's own code.
+//! A cluster in memory: it applies writes as the API server does, and its agents use the selection
+//! code of the agent.
 
 mod agents;
 mod api_server;
@@ -40,8 +41,8 @@ pub(super) struct Cluster {
     pub(super) without_agent: BTreeSet<String>,
     /// What networks fail with, by node and network.
     pub(super) failures: BTreeMap<(String, String), &'static str>,
-    /// Bridges with ports that usnet did not create, by node and network: they stay when the network is
-    /// removed from the node.
+    /// Bridges with ports that usnet did not create, by node and network: they stay when the
+    /// network is removed from the node.
     pub(super) foreign_ports: BTreeSet<(String, String)>,
     pub(super) legacy: legacy::Options,
     /// Compiled networks in the API server.
@@ -319,7 +320,7 @@ impl Cluster {
     }
 
     /// What is on a node, with its phase.
-    pub(super) fn held(&self, node: &str) -> Vec<(String, Phase)> {
+    pub(super) fn networks_on(&self, node: &str) -> Vec<(String, Phase)> {
         let networks = self.agents.get(node).into_iter().flat_map(|agent| &agent.spec.networks);
         networks.map(|network| (network.name.to_string(), network.phase)).collect()
     }

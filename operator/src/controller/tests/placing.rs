@@ -14,7 +14,7 @@ fn the_finalizer_comes_before_everything_else() {
     let first = cluster.pass();
     assert!(matches!(&first[..], [Write::Finalizer { present: true, .. }]), "{first:?}");
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("blue".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("blue".to_owned(), Active)]);
 }
 
 #[test]
@@ -152,8 +152,8 @@ fn nads_have_the_resource_while_the_network_is_one() {
         cluster.network("blue", &spec);
         cluster.settle();
         assert_eq!(resource(&cluster).as_deref(), expected);
-        let told = cluster.compiled["blue"].device_plugin;
-        assert_eq!(told.map(|plugin| i64::from(plugin.devices)), devices);
+        let device_plugin = cluster.compiled["blue"].device_plugin;
+        assert_eq!(device_plugin.map(|plugin| i64::from(plugin.devices)), devices);
     }
 }
 
@@ -238,8 +238,8 @@ fn nodes_without_the_engine_are_left_out_unless_they_are_named() {
     let everything = json!({"engine": "OVS", "namespaceSelector": {}, "nodeSelector": {}});
     cluster.network("named", &everything);
     cluster.settle();
-    assert_eq!(cluster.held("node-a").len(), 2);
-    assert_eq!(cluster.held("node-b"), [("named".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a").len(), 2);
+    assert_eq!(cluster.networks_on("node-b"), [("named".to_owned(), Active)]);
     assert_eq!(cluster.status("blue").nodes.summary, "1/1");
     assert_eq!(cluster.status("named").nodes.summary, "1/2");
 }
@@ -252,16 +252,16 @@ fn a_network_is_placed_where_its_engine_is() {
     cluster.simple_network("with-ovs");
     cluster.simple_vpp_network("with-vpp");
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("with-ovs".to_owned(), Active)]);
-    assert_eq!(cluster.held("node-b"), [("with-vpp".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("with-ovs".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-b"), [("with-vpp".to_owned(), Active)]);
     cluster.without_engine.clear();
     cluster.settle();
-    assert_eq!(cluster.held("node-a").len(), 2);
+    assert_eq!(cluster.networks_on("node-a").len(), 2);
     assert_eq!(cluster.condition("with-vpp", "Ready"), "True AllNodes");
 }
 
 #[test]
-fn a_node_that_is_no_longer_selected_keeps_the_network_until_its_pods_are_gone() {
+fn a_node_that_is_no_longer_selected_keeps_the_network_until_its_pods_end() {
     let mut cluster = Cluster::new();
     let only =
         |host: &str| json!({"engine": "OVS", "namespaceSelector": {}, "nodeSelector": {"matchLabels": {"host": host}}});
@@ -271,16 +271,16 @@ fn a_node_that_is_no_longer_selected_keeps_the_network_until_its_pods_are_gone()
     cluster.report();
     cluster.network("blue", &only("node-b"));
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("blue".to_owned(), Draining)]);
-    assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("blue".to_owned(), Draining)]);
+    assert_eq!(cluster.networks_on("node-b"), [("blue".to_owned(), Active)]);
     cluster.attach("node-a", "blue", 0);
     cluster.report();
     cluster.settle();
-    assert!(cluster.held("node-a").is_empty());
+    assert!(cluster.networks_on("node-a").is_empty());
 }
 
 #[test]
-fn the_state_of_a_node_goes_with_it_and_belongs_to_the_new_one_of_that_name() {
+fn a_node_state_is_deleted_with_its_node_and_recreated_for_a_new_one_of_that_name() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use usnet_crds::Phase;
 use usnet_crds::node_selection::selects;
 
-/// A pass with all that must hold in it. [`Cluster::pass`] itself compares what changed with an evaluation of everything.
+/// A pass with all invariants checked. [`Cluster::pass`] itself compares the incremental evaluation
+/// with an evaluation of everything.
 fn checked_pass(cluster: &mut Cluster) {
     let before = cluster.cache.clone();
     let users = before.nads.user_nads().clone();
@@ -48,8 +49,8 @@ fn is_known_user(cluster: &Cluster, before: &Cache, node: &str, name: &str) -> b
     let carries = |agent: &Agent| agent.spec.networks.iter().any(|held| held.name.as_str() == name);
     let state = before.states.get(node);
     let is_recreated = state.is_none_or(|state| state.created > before.networks[name].deleted);
-    let is_asked = is_recreated && before.nodes.get(node).is_some_and(|it| it.is_ready);
-    let is_lost = state.is_none_or(|state| state.status.is_none()) && !is_asked;
+    let can_report = is_recreated && before.nodes.get(node).is_some_and(|it| it.is_ready);
+    let is_lost = state.is_none_or(|state| state.status.is_none()) && !can_report;
     is_older && !is_lost && cluster.agents.get(node).is_some_and(carries) && !cluster.without_agent.contains(node)
 }
 

@@ -23,7 +23,7 @@ fn ready() -> UserspaceNetworkStatus {
 }
 
 #[test]
-fn what_users_wait_for_is_a_transition_and_the_rest_can_wait() {
+fn transitions_are_urgent_and_counts_are_not() {
     let pending = |generation| status(generation, Status::False, PENDING);
     let urgency = |old: &UserspaceNetworkStatus, new: &UserspaceNetworkStatus| Urgency::of(Some(old), new, false);
     assert_eq!(Urgency::of(None, &pending(1), false), Urgency::Transition);
@@ -36,7 +36,7 @@ fn what_users_wait_for_is_a_transition_and_the_rest_can_wait() {
 }
 
 #[test]
-fn a_node_without_pods_that_comes_or_goes_waits_longest() {
+fn a_change_of_nodes_without_pods_waits_longest() {
     let mut unreachable = ready();
     unreachable.nodes.unreachable = 1;
     assert_eq!(Urgency::of(Some(&ready()), &unreachable, false), Urgency::NodeCounts);
@@ -57,7 +57,7 @@ fn due(
 }
 
 #[test]
-fn a_storm_is_one_status_a_second() {
+fn frequent_changes_are_one_status_a_second() {
     let (mut times, start) = (StatusTimes::default(), Instant::now());
     let failing = status(1, Status::False, BRIDGE_EXISTS);
     assert_eq!(due(&mut times, start, Duration::ZERO, Urgency::Transition, &failing), 0.0);
@@ -80,7 +80,7 @@ fn the_first_ready_of_a_generation_does_not_wait() {
 }
 
 #[test]
-fn more_of_the_same_does_not_put_a_status_off() {
+fn later_changes_do_not_postpone_a_pending_status() {
     let (mut times, start) = (StatusTimes::default(), Instant::now());
     let counts = |times: &mut StatusTimes, at| due(times, start, Duration::from_secs(at), Urgency::Counts, &ready());
     assert_eq!(counts(&mut times, 0), COUNTS.as_secs_f64());

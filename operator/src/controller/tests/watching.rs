@@ -22,7 +22,7 @@ fn an_incomplete_list_removes_nothing() {
 }
 
 #[test]
-fn what_does_not_differ_is_no_change() {
+fn equal_objects_are_no_change() {
     let (mut reflector, mut objects) = (Reflector::default(), Objects::new());
     assert_eq!(reflector.apply(&mut objects, Event::Apply(("a", 1))), [("a", None)]);
     assert_eq!(reflector.apply(&mut objects, Event::Apply(("a", 1))), []);

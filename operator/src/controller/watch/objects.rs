@@ -169,7 +169,8 @@ fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D:
     })
 }
 
-/// Annotations of usnet, and the one that Multus reads. `kubectl apply` keeps a whole copy of the object in another.
+/// Annotations of usnet, and the one that Multus reads. Others are dropped: that of `kubectl apply`
+/// contains a copy of the whole object.
 #[derive(Default)]
 struct UsedAnnotations(BTreeMap<String, String>);
 
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_used_is_not_kept() {
+    fn unused_fields_are_dropped() {
         let read = nad("{}");
         assert_eq!(read.spec.config, Config::Text("{}".to_owned()));
         assert_eq!(read.metadata.managed_fields, None);

@@ -223,7 +223,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
-    fn what_an_agent_reports_is_cut_to_size() {
+    fn reports_of_agents_are_limited() {
         let reports = json!([
             {"name": "a", "generation": 1, "state": "Failed", "reason": "", "message": "one\ntwo"},
             {"name": "b", "generation": 1, "state": "Failed", "reason": "x".repeat(300_000), "message": "y".repeat(300_000)},

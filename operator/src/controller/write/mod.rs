@@ -85,12 +85,12 @@ pub enum Write {
         /// The desired content.
         desired: DesiredNad,
     },
-    /// Deletes a generated NetworkAttachmentDefinition. The admission policy keeps this from deleting any other.
+    /// Deletes a generated NetworkAttachmentDefinition. The admission policy protects all others.
     DeleteNad {
         /// Namespace and name.
         key: NadKey,
     },
-    /// Creates the network of a bridge that NetworkAttachmentDefinitions name, or restores its spec.
+    /// Creates the generated network of a bridge that NADs name, or restores its spec.
     NetworkFromNad {
         /// The network.
         network: String,

@@ -17,7 +17,7 @@ pub(super) async fn write(
     spec: &UserspaceNetworkSpec,
 ) -> Result<Done, kube::Error> {
     match uid {
-        None => unless_there(create(client, name, spec).await),
+        None => ignore_already_exists(create(client, name, spec).await),
         Some(uid) => restore(client, name, uid, spec).await,
     }
 }
@@ -49,7 +49,7 @@ async fn restore(client: Client, name: &str, uid: &str, spec: &UserspaceNetworkS
 }
 
 /// Another request was faster; the watch will show its result.
-fn unless_there(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
+fn ignore_already_exists(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
     match result {
         Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(Done::NoOp),
         other => other,

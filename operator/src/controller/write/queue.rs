@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_users_wait_for_goes_first_and_only_the_newest_of_a_target_goes() {
+    fn writes_are_sent_by_priority_and_only_the_newest_of_a_target() {
         let (mut queue, now) = (Queue::default(), Instant::now());
         queue.set(drain("legacy"), Class::LegacyNetwork, now);
         queue.set(drain("later"), Class::Network, now + Duration::from_secs(1));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_blocked_waits_and_holds_up_nothing_else() {
+    fn a_blocked_target_waits_and_delays_nothing_else() {
         let (mut queue, now) = (Queue::default(), Instant::now());
         queue.set(drain("blue"), Class::Network, now);
         queue.set(drain("red"), Class::Network, now);

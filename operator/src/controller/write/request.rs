@@ -62,10 +62,10 @@ impl Error {
 
     /// Why the API server rejects the object, if it does. What etcd finds too large is an internal
     /// error.
-    pub fn refusal(&self) -> Option<String> {
+    pub fn rejection(&self) -> Option<String> {
         let kube::Error::Api(status) = self.cause()? else { return None };
-        let is_refusal = matches!(status.code, 400 | 403 | 413 | 422) || status.message.contains("too large");
-        is_refusal.then(|| format!("the API server does not accept its CompiledNetwork: {}", status.message))
+        let is_rejection = matches!(status.code, 400 | 403 | 413 | 422) || status.message.contains("too large");
+        is_rejection.then(|| format!("the API server does not accept its CompiledNetwork: {}", status.message))
     }
 }
 
@@ -132,7 +132,7 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
         Write::Status { network, uid, status } => {
             let body = objects::status(network, uid, status);
             let answer = networks(client).patch_status(network, &apply, &Patch::Apply(&body)).await;
-            unless_gone(answer.map(|it| Done::Written(resource_version(it.metadata.resource_version.as_deref()))))
+            ignore_not_found(answer.map(|it| Done::Written(resource_version(it.metadata.resource_version.as_deref()))))
         }
         Write::Nad { key, desired } => {
             let body = objects::nad(key, desired);
@@ -188,11 +188,11 @@ where
 {
     let preconditions = Preconditions { uid: uid.cloned(), resource_version: None };
     let parameters = DeleteParams { preconditions: uid.map(|_| preconditions), ..DeleteParams::default() };
-    unless_gone(api.delete(name, &parameters).await.map(|_| Done::Deleted))
+    ignore_not_found(api.delete(name, &parameters).await.map(|_| Done::Deleted))
 }
 
 /// An object that does not exist needs no change.
-fn unless_gone(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
+fn ignore_not_found(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
     match result {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Done::NoOp),
         other => other,

@@ -46,10 +46,10 @@ fn a_network_of_the_same_bridge_that_comes_later_waits() {
     cluster.network("late", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br0"}}));
     cluster.settle();
     assert_eq!(cluster.condition("late", "Accepted"), "False BridgeConflict");
-    assert_eq!(cluster.held("node-a"), [("ovs-br0".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("ovs-br0".to_owned(), Active)]);
     cluster.delete_nad("team-a", "one");
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("late".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("late".to_owned(), Active)]);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_deleted_network_of_a_user_is_replaced_by_a_generated_one() {
     cluster.settle();
     cluster.delete_network("blue");
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("ovs-br0".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("ovs-br0".to_owned(), Active)]);
 }
 
 #[test]

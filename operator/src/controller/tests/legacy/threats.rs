@@ -52,7 +52,8 @@ fn a_bridge_that_is_there_already_is_never_adopted() {
     assert_eq!(cluster.condition("ovs-br-int", "Ready"), "False BridgeExists");
 }
 
-/// A NAD in one namespace opens nothing to pods of another, and names no network whose selector leaves it out.
+/// A NAD in one namespace gives no access to pods of another, nor to a network whose selector
+/// excludes its namespace.
 #[test]
 fn a_nad_opens_a_network_to_its_own_namespace_alone() {
     let mut cluster = Cluster::new();
@@ -111,7 +112,8 @@ fn nads_of_one_namespace_create_a_limited_number_of_networks() {
     assert!(reports.iter().all(|(about, _)| about.ends_with(" TooManyNetworks")), "{reports:?}");
 }
 
-/// NADs of one second are sorted by name: those that come late may be sorted before those that have their networks.
+/// NADs created in the same second are sorted by name: late ones may be sorted before those that
+/// have their networks.
 #[test]
 fn nads_that_come_late_create_no_more_networks_than_one_namespace_may_have() {
     let mut cluster = Cluster::new();
