@@ -111,7 +111,7 @@ impl Plan {
         !self.dirty.networks.is_empty() || !self.dirty.statuses.is_empty() || !self.dirty.nodes.is_empty()
     }
 
-    /// Whether something is left for [`Self::count_definitions`].
+    /// Whether something is left for [`Self::count_nads`].
     pub fn has_uncounted(&self) -> bool {
         !self.uncounted.is_empty()
     }
