@@ -5,7 +5,7 @@ use crate::{BridgeName, NetworkName};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A number that VPP gives to no bridge domain.
+/// A number that is no valid bridge domain id in VPP.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "bridge domain id {0} is out of range: use {min} to {max}",
@@ -20,11 +20,11 @@ pub struct InvalidBridgeDomainId(String);
 pub struct BridgeDomainId(u32);
 
 impl BridgeDomainId {
-    /// The smallest; VPP keeps 0 for itself.
+    /// The smallest; VPP reserves 0.
     pub const MINIMUM: u32 = 1;
-    /// The largest: VPP has 24 bits for it.
+    /// The largest: bridge domain ids have 24 bits.
     pub const MAXIMUM: u32 = 0xff_ffff;
-    /// Where the ids begin that we choose. People choose small ones.
+    /// The first id that usnet chooses. Users choose small ones.
     const FIRST_CHOSEN: u32 = 0x80_0000;
 
     /// The number itself.
@@ -32,8 +32,9 @@ impl BridgeDomainId {
         self.0
     }
 
-    /// The bridge domain of a network that names none: always the same, on every node and in every life of VPP, so that nothing has to be
-    /// remembered. Of a thousand networks two may get the same one; the younger is then told to name another.
+    /// The default bridge domain of a network: derived from its name, so that it is the same on
+    /// every node and across restarts of VPP, without any state. Among a thousand networks two may
+    /// get the same one; the younger reports a conflict.
     pub fn default_for(network: &NetworkName) -> Self {
         let chosen = fnv1a(network.as_str().as_bytes()) & u64::from(Self::FIRST_CHOSEN - 1);
         // The mask leaves 23 bits.
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chosen_id_stays_and_is_above_those_that_people_choose() {
+    fn a_chosen_id_is_stable_and_above_those_that_users_choose() {
         let id = |network: &str| BridgeDomainId::default_for(&network.parse().unwrap());
         assert_eq!(id("blue"), id("blue"));
         assert_ne!(id("blue"), id("red"));

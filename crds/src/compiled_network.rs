@@ -1,5 +1,6 @@
-//! `CompiledNetwork`: what all nodes need to know of one network, written by the controller once for each change and watched by every agent.
-//! Nothing in it depends on a node, so that its size and the number of its writes do not grow with the number of nodes.
+//! `CompiledNetwork`: one network, compiled for all nodes. The controller writes it once for each
+//! change, and every agent watches it. It contains nothing of any node, so that its size and the
+//! number of writes do not grow with the number of nodes.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 #![expect(clippy::duplicated_attributes, reason = "columns repeat words, as they must")]
 

@@ -1,5 +1,6 @@
-//! The conditions of all objects: their types, their reasons, and how a new set replaces an old one.
-//! Conventions: Kubernetes API conventions, and kstatus, by which GitOps tools judge health.
+//! The conditions of all objects: their types, their reasons, and how a new set replaces an old
+//! one. Conventions: the Kubernetes API conventions, and kstatus, by which GitOps tools evaluate
+//! health.
 
 use crate::Engine;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
@@ -94,14 +95,14 @@ pub mod reason {
 pub enum Status {
     /// It holds.
     True,
-    /// It does not.
+    /// It does not hold.
     False,
-    /// Nobody knows yet.
+    /// Not known yet.
     Unknown,
 }
 
 impl Status {
-    /// As the API spells it.
+    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
@@ -123,46 +124,47 @@ impl fmt::Display for Status {
     }
 }
 
-/// A condition as it was found, before it is known since when it holds.
+/// An evaluated condition, without its transition time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Finding {
+pub struct ConditionUpdate {
     /// The type of the condition, one of the constants of this module.
     pub kind: &'static str,
     /// Whether it holds.
     pub status: Status,
-    /// Why, in one word, see [`reason`].
+    /// The reason, see [`reason`].
     pub reason: String,
-    /// Why, for people, and what to do.
+    /// The message for users: why, and what to do.
     pub message: String,
 }
 
-impl Finding {
-    /// A finding with these parts.
+impl ConditionUpdate {
+    /// An update with these parts.
     pub fn new(kind: &'static str, status: Status, reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind, status, reason: reason.into(), message: message.into() }
     }
 }
 
-/// The conditions that replace `old`: those of `found` and no others, each with its old transition time where its status did not change.
-pub fn merge(old: &[Condition], found: Vec<Finding>, generation: Option<i64>, now: &Time) -> Vec<Condition> {
-    let since = |finding: &Finding| {
+/// The conditions that replace `old`: those of `updates` and no others. An unchanged status keeps
+/// its transition time.
+pub fn merge(old: &[Condition], updates: Vec<ConditionUpdate>, generation: Option<i64>, now: &Time) -> Vec<Condition> {
+    let since = |update: &ConditionUpdate| {
         let same = |condition: &&Condition| {
-            condition.type_ == finding.kind
-                && condition.status == finding.status.as_str()
-                // Its time is none.
+            condition.type_ == update.kind
+                && condition.status == update.status.as_str()
+                // The CRD sets its time to the epoch.
                 && condition.reason != reason::WAITING_FOR_CONTROLLER
         };
         old.iter().find(same).map_or_else(|| now.clone(), |condition| condition.last_transition_time.clone())
     };
-    let condition = |finding: Finding| Condition {
-        last_transition_time: since(&finding),
-        type_: finding.kind.to_owned(),
-        status: finding.status.as_str().to_owned(),
-        reason: finding.reason,
-        message: finding.message,
+    let condition = |update: ConditionUpdate| Condition {
+        last_transition_time: since(&update),
+        type_: update.kind.to_owned(),
+        status: update.status.as_str().to_owned(),
+        reason: update.reason,
+        message: update.message,
         observed_generation: generation,
     };
-    found.into_iter().map(condition).collect()
+    updates.into_iter().map(condition).collect()
 }
 
 /// The condition of this type.
@@ -178,8 +180,8 @@ mod tests {
         Time(k8s_openapi::jiff::Timestamp::from_second(second).unwrap())
     }
 
-    fn ready(status: Status, reason: &str) -> Finding {
-        Finding::new(READY, status, reason, "text")
+    fn ready(status: Status, reason: &str) -> ConditionUpdate {
+        ConditionUpdate::new(READY, status, reason, "text")
     }
 
     #[test]
@@ -193,9 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_found_any_more_goes() {
-        let old =
-            merge(&[], vec![ready(Status::True, "A"), Finding::new(STALLED, Status::True, "B", "")], None, &at(1));
+    fn conditions_without_an_update_are_removed() {
+        let old = merge(
+            &[],
+            vec![ready(Status::True, "A"), ConditionUpdate::new(STALLED, Status::True, "B", "")],
+            None,
+            &at(1),
+        );
         let new = merge(&old, vec![ready(Status::True, "A")], None, &at(2));
         assert_eq!(new, old[..1]);
     }

@@ -1,4 +1,5 @@
-//! Attachments that kubelet counts: the resource of a network, and the devices that its pods get one of for each attachment.
+//! Device plugin resources: the extended resource of a network, and its devices. Each attachment of
+//! a pod is allocated one.
 
 use crate::limits::{DeviceCount, OutOfRange};
 use crate::{InvalidName, NetworkName};
@@ -7,13 +8,15 @@ use std::fmt;
 use std::num::ParseIntError;
 use std::str::FromStr;
 
-/// What names of resources begin with.
+/// The prefix of resource names.
 pub const RESOURCE_PREFIX: &str = "usnet.dev";
-/// Where containers find the folders of their devices. It is not below the usual mount of the volume `usnet`, and short: paths of sockets end at 107 bytes.
+/// The path in containers where the folders of devices are mounted. It is outside of the usual
+/// mount of the volume `usnet`, and short: paths of unix sockets are limited to 107 bytes.
 pub const CONTAINER_FOLDER: &str = "/run/usnet.dev";
 /// Longest id of a device, in bytes, by kubelet's device plugin API.
 pub const DEVICE_ID_MAX: usize = 63;
-/// Longest name of a network with devices, in bytes: their ids end in `-` and a number of up to three digits.
+/// Longest name of a network with devices, in bytes: their ids end in `-` and a number of up to
+/// three digits.
 pub const DEVICE_NETWORK_NAME_MAX: usize = DEVICE_ID_MAX - 4;
 
 /// How kubelet counts the attachments of a network on one node.
@@ -24,7 +27,7 @@ pub struct DevicePlugin {
     pub devices: DeviceCount,
 }
 
-/// The resource that a pod asks for, as in `usnet.dev/blue`.
+/// The resource that a pod requests, such as `usnet.dev/blue`.
 pub fn resource_name(network: &NetworkName) -> String {
     format!("{RESOURCE_PREFIX}/{network}")
 }
@@ -45,7 +48,7 @@ pub enum InvalidDeviceId {
     },
 }
 
-/// One device: room for one attachment to a network.
+/// One device: a slot for one attachment to a network.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceId {
     network: NetworkName,
@@ -73,7 +76,7 @@ impl fmt::Display for DeviceId {
 impl FromStr for DeviceId {
     type Err = InvalidDeviceId;
 
-    /// The id as it is written by [`Display`](fmt::Display), and nothing else: it becomes the name of a folder.
+    /// Accepts only what [`Display`](fmt::Display) writes: the id becomes the name of a folder.
     fn from_str(text: &str) -> Result<Self, InvalidDeviceId> {
         let wrong_form = || InvalidDeviceId::Form(text.to_owned());
         let (network, number) = text.rsplit_once('-').ok_or_else(wrong_form)?;

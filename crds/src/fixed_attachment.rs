@@ -1,4 +1,4 @@
-//! What the name of a pod fixes: its addresses, its MAC address, its VLAN, its rate.
+//! Settings that are fixed for a pod by name: its addresses, MAC address, VLAN and rate limit.
 
 use crate::{MacAddress, NamespaceName, PodName, RateLimit, Vlan};
 use ipnet::IpNet;
@@ -40,7 +40,8 @@ impl FromStr for InterfaceAddress {
     fn from_str(text: &str) -> Result<Self, InvalidAddress> {
         let invalid = || InvalidAddress(text.to_owned());
         match text.parse().map_err(|_| invalid())? {
-            // The API server takes no IPv4 address in the clothes of IPv6 either: the same address would have two forms.
+            // The API server rejects IPv4-mapped IPv6 addresses as well: an address would have two
+            // forms.
             IpNet::V6(net) if net.addr().to_ipv4_mapped().is_some() => Err(invalid()),
             net => Ok(Self(net)),
         }

@@ -1,6 +1,7 @@
-//! The IPAM part of a network: a CNI IPAM configuration that is passed on as it is. The fields that the common plugins share are typed,
-//! so that a wrong address is refused when it is written and not when the first pod starts.
-//! Formats: <https://www.cni.dev/plugins/current/ipam/host-local/> and <https://www.cni.dev/plugins/current/ipam/static/>.
+//! The IPAM configuration of a network, passed on to the plugin unchanged. The fields that the
+//! common plugins share are typed, so that an invalid address is rejected when it is written and
+//! not when the first pod starts. Formats: <https://www.cni.dev/plugins/current/ipam/host-local/>
+//! and <https://www.cni.dev/plugins/current/ipam/static/>.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use crate::fixed_attachment::CIDR_MAX;
@@ -10,11 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What the name of an IPAM plugin may look like: it is the name of a file in the folder of CNI plugins, never a path.
+/// Pattern of the name of an IPAM plugin: a file name in the CNI plugin directory, never a path.
 pub const PLUGIN_PATTERN: &str = "^[a-zA-Z0-9][a-zA-Z0-9._-]*$";
 /// Longest name of an IPAM plugin, in bytes.
 pub const PLUGIN_NAME_MAX: usize = 63;
-/// Longest IPAM configuration of a network or a NetworkAttachmentDefinition, in bytes of JSON: every node keeps it.
+/// Longest IPAM configuration of a network or a NetworkAttachmentDefinition, in bytes of JSON:
+/// every node stores it.
 pub const IPAM_MAX: usize = 8 * 1024;
 /// Longest text of an address.
 const IP_MAX: usize = 39;

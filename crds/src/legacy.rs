@@ -1,60 +1,63 @@
-//! Configurations of the older userspace CNI (intel/userspace-cni-network-plugin, and its fork fivetime/userspace-cni), read into our words,
-//! and what a NetworkAttachmentDefinition asks of us at all.
+//! Configurations of Intel's userspace CNI (intel/userspace-cni-network-plugin, and its fork
+//! fivetime/userspace-cni), "legacy" in names, converted to our types; and the parser of the
+//! `config` of a NetworkAttachmentDefinition.
 //!
-//! Each key is honoured, refused by name, or ignored: `docs/userspace-cni.md` says which and why. Keys are matched whatever their case, as
-//! Go's `encoding/json` does, which that plugin read them with. Nothing that ADD reads yields a path of the node: `logFile` and `kubeconfig` are not
-//! even looked at, and a `socketfile` is the name of a file or refused. Pure, and without Kubernetes: the controller and the
-//! CNI plugin must understand a configuration in the same way.
+//! Each key is supported, rejected by name, or ignored: see `docs/userspace-cni.md`. Keys are
+//! case-insensitive, as in Go's `encoding/json`, with which that plugin read them. Nothing that ADD
+//! reads yields a path on the node: `logFile` and `kubeconfig` are not read at all, and a
+//! `socketfile` is a file name or rejected. Pure, and without Kubernetes types: the controller and
+//! the CNI plugin must interpret a configuration in the same way.
 
-mod host;
-mod host_end;
+mod container_conf;
+mod error;
+mod host_conf;
 mod keys;
-mod pod_end;
-mod refusal;
+mod parse;
 mod settings;
 mod vlan;
 
-pub use host_end::{HostEnd, plain_path, shared_dir};
-pub use pod_end::PodEnd;
-pub use refusal::InvalidLegacy;
-pub use settings::{Disagreement, Settings};
+pub use container_conf::ContainerConf;
+pub use error::InvalidLegacy;
+pub use host_conf::{HostConf, plain_path, shared_dir};
+pub use settings::{SettingMismatch, Settings};
 
 use crate::{BridgeName, Engine, InvalidName, MacAddress, NetworkName};
 use keys::Keys;
 use serde_json::{Map, Value};
 
-/// The CNI plugin's name, ours and the older one's: what `type` says.
+/// The value of `type`, the name of our CNI plugin and of Intel's.
 pub const PLUGIN: &str = "userspace";
-/// Longest `config` of a NetworkAttachmentDefinition that is read, in bytes. Real ones have some hundred; tenants can write megabytes.
+/// Longest `config` of a NetworkAttachmentDefinition that is parsed, in bytes. Usual ones have some
+/// hundred; tenants can write megabytes.
 pub const CONFIG_MAX: usize = 64 * 1024;
-/// The key by which our own configurations name a network.
+/// The key of the network in our own configurations.
 pub const NETWORK_KEY: &str = "network";
 
-/// What a configuration for our plugin asks for.
+/// A parsed configuration for our plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Form {
-    /// The network of this name.
+pub enum NadConfig {
+    /// It names a network.
     Network(NetworkName),
-    /// The bridge that a configuration of the older plugin names.
+    /// A configuration of Intel's userspace CNI, which names a bridge.
     Legacy(Box<Legacy>),
 }
 
-/// Why a configuration for our plugin cannot be used.
+/// Why a configuration for our plugin is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidForm {
-    /// It is not JSON. Whose it is cannot be told then.
+pub enum InvalidNadConfig {
+    /// It is not JSON, so that its plugin is unknown.
     #[error("it is not a JSON object")]
     NotJson,
-    /// It is longer than anything that could be meant.
+    /// It is longer than any valid configuration.
     #[error("it has {0} bytes, and {CONFIG_MAX} is the limit")]
     TooLong(usize),
-    /// It names a network by what is no name.
+    /// `network` is not a valid name.
     #[error("\"network\" is not valid: {0}")]
     Network(InvalidName),
     /// `network` is not text.
     #[error("\"network\" must be text: the name of a UserspaceNetwork")]
     NetworkType,
-    /// It neither names a network nor is a configuration of the older plugin.
+    /// It neither names a network nor is a configuration of Intel's userspace CNI.
     #[error("it has neither \"network\" nor \"host\": write the name of a UserspaceNetwork as \"network\"")]
     Neither,
     /// A list of plugins with more than one of ours.
@@ -62,25 +65,27 @@ pub enum InvalidForm {
         "\"plugins\" has more than one entry of type {PLUGIN}: keep one, the runtime would attach the same interface twice"
     )]
     SeveralPlugins,
-    /// A configuration of the older plugin that cannot be used.
+    /// An invalid configuration of Intel's userspace CNI.
     #[error(transparent)]
     Legacy(#[from] InvalidLegacy),
 }
 
-/// A configuration of the older plugin, in our words.
+/// A configuration of Intel's userspace CNI, converted to our types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Legacy {
     /// `host.engine`.
     pub engine: Engine,
     /// `host.bridge.bridgeName` or `host.bridge.bridgeId`; with VPP the digits of the bridge domain's id.
     pub bridge: BridgeName,
-    /// What it asks of the bridge and of its ports.
+    /// The requested settings of the bridge and of its ports.
     pub settings: Settings,
-    /// `ipam`, if it names a plugin; its own, whatever network is joined.
+    /// `ipam`, if it names a plugin. It is used instead of that of the network.
     pub ipam: Option<Value>,
-    /// `container.mac` or `host.mac`: what the pod is told, unless the pod itself asked for another.
+    /// `container.mac` or `host.mac`: the MAC address of the pod, unless the pod itself requested
+    /// one.
     pub mac: Option<MacAddress>,
-    /// `socketfile` of the host's end: what the socket is called in the pod's directory. None means a name of the attachment's own.
+    /// `socketfile` of the host: the name of the socket in the pod's directory; none for the
+    /// default name.
     pub socket_file: Option<String>,
 }
 
@@ -88,55 +93,56 @@ impl Legacy {
     /// Reads one plugin's configuration.
     ///
     /// # Errors
-    /// What cannot be ours, by its key.
+    /// The first key that is rejected.
     pub fn read(configuration: &Map<String, Value>) -> Result<Self, InvalidLegacy> {
-        host::legacy(&Keys::of(configuration))
+        parse::legacy(&Keys::of(configuration))
     }
 
-    /// The network that is made for its bridge when nobody has made one.
+    /// The name of the network that is generated for its bridge when no user created one.
     pub fn network_name(&self) -> NetworkName {
         NetworkName::for_bridge(self.engine, &self.bridge)
     }
 }
 
-/// Whether one plugin's configuration is in the older form. `network` goes before everything else.
+/// Whether a plugin's configuration is one of Intel's userspace CNI. `network` takes precedence.
 pub fn is_legacy(configuration: &Map<String, Value>) -> bool {
     !configuration.contains_key(NETWORK_KEY) && configuration.keys().any(|key| key.eq_ignore_ascii_case("host"))
 }
 
-/// What the `config` of a NetworkAttachmentDefinition asks of us: one plugin's configuration, or a list of them with ours in it. Nothing when
-/// it is for other plugins, or empty: then the runtime takes a file of the node.
+/// Parses the `config` of a NetworkAttachmentDefinition: a single plugin configuration, or a list
+/// with one of ours in it. None when it is for other plugins, or empty: the runtime then uses a
+/// file on the node.
 ///
 /// # Errors
-/// When it is for us and cannot be used, or cannot be read at all.
-pub fn form(config: &str) -> Result<Option<Form>, InvalidForm> {
+/// When it is for our plugin and invalid, or not JSON.
+pub fn parse_nad_config(config: &str) -> Result<Option<NadConfig>, InvalidNadConfig> {
     if config.trim().is_empty() {
         return Ok(None);
     }
     if config.len() > CONFIG_MAX {
-        return Err(InvalidForm::TooLong(config.len()));
+        return Err(InvalidNadConfig::TooLong(config.len()));
     }
-    let Ok(Value::Object(whole)) = serde_json::from_str(config) else { return Err(InvalidForm::NotJson) };
+    let Ok(Value::Object(whole)) = serde_json::from_str(config) else { return Err(InvalidNadConfig::NotJson) };
     let Some(Value::Array(plugins)) = whole.get("plugins") else { return one(&whole) };
     let mut ours = plugins.iter().filter_map(Value::as_object).filter(|plugin| is_ours(plugin));
     match (ours.next(), ours.next()) {
         (None, _) => Ok(None),
         (Some(only), None) => one(only),
-        (Some(_), Some(_)) => Err(InvalidForm::SeveralPlugins),
+        (Some(_), Some(_)) => Err(InvalidNadConfig::SeveralPlugins),
     }
 }
 
-fn one(configuration: &Map<String, Value>) -> Result<Option<Form>, InvalidForm> {
+fn one(configuration: &Map<String, Value>) -> Result<Option<NadConfig>, InvalidNadConfig> {
     if !is_ours(configuration) {
         return Ok(None);
     }
     match configuration.get(NETWORK_KEY) {
-        Some(Value::String(name)) => {
-            NetworkName::try_from(name.clone()).map(|name| Some(Form::Network(name))).map_err(InvalidForm::Network)
-        }
-        Some(_) => Err(InvalidForm::NetworkType),
-        None if is_legacy(configuration) => Ok(Some(Form::Legacy(Box::new(Legacy::read(configuration)?)))),
-        None => Err(InvalidForm::Neither),
+        Some(Value::String(name)) => NetworkName::try_from(name.clone())
+            .map(|name| Some(NadConfig::Network(name)))
+            .map_err(InvalidNadConfig::Network),
+        Some(_) => Err(InvalidNadConfig::NetworkType),
+        None if is_legacy(configuration) => Ok(Some(NadConfig::Legacy(Box::new(Legacy::read(configuration)?)))),
+        None => Err(InvalidNadConfig::Neither),
     }
 }
 

@@ -1,7 +1,7 @@
-//! The API of usnet: what people write, what the operator answers, and the rules of both.
+//! The API of usnet: the custom resources, their statuses and validation rules.
 //!
-//! Without the feature `api` only the words remain that all programs share (names, limits, engines, one network as a node should have it):
-//! the CNI plugin uses those and links nothing of Kubernetes.
+//! Without the feature `api` only the types remain that all programs share (names, limits, engines,
+//! the network of a node): the CNI plugin uses those and links no Kubernetes crates.
 
 pub mod bridge_domain;
 pub mod device;
@@ -19,11 +19,11 @@ pub mod compiled_network;
 #[cfg(feature = "api")]
 pub mod conditions;
 #[cfg(feature = "api")]
-pub mod definition;
-#[cfg(feature = "api")]
 pub mod ipam;
 #[cfg(feature = "api")]
 pub mod manifests;
+#[cfg(feature = "api")]
+pub mod nad;
 #[cfg(feature = "api")]
 pub mod network;
 #[cfg(feature = "api")]
@@ -55,7 +55,7 @@ pub use vlan::Vlan;
 #[cfg(feature = "api")]
 pub use compiled_network::{CompiledNetwork, CompiledNetworkSpec};
 #[cfg(feature = "api")]
-pub use definition::NetworkAttachmentDefinition;
+pub use nad::NetworkAttachmentDefinition;
 #[cfg(feature = "api")]
 pub use network::{UserspaceNetwork, UserspaceNetworkSpec, UserspaceNetworkStatus};
 #[cfg(feature = "api")]

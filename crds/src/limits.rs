@@ -1,11 +1,11 @@
-//! Numbers that cannot be wrong, and the limits that the CRD and Rust share.
+//! Validated numeric newtypes, and the limits that the CRD and Rust share.
 
 use crate::Engine;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// Why a number was refused.
+/// Why a number was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {value} is out of range: use {minimum} to {maximum}")]
 pub struct OutOfRange {
@@ -59,7 +59,7 @@ macro_rules! number {
 }
 
 number!(
-    /// Largest payload of a frame, in bytes. 9702 is what DPDK's ports carry in Open vSwitch; it ignores a larger request without a word.
+    /// Largest payload of a frame, in bytes. 9702 is what DPDK's ports carry in Open vSwitch; it silently ignores larger ones.
     Mtu, "MTU", 576, 9702
 );
 number!(
@@ -80,13 +80,13 @@ number!(
     /// How long a bridge remembers where a MAC address is, in seconds. Open vSwitch takes 15 to 3600; VPP counts whole minutes, up to 255.
     MacAge, "age of MAC addresses", 15, 15_300
 );
-/// What Open vSwitch takes as the age of MAC addresses, in seconds.
+/// The MAC aging times that Open vSwitch accepts, in seconds.
 pub const MAC_AGE_OVS: RangeInclusive<u16> = 15..=3600;
-/// What VPP takes as the age of MAC addresses, in seconds: a minute to 255 of them. With 0 it would forget none.
+/// The MAC aging times that VPP accepts, in seconds: 1 to 255 minutes. With 0 entries never expire.
 pub const MAC_AGE_VPP: RangeInclusive<u16> = 60..=15_300;
 
 impl MacAge {
-    /// Whether this engine takes it. VPP counts whole minutes.
+    /// Whether this engine accepts it. VPP counts whole minutes.
     pub fn fits(self, engine: Engine) -> bool {
         let seconds = self.get();
         match engine {
@@ -97,11 +97,11 @@ impl MacAge {
 }
 
 number!(
-    /// The limits of [`RingSize`]. VPP's API takes larger ones without a word; its command line does not.
+    /// The limits of [`RingSize`]. VPP's API silently accepts larger ones; its CLI does not.
     RingSizeRange, "ring size", 2, 32_768
 );
 
-/// Why a ring size was refused.
+/// Why a ring size was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidRingSize {
     /// Too small or too large.

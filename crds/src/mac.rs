@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a MAC address may look like, as a regular expression for the CRD: a group address has an odd first byte.
+/// Pattern of MAC addresses for the CRD: a group address has an odd first byte.
 pub const MAC_PATTERN: &str = "^[0-9a-fA-F][02468aAcCeE](:[0-9a-fA-F]{2}){5}$";
-/// The address of nobody, which that pattern does not leave out.
+/// The all-zero address, which that pattern does not exclude.
 pub const NO_MAC: &str = "00:00:00:00:00:00";
 
 /// Text that is not the MAC address of an interface.
@@ -23,13 +23,14 @@ pub struct InvalidMac(String);
 pub struct MacAddress([u8; 6]);
 
 impl MacAddress {
-    /// The address of something that nobody asked an address for: locally administered (`02:…`), and always the same for the same name.
+    /// A derived address where none was requested: locally administered (`02:…`), and stable for
+    /// the name.
     pub fn of(name: &str) -> Self {
         let [_, _, _, a, b, c, d, e] = fnv1a(name.as_bytes()).to_be_bytes();
         Self([0x02, a, b, c, d, e])
     }
 
-    /// Its bytes, in the order in which they are sent.
+    /// Its bytes, in network order.
     pub const fn octets(self) -> [u8; 6] {
         self.0
     }
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_of_one_interface_are_taken() {
+    fn only_unicast_addresses_are_accepted() {
         assert_eq!("02:00:AA:bb:01:0f".parse::<MacAddress>().unwrap().to_string(), "02:00:aa:bb:01:0f");
         for bad in [
             "",

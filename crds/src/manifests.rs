@@ -1,15 +1,15 @@
-//! The CRDs as files, as a cluster is given them.
+//! The CRDs as manifest files.
 
 use crate::conditions::{READY, Status, reason};
 use crate::{CompiledNetwork, UserspaceNetwork, UserspaceNodeState};
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
-/// The file that lists the others for kustomize.
+/// The kustomization of the other files.
 pub const KUSTOMIZATION: &str = "kustomization.yaml";
 const HEADER: &str = "# Made by `cargo run -p usnet-crds --bin crdgen`; edit crds/src instead.\n";
 
-/// Where a CRD describes the status.
+/// The JSON pointer of the schema of the status.
 const STATUS: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/status";
 
 /// A file of `config/crd`.
@@ -17,11 +17,11 @@ const STATUS: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/status"
 pub struct Manifest {
     /// Its name.
     pub file: String,
-    /// What is in it.
+    /// Its content.
     pub yaml: String,
 }
 
-/// Why a manifest could not be made.
+/// Why a manifest could not be generated.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// The schema has no JSON form: a type of this crate is wrong.
@@ -32,13 +32,13 @@ pub enum ManifestError {
     Yaml(#[from] serde_yaml::Error),
 }
 
-/// The CRDs as JSON, as the API server should have them.
+/// The CRDs as JSON.
 ///
 /// # Errors
 /// When a schema cannot be written.
-pub fn definitions() -> Result<Vec<Value>, ManifestError> {
-    let definitions = [UserspaceNetwork::crd(), CompiledNetwork::crd(), UserspaceNodeState::crd()];
-    let json = definitions.iter().map(|definition| Ok(simplified(serde_json::to_value(definition)?)));
+pub fn crds() -> Result<Vec<Value>, ManifestError> {
+    let crds = [UserspaceNetwork::crd(), CompiledNetwork::crd(), UserspaceNodeState::crd()];
+    let json = crds.iter().map(|crd| Ok(simplified(serde_json::to_value(crd)?)));
     let mut json: Vec<Value> = json.collect::<Result<_, ManifestError>>()?;
     if let Some(status) = json.first_mut().and_then(|network| network.pointer_mut(STATUS)) {
         status["default"] = first_status();
@@ -46,7 +46,8 @@ pub fn definitions() -> Result<Vec<Value>, ManifestError> {
     Ok(json)
 }
 
-/// What a network says before the controller has seen it. kstatus takes an object without Ready for a healthy one, so that even the first moment counts.
+/// The default status, before the controller has seen the network. kstatus takes an object without
+/// Ready for a healthy one, which would be wrong in the meantime.
 fn first_status() -> Value {
     json!({"conditions": [{
         "type": READY,
@@ -64,18 +65,19 @@ fn first_status() -> Value {
 pub fn manifests() -> Result<Vec<Manifest>, ManifestError> {
     let mut files = Vec::new();
     let mut kustomization = format!("{HEADER}resources:\n");
-    for definition in definitions()? {
-        let plural = definition.pointer("/spec/names/plural").and_then(Value::as_str).unwrap_or_default();
+    for crd in crds()? {
+        let plural = crd.pointer("/spec/names/plural").and_then(Value::as_str).unwrap_or_default();
         let file = format!("{plural}.yaml");
         kustomization.push_str(&format!("- {file}\n"));
-        files.push(Manifest { file, yaml: format!("{HEADER}{}", serde_yaml::to_string(&definition)?) });
+        files.push(Manifest { file, yaml: format!("{HEADER}{}", serde_yaml::to_string(&crd)?) });
     }
     files.push(Manifest { file: KUSTOMIZATION.to_owned(), yaml: kustomization });
     Ok(files)
 }
 
-/// Optional fields may be left out but not be `null`: rules in CEL would have to handle a third case that means nothing. And formats such as `uint32` are
-/// known to Rust alone: API servers warn about them, and bounds say the same.
+/// Optional fields may be omitted but not `null`, which would be a third case in CEL rules. Formats
+/// such as `uint32` are removed: API servers warn about unknown formats, and bounds express the
+/// same.
 fn simplified(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

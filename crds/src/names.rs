@@ -1,4 +1,4 @@
-//! Names that cannot be wrong: each is checked once, where it enters.
+//! Validated newtypes of names: each is checked once, on input.
 
 mod for_bridge;
 
@@ -7,29 +7,31 @@ use crate::device::DEVICE_NETWORK_NAME_MAX;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Longest name of a network, in bytes: it is also the name of its NetworkAttachmentDefinition and of files, so it is a DNS label.
+/// Longest name of a network, in bytes: it is also the name of its NetworkAttachmentDefinition and
+/// of files, so it is a DNS label.
 pub const NETWORK_NAME_MAX: usize = 63;
-/// Longest name of an Open vSwitch bridge, in bytes: it names a network device too, and Open vSwitch cuts longer ones off without a word.
+/// Longest name of an Open vSwitch bridge, in bytes: it names a network device too, and Open vSwitch silently truncates longer ones.
 pub const BRIDGE_NAME_MAX: usize = 15;
-/// What a bridge name may look like, as a regular expression that Rust code and the CRD share. Open vSwitch never makes a bridge with `/` in its name,
-/// and gives one with a space or `:` no local port.
+/// Pattern of bridge names, shared by Rust code and the CRD. Open vSwitch never creates a bridge
+/// with `/` in its name, and creates no local port for one with a space or `:`.
 pub const BRIDGE_NAME_PATTERN: &str = "^[a-zA-Z0-9_][a-zA-Z0-9_.-]*$";
-/// Names that Open vSwitch or Linux keep for themselves.
+/// Names that Open vSwitch or Linux reserve.
 pub const RESERVED_BRIDGE_NAMES: [&str; 4] = ["all", "default", "lo", "ovs-netdev"];
 
-/// Longest name of a network with VPP, in bytes: VPP keeps 63 for the tag of a bridge domain, and our mark is in front of the name.
+/// Longest name of a network with VPP, in bytes: the tag of a bridge domain has 63 bytes, and our
+/// prefix precedes the name.
 pub const VPP_NETWORK_NAME_MAX: usize = 57;
 
 /// Longest name of a namespace, in bytes: a DNS label (RFC 1123).
 pub const NAMESPACE_NAME_MAX: usize = 63;
 /// Longest name of a pod, in bytes: a DNS subdomain (RFC 1123).
 pub const POD_NAME_MAX: usize = 253;
-/// What the name of a namespace may look like, as a regular expression for the CRD.
+/// Pattern of names of namespaces, for the CRD.
 pub const NAMESPACE_NAME_PATTERN: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
-/// What the name of a pod may look like, as a regular expression for the CRD.
+/// Pattern of names of pods, for the CRD.
 pub const POD_NAME_PATTERN: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
-/// Why a name was refused.
+/// Why a name was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidName {
     /// The name of a network is not a DNS label.
@@ -62,7 +64,7 @@ pub enum InvalidName {
         "pod name {0:?} is not a DNS subdomain: use 1 to {POD_NAME_MAX} lower-case letters, digits, '-' and '.', each part starting and ending with a letter or digit"
     )]
     Pod(String),
-    /// The name of a bridge belongs to somebody else.
+    /// The name of a bridge is reserved.
     #[error("bridge name {0:?} is reserved by Open vSwitch or Linux: choose another")]
     ReservedBridge(String),
 }
@@ -88,7 +90,8 @@ pub struct NamespaceName(String);
 pub struct PodName(String);
 
 impl BridgeName {
-    /// The bridge of a network that names none: `br-` and the network's name, shortened with a hash of the whole name where it is too long.
+    /// The default bridge of a network: `br-` and its name, truncated with a hash of the whole name
+    /// where it is too long.
     pub fn default_for(network: &NetworkName) -> Self {
         let whole = format!("br-{network}");
         if whole.len() <= BRIDGE_NAME_MAX {
@@ -105,7 +108,8 @@ impl From<BridgeDomainId> for BridgeName {
     }
 }
 
-/// FNV-1a, 64 bits: small, and the same in every release, which names that are kept on disk and in engines need.
+/// FNV-1a, 64 bits: small, and stable across releases, as required for names that are stored on
+/// disk and in engines.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,4 +1,5 @@
-//! `UserspaceNetwork`: the object that people write. One network is one layer-2 segment: a bridge on each of its nodes, and who may use it.
+//! `UserspaceNetwork`: the object that users write. One network is one layer-2 segment: a bridge on
+//! each of its nodes, and the namespaces that may use it.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 mod attachment;
@@ -22,13 +23,16 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Keeps a network until no pod uses it any more and no node carries it.
+/// Keeps a deleted network until no pod uses it and no node carries it any more.
 pub const FINALIZER: &str = "usnet.dev/in-use";
-/// With the network's own name as its value: the network goes although pods still use it. Their ports stay until they end.
+/// With the name of the network as its value: the network is deleted although pods still use it.
+/// Their ports stay until the pods end.
 pub const FORCE_DELETE: &str = "usnet.dev/force-delete";
-/// Most values of one requirement of a label selector, such as names of namespaces: CEL refuses rules over lists without an end.
+/// Most values of one requirement of a label selector, such as names of namespaces: CEL rejects
+/// rules over unbounded lists.
 pub const SELECTOR_VALUES_MAX: usize = 256;
-/// Most nodes that a network's status names as failed. Lists of all nodes would not fit into one object of a large cluster.
+/// Most failed nodes in the status of a network. A list of all nodes of a large cluster would not
+/// fit into one object.
 pub const FAILURES_MAX: usize = 10;
 
 /// A network for DPDK programs: a bridge of a userspace switch on each node, and who may attach to it.

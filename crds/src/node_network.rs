@@ -1,4 +1,5 @@
-//! One network as one node should have it: what the agent selects, programs and publishes, and the plugin attaches to.
+//! One network for one node: the agent selects, programs and publishes it, and the plugin attaches
+//! pods to it.
 
 use crate::{
     BridgeDomainId, BridgeName, DevicePlugin, FixedAttachment, MacAge, Mtu, NetworkName, Queues, RateLimit, RingSize,
@@ -24,7 +25,7 @@ impl Engine {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::OpenVswitch, Self::Vpp];
 
-    /// The bridge of a network that names none.
+    /// The default bridge of a network.
     pub fn default_bridge(self, network: &NetworkName) -> BridgeName {
         match self {
             Self::OpenVswitch => BridgeName::default_for(network),
@@ -32,7 +33,7 @@ impl Engine {
         }
     }
 
-    /// The type of the ports of a network that names none: what most programs for this engine speak.
+    /// The default port type: what most programs for this engine support.
     pub const fn default_port_type(self) -> PortType {
         match self {
             Self::OpenVswitch => PortType::VhostUser,

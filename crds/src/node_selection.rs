@@ -1,12 +1,13 @@
-//! Which nodes a network selects. Pure, and the one function for both sides: the agent decides by it what its node carries, and the controller counts by it
-//! which nodes should.
+//! Which nodes a network selects. Pure, and shared: the agent decides by it what its node carries,
+//! and the controller counts nodes by it.
 
 use crate::Engine;
 use kube::core::{Selector, SelectorExt};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether a network of this engine selects a node with these labels. Without a selector it selects every node that has the engine; `missing` are the
-/// engines that the node's agent never reached.
+/// Whether a network of this engine selects a node with these labels. Without a selector it selects
+/// every node that has the engine; `missing` are the engines that the agent of the node never
+/// reached.
 pub fn selects(
     selector: Option<&Selector>,
     engine: Engine,
@@ -19,8 +20,8 @@ pub fn selects(
     }
 }
 
-/// A resourceVersion as a number. Within one resource they are comparable (documented since Kubernetes 1.35; with etcd they always were). Anything that is
-/// not a decimal number counts as the oldest version.
+/// A resourceVersion as a number. Within one resource they are comparable (documented since
+/// Kubernetes 1.35; with etcd they always were). Anything else counts as the oldest version.
 pub fn resource_version(text: Option<&str>) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }

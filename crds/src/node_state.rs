@@ -1,6 +1,7 @@
-//! `UserspaceNodeState`: what is true of one node alone (spec, written by the controller), and what that node has (status, written by its agent). What nodes
-//! have in common is in [`crate::CompiledNetwork`]. There is one object for each node, so that no agent writes or watches the state of another node, and
-//! its size does not grow with the number of networks.
+//! `UserspaceNodeState`: what is specific to one node (spec, written by the controller), and the
+//! state of that node (status, written by its agent). What nodes have in common is in
+//! [`crate::CompiledNetwork`]. There is one object for each node, so that no agent writes or
+//! watches the state of another node, and its size does not grow with the number of networks.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 #![expect(clippy::duplicated_attributes, reason = "columns and categories repeat words, as they must")]
 
@@ -14,7 +15,8 @@ use std::collections::BTreeMap;
 
 /// Most pods that a node names for one network.
 pub const PODS_MAX: usize = 10;
-/// Most networks that a status lists. An agent with more to say reports a lower `programmedThrough`, so that what is not listed counts as pending.
+/// Most networks that a status lists. An agent with more reports a lower `programmedThrough`, so
+/// that the others count as pending.
 pub const REPORTS_MAX: usize = 512;
 /// Longest reason of a network on a node, in bytes.
 pub const REASON_MAX: usize = 64;

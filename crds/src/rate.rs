@@ -1,9 +1,10 @@
-//! How much a port may send and receive, seen from the pod as Kubernetes' bandwidth annotations are: ingress is what the pod receives.
+//! Rate limits of ports, from the perspective of the pod like the bandwidth annotations of
+//! Kubernetes: ingress is what the pod receives.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A rate that no port can have.
+/// A rate that is out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "rate {0} is out of range: use {minimum} to {maximum} kilobits per second",
@@ -30,7 +31,8 @@ impl KilobitsPerSecond {
         self.0
     }
 
-    /// What may pass at once after a pause, in kilobits (1000 bits): what the rate gives in a tenth of a second. Less would slow TCP down.
+    /// The burst in kilobits (1000 bits): what the rate gives in a tenth of a second. Less would
+    /// slow TCP down.
     pub const fn burst_kilobits(self) -> u32 {
         let tenth = self.0 / 10;
         if tenth > Self::BURST_MINIMUM_KILOBITS { tenth } else { Self::BURST_MINIMUM_KILOBITS }

@@ -1,13 +1,13 @@
-//! `docs/reference.md`: every field, default, rule, condition and reason of the API, written from the CRDs and the words of [`crate::conditions`].
+//! `docs/reference.md`: generated from the CRDs and the constants of [`crate::conditions`].
 
+mod constants;
 mod fields;
-mod words;
 
-use crate::manifests::{ManifestError, definitions};
+use crate::manifests::{ManifestError, crds};
+use constants::Constant;
 use fields::Field;
 use serde_json::Value;
 use std::fmt::Write;
-use words::Word;
 
 const HEADER: &str = "<!-- Made by `make crds`; edit crds/src instead. -->\n\
 # Reference of the API\n\n\
@@ -21,18 +21,18 @@ A field without a default may be left out unless its rules say \"required\". `[]
 /// When a schema cannot be written.
 pub fn page() -> Result<String, ManifestError> {
     let mut page = HEADER.to_owned();
-    for definition in definitions()? {
-        kind(&mut page, &definition);
+    for crd in crds()? {
+        kind(&mut page, &crd);
     }
     page.push_str("\n## Conditions\n");
-    table(&mut page, ["type", "of what, and what it means when True"], words::kinds().map(word));
+    table(&mut page, ["type", "of what, and what it means when True"], constants::condition_types().map(constant_row));
     page.push_str("\n## Reasons\n");
-    table(&mut page, ["reason", "where, and why"], words::reasons().map(word));
+    table(&mut page, ["reason", "where, and why"], constants::reasons().map(constant_row));
     Ok(page)
 }
 
-fn kind(page: &mut String, definition: &Value) {
-    let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+fn kind(page: &mut String, crd: &Value) {
+    let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let version = "/spec/versions/0";
     let (kind, group) = (text("/spec/names/kind"), text("/spec/group"));
     let _infallible = write!(
@@ -43,11 +43,11 @@ fn kind(page: &mut String, definition: &Value) {
         text("/spec/scope").to_lowercase(),
         text("/spec/names/shortNames/0"),
     );
-    let columns = definition.pointer(&format!("{version}/additionalPrinterColumns")).and_then(Value::as_array);
+    let columns = crd.pointer(&format!("{version}/additionalPrinterColumns")).and_then(Value::as_array);
     page.push_str("\nColumns of `kubectl get`; those with a star need `-o wide`:\n");
     table(page, ["column", "shows"], columns.into_iter().flatten().map(column));
     page.push_str("\nFields:\n");
-    let schema = definition.pointer(&format!("{version}/schema/openAPIV3Schema")).unwrap_or(&Value::Null);
+    let schema = crd.pointer(&format!("{version}/schema/openAPIV3Schema")).unwrap_or(&Value::Null);
     let fields = fields::fields(schema);
     table(page, ["field", "type", "default", "meaning", "rules"], fields.into_iter().map(row));
 }
@@ -67,11 +67,11 @@ fn row(Field { path, kind, default, meaning, rules }: Field) -> [String; 5] {
     [code(path), kind, code(default), meaning, rules.join("; ")]
 }
 
-fn word(Word { value, meaning }: Word) -> [String; 2] {
+fn constant_row(Constant { value, meaning }: Constant) -> [String; 2] {
     [format!("`{value}`"), meaning]
 }
 
-/// A table, with what Markdown would take for its own made harmless.
+/// A table, with Markdown characters escaped.
 fn table<const N: usize>(page: &mut String, head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     page.push('\n');

@@ -1,5 +1,6 @@
-//! The rules of `UserspaceNetwork` in CEL, the language that the API server runs. `validate` holds the same rules in Rust;
-//! both take their limits from `limits` and `names`, and one table of cases tests both.
+//! The validation rules of `UserspaceNetwork` in CEL, which the API server evaluates. `validate`
+//! has the same rules in Rust; both take their limits from `limits` and `names`, and one table of
+//! cases tests both.
 
 pub(crate) mod attachments;
 pub(crate) mod engines;
@@ -22,7 +23,7 @@ fn range(what: &str, minimum: impl Display, maximum: impl Display) -> Rule {
     )
 }
 
-/// The API server allows dots in names of custom resources; everything else of a DNS label it checks itself.
+/// The API server allows dots in names of custom resources; it validates the rest of a DNS label.
 pub(crate) fn network_name() -> Rule {
     rule(
         format!("!self.metadata.name.contains('.') && size(self.metadata.name) <= {NETWORK_NAME_MAX}"),
@@ -35,12 +36,12 @@ pub(crate) fn engine_immutable() -> Rule {
     rule("self == oldSelf", "engine cannot change: make a new network and move the pods to it")
 }
 
-/// A bridge that we made would become one that we leave alone, or the other way round.
+/// A managed bridge would become an adopted one, or vice versa.
 pub(crate) fn ownership_immutable() -> Rule {
     rule("self == oldSelf", "bridge.ownership cannot change: make a new network and move the pods to it")
 }
 
-/// `field` of `object`, once chosen, is chosen for ever; so is to leave it out.
+/// `field` of `object` is immutable, also when it is unset.
 pub(crate) fn immutable(object: &str, field: &str) -> Rule {
     rule(
         format!("has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})"),
@@ -130,7 +131,8 @@ pub(crate) fn ip() -> Rule {
     rule("isIP(self)", "not an IP address")
 }
 
-/// `field` (an address) must lie in `subnet` beside it. What is no address or subnet is left to the rules of those.
+/// `field` (an address) must be in the sibling `subnet`. Other rules reject invalid addresses and
+/// subnets.
 pub(crate) fn in_subnet(field: &str) -> Rule {
     let parsed = format!("!has(self.subnet) || !isCIDR(self.subnet) || !has(self.{field}) || !isIP(self.{field})");
     rule(format!("{parsed} || cidr(self.subnet).containsIP(self.{field})"), format!("{field} is outside of subnet"))

@@ -1,4 +1,4 @@
-//! JSON schemas of the types that are written by hand, so that the API server keeps and checks every field of them.
+//! Hand-written JSON schemas, so that the API server keeps and validates every field.
 
 use crate::fixed_attachment::CIDR_MAX;
 use crate::mac::NO_MAC;
@@ -11,7 +11,7 @@ use crate::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 
-/// Most requirements of one label selector: CEL refuses rules over lists without an end.
+/// Most requirements of one label selector: CEL rejects rules over unbounded lists.
 const SELECTOR_LENGTH_MAX: u32 = 32;
 
 macro_rules! number_schema {
@@ -76,7 +76,8 @@ impl JsonSchema for Vlan {
     }
 }
 
-/// A label selector with what the API server does not check in custom resources by itself: the operators, and ends to the lists.
+/// A label selector with what the API server does not validate in custom resources by itself: the
+/// operators, and bounds of the lists.
 pub(crate) fn label_selector(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
@@ -100,12 +101,13 @@ pub(crate) fn label_selector(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Any JSON object, kept as it is.
+/// Any JSON object, unchanged.
 pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})
 }
 
-/// Names of namespaces. The list has one writer, so that the API server need not keep track of each of its items.
+/// Names of namespaces. The list has a single writer, so the API server need not track the
+/// ownership of each item.
 pub(crate) fn namespace_names(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "description": "These namespaces, sorted.",
@@ -115,7 +117,8 @@ pub(crate) fn namespace_names(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The conditions of a node. An agent's token can be stolen: what it writes has the limits that the controller relies on.
+/// The conditions of a node, with the limits that the controller relies on: the token of an agent
+/// can be stolen.
 pub(crate) fn node_conditions(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",

@@ -1,5 +1,6 @@
-//! From what people may write to what cannot be wrong. The API server runs the same rules (see `rules`), but a cluster may have an older
-//! CRD or none of the rules: after [`validate`] nobody reads the loose spec again.
+//! Converts specs of users into validated types. The API server enforces the same rules (see
+//! `rules`), but the CRD of a cluster may be older, or lack the rules: after [`validate`] the
+//! unvalidated spec is not read again.
 
 mod attachments;
 mod bridge;
@@ -22,7 +23,7 @@ use problem::Problems;
 pub struct ValidNetwork {
     /// Its name.
     pub name: NetworkName,
-    /// Who carries it.
+    /// Its engine.
     pub engine: Engine,
     /// Namespaces whose pods may attach.
     pub namespaces: Selector,
@@ -30,7 +31,7 @@ pub struct ValidNetwork {
     pub definitions: Definitions,
     /// Nodes that carry it; none means those that have the engine.
     pub nodes: Option<Selector>,
-    /// The same as it was written, for the nodes.
+    /// The node selector as written, for the nodes.
     pub node_selector: Option<LabelSelector>,
     /// Its bridge.
     pub bridge: Bridge,
@@ -44,7 +45,7 @@ pub struct ValidNetwork {
     pub device_plugin: Option<DevicePlugin>,
 }
 
-/// Checks a network and makes it strict.
+/// Validates a network.
 ///
 /// # Errors
 /// All the fields that break a rule.
@@ -85,7 +86,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     }
 }
 
-/// The name of the network, which the engine and kubelet must be able to keep.
+/// The name of the network, which the engine and kubelet must be able to store.
 fn network_name(spec: &UserspaceNetworkSpec, name: Option<String>) -> Result<NetworkName, InvalidName> {
     let name = NetworkName::try_from(name.unwrap_or_default())?;
     if spec.device_plugin.is_some() && name.as_str().len() > DEVICE_NETWORK_NAME_MAX {

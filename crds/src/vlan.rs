@@ -1,5 +1,6 @@
-//! In which VLANs a port is, and how its frames are tagged. The modes are those of Open vSwitch (`vlan_mode` in
-//! <https://www.openvswitch.org/support/dist-docs/ovs-vswitchd.conf.db.5.html>), which follow IEEE 802.1Q.
+//! The VLANs of a port, and how its frames are tagged. The modes are those of Open vSwitch
+//! (`vlan_mode` in <https://www.openvswitch.org/support/dist-docs/ovs-vswitchd.conf.db.5.html>),
+//! which follow IEEE 802.1Q.
 
 use crate::VlanTag;
 use serde::{Deserialize, Serialize};
@@ -76,10 +77,10 @@ struct Tags<'a>(&'a BTreeSet<VlanTag>);
 
 impl fmt::Display for Tags<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const SHOWN: usize = 10;
-        let tags: Vec<String> = self.0.iter().take(SHOWN).map(ToString::to_string).collect();
+        const TAGS_MAX: usize = 10;
+        let tags: Vec<String> = self.0.iter().take(TAGS_MAX).map(ToString::to_string).collect();
         write!(formatter, "VLANs {}", tags.join(", "))?;
-        match self.0.len().saturating_sub(SHOWN) {
+        match self.0.len().saturating_sub(TAGS_MAX) {
             0 => Ok(()),
             more => write!(formatter, " and {more} more"),
         }

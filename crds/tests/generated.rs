@@ -1,11 +1,11 @@
-//! What is checked in under `config/crd` and in `docs` is what the types say.
+//! The generated files in `config/crd` and `docs` are up to date.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
 use std::path::{Path, PathBuf};
-use usnet_crds::definition::{RESOURCE_ANNOTATION, config};
 use usnet_crds::device::RESOURCE_PREFIX;
-use usnet_crds::manifests::{definitions, manifests};
+use usnet_crds::manifests::{crds, manifests};
+use usnet_crds::nad::{RESOURCE_ANNOTATION, config};
 use usnet_crds::reference;
 
 fn checkout() -> PathBuf {
@@ -29,7 +29,7 @@ fn the_reference_is_up_to_date() {
 
 /// The API server takes from the controller no definition but the one that it makes.
 #[test]
-fn the_policy_on_definitions_takes_what_the_controller_makes() {
+fn the_nad_policy_admits_what_the_controller_generates() {
     let policy = std::fs::read_to_string(checkout().join("config/rbac/own-definitions-only.yaml")).unwrap();
     let made = config(&"some-network".parse().unwrap()).replace("some-network", "' + object.metadata.name + '");
     assert!(
@@ -67,8 +67,8 @@ fn for_every_reason_the_pages_say_what_to_do() {
 
 #[test]
 fn the_crds_have_nothing_that_api_servers_warn_about() {
-    for definition in definitions().unwrap() {
-        let text = definition.to_string();
-        assert!(!text.contains("\"nullable\"") && !text.contains("uint"), "{}", definition["metadata"]["name"]);
+    for crd in crds().unwrap() {
+        let text = crd.to_string();
+        assert!(!text.contains("\"nullable\"") && !text.contains("uint"), "{}", crd["metadata"]["name"]);
     }
 }

@@ -1,4 +1,4 @@
-//! One table of networks, judged by the rules in CEL as the CRD has them and by `validate` in Rust.
+//! A table of networks, validated by the CEL rules of the CRD and by `validate` in Rust.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
@@ -6,7 +6,7 @@ mod support;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use support::refused_by_cel;
+use support::rejected_by_cel;
 use usnet_crds::UserspaceNetwork;
 use usnet_crds::validate::validate;
 
@@ -44,12 +44,12 @@ impl Case {
         serde_json::from_value(self.object(&self.spec))
     }
 
-    fn refused_by_cel(&self) -> Vec<String> {
+    fn rejected_by_cel(&self) -> Vec<String> {
         let old = self.old.as_ref().map(|old| self.object(old));
-        refused_by_cel(&self.object(&self.spec), old.as_ref())
+        rejected_by_cel(&self.object(&self.spec), old.as_ref())
     }
 
-    fn refused_by_rust(&self) -> Vec<String> {
+    fn rejected_by_rust(&self) -> Vec<String> {
         match validate(&self.network().unwrap()) {
             Ok(_) => Vec::new(),
             Err(invalid) => invalid.problems.into_iter().map(|problem| problem.field).collect(),
@@ -69,37 +69,37 @@ fn the_table_has_many_bad_objects() {
 }
 
 #[test]
-fn what_is_right_is_accepted_by_both() {
+fn valid_networks_are_accepted_by_both() {
     for case in cases(None) {
-        assert_eq!(case.refused_by_cel(), Vec::<String>::new(), "{}", case.case);
-        assert_eq!(case.refused_by_rust(), Vec::<String>::new(), "{}", case.case);
+        assert_eq!(case.rejected_by_cel(), Vec::<String>::new(), "{}", case.case);
+        assert_eq!(case.rejected_by_rust(), Vec::<String>::new(), "{}", case.case);
     }
 }
 
 #[test]
-fn what_breaks_a_rule_is_refused_by_both_with_the_field() {
+fn invalid_networks_are_rejected_by_both_with_the_field() {
     for case in cases(Some(&By::Rule)) {
         let field = case.refused.clone().unwrap();
-        let by_cel = case.refused_by_cel();
+        let by_cel = case.rejected_by_cel();
         // A rule about metadata can only stand at the root of the object, and so has no path.
         let expected = if field == "metadata.name" { "" } else { &field };
         assert_eq!(by_cel, [expected], "{}", case.case);
         if case.old.is_none() {
-            let by_rust = case.refused_by_rust();
+            let by_rust = case.rejected_by_rust();
             assert!(by_rust.len() == 1 && by_rust[0].starts_with(&field), "{}: {by_rust:?}", case.case);
         }
     }
 }
 
 #[test]
-fn what_is_twice_in_a_list_is_refused_by_rust_where_there_is_no_list_type() {
+fn duplicates_in_lists_are_rejected_by_rust_where_there_is_no_list_type() {
     for case in cases(Some(&By::List)) {
-        assert_eq!(case.refused_by_rust(), [case.refused.clone().unwrap()], "{}", case.case);
+        assert_eq!(case.rejected_by_rust(), [case.refused.clone().unwrap()], "{}", case.case);
     }
 }
 
 #[test]
-fn what_has_a_wrong_shape_cannot_be_read() {
+fn objects_of_the_wrong_type_cannot_be_deserialized() {
     for case in cases(Some(&By::Schema)) {
         assert!(case.network().is_err(), "{}", case.case);
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use support::{refused_by_cel, with_defaults};
+use support::{rejected_by_cel, with_defaults};
 use usnet_crds::validate::{ValidNetwork, validate};
 use usnet_crds::{Engine, MemifSocketKind, Ownership, PortType, RateLimit, Vlan};
 
@@ -40,7 +40,7 @@ fn networks() -> BTreeMap<String, ValidNetwork> {
     samples("UserspaceNetwork").into_iter().map(network).map(|network| (network.name.to_string(), network)).collect()
 }
 
-/// Whether all of `sample` is still in `read`: a field that the API does not know would be gone.
+/// Whether all of `sample` is still in `read`: unknown fields would be dropped.
 fn is_kept(sample: &Value, read: &Value) -> bool {
     match (sample, read) {
         (Value::Object(sample), Value::Object(read)) => {
@@ -56,7 +56,7 @@ fn is_kept(sample: &Value, read: &Value) -> bool {
 #[test]
 fn every_network_is_accepted_by_cel_and_rust_and_has_no_unknown_field() {
     for Sample { file, object } in samples("UserspaceNetwork") {
-        assert_eq!(refused_by_cel(&object, None), Vec::<String>::new(), "{file}");
+        assert_eq!(rejected_by_cel(&object, None), Vec::<String>::new(), "{file}");
         let valid = validate(&serde_json::from_value(object.clone()).unwrap());
         assert!(valid.is_ok(), "{file}: {valid:?}");
         assert!(is_kept(&object, &with_defaults(&object).unwrap()), "{file}");
@@ -64,7 +64,7 @@ fn every_network_is_accepted_by_cel_and_rust_and_has_no_unknown_field() {
 }
 
 #[test]
-fn each_way_from_a_pod_to_an_engine_is_shown() {
+fn samples_cover_each_port_type() {
     let shown: BTreeSet<_> = networks()
         .into_values()
         .map(|network| (network.engine, network.port.port_type, network.port.memif.socket))
@@ -80,7 +80,7 @@ fn each_way_from_a_pod_to_an_engine_is_shown() {
 }
 
 #[test]
-fn each_feature_that_needs_explaining_is_shown() {
+fn samples_cover_each_feature_that_needs_explanation() {
     let networks: Vec<_> = networks().into_values().collect();
     assert!(networks.iter().any(|network| network.bridge.ownership == Ownership::Adopted), "adopted");
     assert!(networks.iter().any(|network| matches!(network.port.vlan, Some(Vlan::NativeUntagged { .. }))), "trunk");

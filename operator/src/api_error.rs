@@ -1,10 +1,10 @@
-//! Why the API server did not do as asked, as its answer says.
+//! Errors of the API server, for users and for retries.
 
 use crate::error_chain::ErrorChain;
 use crate::leader::is_closed;
 use std::time::Duration;
 
-/// One line for users. kube prints an answer of the API server with all of its fields, twice; its message says it all.
+/// One line for users. kube prints all fields of a Status, twice; its message suffices.
 pub(crate) fn message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
@@ -12,7 +12,8 @@ pub(crate) fn message(error: &kube::Error) -> String {
     }
 }
 
-/// The same as a label of metrics, of which there are few: the API server's own reason, such as Conflict or Forbidden.
+/// The error as a label of metrics with few values: the reason of the API server, such as Conflict
+/// or Forbidden.
 pub(crate) fn reason_label(error: &kube::Error) -> &str {
     match error {
         kube::Error::Api(status) if !status.reason.is_empty() => &status.reason,
@@ -22,12 +23,13 @@ pub(crate) fn reason_label(error: &kube::Error) -> &str {
     }
 }
 
-/// Whether the API server has too much to do, so that less should be sent.
+/// Whether the API server is overloaded, so that less should be sent.
 pub(crate) fn is_overload(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if matches!(status.code, 429 | 500 | 503 | 504))
 }
 
-/// Whether it is unknown if the request was carried out: there was no answer, or one by which the API server gave up waiting.
+/// Whether the outcome of the request is unknown: there was no response, or the API server timed
+/// out.
 pub(crate) fn is_outcome_unknown(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => status.code == 504,
@@ -35,7 +37,7 @@ pub(crate) fn is_outcome_unknown(error: &kube::Error) -> bool {
     }
 }
 
-/// How long the API server asks to wait (`Retry-After`).
+/// The `Retry-After` of the API server.
 pub(crate) fn retry_after(error: &kube::Error) -> Option<Duration> {
     let kube::Error::Api(status) = error else { return None };
     let seconds = status.details.as_ref()?.retry_after_seconds;
@@ -52,12 +54,12 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_passed_on_in_its_own_words() {
+    fn the_message_of_the_api_server_is_passed_on() {
         assert_eq!((message(&answer(403)).as_str(), reason_label(&answer(403))), ("nodes is forbidden", "Forbidden"));
     }
 
     #[test]
-    fn what_may_have_been_carried_out_is_told_from_what_was_refused() {
+    fn unknown_outcomes_are_distinguished_from_rejections() {
         assert!(is_outcome_unknown(&answer(504)) && is_overload(&answer(504)));
         assert!(!is_outcome_unknown(&answer(429)) && is_overload(&answer(429)));
         assert!(!is_outcome_unknown(&answer(422)) && !is_overload(&answer(422)));

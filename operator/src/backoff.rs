@@ -1,8 +1,8 @@
-//! When something that failed is tried again: soon at first, then less and less often. Pure; time is passed in.
+//! Exponential back-off of retries. Pure; time is passed in.
 
 use std::time::Duration;
 
-/// Waiting times that double from a first one up to a longest one.
+/// Delays that double from `first` up to `longest`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Backoff {
     first: Duration,
@@ -16,14 +16,14 @@ impl Backoff {
         Self { first, longest, next: first }
     }
 
-    /// How long to wait this time.
+    /// The next delay.
     pub(crate) fn wait(&mut self) -> Duration {
         let wait = self.next;
         self.next = (wait * 2).min(self.longest);
         wait
     }
 
-    /// It worked: the next failure starts from the beginning.
+    /// Resets the delay after a success.
     pub(crate) fn reset(&mut self) {
         self.next = self.first;
     }
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_double_up_to_the_longest_and_start_anew() {
+    fn waits_double_up_to_the_longest_and_reset() {
         let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(5));
         let waits: Vec<u64> = (0..5).map(|_| backoff.wait().as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 5, 5]);

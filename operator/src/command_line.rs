@@ -73,19 +73,20 @@ impl CommandLine {
     }
 }
 
-/// Enough for the agent, which waits nearly all the time; each thread would have its own memory arena.
+/// Enough for the agent, which is mostly idle; each thread would have its own memory arena.
 fn one_thread() -> Builder {
     Builder::new_current_thread()
 }
 
-/// The controller computes for seconds when it begins with a large cluster. What it spawns, such as its election, goes on meanwhile.
+/// The controller computes for seconds when it starts with a large cluster. Spawned tasks, such as
+/// the election, run meanwhile.
 fn two_threads() -> Builder {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(1);
     builder
 }
 
-/// Runs a program with a future that is ready when the process is asked to end.
+/// Runs a program with a future that is ready on shutdown.
 fn run_until_shutdown(
     runtime: &mut Builder,
     program: impl AsyncFnOnce(BoxFuture<'static, ()>) -> Result<(), Error>,

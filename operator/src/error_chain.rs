@@ -1,4 +1,4 @@
-//! An error with everything that caused it, on one line: our errors do not repeat their sources.
+//! An error and its sources on one line: our errors do not repeat their sources.
 
 use std::error::Error;
 use std::fmt;
@@ -14,7 +14,7 @@ impl fmt::Display for ErrorChain<'_> {
         let mut next = self.0.source();
         while let Some(source) = next {
             let text = source.to_string();
-            // Some libraries print their source themselves; saying it twice helps nobody.
+            // Some libraries print their source themselves; it is not repeated.
             if !last.ends_with(&text) {
                 write!(formatter, ": {text}")?;
             }

@@ -1,5 +1,6 @@
-//! The last changes that an agent made to the engines of its node: one JSON object for each line of a file that never grows beyond twice what is kept.
-//! It is for people and not needed for anything, so it is not synced to the disk: what a loss of power left of a line is skipped.
+//! The last changes that an agent made to the engines of its node: a file of JSON lines, bounded to
+//! twice the number of kept entries. It is informational only, so it is not fsynced: a line
+//! truncated by a power loss is skipped.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use serde::{Deserialize, Serialize};
@@ -12,60 +13,62 @@ use usnet_crds::Engine;
 
 /// How many changes are kept.
 pub const KEPT: usize = 500;
-/// How many lines the file may have before those beyond [`KEPT`] are taken away, so that it is not written anew for each line.
+/// The maximum number of lines before the oldest are removed down to [`KEPT`], so that the file is
+/// not rewritten for each line.
 const LINES_MAX: usize = 2 * KEPT;
 
-/// One change, or several of one kind that were made together.
+/// One change, or several of one kind that were applied together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
-    /// When it was over.
+    /// When it was finished.
     pub time: MicroTime,
     /// The engine that was changed.
     pub engine: Engine,
-    /// The network that it was made for, where that is known.
+    /// The network that it belongs to, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
     /// The attachment whose port it was, as `container.interface`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attachment: Option<String>,
-    /// What was done, in words.
+    /// The operation, for users.
     pub operation: String,
     /// Why.
     #[serde(flatten)]
     pub why: Why,
-    /// The generation of the network that it was made for; none when the node should not have the network any more.
+    /// The generation of that network; none when the node should no longer carry it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
-    /// How long it took from the event that called for it; of what was completed later, from the first try.
+    /// The duration since the triggering event; for a change that was completed later, since the
+    /// first attempt.
     pub milliseconds: u64,
-    /// What became of it.
+    /// Its outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// Why a change was made.
+/// The cause of a change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all_fields = "camelCase")]
 pub enum Why {
     /// There is a new spec for the node.
     NewSpec,
-    /// The agent, and perhaps the node, was started again and found this missing.
+    /// The agent, and perhaps the node, was restarted and found this missing.
     AgentStarted,
-    /// Somebody else changed what is ours.
+    /// A change from outside of usnet was reverted.
     Drift,
-    /// The engine was started again and had lost it.
+    /// The engine was restarted and had lost it.
     EngineRestarted {
-        /// How often the engine came back by then.
+        /// The number of engine restarts by then.
         epoch: u64,
     },
-    /// The pod is gone and its port was left.
+    /// The pod has ended and its port was left.
     PodEnded,
     /// It failed before.
     Retry,
 }
 
-/// What became of a change.
+/// The outcome of a change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "result")]
 pub enum Outcome {
@@ -73,12 +76,12 @@ pub enum Outcome {
     Done,
     /// It had failed, and the engine has it now.
     CompletedLater,
-    /// It was not made.
+    /// It failed.
     Failed {
         /// Why not.
         message: String,
     },
-    /// It failed half way, and what was made of it was taken back.
+    /// It failed halfway and was rolled back.
     RolledBack {
         /// Why it failed.
         message: String,
@@ -109,24 +112,24 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// The file, held by the one agent that writes it.
+/// The file, written by a single agent.
 #[derive(Debug)]
 pub struct HistoryFile {
     path: PathBuf,
-    /// How many lines it has; none while that is not known or its last line may be cut.
+    /// The number of lines; none while unknown or the last line may be truncated.
     lines: Option<usize>,
 }
 
 impl HistoryFile {
-    /// The history at `path`, which the first change makes if it is missing.
+    /// The history at `path`. The first change creates it if it is missing.
     pub fn new(path: PathBuf) -> Self {
         Self { path, lines: None }
     }
 
-    /// Adds changes, and takes away the oldest of more than can be kept.
+    /// Appends changes, and removes the oldest beyond the limit.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When the file cannot be written.
     pub fn append(&mut self, changes: &[Change]) -> io::Result<()> {
         let mut text = Vec::new();
         for change in changes.iter().skip(changes.len().saturating_sub(KEPT)) {
@@ -139,13 +142,13 @@ impl HistoryFile {
                 open(OpenOptions::new().append(true), &self.path)?.write_all(&text)?;
                 self.lines = Some(lines + added);
             }
-            _ => self.lines = Some(self.write_anew(&text, added)?),
+            _ => self.lines = Some(self.rewrite(&text, added)?),
         }
         Ok(())
     }
 
-    fn write_anew(&self, added: &[u8], count: usize) -> io::Result<usize> {
-        let old = texts(&self.path)?;
+    fn rewrite(&self, added: &[u8], count: usize) -> io::Result<usize> {
+        let old = read_text(&self.path)?;
         let kept: Vec<&str> = old.lines().filter(|line| parse(line).is_some()).collect();
         let kept = kept.get(kept.len().saturating_sub(KEPT.saturating_sub(count))..).unwrap_or_default();
         let mut text: String = kept.iter().flat_map(|line| [line, "\n"]).collect();
@@ -165,17 +168,17 @@ impl HistoryFile {
 /// # Errors
 /// When the file cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<Change>> {
-    let mut changes: Vec<Change> = texts(path)?.lines().filter_map(parse).collect();
+    let mut changes: Vec<Change> = read_text(path)?.lines().filter_map(parse).collect();
     changes.drain(..changes.len().saturating_sub(KEPT));
     Ok(changes)
 }
 
-/// None for a line that was cut.
+/// None for a truncated line.
 fn parse(line: &str) -> Option<Change> {
     serde_json::from_str(line).ok()
 }
 
-fn texts(path: &Path) -> io::Result<String> {
+fn read_text(path: &Path) -> io::Result<String> {
     match fs::read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_one_line_that_tells_why_and_what_became_of_it() {
+    fn a_change_is_one_line_with_its_cause_and_outcome() {
         let text = serde_json::to_string(&change(1)).unwrap();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_cut_costs_itself_only_and_a_new_agent_goes_on() {
+    fn a_truncated_line_is_skipped_and_a_new_agent_continues() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history.jsonl");
         HistoryFile::new(path.clone()).append(&[change(1), change(2)]).unwrap();

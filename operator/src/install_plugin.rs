@@ -1,5 +1,6 @@
-//! Puts the CNI plugin into the node's folder of CNI plugins. The image has no shell and no `cp`, and a container runtime may run the
-//! old plugin at the same moment, so the new file takes the old one's place in one step.
+//! Installs the CNI plugin into the CNI plugin directory of the node. The image has no shell and no
+//! `cp`, and a container runtime may execute the old plugin at the same time, so the new file
+//! replaces it atomically.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -45,34 +46,35 @@ pub enum Error {
     },
 }
 
-/// Installs the plugin, or does nothing where the same one is there.
+/// Installs the plugin, unless the same one is installed already.
 ///
 /// # Errors
 /// When either file cannot be read or written; the old plugin is then still whole.
 pub fn run(options: &Options) -> Result<(), Error> {
-    let wanted = fs::read(&options.from).map_err(|source| Error::Read { path: options.from.clone(), source })?;
+    let desired = fs::read(&options.from).map_err(|source| Error::Read { path: options.from.clone(), source })?;
     let name = options.from.file_name().ok_or_else(|| Error::NoFileName(options.from.clone()))?;
     let target = options.to.join(name);
-    if is_installed(&target, &wanted) {
+    if is_installed(&target, &desired) {
         tracing::info!(plugin = %target.display(), "the plugin is there already");
         return Ok(());
     }
-    replace(&options.to, &target, &wanted).map_err(|source| Error::Write { path: target.clone(), source })?;
-    tracing::info!(plugin = %target.display(), bytes = wanted.len(), "the plugin is installed");
+    replace(&options.to, &target, &desired).map_err(|source| Error::Write { path: target.clone(), source })?;
+    tracing::info!(plugin = %target.display(), bytes = desired.len(), "the plugin is installed");
     Ok(())
 }
 
-fn is_installed(target: &Path, wanted: &[u8]) -> bool {
+fn is_installed(target: &Path, desired: &[u8]) -> bool {
     let executable = fs::metadata(target).is_ok_and(|found| found.permissions().mode() & 0o777 == MODE);
-    executable && fs::read(target).is_ok_and(|found| found == wanted)
+    executable && fs::read(target).is_ok_and(|found| found == desired)
 }
 
-/// Writes beside the target, so that the rename stays on one file system, and under a name that no network configuration can ask for.
+/// Writes into the same directory, so that the rename stays on one file system, and under a name
+/// that no network configuration can use as a plugin type.
 fn replace(folder: &Path, target: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = folder.join(format!(".usnet-install-{}", std::process::id()));
     let result = write_whole(&temporary, content).and_then(|()| fs::rename(&temporary, target));
     if result.is_err() {
-        // The first error is the one to tell of; a leftover is harmless and the next try writes over it.
+        // The first error is returned; a leftover is harmless and overwritten by the next attempt.
         let _ = fs::remove_file(&temporary);
     }
     result.and_then(|()| File::open(folder)?.sync_all())

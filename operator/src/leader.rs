@@ -1,18 +1,20 @@
-//! Which of several controllers writes: the holder of one Lease (`coordination.k8s.io/v1`, the object that Kubernetes' own controllers use).
+//! Leader election: the holder of one Lease (`coordination.k8s.io/v1`, as Kubernetes' own
+//! controllers use) writes.
 //!
-//! [`decide`] says what to do about the lease as it was last seen. [`lease`] does it. Whoever holds the lease may write for a while, which the
-//! [`fence`] measures: every write goes through a client that asks the fence right before it is sent. So a controller that was stopped, or cut off
-//! from the API server, writes nothing once another may have taken over:
+//! [`decide`] plans the next step from the observed lease. [`lease`] carries it out. The holder may
+//! write for a limited time, which the [`fence`] enforces: every write goes through a client that
+//! checks the fence right before it is sent. A controller that was stopped, or cut off from the API
+//! server, therefore writes nothing once another replica may have become the leader:
 //!
 //! ```text
-//! 0 s     the leader asks to renew; from here on all is counted, on a clock that also runs while the machine sleeps
-//! 5 s     without another renewal it writes no more                     LEASE - MARGIN
-//! 9 s     and what it had sent by then is given up                      + REQUEST_TIMEOUT
-//! 10 s    another may take over, counted from when it saw the renewal   LEASE
+//! 0 s   the leader sends a renewal; all times count from here, on a clock that includes suspend
+//! 5 s   without another renewal it stops writing                       LEASE_DURATION - FENCE_MARGIN
+//! 9 s   requests that it sent by then have timed out                   + REQUEST_TIMEOUT
+//! 10 s  another may take over, counted from its observed renewal       LEASE_DURATION
 //! ```
 //!
-//! What is left is a process that is stopped between the fence and the socket: it may send one request when it goes on, which the next pass of the new
-//! leader puts right.
+//! One gap remains: a process that is stopped between the fence and the socket may send one request
+//! when it continues. The next evaluation of the new leader corrects its effect.
 
 mod boot_clock;
 mod decide;
@@ -27,16 +29,20 @@ use std::time::Duration;
 
 /// The name of the Lease, in the controller's namespace.
 pub const LEASE_NAME: &str = "usnet-controller";
-/// How long others wait for a holder that renews no more.
-const LEASE: Duration = Duration::from_secs(10);
-/// So long before the lease ends its holder stops to write.
-const MARGIN: Duration = Duration::from_secs(5);
-/// The longest that a write may take. It ends within the margin.
+/// How long others wait for a holder that stopped renewing.
+const LEASE_DURATION: Duration = Duration::from_secs(10);
+/// The holder stops writing this long before the lease expires.
+const FENCE_MARGIN: Duration = Duration::from_secs(5);
+/// The timeout of a write. It is shorter than the margin.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
-/// How often the holder renews.
-const RENEW_EVERY: Duration = Duration::from_secs(2);
-/// How often the others look.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The interval of renewals.
+const RENEW_INTERVAL: Duration = Duration::from_secs(2);
+/// The interval at which standbys read the lease.
+const RETRY_PERIOD: Duration = Duration::from_secs(1);
 
-const _: () = assert!(REQUEST_TIMEOUT.as_secs() < MARGIN.as_secs() && MARGIN.as_secs() < LEASE.as_secs());
-const _: () = assert!(2 * RENEW_EVERY.as_secs() < LEASE.as_secs() - MARGIN.as_secs(), "two tries while it may write");
+const _: () =
+    assert!(REQUEST_TIMEOUT.as_secs() < FENCE_MARGIN.as_secs() && FENCE_MARGIN.as_secs() < LEASE_DURATION.as_secs());
+const _: () = assert!(
+    2 * RENEW_INTERVAL.as_secs() < LEASE_DURATION.as_secs() - FENCE_MARGIN.as_secs(),
+    "two tries while it may write"
+);

@@ -1,5 +1,6 @@
-//! The operator: what every node should have (the [`controller`], one for the cluster) and one node having it (the [`agent`], one for each node).
-//! The binary `usnet` runs one or the other; `usnet install-plugin` puts the CNI plugin on a node.
+//! The operator: the [`controller`] computes the desired state of every node (one for the cluster),
+//! and the [`agent`] reconciles its node (one for each node). The binary `usnet` runs one or the
+//! other; `usnet install-plugin` installs the CNI plugin on a node.
 
 pub mod agent;
 pub(crate) mod api_error;

@@ -1,4 +1,4 @@
-//! Logs on standard error, as text for people or as JSON for collectors.
+//! Logs on standard error, as text for users or as JSON for collectors.
 
 use crate::one_line::OneLine;
 use std::io::IsTerminal;
@@ -7,8 +7,8 @@ use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::debug_fn;
 
-/// What is logged when `RUST_LOG` says nothing. Libraries speak up only when something is wrong; `kube_client` gives us all errors to log, and logs
-/// them itself once more for each try.
+/// The default filter. Libraries log only warnings; `kube_client` returns all its errors to us for
+/// logging, and would log them once more for each attempt.
 const STANDARD_FILTER: &str = "warn,kube_client=off,usnet_operator=info,usnet_dataplane=info,usnet_ovsdb=info";
 
 /// The form of a log line.
@@ -21,7 +21,8 @@ pub enum LogFormat {
     Json,
 }
 
-/// Starts logging for the whole process. `RUST_LOG` chooses what is logged, in the syntax of `tracing_subscriber::EnvFilter`.
+/// Starts logging for the whole process. `RUST_LOG` selects what is logged, in the syntax of
+/// `tracing_subscriber::EnvFilter`.
 pub fn start(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(STANDARD_FILTER));
     let subscriber = tracing_subscriber::fmt()
@@ -35,7 +36,8 @@ pub fn start(format: LogFormat) {
     }
 }
 
-/// Message and fields of a line as text. What others wrote (names of ports, words of engines) cannot begin a line that looks like one of ours.
+/// Message and fields of a line as text. Foreign text (names of ports, messages of engines) cannot
+/// start a line that looks like one of ours.
 fn one_line_fields() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 'static {
     let fields = debug_fn(|writer, field, value| {
         let text = format!("{value:?}");

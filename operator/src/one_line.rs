@@ -1,8 +1,10 @@
-//! Text of others on one line: names of ports and words of engines may hold line breaks and what terminals obey.
+//! Foreign text on one line: names of ports and messages of engines may contain line breaks and
+//! terminal control sequences.
 
 use std::fmt;
 
-/// Shows a text with its control characters escaped as Rust writes them, so that it can neither begin a line of its own nor command a terminal.
+/// Displays text with control characters escaped as in Rust, so that it can neither start a line of
+/// its own nor control a terminal.
 #[derive(Debug, Clone, Copy)]
 pub struct OneLine<T>(pub T);
 

@@ -1,9 +1,9 @@
-//! The end of the process, as Kubernetes or a person asks for it.
+//! Shutdown of the process on a signal from Kubernetes or a user.
 
 use std::io;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// A future that is ready after the first SIGTERM or SIGINT. From this call on the signals no longer kill the process.
+/// A future that is ready after the first SIGTERM or SIGINT. From this call on the signals no longer terminate the process.
 ///
 /// # Errors
 /// When the signal handlers cannot be installed. Must be called inside a tokio runtime.

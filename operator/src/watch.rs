@@ -1,7 +1,9 @@
-//! Watches that survive whatever happens to the API server. kube's watcher lists, watches, and lists again when its resourceVersion is too old. What it
-//! cannot see is an etcd that was restored from an older snapshot: the API server then takes a resourceVersion of the future for one that is current, sends
-//! nothing until new writes have passed it, and never sends those before. So after every failure the watch begins with a list. A watch that the API server
-//! ends in its time is no failure: whoever ended it lost nothing.
+//! Watches that recover from any failure of the API server. kube's watcher lists, watches, and
+//! lists again when its resourceVersion is too old. It cannot detect an etcd that was restored from
+//! an older snapshot: the API server then accepts a future resourceVersion, sends nothing until new
+//! writes have passed it, and never sends the writes before. So after every failure the watch
+//! restarts with a list. A watch that the API server ends regularly is no failure: no data was
+//! lost.
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures::stream::{BoxStream, Stream, StreamExt, unfold};
@@ -12,49 +14,50 @@ use std::fmt::Debug;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// kube's own longest wait is a minute: so long after the API server is back, users would still wait for their networks.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// After so long without a failure, the next one is waited for as shortly as the first. An API server that ends each watch at once is not asked for whole
-/// lists twice a second.
-const FORGIVEN: Duration = Duration::from_secs(30);
+const BACKOFF_MIN: Duration = Duration::from_millis(500);
+/// kube's maximum is a minute: users would wait that long after the API server is back.
+const BACKOFF_MAX: Duration = Duration::from_secs(5);
+/// After this time without a failure, the back-off is reset. An API server that ends each watch at
+/// once is not asked for full lists twice a second.
+const BACKOFF_RESET_AFTER: Duration = Duration::from_secs(30);
 
-/// One watch, and what is remembered of it.
-struct Watch<K> {
+/// A watch and its retry state.
+struct RestartingWatch<K> {
     api: Api<K>,
     config: watcher::Config,
     events: BoxStream<'static, watcher::Result<Event<K>>>,
-    waits: ExponentialBackoff,
+    backoff: ExponentialBackoff,
     /// The last failure.
     failed: Option<Instant>,
     /// The last event was a failure.
     has_failed: bool,
 }
 
-/// Follows all objects of an API indefinitely. Failures are passed on; after them everything is listed again, with growing, jittered pauses.
+/// Watches all objects of an API indefinitely. Failures are passed on; after each, everything is
+/// listed again, with growing, jittered delays.
 pub(crate) fn watch<K>(api: Api<K>, config: watcher::Config) -> impl Stream<Item = watcher::Result<Event<K>>> + Send
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     let events = watcher(api.clone(), config.clone()).boxed();
-    let watch = Watch { api, config, events, waits: waits(), failed: None, has_failed: false };
+    let watch = RestartingWatch { api, config, events, backoff: backoff(), failed: None, has_failed: false };
     unfold(watch, |mut watch| async move { watch.next().await.map(|event| (event, watch)) })
 }
 
-impl<K> Watch<K>
+impl<K> RestartingWatch<K>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     async fn next(&mut self) -> Option<watcher::Result<Event<K>>> {
         if std::mem::take(&mut self.has_failed) {
-            sleep(self.waits.next().unwrap_or(LONGEST_WAIT)).await;
+            sleep(self.backoff.next().unwrap_or(BACKOFF_MAX)).await;
             self.events = watcher(self.api.clone(), self.config.clone()).boxed();
         }
         let event = self.events.next().await?;
         if event.is_err() {
             let now = Instant::now();
-            if self.failed.replace(now).is_none_or(|failed| now.duration_since(failed) > FORGIVEN) {
-                self.waits = waits();
+            if self.failed.replace(now).is_none_or(|failed| now.duration_since(failed) > BACKOFF_RESET_AFTER) {
+                self.backoff = backoff();
             }
             self.has_failed = true;
         }
@@ -62,10 +65,12 @@ where
     }
 }
 
-/// With jitter (up to twice the wait): thousands of clients must not come back to a restarted API server at the same moment.
-fn waits() -> ExponentialBackoff {
-    let waits = ExponentialBuilder::default().with_min_delay(FIRST_WAIT).with_max_delay(LONGEST_WAIT).with_factor(2.0);
-    waits.with_jitter().without_max_times().build()
+/// With jitter (up to twice the delay): thousands of clients must not reconnect to a restarted API
+/// server at the same time.
+fn backoff() -> ExponentialBackoff {
+    let backoff =
+        ExponentialBuilder::default().with_min_delay(BACKOFF_MIN).with_max_delay(BACKOFF_MAX).with_factor(2.0);
+    backoff.with_jitter().without_max_times().build()
 }
 
 #[cfg(test)]
@@ -110,7 +115,7 @@ mod tests {
         let answers = vec![
             list(100, &[("a", 90)]),
             unavailable(),
-            // Of another history, which has come as far.
+            // After a restore of etcd: other objects, with the same resourceVersion.
             list(100, &[("b", 95)]),
             Answer::ok(String::new()),
         ];

@@ -16,7 +16,7 @@ use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use text::{plain, plain_text};
-use usnet_crds::legacy::PodEnd;
+use usnet_crds::legacy::ContainerConf;
 use usnet_crds::{PortType, SocketRole};
 
 /// The annotation with an element for each interface.
@@ -144,7 +144,7 @@ pub struct AddressAndGateway {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LegacyResult {
     /// The pod's end, as the configuration has it.
-    pub pod_end: PodEnd,
+    pub pod_end: ContainerConf,
     /// Its addresses.
     pub ips: Vec<AddressAndGateway>,
     /// Its routes, as CNI writes them.
@@ -199,7 +199,7 @@ impl LegacyInterfaceStatus {
 }
 
 impl End {
-    fn new(backend: &PortBackend, socketfile: String, result: &PodEnd) -> Self {
+    fn new(backend: &PortBackend, socketfile: String, result: &ContainerConf) -> Self {
         let network_type = if result.network_type.is_empty() { NETWORK_TYPE } else { &result.network_type };
         let mut end = Self {
             engine: plain(&result.engine),

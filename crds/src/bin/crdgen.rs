@@ -1,4 +1,5 @@
-//! Writes the CRDs into `config/crd` and the reference into `docs`. With a folder it writes the CRDs there and nothing else, with `-` it prints them.
+//! Generates the CRDs in `config/crd` and the reference in `docs`. With a folder as argument it
+//! writes only the CRDs, to that folder; with `-` it prints them.
 
 use std::error::Error;
 use std::io::Write;

@@ -1,9 +1,10 @@
-//! Reads JSON objects as Go's `encoding/json` does: a key is found whatever its case, and `null`, empty text and 0 mean that it is not there.
+//! Reads JSON objects as Go's `encoding/json` does: keys are case-insensitive, and `null`, empty
+//! text and 0 count as absent.
 
-use super::refusal::InvalidLegacy;
+use super::error::InvalidLegacy;
 use serde_json::{Map, Value};
 
-/// An object, or none, and how people find it.
+/// An object, or none, with its path.
 #[derive(Debug, Clone)]
 pub(super) struct Keys<'a> {
     path: String,
@@ -16,23 +17,23 @@ impl<'a> Keys<'a> {
         Self { path: String::new(), object: Some(object) }
     }
 
-    /// A key of this object with those around it.
+    /// The path of a key of this object.
     pub(super) fn path(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// What a key holds.
+    /// The value of a key.
     pub(super) fn value(&self, key: &str) -> Result<Option<&'a Value>, InvalidLegacy> {
         let entries = self.object.into_iter().flatten();
         let mut found = entries.filter(|(spelling, _)| spelling.eq_ignore_ascii_case(key));
         let (first, second) = (found.next(), found.next());
         if let (Some((first, _)), Some((second, _))) = (first, second) {
-            return Err(InvalidLegacy::Twice { key: self.path(key), first: first.clone(), second: second.clone() });
+            return Err(InvalidLegacy::Duplicate { key: self.path(key), first: first.clone(), second: second.clone() });
         }
         Ok(first.map(|(_, value)| value).filter(|value| !value.is_null()))
     }
 
-    /// The object that a key holds, or an empty one.
+    /// The object of a key, or an empty one.
     pub(super) fn object(&self, key: &str) -> Result<Keys<'a>, InvalidLegacy> {
         let object = match self.value(key)? {
             Some(value) => Some(value.as_object().ok_or_else(|| self.wrong(key, "an object"))?),
@@ -41,14 +42,14 @@ impl<'a> Keys<'a> {
         Ok(Keys { path: self.path(key), object })
     }
 
-    /// The text that a key holds.
+    /// The text of a key.
     pub(super) fn text(&self, key: &str) -> Result<Option<&'a str>, InvalidLegacy> {
         let Some(value) = self.value(key)? else { return Ok(None) };
         let text = value.as_str().ok_or_else(|| self.wrong(key, "text"))?;
         Ok(Some(text).filter(|text| !text.is_empty()))
     }
 
-    /// The number that a key holds, as what it stands for.
+    /// The number of a key, converted.
     pub(super) fn number<T>(&self, key: &str) -> Result<Option<T>, InvalidLegacy>
     where
         T: TryFrom<i64, Error: std::fmt::Display>,
@@ -61,7 +62,7 @@ impl<'a> Keys<'a> {
         T::try_from(number).map(Some).map_err(|problem| self.out_of_range(key, &problem))
     }
 
-    /// The list that a key holds.
+    /// The list of a key.
     pub(super) fn list(&self, key: &str) -> Result<&'a [Value], InvalidLegacy> {
         match self.value(key)? {
             Some(Value::Array(items)) => Ok(items),
@@ -70,8 +71,8 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Whether a key is there at all.
-    pub(super) const fn is_there(&self) -> bool {
+    /// Whether the object exists.
+    pub(super) const fn exists(&self) -> bool {
         self.object.is_some()
     }
 
@@ -83,8 +84,8 @@ impl<'a> Keys<'a> {
         InvalidLegacy::Missing { key: self.path(key), advice }
     }
 
-    pub(super) fn refused(&self, key: &str, value: &str, advice: &'static str) -> InvalidLegacy {
-        InvalidLegacy::Refused { key: self.path(key), value: value.to_owned(), advice }
+    pub(super) fn unsupported(&self, key: &str, value: &str, advice: &'static str) -> InvalidLegacy {
+        InvalidLegacy::Unsupported { key: self.path(key), value: value.to_owned(), advice }
     }
 
     pub(super) fn out_of_range(&self, key: &str, problem: &impl std::fmt::Display) -> InvalidLegacy {

@@ -1,9 +1,10 @@
-//! What a configuration of the older plugin asks of bridge and port, and whether a network gives it.
+//! The settings of bridge and port that a configuration of Intel's userspace CNI requests, and
+//! whether a network matches them.
 
 use crate::{Bridge, Engine, Mtu, Port, PortType, Queues, RateLimit, RingSize, SocketRole, VhostUser, Vlan};
 use std::fmt;
 
-/// What is asked of bridge and port.
+/// The requested settings of bridge and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// `host.iftype`.
@@ -12,35 +13,35 @@ pub struct Settings {
     pub engine_role: SocketRole,
     /// `host.bridge.vlanId`, `trunks`, `vlanMode`; none means untagged.
     pub vlan: Option<Vlan>,
-    /// `host.mtu`, if it is there.
+    /// `host.mtu`, if present.
     pub mtu: Option<Mtu>,
-    /// `host.memif.rxQueues` and `txQueues`, if they are there.
+    /// `host.memif.rxQueues` and `txQueues`, if present.
     pub queues: Option<Queues>,
-    /// `host.memif.ringSize`, if it is there.
+    /// `host.memif.ringSize`, if present.
     pub ring_size: Option<RingSize>,
     /// `host.vhost.ingressPolicingRate`, which limits what the pod sends.
     pub rate_limit: RateLimit,
 }
 
-/// A configuration asks for what the network of its bridge does not give.
+/// A requested setting that differs from the network of the bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Disagreement {
-    /// The key, with those around it.
+pub struct SettingMismatch {
+    /// The path of the key.
     pub key: &'static str,
-    /// What the configuration asks for.
-    pub wanted: String,
-    /// What the network has.
-    pub found: String,
+    /// The value in the configuration.
+    pub requested: String,
+    /// The value of the network.
+    pub actual: String,
 }
 
-impl fmt::Display for Disagreement {
+impl fmt::Display for SettingMismatch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "\"{}\" asks for {}, and the network has {}", self.key, self.wanted, self.found)
+        write!(formatter, "\"{}\" asks for {}, and the network has {}", self.key, self.requested, self.actual)
     }
 }
 
 impl Settings {
-    /// The port of a network that is made from this configuration.
+    /// The port of a network that is generated from this configuration.
     pub fn port(&self) -> Port {
         let usual = Port::default();
         Port {
@@ -54,32 +55,33 @@ impl Settings {
         }
     }
 
-    /// What is asked for and not given, in a fixed order.
+    /// The mismatches between these settings and a network, in a fixed order.
     ///
-    /// Type, role and VLAN always count: a pod of another type would not find its socket, and one without `vlanId` must not land in a VLAN. The
-    /// rest counts when it is there.
-    pub fn disagreements(&self, engine: Engine, bridge: &Bridge, port: &Port) -> Vec<Disagreement> {
+    /// Type, role and VLAN are always compared: a pod of another type would not find its socket,
+    /// and one without `vlanId` must not join a VLAN. The others are compared when present.
+    pub fn mismatches(&self, engine: Engine, bridge: &Bridge, port: &Port) -> Vec<SettingMismatch> {
         let is_vhost_user = self.port_type == PortType::VhostUser && port.port_type == PortType::VhostUser;
         let role = |role| Role(engine, role);
         let all = [
-            differ("host.iftype", &Type(self.port_type), &Type(port.port_type)),
+            mismatch("host.iftype", &Type(self.port_type), &Type(port.port_type)),
             is_vhost_user
-                .then(|| differ("host.vhost.mode", &role(self.engine_role), &role(port.vhost_user.engine_role)))
+                .then(|| mismatch("host.vhost.mode", &role(self.engine_role), &role(port.vhost_user.engine_role)))
                 .flatten(),
-            differ("host.bridge.vlanId", &Tagging(self.vlan.as_ref()), &Tagging(port.vlan.as_ref())),
-            self.mtu.and_then(|mtu| differ("host.mtu", &mtu, &bridge.mtu)),
-            self.queues.and_then(|queues| differ("host.memif.rxQueues", &queues, &port.queues)),
-            self.ring_size.and_then(|size| differ("host.memif.ringSize", &i64::from(size), &i64::from(port.ring_size))),
+            mismatch("host.bridge.vlanId", &Tagging(self.vlan.as_ref()), &Tagging(port.vlan.as_ref())),
+            self.mtu.and_then(|mtu| mismatch("host.mtu", &mtu, &bridge.mtu)),
+            self.queues.and_then(|queues| mismatch("host.memif.rxQueues", &queues, &port.queues)),
+            self.ring_size
+                .and_then(|size| mismatch("host.memif.ringSize", &i64::from(size), &i64::from(port.ring_size))),
             (self.rate_limit != RateLimit::default())
-                .then(|| differ("host.vhost.ingressPolicingRate", &self.rate_limit, &port.rate_limit))
+                .then(|| mismatch("host.vhost.ingressPolicingRate", &self.rate_limit, &port.rate_limit))
                 .flatten(),
         ];
         all.into_iter().flatten().collect()
     }
 }
 
-fn differ<T: PartialEq + fmt::Display>(key: &'static str, wanted: &T, found: &T) -> Option<Disagreement> {
-    (wanted != found).then(|| Disagreement { key, wanted: wanted.to_string(), found: found.to_string() })
+fn mismatch<T: PartialEq + fmt::Display>(key: &'static str, requested: &T, actual: &T) -> Option<SettingMismatch> {
+    (requested != actual).then(|| SettingMismatch { key, requested: requested.to_string(), actual: actual.to_string() })
 }
 
 #[derive(PartialEq)]

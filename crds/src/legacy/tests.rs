@@ -1,4 +1,4 @@
-//! Every key of the older plugin and of its fork: what it does here, or the words with which it is refused.
+//! Every key of Intel's userspace CNI and of its fork: its effect, or the error that rejects it.
 
 mod keys;
 mod properties;
@@ -7,7 +7,7 @@ use super::*;
 use crate::{Bridge, Port, PortType, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag};
 use serde_json::json;
 
-/// As the older plugin's examples have it: Open vSwitch connects, the pod's program listens.
+/// As in Intel's examples: Open vSwitch is the client, the program in the pod the server.
 fn open_vswitch() -> Value {
     json!({
         "cniVersion": "0.3.1", "type": "userspace", "name": "userspace-ovs-net-1",
@@ -22,7 +22,7 @@ fn open_vswitch() -> Value {
     })
 }
 
-/// The same with VPP's memif.
+/// With VPP's memif.
 fn vpp() -> Value {
     json!({
         "cniVersion": "0.3.1", "type": "userspace", "name": "userspace-vpp-net-1",
@@ -34,7 +34,7 @@ fn vpp() -> Value {
     })
 }
 
-/// The same with vhost-user, as the fork has it.
+/// With vhost-user, as in the fork.
 fn vpp_vhost_user() -> Value {
     json!({
         "type": "userspace",
@@ -43,7 +43,7 @@ fn vpp_vhost_user() -> Value {
     })
 }
 
-/// With the value at that pointer set, or taken away if it is null.
+/// Sets the value at that pointer, or removes it if it is null.
 fn with(mut whole: Value, pointer: &str, value: Value) -> Value {
     let (above, key) = pointer.rsplit_once('/').unwrap();
     let mut place = &mut whole;
@@ -71,26 +71,26 @@ fn tag(number: i64) -> VlanTag {
 }
 
 #[test]
-fn the_examples_of_the_older_plugin_are_read_as_they_are() {
-    let old = read(&open_vswitch()).unwrap();
-    assert_eq!((old.engine, old.bridge.as_str()), (Engine::OpenVswitch, "br-4"));
-    assert_eq!(old.network_name().as_str(), "ovs-br-4");
-    assert_eq!(old.ipam, Some(open_vswitch()["ipam"].clone()));
+fn intels_examples_are_parsed() {
+    let legacy = read(&open_vswitch()).unwrap();
+    assert_eq!((legacy.engine, legacy.bridge.as_str()), (Engine::OpenVswitch, "br-4"));
+    assert_eq!(legacy.network_name().as_str(), "ovs-br-4");
+    assert_eq!(legacy.ipam, Some(open_vswitch()["ipam"].clone()));
     let port = Port { port_type: PortType::VhostUser, ..Port::default() };
-    assert_eq!(old.settings.port(), port);
+    assert_eq!(legacy.settings.port(), port);
 
-    let old = read(&vpp()).unwrap();
-    assert_eq!((old.engine, old.network_name().as_str()), (Engine::Vpp, "vpp-4"));
-    assert_eq!(old.settings.port(), Port { port_type: PortType::Memif, ..Port::default() });
-    assert_eq!(old.ipam, None);
+    let legacy = read(&vpp()).unwrap();
+    assert_eq!((legacy.engine, legacy.network_name().as_str()), (Engine::Vpp, "vpp-4"));
+    assert_eq!(legacy.settings.port(), Port { port_type: PortType::Memif, ..Port::default() });
+    assert_eq!(legacy.ipam, None);
 
-    let old = read(&vpp_vhost_user()).unwrap();
-    assert_eq!(old.settings.port_type, PortType::VhostUser);
-    assert_eq!(old.settings.engine_role, SocketRole::Server);
+    let legacy = read(&vpp_vhost_user()).unwrap();
+    assert_eq!(legacy.settings.port_type, PortType::VhostUser);
+    assert_eq!(legacy.settings.engine_role, SocketRole::Server);
 }
 
 #[test]
-fn keys_are_found_whatever_their_case() {
+fn keys_are_case_insensitive() {
     fn upper(value: &Value) -> Value {
         match value {
             Value::Object(parts) => parts.iter().map(|(key, value)| (key.to_uppercase(), upper(value))).collect(),
@@ -99,10 +99,10 @@ fn keys_are_found_whatever_their_case() {
         }
     }
     for example in [open_vswitch(), vpp(), vpp_vhost_user()] {
-        let (as_it_is, shouted) = (read(&example).unwrap(), read(&upper(&example)).unwrap());
-        assert_eq!((&as_it_is.bridge, &as_it_is.settings), (&shouted.bridge, &shouted.settings));
-        assert_eq!(as_it_is.ipam.is_some(), shouted.ipam.is_some());
-        assert!(matches!(form(&upper(&example).to_string()), Ok(Some(Form::Legacy(_)))));
+        let (as_it_is, upper_case) = (read(&example).unwrap(), read(&upper(&example)).unwrap());
+        assert_eq!((&as_it_is.bridge, &as_it_is.settings), (&upper_case.bridge, &upper_case.settings));
+        assert_eq!(as_it_is.ipam.is_some(), upper_case.ipam.is_some());
+        assert!(matches!(parse_nad_config(&upper(&example).to_string()), Ok(Some(NadConfig::Legacy(_)))));
     }
 }
 
@@ -115,43 +115,46 @@ fn a_key_in_two_spellings_is_refused_because_writers_sort_them_differently() {
 }
 
 #[test]
-fn a_list_of_plugins_is_searched_for_ours() {
+fn our_plugin_is_found_in_a_plugin_list() {
     let tuning = json!({"type": "tuning"});
     let list = |plugins: &[&Value]| json!({"cniVersion": "1.0.0", "name": "x", "plugins": plugins}).to_string();
-    let found = form(&list(&[&tuning, &vpp()])).unwrap();
-    assert_eq!(found, Some(Form::Legacy(Box::new(read(&vpp()).unwrap()))));
-    assert_eq!(form(&list(&[&tuning])), Ok(None));
-    assert_eq!(form(&list(&[&vpp(), &vpp()])), Err(InvalidForm::SeveralPlugins));
+    let found = parse_nad_config(&list(&[&tuning, &vpp()])).unwrap();
+    assert_eq!(found, Some(NadConfig::Legacy(Box::new(read(&vpp()).unwrap()))));
+    assert_eq!(parse_nad_config(&list(&[&tuning])), Ok(None));
+    assert_eq!(parse_nad_config(&list(&[&vpp(), &vpp()])), Err(InvalidNadConfig::SeveralPlugins));
 }
 
 #[test]
-fn what_is_for_us_is_told_from_what_is_not() {
-    let blue = Form::Network("blue".parse().unwrap());
-    assert_eq!(form(r#"{"type": "userspace", "network": "blue"}"#), Ok(Some(blue.clone())));
-    // With `network` the old keys say nothing, not even wrong things.
+fn configurations_for_other_plugins_are_ignored() {
+    let blue = NadConfig::Network("blue".parse().unwrap());
+    assert_eq!(parse_nad_config(r#"{"type": "userspace", "network": "blue"}"#), Ok(Some(blue.clone())));
+    // With `network` the legacy keys are ignored, even when they are invalid.
     let both = with(open_vswitch(), "/network", json!("blue"));
-    assert_eq!(form(&with(both, "/host/engine", json!("?")).to_string()), Ok(Some(blue)));
+    assert_eq!(parse_nad_config(&with(both, "/host/engine", json!("?")).to_string()), Ok(Some(blue)));
     for foreign in ["", "  ", r#"{"type": "bridge", "host": {}}"#, "{}", r#"{"type": 7}"#] {
-        assert_eq!(form(foreign), Ok(None), "{foreign}");
+        assert_eq!(parse_nad_config(foreign), Ok(None), "{foreign}");
     }
     for unreadable in ["{", "[]", "userspace"] {
-        assert_eq!(form(unreadable), Err(InvalidForm::NotJson), "{unreadable}");
+        assert_eq!(parse_nad_config(unreadable), Err(InvalidNadConfig::NotJson), "{unreadable}");
     }
-    assert_eq!(form(r#"{"type": "userspace"}"#), Err(InvalidForm::Neither));
-    assert_eq!(form(r#"{"type": "userspace", "network": 7}"#), Err(InvalidForm::NetworkType));
-    assert!(matches!(form(r#"{"type": "userspace", "network": "../x"}"#), Err(InvalidForm::Network(_))));
+    assert_eq!(parse_nad_config(r#"{"type": "userspace"}"#), Err(InvalidNadConfig::Neither));
+    assert_eq!(parse_nad_config(r#"{"type": "userspace", "network": 7}"#), Err(InvalidNadConfig::NetworkType));
+    assert!(matches!(
+        parse_nad_config(r#"{"type": "userspace", "network": "../x"}"#),
+        Err(InvalidNadConfig::Network(_))
+    ));
 }
 
 #[test]
-fn a_network_that_gives_what_is_asked_fits() {
-    let old = read(&with(vpp(), "/host/mtu", json!(9000))).unwrap();
-    let bridge = |mtu: i64| Bridge { mtu: mtu.try_into().unwrap(), ..Bridge::named(old.bridge.clone()) };
+fn a_network_with_the_requested_settings_matches() {
+    let legacy = read(&with(vpp(), "/host/mtu", json!(9000))).unwrap();
+    let bridge = |mtu: i64| Bridge { mtu: mtu.try_into().unwrap(), ..Bridge::named(legacy.bridge.clone()) };
     let differences = |bridge: &Bridge, port: &Port| {
-        let all = old.settings.disagreements(old.engine, bridge, port);
+        let all = legacy.settings.mismatches(legacy.engine, bridge, port);
         all.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    let own = old.settings.port();
-    // Who does not say how many queues takes what there is.
+    let own = legacy.settings.port();
+    // Without a number of queues that of the network is used.
     let many = Port { queues: Queues::try_from(4).unwrap(), ring_size: RingSize::try_from(2).unwrap(), ..own.clone() };
     assert_eq!(differences(&bridge(9000), &many), Vec::<String>::new());
     assert_eq!(differences(&bridge(1500), &own), [r#""host.mtu" asks for 9000, and the network has 1500"#]);
@@ -164,10 +167,10 @@ fn a_network_that_gives_what_is_asked_fits() {
 
 #[test]
 fn ends_of_a_socket_are_compared() {
-    let old = read(&vpp_vhost_user()).unwrap();
+    let legacy = read(&vpp_vhost_user()).unwrap();
     let connecting = Port { port_type: PortType::VhostUser, ..Port::default() };
-    let differences = old.settings.disagreements(old.engine, &Bridge::named(old.bridge.clone()), &connecting);
+    let differences = legacy.settings.mismatches(legacy.engine, &Bridge::named(legacy.bridge.clone()), &connecting);
     let expected = r#""host.vhost.mode" asks for VPP as server, and the network has VPP as client"#;
     assert_eq!(differences.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
-    assert_eq!(old.settings.rate_limit, RateLimit::default());
+    assert_eq!(legacy.settings.rate_limit, RateLimit::default());
 }

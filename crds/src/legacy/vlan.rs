@@ -1,19 +1,21 @@
-//! The VLAN of a port: `vlanId`, and the fork's `trunks` and `vlanMode`, which are Open vSwitch's `tag`, `trunks` and `vlan_mode`.
+//! The VLAN of a port: `vlanId`, and the fork's `trunks` and `vlanMode`, which correspond to Open
+//! vSwitch's `tag`, `trunks` and `vlan_mode`.
 
+use super::error::InvalidLegacy;
 use super::keys::Keys;
-use super::refusal::InvalidLegacy;
 use crate::{Vlan, VlanTag};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 const TAG: &str = "vlanId";
 const TRUNKS: &str = "trunks";
-/// Most ranges of consecutive VLANs of one trunk. Every node keeps them, and any tenant may write them.
+/// Most ranges of consecutive VLANs of one trunk: every node stores them, and any tenant may write
+/// them.
 const RANGES_MAX: usize = 32;
 const MODE: &str = "vlanMode";
 
-/// Without a mode, as Open vSwitch has it: a tag alone is an access port, trunks alone are a trunk, and both are a trunk with a native VLAN that
-/// is tagged.
+/// Without a mode, as in Open vSwitch: a tag alone is an access port, trunks alone are a trunk, and
+/// both are a native-tagged trunk.
 pub(super) fn vlan(bridge: &Keys<'_>) -> Result<Option<Vlan>, InvalidLegacy> {
     let tag: Option<VlanTag> = bridge.number(TAG)?;
     let trunks = trunks(bridge)?;
@@ -23,7 +25,7 @@ pub(super) fn vlan(bridge: &Keys<'_>) -> Result<Option<Vlan>, InvalidLegacy> {
         false => Ok(trunks.clone()),
     };
     let only =
-        |unused: bool, key: &str, advice| if unused { Ok(()) } else { Err(bridge.refused(key, "a value", advice)) };
+        |unused: bool, key: &str, advice| if unused { Ok(()) } else { Err(bridge.unsupported(key, "a value", advice)) };
     match bridge.text(MODE)? {
         None => Ok(match (tag, trunks.is_empty()) {
             (None, true) => None,
@@ -41,7 +43,7 @@ pub(super) fn vlan(bridge: &Keys<'_>) -> Result<Option<Vlan>, InvalidLegacy> {
         }
         Some("native-tagged") => Ok(Some(Vlan::NativeTagged { tag: needs_tag()?, trunks: needs_trunks()? })),
         Some("native-untagged") => Ok(Some(Vlan::NativeUntagged { tag: needs_tag()?, trunks: needs_trunks()? })),
-        Some(other) => Err(bridge.refused(MODE, other, "use access, trunk, native-tagged or native-untagged")),
+        Some(other) => Err(bridge.unsupported(MODE, other, "use access, trunk, native-tagged or native-untagged")),
     }
 }
 
@@ -59,7 +61,7 @@ fn trunks(bridge: &Keys<'_>) -> Result<BTreeSet<VlanTag>, InvalidLegacy> {
     Ok(tags)
 }
 
-/// How many runs of consecutive VLANs there are.
+/// The number of ranges of consecutive VLANs.
 fn ranges(tags: &BTreeSet<VlanTag>) -> usize {
     let numbers = tags.iter().map(|tag| tag.get());
     let mut before = None;

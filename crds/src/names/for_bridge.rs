@@ -1,11 +1,12 @@
-//! What the network of a bridge is called when nobody has made one.
+//! The name of the network that is generated for a bridge.
 
 use super::{BridgeName, NetworkName, fnv1a};
 use crate::Engine;
 
 impl NetworkName {
-    /// The network of a bridge that nobody made a network for: `ovs-` or `vpp-` and the bridge's name. One that is no DNS label is made one, with
-    /// a hash of the whole behind `--`, which names that stay as they are never have: two bridges never share a name.
+    /// The name of the generated network of a bridge: `ovs-` or `vpp-` and the name of the bridge.
+    /// If that is no DNS label it is converted to one, with a hash of the whole name after `--`,
+    /// which unconverted names never contain: so two bridges never share a name.
     pub fn for_bridge(engine: Engine, bridge: &BridgeName) -> Self {
         let prefix = match engine {
             Engine::OpenVswitch => "ovs",

@@ -1,4 +1,4 @@
-//! What a network says of single pods.
+//! The settings of a network for single pods.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use super::{RateLimitSpec, VlanSpec};
@@ -9,8 +9,8 @@ use crate::rules;
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most pods that one network fixes something for. With [`IPS_MAX`] it keeps the rule that no address is there twice within what the API server lets
-/// one rule cost.
+/// Most pods with fixed settings in one network. With [`IPS_MAX`] it keeps the rule that addresses
+/// are unique within the cost limit of the API server.
 pub const ATTACHMENTS_MAX: usize = 128;
 /// Most addresses of one pod: one of each family.
 pub const IPS_MAX: usize = 2;

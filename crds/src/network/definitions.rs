@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The namespace of shared definitions.
+/// The namespace of shared NADs.
 pub const SHARED_NAMESPACE: &str = "usnet-system";
-/// Namespaces that the empty selector leaves out: no workload is there, and a definition would only be in the way.
+/// Namespaces that the empty selector excludes: they have no workloads that attach.
 pub const SYSTEM_NAMESPACES: [&str; 4] = ["kube-node-lease", "kube-public", "kube-system", SHARED_NAMESPACE];
 
 /// Where a network's NetworkAttachmentDefinitions are.

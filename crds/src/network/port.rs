@@ -1,4 +1,4 @@
-//! What a network says of its ports.
+//! The port settings of a network.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use super::VlanSpec;
@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct PortSpec {
     /// How a pod's interface meets the engine: VhostUser, Veth, or with VPP also Memif. Default VhostUser with OVS, Memif with VPP. A change is
     /// for pods that attach from then on.
-    // The API server knows no default that depends on another field. It leaves the field out, and who reads it asks the engine.
+    // CRD defaults cannot depend on another field. So the field is left out, and readers derive the
+    // default from the engine.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PortType")]
     pub port_type: Option<PortType>,

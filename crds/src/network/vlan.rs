@@ -1,4 +1,4 @@
-//! What a network says of VLANs.
+//! The VLAN settings of a network.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use crate::{VlanTag, rules};

@@ -11,13 +11,14 @@ pub(super) struct Field {
     pub(super) kind: String,
     /// As JSON.
     pub(super) default: String,
-    /// What the schema says of it.
+    /// Its description.
     pub(super) meaning: String,
-    /// What the API server checks, in its own words.
+    /// The messages of its validation rules.
     pub(super) rules: Vec<String>,
 }
 
-/// All fields of a CRD's schema but `metadata`, which the reference does not repeat: rules on the whole object are about its name.
+/// All fields of the schema of a CRD except `metadata`, which the reference omits: rules on the
+/// whole object are about its name.
 pub(super) fn fields(schema: &Value) -> Vec<Field> {
     let mut found = Vec::new();
     let rules = messages(schema);
@@ -79,7 +80,7 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// What the schema itself limits.
+/// The limits in the schema.
 fn limits(schema: &Value) -> impl Iterator<Item = String> {
     const WORDS: [(&str, &str, &str); 8] = [
         ("minimum", "at least", ""),
@@ -94,7 +95,7 @@ fn limits(schema: &Value) -> impl Iterator<Item = String> {
     WORDS.into_iter().filter_map(|(key, before, after)| Some(format!("{before} {}{after}", schema.get(key)?)))
 }
 
-/// What the rules in CEL say when they are broken, after the field inside of this one that they are about.
+/// The messages of CEL rules, prefixed with the nested field that they are about.
 fn messages(schema: &Value) -> Vec<String> {
     let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array);
     rules.into_iter().flatten().filter_map(message).collect()

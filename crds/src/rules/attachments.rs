@@ -1,5 +1,5 @@
-//! What may be fixed for a pod by its name. Rules about all of them compare each with each: the API server counts what that may cost at most, which
-//! is why their number has an end.
+//! Rules on settings that are fixed for pods by name. Rules on the whole list compare all pairs:
+//! the API server estimates their cost, so the length of the list is limited.
 
 use super::rule;
 use crate::mac::{MAC_PATTERN, NO_MAC};
@@ -39,7 +39,8 @@ pub(crate) fn unique_macs() -> Rule {
     )
 }
 
-/// For the list of all. Addresses are compared and not texts: 10.0.0.5/24 and 10.0.0.5/16 are one address.
+/// On the whole list. Addresses are compared, not their text: 10.0.0.5/24 and 10.0.0.5/16 are one
+/// address.
 pub(crate) fn unique_ips() -> Rule {
     let same = "b.ips.filter(y, isCIDR(y) && cidr(y).ip() == cidr(x).ip())";
     let count = format!("self.map(b, has(b.ips) ? size({same}) : 0).sum()");

@@ -1,4 +1,5 @@
-//! What fits which engine and which type of port. The message of each rule is that of the problem which `validate` finds.
+//! Rules on settings by engine and port type. Each has the message of the matching problem in
+//! `validate`.
 
 use super::rule;
 use crate::limits::{MAC_AGE_OVS, MAC_AGE_VPP};
@@ -13,7 +14,7 @@ fn at(field: &str, expression: impl Into<String>, problem: &Problem) -> Rule {
     rule(expression, problem.to_string()).field_path(field)
 }
 
-/// VPP would cut the tag off in which the name is kept.
+/// VPP would truncate the tag that contains the name.
 pub(crate) fn vpp_network_name() -> Rule {
     rule(
         format!("self.spec.engine != 'VPP' || size(self.metadata.name) <= {VPP_NETWORK_NAME_MAX}"),

@@ -1,4 +1,5 @@
-//! What a VLAN needs in which mode. The message of each rule is that of the problem which `validate` finds.
+//! Rules on the fields of a VLAN by its mode. Each has the message of the matching problem in
+//! `validate`.
 
 use super::{range, rule};
 use crate::VlanTag;

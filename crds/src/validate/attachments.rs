@@ -1,4 +1,4 @@
-//! What the names of pods fix. No two pods may have the same address.
+//! Settings that are fixed for pods by name. No two pods may have the same address.
 
 use super::port::{rate_limit, vlan};
 use super::problem::{Problem, Problems};
@@ -7,16 +7,16 @@ use crate::{Engine, FixedAttachment, InterfaceAddress, MacAddress, NamespaceName
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// Sorted by namespace and pod; those that are wrong are left out.
+/// The attachments, sorted by namespace and pod, without invalid ones.
 pub(super) fn attachments(problems: &mut Problems, engine: Engine, specs: &[AttachmentSpec]) -> Vec<FixedAttachment> {
     let too_many = Problem::TooMany { count: specs.len(), maximum: ATTACHMENTS_MAX };
     problems.add_if(specs.len() > ATTACHMENTS_MAX, "spec.attachments", too_many);
-    let mut taken = Taken::default();
+    let mut used = UsedAddresses::default();
     let mut fixed = BTreeMap::new();
     for (index, spec) in specs.iter().enumerate() {
         let field = format!("spec.attachments[{index}]");
         let Some(one) = attachment(problems, engine, &field, spec) else { continue };
-        taken.take(problems, &field, &one);
+        used.reserve(problems, &field, &one);
         if let Some(other) = fixed.insert((one.namespace.clone(), one.pod.clone()), one) {
             problems.add(field, Problem::AttachmentTwice { namespace: other.namespace, pod: other.pod });
         }
@@ -44,15 +44,15 @@ fn attachment(problems: &mut Problems, engine: Engine, field: &str, spec: &Attac
     })
 }
 
-/// The addresses that are given away.
+/// Addresses in use by earlier attachments.
 #[derive(Default)]
-struct Taken {
+struct UsedAddresses {
     ips: BTreeSet<IpAddr>,
     macs: BTreeSet<MacAddress>,
 }
 
-impl Taken {
-    fn take(&mut self, problems: &mut Problems, field: &str, one: &FixedAttachment) {
+impl UsedAddresses {
+    fn reserve(&mut self, problems: &mut Problems, field: &str, one: &FixedAttachment) {
         for ip in one.ips.iter().copied().map(InterfaceAddress::ip) {
             problems.add_if(!self.ips.insert(ip), &format!("{field}.ips"), Problem::IpTwice(ip));
         }

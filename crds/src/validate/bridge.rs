@@ -25,7 +25,7 @@ pub(super) fn bridge(
     })
 }
 
-/// A bridge that somebody else made has a name that only a person knows.
+/// The name of an adopted bridge is known only to users.
 fn adopted(problems: &mut Problems, engine: Engine, spec: &BridgeSpec) {
     let is_adopted = spec.ownership == Ownership::Adopted;
     match engine {

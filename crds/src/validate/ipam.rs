@@ -6,7 +6,8 @@ use crate::ipam::{IPAM_MAX, IpamRange, IpamSpec, PLUGIN_NAME_MAX};
 use ipnet::IpNet;
 use std::net::IpAddr;
 
-/// The configuration as JSON, once its known fields are right. The outer option is `None` when they are not.
+/// The configuration as JSON, once its known fields are valid. The outer option is `None` when they
+/// are not.
 pub(super) fn ipam(problems: &mut Problems, ipam: Option<&IpamSpec>) -> Option<Option<serde_json::Value>> {
     let Some(ipam) = ipam else { return Some(None) };
     let before = problems.count();

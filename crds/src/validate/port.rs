@@ -44,7 +44,8 @@ fn settings(problems: &mut Problems, engine: Engine, port_type: PortType, spec: 
     }
 }
 
-/// Open vSwitch's userspace datapath takes frames of a kernel's device as a packet socket does, before the kernel polices them.
+/// Open vSwitch's userspace datapath receives frames of kernel devices through a packet socket,
+/// before the kernel polices them.
 pub(super) fn egress_over_veth(problems: &mut Problems, spec: &UserspaceNetworkSpec) {
     if (spec.engine, spec.port.port_type) != (Engine::OpenVswitch, Some(PortType::Veth)) {
         return;

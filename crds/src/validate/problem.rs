@@ -1,4 +1,4 @@
-//! What can be wrong with a spec. The rules in CEL say it in the same words.
+//! Validation errors of a spec. The CEL rules have the same messages.
 
 use crate::limits::{MAC_AGE_OVS, MAC_AGE_VPP};
 use crate::{
@@ -57,10 +57,10 @@ pub enum Problem {
     /// An IPAM configuration that is too long for every node.
     #[error("the IPAM configuration has {0} bytes of JSON, and {max} is the limit", max = crate::ipam::IPAM_MAX)]
     IpamTooLong(usize),
-    /// Nobody but a person knows which bridge of Open vSwitch to adopt.
+    /// Only users know which Open vSwitch bridge to adopt.
     #[error("a bridge that somebody else made has to be named: set bridge.name, or ownership Managed")]
     AdoptedWithoutName,
-    /// Nobody but a person knows which bridge domain to adopt.
+    /// Only users know which bridge domain to adopt.
     #[error("a bridge domain that somebody else made has to be named: set bridge.id, or ownership Managed")]
     AdoptedWithoutId,
     /// A mode that needs a VLAN of its own.
@@ -170,7 +170,7 @@ pub enum Problem {
     Json(String),
 }
 
-/// Gathers what is wrong, so that all of it can be told at once.
+/// Collects all problems, so that they are reported together.
 #[derive(Default)]
 pub(super) struct Problems(Vec<InvalidField>);
 

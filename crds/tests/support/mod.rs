@@ -1,19 +1,20 @@
-//! The rules of the CRD as the API server runs them.
+//! Evaluates the rules of the CRD as the API server does.
 
 use kube::core::cel::Validator;
 use serde_json::Value;
 use usnet_crds::UserspaceNetwork;
-use usnet_crds::manifests::definitions;
+use usnet_crds::manifests::crds;
 
-/// The network with the defaults of the fields that it leaves out. Through the Rust type and back is as good as what the API server does.
+/// The network with defaults filled in. A round trip through the Rust type is equivalent to what
+/// the API server does.
 pub(crate) fn with_defaults(network: &Value) -> Result<Value, serde_json::Error> {
     serde_json::to_value(serde_json::from_value::<UserspaceNetwork>(network.clone())?)
 }
 
-/// The fields that the rules in CEL refuse. `old` is the network before an update; without it the network is new.
-pub(crate) fn refused_by_cel(network: &Value, old: Option<&Value>) -> Vec<String> {
-    let definition = definitions().unwrap().remove(0);
-    let schema = definition.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap();
+/// The fields that the CEL rules reject. `old` is the network before an update; none on creation.
+pub(crate) fn rejected_by_cel(network: &Value, old: Option<&Value>) -> Vec<String> {
+    let crd = crds().unwrap().remove(0);
+    let schema = crd.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap();
     let old = old.map(|old| with_defaults(old).unwrap());
     match Validator::new().validate(schema, &with_defaults(network).unwrap(), old.as_ref()) {
         Ok(()) => Vec::new(),

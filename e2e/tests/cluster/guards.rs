@@ -116,7 +116,7 @@ fn with_resource_of_others() -> Value {
     made["metadata"]["ownerReferences"] = json!([{
         "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "name": "guards", "uid": "0",
     }]);
-    made["spec"]["config"] = json!(usnet_crds::definition::config(&"guards".parse().unwrap()));
+    made["spec"]["config"] = json!(usnet_crds::nad::config(&"guards".parse().unwrap()));
     made
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
-use usnet_crds::definition::{NetworkAttachmentDefinition, NetworkAttachmentDefinitionSpec};
+use usnet_crds::nad::{NetworkAttachmentDefinition, NetworkAttachmentDefinitionSpec};
 
 /// Requests of the tenant at the same time.
 const IN_FLIGHT: usize = 24;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::watch::Sender;
 use usnet_crds::Engine;
 use usnet_crds::conditions::reason::{ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING};
-use usnet_crds::conditions::{Finding, READY, Status};
+use usnet_crds::conditions::{ConditionUpdate, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState, PODS_MAX};
 
 /// The last results of all engines.
@@ -70,9 +70,9 @@ fn merge(engines: &BTreeMap<Engine, EngineFacts>, problems: &BTreeMap<Engine, St
     };
     let networks = networks(engines.values(), spec.as_deref().map(|spec| spec.refused.as_slice()).unwrap_or_default());
     let ready = match (problems.values().next(), unknown) {
-        (Some(problem), _) => Finding::new(READY, Status::False, AGENT_FAILED, problem),
+        (Some(problem), _) => ConditionUpdate::new(READY, Status::False, AGENT_FAILED, problem),
         (None, Some(engine)) => {
-            Finding::new(READY, Status::Unknown, STARTING, format!("{engine} was not looked at yet"))
+            ConditionUpdate::new(READY, Status::Unknown, STARTING, format!("{engine} was not looked at yet"))
         }
         (None, None) => ready(&networks),
     };
@@ -136,18 +136,21 @@ fn merge_pods(mut desired: NetworkReport, leftover: NetworkReport) -> NetworkRep
 }
 
 /// A node without networks is ready, with or without an engine: nothing is required of it.
-fn ready(networks: &[NetworkReport]) -> Finding {
+fn ready(networks: &[NetworkReport]) -> ConditionUpdate {
     let is_done = |network: &&NetworkReport| matches!(network.state, NetworkState::Programmed | NetworkState::Draining);
     let total = networks.len();
     match networks.iter().find(|network| !is_done(network)) {
-        None => {
-            Finding::new(READY, Status::True, ALL_PROGRAMMED, format!("{total} of {total} networks are programmed"))
-        }
+        None => ConditionUpdate::new(
+            READY,
+            Status::True,
+            ALL_PROGRAMMED,
+            format!("{total} of {total} networks are programmed"),
+        ),
         Some(first) => {
             let done = networks.iter().filter(is_done).count();
             let message =
                 format!("{done} of {total} networks are programmed; network {}: {}", first.name, first.message);
-            Finding::new(READY, Status::False, NOT_PROGRAMMED, message)
+            ConditionUpdate::new(READY, Status::False, NOT_PROGRAMMED, message)
         }
     }
 }

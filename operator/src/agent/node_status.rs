@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use std::collections::BTreeSet;
 use usnet_crds::Engine;
 use usnet_crds::conditions::reason::{FOREIGN_PORTS, NEVER_SEEN};
-use usnet_crds::conditions::{self, Finding, READY, Status, engine_connected};
+use usnet_crds::conditions::{self, ConditionUpdate, READY, Status, engine_connected};
 use usnet_crds::node_state::{
     ATTACHMENTS_COUNT_MAX, EngineReport, MESSAGE_MAX, NetworkReport, NetworkState, NodeSummary, PODS_MAX, REASON_MAX,
     REPORTS_MAX, UserspaceNodeStateStatus,
@@ -97,7 +97,7 @@ impl Report {
     fn problem(&self) -> Option<String> {
         let disconnected = Engine::ALL.into_iter().find_map(|engine| {
             let kind = engine_connected(engine);
-            let is_down = |finding: &&Finding| {
+            let is_down = |finding: &&ConditionUpdate| {
                 finding.kind == kind && finding.status == Status::False && finding.reason != NEVER_SEEN
             };
             self.findings.iter().find(is_down).map(|finding| format!("{engine}: {}", finding.reason))
@@ -139,9 +139,9 @@ fn bounded_engine(report: &EngineReport) -> EngineReport {
     }
 }
 
-fn bounded_finding(finding: &Finding) -> Finding {
+fn bounded_finding(finding: &ConditionUpdate) -> ConditionUpdate {
     let message = truncate(&finding.message, CONDITION_MESSAGE_MAX);
-    Finding::new(finding.kind, finding.status, truncate(&finding.reason, REASON_MAX), message)
+    ConditionUpdate::new(finding.kind, finding.status, truncate(&finding.reason, REASON_MAX), message)
 }
 
 fn count(number: i64) -> i64 {

@@ -9,7 +9,7 @@ use crate::one_line::OneLine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::conditions::reason::{CONNECTED, FOREIGN_PORTS};
-use usnet_crds::conditions::{Finding, OVS_CONNECTED, Status, VPP_CONNECTED};
+use usnet_crds::conditions::{ConditionUpdate, OVS_CONNECTED, Status, VPP_CONNECTED};
 use usnet_crds::node_state::{EngineReport, NetworkReport, NetworkState, PODS_MAX};
 use usnet_crds::{Engine, NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::attachment::Record;
@@ -45,7 +45,7 @@ pub(super) struct EngineFacts {
     /// The engine itself, while it is up.
     pub engine: Option<EngineReport>,
     /// Whether the agent is connected to it.
-    pub connected: Finding,
+    pub connected: ConditionUpdate,
 }
 
 /// While their engine is down, networks fail with the outage.
@@ -155,7 +155,7 @@ fn entry(users: &Users<'_>, name: &NetworkName, state: NetworkState, why: Option
     }
 }
 
-fn connected(facts: Facts<'_>) -> Finding {
+fn connected(facts: Facts<'_>) -> ConditionUpdate {
     let kind = match facts.engine {
         Engine::OpenVswitch => OVS_CONNECTED,
         Engine::Vpp => VPP_CONNECTED,
@@ -164,10 +164,10 @@ fn connected(facts: Facts<'_>) -> Finding {
         EngineView::Up(up) => {
             let version = up.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
             let message = format!("connected to {}{version}", facts.engine);
-            Finding::new(kind, Status::True, CONNECTED, message)
+            ConditionUpdate::new(kind, Status::True, CONNECTED, message)
         }
         EngineView::Down(outage) => {
-            Finding::new(kind, Status::False, outage.reason, OneLine(&outage.message).to_string())
+            ConditionUpdate::new(kind, Status::False, outage.reason, OneLine(&outage.message).to_string())
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-use usnet_crds::conditions::{Finding, READY};
+use usnet_crds::conditions::{ConditionUpdate, READY};
 use usnet_crds::node_state::{EngineReport, NetworkReport};
 use usnet_crds::{Engine, NetworkName, NodeNetwork};
 
@@ -92,7 +92,7 @@ pub struct Report {
     /// The engines that the agent is connected to.
     pub engines: Vec<EngineReport>,
     /// The conditions, without their transition times.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ConditionUpdate>,
 }
 
 impl Report {

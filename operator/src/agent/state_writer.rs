@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tokio::sync::watch::Receiver;
 use tokio::time::sleep;
-use usnet_crds::conditions::{Finding, MANIFESTS_ACCEPTED, Status, reason};
+use usnet_crds::conditions::{ConditionUpdate, MANIFESTS_ACCEPTED, Status, reason};
 use usnet_dataplane::paths::NodePaths;
 
 /// Changes come in bursts when pods are created and deleted; one write covers a whole burst.
@@ -103,12 +103,12 @@ impl Sources {
     }
 }
 
-fn accepted(problems: &[Problem]) -> Finding {
+fn accepted(problems: &[Problem]) -> ConditionUpdate {
     match problems {
-        [] => Finding::new(MANIFESTS_ACCEPTED, Status::True, reason::VALID, "every manifest can be used"),
+        [] => ConditionUpdate::new(MANIFESTS_ACCEPTED, Status::True, reason::VALID, "every manifest can be used"),
         [first, ..] => {
             let message = format!("what these are about stays as it was ({} in all): {first}", problems.len());
-            Finding::new(MANIFESTS_ACCEPTED, Status::False, reason::INVALID, message)
+            ConditionUpdate::new(MANIFESTS_ACCEPTED, Status::False, reason::INVALID, message)
         }
     }
 }

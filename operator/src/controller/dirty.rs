@@ -1,12 +1,13 @@
-//! From a change of the cache to what has to be evaluated again. Pure. What is not marked here is what it was: [`super::plan`] holds that by a property test.
+//! Maps a change of the cache to what must be evaluated again. Pure. Anything that is not marked
+//! here is unaffected: [`super::plan`] verifies that with a property test.
 
-use super::cache::feed::Changed;
-use super::cache::{Cache, Compiled, DefinitionKey, Namespace, Network, Node, NodeState, NodeStatus};
-use super::compile::definitions::wants;
+use super::cache::reflector::Changed;
+use super::cache::{Cache, Compiled, NadKey, Namespace, Network, Node, NodeState, NodeStatus};
+use super::compile::nads::needs_nad;
 use kube::core::SelectorExt;
 use std::collections::BTreeSet;
 
-/// What has to be evaluated again.
+/// What must be evaluated again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dirty {
     /// Networks whose finalizer and compiled network are compared.
@@ -15,31 +16,31 @@ pub struct Dirty {
     pub statuses: BTreeSet<String>,
     /// Nodes whose state is compared.
     pub nodes: BTreeSet<String>,
-    /// Networks whose definitions are all compared.
-    pub definitions_of: BTreeSet<String>,
-    /// Single definitions.
-    pub definitions: BTreeSet<DefinitionKey>,
-    /// What users' definitions ask for.
+    /// Networks of which all NADs are compared.
+    pub nads_of: BTreeSet<String>,
+    /// Single NADs.
+    pub nads: BTreeSet<NadKey>,
+    /// Whether users' NADs are evaluated.
     pub legacy: bool,
 }
 
 impl Dirty {
-    /// Everything that is known.
+    /// All objects of the cache.
     pub fn everything(cache: &Cache) -> Self {
         let networks: BTreeSet<String> = cache.networks.keys().chain(cache.compiled.keys()).cloned().collect();
-        let mut definitions_of = networks.clone();
-        definitions_of.extend(cache.definitions.generated_names().map(str::to_owned));
+        let mut nads_of = networks.clone();
+        nads_of.extend(cache.nads.generated_names().map(str::to_owned));
         Self {
             statuses: networks.clone(),
             networks,
             nodes: cache.nodes.keys().chain(cache.states.keys()).cloned().collect(),
-            definitions_of,
-            definitions: BTreeSet::new(),
+            nads_of,
+            nads: BTreeSet::new(),
             legacy: true,
         }
     }
 
-    /// Whether nothing has to be evaluated.
+    /// Whether nothing is dirty.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -49,7 +50,7 @@ impl Dirty {
         let now = cache.networks.get(&name);
         self.statuses.insert(name.clone());
         if before.as_ref().map(without_status) != now.map(without_status) {
-            self.definitions_of.insert(name.clone());
+            self.nads_of.insert(name.clone());
             self.networks.insert(name);
             self.legacy = true;
         }
@@ -73,21 +74,21 @@ impl Dirty {
                 self.networks.insert(network.clone());
                 self.statuses.insert(network.clone());
             }
-            let has = |namespace: &Namespace| wants(found, valid, &name, namespace);
+            let has = |namespace: &Namespace| needs_nad(found, valid, &name, namespace);
             let is_deleting = |namespace: Option<&Namespace>| namespace.unwrap_or(&nothing).is_deleting;
             if before.is_some_and(has) != now.is_some_and(has)
                 || before.is_some() != now.is_some()
                 || is_deleting(before) != is_deleting(now)
             {
-                self.definitions.insert(DefinitionKey { namespace: name.clone(), name: network.clone() });
+                self.nads.insert(NadKey { namespace: name.clone(), name: network.clone() });
                 self.statuses.insert(network.clone());
             }
         }
-        // Definitions of networks that are gone can be deleted once there is a namespace of this name.
+        // NADs of deleted networks can be deleted once a namespace of this name exists.
         if before.is_some() != now.is_some() {
-            let orphans = cache.definitions.generated_names().filter(|name| !cache.networks.contains_key(*name));
-            let keys = orphans.map(|orphan| DefinitionKey { namespace: name.clone(), name: orphan.to_owned() });
-            self.definitions.extend(keys);
+            let orphans = cache.nads.generated_names().filter(|name| !cache.networks.contains_key(*name));
+            let keys = orphans.map(|orphan| NadKey { namespace: name.clone(), name: orphan.to_owned() });
+            self.nads.extend(keys);
         }
     }
 
@@ -139,12 +140,12 @@ impl Dirty {
         self.statuses.extend(cache.networks.keys().cloned());
     }
 
-    /// A NetworkAttachmentDefinition changed; `is_users` says that what a user wrote did.
-    pub fn definition(&mut self, keys: Vec<DefinitionKey>, is_users: bool) {
-        self.legacy |= is_users;
+    /// A NetworkAttachmentDefinition changed. `user_nads_changed`: one that a user wrote did.
+    pub fn nad(&mut self, keys: Vec<NadKey>, user_nads_changed: bool) {
+        self.legacy |= user_nads_changed;
         for key in keys {
             self.statuses.insert(key.name.clone());
-            self.definitions.insert(key);
+            self.nads.insert(key);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the controller counts, for `/metrics`. Names and labels are part of the interface: dashboards use them.
+//! Metrics of the controller. Names and labels are API: dashboards use them.
 
 use super::cache::{Cache, Network};
 use super::write::request::{Done, Error};
@@ -8,9 +8,10 @@ use prometheus::{
 use std::collections::BTreeMap;
 use usnet_crds::conditions::{READY, STALLED, Status, find};
 
-/// States of networks, as the label `state` says them.
+/// Values of the label `state` for networks.
 const NETWORK_STATES: [&str; 5] = ["Ready", "Working", "Stalled", "Deleting", "Unknown"];
-/// States of nodes: their agent has answered to what it was last told, has not yet, or Kubernetes does not reach the node.
+/// Values of the label `state` for nodes: the agent has reported for its current spec, has not yet,
+/// or the node is not ready.
 const NODE_STATES: [&str; 3] = ["UpToDate", "Behind", "NotReady"];
 
 /// All metrics of the controller. A standby shows no networks and no nodes.
@@ -93,8 +94,8 @@ impl Metrics {
         set(&self.nodes, &NODE_STATES, nodes);
     }
 
-    /// Another leads, and says how the cluster is.
-    pub(super) fn stand_by(&self) {
+    /// This replica is a standby: the leader exports the state of the cluster.
+    pub(super) fn reset_to_standby(&self) {
         self.leader.set(0);
         self.queued.set(0);
         self.networks.reset();

@@ -1,14 +1,18 @@
-//! The controller: decides what every node should have, once for all of them. Steps in order; all but the first and the last two are pure:
+//! The controller: computes the desired state of all nodes, once for the cluster. The steps in
+//! order; all but the first and the last two are pure:
 //!
-//! 1. [`watch`] (IO): everything that is looked at, applied to the [`cache`];
-//! 2. [`dirty`]: from a change to what has to be evaluated again;
-//! 3. [`plan`]: evaluates that, with [`compile`] (compiled networks, node states, definitions), [`status`] (what users read) and [`legacy`] (what
-//!    definitions of the userspace CNI ask for), each a function of the cache;
-//! 4. [`write`](mod@write): what is to be sent, in which order and how much at once;
-//! 5. [`worker`] (IO): the loop that takes changes, evaluates and sends, and waits for none of them;
-//! 6. [`events`] (IO): what happened, for `kubectl describe`.
+//! 1. [`watch`] (IO): the watches, applied to the [`cache`];
+//! 2. [`dirty`]: from a change of the cache to what must be evaluated again;
+//! 3. [`plan`]: evaluates that, with [`compile`] (compiled networks, node states,
+//!    NetworkAttachmentDefinitions, "NADs" below), [`status`] (conditions for users) and [`legacy`]
+//!    (NADs of Intel's userspace CNI), each a function of the cache;
+//! 4. [`write`](mod@write): the pending writes, their order and how many are in flight;
+//! 5. [`worker`] (IO): the event loop. It takes changes, evaluates and sends, and never blocks on
+//!    any of them;
+//! 6. [`events`] (IO): Kubernetes Events.
 //!
-//! Nothing that is kept or written grows with networks × nodes. Several controllers may run: all watch, and the one that [`crate::leader`] chooses writes.
+//! Nothing that is cached or written grows with networks × nodes. Several replicas may run: all
+//! watch, and the one that [`crate::leader`] elects writes.
 
 pub mod cache;
 pub mod compile;
@@ -29,7 +33,7 @@ use futures::FutureExt;
 use metrics::Metrics;
 use std::sync::Arc;
 use tokio::sync::oneshot;
-use worker::{Desk, Worker};
+use worker::{LeaderState, Worker};
 
 /// Options of `usnet controller`.
 #[derive(Debug, Clone, clap::Args)]
@@ -46,13 +50,13 @@ pub struct Options {
 /// Why the controller ended.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no way to the API server.
+    /// The API server cannot be configured.
     #[error(transparent)]
     ApiServer(#[from] api_server::Error),
     /// Its state cannot be served.
     #[error(transparent)]
     Telemetry(#[from] telemetry::Error),
-    /// A mistake in the program.
+    /// A programming error.
     #[error("the metrics could not be registered")]
     Metrics(#[from] prometheus::Error),
     /// The watches ended, which they never do by themselves.
@@ -65,7 +69,7 @@ pub enum Error {
 #[error("the watches of the API server ended: restart the controller")]
 pub struct Ended;
 
-/// Runs the controller until `end`. An API server that is away is waited for.
+/// Runs the controller until `end`. It waits for an API server that is unreachable.
 ///
 /// # Errors
 /// When it cannot start, or the watches end.
@@ -73,9 +77,9 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
     let client = api_server::client().await?;
     let telemetry = Arc::new(Telemetry::default());
     let metrics = Arc::new(Metrics::register(telemetry.registry())?);
-    let (announcer, notices) = events::queue(metrics.dropped_events());
+    let (event_recorder, records) = events::queue(metrics.dropped_events());
     let elector = Elector::new(client.clone(), options.identity.clone());
-    // Whatever is written goes through the fence.
+    // All writes pass the fence.
     let writer = elector.fence().client(&client);
     let worker = Worker {
         watcher: client,
@@ -83,22 +87,22 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
         roles: elector.roles(),
         legacy: options.legacy,
         metrics,
-        announcer,
+        event_recorder,
         telemetry: Arc::clone(&telemetry),
         observer: watch::Observer::default(),
-        desk: Desk::default(),
+        state: LeaderState::default(),
         is_leader: false,
     };
     let (end_election, ended) = oneshot::channel::<()>();
     // A task of its own, so that the lease is renewed while an evaluation computes.
-    let election = tokio::spawn(elector.stand_until(ended.map(drop)));
+    let election = tokio::spawn(elector.run_until(ended.map(drop)));
     let wait_for_end = async {
         end.await;
         drop(end_election);
         Ok(())
     };
     let publish = async {
-        events::publish(writer, options.identity, notices).await;
+        events::publish(writer, options.identity, records).await;
         Ok(())
     };
     let work = async { worker.run().await.map_err(Error::from) };

@@ -1,7 +1,8 @@
-//! What has to be written (pure): evaluates what is marked [`Dirty`] and puts the writes into the [`Queue`]. Nothing here sends or waits; time is passed in.
+//! Plans the writes (pure): evaluates what is marked [`Dirty`] and puts the writes into the
+//! [`Queue`]. It neither sends nor waits; time is passed in.
 
-use super::cache::{Cache, DefinitionKey, Network};
-use super::compile::{self, Stage, definitions, nodes};
+use super::cache::{Cache, NadKey, Network};
+use super::compile::{self, Stage, nads, nodes};
 use super::dirty::Dirty;
 use super::legacy;
 use super::status::due::{StatusTimes, Urgency};
@@ -14,28 +15,29 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::Instant;
 
-/// The present moment, to wait with and to write down.
+/// The current time, as both clocks show it.
 #[derive(Debug, Clone)]
 pub struct Now {
-    /// To wait with.
+    /// Monotonic, for deadlines.
     pub instant: Instant,
-    /// To write down.
+    /// Wall-clock time, for timestamps in objects.
     pub time: Time,
 }
 
-/// Where writes go.
+/// The destination of planned writes.
 #[derive(Debug)]
 pub struct Outbox<'a> {
-    /// Those that wait.
+    /// Pending writes.
     pub queue: &'a mut Queue,
     /// Targets that may not be written now.
     pub guards: &'a Guards,
-    /// The present moment.
+    /// The current time.
     pub now: &'a Now,
 }
 
 impl Outbox<'_> {
-    /// Sets what a target needs; none when it needs nothing. What is blocked is marked again when its guard ends, and evaluated then with what the watch
+    /// Sets the pending write of a target, or removes it when none is needed. A blocked target is
+    /// marked dirty again when its guard expires, and is evaluated then against what the watch
     /// shows.
     fn put(&mut self, target: &Target, write: Option<Write>, class: Class, due: Instant) {
         match write {
@@ -44,52 +46,53 @@ impl Outbox<'_> {
         }
     }
 
-    /// The same, due at once.
+    /// Same as [`Self::put`], due immediately.
     fn put_now(&mut self, target: &Target, write: Option<Write>, class: Class) {
         self.put(target, write, class, self.now.instant);
     }
 }
 
-/// How often the API server refused a compiled network in a row, and what it said.
-type Refusal = (u32, String);
-/// A single refusal may be a race with another writer.
-const REFUSALS_REPORTED: u32 = 2;
+/// How many times in a row the API server rejected a compiled network, and its last message.
+type Rejection = (u32, String);
+/// Rejections in a row before they are reported: a single one may be a race with another writer.
+const REJECTIONS_BEFORE_REPORT: u32 = 2;
 
-/// What is known beside the cache, and what is left to be evaluated.
+/// The planning state beside the cache, and what remains to be evaluated.
 #[derive(Debug, Default)]
 pub struct Plan {
     dirty: Dirty,
-    /// Networks whose definitions are counted again.
+    /// Networks whose NADs must be counted again.
     uncounted: BTreeSet<String>,
-    /// Networks of whose present spec nodes were not told yet.
+    /// Networks whose current spec is not compiled for nodes yet.
     outdated: BTreeSet<String>,
-    /// How the definitions of networks are.
-    progress: BTreeMap<String, definitions::Progress>,
-    /// Networks that are being deleted and are in use nowhere any more.
+    /// NAD progress by network.
+    progress: BTreeMap<String, nads::NadProgress>,
+    /// Networks that are being deleted and no longer in use on any node.
     deletable: BTreeSet<String>,
-    refusals: BTreeMap<String, Refusal>,
-    /// Networks whose definitions are compared one namespace after the other, with the last one.
+    rejections: BTreeMap<String, Rejection>,
+    /// Networks whose NADs are being compared, namespace by namespace, with the last namespace
+    /// done.
     scans: BTreeMap<String, Option<String>>,
-    /// The network whose definition was written last: each has its turn.
+    /// The network whose NAD was written last: networks are served round-robin.
     last_scan: Option<String>,
     times: StatusTimes,
 }
 
 impl Plan {
-    /// Marks what has to be evaluated.
+    /// Marks what must be evaluated.
     pub fn mark(&mut self, dirty: Dirty) {
-        let names = dirty.definitions.iter().map(|key| key.name.clone());
-        self.uncounted.extend(names.chain(dirty.definitions_of.iter().cloned()));
+        let names = dirty.nads.iter().map(|key| key.name.clone());
+        self.uncounted.extend(names.chain(dirty.nads_of.iter().cloned()));
         self.uncounted.extend(dirty.networks.iter().cloned());
-        self.scans.extend(dirty.definitions_of.iter().map(|name| (name.clone(), None)));
+        self.scans.extend(dirty.nads_of.iter().map(|name| (name.clone(), None)));
         self.dirty.networks.extend(dirty.networks);
         self.dirty.statuses.extend(dirty.statuses);
         self.dirty.nodes.extend(dirty.nodes);
-        self.dirty.definitions.extend(dirty.definitions);
+        self.dirty.nads.extend(dirty.nads);
         self.dirty.legacy |= dirty.legacy;
     }
 
-    /// Marks what a target belongs to: it may be written again.
+    /// Marks the owner of a target dirty, because the target may be written again.
     pub fn mark_target(&mut self, target: Target) {
         match target {
             Target::Finalizer(name) | Target::Compiled(name) => {
@@ -99,7 +102,7 @@ impl Plan {
             Target::NodeState(name) => drop(self.dirty.nodes.insert(name)),
             Target::Status(name) => drop(self.dirty.statuses.insert(name)),
             Target::NetworkFromNad(_) => self.dirty.legacy = true,
-            Target::Definition(key) => drop(self.dirty.definitions.insert(key)),
+            Target::Nad(key) => drop(self.dirty.nads.insert(key)),
         }
     }
 
@@ -108,7 +111,7 @@ impl Plan {
         !self.dirty.networks.is_empty() || !self.dirty.statuses.is_empty() || !self.dirty.nodes.is_empty()
     }
 
-    /// Whether something is left for [`Self::count_definitions`].
+    /// Whether something is left for [`Self::count_nads`].
     pub fn has_uncounted(&self) -> bool {
         !self.uncounted.is_empty()
     }
@@ -134,15 +137,16 @@ impl Plan {
     }
 
     fn evaluate_network(&mut self, cache: &Cache, outbox: &mut Outbox<'_>, name: &str) {
-        let compiled = compile::write(cache, name).filter(|_| !is_released(cache, outbox.guards, name));
-        set(&mut self.outdated, name, compiled.is_some());
-        outbox.put_now(&Target::Compiled(name.to_owned()), compiled, path_class(cache, name));
+        let compiled =
+            compile::write(cache, name).filter(|_| !is_finalizer_removal_in_flight(cache, outbox.guards, name));
+        set_member(&mut self.outdated, name, compiled.is_some());
+        outbox.put_now(&Target::Compiled(name.to_owned()), compiled, network_class(cache, name));
         self.evaluate_finalizer(cache, outbox, name);
         if !cache.networks.contains_key(name) {
             self.progress.remove(name);
             self.deletable.remove(name);
-            self.refusals.remove(name);
-            self.times.forget(name);
+            self.rejections.remove(name);
+            self.times.remove(name);
             outbox.queue.remove(&Target::Status(name.to_owned()));
         }
     }
@@ -151,28 +155,28 @@ impl Plan {
         let write = cache.networks.get(name).and_then(|network| {
             let present = match Stage::of(network) {
                 Stage::New => true,
-                Stage::Deleting if network.has_finalizer && self.may_go(cache, name) => false,
+                Stage::Deleting if network.has_finalizer && self.may_remove_finalizer(cache, name) => false,
                 _ => return None,
             };
             Some(Write::Finalizer { network: name.to_owned(), uid: network.uid.clone(), present })
         });
-        outbox.put_now(&Target::Finalizer(name.to_owned()), write, path_class(cache, name));
+        outbox.put_now(&Target::Finalizer(name.to_owned()), write, network_class(cache, name));
     }
 
-    fn may_go(&self, cache: &Cache, name: &str) -> bool {
-        self.deletable.contains(name) && !definitions::are_left(cache, name)
+    fn may_remove_finalizer(&self, cache: &Cache, name: &str) -> bool {
+        self.deletable.contains(name) && !nads::has_deletable(cache, name)
     }
 
     fn evaluate_status(&mut self, cache: &Cache, nodes: &mut SelectedNodes<'_>, outbox: &mut Outbox<'_>, name: &str) {
-        let refusal = self.refusals.get(name).filter(|(count, _)| *count >= REFUSALS_REPORTED);
+        let rejection = self.rejections.get(name).filter(|(count, _)| *count >= REJECTIONS_BEFORE_REPORT);
         let facts = Facts {
             is_outdated: self.outdated.contains(name),
-            refusal: refusal.map(|(_, message)| message.as_str()),
-            definitions: self.progress.get(name),
+            rejection: rejection.map(|(_, message)| message.as_str()),
+            nads: self.progress.get(name),
         };
         let evaluation = status::evaluate(cache, nodes, name, facts, &outbox.now.time);
         let was_deletable = self.deletable.contains(name);
-        set(&mut self.deletable, name, evaluation.may_delete);
+        set_member(&mut self.deletable, name, evaluation.may_delete);
         if evaluation.may_delete && !was_deletable {
             self.scans.insert(name.to_owned(), None);
         }
@@ -185,7 +189,7 @@ impl Plan {
             return outbox.queue.remove(&target);
         };
         if old == Some(&status) {
-            self.times.is_settled(name);
+            self.times.clear_due(name);
             return outbox.queue.remove(&target);
         }
         let urgency = Urgency::of(old, &status, evaluation.has_unreachable_pods);
@@ -199,12 +203,13 @@ impl Plan {
         outbox.put(&target, Some(Write::Status { network, uid, status: Box::new(status) }), class, due);
     }
 
-    /// Counts the definitions of networks of which some changed. It looks at every namespace, so that the caller does it now and then.
-    pub fn count_definitions(&mut self, cache: &Cache) {
+    /// Counts the NADs of networks with changes. This iterates over all namespaces, so the caller
+    /// rate-limits it.
+    pub fn count_nads(&mut self, cache: &Cache) {
         for name in std::mem::take(&mut self.uncounted) {
             let network = cache.networks.get(&name).and_then(|network| Some((network, network.spec.as_ref().ok()?)));
             let Some((network, valid)) = network else { continue };
-            let progress = definitions::progress(cache, &name, network, valid);
+            let progress = nads::progress(cache, &name, network, valid);
             if self.progress.get(&name) != Some(&progress) {
                 self.progress.insert(name.clone(), progress);
                 self.dirty.statuses.insert(name);
@@ -212,46 +217,46 @@ impl Plan {
         }
     }
 
-    /// Evaluates what users' definitions ask for; gives back what users should be told.
+    /// Evaluates users' NADs; returns the events to report.
     pub fn evaluate_legacy(
         &mut self,
         cache: &Cache,
         options: &legacy::Options,
         outbox: &mut Outbox<'_>,
-    ) -> Vec<super::events::Notice> {
+    ) -> Vec<super::events::EventRecord> {
         self.dirty.legacy = false;
         let found = legacy::evaluate(cache, options);
         let targets: BTreeSet<Target> = found.writes.iter().map(Write::target).collect();
-        outbox.queue.keep_of(Class::NetworkFromNad, &targets);
+        outbox.queue.retain_targets(Class::NetworkFromNad, &targets);
         for write in found.writes {
             outbox.put_now(&write.target(), Some(write), Class::NetworkFromNad);
         }
-        found.notices
+        found.records
     }
 
-    /// The next definition that has to be written: single ones first, then of each network in turn.
-    pub fn next_definition(&mut self, cache: &Cache, guards: &Guards) -> Option<Write> {
-        if cache.definitions.availability != super::cache::definitions::Availability::Known {
+    /// The next NAD write: single dirty NADs first, then one network after the other (round-robin).
+    pub fn next_nad_write(&mut self, cache: &Cache, guards: &Guards) -> Option<Write> {
+        if cache.nads.availability != super::cache::nads::Availability::Known {
             return None;
         }
-        while let Some(key) = self.dirty.definitions.pop_first() {
-            // A blocked one is marked again when its guard ends.
-            if guards.is_blocked(&Target::Definition(key.clone())) {
+        while let Some(key) = self.dirty.nads.pop_first() {
+            // A blocked one is marked dirty again when its guard expires.
+            if guards.is_blocked(&Target::Nad(key.clone())) {
                 continue;
             }
             let may_delete = self.deletable.contains(&key.name);
-            if let Some(write) = definitions::write(cache, &key.name, &key.namespace, may_delete) {
+            if let Some(write) = nads::write(cache, &key.name, &key.namespace, may_delete) {
                 return Some(write);
             }
         }
         while let Some(name) = self.next_scan() {
             let after = self.scans.get(&name).cloned().flatten();
             let is_busy = |namespace: &str| {
-                let key = DefinitionKey { namespace: namespace.to_owned(), name: name.clone() };
-                guards.is_blocked(&Target::Definition(key))
+                let key = NadKey { namespace: namespace.to_owned(), name: name.clone() };
+                guards.is_blocked(&Target::Nad(key))
             };
             let may_delete = self.deletable.contains(&name);
-            match definitions::next_write(cache, &name, after.as_deref(), may_delete, is_busy) {
+            match nads::next_write(cache, &name, after.as_deref(), may_delete, is_busy) {
                 Some((namespace, write)) => {
                     self.scans.insert(name.clone(), Some(namespace));
                     self.last_scan = Some(name);
@@ -270,47 +275,48 @@ impl Plan {
         next.or_else(|| self.scans.first_key_value()).map(|(name, _)| name.clone())
     }
 
-    /// Whether definitions wait to be written.
-    pub fn has_definitions(&self) -> bool {
-        !self.scans.is_empty() || !self.dirty.definitions.is_empty()
+    /// Whether NADs remain to be compared.
+    pub fn has_dirty_nads(&self) -> bool {
+        !self.scans.is_empty() || !self.dirty.nads.is_empty()
     }
 
     /// A status is being written.
-    pub fn wrote_status(&mut self, write: &Write, now: Instant) {
+    pub fn record_status_write(&mut self, write: &Write, now: Instant) {
         if let Write::Status { network, status, .. } = write {
-            self.times.wrote(network, status, now);
+            self.times.record_write(network, status, now);
         }
     }
 
-    /// The API server accepts the compiled network (none), or refuses it.
-    pub fn compiled_was(&mut self, network: &str, refusal: Option<String>) {
-        match refusal {
-            None if self.refusals.remove(network).is_none() => return,
+    /// Records whether the API server accepted the compiled network (none) or rejected it.
+    pub fn record_compile_result(&mut self, network: &str, rejection: Option<String>) {
+        match rejection {
+            None if self.rejections.remove(network).is_none() => return,
             None => {}
             Some(message) => {
-                let count = self.refusals.get(network).map_or(0, |(count, _)| *count);
-                self.refusals.insert(network.to_owned(), (count.saturating_add(1), message));
+                let count = self.rejections.get(network).map_or(0, |(count, _)| *count);
+                self.rejections.insert(network.to_owned(), (count.saturating_add(1), message));
             }
         }
         self.dirty.statuses.insert(network.to_owned());
     }
 }
 
-/// Whether the finalizer of a network that is being deleted is on its way out. Kubernetes' garbage collector may then be faster than the watch that shows the
-/// network deleted, and a compiled network that was created again would live for a moment, on all nodes.
-fn is_released(cache: &Cache, guards: &Guards, name: &str) -> bool {
+/// Whether the removal of the finalizer of a deleted network is in flight. Kubernetes' garbage
+/// collector may then be faster than the watch that shows the network deleted, and a compiled
+/// network that was created again would exist briefly, on all nodes.
+fn is_finalizer_removal_in_flight(cache: &Cache, guards: &Guards, name: &str) -> bool {
     cache.networks.get(name).is_some_and(Network::is_deleting) && guards.is_blocked(&Target::Finalizer(name.to_owned()))
 }
 
-/// The class of what lies between a network and its nodes.
-fn path_class(cache: &Cache, name: &str) -> Class {
+/// The priority class of finalizers and compiled networks of this network.
+fn network_class(cache: &Cache, name: &str) -> Class {
     match cache.networks.get(name).is_some_and(Network::is_from_nad) {
         true => Class::LegacyNetwork,
         false => Class::Network,
     }
 }
 
-fn set(names: &mut BTreeSet<String>, name: &str, is_in: bool) {
+fn set_member(names: &mut BTreeSet<String>, name: &str, is_in: bool) {
     if is_in {
         names.insert(name.to_owned());
     } else {

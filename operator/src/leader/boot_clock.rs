@@ -1,10 +1,10 @@
-//! A clock that never stands still and never jumps: it counts since boot, also while the process is stopped or the machine sleeps. `Instant` does not
-//! count sleep, and the time of day can be set.
+//! A monotonic clock that counts since boot, including suspend and while the process is stopped.
+//! `Instant` does not count suspend, and the wall clock can be set.
 
 use nix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// Time since boot. A clock that cannot be read says that all time has passed, so that nothing is proved by it.
+/// Time since boot. When the clock cannot be read, all leases count as expired.
 pub(super) fn now() -> Duration {
     clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(Duration::MAX, Duration::from)
 }
@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_goes_forward_only() {
+    fn it_is_monotonic() {
         let (first, second) = (now(), now());
         assert!(first > Duration::ZERO && first <= second && second < Duration::MAX);
     }

@@ -1,36 +1,42 @@
-//! What to do about the lease. Pure: the clock is the caller's.
+//! Plans the next step of the election. Pure; time is passed in.
 
 use std::time::Duration;
 
-/// A lease that asks for more patience than this was not written by us.
-const LONGEST_LEASE: Duration = Duration::from_secs(60);
+/// A lease with a longer duration was not written by usnet.
+const LEASE_DURATION_MAX: Duration = Duration::from_secs(60);
 
-/// The Lease as it was seen.
+/// The observed Lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seen {
-    /// Who holds it; none when it was given back.
+pub(super) struct LeaseSnapshot {
+    /// The holder; none when it was released.
     pub(super) holder: Option<String>,
-    /// How long it holds without being renewed.
+    /// How long it is valid without a renewal.
     pub(super) duration: Duration,
     /// Changes with every renewal.
     pub(super) version: String,
 }
 
-/// What to do.
+/// The next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// There is no lease: make it, and hold it.
+    /// There is no lease: create and hold it.
     Create,
-    /// It is free, or its holder is gone: take it.
+    /// It is free or expired: acquire it.
     Acquire,
-    /// It is held by this process: go on.
+    /// It is held by this process: renew it.
     Renew,
     /// It is held by another.
     Wait,
 }
 
-/// What `identity` should do. `is_holding` says that this process took the lease, and not an earlier one of its name, which is dead.
-pub(super) fn decide(lease: Option<&Seen>, unchanged_for: Duration, identity: &str, is_holding: bool) -> Decision {
+/// The next step of `identity`. `is_holding`: this process acquired the lease, and not an earlier
+/// process of the same pod, which has ended.
+pub(super) fn decide(
+    lease: Option<&LeaseSnapshot>,
+    unchanged_for: Duration,
+    identity: &str,
+    is_holding: bool,
+) -> Decision {
     let Some(lease) = lease else { return Decision::Create };
     match lease.holder.as_deref() {
         None | Some("") => Decision::Acquire,
@@ -41,21 +47,22 @@ pub(super) fn decide(lease: Option<&Seen>, unchanged_for: Duration, identity: &s
                 Decision::Acquire
             }
         }
-        Some(_) if unchanged_for >= lease.duration.min(LONGEST_LEASE) => Decision::Acquire,
+        Some(_) if unchanged_for >= lease.duration.min(LEASE_DURATION_MAX) => Decision::Acquire,
         Some(_) => Decision::Wait,
     }
 }
 
-/// Since when the lease has not changed, by the own clock: the clocks of two machines are never compared.
+/// Since when the lease is unchanged, by the local clock: clocks of two machines are never
+/// compared.
 #[derive(Debug, Default)]
-pub(super) struct Stillness {
+pub(super) struct LeaseObservation {
     version: String,
     since: Duration,
 }
 
-impl Stillness {
-    /// Takes in the version that is seen at `now`, and says how long it has been the same.
-    pub(super) fn sees(&mut self, version: &str, now: Duration) -> Duration {
+impl LeaseObservation {
+    /// Records the version observed at `now`; returns how long it has been unchanged.
+    pub(super) fn observe(&mut self, version: &str, now: Duration) -> Duration {
         if self.version != version {
             *self = Self { version: version.to_owned(), since: now };
         }
@@ -69,8 +76,8 @@ mod tests {
 
     const TEN: Duration = Duration::from_secs(10);
 
-    fn lease(holder: Option<&str>) -> Seen {
-        Seen { holder: holder.map(str::to_owned), duration: TEN, version: "1".to_owned() }
+    fn lease(holder: Option<&str>) -> LeaseSnapshot {
+        LeaseSnapshot { holder: holder.map(str::to_owned), duration: TEN, version: "1".to_owned() }
     }
 
     fn decision(holder: Option<&str>, unchanged_for: u64, is_holding: bool) -> Decision {
@@ -78,44 +85,44 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_is_free_is_taken() {
+    fn a_free_lease_is_acquired() {
         assert_eq!(decide(None, Duration::ZERO, "a", false), Decision::Create);
         assert_eq!(decision(None, 0, false), Decision::Acquire);
         assert_eq!(decision(Some(""), 0, false), Decision::Acquire);
     }
 
     #[test]
-    fn the_lease_of_another_is_taken_only_after_it_has_run_out() {
+    fn the_lease_of_another_is_acquired_only_after_its_expiry() {
         assert_eq!(decision(Some("b"), 0, false), Decision::Wait);
         assert_eq!(decision(Some("b"), 9, true), Decision::Wait, "it was lost");
         assert_eq!(decision(Some("b"), 10, false), Decision::Acquire);
     }
 
     #[test]
-    fn the_own_lease_is_renewed_also_when_it_has_run_out() {
+    fn the_own_lease_is_renewed_also_after_its_expiry() {
         assert_eq!(decision(Some("a"), 0, true), Decision::Renew);
         assert_eq!(decision(Some("a"), 99, true), Decision::Renew, "nobody took it");
     }
 
     #[test]
-    fn a_new_process_of_the_same_pod_takes_over_from_the_dead_one_at_once() {
+    fn a_new_process_of_the_same_pod_acquires_the_lease_at_once() {
         assert_eq!(decision(Some("a"), 0, false), Decision::Acquire);
     }
 
     #[test]
-    fn a_lease_without_end_is_not_waited_for() {
-        let endless = Seen { duration: Duration::from_secs(1 << 30), ..lease(Some("b")) };
+    fn a_lease_with_an_excessive_duration_is_limited() {
+        let endless = LeaseSnapshot { duration: Duration::from_secs(1 << 30), ..lease(Some("b")) };
         assert_eq!(decide(Some(&endless), Duration::from_secs(59), "a", false), Decision::Wait);
         assert_eq!(decide(Some(&endless), Duration::from_secs(60), "a", false), Decision::Acquire);
     }
 
     #[test]
-    fn a_renewal_starts_the_wait_anew() {
-        let mut stillness = Stillness::default();
+    fn a_renewal_restarts_the_wait() {
+        let mut observation = LeaseObservation::default();
         let at = Duration::from_secs;
-        assert_eq!(stillness.sees("1", at(100)), at(0), "a lease that is first seen may be fresh");
-        assert_eq!(stillness.sees("1", at(109)), at(9));
-        assert_eq!(stillness.sees("2", at(110)), at(0));
-        assert_eq!(stillness.sees("2", at(121)), at(11));
+        assert_eq!(observation.observe("1", at(100)), at(0), "a lease that is first seen may be fresh");
+        assert_eq!(observation.observe("1", at(109)), at(9));
+        assert_eq!(observation.observe("2", at(110)), at(0));
+        assert_eq!(observation.observe("2", at(121)), at(11));
     }
 }

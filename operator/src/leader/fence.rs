@@ -1,4 +1,5 @@
-//! The fence between the controller and the API server: nothing passes it without proof that no other controller can be the leader.
+//! The fence between the controller and the API server: no request passes it without proof that no
+//! other replica can be the leader.
 
 use super::boot_clock;
 use kube::Client;
@@ -12,7 +13,7 @@ use tower::{BoxError, service_fn};
 #[error("this controller cannot prove that it is still the leader, and writes nothing until it can")]
 pub struct Closed;
 
-/// Open for as long as the lease is proved to be held.
+/// Open while the lease is provably held.
 #[derive(Debug)]
 pub struct Fence {
     /// Until when, in milliseconds of the clock.
@@ -44,7 +45,8 @@ impl Fence {
         self.open_until.store(0, Ordering::SeqCst);
     }
 
-    /// A client that sends nothing while the fence is closed. It asks last of all, after everything that can wait.
+    /// A client that sends nothing while the fence is closed. The fence is checked last, after
+    /// everything that can wait.
     pub fn client(self: &Arc<Self>, client: &Client) -> Client {
         let namespace = client.default_namespace().to_owned();
         let (fence, client) = (Arc::clone(self), client.clone());
@@ -64,7 +66,7 @@ impl Fence {
     }
 }
 
-/// Whether the fence kept a request back.
+/// Whether the fence rejected a request.
 pub(crate) fn is_closed(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Service(cause) if cause.is::<Closed>())
 }

@@ -1,8 +1,8 @@
-//! The lease in the API server: looked at, taken, renewed and given back.
+//! Acquires, renews and releases the Lease.
 
-use super::decide::{Decision, Seen, Stillness, decide};
+use super::decide::{Decision, LeaseObservation, LeaseSnapshot, decide};
 use super::fence::Fence;
-use super::{LEASE, LEASE_NAME, LOOK_EVERY, MARGIN, RENEW_EVERY, boot_clock};
+use super::{FENCE_MARGIN, LEASE_DURATION, LEASE_NAME, RENEW_INTERVAL, RETRY_PERIOD, boot_clock};
 use crate::error_chain::ErrorChain;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -15,21 +15,21 @@ use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::{sleep, timeout};
 
-/// A request about the lease may take so long; a renewal that takes longer comes too late to be of use.
+/// The timeout of requests for the lease; a slower renewal comes too late.
 const LEASE_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What this controller is.
+/// The role of this replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Watches, and writes nothing.
     Standby,
-    /// The one that writes.
+    /// Watches and writes.
     Leader,
-    /// About to end: no more passes.
+    /// Shutting down: no more writes.
     Ended,
 }
 
-/// Why the lease could not be looked at or written.
+/// Why the lease could not be read or written.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error("the API server refused or did not get a request about Lease {LEASE_NAME}")]
@@ -38,33 +38,34 @@ enum Error {
     Timeout,
 }
 
-/// Stands for election for as long as it runs.
+/// Takes part in the election.
 #[derive(Debug)]
 pub struct Elector {
     leases: Api<Lease>,
     identity: String,
     fence: Arc<Fence>,
     roles: Sender<Role>,
-    stillness: Stillness,
-    /// The lease as we wrote it last; none while it is not ours.
+    observation: LeaseObservation,
+    /// The lease as last written; none while this replica does not hold it.
     held: Option<Lease>,
-    /// Who leads, as far as was told.
+    /// The leader that was logged last.
     known_leader: Option<String>,
-    in_trouble: bool,
+    is_failing: bool,
 }
 
 impl Elector {
-    /// One that holds nothing yet. The lease is in the client's own namespace. `identity` is the name of the pod: unique, and known to the API server.
+    /// An elector that does not hold the lease yet. The lease is in the namespace of the client.
+    /// `identity` is the name of the pod: unique, and authenticated by the API server.
     pub fn new(client: Client, identity: String) -> Self {
         Self {
             leases: Api::default_namespaced(client),
             identity,
             fence: Arc::default(),
             roles: channel(Role::Standby).0,
-            stillness: Stillness::default(),
+            observation: LeaseObservation::default(),
             held: None,
             known_leader: None,
-            in_trouble: false,
+            is_failing: false,
         }
     }
 
@@ -73,44 +74,45 @@ impl Elector {
         Arc::clone(&self.fence)
     }
 
-    /// Tells of every change.
+    /// Notifies of every change of the role.
     pub fn roles(&self) -> Receiver<Role> {
         self.roles.subscribe()
     }
 
-    /// Takes the lease when it can be had, and keeps it until `end`. From then on nothing passes the fence; requests that were sent already go on for up
-    /// to [`super::REQUEST_TIMEOUT`].
-    pub async fn stand_until(mut self, end: impl Future<Output = ()>) -> Self {
+    /// Acquires the lease when possible, and renews it until `end`. From then on nothing passes the
+    /// fence; requests in flight continue for up to [`super::REQUEST_TIMEOUT`].
+    pub async fn run_until(mut self, end: impl Future<Output = ()>) -> Self {
         tokio::select! {
-            never = self.campaign() => match never {},
-            () = end => self.resign(),
+            never = self.run() => match never {},
+            () = end => self.end(),
         }
         self
     }
 
-    /// Runs for ever.
-    async fn campaign(&mut self) -> Infallible {
+    /// Runs indefinitely.
+    async fn run(&mut self) -> Infallible {
         loop {
             let result = match timeout(LEASE_REQUEST_TIMEOUT, self.step()).await {
                 Ok(result) => result,
                 Err(_) => Err(Error::Timeout),
             };
-            self.tell(result.err().as_ref());
-            sleep(if self.held.is_some() { RENEW_EVERY } else { LOOK_EVERY }).await;
+            self.record_result(result.err().as_ref());
+            sleep(if self.held.is_some() { RENEW_INTERVAL } else { RETRY_PERIOD }).await;
         }
     }
 
-    fn resign(&mut self) {
+    fn end(&mut self) {
         self.fence.close();
         self.roles.send_replace(Role::Ended);
     }
 
-    /// Gives the lease back, so that another need not wait for its end. Nothing of ours may be under way any more.
+    /// Releases the lease, so that another replica need not wait for its expiry. No request may be
+    /// in flight any more.
     pub async fn release(self) {
         if self.held.is_none() {
             return;
         }
-        match timeout(LEASE_REQUEST_TIMEOUT, self.give_back()).await {
+        match timeout(LEASE_REQUEST_TIMEOUT, self.clear_holder()).await {
             Ok(Ok(())) => tracing::info!(lease = LEASE_NAME, "gave the lease back"),
             Ok(Err(_)) | Err(_) => {
                 tracing::warn!(lease = LEASE_NAME, "could not give the lease back; it runs out by itself");
@@ -118,8 +120,8 @@ impl Elector {
         }
     }
 
-    /// Reads it first: a renewal may have been under way when this controller was asked to end.
-    async fn give_back(&self) -> Result<(), Error> {
+    /// Reads it first: a renewal may have been in flight at shutdown.
+    async fn clear_holder(&self) -> Result<(), Error> {
         let mut lease = self.leases.get(LEASE_NAME).await?;
         if let Some(spec) = lease.spec.as_mut().filter(|spec| spec.holder_identity.as_ref() == Some(&self.identity)) {
             spec.holder_identity = None;
@@ -132,18 +134,21 @@ impl Elector {
         let started = boot_clock::now();
         if let Some(held) = self.held.clone() {
             match self.write(&held, started).await {
-                // Somebody else wrote it, or a renewal that seemed to fail had worked: look again.
+                // Another replica wrote it, or a renewal that seemed to fail succeeded: read it
+                // again.
                 Err(error) if is_conflict(&error) => {}
                 result => return result,
             }
         }
         let found = self.leases.get_opt(LEASE_NAME).await?;
-        let seen = found.as_ref().map(seen);
-        let unchanged_for = seen.as_ref().map_or(Duration::ZERO, |seen| self.stillness.sees(&seen.version, started));
-        match decide(seen.as_ref(), unchanged_for, &self.identity, self.held.is_some()) {
+        let snapshot = found.as_ref().map(snapshot);
+        let unchanged_for =
+            snapshot.as_ref().map_or(Duration::ZERO, |snapshot| self.observation.observe(&snapshot.version, started));
+        match decide(snapshot.as_ref(), unchanged_for, &self.identity, self.held.is_some()) {
             Decision::Create => {
-                let created = self.leases.create(&PostParams::default(), &self.claim(&Lease::default(), true)).await;
-                created.map(|lease| self.hold(lease, started)).or_else(lost_the_race)
+                let created =
+                    self.leases.create(&PostParams::default(), &self.desired_lease(&Lease::default(), true)).await;
+                created.map(|lease| self.set_held(lease, started)).or_else(ignore_conflict)
             }
             Decision::Acquire => {
                 self.held = None;
@@ -151,23 +156,24 @@ impl Elector {
             }
             Decision::Renew => self.write(&found.unwrap_or_default(), started).await,
             Decision::Wait => {
-                self.lose();
-                self.follow(seen.and_then(|seen| seen.holder));
+                self.set_lost();
+                self.log_leader(snapshot.and_then(|snapshot| snapshot.holder));
                 Ok(())
             }
         }
     }
 
-    /// Writes the lease on top of the version `old`; the API server refuses when somebody else was quicker.
+    /// Replaces the version `old` of the lease; the API server reports a conflict when another
+    /// replica was faster.
     async fn write(&mut self, old: &Lease, started: Duration) -> Result<(), Error> {
-        let claim = self.claim(old, self.held.is_none());
-        let lease = self.leases.replace(LEASE_NAME, &PostParams::default(), &claim).await?;
-        self.hold(lease, started);
+        let desired_lease = self.desired_lease(old, self.held.is_none());
+        let lease = self.leases.replace(LEASE_NAME, &PostParams::default(), &desired_lease).await?;
+        self.set_held(lease, started);
         Ok(())
     }
 
-    /// The lease as it should be, with this controller as its holder.
-    fn claim(&self, old: &Lease, is_new_holder: bool) -> Lease {
+    /// The lease with this replica as its holder.
+    fn desired_lease(&self, old: &Lease, is_new_holder: bool) -> Lease {
         let spec = old.spec.clone().unwrap_or_default();
         let now = Some(MicroTime(Timestamp::now()));
         let transitions = spec.lease_transitions.unwrap_or_default();
@@ -175,7 +181,7 @@ impl Elector {
             metadata: ObjectMeta { name: Some(LEASE_NAME.to_owned()), ..old.metadata.clone() },
             spec: Some(LeaseSpec {
                 holder_identity: Some(self.identity.clone()),
-                lease_duration_seconds: i32::try_from(LEASE.as_secs()).ok(),
+                lease_duration_seconds: i32::try_from(LEASE_DURATION.as_secs()).ok(),
                 acquire_time: if is_new_holder { now.clone() } else { spec.acquire_time },
                 renew_time: now,
                 lease_transitions: Some(if is_new_holder { transitions.saturating_add(1) } else { transitions }),
@@ -184,27 +190,27 @@ impl Elector {
         }
     }
 
-    /// The lease is ours, counted from before we asked for it.
-    fn hold(&mut self, lease: Lease, started: Duration) {
-        self.fence.open_until(started.saturating_add(LEASE - MARGIN));
+    /// Records the lease as held, counted from before the request.
+    fn set_held(&mut self, lease: Lease, started: Duration) {
+        self.fence.open_until(started.saturating_add(LEASE_DURATION - FENCE_MARGIN));
         self.held = Some(lease);
-        self.play(Role::Leader);
+        self.set_role(Role::Leader);
     }
 
-    fn lose(&mut self) {
+    fn set_lost(&mut self) {
         self.fence.close();
         self.held = None;
-        self.play(Role::Standby);
+        self.set_role(Role::Standby);
     }
 
-    fn follow(&mut self, leader: Option<String>) {
+    fn log_leader(&mut self, leader: Option<String>) {
         if self.known_leader != leader {
             tracing::info!(identity = self.identity, leader, "stands by");
             self.known_leader = leader;
         }
     }
 
-    fn play(&self, role: Role) {
+    fn set_role(&self, role: Role) {
         let changed = self.roles.send_if_modified(|known| std::mem::replace(known, role) != role);
         match role {
             Role::Leader if changed => tracing::info!(identity = self.identity, "leads"),
@@ -213,24 +219,25 @@ impl Elector {
         }
     }
 
-    /// Tells of trouble once. A lease that could not be renewed in time may still be ours, but that is no longer proved.
-    fn tell(&mut self, error: Option<&Error>) {
-        if let Some(error) = error.filter(|_| !self.in_trouble) {
+    /// Logs the first of a series of failures. A lease that could not be renewed in time may still
+    /// be held, but that is no longer proved.
+    fn record_result(&mut self, error: Option<&Error>) {
+        if let Some(error) = error.filter(|_| !self.is_failing) {
             tracing::warn!(error = %ErrorChain(error), "trying again until it works");
         }
-        self.in_trouble = error.is_some();
+        self.is_failing = error.is_some();
         if self.fence.check().is_err() {
-            self.play(Role::Standby);
+            self.set_role(Role::Standby);
         }
     }
 }
 
-fn seen(lease: &Lease) -> Seen {
+fn snapshot(lease: &Lease) -> LeaseSnapshot {
     let spec = lease.spec.clone().unwrap_or_default();
     let seconds = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
-    Seen {
+    LeaseSnapshot {
         holder: spec.holder_identity,
-        duration: seconds.map_or(LEASE, Duration::from_secs),
+        duration: seconds.map_or(LEASE_DURATION, Duration::from_secs),
         version: lease.metadata.resource_version.clone().unwrap_or_default(),
     }
 }
@@ -239,8 +246,8 @@ fn is_conflict(error: &Error) -> bool {
     matches!(error, Error::Request(kube::Error::Api(status)) if status.code == 409)
 }
 
-/// Another made it at the same time: it is looked at again in a moment.
-fn lost_the_race(error: kube::Error) -> Result<(), Error> {
+/// Another replica created it at the same time: it is read again in the next step.
+fn ignore_conflict(error: kube::Error) -> Result<(), Error> {
     match Error::from(error) {
         error if is_conflict(&error) => Ok(()),
         error => Err(error),

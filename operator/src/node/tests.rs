@@ -7,7 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use state_file::{AgentLock, StateFile, is_agent_running};
 use std::sync::Arc;
 use usnet_crds::Engine;
-use usnet_crds::conditions::{Finding, READY, Status};
+use usnet_crds::conditions::{ConditionUpdate, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 
 fn roots() -> (tempfile::TempDir, NodePaths) {
@@ -29,7 +29,7 @@ fn state() -> StateFile {
         spec: Some(Arc::new(NodeSpec { revision: 1, generation: 7, through: 48_120, ..NodeSpec::default() })),
         networks: vec![network],
         engines: Vec::new(),
-        findings: vec![Finding::new(READY, Status::False, "NotProgrammed", "0 of 1 networks are programmed")],
+        findings: vec![ConditionUpdate::new(READY, Status::False, "NotProgrammed", "0 of 1 networks are programmed")],
     };
     let problem = Problem {
         file: "a.yaml".into(),

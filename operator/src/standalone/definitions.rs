@@ -7,9 +7,9 @@
 use super::baseline::Baseline;
 use super::problem::Problem;
 use super::snapshot::{ManifestSnapshot, Source};
-use crate::controller::cache::definitions::HandWritten;
-use crate::controller::cache::{DefinitionKey, Network};
-use crate::controller::events::Notice;
+use crate::controller::cache::nads::UserNad;
+use crate::controller::cache::{NadKey, Network};
+use crate::controller::events::EventRecord;
 use crate::controller::legacy::{self, network_of};
 use crate::controller::watch::parse;
 use crate::controller::write::Write;
@@ -17,8 +17,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use std::collections::BTreeSet;
-use usnet_crds::definition::{FROM_NAD_LABEL, FROM_NAD_VALUE};
-use usnet_crds::legacy::{Form, Legacy};
+use usnet_crds::legacy::{Legacy, NadConfig};
+use usnet_crds::nad::{FROM_NAD_LABEL, FROM_NAD_VALUE};
 use usnet_crds::validate::validate;
 use usnet_crds::{NetworkName, NodeNetwork, Ownership, UserspaceNetwork, UserspaceNetworkSpec};
 
@@ -41,7 +41,7 @@ pub(super) fn merge_definitions(snapshot: &mut ManifestSnapshot, baseline: &Base
         }
         found = legacy::evaluate(&snapshot.cache, &options);
     }
-    let problems: Vec<Problem> = found.notices.iter().filter_map(|notice| snapshot.problem(notice)).collect();
+    let problems: Vec<Problem> = found.records.iter().filter_map(|notice| snapshot.problem(notice)).collect();
     snapshot.problems.extend(problems);
     found.unreadable
 }
@@ -54,7 +54,7 @@ pub(super) fn is_from_definitions(network: &NodeNetwork) -> bool {
 
 /// Puts the definitions of one bridge in order: first those that ask for just what the node has, then by date, then those without one.
 fn order(snapshot: &mut ManifestSnapshot, baseline: &Baseline) {
-    for (key, definition) in snapshot.cache.definitions.hand_written_mut() {
+    for (key, definition) in snapshot.cache.nads.user_nads_mut() {
         let Some(legacy) = legacy_of(definition) else { continue };
         let known = baseline.network(legacy.network_name().as_str());
         definition.created = match known.is_some_and(|known| asks_for(legacy, key, known)) {
@@ -64,15 +64,15 @@ fn order(snapshot: &mut ManifestSnapshot, baseline: &Baseline) {
     }
 }
 
-const fn legacy_of(definition: &HandWritten) -> Option<&Legacy> {
-    match &definition.form {
-        Ok(Form::Legacy(legacy)) => Some(legacy),
+const fn legacy_of(definition: &UserNad) -> Option<&Legacy> {
+    match &definition.config {
+        Ok(NadConfig::Legacy(legacy)) => Some(legacy),
         _ => None,
     }
 }
 
 /// Whether the network would be as it is, had this definition alone been there.
-fn asks_for(legacy: &Legacy, key: &DefinitionKey, known: &NodeNetwork) -> bool {
+fn asks_for(legacy: &Legacy, key: &NadKey, known: &NodeNetwork) -> bool {
     let network = network_of(legacy, &BTreeSet::from([key.namespace.clone()]));
     network.is_ok_and(|(_, valid)| valid.bridge == known.bridge && valid.port == known.port)
 }
@@ -104,7 +104,7 @@ impl ManifestSnapshot {
 
     /// Where the first definition is that asks for this network.
     fn source_of(&self, network: &str) -> Option<Source> {
-        let members = self.cache.definitions.hand_written().iter().filter(|(_, definition)| {
+        let members = self.cache.nads.user_nads().iter().filter(|(_, definition)| {
             legacy_of(definition).is_some_and(|legacy| legacy.network_name().as_str() == network)
         });
         let (key, _) = members.min_by_key(|(key, definition)| (definition.created.clone(), *key))?;
@@ -112,9 +112,9 @@ impl ManifestSnapshot {
     }
 
     /// What would be an event at the definition.
-    fn problem(&self, notice: &Notice) -> Option<Problem> {
+    fn problem(&self, notice: &EventRecord) -> Option<Problem> {
         let object = &notice.regarding;
-        let key = DefinitionKey { namespace: object.namespace.clone()?, name: object.name.clone()? };
+        let key = NadKey { namespace: object.namespace.clone()?, name: object.name.clone()? };
         let message = notice.message.strip_prefix("spec.config ").unwrap_or(&notice.message).to_owned();
         let source = self.definition_sources.get(&key)?;
         Some(source.problem("spec.config", None, message))
@@ -134,5 +134,5 @@ fn written(name: &str, spec: UserspaceNetworkSpec) -> Network {
     let mut object = UserspaceNetwork::new(name, spec);
     object.labels_mut().insert(FROM_NAD_LABEL.to_owned(), FROM_NAD_VALUE.to_owned());
     let spec = validate(&object).map_err(|invalid| invalid.to_string());
-    Network { has_finalizer: true, ..parse::of_network(&object.metadata, spec, None) }
+    Network { has_finalizer: true, ..parse::network_with_spec(&object.metadata, spec, None) }
 }

@@ -4,8 +4,8 @@
 
 use super::locate::line_of;
 use super::problem::Problem;
-use crate::controller::cache::{Definition, DefinitionKey, Labels, Network};
-use crate::controller::watch::objects::DefinitionObject;
+use crate::controller::cache::{Labels, Nad, NadKey, Network};
+use crate::controller::watch::objects::NadObject;
 use crate::controller::watch::parse;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
@@ -34,7 +34,7 @@ pub(super) enum Object {
     /// The labels of a node.
     Node { name: String, labels: Labels },
     /// A NetworkAttachmentDefinition.
-    Definition { key: DefinitionKey, definition: Definition },
+    Definition { key: NadKey, definition: Nad },
     /// Something else.
     Other(Problem),
 }
@@ -119,15 +119,15 @@ impl Place<'_> {
         })?;
         // In a file that was copied from a cluster these describe the object there.
         let metadata = ObjectMeta { uid: None, generation: None, deletion_timestamp: None, ..network.metadata };
-        Ok(Network { has_finalizer: true, ..parse::of_network(&metadata, Ok(valid), None) })
+        Ok(Network { has_finalizer: true, ..parse::network_with_spec(&metadata, Ok(valid), None) })
     }
 
     fn definition(self, document: serde_yaml::Deserializer<'_>) -> Result<Object, Box<Problem>> {
-        let read: Result<DefinitionObject, _> = DefinitionObject::deserialize(document);
+        let read: Result<NadObject, _> = NadObject::deserialize(document);
         let mut definition = read.map_err(|error| Box::new(self.unreadable(&error)))?;
         // As kubectl does without --namespace.
         definition.metadata.namespace.get_or_insert_with(|| "default".to_owned());
-        let (key, definition) = parse::definition(&definition);
+        let (key, definition) = parse::nad(&definition);
         Ok(Object::Definition { key, definition })
     }
 

@@ -8,7 +8,7 @@ use super::definitions::{is_from_definitions, merge_definitions};
 use super::document::Object;
 use super::folder::Folder;
 use super::problem::Problem;
-use crate::controller::cache::{Cache, Definition, DefinitionKey, Definitions, Labels, Namespace, Network};
+use crate::controller::cache::{Cache, Labels, Nad, NadKey, NadSet, Namespace, Network};
 use crate::controller::watch::parse;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
@@ -37,7 +37,7 @@ pub(super) struct ManifestSnapshot {
     /// Where each network was found; of one that definitions ask for, where the first of these is.
     pub sources: BTreeMap<String, Source>,
     /// Where each definition was found.
-    pub definition_sources: BTreeMap<DefinitionKey, Source>,
+    pub definition_sources: BTreeMap<NadKey, Source>,
     /// What has no effect, and why.
     pub problems: Vec<Problem>,
 }
@@ -45,7 +45,7 @@ pub(super) struct ManifestSnapshot {
 impl ManifestSnapshot {
     /// Puts the documents of a folder together, for the node of this name.
     pub(super) fn of(folder: &Folder, node: &str, baseline: &Baseline) -> Self {
-        let cache = Cache { definitions: Definitions::none(), ..Cache::default() };
+        let cache = Cache { nads: NadSet::none(), ..Cache::default() };
         let problems = folder.problems().cloned().collect();
         let mut snapshot = Self { cache, labels: well_known_labels(node), problems, ..Self::default() };
         for (file, document) in folder.documents() {
@@ -69,7 +69,7 @@ impl ManifestSnapshot {
         for network in baseline.networks() {
             let missing = || Network {
                 has_from_nad_label: is_from_definitions(network),
-                ..adoption_blocker("no file that can be read has it".to_owned())
+                ..invalid_network("no file that can be read has it".to_owned())
             };
             self.cache.networks.entry(network.name.to_string()).or_insert_with(missing);
         }
@@ -90,14 +90,14 @@ impl ManifestSnapshot {
         }
     }
 
-    fn definition(&mut self, key: &DefinitionKey, definition: &Definition, source: Source) {
+    fn definition(&mut self, key: &NadKey, definition: &Nad, source: Source) {
         if let Some(first) = self.definition_sources.get(key) {
             let problem = source.duplicate_of(first, &format!("NetworkAttachmentDefinition {key}"), None);
             self.problems.push(problem);
             return;
         }
         self.namespace(&key.namespace, &Labels::new());
-        self.cache.definitions.insert(key.clone(), definition.clone());
+        self.cache.nads.insert(key.clone(), definition.clone());
         self.definition_sources.insert(key.clone(), source);
     }
 
@@ -124,7 +124,7 @@ impl ManifestSnapshot {
             Ok(network) => Network::clone(network),
             Err(problems) => {
                 self.problems.extend(problems.clone());
-                adoption_blocker("its document cannot be used".to_owned())
+                invalid_network("its document cannot be used".to_owned())
             }
         };
         if let Ok(valid) = &network.spec {
@@ -179,8 +179,8 @@ fn well_known_labels(node: &str) -> Labels {
 }
 
 /// A network whose spec is not known, and why.
-fn adoption_blocker(why: String) -> Network {
-    Network { has_finalizer: true, ..parse::of_network(&ObjectMeta::default(), Err(why), None) }
+fn invalid_network(why: String) -> Network {
+    Network { has_finalizer: true, ..parse::network_with_spec(&ObjectMeta::default(), Err(why), None) }
 }
 
 /// A field that cannot change while the node has the network. The API server rejects such a change; here the network has to be removed first, so that the pods

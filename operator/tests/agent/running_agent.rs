@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
-use usnet_crds::conditions::{Finding, OVS_CONNECTED};
+use usnet_crds::conditions::{ConditionUpdate, OVS_CONNECTED};
 use usnet_crds::node_state::NetworkReport;
 use usnet_crds::{Engine, NodeNetwork};
 use usnet_dataplane::memif::MemifSocketIds;
@@ -75,11 +75,11 @@ impl RunningAgent {
     }
 
     /// Waits for a connection to Open vSwitch, or for the reason why there is none.
-    pub(crate) fn wait_for_connection(&self, reason: &str) -> Finding {
+    pub(crate) fn wait_for_connection(&self, reason: &str) -> ConditionUpdate {
         self.wait_for_condition(OVS_CONNECTED, reason)
     }
 
-    pub(crate) fn wait_for_condition(&self, kind: &str, reason: &str) -> Finding {
+    pub(crate) fn wait_for_condition(&self, kind: &str, reason: &str) -> ConditionUpdate {
         self.wait_for_report(&format!("{kind} {reason}"), |report| {
             report.findings.iter().find(|finding| finding.kind == kind && finding.reason == reason).cloned()
         })

@@ -17,7 +17,7 @@ fn attached() -> Record {
 
 fn result() -> LegacyResult {
     LegacyResult {
-        pod_end: PodEnd { engine: "ovs-dpdk".to_owned(), ..PodEnd::default() },
+        pod_end: ContainerConf { engine: "ovs-dpdk".to_owned(), ..ContainerConf::default() },
         ips: vec![AddressAndGateway { ip: "10.56.217.131".parse().unwrap(), prefix: 24, gateway: None }],
         routes: vec![json!({"dst": "0.0.0.0/0"})],
         dns: None,

@@ -37,7 +37,7 @@ fn of_bridge<'a>(file: Option<&'a NetworkFile>, legacy: &Legacy) -> Option<&'a N
 
 /// A pod must not silently join another VLAN, or wait at a socket of another type.
 fn check_settings(network: &NodeNetwork, legacy: &Legacy) -> Result<(), AdmissionError> {
-    let differences = legacy.settings.disagreements(network.engine, &network.bridge, &network.port);
+    let differences = legacy.settings.mismatches(network.engine, &network.bridge, &network.port);
     if differences.is_empty() {
         return Ok(());
     }

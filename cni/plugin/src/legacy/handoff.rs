@@ -10,21 +10,21 @@ use crate::node::OtherAttachments;
 use crate::port::PortError;
 use serde_json::json;
 use usnet_crds::PortType;
-use usnet_crds::legacy::{Legacy, PodEnd};
+use usnet_crds::legacy::{ContainerConf, Legacy};
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::legacy_annotation::{self, AddressAndGateway, LegacyInterfaceStatus, LegacyResult};
 
 /// The legacy handoff of one attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LegacyHandoff {
-    pod_end: PodEnd,
+    pod_end: ContainerConf,
 }
 
 impl LegacyHandoff {
     /// The handoff, if the target is that of a legacy configuration.
     pub fn from_target(configuration: &Configuration, target: &Target) -> Option<Self> {
         match target {
-            Target::Bridge(_) => Some(Self { pod_end: PodEnd::read(configuration.keys()) }),
+            Target::Bridge(_) => Some(Self { pod_end: ContainerConf::read(configuration.keys()) }),
             Target::Network(_) => None,
         }
     }

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use usnet_crds::legacy::HostEnd;
+use usnet_crds::legacy::HostConf;
 use usnet_crds::{Engine, PortType};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::legacy_annotation::{file_name, short_id, socket_name, state_file_name};
@@ -86,7 +86,7 @@ impl LegacyState {
         configuration: &Configuration,
         id: &AttachmentId,
     ) -> Result<Option<String>, Error> {
-        let host = HostEnd::read(configuration.keys());
+        let host = HostConf::read(configuration.keys());
         let port = self.remove_port(node, &host, id)?;
         let folders = LegacyFolders::new(&node.roots, host.shared_dir.as_deref(), id);
         folders.remove(&self.sockets(&host, id), &file_name(id))?;
@@ -111,7 +111,7 @@ impl LegacyState {
         }
     }
 
-    fn engine(&self, host: &HostEnd) -> Engine {
+    fn engine(&self, host: &HostConf) -> Engine {
         match (&self.content, host.engine) {
             (Content { port: Some(_), .. }, _) => Engine::OpenVswitch,
             (Content { interface_index: Some(_), .. }, _) => Engine::Vpp,
@@ -119,7 +119,7 @@ impl LegacyState {
         }
     }
 
-    fn remove_port(&self, node: &Node, host: &HostEnd, id: &AttachmentId) -> Result<LegacyPort, Error> {
+    fn remove_port(&self, node: &Node, host: &HostConf, id: &AttachmentId) -> Result<LegacyPort, Error> {
         let engine = self.engine(host);
         let sockets = self.sockets(host, id);
         let client = EngineClient::connect_to(engine, &engine_socket(node, engine), MemifSocketIds::default())?;
@@ -139,7 +139,7 @@ impl LegacyState {
     }
 
     /// The possible names of the socket.
-    fn sockets(&self, host: &HostEnd, id: &AttachmentId) -> Vec<String> {
+    fn sockets(&self, host: &HostConf, id: &AttachmentId) -> Vec<String> {
         let own = [PortType::VhostUser, PortType::Memif].map(|port_type| socket_name(port_type, id));
         own.into_iter().chain(host.socket_file.clone()).collect()
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::KilobitsPerSecond;
 use std::collections::BTreeSet;
 
-/// Keys that say nothing here, with a value that would be wrong if it were looked at.
+/// Ignored keys, with values that would be invalid if they were read.
 fn ignored() -> Vec<(&'static str, Value)> {
     vec![
         ("/cniVersion", json!("9.9.9")),
@@ -51,7 +51,7 @@ fn keys_that_say_nothing_here_change_nothing() {
 }
 
 #[test]
-fn bridges_are_named_as_the_older_plugin_named_them() {
+fn bridge_names_are_those_of_intels_userspace_cni() {
     let bridge = |whole: Value| read(&whole).unwrap().bridge.to_string();
     assert_eq!(bridge(with(open_vswitch(), "/host/bridge", json!(null))), "br0");
     assert_eq!(bridge(with(open_vswitch(), "/host/bridge/bridgeName", json!(""))), "br0");
@@ -86,7 +86,7 @@ fn vlans_are_those_of_the_fork() {
 }
 
 #[test]
-fn the_forks_numbers_are_taken() {
+fn numbers_of_the_fork_are_accepted() {
     let mut whole = with(vpp(), "/host/mtu", json!(9000));
     for (key, number) in [("rxQueues", 4), ("txQueues", 4), ("ringSize", 2048)] {
         whole = with(whole, &format!("/host/memif/{key}"), json!(number));
@@ -101,7 +101,7 @@ fn the_forks_numbers_are_taken() {
 }
 
 #[test]
-fn a_mac_of_the_pods_end_goes_first() {
+fn the_mac_of_the_container_takes_precedence() {
     let mac = |whole: &Value| read(whole).unwrap().mac.map(|mac| mac.to_string());
     let hosts = with(open_vswitch(), "/host/mac", json!("02:00:00:00:00:01"));
     assert_eq!(mac(&hosts).as_deref(), Some("02:00:00:00:00:01"));
@@ -110,7 +110,7 @@ fn a_mac_of_the_pods_end_goes_first() {
 }
 
 #[test]
-fn an_end_of_vhost_user_follows_from_the_other() {
+fn the_vhost_user_role_follows_from_the_other_end() {
     let silent = with(open_vswitch(), "/host/vhost", json!(null));
     assert_eq!(read(&silent).unwrap().settings.engine_role, SocketRole::Client, "the pod's program listens");
     let role = |whole: Value| read(&whole).unwrap().settings.engine_role;
@@ -121,7 +121,7 @@ fn an_end_of_vhost_user_follows_from_the_other() {
 }
 
 #[test]
-fn what_cannot_be_ours_is_refused_by_its_key() {
+fn unsupported_values_are_rejected_by_their_key() {
     let refused = |whole: Value, key: &str, words: &str| {
         let error = read(&whole).expect_err(key);
         assert_eq!(error.key(), key, "{error}");
@@ -163,7 +163,7 @@ fn what_cannot_be_ours_is_refused_by_its_key() {
 }
 
 #[test]
-fn no_bridge_is_named_that_an_engine_would_mistake() {
+fn invalid_bridge_names_are_rejected() {
     for name in ["../x", "br/0", "-br", "--", "ovs-netdev", "br 0", "a\0b", "@abstract", &"b".repeat(300), "brü"] {
         let error = read(&with(open_vswitch(), "/host/bridge/bridgeName", json!(name))).expect_err(name);
         assert_eq!(error.key(), "host.bridge.bridgeName");
@@ -217,7 +217,7 @@ fn a_socket_file_is_a_name_and_never_a_path() {
     assert_eq!(named(open_vswitch(), "/container/vhost/socketfile"), None, "the host's end named it");
 }
 
-/// The page that people read names every key that is treated here.
+/// The documentation names every key that is tested here.
 #[test]
 fn the_document_has_each_key() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/userspace-cni.md");

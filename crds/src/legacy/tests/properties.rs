@@ -1,4 +1,4 @@
-//! What holds for every text that somebody may write.
+//! Properties of every text that a user may write.
 
 use super::*;
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ fn configuration() -> impl Strategy<Value = Value> {
     (base, prop::collection::vec((prop::sample::select(POINTERS.to_vec()), nasty()), 0..6)).prop_map(
         |(base, changes)| {
             changes.into_iter().fold(base, |whole, (pointer, value)| {
-                // A part may have been replaced by what is no object.
+                // A parent may have been replaced by a value that is not an object.
                 let (above, _) = pointer.rsplit_once('/').unwrap();
                 let fits = above.is_empty() || whole.pointer(above).is_none_or(Value::is_object);
                 if fits { with(whole, pointer, value) } else { whole }
@@ -72,7 +72,7 @@ proptest! {
     #[test]
     fn no_text_yields_a_path(whole in configuration()) {
         if let Ok(read) = read(&whole) {
-            // All that is text in it but `ipam`, which is another plugin's and is passed on as it is.
+            // All texts but `ipam`, which is passed on to another plugin unchanged.
             let mut shown = format!("{:?}", Legacy { ipam: None, ..read.clone() });
             shown.push_str(read.network_name().as_str());
             prop_assert!(!shown.contains(['/', '@', '\\']) && !shown.contains(".."), "{shown}");
@@ -81,19 +81,19 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_without_a_crash_and_errors_name_their_key(text in "\\PC{0,200}", whole in configuration()) {
-        let _read = form(&text);
-        if let Err(InvalidForm::Legacy(refused)) = form(&whole.to_string()) {
+    fn any_text_is_parsed_without_a_panic_and_errors_name_their_key(text in "\\PC{0,200}", whole in configuration()) {
+        let _read = parse_nad_config(&text);
+        if let Err(InvalidNadConfig::Legacy(refused)) = parse_nad_config(&whole.to_string()) {
             prop_assert!(refused.to_string().contains(refused.key()));
         }
     }
 
     #[test]
-    fn what_a_network_is_made_from_fits_it(whole in configuration()) {
+    fn a_generated_network_matches_its_configuration(whole in configuration()) {
         if let Ok(read) = read(&whole) {
             let usual = Bridge::named(read.bridge.clone());
             let bridge = Bridge { mtu: read.settings.mtu.unwrap_or(usual.mtu), ..usual };
-            prop_assert_eq!(read.settings.disagreements(read.engine, &bridge, &read.settings.port()), vec![]);
+            prop_assert_eq!(read.settings.mismatches(read.engine, &bridge, &read.settings.port()), vec![]);
         }
     }
 }

@@ -30,7 +30,7 @@ fn facts_of(engine: Engine, spec: NodeSpec, networks: &[NetworkReport]) -> Engin
         spec: Some(Arc::new(spec)),
         networks: networks.to_vec(),
         engine: None,
-        connected: Finding::new(kind, Status::True, "Connected", ""),
+        connected: ConditionUpdate::new(kind, Status::True, "Connected", ""),
     }
 }
 
@@ -44,7 +44,7 @@ fn merged(revisions: [u64; 2], networks: [&[NetworkReport]; 2]) -> Report {
     reports.borrow().clone().expect("both are known")
 }
 
-fn ready_of(report: &Report) -> &Finding {
+fn ready_of(report: &Report) -> &ConditionUpdate {
     report.findings.iter().find(|finding| finding.kind == READY).expect("each report says it")
 }
 

@@ -105,7 +105,7 @@ fn texts_and_numbers_fit_into_the_schema() {
     let mut report = report(vec![long, programmed("b", i64::MAX)]);
     let version = "9".repeat(200);
     report.engines = vec![EngineReport { engine: Engine::Vpp, version, epoch: -1 }];
-    report.findings = vec![Finding::new(READY, Status::False, AGENT_FAILED, "x".repeat(5000))];
+    report.findings = vec![ConditionUpdate::new(READY, Status::False, AGENT_FAILED, "x".repeat(5000))];
     let status = status(&report);
     let entry = &status.networks[0];
     assert_eq!((entry.reason.chars().count(), entry.message.chars().count()), (REASON_MAX, MESSAGE_MAX));
@@ -136,10 +136,11 @@ fn a_node_in_one_line() {
 #[test]
 fn a_lost_engine_is_the_first_problem_and_one_that_never_was_is_none() {
     let mut report = report(vec![failed("b", ENGINE_UNREACHABLE, 0)]);
-    let down = |kind, reason| Finding::new(kind, Status::False, reason, "no socket");
+    let down = |kind, reason| ConditionUpdate::new(kind, Status::False, reason, "no socket");
     report.findings = vec![down(OVS_CONNECTED, NEVER_SEEN), down(VPP_CONNECTED, DISCONNECTED)];
     assert_eq!(report.summary().problem, "VPP: Disconnected");
-    report.findings = vec![down(OVS_CONNECTED, NEVER_SEEN), Finding::new(VPP_CONNECTED, Status::True, CONNECTED, "")];
+    report.findings =
+        vec![down(OVS_CONNECTED, NEVER_SEEN), ConditionUpdate::new(VPP_CONNECTED, Status::True, CONNECTED, "")];
     assert_eq!(report.summary().problem, "b: EngineUnreachable");
 }
 

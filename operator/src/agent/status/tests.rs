@@ -4,7 +4,7 @@ use crate::agent::testing::api_server::{Answer, ApiServer};
 use crate::agent::testing::network;
 use std::sync::Arc;
 use usnet_crds::NodeNetwork;
-use usnet_crds::conditions::{Finding, OVS_CONNECTED, READY, Status};
+use usnet_crds::conditions::{ConditionUpdate, OVS_CONNECTED, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 
 fn report(revision: u64, status: Status) -> Report {
@@ -12,7 +12,7 @@ fn report(revision: u64, status: Status) -> Report {
         spec: Some(Arc::new(NodeSpec { revision, generation: 1, through: 7, ..NodeSpec::default() })),
         networks: Vec::new(),
         engines: Vec::new(),
-        findings: vec![Finding::new(READY, status, "Reason", "text")],
+        findings: vec![ConditionUpdate::new(READY, status, "Reason", "text")],
     }
 }
 
@@ -176,6 +176,6 @@ fn users_wait_for_their_networks_and_for_pods_but_not_for_networks_from_nads() {
     assert_ne!(after.awaited(), before.awaited());
     assert_ne!(report_of(&[(&blue, 2), (&from_nad, 1)]).awaited(), before.awaited());
     let mut ended = before.clone();
-    ended.findings.push(Finding::new(OVS_CONNECTED, Status::False, "Disconnected", "gone"));
+    ended.findings.push(ConditionUpdate::new(OVS_CONNECTED, Status::False, "Disconnected", "gone"));
     assert_ne!(ended.awaited(), before.awaited());
 }

@@ -1,17 +1,18 @@
-//! The cluster as the controller last saw it, parsed: all that the pure steps look at. Nothing in it grows with networks × nodes.
+//! The last observed state of the cluster, parsed: the only input of the pure steps. Its size does
+//! not grow with networks × nodes.
 
-pub mod definitions;
-pub mod feed;
-mod numbers;
+pub mod nads;
+mod node_numbers;
 pub mod objects;
+pub mod reflector;
 
-pub use definitions::{Definition, DefinitionKey, Definitions};
-pub use numbers::Numbers;
+pub use nads::{Nad, NadKey, NadSet};
+pub use node_numbers::NodeNumbers;
 pub use objects::{Compiled, Labels, Namespace, Network, Node, NodeState, NodeStatus};
 
 use std::collections::BTreeMap;
 
-/// The cluster as it was last seen.
+/// The last observed state of the cluster.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cache {
     /// All UserspaceNetworks by name.
@@ -24,15 +25,15 @@ pub struct Cache {
     pub nodes: BTreeMap<String, Node>,
     /// All UserspaceNodeStates by the name of their node.
     pub states: BTreeMap<String, NodeState>,
-    /// Which node has which number.
-    pub numbers: Numbers,
+    /// The numbers of nodes.
+    pub node_numbers: NodeNumbers,
     /// NetworkAttachmentDefinitions.
-    pub definitions: Definitions,
+    pub nads: NadSet,
 }
 
 impl Cache {
-    /// The nodes of the cluster with their states, if they have one that is of this node: what was reported for an earlier node of that name does not
-    /// count.
+    /// The nodes with their UserspaceNodeStates. The state of an earlier node of the same name is
+    /// left out.
     pub fn nodes_with_states(&self) -> impl Iterator<Item = (&str, &Node, Option<&NodeState>)> {
         self.nodes.iter().map(|(name, node)| {
             let state = self.states.get(name).filter(|state| state.is_of(node));

@@ -1,9 +1,9 @@
-//! What is kept of each kind of object.
+//! The cached part of each kind of object.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::core::Selector;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::definition::{FROM_NAD_LABEL, FROM_NAD_VALUE};
+use usnet_crds::nad::{FROM_NAD_LABEL, FROM_NAD_VALUE};
 use usnet_crds::node_state::NetworkReport;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{Engine, NetworkName, Phase, UserspaceNetworkStatus};
@@ -16,17 +16,17 @@ pub type Labels = BTreeMap<String, String>;
 pub struct Network {
     /// Identifies this object among all that ever had its name.
     pub uid: String,
-    /// Goes up with each change of the spec.
+    /// Incremented with each change of the spec.
     pub generation: i64,
     /// When it was created.
     pub created: Option<Time>,
     /// When its deletion was requested; none while it was not.
     pub deleted: Option<Time>,
-    /// The finalizer of usnet is set.
+    /// Whether usnet's finalizer is set.
     pub has_finalizer: bool,
     /// The value of the annotation [`usnet_crds::network::FORCE_DELETE`].
     pub force_delete: Option<String>,
-    /// It has the label of networks that are made from NetworkAttachmentDefinitions.
+    /// Whether it has the label of networks generated from NetworkAttachmentDefinitions.
     pub has_from_nad_label: bool,
     /// The spec, or what is wrong with it.
     pub spec: Result<ValidNetwork, String>,
@@ -40,7 +40,8 @@ impl Network {
         self.deleted.is_some()
     }
 
-    /// The network was made from NetworkAttachmentDefinitions, by its label and its name. Without the label it is a user's.
+    /// Whether the network was generated from NADs, by its label and its name. Without the label it is
+    /// a user's.
     pub fn is_from_nad(&self) -> bool {
         let follows_from_bridge =
             |valid: &ValidNetwork| NetworkName::for_bridge(valid.engine, &valid.bridge.name) == valid.name;
@@ -51,7 +52,7 @@ impl Network {
     pub const FROM_NAD: (&'static str, &'static str) = (FROM_NAD_LABEL, FROM_NAD_VALUE);
 }
 
-/// A `CompiledNetwork`: what nodes were told last of a network.
+/// A `CompiledNetwork`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compiled {
     /// Identifies this object among all that ever had its name.
@@ -62,7 +63,7 @@ pub struct Compiled {
     pub owner: Option<String>,
     /// Identifies the content of the spec; none when it cannot be read.
     pub fingerprint: Option<u64>,
-    /// What agents select by; none when the spec cannot be read.
+    /// What agents select by; none when the spec is unreadable.
     pub selection: Option<Selection>,
 }
 
@@ -73,7 +74,7 @@ pub struct Selection {
     pub generation: i64,
     /// Active or Draining.
     pub phase: Phase,
-    /// Who carries it.
+    /// The engine of the network.
     pub engine: Engine,
     /// The node selector; none selects the nodes that have the engine.
     pub nodes: Option<Selector>,
@@ -110,7 +111,7 @@ pub struct NodeState {
     pub created: Option<Time>,
     /// The uid of the node that owns it.
     pub owner: Option<String>,
-    /// Goes up with each change of the spec.
+    /// Incremented with each change of the spec.
     pub generation: i64,
     /// The number of the node; none when the spec cannot be read.
     pub number: Option<u32>,
@@ -123,25 +124,25 @@ pub struct NodeState {
 /// What the agent of a node reports.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NodeStatus {
-    /// The generation of the node state that it speaks of.
+    /// The generation of the node state that it reports on.
     pub observed_generation: Option<i64>,
     /// The resourceVersion up to which compiled networks are programmed.
     pub through: u64,
-    /// Engines that were never reached on the node.
+    /// Engines that were never reachable on the node.
     pub missing: BTreeSet<Engine>,
-    /// Engines that are not connected, missing ones included, with the agent's message.
+    /// Engines that are not connected, including missing ones, with the agent's message.
     pub down: BTreeMap<Engine, String>,
     /// Networks that are not programmed, or have pods.
     pub reports: BTreeMap<String, NetworkReport>,
 }
 
 impl NodeState {
-    /// Whether it is of this node. The state of an earlier node of that name says nothing of this one.
+    /// Whether it belongs to this node, and not to an earlier node of the same name.
     pub fn is_of(&self, node: &Node) -> bool {
         self.owner.as_ref() == Some(&node.uid)
     }
 
-    /// Whether the agent has seen the present spec, that is the node's labels.
+    /// Whether the agent has observed the current spec, that is the labels of the node.
     pub fn is_observed(&self) -> bool {
         self.status.as_ref().is_some_and(|status| status.observed_generation >= Some(self.generation))
     }

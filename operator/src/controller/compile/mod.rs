@@ -1,9 +1,11 @@
-//! Compile (pure): from what users wrote to what all nodes need to know. Each network is compiled by itself: from its spec and the namespaces of the cluster,
-//! and from nothing of any node, so that the same inputs give the same result in whatever order they arrived.
+//! Compile (pure): from the specs of users to the specs that all nodes read. Each network is
+//! compiled independently: from its spec and the namespaces of the cluster, and from nothing of any
+//! node, so that the result does not depend on the order of events.
 //!
-//! A network that is rejected changes nothing: nodes keep what was compiled for it last, so that a bad edit never cuts traffic.
+//! Rejecting a network changes nothing: nodes keep the last compiled spec, so that a bad edit never
+//! interrupts traffic.
 
-pub mod definitions;
+pub mod nads;
 pub mod nodes;
 
 use super::cache::{Cache, Compiled, Namespace, Network};
@@ -16,18 +18,18 @@ use usnet_crds::conditions::reason;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{CompiledNetworkSpec, Namespaces, Phase};
 
-/// Where a network is in its life.
+/// The lifecycle stage of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage<'a> {
-    /// It has no finalizer yet, which comes before everything else.
+    /// It has no finalizer yet, which is set before anything else.
     New,
-    /// Nodes and namespaces get it.
+    /// It is rolled out to nodes and namespaces.
     Active,
-    /// Its spec is invalid: nothing of it changes.
+    /// Its spec is invalid: the last valid one stays in effect.
     Rejected {
-        /// In one word.
+        /// The reason of the condition.
         reason: &'static str,
-        /// For users.
+        /// The message of the condition.
         message: &'a str,
     },
     /// Its deletion was requested.
@@ -46,7 +48,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// What all nodes need to know of a network.
+/// Compiles a network for all nodes.
 pub fn compile(network: &Network, valid: &ValidNetwork, cluster: &BTreeMap<String, Namespace>) -> CompiledNetworkSpec {
     CompiledNetworkSpec {
         generation: network.generation,
@@ -63,7 +65,8 @@ pub fn compile(network: &Network, valid: &ValidNetwork, cluster: &BTreeMap<Strin
     }
 }
 
-/// The namespaces whose pods may attach. A selector for all of them is not listed out: the list would change with every namespace.
+/// The namespaces whose pods may attach. A selector for all of them is not expanded: the list would
+/// change with every namespace.
 fn namespaces(valid: &ValidNetwork, cluster: &BTreeMap<String, Namespace>) -> Namespaces {
     if valid.namespaces.selects_all() {
         return Namespaces::all();
@@ -72,10 +75,11 @@ fn namespaces(valid: &ValidNetwork, cluster: &BTreeMap<String, Namespace>) -> Na
     selected.map(|(name, _)| name.as_str()).collect()
 }
 
-/// Identifies the content of a compiled network, as long as this process runs.
+/// Hash of the content of a compiled network, stable within this process.
 pub fn fingerprint(spec: &CompiledNetworkSpec) -> u64 {
     let mut hasher = DefaultHasher::new();
-    // All of it has a JSON form. What had none would be written again and again, and not be lost.
+    // Serialization cannot fail. If it did, the network would be written repeatedly, and not be
+    // lost.
     serde_json::to_string(spec).unwrap_or_default().hash(&mut hasher);
     hasher.finish()
 }
@@ -84,7 +88,8 @@ pub fn fingerprint(spec: &CompiledNetworkSpec) -> u64 {
 pub fn write(cache: &Cache, name: &str) -> Option<Write> {
     let found = cache.compiled.get(name);
     let Some(network) = cache.networks.get(name) else {
-        // Its network is gone, and so is every node's use of it. Kubernetes' garbage collector would do the same, where there is one.
+        // Its network is deleted and no longer used on any node. Kubernetes' garbage collector
+        // would do the same, where it runs.
         return found.map(|found| Write::DeleteCompiled { network: name.to_owned(), uid: found.uid.clone() });
     };
     if let Some(found) = found.filter(|found| found.owner.as_ref() != Some(&network.uid)) {
@@ -94,7 +99,7 @@ pub fn write(cache: &Cache, name: &str) -> Option<Write> {
         (Stage::New | Stage::Rejected { .. }, _) => None,
         (Stage::Deleting, _) if found.is_some() => drain(name, found?),
         (Stage::Deleting, _) if !network.has_finalizer => None,
-        // It was deleted by hand: nodes that have pods on it must know that it is being deleted.
+        // Deleted manually: nodes with pods on it must learn that it is being deleted.
         (Stage::Active | Stage::Deleting, Ok(valid)) => {
             let spec = compile(network, valid, &cache.namespaces);
             let is_current = found.is_some_and(|found| found.fingerprint == Some(fingerprint(&spec)));
@@ -109,13 +114,13 @@ pub fn write(cache: &Cache, name: &str) -> Option<Write> {
     }
 }
 
-/// Whatever the spec says by now: nodes drain what they have.
+/// Nodes drain what was compiled last, whatever the current spec is.
 fn drain(name: &str, found: &Compiled) -> Option<Write> {
     let is_draining = found.selection.as_ref().is_some_and(|selection| selection.phase == Phase::Draining);
     (!is_draining).then(|| Write::DrainCompiled { network: name.to_owned(), uid: found.uid.clone() })
 }
 
-/// Whether nodes were told of the network as it is now.
+/// Whether the compiled network is up to date.
 pub fn is_current(cache: &Cache, name: &str) -> bool {
     cache.compiled.contains_key(name) && write(cache, name).is_none()
 }

@@ -1,10 +1,11 @@
-//! Events (`events.k8s.io/v1`): what happened, beside the status, which says how things are. They are sent by a task of its own: nothing waits for them.
+//! Kubernetes Events (`events.k8s.io/v1`): what happened; the status holds the current state. A
+//! separate task sends them, and nothing waits for it.
 
-mod notice;
-mod reported;
+mod record;
+mod reported_conditions;
 
-pub use notice::{EventType, Notice, network_reference, transitions};
-pub use reported::Reported;
+pub use record::{EventRecord, EventType, network_reference, transitions};
+pub use reported_conditions::ReportedConditions;
 
 use crate::api_error::message;
 use crate::leader::REQUEST_TIMEOUT;
@@ -17,59 +18,61 @@ use tokio::time::timeout;
 
 /// The source of the events, in `kubectl describe`.
 const REPORTER: &str = "usnet-controller";
-/// Events that may wait. More of them than this at once come from a fault that the status describes better.
+/// Capacity of the queue. More events than this at once come from a fault that the status describes
+/// better.
 const QUEUE: usize = 256;
-/// Most bytes of an event's text that the API takes.
+/// The API's limit for the note of an event, in bytes.
 const NOTE_MAX: usize = 1024;
 
-/// Takes notices without waiting.
+/// Queues events without blocking.
 #[derive(Debug, Clone)]
-pub struct Announcer {
-    queue: Sender<Notice>,
+pub struct EventRecorder {
+    queue: Sender<EventRecord>,
     dropped: IntCounter,
 }
 
-/// The other end of an [`Announcer`].
+/// The receiving end of an [`EventRecorder`].
 #[derive(Debug)]
-pub struct Notices(Receiver<Notice>);
+pub struct EventReceiver(Receiver<EventRecord>);
 
-/// A queue of notices with both of its ends. What it has to drop is counted.
-pub fn queue(dropped: IntCounter) -> (Announcer, Notices) {
-    let (queue, notices) = channel(QUEUE);
-    (Announcer { queue, dropped }, Notices(notices))
+/// Creates the queue of events. Dropped events are counted.
+pub fn queue(dropped: IntCounter) -> (EventRecorder, EventReceiver) {
+    let (queue, records) = channel(QUEUE);
+    (EventRecorder { queue, dropped }, EventReceiver(records))
 }
 
-impl Announcer {
-    /// Queues an event. When too many wait already it is dropped: an event is never worth holding up work for.
-    pub fn announce(&self, notice: Notice) {
-        match self.queue.try_send(notice) {
+impl EventRecorder {
+    /// Queues an event. It is dropped when the queue is full: an event must never delay work.
+    pub fn record(&self, record: EventRecord) {
+        match self.queue.try_send(record) {
             Ok(()) | Err(TrySendError::Closed(_)) => {}
             Err(TrySendError::Full(_)) => self.dropped.inc(),
         }
     }
 }
 
-/// Publishes notices until every [`Announcer`] is gone. An event that fails is not tried again. `instance` names this replica.
-pub async fn publish(client: Client, instance: String, mut notices: Notices) {
+/// Publishes events until every [`EventRecorder`] is dropped. A failed event is not retried.
+/// `instance` names this replica.
+pub async fn publish(client: Client, instance: String, mut records: EventReceiver) {
     let recorder = Recorder::new(client, Reporter { controller: REPORTER.to_owned(), instance: Some(instance) });
-    while let Some(notice) = notices.0.recv().await {
-        let event = event(&notice);
-        let problem = match timeout(REQUEST_TIMEOUT, recorder.publish(&event, &notice.regarding)).await {
+    while let Some(record) = records.0.recv().await {
+        let event = event(&record);
+        let problem = match timeout(REQUEST_TIMEOUT, recorder.publish(&event, &record.regarding)).await {
             Ok(Ok(())) => continue,
             Ok(Err(error)) => message(&error),
             Err(_) => format!("no answer within {} s", REQUEST_TIMEOUT.as_secs()),
         };
-        let (kind, object) = (&notice.regarding.kind, &notice.regarding.name);
-        tracing::debug!(kind, object, reason = notice.reason, problem, "an event was not written");
+        let (kind, object) = (&record.regarding.kind, &record.regarding.name);
+        tracing::debug!(kind, object, reason = record.reason, problem, "an event was not written");
     }
 }
 
-fn event(notice: &Notice) -> Event {
-    let end = notice.message.floor_char_boundary(NOTE_MAX);
+fn event(record: &EventRecord) -> Event {
+    let end = record.message.floor_char_boundary(NOTE_MAX);
     Event {
-        type_: notice.kind,
-        reason: notice.reason.clone(),
-        note: Some(notice.message.get(..end).unwrap_or_default().to_owned()),
+        type_: record.kind,
+        reason: record.reason.clone(),
+        note: Some(record.message.get(..end).unwrap_or_default().to_owned()),
         action: "Reconcile".to_owned(),
         secondary: None,
     }
@@ -79,26 +82,26 @@ fn event(notice: &Notice) -> Event {
 mod tests {
     use super::*;
 
-    fn notice(message: &str) -> Notice {
+    fn record(message: &str) -> EventRecord {
         let regarding = network_reference("blue", "uid-1");
-        Notice { regarding, kind: EventType::Normal, reason: "Ready".to_owned(), message: message.to_owned() }
+        EventRecord { regarding, kind: EventType::Normal, reason: "Ready".to_owned(), message: message.to_owned() }
     }
 
     #[test]
     fn a_long_text_is_cut_between_letters() {
-        let note = event(&notice(&"ä".repeat(600))).note.unwrap();
+        let note = event(&record(&"ä".repeat(600))).note.unwrap();
         assert_eq!(note, "ä".repeat(512));
-        let note = event(&notice(&format!("x{}", "ä".repeat(600)))).note.unwrap();
+        let note = event(&record(&format!("x{}", "ä".repeat(600)))).note.unwrap();
         assert_eq!(note.len(), 1023);
     }
 
     #[test]
     fn a_full_queue_drops_and_never_waits() {
         let dropped = IntCounter::new("dropped", "Dropped.").unwrap();
-        let (announcer, mut notices) = queue(dropped.clone());
-        (0..QUEUE + 5).for_each(|number| announcer.announce(notice(&number.to_string())));
-        let kept: Vec<Notice> = std::iter::from_fn(|| notices.0.try_recv().ok()).collect();
+        let (event_recorder, mut records) = queue(dropped.clone());
+        (0..QUEUE + 5).for_each(|number| event_recorder.record(record(&number.to_string())));
+        let kept: Vec<EventRecord> = std::iter::from_fn(|| records.0.try_recv().ok()).collect();
         assert_eq!((kept.len(), dropped.get()), (QUEUE, 5));
-        assert_eq!(kept.first().map(|notice| notice.message.as_str()), Some("0"));
+        assert_eq!(kept.first().map(|record| record.message.as_str()), Some("0"));
     }
 }

@@ -1,31 +1,31 @@
-//! One bridge and the definitions that name it, the oldest first.
+//! A bridge and the NADs of Intel's userspace CNI that name it, the oldest first.
 
 use super::super::cache::{Cache, Network};
-use super::super::events::Notice;
+use super::super::events::EventRecord;
 use super::super::write::Write;
-use super::{Consequences, Member, admits, messages, network_of};
+use super::{LegacyEvaluation, Member, admits, messages, network_of};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::network::SELECTOR_VALUES_MAX;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{BridgeName, Engine, NetworkName};
 
-/// A bridge that definitions name.
+/// A bridge that NADs of Intel's userspace CNI name.
 #[derive(Debug)]
-pub(super) struct Bridge<'a> {
+pub(super) struct LegacyBridge<'a> {
     pub(super) cache: &'a Cache,
-    /// Who has which bridge.
-    pub(super) owners: &'a Owners<'a>,
+    /// The networks of each bridge.
+    pub(super) owners: &'a BridgeOwners<'a>,
     pub(super) engine: Engine,
     pub(super) bridge: &'a BridgeName,
-    /// The network that is made for it.
+    /// The name of the network that is generated for it.
     pub(super) name: NetworkName,
 }
 
 /// The networks of each bridge.
 #[derive(Debug)]
-pub(super) struct Owners<'a>(BTreeMap<(Engine, &'a BridgeName), Vec<&'a ValidNetwork>>);
+pub(super) struct BridgeOwners<'a>(BTreeMap<(Engine, &'a BridgeName), Vec<&'a ValidNetwork>>);
 
-impl<'a> Owners<'a> {
+impl<'a> BridgeOwners<'a> {
     pub(super) fn of(cache: &'a Cache) -> Self {
         let mut owners: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for valid in cache.networks.values().filter_map(|network| network.spec.as_ref().ok()) {
@@ -35,28 +35,28 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// Who has the bridge.
-enum Holder<'a> {
-    /// The network that was made for it, or nobody yet.
-    Ours(Option<&'a Network>),
-    /// Networks of people, which may be on different nodes.
-    Theirs(Vec<&'a ValidNetwork>),
-    /// A person's network of another bridge has our name.
+/// The owner of a bridge.
+enum BridgeOwner<'a> {
+    /// The network that was generated for it; none yet when the bridge is free.
+    Generated(Option<&'a Network>),
+    /// Users' networks, which may be on different nodes.
+    Users(Vec<&'a ValidNetwork>),
+    /// A user's network of another bridge has the name of the generated network.
     NameTaken,
 }
 
-impl<'a> Bridge<'a> {
-    /// Decides what becomes of these definitions; true when the network that is made for the bridge should be there.
-    pub(super) fn decide(&self, members: &[Member<'a>], found: &mut Consequences) -> bool {
-        match self.holder() {
-            Holder::Ours(network) => self.make(members, network, found),
-            Holder::Theirs(networks) => {
-                found.notices.extend(members.iter().filter_map(|member| self.join(member, &networks)));
+impl<'a> LegacyBridge<'a> {
+    /// Evaluates these NADs; true when the generated network of the bridge is desired.
+    pub(super) fn reconcile(&self, members: &[Member<'a>], evaluation: &mut LegacyEvaluation) -> bool {
+        match self.owner() {
+            BridgeOwner::Generated(network) => self.reconcile_generated(members, network, evaluation),
+            BridgeOwner::Users(networks) => {
+                evaluation.records.extend(members.iter().filter_map(|member| self.check_join(member, &networks)));
                 false
             }
-            Holder::NameTaken => {
-                let notices = members.iter().map(|member| messages::name_taken(member, &self.name));
-                found.notices.extend(notices);
+            BridgeOwner::NameTaken => {
+                let records = members.iter().map(|member| messages::name_taken(member, &self.name));
+                evaluation.records.extend(records);
                 false
             }
         }
@@ -64,39 +64,49 @@ impl<'a> Bridge<'a> {
 
     /// Whether its network would have to be created.
     pub(super) fn is_new(&self) -> bool {
-        matches!(self.holder(), Holder::Ours(None))
+        matches!(self.owner(), BridgeOwner::Generated(None))
     }
 
-    fn holder(&self) -> Holder<'a> {
+    fn owner(&self) -> BridgeOwner<'a> {
         let ours = self.cache.networks.get(self.name.as_str());
         if let Some(network) = ours.filter(|network| network.is_from_nad()) {
-            return Holder::Ours(Some(network));
+            return BridgeOwner::Generated(Some(network));
         }
         match (self.owners.0.get(&(self.engine, self.bridge)), ours) {
-            (Some(networks), _) => Holder::Theirs(networks.clone()),
-            (None, Some(_)) => Holder::NameTaken,
-            (None, None) => Holder::Ours(None),
+            (Some(networks), _) => BridgeOwner::Users(networks.clone()),
+            (None, Some(_)) => BridgeOwner::NameTaken,
+            (None, None) => BridgeOwner::Generated(None),
         }
     }
 
-    /// The oldest definition says what the network is like; the others join it if that is what they ask for too.
-    fn make(&self, members: &[Member<'a>], network: Option<&Network>, found: &mut Consequences) -> bool {
+    /// The oldest NAD defines the network; the others join it when their settings match.
+    fn reconcile_generated(
+        &self,
+        members: &[Member<'a>],
+        network: Option<&Network>,
+        evaluation: &mut LegacyEvaluation,
+    ) -> bool {
         let mut first: Option<(&Member<'a>, ValidNetwork)> = None;
-        let (mut namespaces, mut refused) = (BTreeSet::new(), Vec::new());
+        let (mut namespaces, mut conflicting) = (BTreeSet::new(), Vec::new());
         for member in members {
             match &first {
                 None => match network_of(member.legacy, &BTreeSet::from([member.key.namespace.clone()])) {
                     Ok((_, valid)) => first = Some((member, valid)),
                     Err(problem) => {
-                        found.notices.push(messages::invalid(member.key, member.definition, &problem));
+                        evaluation.records.push(messages::invalid(member.key, member.nad, &problem));
                         continue;
                     }
                 },
                 Some((oldest, valid)) => {
-                    let differences = member.legacy.settings.disagreements(self.engine, &valid.bridge, &valid.port);
-                    if !differences.is_empty() {
-                        found.notices.push(messages::disagrees(member, &self.name, oldest, &differences));
-                        refused.push((member, differences));
+                    let mismatches = member.legacy.settings.mismatches(self.engine, &valid.bridge, &valid.port);
+                    if !mismatches.is_empty() {
+                        evaluation.records.push(messages::mismatch_with_oldest(
+                            member,
+                            &self.name,
+                            oldest,
+                            &mismatches,
+                        ));
+                        conflicting.push((member, mismatches));
                         continue;
                     }
                 }
@@ -104,16 +114,16 @@ impl<'a> Bridge<'a> {
             if namespaces.len() < SELECTOR_VALUES_MAX || namespaces.contains(&member.key.namespace) {
                 namespaces.insert(member.key.namespace.clone());
             } else {
-                found.notices.push(messages::too_many_namespaces(member, &self.name));
+                evaluation.records.push(messages::too_many_namespaces(member, &self.name));
             }
         }
         let Some((oldest, _)) = first else { return false };
-        found.notices.extend(messages::is_disagreed_with(oldest, &self.name, &refused));
-        found.writes.extend(self.write(oldest, &namespaces, network));
+        evaluation.records.extend(messages::conflicting_nads(oldest, &self.name, &conflicting));
+        evaluation.writes.extend(self.write(oldest, &namespaces, network));
         true
     }
 
-    /// The write that is missing. A network that is being deleted is made anew once it is gone.
+    /// The required write. A network that is being deleted is recreated after its deletion.
     fn write(&self, oldest: &Member<'a>, namespaces: &BTreeSet<String>, network: Option<&Network>) -> Option<Write> {
         let (object, valid) = network_of(oldest.legacy, namespaces).ok()?;
         let is_achieved = |network: &Network| network.is_deleting() || network.spec.as_ref() == Ok(&valid);
@@ -124,17 +134,17 @@ impl<'a> Bridge<'a> {
         Some(Write::NetworkFromNad { network: self.name.to_string(), uid, spec: Box::new(object.spec) })
     }
 
-    /// Joins one of the networks that people made for this bridge.
-    fn join(&self, member: &Member<'a>, networks: &[&'a ValidNetwork]) -> Option<Notice> {
+    /// Checks whether the NAD can join one of the users' networks of this bridge.
+    fn check_join(&self, member: &Member<'a>, networks: &[&'a ValidNetwork]) -> Option<EventRecord> {
         let open = || networks.iter().filter(|network| admits(self.cache, network, member.key));
-        let differences =
-            |network: &ValidNetwork| member.legacy.settings.disagreements(self.engine, &network.bridge, &network.port);
-        if open().any(|network| differences(network).is_empty()) {
+        let mismatches =
+            |network: &ValidNetwork| member.legacy.settings.mismatches(self.engine, &network.bridge, &network.port);
+        if open().any(|network| mismatches(network).is_empty()) {
             return None;
         }
         match (open().next(), networks.first()) {
-            (Some(network), _) => Some(messages::does_not_fit(member, &network.name, &differences(network))),
-            (None, Some(network)) => Some(messages::not_selected(member.key, member.definition, &network.name)),
+            (Some(network), _) => Some(messages::mismatch_with_network(member, &network.name, &mismatches(network))),
+            (None, Some(network)) => Some(messages::not_selected(member.key, member.nad, &network.name)),
             (None, None) => None,
         }
     }

@@ -1,59 +1,60 @@
-//! The events of definitions, each reported once.
+//! The events of NADs. Each is reported once.
 
-use super::super::cache::DefinitionKey;
-use super::super::cache::definitions::HandWritten as Definition;
-use super::super::events::{EventType, Notice};
+use super::super::cache::NadKey;
+use super::super::cache::nads::UserNad;
+use super::super::events::{EventRecord, EventType};
 use super::Member;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use usnet_crds::legacy::Disagreement;
+use usnet_crds::legacy::SettingMismatch;
 use usnet_crds::network::SELECTOR_VALUES_MAX;
 use usnet_crds::{NetworkAttachmentDefinition, NetworkName};
 
-/// The definition's configuration cannot be used.
+/// The configuration of the NAD is invalid.
 pub(super) const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
 /// It names a network that does not exist.
 pub(super) const UNKNOWN_NETWORK: &str = "UnknownNetwork";
 /// Pods of its namespace may not attach to the network.
 pub(super) const NAMESPACE_NOT_SELECTED: &str = "NamespaceNotSelected";
-/// It and another definition, or a network, ask for different things of one bridge.
-pub(super) const DISAGREES: &str = "DefinitionsDisagree";
-/// A network has the name that its bridge's network would get.
+/// Its settings conflict with another NAD, or with a network, of the same bridge.
+pub(super) const NADS_DISAGREE: &str = "DefinitionsDisagree";
+/// Another network has the name of the network to be generated.
 pub(super) const NETWORK_NAME_TAKEN: &str = "NetworkNameTaken";
 /// One network cannot list all the namespaces.
 pub(super) const TOO_MANY_NAMESPACES: &str = "TooManyNamespaces";
 
-/// Definitions of one namespace ask for too many networks.
+/// NADs of one namespace ask for too many networks.
 pub(super) const TOO_MANY_NETWORKS: &str = "TooManyNetworks";
 
-/// What was reported and still holds.
+/// The events that were reported and still apply.
 #[derive(Debug, Clone, Default)]
-pub struct Reported(BTreeSet<(String, String, String)>);
+pub struct EventDeduplicator(BTreeSet<(String, String, String)>);
 
-impl Reported {
-    /// Of all that holds now, what was not reported yet. What no longer holds is forgotten, and reported again when it comes back.
-    pub fn new_ones(&mut self, notices: Vec<Notice>) -> Vec<Notice> {
-        let identity = |notice: &Notice| {
-            let object = notice.regarding.uid.clone().unwrap_or_default();
-            (object, notice.reason.clone(), notice.message.clone())
+impl EventDeduplicator {
+    /// Returns the events that were not reported yet. Events that no longer apply are dropped, and
+    /// reported again when they recur.
+    pub fn filter_new(&mut self, records: Vec<EventRecord>) -> Vec<EventRecord> {
+        let identity = |record: &EventRecord| {
+            let object = record.regarding.uid.clone().unwrap_or_default();
+            (object, record.reason.clone(), record.message.clone())
         };
-        let now: BTreeSet<_> = notices.iter().map(identity).collect();
-        let new = notices.into_iter().filter(|notice| !self.0.contains(&identity(notice))).collect();
+        let now: BTreeSet<_> = records.iter().map(identity).collect();
+        let new = records.into_iter().filter(|record| !self.0.contains(&identity(record))).collect();
         self.0 = now;
         new
     }
 }
 
-fn notice(key: &DefinitionKey, definition: &Definition, reason: &str, message: String) -> Notice {
-    Notice {
+fn record(key: &NadKey, nad: &UserNad, reason: &str, message: String) -> EventRecord {
+    EventRecord {
         regarding: ObjectReference {
             api_version: Some(NetworkAttachmentDefinition::api_version(&()).into_owned()),
             kind: Some(NetworkAttachmentDefinition::kind(&()).into_owned()),
             namespace: Some(key.namespace.clone()),
             name: Some(key.name.clone()),
-            uid: Some(definition.uid.clone()),
+            uid: Some(nad.uid.clone()),
             ..ObjectReference::default()
         },
         kind: EventType::Warning,
@@ -62,94 +63,98 @@ fn notice(key: &DefinitionKey, definition: &Definition, reason: &str, message: S
     }
 }
 
-pub(super) fn invalid(key: &DefinitionKey, definition: &Definition, problem: &impl Display) -> Notice {
+pub(super) fn invalid(key: &NadKey, nad: &UserNad, problem: &impl Display) -> EventRecord {
     let message = format!("spec.config cannot be used, and its pods are rejected: {problem}");
-    notice(key, definition, INVALID_CONFIGURATION, message)
+    record(key, nad, INVALID_CONFIGURATION, message)
 }
 
-pub(super) fn unknown_network(key: &DefinitionKey, definition: &Definition, network: &NetworkName) -> Notice {
+pub(super) fn unknown_network(key: &NadKey, nad: &UserNad, network: &NetworkName) -> EventRecord {
     let message =
         format!("spec.config names network {network}, which does not exist: create UserspaceNetwork {network}");
-    notice(key, definition, UNKNOWN_NETWORK, message)
+    record(key, nad, UNKNOWN_NETWORK, message)
 }
 
-pub(super) fn not_selected(key: &DefinitionKey, definition: &Definition, network: &NetworkName) -> Notice {
+pub(super) fn not_selected(key: &NadKey, nad: &UserNad, network: &NetworkName) -> EventRecord {
     let message = format!(
         "pods of namespace {} may not attach to network {network}: label the namespace as spec.namespaceSelector of UserspaceNetwork {network} asks, or change that",
         key.namespace
     );
-    notice(key, definition, NAMESPACE_NOT_SELECTED, message)
+    record(key, nad, NAMESPACE_NOT_SELECTED, message)
 }
 
-pub(super) fn name_taken(member: &Member<'_>, network: &NetworkName) -> Notice {
+pub(super) fn name_taken(member: &Member<'_>, network: &NetworkName) -> EventRecord {
     let message = format!(
         "the network for bridge {} would be called {network}, and a network of another bridge has that name: rename that, or create a UserspaceNetwork for this bridge",
         member.legacy.bridge
     );
-    notice(member.key, member.definition, NETWORK_NAME_TAKEN, message)
+    record(member.key, member.nad, NETWORK_NAME_TAKEN, message)
 }
 
-pub(super) fn too_many_namespaces(member: &Member<'_>, network: &NetworkName) -> Notice {
+pub(super) fn too_many_namespaces(member: &Member<'_>, network: &NetworkName) -> EventRecord {
     let message = format!(
         "network {network} lists {SELECTOR_VALUES_MAX} namespaces, and no more fit: take the label usnet.dev/from-nad from it and give it a namespaceSelector of your own"
     );
-    notice(member.key, member.definition, TOO_MANY_NAMESPACES, message)
+    record(member.key, member.nad, TOO_MANY_NAMESPACES, message)
 }
 
-pub(super) fn too_many_networks(member: &Member<'_>, most: usize) -> Notice {
+pub(super) fn too_many_networks(member: &Member<'_>, most: usize) -> EventRecord {
     let message = format!(
         "definitions of namespace {} ask for more than {most} bridges, and no more networks are created for it: create a UserspaceNetwork for bridge {}, or name one bridge in several definitions",
         member.key.namespace, member.legacy.bridge
     );
-    notice(member.key, member.definition, TOO_MANY_NETWORKS, message)
+    record(member.key, member.nad, TOO_MANY_NETWORKS, message)
 }
 
-/// To the younger of two.
-pub(super) fn disagrees(
+/// For the younger NAD of two.
+pub(super) fn mismatch_with_oldest(
     member: &Member<'_>,
     network: &NetworkName,
     oldest: &Member<'_>,
-    differences: &[Disagreement],
-) -> Notice {
+    mismatches: &[SettingMismatch],
+) -> EventRecord {
     let message = format!(
         "{}: network {network} of bridge {} is as NetworkAttachmentDefinition {} asks, which was there first. Pods of this one are refused until they agree: change one of the two, or name another bridge",
-        list(differences),
+        list(mismatches),
         member.legacy.bridge,
         oldest.key
     );
-    notice(member.key, member.definition, DISAGREES, message)
+    record(member.key, member.nad, NADS_DISAGREE, message)
 }
 
-/// To the older one, of all that disagree with it.
-pub(super) fn is_disagreed_with(
+/// For the oldest NAD, about all that conflict with it.
+pub(super) fn conflicting_nads(
     oldest: &Member<'_>,
     network: &NetworkName,
-    refused: &[(&Member<'_>, Vec<Disagreement>)],
-) -> Option<Notice> {
-    let (first, differences) = refused.first()?;
-    let more = match refused.len() {
+    conflicting: &[(&Member<'_>, Vec<SettingMismatch>)],
+) -> Option<EventRecord> {
+    let (first, mismatches) = conflicting.first()?;
+    let more = match conflicting.len() {
         1 => String::new(),
         all => format!(" and {} more", all - 1),
     };
     let message = format!(
         "NetworkAttachmentDefinition {}{more} disagrees: {}. This one was there first, so that network {network} of bridge {} stays as it asks",
         first.key,
-        list(differences),
+        list(mismatches),
         oldest.legacy.bridge
     );
-    Some(notice(oldest.key, oldest.definition, DISAGREES, message))
+    Some(record(oldest.key, oldest.nad, NADS_DISAGREE, message))
 }
 
-/// A network that a person made for the bridge gives something else.
-pub(super) fn does_not_fit(member: &Member<'_>, network: &NetworkName, differences: &[Disagreement]) -> Notice {
+/// A user's network of the bridge has other settings.
+pub(super) fn mismatch_with_network(
+    member: &Member<'_>,
+    network: &NetworkName,
+    mismatches: &[SettingMismatch],
+) -> EventRecord {
     let message = format!(
         "{}: bridge {} belongs to network {network}. Pods of this definition are refused until it agrees with that network",
-        list(differences),
+        list(mismatches),
         member.legacy.bridge
     );
-    notice(member.key, member.definition, DISAGREES, message)
+    record(member.key, member.nad, NADS_DISAGREE, message)
 }
 
-fn list(differences: &[Disagreement]) -> String {
-    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+fn list(mismatches: &[SettingMismatch]) -> String {
+    mismatches.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -1,158 +1,164 @@
-//! What users' NetworkAttachmentDefinitions ask for, pure: one that names a network is checked, and the bridges that configurations of the userspace CNI
-//! (Intel) name become networks.
+//! Evaluates users' NetworkAttachmentDefinitions (NADs), pure: a NAD that names a network is
+//! checked, and bridges named by configurations of the userspace CNI (Intel) become networks.
 //!
-//! There is one network for each engine and bridge, labelled `usnet.dev/from-nad` and named after the bridge ([`NetworkName::for_bridge`]). All
-//! definitions that name the bridge join it; the oldest defines the network, and the namespaces are theirs. A bridge that a user's network has is
-//! joined instead. A network belongs to definitions only with the label **and** the name that follows from its bridge: without the label it is a user's,
-//! and nothing here changes it. No definition of a user is ever written.
+//! There is one network for each engine and bridge, labelled `usnet.dev/from-nad` and named after
+//! the bridge ([`NetworkName::for_bridge`]). All NADs that name the bridge join it; the oldest
+//! defines the network, and its namespaces are those of the NADs. When a user's network has the
+//! bridge, the NADs join that one. A network is generated only with the label **and** the name that
+//! follows from its bridge: without the label it is a user's, and is not changed here. NADs of
+//! users are never written.
 //!
-//! Any tenant who may write definitions can ask for networks on all nodes. So conversion can be switched off, limited to namespaces, and is limited to
-//! a number of networks for each namespace; everything that follows from it comes last in every queue.
+//! Any tenant who may write NADs can request networks on all nodes. Conversion can therefore be
+//! disabled or limited to namespaces, and the number of networks is limited for each namespace; all
+//! resulting writes have the lowest priority.
 
 mod bridge;
 mod messages;
 mod options;
 mod spec;
 
-pub use messages::Reported;
+pub use messages::EventDeduplicator;
 pub use options::{Conversion, Options};
 pub(crate) use spec::network_of;
 
-use super::cache::definitions::{Availability, HandWritten};
-use super::cache::{Cache, DefinitionKey, Network};
-use super::events::Notice;
+use super::cache::nads::{Availability, UserNad};
+use super::cache::{Cache, NadKey, Network};
+use super::events::EventRecord;
 use super::write::Write;
-use bridge::{Bridge, Owners};
+use bridge::{BridgeOwners, LegacyBridge};
 use kube::core::SelectorExt;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::legacy::{Form, InvalidForm, Legacy};
+use usnet_crds::legacy::{InvalidNadConfig, Legacy, NadConfig};
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{BridgeName, Engine, NetworkName};
 
-/// Most networks that definitions of one namespace create, unless the controller is told another number.
+/// The default maximum of networks that the NADs of one namespace create.
 pub const NETWORKS_MAX: usize = 32;
 
-/// What follows from the definitions.
+/// The result of evaluating users' NADs.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Consequences {
+pub struct LegacyEvaluation {
     /// Networks to create, restore or delete.
     pub writes: Vec<Write>,
-    /// What users should know now, each at its definition. [`Reported`] keeps what was reported already.
-    pub notices: Vec<Notice>,
-    /// Namespaces with a definition that cannot be read: it may ask for any network of theirs.
+    /// Events that apply now, each for its NAD. [`EventDeduplicator`] drops those already reported.
+    pub records: Vec<EventRecord>,
+    /// Namespaces with an unreadable NAD: it may request any of their networks.
     pub unreadable: BTreeSet<String>,
 }
 
-/// A definition of the userspace CNI.
+/// A NAD of Intel's userspace CNI.
 #[derive(Debug, Clone, Copy)]
 struct Member<'a> {
-    key: &'a DefinitionKey,
-    definition: &'a HandWritten,
+    key: &'a NadKey,
+    nad: &'a UserNad,
     legacy: &'a Legacy,
 }
 
-/// Evaluates all definitions of users.
-pub fn evaluate(cache: &Cache, options: &Options) -> Consequences {
-    let mut found = Consequences::default();
-    // Without the whole list nothing is known to be gone.
-    if cache.definitions.availability != Availability::Known {
-        return found;
+/// Evaluates all NADs of users.
+pub fn evaluate(cache: &Cache, options: &Options) -> LegacyEvaluation {
+    let mut evaluation = LegacyEvaluation::default();
+    // While the list is incomplete, a missing NAD may exist.
+    if cache.nads.availability != Availability::Known {
+        return evaluation;
     }
     let mut bridges: BTreeMap<(Engine, &BridgeName), Vec<Member<'_>>> = BTreeMap::new();
-    for (key, definition) in cache.definitions.hand_written().iter().filter(|(key, _)| is_open(cache, key)) {
-        match &definition.form {
-            Ok(Form::Network(network)) => found.notices.extend(named(cache, key, definition, network)),
-            Ok(Form::Legacy(legacy)) if options.converts(cache, &key.namespace) => {
+    for (key, nad) in cache.nads.user_nads().iter().filter(|(key, _)| is_active(cache, key)) {
+        match &nad.config {
+            Ok(NadConfig::Network(network)) => evaluation.records.extend(check_named_network(cache, key, nad, network)),
+            Ok(NadConfig::Legacy(legacy)) if options.converts(cache, &key.namespace) => {
                 let members = bridges.entry((legacy.engine, &legacy.bridge)).or_default();
-                members.push(Member { key, definition, legacy });
+                members.push(Member { key, nad, legacy });
             }
-            Ok(Form::Legacy(_)) => {}
+            Ok(NadConfig::Legacy(_)) => {}
             Err(problem) => {
-                found.unreadable.insert(key.namespace.clone());
-                if *problem != InvalidForm::NotJson {
-                    found.notices.push(messages::invalid(key, definition, problem));
+                evaluation.unreadable.insert(key.namespace.clone());
+                if *problem != InvalidNadConfig::NotJson {
+                    evaluation.records.push(messages::invalid(key, nad, problem));
                 }
             }
         }
     }
     if options.conversion == Conversion::Disabled {
-        return found;
+        return evaluation;
     }
-    let kept = create(cache, options, bridges, &mut found);
-    found.writes.extend(surplus(cache, &kept, &found.unreadable));
-    found
+    let desired = create(cache, options, bridges, &mut evaluation);
+    evaluation.writes.extend(unused_networks(cache, &desired, &evaluation.unreadable));
+    evaluation
 }
 
-/// Decides about each bridge, those first that have their network and then those that were named first; gives back the networks that should be there.
+/// Evaluates each bridge: first those that have their network, then in the order in which they were
+/// named; returns the desired networks.
 fn create<'a>(
     cache: &'a Cache,
     options: &Options,
     bridges: BTreeMap<(Engine, &'a BridgeName), Vec<Member<'a>>>,
-    found: &mut Consequences,
+    evaluation: &mut LegacyEvaluation,
 ) -> BTreeSet<NetworkName> {
-    let owners = Owners::of(cache);
-    let mut ordered: Vec<(Bridge<'_>, Vec<Member<'_>>)> = Vec::with_capacity(bridges.len());
+    let owners = BridgeOwners::of(cache);
+    let mut ordered: Vec<(LegacyBridge<'_>, Vec<Member<'_>>)> = Vec::with_capacity(bridges.len());
     for ((engine, bridge), mut members) in bridges {
-        members.sort_by_key(|member| (member.definition.created.clone(), member.key));
+        members.sort_by_key(|member| (member.nad.created.clone(), member.key));
         let name = NetworkName::for_bridge(engine, bridge);
-        ordered.push((Bridge { cache, owners: &owners, engine, bridge, name }, members));
+        ordered.push((LegacyBridge { cache, owners: &owners, engine, bridge, name }, members));
     }
     ordered.sort_by_cached_key(|(bridge, members)| {
-        let oldest = members.first().map(|oldest| (oldest.definition.created.clone(), oldest.key));
+        let oldest = members.first().map(|oldest| (oldest.nad.created.clone(), oldest.key));
         (bridge.is_new(), oldest, bridge.engine, bridge.bridge)
     });
-    let (mut kept, mut counts) = (BTreeSet::new(), BTreeMap::<&str, usize>::new());
+    let (mut desired, mut counts) = (BTreeSet::new(), BTreeMap::<&str, usize>::new());
     for (bridge, members) in ordered {
         let Some(oldest) = members.first() else { continue };
         let count = counts.entry(&oldest.key.namespace).or_default();
         if *count >= options.networks_max && bridge.is_new() {
-            found.notices.push(messages::too_many_networks(oldest, options.networks_max));
+            evaluation.records.push(messages::too_many_networks(oldest, options.networks_max));
             continue;
         }
-        if bridge.decide(&members, found) {
+        if bridge.reconcile(&members, evaluation) {
             *count += 1;
-            kept.insert(bridge.name);
+            desired.insert(bridge.name);
         }
     }
-    kept
+    desired
 }
 
-/// What is in a namespace that is not known yet, or is being deleted, is not evaluated.
-fn is_open(cache: &Cache, key: &DefinitionKey) -> bool {
+/// NADs in unknown or terminating namespaces are not evaluated.
+fn is_active(cache: &Cache, key: &NadKey) -> bool {
     cache.namespaces.get(&key.namespace).is_some_and(|namespace| !namespace.is_deleting)
 }
 
-/// A definition that names a network. What it cannot do is reported; the plugin rejects its pods in any case.
-fn named(cache: &Cache, key: &DefinitionKey, definition: &HandWritten, name: &NetworkName) -> Option<Notice> {
+/// Checks a NAD that names a network. Problems are reported; the plugin rejects its pods in any
+/// case.
+fn check_named_network(cache: &Cache, key: &NadKey, nad: &UserNad, name: &NetworkName) -> Option<EventRecord> {
     let Some(network) = cache.networks.get(name.as_str()) else {
-        return Some(messages::unknown_network(key, definition, name));
+        return Some(messages::unknown_network(key, nad, name));
     };
     let Ok(valid) = &network.spec else { return None };
-    (!admits(cache, valid, key)).then(|| messages::not_selected(key, definition, name))
+    (!admits(cache, valid, key)).then(|| messages::not_selected(key, nad, name))
 }
 
-/// Whether pods of the definition's namespace may attach.
-fn admits(cache: &Cache, network: &ValidNetwork, key: &DefinitionKey) -> bool {
+/// Whether pods of the NAD's namespace may attach.
+fn admits(cache: &Cache, network: &ValidNetwork, key: &NadKey) -> bool {
     cache.namespaces.get(&key.namespace).is_some_and(|namespace| network.namespaces.matches(&namespace.labels))
 }
 
-/// Networks of definitions that no definition asks for any more. While a definition in one of its namespaces cannot be read a network stays: that may be
-/// the one that asks for it, and a typing error must not delete a network.
-fn surplus<'a>(
+/// Generated networks that no NAD requests any more. While a NAD in one of its namespaces is
+/// unreadable a network stays: that NAD may be the one that requests it, and a typing error must
+/// not delete a network.
+fn unused_networks<'a>(
     cache: &'a Cache,
-    kept: &'a BTreeSet<NetworkName>,
+    desired: &'a BTreeSet<NetworkName>,
     unreadable: &'a BTreeSet<String>,
 ) -> impl Iterator<Item = Write> + 'a {
-    let is_asked_for = |name: &str| name.parse::<NetworkName>().is_ok_and(|name| kept.contains(&name));
-    let may_be_meant = |network: &Network| {
+    let is_requested = |name: &str| name.parse::<NetworkName>().is_ok_and(|name| desired.contains(&name));
+    let may_be_requested = |network: &Network| {
         let namespaces = unreadable.iter().filter_map(|name| cache.namespaces.get(name));
         let mut namespaces = namespaces.map(|namespace| &namespace.labels);
         network.spec.as_ref().is_ok_and(|valid| namespaces.any(|labels| valid.namespaces.matches(labels)))
     };
-    // Whether its name is that of its bridge can only be known of a spec that can be read.
+    // Whether the name follows from the bridge is known only when the spec is readable.
     let is_created = |network: &Network| network.spec.is_ok() && network.is_from_nad() && !network.is_deleting();
     let created = cache.networks.iter().filter(move |(_, network)| is_created(network));
     created
-        .filter(move |(name, network)| !is_asked_for(name) && !may_be_meant(network))
+        .filter(move |(name, network)| !is_requested(name) && !may_be_requested(network))
         .map(|(name, network)| Write::DeleteNetwork { network: name.clone(), uid: network.uid.clone() })
 }

@@ -37,14 +37,14 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether definitions of this namespace are converted.
+    /// Whether NADs of this namespace are converted.
     pub fn converts(&self, cache: &Cache, namespace: &str) -> bool {
         let is_selected = || cache.namespaces.get(namespace).is_some_and(|it| self.namespaces.matches(&it.labels));
         self.conversion == Conversion::Enabled && is_selected()
     }
 }
 
-/// Why text is no label selector.
+/// Text that is not a label selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no requirement of a label selector: write KEY, !KEY, KEY=VALUE, KEY!=VALUE, KEY in (A,B) or KEY notin (A,B)"
@@ -75,28 +75,28 @@ fn requirement(text: &str) -> Option<Expression> {
         Some(values.split(',').map(|value| value.trim().to_owned()).collect())
     };
     if let Some(key) = text.strip_prefix('!') {
-        return Some(Expression::DoesNotExist(word(key)?));
+        return Some(Expression::DoesNotExist(label_key(key)?));
     }
     if let Some((key, values)) = text.split_once(" notin ") {
-        return Some(Expression::NotIn(word(key)?, set(values)?));
+        return Some(Expression::NotIn(label_key(key)?, set(values)?));
     }
     if let Some((key, values)) = text.split_once(" in ") {
-        return Some(Expression::In(word(key)?, set(values)?));
+        return Some(Expression::In(label_key(key)?, set(values)?));
     }
     if let Some((key, value)) = text.split_once("!=") {
-        return Some(Expression::NotEqual(word(key)?, value.trim().to_owned()));
+        return Some(Expression::NotEqual(label_key(key)?, value.trim().to_owned()));
     }
     match text.split_once('=') {
         Some((key, value)) => {
             let value = value.strip_prefix('=').unwrap_or(value);
-            Some(Expression::Equal(word(key)?, value.trim().to_owned()))
+            Some(Expression::Equal(label_key(key)?, value.trim().to_owned()))
         }
-        None => Some(Expression::Exists(word(text)?)),
+        None => Some(Expression::Exists(label_key(text)?)),
     }
 }
 
 /// A key of a label.
-fn word(text: &str) -> Option<String> {
+fn label_key(text: &str) -> Option<String> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
     let text = text.trim();
     (!text.is_empty() && text.bytes().all(is_part)).then(|| text.to_owned())

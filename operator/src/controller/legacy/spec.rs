@@ -1,4 +1,5 @@
-//! The spec of a network that is created from definitions. It sets every field, so that whatever a user changes in it differs and is restored.
+//! The spec of a network that is generated from NADs. It sets every field, so that any change by a
+//! user differs and is reverted.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use std::collections::BTreeSet;
@@ -9,13 +10,13 @@ use usnet_crds::{
     BridgeDomainId, Engine, PortType, RateLimit, UserspaceNetwork, UserspaceNetworkSpec, VhostUser, Vlan,
 };
 
-/// On every namespace, put there by the API server: its name.
+/// The API server labels every namespace with its name.
 const NAMESPACE_NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
-/// The network that this configuration asks for, of pods in these namespaces.
+/// The network that this configuration requests, for pods in these namespaces.
 ///
 /// # Errors
-/// When it asks for what no network can be.
+/// When no valid network has these settings.
 pub(crate) fn network_of(
     legacy: &Legacy,
     namespaces: &BTreeSet<String>,
@@ -39,7 +40,7 @@ fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec 
         node_selector: None,
         bridge: bridge(legacy),
         port: port(&legacy.settings),
-        // Each definition's own `ipam` is used, as the userspace CNI did.
+        // Each NAD's own `ipam` is used, as the userspace CNI did.
         ipam: None,
         attachments: Vec::new(),
         device_plugin: None,

@@ -3,31 +3,31 @@
 use super::count;
 use super::deletion::DeletionState;
 use usnet_crds::conditions::reason::{FOREIGN_PORTS, IN_USE, TERMINATING};
-use usnet_crds::conditions::{DELETION_BLOCKED, Finding, READY, RECONCILING, Status};
+use usnet_crds::conditions::{ConditionUpdate, DELETION_BLOCKED, READY, RECONCILING, Status};
 use usnet_crds::network::{FORCE_DELETE, NodeCounts};
 
-/// Most pods that a message names.
+/// The maximum number of pods in a message.
 const PODS_NAMED: usize = 10;
 
-/// The nodes that still have it.
+/// The nodes that still carry the network.
 pub(super) fn counts(state: &DeletionState) -> NodeCounts {
-    let count = i64::try_from(state.nodes_waited_for.len()).unwrap_or(i64::MAX);
+    let count = i64::try_from(state.pending_nodes.len()).unwrap_or(i64::MAX);
     NodeCounts { selected: count, programmed: count, summary: format!("{count}/{count}"), ..NodeCounts::default() }
 }
 
-pub(super) fn conditions(state: &DeletionState) -> Vec<Finding> {
+pub(super) fn conditions(state: &DeletionState) -> Vec<ConditionUpdate> {
     let (mut message, mut waiting) = if state.attachments > 0 {
         let message = in_use(state);
-        (message.clone(), Finding::new(DELETION_BLOCKED, Status::True, IN_USE, message))
+        (message.clone(), ConditionUpdate::new(DELETION_BLOCKED, Status::True, IN_USE, message))
     } else if let Some((node, blocker)) = state.blockers.first_key_value() {
         let nodes = count(state.blockers.len(), "node");
         let message = format!("{nodes} cannot remove the bridge, first {node}: {blocker}");
-        (message.clone(), Finding::new(DELETION_BLOCKED, Status::True, FOREIGN_PORTS, message))
+        (message.clone(), ConditionUpdate::new(DELETION_BLOCKED, Status::True, FOREIGN_PORTS, message))
     } else {
-        let first = state.nodes_waited_for.first().map(String::as_str).unwrap_or_default();
-        let nodes = count(state.nodes_waited_for.len(), "node");
+        let first = state.pending_nodes.first().map(String::as_str).unwrap_or_default();
+        let nodes = count(state.pending_nodes.len(), "node");
         let message = format!("waiting for {nodes} to remove the network, first {first}");
-        (message.clone(), Finding::new(RECONCILING, Status::True, TERMINATING, message))
+        (message.clone(), ConditionUpdate::new(RECONCILING, Status::True, TERMINATING, message))
     };
     if let Some(value) = &state.force {
         let ignored =
@@ -35,7 +35,7 @@ pub(super) fn conditions(state: &DeletionState) -> Vec<Finding> {
         message.push_str(&ignored);
         waiting.message.push_str(&ignored);
     }
-    vec![Finding::new(READY, Status::False, TERMINATING, message), waiting]
+    vec![ConditionUpdate::new(READY, Status::False, TERMINATING, message), waiting]
 }
 
 fn in_use(state: &DeletionState) -> String {

@@ -1,4 +1,5 @@
-//! When a network whose deletion was requested may go: only after every node has confirmed that new pods are rejected, and none is left.
+//! When the finalizer of a deleted network may be removed: after every node has confirmed that it
+//! rejects new pods, and none is left.
 
 use super::selected_nodes::{NodeView, SelectedNodes};
 use crate::controller::cache::objects::Selection;
@@ -8,40 +9,41 @@ use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::Phase;
 use usnet_crds::conditions::reason::FOREIGN_PORTS;
 
-/// What stands in the way of deleting a network.
+/// What blocks the deletion of a network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeletionState {
     /// Attached interfaces of pods.
     pub attachments: i64,
-    /// Those of them whose program is connected to the engine.
+    /// Those whose program is connected to the engine.
     pub connected: i64,
     /// Their pods, as namespace/name; each node names only some.
     pub pods: BTreeSet<String>,
     /// Nodes that have pods on the network.
     pub nodes_in_use: BTreeSet<String>,
-    /// Nodes whose agents have not confirmed yet that the network is gone.
-    pub nodes_waited_for: BTreeSet<String>,
+    /// Nodes whose agents have not confirmed yet that the network is removed.
+    pub pending_nodes: BTreeSet<String>,
     /// The value of the annotation that forces the deletion.
     pub force: Option<String>,
     /// By node: why its agent may not remove the bridge. Only an operator can change that.
     pub blockers: BTreeMap<String, String>,
-    /// Nodes were not told yet that the network is being deleted.
-    is_untold: bool,
+    /// The phase Draining is not written to the compiled network yet.
+    is_drain_unpublished: bool,
 }
 
 impl DeletionState {
-    /// Of this network on the nodes of the cluster. Nodes that left the cluster took theirs along.
+    /// Evaluates the deletion on the nodes of the cluster. Nodes that left the cluster do not
+    /// count.
     pub fn of(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, network: &Network, is_outdated: bool) -> Self {
         let compiled = cache.compiled.get(name).filter(|compiled| compiled.owner.as_ref() == Some(&network.uid));
         let selection = compiled.and_then(|compiled| compiled.selection.as_ref());
         let is_draining = selection.is_some_and(|selection| selection.phase == Phase::Draining);
         let version = compiled.filter(|_| is_draining && !is_outdated).map_or(u64::MAX, |compiled| compiled.version);
         let force = network.force_delete.clone();
-        let mut deletion = Self { force, is_untold: compiled.is_some() && !is_draining, ..Self::default() };
+        let mut deletion = Self { force, is_drain_unpublished: compiled.is_some() && !is_draining, ..Self::default() };
         for view in nodes.all() {
             deletion.add_report(*view, name);
-            if is_waited_for(*view, selection, version, network) {
-                deletion.nodes_waited_for.insert(view.name.to_owned());
+            if is_pending_node(*view, selection, version, network) {
+                deletion.pending_nodes.insert(view.name.to_owned());
             }
         }
         deletion
@@ -58,29 +60,32 @@ impl DeletionState {
         if report.reason == FOREIGN_PORTS {
             self.blockers.insert(view.name.to_owned(), report.message.clone());
         }
-        self.nodes_waited_for.insert(view.name.to_owned());
+        self.pending_nodes.insert(view.name.to_owned());
     }
 
-    /// Whether the network can go: nothing is left anywhere, or its deletion is forced by its name. Agents keep bridge and ports of running pods even
-    /// then. Nodes are told first in any case, so that no pod joins any more.
+    /// Whether the finalizer may be removed: the network is not in use anywhere, or its deletion is
+    /// forced by its name. Agents keep the bridge and the ports of running pods even then. Draining
+    /// is published to nodes first in any case, so that no new pod attaches.
     pub fn may_delete(&self, network: &str) -> bool {
         let is_forced = self.force.as_deref() == Some(network);
-        !self.is_untold && (is_forced || (self.attachments == 0 && self.nodes_waited_for.is_empty()))
+        !self.is_drain_unpublished && (is_forced || (self.attachments == 0 && self.pending_nodes.is_empty()))
     }
 }
 
-/// Whether the node may still have the network although it lists nothing of it.
-fn is_waited_for(view: NodeView<'_>, selection: Option<&Selection>, version: u64, network: &Network) -> bool {
+/// Whether the node may still carry the network although it reports nothing about it.
+fn is_pending_node(view: NodeView<'_>, selection: Option<&Selection>, version: u64, network: &Network) -> bool {
     let is_selected = selection.is_some_and(|selection| view.is_selected(selection));
     match view.state.and_then(|state| Some((state, state.status.as_ref()?))) {
-        // An agent that has not seen the node's present labels may still carry what they selected before.
+        // An agent that has not observed the current labels may still carry what the earlier ones
+        // selected.
         Some((state, status)) => !state.is_observed() || (is_selected && status.through < version),
         None => is_selected && has_lost_state(view, network.deleted.as_ref()),
     }
 }
 
-/// Whether it is not known any more what the node has: it is older than the deletion, its state is not. Its agent will report it. A node that is not
-/// ready may have no agent that does.
+/// Whether the state of the node was lost: the node is older than the deletion, its
+/// UserspaceNodeState is not. Its agent will report it. A node that is not ready may have no
+/// running agent.
 fn has_lost_state(view: NodeView<'_>, deleted: Option<&Time>) -> bool {
     let (Some(deleted), Some(created)) = (deleted, &view.node.created) else { return false };
     let is_newer = |state: &NodeState| state.created.as_ref() > Some(deleted);

@@ -1,5 +1,6 @@
-//! When a status is written. Users wait for transitions of Ready; progress and counts can wait, because each write costs the API server as much as any
-//! other, and thousands of nodes report. Pure; time is passed in.
+//! When a status is written. Users wait for transitions of Ready. Progress and counts can wait,
+//! because each write costs the API server as much as any other, and thousands of nodes report.
+//! Pure; time is passed in.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,17 +9,20 @@ use usnet_crds::UserspaceNetworkStatus;
 use usnet_crds::conditions::reason::{PENDING, SYNCING, TERMINATING};
 use usnet_crds::conditions::{READY, Status, find};
 
-/// The shortest time between two statuses of one network. That a generation is ready for the first time does not wait for it.
+/// The minimum interval of statuses of one network. It does not delay the first Ready of a
+/// generation.
 pub const INTERVAL: Duration = Duration::from_secs(1);
-/// Work that begins is reported after this: most is finished by then, which saves a write.
+/// The delay before work in progress is reported: most of it is finished by then, which saves a
+/// write.
 pub const BEGIN: Duration = Duration::from_secs(1);
-/// How long counts wait that change nothing else.
+/// The delay of changes of counts only.
 pub const COUNTS: Duration = Duration::from_secs(10);
-/// How long the counts of nodes wait, of a network that has no pod on the nodes that came or went. A restart of a node, or an upgrade of all of them, is
-/// over by then, and costs no write for networks that it does not affect.
+/// The delay of changes of node counts only, of a network without pods on the nodes that became
+/// ready or unready. A reboot of a node or a rolling upgrade is over by then, and costs no write
+/// for networks that it does not affect.
 pub const NODE_COUNTS: Duration = Duration::from_secs(300);
 
-/// How urgent a status is.
+/// The urgency of a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     /// Ready, another condition, a failure or a generation changed: users wait for it.
@@ -27,12 +31,12 @@ pub enum Urgency {
     Begin,
     /// Counts and messages.
     Counts,
-    /// Counts of nodes that matter to no pod.
+    /// Counts of nodes without affected pods.
     NodeCounts,
 }
 
 impl Urgency {
-    /// Of replacing one status by another.
+    /// The urgency of replacing one status by another.
     pub fn of(old: Option<&UserspaceNetworkStatus>, new: &UserspaceNetworkStatus, has_unreachable_pods: bool) -> Self {
         let Some(old) = old else { return Self::Transition };
         let conditions = |status: &UserspaceNetworkStatus| -> Vec<(String, String, String)> {
@@ -43,7 +47,7 @@ impl Urgency {
         if !is_same_generation || conditions(old) != conditions(new) {
             return match (is_working(new), is_ready(old) && is_same_generation) {
                 (false, _) => Self::Transition,
-                // Its namespaces or nodes changed, and not the network: it mostly is ready again in a moment.
+                // Namespaces or nodes changed, not the network: mostly it is ready again soon.
                 (true, true) => Self::Counts,
                 (true, false) => Self::Begin,
             };
@@ -70,7 +74,7 @@ impl Urgency {
     }
 }
 
-/// Ready is False only because work goes on.
+/// Ready is False only because of work in progress.
 fn is_working(status: &UserspaceNetworkStatus) -> bool {
     find(&status.conditions, READY)
         .is_some_and(|ready| [PENDING, SYNCING, TERMINATING].contains(&ready.reason.as_str()))
@@ -80,7 +84,7 @@ fn is_ready(status: &UserspaceNetworkStatus) -> bool {
     find(&status.conditions, READY).is_some_and(|ready| ready.status == Status::True.as_str())
 }
 
-/// When the status of each network was written last, and since when one waits.
+/// The time of the last status write of each network, and of the pending one.
 #[derive(Debug, Default)]
 pub struct StatusTimes {
     networks: BTreeMap<String, Times>,
@@ -92,7 +96,7 @@ struct Times {
     written: Option<Instant>,
     /// The generation that was reported ready last.
     ready_generation: Option<i64>,
-    /// When a status of each urgency that waits may be written.
+    /// The urgency of the pending status, and when it may be written.
     due: Option<(Urgency, Instant)>,
 }
 
@@ -115,26 +119,26 @@ impl StatusTimes {
             times.due = None;
             return now;
         }
-        // What waits already does not wait longer because more came.
-        let wanted = now + urgency.wait();
-        let wanted = match times.due {
-            Some((waiting, due)) if waiting == urgency || due < wanted && waiting < urgency => due,
-            _ => wanted,
+        // A pending status is not postponed by later changes.
+        let desired = now + urgency.wait();
+        let desired = match times.due {
+            Some((waiting, due)) if waiting == urgency || due < desired && waiting < urgency => due,
+            _ => desired,
         };
-        times.due = Some((urgency, wanted));
+        times.due = Some((urgency, desired));
         let earliest = times.written.map_or(now, |written| written + INTERVAL);
-        wanted.max(earliest)
+        desired.max(earliest)
     }
 
-    /// The network has the status that it should have: nothing waits any more.
-    pub fn is_settled(&mut self, network: &str) {
+    /// The status of the network is up to date: nothing is pending.
+    pub fn clear_due(&mut self, network: &str) {
         if let Some(times) = self.networks.get_mut(network) {
             times.due = None;
         }
     }
 
-    /// A status is being written.
-    pub fn wrote(&mut self, network: &str, status: &UserspaceNetworkStatus, now: Instant) {
+    /// Records a status write.
+    pub fn record_write(&mut self, network: &str, status: &UserspaceNetworkStatus, now: Instant) {
         let Some(times) = self.networks.get_mut(network) else { return };
         (times.written, times.due) = (Some(now), None);
         if is_ready(status) {
@@ -142,8 +146,8 @@ impl StatusTimes {
         }
     }
 
-    /// Forgets a network that is gone.
-    pub fn forget(&mut self, network: &str) {
+    /// Removes a deleted network.
+    pub fn remove(&mut self, network: &str) {
         self.networks.remove(network);
     }
 }

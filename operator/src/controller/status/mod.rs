@@ -1,4 +1,4 @@
-//! Status (pure): what the status of a network should say, from what nodes report and which definitions are there.
+//! Status (pure): computes the status of a network from the reports of nodes and its NADs.
 
 mod active;
 mod deleting;
@@ -7,10 +7,10 @@ pub mod due;
 pub mod selected_nodes;
 pub mod tally;
 
-use super::cache::definitions::Availability;
+use super::cache::nads::Availability;
 use super::cache::{Cache, Network};
 use super::compile::Stage;
-use super::compile::definitions::Progress;
+use super::compile::nads::NadProgress;
 use deletion::DeletionState;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use selected_nodes::SelectedNodes;
@@ -19,20 +19,20 @@ use usnet_crds::UserspaceNetworkStatus;
 use usnet_crds::conditions::merge;
 use usnet_crds::network::NodeCounts;
 
-/// What the other steps found out about a network.
+/// Results of the other steps for a network.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facts<'a> {
-    /// Nodes were not told yet of the network as it is now.
+    /// The compiled network is not up to date.
     pub is_outdated: bool,
-    /// Why the API server does not accept its compiled network.
-    pub refusal: Option<&'a str>,
-    /// How its definitions are; none before they were compared.
-    pub definitions: Option<&'a Progress>,
+    /// Why the API server rejects its compiled network.
+    pub rejection: Option<&'a str>,
+    /// The progress of its NADs; none before they were counted.
+    pub nads: Option<&'a NadProgress>,
 }
 
-/// All that a status is made of.
+/// The inputs of a status.
 #[derive(Debug)]
-struct Findings<'a> {
+struct StatusInputs<'a> {
     name: &'a str,
     network: &'a Network,
     stage: Stage<'a>,
@@ -41,14 +41,15 @@ struct Findings<'a> {
     tally: Tally,
 }
 
-/// What a status evaluation comes to.
+/// The result of evaluating a status.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// The status that the network should have; none when it should be left as it is.
+    /// The desired status; none to leave the current one.
     pub status: Option<UserspaceNetworkStatus>,
-    /// The network is being deleted and is in use nowhere any more.
+    /// The network is being deleted and no longer in use.
     pub may_delete: bool,
-    /// Interfaces of pods are attached on nodes that are not ready: a change of their number is worth a write of its own.
+    /// Pods are attached on nodes that are not ready: a change of the number of those nodes is
+    /// worth a write of its own.
     pub has_unreachable_pods: bool,
 }
 
@@ -80,10 +81,10 @@ pub fn evaluate(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, facts:
         (tally.attachments, tally.connected, tally.has_unreachable_pods);
     let counts: NodeCounts = tally.counts();
     let failures = tally.failures.clone();
-    let findings = Findings { name, network, stage, facts, availability: cache.definitions.availability, tally };
+    let inputs = StatusInputs { name, network, stage, facts, availability: cache.nads.availability, tally };
     let status = UserspaceNetworkStatus {
         observed_generation: generation,
-        conditions: merge(old, active::conditions(&findings), generation, now),
+        conditions: merge(old, active::conditions(&inputs), generation, now),
         nodes: counts,
         attachments,
         connected,

@@ -1,4 +1,5 @@
-//! The nodes that a network selects. Networks often have the same selector, or none: each is evaluated once for all of them.
+//! The nodes that a network selects. Many networks have the same selector, or none: each selector
+//! is evaluated once.
 
 use crate::controller::cache::objects::Selection;
 use crate::controller::cache::{Cache, Labels, Node, NodeState};
@@ -7,7 +8,7 @@ use std::rc::Rc;
 use usnet_crds::Engine;
 use usnet_crds::node_selection::selects;
 
-/// A node with its state, which is none before its agent's first report or for a node that was just created.
+/// A node with its UserspaceNodeState; none for a new node.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeView<'a> {
     /// The name of the node.
@@ -18,7 +19,7 @@ pub struct NodeView<'a> {
     pub state: Option<&'a NodeState>,
 }
 
-/// All nodes, and which of them were selected so far by what.
+/// All nodes, and the selections evaluated so far.
 #[derive(Debug)]
 pub struct SelectedNodes<'a> {
     all: Vec<NodeView<'a>>,
@@ -26,7 +27,7 @@ pub struct SelectedNodes<'a> {
 }
 
 impl<'a> SelectedNodes<'a> {
-    /// Of this cluster.
+    /// The nodes of this cluster.
     pub fn new(cache: &'a Cache) -> Self {
         let all = cache.nodes_with_states().map(|(name, node, state)| NodeView { name, node, state });
         Self { all: all.collect(), selected: BTreeMap::new() }

@@ -1,4 +1,4 @@
-//! How far a network is on the nodes that it selects.
+//! The progress of a network on its selected nodes.
 
 use super::selected_nodes::{NodeView, SelectedNodes};
 use crate::controller::cache::Compiled;
@@ -9,29 +9,29 @@ use usnet_crds::conditions::reason::{
 use usnet_crds::network::{FAILURES_MAX, NodeCounts, NodeFailure};
 use usnet_crds::node_state::NetworkState;
 
-/// Reasons that waiting does not resolve.
+/// Reasons that require operator action.
 const TERMINAL_REASONS: [&str; 4] = [BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE];
 
-/// How far a network is on one node.
+/// The progress of a network on one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeProgress<'a> {
-    /// Kubernetes calls the node NotReady.
+    /// The node is NotReady.
     Unreachable,
-    /// Not yet.
+    /// Not programmed yet.
     Pending,
-    /// The engine was read again after the last change and has it.
+    /// Programmed, as verified by reading the engine after the last change.
     Programmed,
-    /// It cannot be.
+    /// Programming failed.
     Failed {
-        /// In one word.
+        /// The reason of the condition.
         reason: &'a str,
-        /// For users.
+        /// The message of the condition.
         message: &'a str,
     },
 }
 
 impl<'a> NodeProgress<'a> {
-    /// Of the network compiled as `version`, on a node that it selects.
+    /// The progress of the network compiled as `version`, on a selected node.
     pub fn of(view: NodeView<'a>, name: &str, version: u64, selection: &Selection) -> Self {
         if !view.node.is_ready {
             return Self::Unreachable;
@@ -55,37 +55,37 @@ impl<'a> NodeProgress<'a> {
     }
 }
 
-/// The nodes of one network, counted.
+/// Node counts of one network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Nodes that should carry it.
+    /// Selected nodes.
     pub selected: usize,
-    /// Nodes that do.
+    /// Nodes where it is programmed.
     pub programmed: usize,
     /// Nodes that are NotReady.
     pub unreachable: usize,
-    /// Nodes that are still at work.
+    /// Nodes where it is pending.
     pub pending: usize,
     /// The first of them by name.
     pub first_pending: Option<String>,
-    /// Nodes that cannot.
+    /// Nodes where it failed.
     pub failed: usize,
-    /// Those of them that a status has room for, sorted by name.
+    /// The failures that fit into the status, sorted by node.
     pub failures: Vec<NodeFailure>,
-    /// Of the nodes that cannot, those that need an operator.
+    /// Failed nodes that require operator action.
     terminal: usize,
-    /// Of the nodes that cannot, those where another network has the bridge.
+    /// Failed nodes where another network has the bridge.
     conflicts: usize,
     /// Attached interfaces of pods.
     pub attachments: i64,
-    /// Those of them whose program is connected to the engine.
+    /// Those whose program is connected to the engine.
     pub connected: i64,
     /// Some of the pods are on nodes that are NotReady.
     pub has_unreachable_pods: bool,
 }
 
 impl Tally {
-    /// Counts the nodes. While the compiled network is outdated no node can have what is asked for.
+    /// Counts the nodes. While the compiled network is outdated, no node counts as programmed.
     pub fn of(nodes: &mut SelectedNodes<'_>, name: &str, compiled: Option<&Compiled>, is_outdated: bool) -> Self {
         let mut tally = Self::default();
         for view in nodes.all() {
@@ -125,17 +125,17 @@ impl Tally {
         }
     }
 
-    /// Nothing goes on, and all failures need an operator.
+    /// Whether nothing is pending, and all failures require operator action.
     pub fn needs_operator(&self) -> bool {
         self.pending == 0 && self.failed > 0 && self.terminal == self.failed
     }
 
-    /// On every node that can be asked another network has the bridge, and nothing is pending.
+    /// Whether another network has the bridge on every reachable node.
     pub fn is_conflict_everywhere(&self) -> bool {
         self.conflicts > 0 && self.conflicts == self.selected - self.unreachable
     }
 
-    /// For the status of the network.
+    /// The counts for the status of the network.
     pub fn counts(&self) -> NodeCounts {
         let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
         NodeCounts {

@@ -1,4 +1,4 @@
-//! What is refused, and that a refusal changes nothing that works.
+//! Validation, and that a rejection changes nothing that works.
 
 use super::model::{Cluster, key};
 use serde_json::json;
@@ -10,15 +10,15 @@ fn on_bridge(bridge: &str) -> serde_json::Value {
 }
 
 #[test]
-fn a_bad_edit_leaves_nodes_and_definitions_as_they_are() {
+fn a_bad_edit_leaves_nodes_and_nads_as_they_are() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    let (compiled, definitions) = (cluster.compiled.clone(), cluster.definitions.clone());
+    let (compiled, nads) = (cluster.compiled.clone(), cluster.nads.clone());
     for bad in [json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"mtu": 1}}), json!({"engine": "?"})] {
         cluster.network("blue", &bad);
         cluster.settle();
-        assert_eq!((&cluster.compiled, &cluster.definitions), (&compiled, &definitions));
+        assert_eq!((&cluster.compiled, &cluster.nads), (&compiled, &nads));
         assert_eq!(cluster.condition("blue", "Accepted"), "False Invalid");
         assert_eq!(cluster.condition("blue", "Stalled"), "True Invalid");
         assert_eq!(cluster.status("blue").observed_generation, Some(cluster.cache.networks["blue"].generation));
@@ -38,7 +38,7 @@ fn a_field_that_breaks_a_rule_is_named() {
     cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"mtu": 1}}));
     cluster.settle();
     assert_eq!(cluster.message("blue", "Ready"), "spec.bridge.mtu: MTU 1 is out of range: use 576 to 9702");
-    assert!(cluster.held("node-a").is_empty());
+    assert!(cluster.networks_on("node-a").is_empty());
 }
 
 #[test]
@@ -47,18 +47,18 @@ fn of_two_networks_with_one_bridge_the_older_has_it() {
     cluster.network("older", &on_bridge("br0"));
     cluster.network("a-younger", &on_bridge("br0"));
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("older".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("older".to_owned(), Active)]);
     assert_eq!(cluster.condition("older", "Ready"), "True AllNodes");
     assert_eq!(cluster.condition("a-younger", "Accepted"), "False BridgeConflict");
     let message = cluster.message("a-younger", "Accepted");
     assert!(message.contains("bridge br0 already belongs to network older"), "{message}");
     cluster.delete_network("older");
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("a-younger".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("a-younger".to_owned(), Active)]);
 }
 
 #[test]
-fn of_two_networks_with_one_bridge_domain_the_younger_is_told_to_choose_another_id() {
+fn of_two_networks_with_one_bridge_domain_the_younger_must_choose_another_id() {
     let mut cluster = Cluster::new();
     cluster.simple_vpp_network("older");
     let id = BridgeDomainId::default_for(&"older".parse().unwrap()).get();
@@ -77,11 +77,11 @@ fn a_bridge_and_a_bridge_domain_of_one_name_are_two() {
     cluster.network("with-ovs", &on_bridge("4"));
     cluster.network("with-vpp", &json!({"engine": "VPP", "namespaceSelector": {}, "bridge": {"id": 4}}));
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("with-ovs".to_owned(), Active), ("with-vpp".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("with-ovs".to_owned(), Active), ("with-vpp".to_owned(), Active)]);
 }
 
 #[test]
-fn what_fits_the_engine_is_asked_without_cel_too() {
+fn engine_rules_are_validated_without_cel_too() {
     let mut cluster = Cluster::new();
     for (spec, field) in [
         (json!({"engine": "OVS", "namespaceSelector": {}, "port": {"type": "Memif"}}), "spec.port.type: "),
@@ -97,7 +97,7 @@ fn what_fits_the_engine_is_asked_without_cel_too() {
         let message = cluster.message("blue", "Accepted");
         assert!(message.starts_with(field), "{message}");
     }
-    assert!(cluster.held("node-a").is_empty());
+    assert!(cluster.networks_on("node-a").is_empty());
 }
 
 #[test]
@@ -113,8 +113,8 @@ fn a_bridge_in_use_is_not_taken_by_an_older_network() {
     cluster.settle();
     cluster.network("older", &on_bridge("br0"));
     cluster.settle();
-    assert_eq!(cluster.held("node-b"), [("younger".to_owned(), Active)]);
-    assert_eq!(cluster.held("node-a"), [("older".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-b"), [("younger".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("older".to_owned(), Active)]);
     assert_eq!(cluster.condition("older", "Accepted"), "True Valid", "it has the bridge on one of its nodes");
     assert_eq!(cluster.condition("older", "Programmed"), "False BridgeConflict");
     assert_eq!(cluster.condition("older", "Stalled"), "True BridgeConflict");
@@ -132,17 +132,17 @@ fn a_bridge_stays_with_a_deleted_network_where_its_pods_are() {
     cluster.settle();
     cluster.network("second", &on_bridge("br0"));
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("first".to_owned(), Draining)]);
-    assert_eq!(cluster.held("node-b"), [("second".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("first".to_owned(), Draining)]);
+    assert_eq!(cluster.networks_on("node-b"), [("second".to_owned(), Active)]);
     assert_eq!(cluster.condition("second", "Programmed"), "False BridgeConflict");
     cluster.attach("node-a", "first", 0);
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("second".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("second".to_owned(), Active)]);
     assert_eq!(cluster.condition("second", "Ready"), "True AllNodes");
 }
 
 #[test]
-fn a_refused_network_goes_from_a_node_that_was_drained_of_it() {
+fn a_rejected_network_is_removed_from_a_drained_node() {
     let mut cluster = Cluster::new();
     let only = |host: &str| {
         let mut spec = on_bridge("br0");
@@ -157,20 +157,20 @@ fn a_refused_network_goes_from_a_node_that_was_drained_of_it() {
     cluster.settle();
     cluster.network("first", &json!({"engine": "?"}));
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("first".to_owned(), Draining)]);
+    assert_eq!(cluster.networks_on("node-a"), [("first".to_owned(), Draining)]);
     cluster.attach("node-a", "first", 0);
     cluster.report();
     cluster.settle();
-    assert!(cluster.held("node-a").is_empty());
-    assert_eq!(cluster.held("node-b"), [("first".to_owned(), Active)]);
+    assert!(cluster.networks_on("node-a").is_empty());
+    assert_eq!(cluster.networks_on("node-b"), [("first".to_owned(), Active)]);
 }
 
 #[test]
-fn a_definition_of_another_owner_affects_its_namespace_alone() {
+fn a_nad_of_another_owner_affects_its_namespace_alone() {
     let mut cluster = Cluster::new();
-    cluster.foreign_definition("team-a", "blue");
+    cluster.foreign_nad("team-a", "blue");
     cluster.namespace("third", &[("team", "a")]);
-    let foreign = cluster.definitions[&key("team-a", "blue")].clone();
+    let foreign = cluster.nads[&key("team-a", "blue")].clone();
     cluster.simple_network("blue");
     cluster.settle();
     assert_eq!(cluster.condition("blue", "DefinitionsReady"), "False NameConflict");
@@ -181,21 +181,21 @@ fn a_definition_of_another_owner_affects_its_namespace_alone() {
     {
         assert_eq!(cluster.condition("blue", kind), expected);
     }
-    assert_eq!(cluster.definitions[&key("team-a", "blue")], foreign);
+    assert_eq!(cluster.nads[&key("team-a", "blue")], foreign);
     assert_eq!(cluster.generated("blue"), ["third"]);
     cluster.delete_network("blue");
     cluster.settle();
-    assert_eq!(cluster.definitions, [(key("team-a", "blue"), foreign)].into());
+    assert_eq!(cluster.nads, [(key("team-a", "blue"), foreign)].into());
 }
 
 #[test]
-fn a_generated_definition_that_lost_its_owner_is_taken_back() {
+fn a_generated_nad_that_lost_its_owner_is_adopted_again() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    let lost = cluster.definitions[&key("team-a", "blue")].clone();
-    cluster.put_definition(key("team-a", "blue"), super::model::Object { owner: None, ..lost });
+    let lost = cluster.nads[&key("team-a", "blue")].clone();
+    cluster.put_nad(key("team-a", "blue"), super::model::Object { owner: None, ..lost });
     cluster.settle();
     assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
-    assert!(cluster.definitions[&key("team-a", "blue")].owner.is_some());
+    assert!(cluster.nads[&key("team-a", "blue")].owner.is_some());
 }

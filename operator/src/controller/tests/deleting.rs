@@ -1,4 +1,4 @@
-//! A network goes only after the last pod that uses it.
+//! A network is deleted only after the last pod that uses it.
 
 use super::super::write::{Target, Write};
 use super::model::Cluster;
@@ -17,10 +17,10 @@ fn deleted_in_use(attachments: i64) -> Cluster {
 }
 
 #[test]
-fn a_network_in_use_stays_where_its_pods_are_and_names_them() {
+fn a_network_in_use_stays_on_nodes_with_pods_and_names_them() {
     let cluster = deleted_in_use(2);
-    assert_eq!(cluster.held("node-a"), []);
-    assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Draining)]);
+    assert_eq!(cluster.networks_on("node-a"), []);
+    assert_eq!(cluster.networks_on("node-b"), [("blue".to_owned(), Draining)]);
     assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
     assert_eq!(
         cluster.message("blue", "DeletionBlocked"),
@@ -38,17 +38,17 @@ fn at_most_ten_pods_are_named() {
 }
 
 #[test]
-fn when_the_pods_are_gone_all_goes() {
+fn a_network_is_deleted_after_its_last_pod() {
     let mut cluster = deleted_in_use(2);
     cluster.attach("node-b", "blue", 0);
     cluster.report();
     cluster.settle();
-    assert!(cluster.cache.networks.is_empty() && cluster.definitions.is_empty());
-    assert!(cluster.held("node-a").is_empty() && cluster.held("node-b").is_empty());
+    assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
+    assert!(cluster.networks_on("node-a").is_empty() && cluster.networks_on("node-b").is_empty());
 }
 
 #[test]
-fn a_network_does_not_wait_for_a_namespace_to_go() {
+fn a_network_does_not_wait_for_a_terminating_namespace() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -57,12 +57,12 @@ fn a_network_does_not_wait_for_a_namespace_to_go() {
     assert_eq!(cluster.generated("blue"), ["team-a"], "it goes with its namespace");
     cluster.delete_network("blue");
     cluster.settle();
-    assert!(cluster.cache.networks.is_empty() && cluster.definitions.is_empty());
+    assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
 }
 
-/// A namespace can end with definitions still in it. Nobody can delete these then.
+/// A namespace can end with NADs still in it. These cannot be deleted then.
 #[test]
-fn a_network_does_not_wait_for_definitions_without_a_namespace() {
+fn a_network_does_not_wait_for_nads_without_a_namespace() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -73,11 +73,11 @@ fn a_network_does_not_wait_for_definitions_without_a_namespace() {
     assert_eq!(cluster.generated("blue"), ["team-a"], "it is not tried in vain");
     cluster.cache.namespaces.insert("team-a".to_owned(), namespace);
     cluster.settle();
-    assert!(cluster.definitions.is_empty(), "it goes once it can be reached");
+    assert!(cluster.nads.is_empty(), "it goes once it can be reached");
 }
 
 #[test]
-fn nodes_come_first_then_definitions_then_the_finalizer_and_the_compiled_network_last() {
+fn nodes_come_first_then_nads_then_the_finalizer_and_the_compiled_network_last() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -97,7 +97,8 @@ fn nodes_come_first_then_definitions_then_the_finalizer_and_the_compiled_network
     assert_eq!(order, expected);
 }
 
-/// Two watches: one shows the compiled network deleted by the garbage collector, the other does not show the network deleted yet.
+/// Two watches: one shows that the garbage collector deleted the compiled network, the other does
+/// not show the network deleted yet.
 #[test]
 fn a_compiled_network_is_not_created_again_while_the_finalizer_is_removed() {
     let mut cluster = deleted_in_use(1);
@@ -105,16 +106,16 @@ fn a_compiled_network_is_not_created_again_while_the_finalizer_is_removed() {
     let is_created = |writes: Vec<Write>| writes.iter().any(|write| matches!(write, Write::Compiled { .. }));
     let finalizer = Target::Finalizer("blue".to_owned());
     cluster.guards.send(finalizer.clone());
-    assert!(!is_created(cluster.look()));
+    assert!(!is_created(cluster.evaluate_changes()));
     drop(std::mem::take(&mut cluster.guards));
     cluster.mark(finalizer);
-    assert!(is_created(cluster.look()), "somebody deleted it by hand, and pods use it");
+    assert!(is_created(cluster.evaluate_changes()), "somebody deleted it by hand, and pods use it");
     cluster.edit("blue", |network| network.has_finalizer = false);
-    assert!(!is_created(cluster.look()), "another finalizer holds the network");
+    assert!(!is_created(cluster.evaluate_changes()), "another finalizer holds the network");
 }
 
 #[test]
-fn a_bridge_with_foreign_ports_blocks_deletion_until_they_are_gone() {
+fn foreign_ports_on_a_bridge_block_deletion_until_they_are_removed() {
     let mut cluster = deleted_in_use(1);
     let place = ("node-b".to_owned(), "blue".to_owned());
     cluster.foreign_ports.insert(place.clone());
@@ -129,7 +130,7 @@ fn a_bridge_with_foreign_ports_blocks_deletion_until_they_are_gone() {
 }
 
 #[test]
-fn a_node_that_is_silent_holds_deletion_and_a_node_that_left_does_not() {
+fn a_silent_node_blocks_deletion_and_a_deleted_node_does_not() {
     let mut cluster = deleted_in_use(1);
     cluster.attach("node-b", "blue", 0);
     cluster.without_agent.insert("node-b".to_owned());
@@ -140,9 +141,9 @@ fn a_node_that_is_silent_holds_deletion_and_a_node_that_left_does_not() {
     assert!(cluster.cache.networks.is_empty());
 }
 
-/// As when somebody deletes node states, or their CRD.
+/// As when node states, or their CRD, are deleted.
 #[test]
-fn a_network_in_use_stays_while_it_is_forgotten_what_nodes_have() {
+fn a_network_in_use_stays_while_node_states_are_lost() {
     let mut cluster = deleted_in_use(2);
     cluster.cache.states.clear();
     let nodes = ["node-a", "node-b"].map(str::to_owned);
@@ -156,12 +157,12 @@ fn a_network_in_use_stays_while_it_is_forgotten_what_nodes_have() {
     assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
     cluster.attach("node-b", "blue", 0);
     cluster.settle();
-    assert!(cluster.cache.networks.is_empty() && cluster.definitions.is_empty());
+    assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
 }
 
-/// None of these has an agent that could say that it does not have the network.
+/// None of these has an agent that could report that it does not carry the network.
 #[test]
-fn nodes_that_cannot_have_the_network_or_may_never_speak_do_not_hold_it() {
+fn nodes_without_the_network_or_without_an_agent_do_not_block_deletion() {
     let spec = json!({
         "engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}},
         "nodeSelector": {"matchExpressions": [{"key": "host", "operator": "NotIn", "values": ["excluded"]}]},
@@ -184,7 +185,7 @@ fn nodes_that_cannot_have_the_network_or_may_never_speak_do_not_hold_it() {
 }
 
 #[test]
-fn a_node_that_never_had_an_agent_does_not_hold_deletion() {
+fn a_node_that_never_had_an_agent_does_not_block_deletion() {
     let mut cluster = Cluster::new();
     cluster.without_agent.insert("node-b".to_owned());
     cluster.simple_network("blue");
@@ -196,7 +197,7 @@ fn a_node_that_never_had_an_agent_does_not_hold_deletion() {
 }
 
 #[test]
-fn a_broken_spec_can_be_deleted() {
+fn an_invalid_network_can_be_deleted() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -204,7 +205,7 @@ fn a_broken_spec_can_be_deleted() {
     cluster.settle();
     cluster.delete_network("blue");
     cluster.settle();
-    assert!(cluster.cache.networks.is_empty() && cluster.held("node-a").is_empty());
+    assert!(cluster.cache.networks.is_empty() && cluster.networks_on("node-a").is_empty());
 }
 
 #[test]
@@ -221,9 +222,10 @@ fn a_report_of_an_earlier_version_does_not_count() {
     assert!(cluster.cache.networks.is_empty());
 }
 
-/// The labels changed so that the node is not selected any more, and its agent does not know it yet: pods may still join.
+/// The node is no longer selected after a change of its labels, but its agent has not observed it
+/// yet: pods may still attach.
 #[test]
-fn a_node_that_has_not_seen_its_labels_holds_a_deletion() {
+fn a_node_that_has_not_observed_its_labels_blocks_deletion() {
     let mut cluster = Cluster::new();
     let only = json!({"engine": "OVS", "namespaceSelector": {}, "nodeSelector": {"matchLabels": {"host": "node-a"}}});
     cluster.network("blue", &only);
@@ -240,7 +242,7 @@ fn a_node_that_has_not_seen_its_labels_holds_a_deletion() {
 }
 
 #[test]
-fn a_compiled_network_deleted_by_hand_comes_back_draining_while_pods_use_it() {
+fn a_manually_deleted_compiled_network_is_recreated_draining_while_pods_use_it() {
     let mut cluster = deleted_in_use(2);
     cluster.cache.compiled.remove("blue");
     cluster.compiled.remove("blue");
@@ -253,7 +255,7 @@ fn a_compiled_network_deleted_by_hand_comes_back_draining_while_pods_use_it() {
 }
 
 #[test]
-fn a_finalizer_that_somebody_removed_comes_back_and_nodes_keep_the_network() {
+fn a_removed_finalizer_is_restored_and_nodes_keep_the_network() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -264,25 +266,25 @@ fn a_finalizer_that_somebody_removed_comes_back_and_nodes_keep_the_network() {
     assert_eq!(cluster.compiled, compiled);
 }
 
-fn ask_for_force(cluster: &mut Cluster, value: &str) {
+fn set_force_delete(cluster: &mut Cluster, value: &str) {
     cluster.edit("blue", |network| network.force_delete = Some(value.to_owned()));
     cluster.settle();
 }
 
 #[test]
-fn who_names_the_network_in_the_annotation_gets_rid_of_it_at_once() {
+fn the_network_name_in_the_annotation_forces_deletion() {
     let mut cluster = deleted_in_use(2);
-    ask_for_force(&mut cluster, "blue");
-    assert!(cluster.cache.networks.is_empty() && cluster.definitions.is_empty());
-    assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Draining)], "its pods keep their ports");
+    set_force_delete(&mut cluster, "blue");
+    assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
+    assert_eq!(cluster.networks_on("node-b"), [("blue".to_owned(), Draining)], "its pods keep their ports");
     assert!(cluster.compiled.is_empty());
 }
 
 #[test]
-fn another_value_of_the_annotation_is_ignored_and_told() {
+fn another_value_of_the_annotation_is_ignored_and_reported() {
     let mut cluster = deleted_in_use(2);
     for value in ["true", "Blue", ""] {
-        ask_for_force(&mut cluster, value);
+        set_force_delete(&mut cluster, value);
         assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
         let message = cluster.message("blue", "DeletionBlocked");
         assert!(message.ends_with(&format!("its value {value:?} is not the name of this network")), "{message}");
@@ -290,22 +292,22 @@ fn another_value_of_the_annotation_is_ignored_and_told() {
 }
 
 #[test]
-fn the_annotation_deletes_nothing_that_nobody_deleted() {
+fn the_annotation_alone_deletes_nothing() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    ask_for_force(&mut cluster, "blue");
+    set_force_delete(&mut cluster, "blue");
     assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
 }
 
 #[test]
-fn a_node_made_anew_with_an_old_name_starts_without_what_was_said_of_the_old_one() {
+fn a_recreated_node_starts_without_the_reports_of_the_old_one() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
     cluster.without_agent.insert("node-b".to_owned());
     cluster.cache.nodes.remove("node-b");
-    // Only the name is the same; the old state is still there.
+    // Only the name is the same; the old state still exists.
     cluster.node("node-b", true);
     let first: Vec<String> = cluster.pass().iter().map(ToString::to_string).collect();
     assert!(first.contains(&"delete UserspaceNodeState node-b".to_owned()), "{first:?}");

@@ -1,6 +1,6 @@
-//! Which events the life of a network causes.
+//! The Events during the lifecycle of a network.
 
-use super::super::events::Reported;
+use super::super::events::ReportedConditions;
 use super::super::write::Write;
 use super::model::Cluster;
 use serde_json::json;
@@ -8,19 +8,19 @@ use serde_json::json;
 /// A controller that sends events of what it writes.
 #[derive(Default)]
 struct Reporter {
-    reported: Reported,
+    reported_conditions: ReportedConditions,
     events: Vec<String>,
 }
 
 impl Reporter {
-    /// Passes until all is quiet; the events of them, as `type reason`.
+    /// Runs passes until nothing changes; their events as `type reason`.
     fn settle(&mut self, cluster: &mut Cluster) -> Vec<String> {
         for _ in 0..12 {
             let before = cluster.cache.networks.clone();
             let writes = cluster.pass();
             for (name, network) in &before {
                 if writes.iter().any(|write| matches!(write, Write::Status { network, .. } if network == name)) {
-                    self.reported.remember(name, network);
+                    self.reported_conditions.remember(name, network);
                 }
             }
             self.report(&writes);
@@ -30,8 +30,8 @@ impl Reporter {
     }
 
     fn report(&mut self, writes: &[Write]) {
-        let notices = writes.iter().flat_map(|write| self.reported.transitions(write));
-        self.events.extend(notices.map(|notice| format!("{:?} {}", notice.kind, notice.reason)).collect::<Vec<_>>());
+        let records = writes.iter().flat_map(|write| self.reported_conditions.transitions(write));
+        self.events.extend(records.map(|record| format!("{:?} {}", record.kind, record.reason)).collect::<Vec<_>>());
     }
 }
 
@@ -47,7 +47,7 @@ fn each_transition_of_a_life_is_reported_once() {
     assert_eq!(reporter.settle(&mut cluster), ["Warning BridgeExists"]);
     cluster.failures.remove(&place);
     assert_eq!(reporter.settle(&mut cluster), ["Normal Ready"]);
-    cluster.foreign_definition("other", "blue");
+    cluster.foreign_nad("other", "blue");
     cluster.namespace("other", &[("team", "a")]);
     let events = reporter.settle(&mut cluster);
     assert!(events.contains(&"Warning NameConflict".to_owned()), "{events:?}");

@@ -1,4 +1,5 @@
-//! What GitOps tools make of a network, by the published rules of kstatus (sigs.k8s.io/cli-utils, `pkg/kstatus/status`).
+//! How GitOps tools evaluate a network, by the published rules of kstatus (sigs.k8s.io/cli-utils,
+//! `pkg/kstatus/status`).
 
 use super::model::Cluster;
 use serde_json::json;
@@ -21,7 +22,7 @@ fn kstatus(cluster: &Cluster, network: &str) -> Kstatus {
     if network.is_deleting() {
         return Terminating;
     }
-    // An object without conditions is taken for a healthy one.
+    // An object without conditions counts as healthy.
     let Some(status) = &network.status else { return Current };
     let is = |kind: &str, value: &str| find(&status.conditions, kind).map(|condition| condition.status == value);
     if status.observed_generation.is_some_and(|observed| observed != network.generation) {
@@ -39,7 +40,7 @@ fn kstatus(cluster: &Cluster, network: &str) -> Kstatus {
     }
 }
 
-/// Passes and agents until all is quiet; each reading on the way that differs from the one before.
+/// Runs passes and agents until nothing changes; all readings that differ from the one before.
 fn readings(cluster: &mut Cluster, network: &str) -> Vec<Kstatus> {
     let mut readings = vec![kstatus(cluster, network)];
     let mut read = |cluster: &Cluster| {
@@ -81,7 +82,7 @@ fn a_change_is_in_progress_from_the_moment_when_it_is_written() {
 }
 
 #[test]
-fn a_failure_that_may_pass_is_in_progress_and_one_that_a_person_must_mend_is_failed() {
+fn a_transient_failure_is_in_progress_and_a_terminal_one_is_failed() {
     let mut cluster = begun();
     cluster.settle();
     let place = ("node-a".to_owned(), "blue".to_owned());
@@ -94,7 +95,7 @@ fn a_failure_that_may_pass_is_in_progress_and_one_that_a_person_must_mend_is_fai
 }
 
 #[test]
-fn a_spec_that_is_refused_is_failed_and_a_good_one_mends_it() {
+fn a_rejected_spec_is_failed_until_it_is_corrected() {
     let mut cluster = begun();
     cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"mtu": 1}}));
     assert_eq!(readings(&mut cluster, "blue"), [InProgress, Failed]);
@@ -103,7 +104,7 @@ fn a_spec_that_is_refused_is_failed_and_a_good_one_mends_it() {
 }
 
 #[test]
-fn deletion_is_terminating_while_it_is_blocked_and_then_the_network_is_gone() {
+fn a_blocked_deletion_is_terminating_until_the_network_is_deleted() {
     let mut cluster = begun();
     cluster.attach("node-a", "blue", 1);
     cluster.settle();

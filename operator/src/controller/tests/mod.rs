@@ -1,10 +1,11 @@
-//! The pure steps, run against a model of the cluster: [`model`] does what the API server and the agents do.
+//! The pure steps, run against a model of the cluster: [`model`] simulates the API server and the
+//! agents.
 
 mod accepting;
 mod deleting;
 mod events;
-mod from_nad;
 mod kstatus;
+mod legacy;
 mod model;
 mod placing;
 mod properties;

@@ -1,13 +1,14 @@
-//! A cluster in memory: applies the controller's writes as the API server does, and has agents that select by the agent's own code.
+//! A cluster in memory: it applies writes as the API server does, and its agents use the selection
+//! code of the agent.
 
 mod agents;
 mod api_server;
 
-use super::super::cache::definitions::{Availability, DefinitionKey, Definitions};
-use super::super::cache::feed::Changed;
+use super::super::cache::nads::{Availability, NadKey, NadSet};
+use super::super::cache::reflector::Changed;
 use super::super::cache::{Cache, Namespace, Network, Node};
 use super::super::dirty::Dirty;
-use super::super::events::Notice;
+use super::super::events::EventRecord;
 use super::super::legacy;
 use super::super::plan::{Now, Outbox, Plan};
 use super::super::watch::parse;
@@ -40,22 +41,23 @@ pub(super) struct Cluster {
     pub(super) without_agent: BTreeSet<String>,
     /// What networks fail with, by node and network.
     pub(super) failures: BTreeMap<(String, String), &'static str>,
-    /// Bridges with ports that usnet did not create, by node and network: they stay when the network goes from the node.
+    /// Bridges with ports that usnet did not create, by node and network: they stay when the
+    /// network is removed from the node.
     pub(super) foreign_ports: BTreeSet<(String, String)>,
     pub(super) legacy: legacy::Options,
-    /// Compiled networks as they are in the API server.
+    /// Compiled networks in the API server.
     pub(super) compiled: BTreeMap<String, CompiledNetworkSpec>,
-    /// Definitions as they are in the API server.
-    pub(super) definitions: BTreeMap<DefinitionKey, Object>,
+    /// NADs in the API server.
+    pub(super) nads: BTreeMap<NadKey, Object>,
     pub(super) agents: BTreeMap<String, Agent>,
-    /// Of a pass that is looked at and not carried out.
+    /// Guards of a pass that is evaluated without sending.
     pub(super) guards: Guards,
     plan: Plan,
     queue: Queue,
     /// The cluster as it was at the last pass.
     seen: Option<Box<Cache>>,
-    reported: legacy::Reported,
-    notices: Vec<Notice>,
+    event_deduplicator: legacy::EventDeduplicator,
+    records: Vec<EventRecord>,
     start: Instant,
     passes: u32,
     pub(super) seconds: i64,
@@ -67,7 +69,7 @@ impl Cluster {
     /// Two ready nodes, the namespace `team-a` with the label `team=a`, and `other` without.
     pub(super) fn new() -> Self {
         let mut cluster = Self {
-            cache: Cache { definitions: Definitions::none(), ..Cache::default() },
+            cache: Cache { nads: NadSet::none(), ..Cache::default() },
             attachments: BTreeMap::new(),
             without_engine: BTreeSet::new(),
             without_agent: BTreeSet::new(),
@@ -75,14 +77,14 @@ impl Cluster {
             foreign_ports: BTreeSet::new(),
             legacy: legacy::Options::default(),
             compiled: BTreeMap::new(),
-            definitions: BTreeMap::new(),
+            nads: BTreeMap::new(),
             agents: BTreeMap::new(),
             guards: Guards::default(),
             plan: Plan::default(),
             queue: Queue::default(),
             seen: None,
-            reported: legacy::Reported::default(),
-            notices: Vec::new(),
+            event_deduplicator: legacy::EventDeduplicator::default(),
+            records: Vec::new(),
             start: Instant::now(),
             passes: 0,
             seconds: 0,
@@ -145,7 +147,7 @@ impl Cluster {
         self.network(name, &json!({"engine": "VPP", "namespaceSelector": {"matchLabels": {"team": "a"}}}));
     }
 
-    /// What the CRD says of a network that was just created.
+    /// The default status in the CRD, of a network that was just created.
     pub(super) fn give_first_status(&mut self, name: &str) {
         let status = json!({"conditions": [{
             "type": "Ready", "status": "Unknown", "reason": "WaitingForController", "message": "",
@@ -170,31 +172,31 @@ impl Cluster {
         }
     }
 
-    pub(super) fn foreign_definition(&mut self, namespace: &str, name: &str) {
-        self.put_definition(key(namespace, name), Object::of_user("{}"));
+    pub(super) fn foreign_nad(&mut self, namespace: &str, name: &str) {
+        self.put_nad(key(namespace, name), Object::of_user("{}"));
     }
 
-    /// Creates a definition as a user does, or changes it.
-    pub(super) fn definition(&mut self, namespace: &str, name: &str, config: &str) {
+    /// Creates a NAD as a user does, or changes it.
+    pub(super) fn nad(&mut self, namespace: &str, name: &str, config: &str) {
         self.seconds += 1;
         let key = key(namespace, name);
-        let (uid, created) = match self.definitions.get(&key) {
+        let (uid, created) = match self.nads.get(&key) {
             Some(old) => (old.uid.clone(), old.created.clone()),
             None => (self.uid(), Some(self.time())),
         };
-        self.put_definition(key, Object { uid, created, ..Object::of_user(config) });
+        self.put_nad(key, Object { uid, created, ..Object::of_user(config) });
     }
 
-    pub(super) fn delete_definition(&mut self, namespace: &str, name: &str) {
-        self.remove_definition(&key(namespace, name));
+    pub(super) fn delete_nad(&mut self, namespace: &str, name: &str) {
+        self.remove_nad(&key(namespace, name));
     }
 
-    /// What was reported at definitions since this was called last: `namespace/name reason`, and the message.
+    /// The events of NADs since the last call: `namespace/name reason`, and the message.
     pub(super) fn reports(&mut self) -> Vec<(String, String)> {
-        let reports = std::mem::take(&mut self.notices).into_iter().map(|notice| {
-            let object = notice.regarding;
+        let reports = std::mem::take(&mut self.records).into_iter().map(|record| {
+            let object = record.regarding;
             let place = format!("{}/{}", object.namespace.unwrap_or_default(), object.name.unwrap_or_default());
-            (format!("{place} {}", notice.reason), notice.message)
+            (format!("{place} {}", record.reason), record.message)
         });
         reports.collect()
     }
@@ -211,17 +213,18 @@ impl Cluster {
         Now { instant: self.start + STEP * self.passes, time: self.time() }
     }
 
-    /// One pass of the controller; gives back what it wrote. It evaluates only what changed, and has to come to what an evaluation of everything does.
+    /// One pass of the controller; returns its writes. It evaluates only what changed, and the
+    /// result must equal that of an evaluation of everything.
     pub(super) fn pass(&mut self) -> Vec<Write> {
-        let mut writes = self.look();
+        let mut writes = self.evaluate_changes();
         let now = self.now();
         let guards = Guards::default();
-        while let Some(write) = self.plan.next_definition(&self.cache, &guards) {
+        while let Some(write) = self.plan.next_nad_write(&self.cache, &guards) {
             writes.push(write);
         }
         assert_eq!(sorted(&writes), sorted(&self.evaluate_everything()), "the writes of an evaluation of everything");
         for write in &writes {
-            self.plan.wrote_status(write, now.instant);
+            self.plan.record_status_write(write, now.instant);
             self.queue.remove(&write.target());
             // As when a watch shows it.
             self.plan.mark_target(write.target());
@@ -232,8 +235,8 @@ impl Cluster {
         writes
     }
 
-    /// Evaluates what changed, without writing; gives back what waits to be written, but for definitions.
-    pub(super) fn look(&mut self) -> Vec<Write> {
+    /// Evaluates what changed, without writing; returns the pending writes, except those of NADs.
+    pub(super) fn evaluate_changes(&mut self) -> Vec<Write> {
         self.seconds += 1;
         self.passes += 1;
         let now = self.now();
@@ -241,12 +244,12 @@ impl Cluster {
         self.plan.mark(changes);
         self.seen = Some(Box::new(self.cache.clone()));
         let is_legacy_dirty = self.plan.is_legacy_dirty();
-        self.plan.count_definitions(&self.cache);
+        self.plan.count_nads(&self.cache);
         let mut outbox = Outbox { queue: &mut self.queue, guards: &self.guards, now: &now };
         self.plan.evaluate(&mut self.cache, &mut outbox);
         if is_legacy_dirty {
-            let notices = self.plan.evaluate_legacy(&self.cache, &self.legacy, &mut outbox);
-            self.notices.extend(self.reported.new_ones(notices));
+            let records = self.plan.evaluate_legacy(&self.cache, &self.legacy, &mut outbox);
+            self.records.extend(self.event_deduplicator.filter_new(records));
         }
         self.queue.writes().cloned().collect()
     }
@@ -256,17 +259,17 @@ impl Cluster {
         self.plan.mark_target(target);
     }
 
-    /// What a controller writes that has just become the leader.
+    /// What a new leader writes.
     pub(super) fn evaluate_everything(&mut self) -> Vec<Write> {
         let (mut plan, mut queue, guards) = (Plan::default(), Queue::default(), Guards::default());
         let now = self.now();
         plan.mark(Dirty::everything(&self.cache));
-        plan.count_definitions(&self.cache);
+        plan.count_nads(&self.cache);
         let mut outbox = Outbox { queue: &mut queue, guards: &guards, now: &now };
         plan.evaluate(&mut self.cache, &mut outbox);
         plan.evaluate_legacy(&self.cache, &self.legacy, &mut outbox);
         let mut writes: Vec<Write> = queue.writes().cloned().collect();
-        while let Some(write) = plan.next_definition(&self.cache, &guards) {
+        while let Some(write) = plan.next_nad_write(&self.cache, &guards) {
             writes.push(write);
         }
         writes
@@ -277,7 +280,11 @@ impl Cluster {
         let (cache, mut dirty) = (&mut self.cache, Dirty::default());
         for (name, before) in changed(&seen.states, &cache.states) {
             let number = cache.states.get(&name).and_then(|state| state.number);
-            dirty.nodes.extend(cache.numbers.update(&name, before.as_ref().and_then(|state| state.number), number));
+            dirty.nodes.extend(cache.node_numbers.update(
+                &name,
+                before.as_ref().and_then(|state| state.number),
+                number,
+            ));
         }
         let cache = &self.cache;
         changed(&seen.networks, &cache.networks).into_iter().for_each(|changed| dirty.network(cache, changed));
@@ -285,11 +292,11 @@ impl Cluster {
         changed(&seen.namespaces, &cache.namespaces).into_iter().for_each(|changed| dirty.namespace(cache, changed));
         changed(&seen.nodes, &cache.nodes).into_iter().for_each(|changed| dirty.node(cache, changed));
         changed(&seen.states, &cache.states).into_iter().for_each(|changed| dirty.node_state(cache, changed));
-        let (old, new) = (seen.definitions.all(), cache.definitions.all());
-        let keys: Vec<DefinitionKey> = changed(&old, &new).into_iter().map(|(key, _)| key).collect();
-        let is_users = seen.definitions.hand_written() != cache.definitions.hand_written();
-        dirty.definition(keys, is_users);
-        if seen.definitions.availability != cache.definitions.availability {
+        let (old, new) = (seen.nads.all(), cache.nads.all());
+        let keys: Vec<NadKey> = changed(&old, &new).into_iter().map(|(key, _)| key).collect();
+        let user_nads_changed = seen.nads.user_nads() != cache.nads.user_nads();
+        dirty.nad(keys, user_nads_changed);
+        if seen.nads.availability != cache.nads.availability {
             return Dirty::everything(cache);
         }
         dirty
@@ -313,7 +320,7 @@ impl Cluster {
     }
 
     /// What is on a node, with its phase.
-    pub(super) fn held(&self, node: &str) -> Vec<(String, Phase)> {
+    pub(super) fn networks_on(&self, node: &str) -> Vec<(String, Phase)> {
         let networks = self.agents.get(node).into_iter().flat_map(|agent| &agent.spec.networks);
         networks.map(|network| (network.name.to_string(), network.phase)).collect()
     }
@@ -329,15 +336,15 @@ impl Cluster {
         usnet_crds::conditions::find(&self.status(network).conditions, kind).unwrap().message.clone()
     }
 
-    /// Namespaces with a generated definition of this network.
+    /// Namespaces with a generated NAD of this network.
     pub(super) fn generated(&self, network: &str) -> Vec<String> {
-        self.cache.definitions.namespaces_of(network).map(str::to_owned).collect()
+        self.cache.nads.namespaces_of(network).map(str::to_owned).collect()
     }
 
     /// As without Multus.
-    pub(super) fn forget_definitions(&mut self) {
-        self.cache.definitions = Definitions::default();
-        self.cache.definitions.availability = Availability::Unavailable;
+    pub(super) fn set_nads_unavailable(&mut self) {
+        self.cache.nads = NadSet::default();
+        self.cache.nads.availability = Availability::Unavailable;
     }
 }
 
@@ -346,11 +353,11 @@ pub(super) fn sorted(writes: &[Write]) -> BTreeMap<Target, &Write> {
     writes.iter().map(|write| (write.target(), write)).collect()
 }
 
-pub(super) fn key(namespace: &str, name: &str) -> DefinitionKey {
-    DefinitionKey { namespace: namespace.to_owned(), name: name.to_owned() }
+pub(super) fn key(namespace: &str, name: &str) -> NadKey {
+    NadKey { namespace: namespace.to_owned(), name: name.to_owned() }
 }
 
-/// What changed from one look to the next.
+/// What changed from one pass to the next.
 fn changed<K: Ord + Clone, T: PartialEq + Clone>(seen: &BTreeMap<K, T>, now: &BTreeMap<K, T>) -> Vec<Changed<K, T>> {
     let keys: BTreeSet<&K> = seen.keys().chain(now.keys()).filter(|key| seen.get(*key) != now.get(*key)).collect();
     keys.into_iter().map(|key| (key.clone(), seen.get(key).cloned())).collect()

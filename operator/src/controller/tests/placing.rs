@@ -1,4 +1,4 @@
-//! Which nodes and namespaces get a network.
+//! The placement of networks on nodes and in namespaces.
 
 use super::super::write::Write;
 use super::model::{Cluster, key};
@@ -14,7 +14,7 @@ fn the_finalizer_comes_before_everything_else() {
     let first = cluster.pass();
     assert!(matches!(&first[..], [Write::Finalizer { present: true, .. }]), "{first:?}");
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("blue".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("blue".to_owned(), Active)]);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_bridge_domain_without_an_id_follows_from_the_name_alone() {
 }
 
 #[test]
-fn definitions_follow_the_namespace_selector() {
+fn nads_follow_the_namespace_selector() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -99,7 +99,7 @@ fn definitions_follow_the_namespace_selector() {
 }
 
 #[test]
-fn the_empty_selector_allows_all_namespaces_and_leaves_definitions_out_of_those_of_the_system() {
+fn the_empty_selector_allows_all_namespaces_and_leaves_nads_out_of_those_of_the_system() {
     let mut cluster = Cluster::new();
     for name in ["kube-system", "usnet-system", "kube-public", "kube-node-lease"] {
         cluster.namespace(name, &[]);
@@ -120,7 +120,7 @@ fn the_empty_selector_allows_all_namespaces_and_leaves_definitions_out_of_those_
 }
 
 #[test]
-fn a_shared_definition_is_in_one_namespace_whatever_is_selected() {
+fn a_shared_nad_is_in_one_namespace_whatever_is_selected() {
     let mut cluster = Cluster::new();
     cluster.namespace("usnet-system", &[]);
     let mut spec =
@@ -140,11 +140,11 @@ fn a_shared_definition_is_in_one_namespace_whatever_is_selected() {
 }
 
 #[test]
-fn definitions_have_the_resource_while_the_network_is_one() {
+fn nads_have_the_resource_while_the_network_is_one() {
     let mut cluster = Cluster::new();
     let resource = |cluster: &Cluster| {
         assert_eq!(cluster.condition("blue", "DefinitionsReady"), "True Synced");
-        cluster.definitions[&key("team-a", "blue")].resource.clone()
+        cluster.nads[&key("team-a", "blue")].resource.clone()
     };
     let mut spec = json!({"engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}}});
     for (devices, expected) in [(None, None), (Some(8), Some("usnet.dev/blue")), (None, None)] {
@@ -152,30 +152,30 @@ fn definitions_have_the_resource_while_the_network_is_one() {
         cluster.network("blue", &spec);
         cluster.settle();
         assert_eq!(resource(&cluster).as_deref(), expected);
-        let told = cluster.compiled["blue"].device_plugin;
-        assert_eq!(told.map(|plugin| i64::from(plugin.devices)), devices);
+        let device_plugin = cluster.compiled["blue"].device_plugin;
+        assert_eq!(device_plugin.map(|plugin| i64::from(plugin.devices)), devices);
     }
 }
 
 #[test]
-fn a_namespace_that_is_going_away_gets_nothing() {
+fn a_terminating_namespace_gets_nothing() {
     let mut cluster = Cluster::new();
     cluster.cache.namespaces.get_mut("team-a").unwrap().is_deleting = true;
     cluster.simple_network("blue");
     cluster.settle();
-    assert!(cluster.definitions.is_empty());
+    assert!(cluster.nads.is_empty());
     assert_eq!(cluster.condition("blue", "DefinitionsReady"), "True Synced");
 }
 
 #[test]
-fn what_is_edited_by_hand_is_restored() {
+fn manual_edits_are_reverted() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
-    let (definitions, compiled) = (cluster.definitions.clone(), cluster.compiled.clone());
-    let mut edited = definitions[&key("team-a", "blue")].clone();
+    let (nads, compiled) = (cluster.nads.clone(), cluster.compiled.clone());
+    let mut edited = nads[&key("team-a", "blue")].clone();
     edited.config = "{}".to_owned();
-    cluster.put_definition(key("team-a", "blue"), edited);
+    cluster.put_nad(key("team-a", "blue"), edited);
     let mut spec = compiled["blue"].clone();
     spec.namespaces = usnet_crds::Namespaces::all();
     let found = cluster.cache.compiled["blue"].clone();
@@ -184,7 +184,7 @@ fn what_is_edited_by_hand_is_restored() {
     cluster.cache.states.remove("node-b");
     cluster.settle();
     assert_eq!(cluster.compiled, compiled);
-    assert_eq!(cluster.definitions[&key("team-a", "blue")].config, definitions[&key("team-a", "blue")].config);
+    assert_eq!(cluster.nads[&key("team-a", "blue")].config, nads[&key("team-a", "blue")].config);
     assert_eq!(cluster.cache.states["node-a"].labels, cluster.cache.nodes["node-a"].labels);
     assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
     cluster.cache.compiled.remove("blue");
@@ -194,7 +194,7 @@ fn what_is_edited_by_hand_is_restored() {
 }
 
 #[test]
-fn a_compiled_network_of_an_earlier_network_of_that_name_goes_first() {
+fn a_compiled_network_of_an_earlier_network_of_that_name_is_deleted_first() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();
@@ -238,30 +238,30 @@ fn nodes_without_the_engine_are_left_out_unless_they_are_named() {
     let everything = json!({"engine": "OVS", "namespaceSelector": {}, "nodeSelector": {}});
     cluster.network("named", &everything);
     cluster.settle();
-    assert_eq!(cluster.held("node-a").len(), 2);
-    assert_eq!(cluster.held("node-b"), [("named".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a").len(), 2);
+    assert_eq!(cluster.networks_on("node-b"), [("named".to_owned(), Active)]);
     assert_eq!(cluster.status("blue").nodes.summary, "1/1");
     assert_eq!(cluster.status("named").nodes.summary, "1/2");
 }
 
 #[test]
-fn a_network_goes_where_its_own_engine_is() {
+fn a_network_is_placed_where_its_engine_is() {
     let mut cluster = Cluster::new();
     cluster.without_engine.insert(("node-a".to_owned(), Engine::Vpp));
     cluster.without_engine.insert(("node-b".to_owned(), Engine::OpenVswitch));
     cluster.simple_network("with-ovs");
     cluster.simple_vpp_network("with-vpp");
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("with-ovs".to_owned(), Active)]);
-    assert_eq!(cluster.held("node-b"), [("with-vpp".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("with-ovs".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-b"), [("with-vpp".to_owned(), Active)]);
     cluster.without_engine.clear();
     cluster.settle();
-    assert_eq!(cluster.held("node-a").len(), 2);
+    assert_eq!(cluster.networks_on("node-a").len(), 2);
     assert_eq!(cluster.condition("with-vpp", "Ready"), "True AllNodes");
 }
 
 #[test]
-fn a_node_that_is_no_longer_selected_keeps_the_network_until_its_pods_are_gone() {
+fn a_node_that_is_no_longer_selected_keeps_the_network_until_its_pods_end() {
     let mut cluster = Cluster::new();
     let only =
         |host: &str| json!({"engine": "OVS", "namespaceSelector": {}, "nodeSelector": {"matchLabels": {"host": host}}});
@@ -271,16 +271,16 @@ fn a_node_that_is_no_longer_selected_keeps_the_network_until_its_pods_are_gone()
     cluster.report();
     cluster.network("blue", &only("node-b"));
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("blue".to_owned(), Draining)]);
-    assert_eq!(cluster.held("node-b"), [("blue".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("blue".to_owned(), Draining)]);
+    assert_eq!(cluster.networks_on("node-b"), [("blue".to_owned(), Active)]);
     cluster.attach("node-a", "blue", 0);
     cluster.report();
     cluster.settle();
-    assert!(cluster.held("node-a").is_empty());
+    assert!(cluster.networks_on("node-a").is_empty());
 }
 
 #[test]
-fn the_state_of_a_node_goes_with_it_and_belongs_to_the_new_one_of_that_name() {
+fn a_node_state_is_deleted_with_its_node_and_recreated_for_a_new_one_of_that_name() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
     cluster.settle();

@@ -1,21 +1,22 @@
-//! What holds for every cluster.
+//! Properties of every cluster.
 
-mod happening;
+mod actions;
 
 use super::super::cache::Cache;
 use super::super::compile::Stage;
 use super::super::write::Write;
 use super::model::{Agent, Cluster, sorted};
-use happening::{NAMES, event, happen, spec};
+use actions::{NAMES, event, perform, spec};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use usnet_crds::Phase;
 use usnet_crds::node_selection::selects;
 
-/// A pass with all that must hold in it. [`Cluster::pass`] itself compares what changed with an evaluation of everything.
+/// A pass with all invariants checked. [`Cluster::pass`] itself compares the incremental evaluation
+/// with an evaluation of everything.
 fn checked_pass(cluster: &mut Cluster) {
     let before = cluster.cache.clone();
-    let users = before.definitions.hand_written().clone();
+    let users = before.nads.user_nads().clone();
     for write in cluster.pass() {
         match write {
             Write::Compiled { network, .. } => {
@@ -32,23 +33,24 @@ fn checked_pass(cluster: &mut Cluster) {
                 });
                 assert!(is_forced || uses.count() == 0, "{network} is deleted while pods use it");
             }
-            Write::Definition { key, .. } | Write::DeleteDefinition { key } => {
-                assert!(!users.contains_key(&key) && !before.definitions.is_taken(&key.name, &key.namespace));
+            Write::Nad { key, .. } | Write::DeleteNad { key } => {
+                assert!(!users.contains_key(&key) && !before.nads.is_taken(&key.name, &key.namespace));
             }
             _ => {}
         }
     }
 }
 
-/// Whether the node carries the network and its agent can report it. A node that is newer than the deletion is not asked, and neither is one whose status
-/// was lost, unless it is ready and its state was recreated since.
+/// Whether the node carries the network and its agent can report it. Nodes newer than the deletion
+/// do not count, and neither do nodes whose status was lost, unless they are ready and their state
+/// was recreated since.
 fn is_known_user(cluster: &Cluster, before: &Cache, node: &str, name: &str) -> bool {
     let is_older = before.nodes.get(node).is_some_and(|it| it.created < before.networks[name].deleted);
     let carries = |agent: &Agent| agent.spec.networks.iter().any(|held| held.name.as_str() == name);
     let state = before.states.get(node);
     let is_recreated = state.is_none_or(|state| state.created > before.networks[name].deleted);
-    let is_asked = is_recreated && before.nodes.get(node).is_some_and(|it| it.is_ready);
-    let is_lost = state.is_none_or(|state| state.status.is_none()) && !is_asked;
+    let can_report = is_recreated && before.nodes.get(node).is_some_and(|it| it.is_ready);
+    let is_lost = state.is_none_or(|state| state.status.is_none()) && !can_report;
     is_older && !is_lost && cluster.agents.get(node).is_some_and(carries) && !cluster.without_agent.contains(node)
 }
 
@@ -83,7 +85,7 @@ proptest! {
     fn every_cluster_settles_and_both_sides_select_the_same(events in prop::collection::vec(event(), 1..40)) {
         let mut cluster = Cluster::new();
         for event in events {
-            happen(&mut cluster, event);
+            perform(&mut cluster, event);
         }
         cluster.settle();
         assert_same_selection(&cluster);

@@ -1,4 +1,4 @@
-//! What users read.
+//! The status of networks.
 
 use super::super::write::Write;
 use super::model::Cluster;
@@ -38,7 +38,7 @@ fn attached_and_connected_interfaces_are_counted_on_all_nodes_and_engines() {
 }
 
 #[test]
-fn nodes_that_are_not_ready_do_not_hold_a_network_back() {
+fn unready_nodes_do_not_block_ready() {
     let mut cluster = Cluster::new();
     cluster.without_agent.insert("node-b".to_owned());
     cluster.node("node-b", false);
@@ -105,9 +105,9 @@ fn an_old_report_does_not_count_for_a_new_spec() {
 }
 
 #[test]
-fn without_multus_the_reason_is_said_and_nodes_are_programmed_all_the_same() {
+fn without_multus_the_reason_is_reported_and_nodes_are_programmed() {
     let mut cluster = Cluster::new();
-    cluster.forget_definitions();
+    cluster.set_nads_unavailable();
     cluster.simple_network("blue");
     cluster.settle();
     assert_eq!(cluster.condition("blue", "Ready"), "False Unavailable");

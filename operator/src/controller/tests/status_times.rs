@@ -7,13 +7,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use usnet_crds::UserspaceNetworkStatus;
 use usnet_crds::conditions::reason::{ALL_NODES, BRIDGE_EXISTS, PENDING};
-use usnet_crds::conditions::{Finding, READY, Status, merge};
+use usnet_crds::conditions::{ConditionUpdate, READY, Status, merge};
 
 fn status(generation: i64, ready: Status, reason: &str) -> UserspaceNetworkStatus {
     let now = Time(Timestamp::UNIX_EPOCH);
     UserspaceNetworkStatus {
         observed_generation: Some(generation),
-        conditions: merge(&[], vec![Finding::new(READY, ready, reason, "text")], Some(generation), &now),
+        conditions: merge(&[], vec![ConditionUpdate::new(READY, ready, reason, "text")], Some(generation), &now),
         ..UserspaceNetworkStatus::default()
     }
 }
@@ -23,7 +23,7 @@ fn ready() -> UserspaceNetworkStatus {
 }
 
 #[test]
-fn what_users_wait_for_is_a_transition_and_the_rest_can_wait() {
+fn transitions_are_urgent_and_counts_are_not() {
     let pending = |generation| status(generation, Status::False, PENDING);
     let urgency = |old: &UserspaceNetworkStatus, new: &UserspaceNetworkStatus| Urgency::of(Some(old), new, false);
     assert_eq!(Urgency::of(None, &pending(1), false), Urgency::Transition);
@@ -36,7 +36,7 @@ fn what_users_wait_for_is_a_transition_and_the_rest_can_wait() {
 }
 
 #[test]
-fn a_node_without_pods_that_comes_or_goes_waits_longest() {
+fn a_change_of_nodes_without_pods_waits_longest() {
     let mut unreachable = ready();
     unreachable.nodes.unreachable = 1;
     assert_eq!(Urgency::of(Some(&ready()), &unreachable, false), Urgency::NodeCounts);
@@ -57,11 +57,11 @@ fn due(
 }
 
 #[test]
-fn a_storm_is_one_status_a_second() {
+fn frequent_changes_are_one_status_a_second() {
     let (mut times, start) = (StatusTimes::default(), Instant::now());
     let failing = status(1, Status::False, BRIDGE_EXISTS);
     assert_eq!(due(&mut times, start, Duration::ZERO, Urgency::Transition, &failing), 0.0);
-    times.wrote("blue", &failing, start);
+    times.record_write("blue", &failing, start);
     let at = Duration::from_millis(100);
     assert_eq!(due(&mut times, start, at, Urgency::Transition, &failing), INTERVAL.as_secs_f64());
 }
@@ -70,24 +70,24 @@ fn a_storm_is_one_status_a_second() {
 fn the_first_ready_of_a_generation_does_not_wait() {
     let (mut times, start) = (StatusTimes::default(), Instant::now());
     times.due("blue", "1", Urgency::Begin, &status(1, Status::False, PENDING), start);
-    times.wrote("blue", &status(1, Status::False, PENDING), start);
+    times.record_write("blue", &status(1, Status::False, PENDING), start);
     let at = Duration::from_millis(100);
     assert_eq!(due(&mut times, start, at, Urgency::Transition, &ready()), 0.1);
-    times.wrote("blue", &ready(), start + at);
+    times.record_write("blue", &ready(), start + at);
     assert_eq!(due(&mut times, start, 2 * at, Urgency::Transition, &ready()), 1.1, "it was reported");
     let other_uid = times.due("blue", "2", Urgency::Transition, &ready(), start + 2 * at);
     assert_eq!(other_uid, start + 2 * at, "another network of that name");
 }
 
 #[test]
-fn more_of_the_same_does_not_put_a_status_off() {
+fn later_changes_do_not_postpone_a_pending_status() {
     let (mut times, start) = (StatusTimes::default(), Instant::now());
     let counts = |times: &mut StatusTimes, at| due(times, start, Duration::from_secs(at), Urgency::Counts, &ready());
     assert_eq!(counts(&mut times, 0), COUNTS.as_secs_f64());
     assert_eq!(counts(&mut times, 8), COUNTS.as_secs_f64());
     let begin = due(&mut times, start, Duration::from_secs(8), Urgency::Begin, &status(2, Status::False, PENDING));
     assert_eq!(begin, 8.0 + BEGIN.as_secs_f64(), "what is more urgent comes sooner");
-    times.is_settled("blue");
+    times.clear_due("blue");
     let node_counts = due(&mut times, start, Duration::ZERO, Urgency::NodeCounts, &ready());
     assert_eq!(node_counts, NODE_COUNTS.as_secs_f64());
     let counts = counts(&mut times, 1);

@@ -1,32 +1,32 @@
-//! What the events of a watch do to the cache.
+//! The effect of watch events on the cache.
 
-use super::super::cache::feed::Feed;
+use super::super::cache::reflector::Reflector;
 use kube::runtime::watcher::Event;
 use std::collections::BTreeMap;
 
 type Objects = BTreeMap<&'static str, i32>;
 
 #[test]
-fn a_half_read_list_removes_nothing() {
-    let (mut feed, mut objects) = (Feed::default(), Objects::from([("a", 1), ("b", 2)]));
-    assert_eq!(feed.apply(&mut objects, Event::Init), []);
-    assert_eq!(feed.apply(&mut objects, Event::InitApply(("a", 1))), []);
+fn an_incomplete_list_removes_nothing() {
+    let (mut reflector, mut objects) = (Reflector::default(), Objects::from([("a", 1), ("b", 2)]));
+    assert_eq!(reflector.apply(&mut objects, Event::Init), []);
+    assert_eq!(reflector.apply(&mut objects, Event::InitApply(("a", 1))), []);
     assert_eq!(objects, Objects::from([("a", 1), ("b", 2)]));
-    // The list breaks off and starts again.
-    assert_eq!(feed.apply(&mut objects, Event::Init), []);
-    assert!(!feed.is_complete());
-    assert_eq!(feed.apply(&mut objects, Event::InitApply(("b", 2))), []);
-    assert_eq!(feed.apply(&mut objects, Event::InitDone), [("a", Some(1))]);
+    // The list is interrupted and restarts.
+    assert_eq!(reflector.apply(&mut objects, Event::Init), []);
+    assert!(!reflector.is_complete());
+    assert_eq!(reflector.apply(&mut objects, Event::InitApply(("b", 2))), []);
+    assert_eq!(reflector.apply(&mut objects, Event::InitDone), [("a", Some(1))]);
     assert_eq!(objects, Objects::from([("b", 2)]));
-    assert!(feed.is_complete());
+    assert!(reflector.is_complete());
 }
 
 #[test]
-fn what_does_not_differ_is_no_change() {
-    let (mut feed, mut objects) = (Feed::default(), Objects::new());
-    assert_eq!(feed.apply(&mut objects, Event::Apply(("a", 1))), [("a", None)]);
-    assert_eq!(feed.apply(&mut objects, Event::Apply(("a", 1))), []);
-    assert_eq!(feed.apply(&mut objects, Event::Apply(("a", 2))), [("a", Some(1))]);
-    assert_eq!(feed.apply(&mut objects, Event::Delete(("a", 2))), [("a", Some(2))]);
-    assert_eq!(feed.apply(&mut objects, Event::Delete(("a", 2))), []);
+fn equal_objects_are_no_change() {
+    let (mut reflector, mut objects) = (Reflector::default(), Objects::new());
+    assert_eq!(reflector.apply(&mut objects, Event::Apply(("a", 1))), [("a", None)]);
+    assert_eq!(reflector.apply(&mut objects, Event::Apply(("a", 1))), []);
+    assert_eq!(reflector.apply(&mut objects, Event::Apply(("a", 2))), [("a", Some(1))]);
+    assert_eq!(reflector.apply(&mut objects, Event::Delete(("a", 2))), [("a", Some(2))]);
+    assert_eq!(reflector.apply(&mut objects, Event::Delete(("a", 2))), []);
 }

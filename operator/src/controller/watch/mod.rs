@@ -1,5 +1,5 @@
-//! Watch (IO): everything that the controller looks at, as one stream of changes. An API server that is away is tried again with growing pauses, and what
-//! was seen before stays.
+//! Watch (IO): all watches of the controller, merged into one stream of updates. They reconnect to
+//! an unreachable API server with exponential back-off; meanwhile the cache is kept.
 
 pub(crate) mod objects;
 mod observer;
@@ -7,7 +7,7 @@ pub(crate) mod parse;
 
 pub(super) use observer::{Observation, Observer};
 
-use super::cache::{Compiled, Definition, DefinitionKey, Namespace, Network, Node, NodeState};
+use super::cache::{Compiled, Nad, NadKey, Namespace, Network, Node, NodeState};
 use super::write::Target;
 use super::write::guards::DELETED;
 use crate::watch::watch as follow;
@@ -15,17 +15,17 @@ use futures::StreamExt;
 use futures::stream::{BoxStream, SelectAll, select_all};
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, Resource};
-use objects::{CompiledObject, DefinitionObject, NamespaceObject, NetworkObject, NodeObject, NodeStateObject};
+use objects::{CompiledObject, NadObject, NamespaceObject, NetworkObject, NodeObject, NodeStateObject};
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use usnet_crds::node_selection::resource_version;
 
-/// Objects in one answer to a list, which is held whole while it is read. Each is a few KB.
+/// The page size of lists. A page is buffered while it is read; each object is a few KB.
 const PAGE: u32 = 500;
-/// A definition may have a megabyte, and a tenant may write many.
-const DEFINITIONS_PAGE: u32 = 50;
+/// The page size of lists of NADs: one may have a megabyte, and a tenant may create many.
+const NAD_PAGE: u32 = 50;
 
-/// What is watched.
+/// The watched kinds. Their `Debug` form is a field of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Networks,
@@ -36,73 +36,73 @@ pub(super) enum Kind {
     Definitions,
 }
 
-/// An event of one kind; of networks boxed, as they are the largest.
+/// An event of one kind. Networks are boxed, as they are the largest.
 #[derive(Debug)]
-pub(super) enum Seen {
+pub(super) enum ObjectEvent {
     Network(Box<Event<(String, Network)>>),
     Compiled(Event<(String, Compiled)>),
     Namespace(Event<(String, Namespace)>),
     Node(Event<(String, Node)>),
     NodeState(Event<(String, NodeState)>),
-    Definition(Event<(DefinitionKey, Definition)>),
-    /// The object of this target was looked for and is not there.
+    Nad(Event<(NadKey, Nad)>),
+    /// The object of this target was read and does not exist.
     Absent(Target),
 }
 
-/// An event with the resourceVersion of its object, or why a watch saw nothing.
+/// An event with the resourceVersion of its object, or the error of a watch.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct WatchUpdate {
     kind: Kind,
     version: u64,
-    result: Result<Seen, Box<watcher::Error>>,
+    result: Result<ObjectEvent, Box<watcher::Error>>,
 }
 
-impl Change {
+impl WatchUpdate {
     /// An object that was read.
-    pub(super) fn found(version: u64, seen: Seen) -> Self {
+    pub(super) fn found(version: u64, seen: ObjectEvent) -> Self {
         let kind = match &seen {
-            Seen::Network(_) => Kind::Networks,
-            Seen::Compiled(_) => Kind::Compiled,
-            Seen::Namespace(_) => Kind::Namespaces,
-            Seen::Node(_) => Kind::Nodes,
-            Seen::NodeState(_) => Kind::NodeStates,
-            Seen::Definition(_) | Seen::Absent(_) => Kind::Definitions,
+            ObjectEvent::Network(_) => Kind::Networks,
+            ObjectEvent::Compiled(_) => Kind::Compiled,
+            ObjectEvent::Namespace(_) => Kind::Namespaces,
+            ObjectEvent::Node(_) => Kind::Nodes,
+            ObjectEvent::NodeState(_) => Kind::NodeStates,
+            ObjectEvent::Nad(_) | ObjectEvent::Absent(_) => Kind::Definitions,
         };
         Self { kind, version, result: Ok(seen) }
     }
 
-    /// An object that was looked for and is not there.
+    /// An object that was read and does not exist.
     pub(super) fn absent(target: &Target) -> Self {
-        Self::found(DELETED, Seen::Absent(target.clone()))
+        Self::found(DELETED, ObjectEvent::Absent(target.clone()))
     }
 }
 
 /// All watches as one stream.
-pub(super) fn changes(client: &Client) -> SelectAll<BoxStream<'static, Change>> {
+pub(super) fn changes(client: &Client) -> SelectAll<BoxStream<'static, WatchUpdate>> {
     let all = || client.clone();
     select_all([
         watch(Api::<NetworkObject>::all(all()), Kind::Networks, |event| {
-            Seen::Network(Box::new(map(event, parse::network)))
+            ObjectEvent::Network(Box::new(map(event, parse::network)))
         }),
-        watch(Api::<CompiledObject>::all(all()), Kind::Compiled, |event| Seen::Compiled(map(event, parse::compiled))),
+        watch(Api::<CompiledObject>::all(all()), Kind::Compiled, |event| {
+            ObjectEvent::Compiled(map(event, parse::compiled))
+        }),
         watch(Api::<NamespaceObject>::all(all()), Kind::Namespaces, |event| {
-            Seen::Namespace(map(event, parse::namespace))
+            ObjectEvent::Namespace(map(event, parse::namespace))
         }),
-        watch(Api::<NodeObject>::all(all()), Kind::Nodes, |event| Seen::Node(map(event, parse::node))),
+        watch(Api::<NodeObject>::all(all()), Kind::Nodes, |event| ObjectEvent::Node(map(event, parse::node))),
         watch(Api::<NodeStateObject>::all(all()), Kind::NodeStates, |event| {
-            Seen::NodeState(map(event, parse::node_state))
+            ObjectEvent::NodeState(map(event, parse::node_state))
         }),
-        watch(Api::<DefinitionObject>::all(all()), Kind::Definitions, |event| {
-            Seen::Definition(map(event, parse::definition))
-        }),
+        watch(Api::<NadObject>::all(all()), Kind::Definitions, |event| ObjectEvent::Nad(map(event, parse::nad))),
     ])
 }
 
-fn watch<K>(api: Api<K>, kind: Kind, seen: fn(Event<K>) -> Seen) -> BoxStream<'static, Change>
+fn watch<K>(api: Api<K>, kind: Kind, seen: fn(Event<K>) -> ObjectEvent) -> BoxStream<'static, WatchUpdate>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
-    let page = if kind == Kind::Definitions { DEFINITIONS_PAGE } else { PAGE };
+    let page = if kind == Kind::Definitions { NAD_PAGE } else { PAGE };
     let change = move |result: Result<Event<K>, watcher::Error>| {
         let version = match &result {
             Ok(Event::Apply(object) | Event::InitApply(object)) => {
@@ -111,7 +111,7 @@ where
             Ok(Event::Delete(_)) => DELETED,
             _ => 0,
         };
-        Change { kind, version, result: result.map(seen).map_err(Box::new) }
+        WatchUpdate { kind, version, result: result.map(seen).map_err(Box::new) }
     };
     follow(api, watcher::Config::default().page_size(page)).map(change).boxed()
 }

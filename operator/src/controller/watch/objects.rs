@@ -1,5 +1,6 @@
-//! The objects as watches read them: only the fields that the controller uses, straight from the text. Everything else of an object, most of all
-//! `managedFields`, annotations of other programs and a configuration that is too long to be used, is skipped while it is read and never held.
+//! The objects as deserialized by watches: only the fields that the controller uses, straight from
+//! the JSON text. Everything else, above all `managedFields`, foreign annotations and oversized
+//! configurations, is skipped and never buffered.
 
 use k8s_openapi::api::core::v1;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
@@ -12,11 +13,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
-use usnet_crds::definition::RESOURCE_ANNOTATION;
 use usnet_crds::legacy::CONFIG_MAX;
+use usnet_crds::nad::RESOURCE_ANNOTATION;
 use usnet_crds::{CompiledNetwork, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeState};
 
-/// JSON text that is parsed later, so that an object with an unreadable part is still an object with a name.
+/// JSON text that is parsed later, so that an object with an unreadable part is still known by
+/// name.
 pub(crate) type Text = Option<Box<RawValue>>;
 
 pub(crate) type NetworkObject = Watched<UserspaceNetwork, Text, Text>;
@@ -24,7 +26,7 @@ pub(crate) type CompiledObject = Watched<CompiledNetwork, Text, IgnoredAny>;
 pub(crate) type NodeStateObject = Watched<UserspaceNodeState, Text, Text>;
 pub(crate) type NodeObject = Watched<v1::Node, IgnoredAny, NodeStatusPart>;
 pub(crate) type NamespaceObject = Watched<v1::Namespace, IgnoredAny, IgnoredAny>;
-pub(crate) type DefinitionObject = Watched<NetworkAttachmentDefinition, DefinitionSpecPart, IgnoredAny>;
+pub(crate) type NadObject = Watched<NetworkAttachmentDefinition, NadSpecPart, IgnoredAny>;
 
 /// An object of the kind `K` with what is read of its spec and its status.
 #[derive(Deserialize)]
@@ -94,12 +96,13 @@ pub(crate) struct NodeCondition {
 
 /// Of the spec of a NetworkAttachmentDefinition.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct DefinitionSpecPart {
+pub(crate) struct NadSpecPart {
     #[serde(default)]
     pub(crate) config: Config,
 }
 
-/// The configuration in a NetworkAttachmentDefinition. A long one is dropped as it is read: some tenants can make as many as their quota allows.
+/// The configuration in a NetworkAttachmentDefinition. An oversized one is dropped while it is
+/// read: tenants can create as many as their quota allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Config {
     Text(String),
@@ -166,7 +169,8 @@ fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D:
     })
 }
 
-/// Annotations of usnet, and the one that Multus reads. `kubectl apply` keeps a whole copy of the object in another.
+/// Annotations of usnet, and the one that Multus reads. Others are dropped: that of `kubectl apply`
+/// contains a copy of the whole object.
 #[derive(Default)]
 struct UsedAnnotations(BTreeMap<String, String>);
 
@@ -202,7 +206,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn definition(config: &str) -> DefinitionObject {
+    fn nad(config: &str) -> NadObject {
         let text = json!({
             "apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
             "metadata": {
@@ -215,12 +219,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_used_is_not_kept() {
-        let read = definition("{}");
+    fn unused_fields_are_dropped() {
+        let read = nad("{}");
         assert_eq!(read.spec.config, Config::Text("{}".to_owned()));
         assert_eq!(read.metadata.managed_fields, None);
         assert_eq!(read.metadata.annotations.unwrap().into_keys().collect::<Vec<_>>(), [RESOURCE_ANNOTATION]);
-        assert_eq!(definition(&"x".repeat(CONFIG_MAX + 1)).spec.config, Config::TooLong(CONFIG_MAX + 1));
+        assert_eq!(nad(&"x".repeat(CONFIG_MAX + 1)).spec.config, Config::TooLong(CONFIG_MAX + 1));
     }
 
     #[test]

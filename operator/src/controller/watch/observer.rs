@@ -1,9 +1,9 @@
-//! Applies what the watches see to the cache, and marks what has to be evaluated again.
+//! Applies watch events to the cache, and marks what must be evaluated again.
 
-use super::{Change, Kind, Seen};
+use super::{Kind, ObjectEvent, WatchUpdate};
 use crate::api_error::message;
-use crate::controller::cache::definitions::Availability;
-use crate::controller::cache::feed::{Changed, Feed};
+use crate::controller::cache::nads::Availability;
+use crate::controller::cache::reflector::{Changed, Reflector};
 use crate::controller::cache::{Cache, NodeState};
 use crate::controller::dirty::Dirty;
 use crate::controller::write::Target;
@@ -11,109 +11,111 @@ use kube::runtime::watcher::{self, Event};
 use std::collections::BTreeSet;
 use std::mem::take;
 
-/// What an observed change means to what was written before.
+/// What a watch update means for writes in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::controller) enum Observation {
-    /// Objects of these targets are in this version.
-    Seen(Vec<Target>, u64),
-    /// A list of this kind begins.
-    ListBegins(Kind),
-    /// A list of this kind has arrived whole.
-    Listed(Kind),
-    /// Nothing.
-    Nothing,
+    /// The objects of these targets have this resourceVersion.
+    Updated(Vec<Target>, u64),
+    /// A list of this kind starts.
+    ListStarted(Kind),
+    /// A list of this kind is complete.
+    ListCompleted(Kind),
+    /// No effect on writes.
+    NoOp,
 }
 
-/// The cache, and how far the watches are.
+/// The cache, and the state of the watches.
 #[derive(Debug, Default)]
 pub(in crate::controller) struct Observer {
     cache: Cache,
-    networks: Feed<String>,
-    compiled: Feed<String>,
-    namespaces: Feed<String>,
-    nodes: Feed<String>,
-    states: Feed<String>,
+    networks: Reflector<String>,
+    compiled: Reflector<String>,
+    namespaces: Reflector<String>,
+    nodes: Reflector<String>,
+    states: Reflector<String>,
     failing: BTreeSet<Kind>,
     dirty: Dirty,
 }
 
 impl Observer {
-    /// Every kind was listed. Only definitions may be missing: their CRD comes with Multus, and nothing but themselves waits for them.
+    /// Whether every kind was listed. NADs may be missing: their CRD is installed with Multus, and
+    /// nothing else depends on them.
     pub(in crate::controller) fn is_complete(&self) -> bool {
-        let feeds = [&self.networks, &self.compiled, &self.namespaces, &self.nodes, &self.states];
-        feeds.iter().all(|feed| feed.is_complete())
+        let reflectors = [&self.networks, &self.compiled, &self.namespaces, &self.nodes, &self.states];
+        reflectors.iter().all(|reflector| reflector.is_complete())
     }
 
-    /// The cluster as it was seen. Numbers of nodes are given out by the one who writes them.
+    /// The observed cluster. It is mutable because node numbers are assigned where node states are
+    /// planned.
     pub(in crate::controller) const fn cache(&mut self) -> &mut Cache {
         &mut self.cache
     }
 
-    /// What has to be evaluated again since this was called last.
+    /// Takes what was marked dirty since the last call.
     pub(in crate::controller) fn take_dirty(&mut self) -> Dirty {
         take(&mut self.dirty)
     }
 
-    /// Applies what a watch saw.
-    pub(in crate::controller) fn apply(&mut self, Change { kind, version, result }: Change) -> Observation {
+    /// Applies a watch update.
+    pub(in crate::controller) fn apply(&mut self, WatchUpdate { kind, version, result }: WatchUpdate) -> Observation {
         let seen = match result {
             Ok(seen) => seen,
             Err(error) => {
                 self.fail(kind, &error);
-                return Observation::Nothing;
+                return Observation::NoOp;
             }
         };
         let observation = observation(kind, version, &seen);
-        if !matches!(observation, Observation::ListBegins(_)) && self.failing.remove(&kind) {
+        if !matches!(observation, Observation::ListStarted(_)) && self.failing.remove(&kind) {
             tracing::info!(objects = ?kind, "watching again");
         }
-        self.apply_seen(seen);
+        self.apply_event(seen);
         observation
     }
 
-    fn apply_seen(&mut self, seen: Seen) {
+    fn apply_event(&mut self, seen: ObjectEvent) {
         let (cache, dirty) = (&mut self.cache, &mut self.dirty);
         match seen {
-            Seen::Network(event) => {
+            ObjectEvent::Network(event) => {
                 let changed = self.networks.apply(&mut cache.networks, *event);
                 changed.into_iter().for_each(|changed| dirty.network(cache, changed));
             }
-            Seen::Compiled(event) => {
+            ObjectEvent::Compiled(event) => {
                 let changed = self.compiled.apply(&mut cache.compiled, event);
                 changed.into_iter().for_each(|changed| dirty.compiled(changed));
             }
-            Seen::Namespace(event) => {
+            ObjectEvent::Namespace(event) => {
                 let changed = self.namespaces.apply(&mut cache.namespaces, event);
                 changed.into_iter().for_each(|changed| dirty.namespace(cache, changed));
             }
-            Seen::Node(event) => {
+            ObjectEvent::Node(event) => {
                 let changed = self.nodes.apply(&mut cache.nodes, event);
                 changed.into_iter().for_each(|changed| dirty.node(cache, changed));
             }
-            Seen::NodeState(event) => {
+            ObjectEvent::NodeState(event) => {
                 let changed = self.states.apply(&mut cache.states, event);
                 changed.into_iter().for_each(|changed| node_state(cache, dirty, changed));
             }
-            Seen::Definition(event) => {
+            ObjectEvent::Nad(event) => {
                 let is_list = matches!(event, Event::InitDone);
-                let (changed, is_users) = cache.definitions.apply(event);
-                dirty.definition(changed, is_users);
+                let (changed, user_nads_changed) = cache.nads.apply(event);
+                dirty.nad(changed, user_nads_changed);
                 if is_list {
-                    self.definitions_were_listed();
+                    self.nads_listed();
                 }
             }
-            Seen::Absent(target) => self.remove(&target),
+            ObjectEvent::Absent(target) => self.remove(&target),
         }
     }
 
-    /// Definitions may be read for the first time: every network's are compared.
-    fn definitions_were_listed(&mut self) {
-        self.dirty.definitions_of.extend(self.cache.networks.keys().cloned());
-        self.dirty.definitions_of.extend(self.cache.definitions.generated_names().map(str::to_owned));
+    /// NADs may have been listed for the first time: those of all networks are compared.
+    fn nads_listed(&mut self) {
+        self.dirty.nads_of.extend(self.cache.networks.keys().cloned());
+        self.dirty.nads_of.extend(self.cache.nads.generated_names().map(str::to_owned));
         self.dirty.statuses.extend(self.cache.networks.keys().cloned());
     }
 
-    /// What was looked for and is not there.
+    /// Removes an object that was read and does not exist.
     fn remove(&mut self, target: &Target) {
         let (cache, dirty) = (&mut self.cache, &mut self.dirty);
         match target {
@@ -131,9 +133,9 @@ impl Observer {
                     node_state(cache, dirty, (name.clone(), Some(before)));
                 }
             }
-            Target::Definition(key) => {
-                let (changed, is_users) = cache.definitions.remove(key);
-                dirty.definition(changed, is_users);
+            Target::Nad(key) => {
+                let (changed, user_nads_changed) = cache.nads.remove(key);
+                dirty.nad(changed, user_nads_changed);
             }
         }
     }
@@ -142,9 +144,9 @@ impl Observer {
         if self.failing.insert(kind) {
             log_failure(kind, error);
         }
-        let never_listed = self.cache.definitions.availability == Availability::Reading;
+        let never_listed = self.cache.nads.availability == Availability::Reading;
         if kind == Kind::Definitions && never_listed && is_unknown_kind(error) {
-            self.cache.definitions.availability = Availability::Unavailable;
+            self.cache.nads.availability = Availability::Unavailable;
             self.dirty.statuses.extend(self.cache.networks.keys().cloned());
         }
     }
@@ -153,21 +155,21 @@ impl Observer {
 fn node_state(cache: &mut Cache, dirty: &mut Dirty, changed: Changed<String, NodeState>) {
     let (name, before) = &changed;
     let number = |state: Option<&NodeState>| state.and_then(|state| state.number);
-    dirty.nodes.extend(cache.numbers.update(name, number(before.as_ref()), number(cache.states.get(name))));
+    dirty.nodes.extend(cache.node_numbers.update(name, number(before.as_ref()), number(cache.states.get(name))));
     dirty.node_state(cache, changed);
 }
 
-fn observation(kind: Kind, version: u64, seen: &Seen) -> Observation {
+fn observation(kind: Kind, version: u64, seen: &ObjectEvent) -> Observation {
     match seen {
-        Seen::Network(event) => of_event(kind, version, event, |name: &String| {
+        ObjectEvent::Network(event) => of_event(kind, version, event, |name: &String| {
             let targets = [Target::Finalizer, Target::Status, Target::NetworkFromNad];
             targets.map(|target| target(name.clone())).into()
         }),
-        Seen::Compiled(event) => of_event(kind, version, event, |name| vec![Target::Compiled(name.clone())]),
-        Seen::NodeState(event) => of_event(kind, version, event, |name| vec![Target::NodeState(name.clone())]),
-        Seen::Definition(event) => of_event(kind, version, event, |key| vec![Target::Definition(key.clone())]),
-        Seen::Namespace(_) | Seen::Node(_) => Observation::Nothing,
-        Seen::Absent(target) => Observation::Seen(vec![target.clone()], version),
+        ObjectEvent::Compiled(event) => of_event(kind, version, event, |name| vec![Target::Compiled(name.clone())]),
+        ObjectEvent::NodeState(event) => of_event(kind, version, event, |name| vec![Target::NodeState(name.clone())]),
+        ObjectEvent::Nad(event) => of_event(kind, version, event, |key| vec![Target::Nad(key.clone())]),
+        ObjectEvent::Namespace(_) | ObjectEvent::Node(_) => Observation::NoOp,
+        ObjectEvent::Absent(target) => Observation::Updated(vec![target.clone()], version),
     }
 }
 
@@ -179,14 +181,14 @@ fn of_event<K, T>(
 ) -> Observation {
     match event {
         Event::Apply((key, _)) | Event::Delete((key, _)) | Event::InitApply((key, _)) => {
-            Observation::Seen(targets(key), version)
+            Observation::Updated(targets(key), version)
         }
-        Event::Init => Observation::ListBegins(kind),
-        Event::InitDone => Observation::Listed(kind),
+        Event::Init => Observation::ListStarted(kind),
+        Event::InitDone => Observation::ListCompleted(kind),
     }
 }
 
-/// Whether the API server does not know such objects.
+/// Whether the API server does not know this kind.
 fn is_unknown_kind(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404)
 }

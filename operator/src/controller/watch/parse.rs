@@ -1,13 +1,11 @@
-//! From watched objects to the cache, pure: each object is parsed once, where it enters, and only what is used is kept.
+//! Parses watched objects for the cache, pure: each object is parsed once, on arrival, and only
+//! what is used is kept.
 
 use super::objects::{
-    CompiledObject, Config, DefinitionObject, NamespaceObject, NetworkObject, NodeCondition, NodeObject,
-    NodeStateObject,
+    CompiledObject, Config, NadObject, NamespaceObject, NetworkObject, NodeCondition, NodeObject, NodeStateObject,
 };
 use crate::controller::cache::objects::Selection;
-use crate::controller::cache::{
-    Compiled, Definition, DefinitionKey, Namespace, Network, Node, NodeState, NodeStatus, definitions,
-};
+use crate::controller::cache::{Compiled, Nad, NadKey, Namespace, Network, Node, NodeState, NodeStatus, nads};
 use crate::controller::compile::fingerprint;
 use crate::one_line::OneLine;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -17,8 +15,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use usnet_crds::conditions::{Status, engine_connected, find, reason};
-use usnet_crds::definition::{self, FROM_NAD_LABEL, FROM_NAD_VALUE, NETWORK_LABEL, RESOURCE_ANNOTATION};
-use usnet_crds::legacy::{self, Form, InvalidForm};
+use usnet_crds::legacy::{self, InvalidNadConfig, NadConfig};
+use usnet_crds::nad::{self, FROM_NAD_LABEL, FROM_NAD_VALUE, NETWORK_LABEL, RESOURCE_ANNOTATION};
 use usnet_crds::network::{FINALIZER, FORCE_DELETE};
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::node_state::{ATTACHMENTS_COUNT_MAX, MESSAGE_MAX, NetworkReport, PODS_MAX, REASON_MAX};
@@ -28,7 +26,7 @@ use usnet_crds::{
     UserspaceNodeStateStatus,
 };
 
-/// The reason of a network on a node whose agent gives none that can be used.
+/// The reason when that of an agent is invalid.
 const UNKNOWN_REASON: &str = "Unknown";
 
 pub(crate) fn network(object: &NetworkObject) -> (String, Network) {
@@ -41,11 +39,11 @@ pub(crate) fn network(object: &NetworkObject) -> (String, Network) {
         }
         Err(problem) => Err(format!("the object cannot be read: {problem}")),
     };
-    (name, of_network(metadata, spec, read(object.status.as_deref()).ok()))
+    (name, network_with_spec(metadata, spec, read(object.status.as_deref()).ok()))
 }
 
-/// A network with this spec, or with what is wrong with it.
-pub(crate) fn of_network(
+/// A network with this spec, or with its validation error.
+pub(crate) fn network_with_spec(
     metadata: &ObjectMeta,
     spec: Result<usnet_crds::validate::ValidNetwork, String>,
     status: Option<usnet_crds::UserspaceNetworkStatus>,
@@ -117,7 +115,8 @@ pub(crate) fn node_state(object: &NodeStateObject) -> (String, NodeState) {
     (name, state)
 }
 
-/// What an agent reports, with limits of its own: the token of an agent can be stolen, and the CRD can be an older one without limits.
+/// Parses the report of an agent and enforces limits: the token of an agent can be stolen, and an
+/// older CRD may have no limits.
 pub(crate) fn node_status(status: UserspaceNodeStateStatus) -> NodeStatus {
     let mut parsed = NodeStatus {
         observed_generation: status.observed_generation,
@@ -141,7 +140,7 @@ pub(crate) fn node_status(status: UserspaceNodeStateStatus) -> NodeStatus {
 fn report(report: NetworkReport) -> NetworkReport {
     let count = |number: i64| number.clamp(0, ATTACHMENTS_COUNT_MAX);
     NetworkReport {
-        reason: reason_word(&report.reason),
+        reason: valid_reason(&report.reason),
         message: one_line(&report.message),
         attachments: count(report.attachments),
         connected: count(report.connected),
@@ -150,48 +149,49 @@ fn report(report: NetworkReport) -> NetworkReport {
     }
 }
 
-fn reason_word(reason: &str) -> String {
-    let is_word = (1..=REASON_MAX).contains(&reason.len())
+fn valid_reason(reason: &str) -> String {
+    let is_valid = (1..=REASON_MAX).contains(&reason.len())
         && reason.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && reason.starts_with(|first: char| first.is_ascii_alphabetic());
-    if is_word { reason.to_owned() } else { UNKNOWN_REASON.to_owned() }
+    if is_valid { reason.to_owned() } else { UNKNOWN_REASON.to_owned() }
 }
 
 fn one_line(text: &str) -> String {
     OneLine(text).to_string().chars().take(MESSAGE_MAX).collect()
 }
 
-pub(crate) fn definition(object: &DefinitionObject) -> (DefinitionKey, Definition) {
+pub(crate) fn nad(object: &NadObject) -> (NadKey, Nad) {
     let metadata = &object.metadata;
     let name = metadata.name.clone().unwrap_or_default();
     let namespace = metadata.namespace.clone().unwrap_or_default();
     let (label, resource) = (label(metadata, NETWORK_LABEL), annotation(metadata, RESOURCE_ANNOTATION));
     let owner = owner(metadata, &UserspaceNetwork::api_version(&()), &UserspaceNetwork::kind(&()), &name);
-    let definition = match &object.spec.config {
-        Config::Text(config) if owner.is_some() || lost_its_owner(&name, label.as_deref(), config) => {
-            let found = definitions::fingerprint(config, owner.as_deref(), label.as_deref(), resource.as_deref());
-            Definition::Generated(found)
+    let nad = match &object.spec.config {
+        Config::Text(config) if owner.is_some() || is_generated_without_owner(&name, label.as_deref(), config) => {
+            let found = nads::fingerprint(config, owner.as_deref(), label.as_deref(), resource.as_deref());
+            Nad::Generated(found)
         }
-        Config::TooLong(_) if owner.is_some() => Definition::Generated(0),
-        Config::Text(config) => hand_written(metadata, legacy::form(config).transpose()),
-        Config::TooLong(length) => hand_written(metadata, Some(Err(InvalidForm::TooLong(*length)))),
+        Config::TooLong(_) if owner.is_some() => Nad::Generated(0),
+        Config::Text(config) => user_nad(metadata, legacy::parse_nad_config(config).transpose()),
+        Config::TooLong(length) => user_nad(metadata, Some(Err(InvalidNadConfig::TooLong(*length)))),
     };
-    (DefinitionKey { namespace, name }, definition)
+    (NadKey { namespace, name }, nad)
 }
 
-fn hand_written(metadata: &ObjectMeta, form: Option<Result<Form, InvalidForm>>) -> Definition {
-    let Some(mut form) = form else { return Definition::Other };
-    // The plugin reads it from the definition; nobody else does.
-    if let Ok(Form::Legacy(legacy)) = &mut form {
+fn user_nad(metadata: &ObjectMeta, config: Option<Result<NadConfig, InvalidNadConfig>>) -> Nad {
+    let Some(mut config) = config else { return Nad::Other };
+    // Only the plugin uses it, and reads it from the NAD.
+    if let Ok(NadConfig::Legacy(legacy)) = &mut config {
         legacy.ipam = None;
     }
     let (uid, created) = (metadata.uid.clone().unwrap_or_default(), metadata.creation_timestamp.clone());
-    Definition::HandWritten(Box::new(definitions::HandWritten { uid, created, form }))
+    Nad::User(Box::new(nads::UserNad { uid, created, config }))
 }
 
-/// A generated definition that lost its owner but says exactly what a generated one says is taken back.
-fn lost_its_owner(name: &str, label: Option<&str>, config: &str) -> bool {
-    label == Some(name) && name.parse::<NetworkName>().is_ok_and(|name| definition::config(&name) == config)
+/// Whether the NAD lost its owner reference, but is exactly what the controller generates: then it
+/// is adopted again.
+fn is_generated_without_owner(name: &str, label: Option<&str>, config: &str) -> bool {
+    label == Some(name) && name.parse::<NetworkName>().is_ok_and(|name| nad::config(&name) == config)
 }
 
 fn read<T: DeserializeOwned>(text: Option<&RawValue>) -> Result<T, serde_json::Error> {
@@ -223,7 +223,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
-    fn what_an_agent_reports_is_cut_to_size() {
+    fn reports_of_agents_are_limited() {
         let reports = json!([
             {"name": "a", "generation": 1, "state": "Failed", "reason": "", "message": "one\ntwo"},
             {"name": "b", "generation": 1, "state": "Failed", "reason": "x".repeat(300_000), "message": "y".repeat(300_000)},

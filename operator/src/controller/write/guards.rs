@@ -1,5 +1,6 @@
-//! Which targets may not be written now: a request for them is under way, its result was not seen by a watch yet, or it failed a moment ago. So nothing is
-//! written twice, and what fails is not tried in a storm. Pure; time is passed in.
+//! Targets that may not be written now: a request is in flight, the watch does not show its result
+//! yet, or it failed recently. So nothing is written twice, and failures are retried with back-off.
+//! Pure; time is passed in.
 
 use super::Target;
 use crate::backoff::Backoff;
@@ -7,30 +8,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long the watch may take to show a write. Then it is looked at again, whatever happened to the event.
-const ECHO: Duration = Duration::from_secs(30);
+/// How long the watch may take to show a write. After that the target is evaluated again, even
+/// without an event.
+const WATCH_TIMEOUT: Duration = Duration::from_secs(30);
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
-/// What a watch shows of an object that was deleted: later than any version.
+/// The version of a deleted object: later than any other.
 pub const DELETED: u64 = u64::MAX;
 
-/// A write that a watch has not shown yet.
+/// A write that the watch does not show yet.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
-    /// The resourceVersion that the object has since; 0 after a deletion, which any event confirms.
+    /// The resulting resourceVersion; 0 after a deletion, which any event confirms.
     version: u64,
     at: Instant,
 }
 
-/// Which targets may not be written now.
+/// Targets that may not be written now.
 #[derive(Debug, Default)]
 pub struct Guards {
-    /// With the highest version that was seen since.
+    /// With the highest resourceVersion observed since.
     in_flight: BTreeMap<Target, u64>,
     sent: BTreeMap<Target, Sent>,
-    /// With the time from which on it may be tried again.
+    /// With the time of the retry.
     failed: BTreeMap<Target, Instant>,
-    /// Targets that are read before anything is sent again: what the last request did is not known.
+    /// Targets whose last request has an unknown outcome: they are read before the next one.
     unknown: BTreeSet<Target>,
     backoffs: BTreeMap<Target, Backoff>,
 }
@@ -44,12 +46,13 @@ impl Guards {
             || self.unknown.contains(target)
     }
 
-    /// A request is sent.
+    /// Records that a request is sent.
     pub fn send(&mut self, target: Target) {
         self.in_flight.insert(target, 0);
     }
 
-    /// The request worked, and the object has this version since (0 after a deletion). True when a watch has shown it already.
+    /// Records a success that resulted in this version (0 after a deletion). True when the watch
+    /// has shown it already.
     pub fn succeeded(&mut self, target: &Target, version: u64, now: Instant) -> bool {
         let seen = self.in_flight.remove(target).unwrap_or_default();
         self.backoffs.remove(target);
@@ -60,21 +63,22 @@ impl Guards {
         is_seen
     }
 
-    /// The request was refused: gives back when it may be tried again.
+    /// Records a failure; returns the time of the retry.
     pub fn failed(&mut self, target: &Target, now: Instant) -> Instant {
-        let again = self.back_off(target, now);
-        self.failed.insert(target.clone(), again);
-        again
+        let retry_at = self.back_off(target, now);
+        self.failed.insert(target.clone(), retry_at);
+        retry_at
     }
 
-    /// It is not known what the request did: gives back when the target should be read. Until [`Self::was_read`] it is blocked.
-    pub fn is_unknown(&mut self, target: &Target, now: Instant) -> Instant {
+    /// Records an unknown outcome; returns when the target should be read. It is blocked until
+    /// [`Self::mark_read`].
+    pub fn mark_unknown(&mut self, target: &Target, now: Instant) -> Instant {
         self.unknown.insert(target.clone());
         self.back_off(target, now)
     }
 
-    /// The target was read after its last request.
-    pub fn was_read(&mut self, target: &Target) {
+    /// Records that the target was read after its last request.
+    pub fn mark_read(&mut self, target: &Target) {
         self.unknown.remove(target);
     }
 
@@ -84,8 +88,8 @@ impl Guards {
         now + backoff.wait()
     }
 
-    /// A watch shows the object of the target in this version. True when that is what was waited for.
-    pub fn seen(&mut self, target: &Target, version: u64) -> bool {
+    /// Records that the watch shows this version. True when it confirms the last write.
+    pub fn observed(&mut self, target: &Target, version: u64) -> bool {
         if let Some(seen) = self.in_flight.get_mut(target) {
             *seen = (*seen).max(version);
         }
@@ -93,28 +97,28 @@ impl Guards {
         is_awaited && self.sent.remove(target).is_some()
     }
 
-    /// A whole list that was begun at `since` has arrived: what was sent before is in it. After a restore of etcd its versions may be lower than those
-    /// that are waited for.
-    pub fn listed(&mut self, is_of_kind: impl Fn(&Target) -> bool, since: Instant) -> Vec<Target> {
+    /// Records a complete list that started at `since`: earlier writes are in it. After a restore
+    /// of etcd its versions may be lower than the expected ones.
+    pub fn list_completed(&mut self, is_of_kind: impl Fn(&Target) -> bool, since: Instant) -> Vec<Target> {
         let listed = self.sent.extract_if(.., |target, sent| is_of_kind(target) && sent.at < since);
         listed.map(|(target, _)| target).collect()
     }
 
-    /// Targets that may be looked at again: their time is up.
+    /// Removes and returns the targets whose guard expired.
     pub fn expired(&mut self, now: Instant) -> Vec<Target> {
-        let failed = self.failed.extract_if(.., |_, again| *again <= now).map(|(target, _)| target);
+        let failed = self.failed.extract_if(.., |_, retry_at| *retry_at <= now).map(|(target, _)| target);
         let mut expired: Vec<Target> = failed.collect();
-        expired.extend(self.sent.extract_if(.., |_, sent| sent.at + ECHO <= now).map(|(target, _)| target));
+        expired.extend(self.sent.extract_if(.., |_, sent| sent.at + WATCH_TIMEOUT <= now).map(|(target, _)| target));
         expired
     }
 
     /// When the next one expires.
     pub fn next_expiry(&self) -> Option<Instant> {
         let failed = self.failed.values().copied();
-        failed.chain(self.sent.values().map(|sent| sent.at + ECHO)).min()
+        failed.chain(self.sent.values().map(|sent| sent.at + WATCH_TIMEOUT)).min()
     }
 
-    /// How many requests for targets of this kind are under way.
+    /// The number of requests in flight for these targets.
     pub fn in_flight(&self, is_of_kind: impl Fn(&Target) -> bool) -> usize {
         self.in_flight.keys().filter(|target| is_of_kind(target)).count()
     }
@@ -134,9 +138,9 @@ mod tests {
         guards.send(target());
         assert!(guards.is_blocked(&target()));
         assert!(!guards.succeeded(&target(), 7, now));
-        assert!(!guards.seen(&target(), 6), "an older version");
+        assert!(!guards.observed(&target(), 6), "an older version");
         assert!(guards.is_blocked(&target()));
-        assert!(guards.seen(&target(), 7));
+        assert!(guards.observed(&target(), 7));
         assert!(!guards.is_blocked(&target()));
     }
 
@@ -144,10 +148,10 @@ mod tests {
     fn a_watch_may_be_faster_than_the_answer() {
         let (mut guards, now) = (Guards::default(), Instant::now());
         guards.send(target());
-        guards.seen(&target(), 7);
+        guards.observed(&target(), 7);
         assert!(guards.succeeded(&target(), 7, now) && !guards.is_blocked(&target()));
         guards.send(target());
-        guards.seen(&target(), DELETED);
+        guards.observed(&target(), DELETED);
         assert!(guards.succeeded(&target(), 0, now) && !guards.is_blocked(&target()));
     }
 
@@ -156,13 +160,13 @@ mod tests {
         let (mut guards, now) = (Guards::default(), Instant::now());
         guards.send(target());
         guards.succeeded(&target(), 1_000, now);
-        assert_eq!(guards.listed(|_| true, now), [], "the list may have been made before the write");
-        assert_eq!(guards.listed(|_| true, now + Duration::from_secs(1)), [target()]);
+        assert_eq!(guards.list_completed(|_| true, now), [], "the list may have been made before the write");
+        assert_eq!(guards.list_completed(|_| true, now + Duration::from_secs(1)), [target()]);
         assert!(!guards.is_blocked(&target()));
     }
 
     #[test]
-    fn what_fails_is_tried_again_later_and_later() {
+    fn failures_are_retried_with_back_off() {
         let (mut guards, start) = (Guards::default(), Instant::now());
         guards.send(target());
         let first = guards.failed(&target(), start);
@@ -175,13 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_did_is_read_before_the_next_one() {
+    fn an_unknown_outcome_is_read_before_the_next_request() {
         let (mut guards, start) = (Guards::default(), Instant::now());
         guards.send(target());
-        let read_at = guards.is_unknown(&target(), start);
-        assert_eq!(guards.expired(read_at + ECHO), [], "time does not tell what it did");
+        let read_at = guards.mark_unknown(&target(), start);
+        assert_eq!(guards.expired(read_at + WATCH_TIMEOUT), [], "time does not tell what it did");
         assert!(guards.is_blocked(&target()));
-        guards.was_read(&target());
+        guards.mark_read(&target());
         assert!(!guards.is_blocked(&target()));
     }
 
@@ -190,7 +194,7 @@ mod tests {
         let (mut guards, start) = (Guards::default(), Instant::now());
         guards.send(target());
         guards.succeeded(&target(), 7, start);
-        assert_eq!(guards.expired(start + ECHO), [target()]);
+        assert_eq!(guards.expired(start + WATCH_TIMEOUT), [target()]);
         assert!(!guards.is_blocked(&target()));
     }
 }

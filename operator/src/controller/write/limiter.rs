@@ -1,17 +1,17 @@
-//! How many requests are under way at once. It follows what the API server can take: one more for each round of successes, half as many after a sign of
-//! overload. Pure; time is passed in.
+//! Limits the number of requests in flight by the capacity of the API server (AIMD): one more for
+//! each round of successes, half as many after a sign of overload. Pure; time is passed in.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Where it starts: enough to be quick on a healthy API server.
+/// The initial limit: enough to be fast on a healthy API server.
 const START: f64 = 16.0;
-/// Beyond this a single client gains nothing and holds up others.
+/// The maximum: beyond it one client gains nothing and delays others.
 const MAXIMUM: f64 = 64.0;
-/// Requests that were sent together fail together: they count as one sign of overload.
-const ONE_SIGN: Duration = Duration::from_secs(1);
+/// Requests that were sent together fail together: they count as one overload.
+const OVERLOAD_WINDOW: Duration = Duration::from_secs(1);
 
-/// The number of requests that may be under way.
+/// The limit of requests in flight.
 #[derive(Debug)]
 pub struct Limiter {
     limit: f64,
@@ -26,7 +26,7 @@ impl Default for Limiter {
 }
 
 impl Limiter {
-    /// How many may be under way now.
+    /// The current limit.
     pub fn limit(&self, now: Instant) -> usize {
         if self.paused_until.is_some_and(|until| now < until) {
             return 0;
@@ -35,19 +35,19 @@ impl Limiter {
         self.limit as usize
     }
 
-    /// Until when nothing may be sent, if there is such a pause.
+    /// The end of the current pause.
     pub fn paused_until(&self) -> Option<Instant> {
         self.paused_until
     }
 
-    /// A request worked.
+    /// Records a success.
     pub fn succeeded(&mut self) {
         self.limit = (self.limit + 1.0 / self.limit).min(MAXIMUM);
     }
 
-    /// A request timed out, or the API server said that it has too much to do, with the pause that it asked for.
+    /// Records a timeout or an overload response, with its `Retry-After`.
     pub fn overloaded(&mut self, now: Instant, pause: Option<Duration>) {
-        if self.halved.is_none_or(|halved| now >= halved + ONE_SIGN) {
+        if self.halved.is_none_or(|halved| now >= halved + OVERLOAD_WINDOW) {
             self.limit = (self.limit / 2.0).max(1.0);
             self.halved = Some(now);
         }

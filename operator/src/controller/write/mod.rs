@@ -1,16 +1,16 @@
-//! Write: what is written to the API server ([`Write`], pure values), in which order and how much at once ([`queue`], [`limiter`], pure), and the requests
-//! themselves ([`request`], IO).
+//! Write: the writes to the API server ([`Write`], pure values), their order and concurrency
+//! ([`queue`], [`limiter`], pure), and the requests ([`request`], IO).
 
 pub mod guards;
 pub mod limiter;
 mod network_from_nad;
 mod objects;
-pub mod pace;
 pub mod queue;
 pub mod request;
+pub mod token_bucket;
 
-use super::cache::{DefinitionKey, Labels};
-use super::compile::definitions::Desired;
+use super::cache::{Labels, NadKey};
+use super::compile::nads::DesiredNad;
 use std::fmt;
 use usnet_crds::{CompiledNetworkSpec, UserspaceNetworkSpec, UserspaceNetworkStatus};
 
@@ -23,7 +23,7 @@ pub enum Write {
         network: String,
         /// Its uid.
         uid: String,
-        /// Whether it should be there.
+        /// Whether the finalizer is desired.
         present: bool,
     },
     /// Creates or replaces a compiled network.
@@ -55,7 +55,7 @@ pub enum Write {
     NodeState {
         /// The node.
         node: String,
-        /// The node's uid: the state goes with the node.
+        /// The uid of the Node, which owns the state.
         owner: String,
         /// The uid of the object that is replaced; none to create it.
         uid: Option<String>,
@@ -79,18 +79,18 @@ pub enum Write {
         status: Box<UserspaceNetworkStatus>,
     },
     /// Creates or repairs a NetworkAttachmentDefinition.
-    Definition {
-        /// Where.
-        key: DefinitionKey,
-        /// What it should say.
-        desired: Desired,
+    Nad {
+        /// Namespace and name.
+        key: NadKey,
+        /// The desired content.
+        desired: DesiredNad,
     },
-    /// Deletes a generated NetworkAttachmentDefinition. The admission policy keeps this from deleting any other.
-    DeleteDefinition {
-        /// Where.
-        key: DefinitionKey,
+    /// Deletes a generated NetworkAttachmentDefinition. The admission policy protects all others.
+    DeleteNad {
+        /// Namespace and name.
+        key: NadKey,
     },
-    /// Creates the network of a bridge that NetworkAttachmentDefinitions name, or restores its spec.
+    /// Creates the generated network of a bridge that NADs name, or restores its spec.
     NetworkFromNad {
         /// The network.
         network: String,
@@ -99,16 +99,16 @@ pub enum Write {
         /// The whole spec.
         spec: Box<UserspaceNetworkSpec>,
     },
-    /// Deletes a network that was made from NetworkAttachmentDefinitions.
+    /// Deletes a network that was generated from NetworkAttachmentDefinitions.
     DeleteNetwork {
         /// The network.
         network: String,
-        /// The object that was looked at, and no later one of that name.
+        /// Its uid: a later object of that name is not deleted.
         uid: String,
     },
 }
 
-/// What a write changes. Of each target there is one write at a time.
+/// What a write changes. At most one write is in flight for each target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// The finalizer of a network.
@@ -119,10 +119,10 @@ pub enum Target {
     NodeState(String),
     /// The status of a network.
     Status(String),
-    /// A network that is made from NetworkAttachmentDefinitions.
+    /// A network that is generated from NetworkAttachmentDefinitions.
     NetworkFromNad(String),
     /// A NetworkAttachmentDefinition.
-    Definition(DefinitionKey),
+    Nad(NadKey),
 }
 
 impl Write {
@@ -135,14 +135,14 @@ impl Write {
             | Self::DeleteCompiled { network, .. } => Target::Compiled(network.clone()),
             Self::NodeState { node, .. } | Self::DeleteNodeState { node } => Target::NodeState(node.clone()),
             Self::Status { network, .. } => Target::Status(network.clone()),
-            Self::Definition { key, .. } | Self::DeleteDefinition { key } => Target::Definition(key.clone()),
+            Self::Nad { key, .. } | Self::DeleteNad { key } => Target::Nad(key.clone()),
             Self::NetworkFromNad { network, .. } | Self::DeleteNetwork { network, .. } => {
                 Target::NetworkFromNad(network.clone())
             }
         }
     }
 
-    /// What kind of write, in one word for metrics.
+    /// The kind of write, as a label of metrics.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Finalizer { .. } => "Finalizer",
@@ -151,8 +151,8 @@ impl Write {
             Self::NodeState { .. } => "NodeState",
             Self::DeleteNodeState { .. } => "DeleteNodeState",
             Self::Status { .. } => "Status",
-            Self::Definition { .. } => "Definition",
-            Self::DeleteDefinition { .. } => "DeleteDefinition",
+            Self::Nad { .. } => "Definition",
+            Self::DeleteNad { .. } => "DeleteDefinition",
             Self::NetworkFromNad { .. } => "NetworkFromNad",
             Self::DeleteNetwork { .. } => "DeleteNetwork",
         }
@@ -172,8 +172,8 @@ impl fmt::Display for Write {
             Self::NodeState { node, .. } => write!(formatter, "write UserspaceNodeState {node}"),
             Self::DeleteNodeState { node } => write!(formatter, "delete UserspaceNodeState {node}"),
             Self::Status { network, .. } => write!(formatter, "write the status of UserspaceNetwork {network}"),
-            Self::Definition { key, .. } => write!(formatter, "write NetworkAttachmentDefinition {key}"),
-            Self::DeleteDefinition { key } => write!(formatter, "delete NetworkAttachmentDefinition {key}"),
+            Self::Nad { key, .. } => write!(formatter, "write NetworkAttachmentDefinition {key}"),
+            Self::DeleteNad { key } => write!(formatter, "delete NetworkAttachmentDefinition {key}"),
             Self::NetworkFromNad { network, .. } => write!(formatter, "write UserspaceNetwork {network}"),
             Self::DeleteNetwork { network, .. } => write!(formatter, "delete UserspaceNetwork {network}"),
         }

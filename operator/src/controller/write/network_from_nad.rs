@@ -1,10 +1,11 @@
-//! Creates and restores networks that follow from NetworkAttachmentDefinitions. A network that a user created meanwhile is never changed.
+//! Creates and restores networks that are generated from NADs. A network that a user created
+//! meanwhile is never changed.
 
 use super::request::{Done, FIELD_MANAGER};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
-use usnet_crds::definition::{FROM_NAD_LABEL, FROM_NAD_VALUE};
+use usnet_crds::nad::{FROM_NAD_LABEL, FROM_NAD_VALUE};
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::{UserspaceNetwork, UserspaceNetworkSpec};
 
@@ -16,12 +17,13 @@ pub(super) async fn write(
     spec: &UserspaceNetworkSpec,
 ) -> Result<Done, kube::Error> {
     match uid {
-        None => unless_there(create(client, name, spec).await),
+        None => ignore_already_exists(create(client, name, spec).await),
         Some(uid) => restore(client, name, uid, spec).await,
     }
 }
 
-/// Created and not applied: a network of that name that a user created meanwhile stays as it is.
+/// Creates instead of applying: a network of that name that a user created meanwhile stays as it
+/// is.
 async fn create(client: Client, name: &str, spec: &UserspaceNetworkSpec) -> Result<Done, kube::Error> {
     let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
     let mut network = UserspaceNetwork::new(name, spec.clone());
@@ -30,7 +32,8 @@ async fn create(client: Client, name: &str, spec: &UserspaceNetworkSpec) -> Resu
     Ok(Done::Written(resource_version(created.metadata.resource_version.as_deref())))
 }
 
-/// The whole spec is replaced, with what others added to it. The API server refuses that for another object of that name, and without the label.
+/// Replaces the whole spec, including fields that others added. The preconditions protect a
+/// recreated object of that name, and one without the label.
 async fn restore(client: Client, name: &str, uid: &str, spec: &UserspaceNetworkSpec) -> Result<Done, kube::Error> {
     let label = format!("/metadata/labels/{}", FROM_NAD_LABEL.replace('/', "~1"));
     let operations = json!([
@@ -45,10 +48,10 @@ async fn restore(client: Client, name: &str, uid: &str, spec: &UserspaceNetworkS
     Ok(Done::Written(resource_version(answer.metadata.resource_version.as_deref())))
 }
 
-/// Another request was faster; the watch will show whose.
-fn unless_there(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
+/// Another request was faster; the watch will show its result.
+fn ignore_already_exists(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
     match result {
-        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(Done::Nothing),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(Done::NoOp),
         other => other,
     }
 }

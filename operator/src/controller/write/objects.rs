@@ -1,11 +1,11 @@
 //! The bodies of requests: only the fields that the controller owns.
 
-use super::super::cache::{DefinitionKey, Labels};
-use super::super::compile::definitions::Desired;
+use super::super::cache::{Labels, NadKey};
+use super::super::compile::nads::DesiredNad;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
 use serde_json::{Value, json};
-use usnet_crds::definition::{NETWORK_LABEL, NetworkAttachmentDefinitionSpec, RESOURCE_ANNOTATION};
+use usnet_crds::nad::{NETWORK_LABEL, NetworkAttachmentDefinitionSpec, RESOURCE_ANNOTATION};
 use usnet_crds::network::FINALIZER;
 use usnet_crds::{
     CompiledNetwork, CompiledNetworkSpec, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNetworkStatus,
@@ -26,11 +26,11 @@ pub(super) fn node_state(node: &str, owner: &str, number: u32, labels: &Labels) 
     state
 }
 
-/// A definition, which is deleted with its network.
-pub(super) fn definition(key: &DefinitionKey, desired: &Desired) -> NetworkAttachmentDefinition {
+/// A NAD, which is deleted with its network.
+pub(super) fn nad(key: &NadKey, desired: &DesiredNad) -> NetworkAttachmentDefinition {
     let spec = NetworkAttachmentDefinitionSpec { config: desired.config.clone() };
-    let mut definition = NetworkAttachmentDefinition::new(&key.name, spec);
-    definition.metadata = ObjectMeta {
+    let mut nad = NetworkAttachmentDefinition::new(&key.name, spec);
+    nad.metadata = ObjectMeta {
         name: Some(key.name.clone()),
         namespace: Some(key.namespace.clone()),
         labels: Some([(NETWORK_LABEL.to_owned(), key.name.clone())].into()),
@@ -38,10 +38,11 @@ pub(super) fn definition(key: &DefinitionKey, desired: &Desired) -> NetworkAttac
         owner_references: Some(vec![owned_by_network(&key.name, &desired.owner)]),
         ..ObjectMeta::default()
     };
-    definition
+    nad
 }
 
-/// The finalizer of a network. With the uid in it, the API server refuses to change a later network of the same name, or to create a new one.
+/// The finalizer of a network. The uid is a precondition: the API server neither changes a later
+/// network of the same name, nor creates a new one.
 pub(super) fn finalizer(network: &str, uid: &str, present: bool) -> Value {
     let finalizers: &[&str] = if present { &[FINALIZER] } else { &[] };
     json!({

@@ -1,25 +1,27 @@
-//! What is to be written, and in which order: first what users wait for. Of each target only the newest write is kept. Pure; time is passed in.
+//! The queue of pending writes, by priority: first those that users wait for. Only the newest write
+//! of each target is kept. Pure; time is passed in.
 
 use super::{Target, Write};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::Instant;
 
-/// What goes first. Networks that follow from definitions of the older userspace CNI come after those that users wrote: any tenant can make many.
+/// Priority classes. Networks that are generated from NADs of Intel's userspace CNI come after
+/// those of users, because any tenant can create many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// What lies between a network and its nodes: finalizers, compiled networks, node states.
+    /// Finalizers, compiled networks and node states: nodes wait for them.
     Network,
     /// Statuses that users wait for.
     Status,
-    /// The same for networks that were made from definitions.
+    /// Both for networks that are generated from NADs.
     LegacyNetwork,
-    /// Counts.
+    /// Statuses that change only counts.
     Counts,
-    /// The networks of definitions themselves.
+    /// The generated networks themselves.
     NetworkFromNad,
 }
 
-/// One write that waits.
+/// A pending write.
 #[derive(Debug, Clone)]
 struct Pending {
     write: Write,
@@ -27,7 +29,7 @@ struct Pending {
     due: Instant,
 }
 
-/// Writes that wait.
+/// Pending writes by priority.
 #[derive(Debug, Default)]
 pub struct Queue {
     pending: BTreeMap<Target, Pending>,
@@ -35,7 +37,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Puts a write in the place of the one that waits for the same target.
+    /// Sets the pending write of its target.
     pub fn set(&mut self, write: Write, class: Class, due: Instant) {
         let target = write.target();
         self.remove(&target);
@@ -43,7 +45,7 @@ impl Queue {
         self.pending.insert(target, Pending { write, class, due });
     }
 
-    /// Nothing has to be written for this target.
+    /// Removes the pending write of this target.
     pub fn remove(&mut self, target: &Target) {
         if let Some(Pending { class, due, .. }) = self.pending.remove(target) {
             self.order.remove(&(class, due, target.clone()));
@@ -51,7 +53,7 @@ impl Queue {
     }
 
     /// Removes all writes of a class whose targets are not among these.
-    pub fn keep_of(&mut self, class: Class, targets: &BTreeSet<Target>) {
+    pub fn retain_targets(&mut self, class: Class, targets: &BTreeSet<Target>) {
         let is_other = |target: &&Target| !targets.contains(*target);
         let of_class = self.pending.iter().filter(|(_, pending)| pending.class == class).map(|(target, _)| target);
         for target in of_class.filter(is_other).cloned().collect::<Vec<_>>() {
@@ -78,18 +80,18 @@ impl Queue {
         self.order.iter().map(|(_, due, _)| *due).filter(|due| *due > now).min()
     }
 
-    /// All that wait.
+    /// All pending writes.
     #[cfg(test)]
     pub(in crate::controller) fn writes(&self) -> impl Iterator<Item = &Write> {
         self.pending.values().map(|pending| &pending.write)
     }
 
-    /// How many wait.
+    /// The number of pending writes.
     pub fn len(&self) -> usize {
         self.pending.len()
     }
 
-    /// Whether none waits.
+    /// Whether no write is pending.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_users_wait_for_goes_first_and_only_the_newest_of_a_target_goes() {
+    fn writes_are_sent_by_priority_and_only_the_newest_of_a_target() {
         let (mut queue, now) = (Queue::default(), Instant::now());
         queue.set(drain("legacy"), Class::LegacyNetwork, now);
         queue.set(drain("later"), Class::Network, now + Duration::from_secs(1));
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_blocked_waits_and_holds_up_nothing_else() {
+    fn a_blocked_target_waits_and_delays_nothing_else() {
         let (mut queue, now) = (Queue::default(), Instant::now());
         queue.set(drain("blue"), Class::Network, now);
         queue.set(drain("red"), Class::Network, now);

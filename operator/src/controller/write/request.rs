@@ -1,9 +1,10 @@
-//! The requests (IO). The client is behind the [`Fence`](crate::leader::Fence): what is not sent because another controller may lead is left to that one.
+//! The requests (IO). The client is behind the [`Fence`](crate::leader::Fence): a request that is
+//! not sent because another replica may be the leader is left to that one.
 
 use super::{Target, Write, network_from_nad, objects};
 use crate::api_error::{message, reason_label};
-use crate::controller::watch::objects::{CompiledObject, DefinitionObject, NetworkObject, NodeStateObject};
-use crate::controller::watch::{Change, Seen, parse};
+use crate::controller::watch::objects::{CompiledObject, NadObject, NetworkObject, NodeStateObject};
+use crate::controller::watch::{ObjectEvent, WatchUpdate, parse};
 use crate::leader::{REQUEST_TIMEOUT, is_closed};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::PartialObjectMeta;
@@ -18,7 +19,7 @@ use usnet_crds::conditions::{READY, find as find_condition};
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::{CompiledNetwork, UserspaceNodeState};
 
-/// Who wrote the fields, for server-side apply.
+/// The field manager of server-side apply.
 pub const FIELD_MANAGER: &str = "usnet-controller";
 
 /// Why a write failed.
@@ -27,21 +28,21 @@ pub enum Error {
     /// The API server refused, or could not be reached.
     #[error("cannot {write}: {}", message(error))]
     Request {
-        /// What was to be written.
+        /// The write.
         write: String,
-        /// Why it was not.
+        /// The error of the client.
         error: Box<kube::Error>,
     },
-    /// The API server did not answer.
+    /// The API server did not respond in time.
     #[error("cannot {write}: no answer within {} s", REQUEST_TIMEOUT.as_secs())]
     Timeout {
-        /// What was to be written.
+        /// The write.
         write: String,
     },
 }
 
 impl Error {
-    /// What the client says; none when there was no answer in time.
+    /// The error of the client; none after a timeout.
     pub fn cause(&self) -> Option<&kube::Error> {
         match self {
             Self::Request { error, .. } => Some(error),
@@ -49,41 +50,42 @@ impl Error {
         }
     }
 
-    /// As a label of metrics.
+    /// The label of metrics.
     pub fn reason(&self) -> &str {
         self.cause().map_or("Timeout", reason_label)
     }
 
-    /// Whether nothing was sent, because another controller may lead.
+    /// Whether nothing was sent, because another replica may be the leader.
     pub fn is_fenced(&self) -> bool {
         self.cause().is_some_and(is_closed)
     }
 
-    /// What the API server says of an object that it understands and does not accept. What etcd finds too large is an internal error.
-    pub fn refusal(&self) -> Option<String> {
+    /// Why the API server rejects the object, if it does. What etcd finds too large is an internal
+    /// error.
+    pub fn rejection(&self) -> Option<String> {
         let kube::Error::Api(status) = self.cause()? else { return None };
-        let is_refusal = matches!(status.code, 400 | 403 | 413 | 422) || status.message.contains("too large");
-        is_refusal.then(|| format!("the API server does not accept its CompiledNetwork: {}", status.message))
+        let is_rejection = matches!(status.code, 400 | 403 | 413 | 422) || status.message.contains("too large");
+        is_rejection.then(|| format!("the API server does not accept its CompiledNetwork: {}", status.message))
     }
 }
 
 /// What a write did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// The object has this resourceVersion since.
+    /// The object has this resourceVersion now.
     Written(u64),
     /// The object is deleted, or will be.
     Deleted,
-    /// Nothing: the object is not as it was seen.
-    Nothing,
+    /// Nothing: the object differs from the cached one.
+    NoOp,
 }
 
-/// What became of one write.
+/// The outcome of one write.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was to be written.
+    /// The write.
     pub write: Write,
-    /// What it did, or why it did not.
+    /// What it did, or why it failed.
     pub result: Result<Done, Error>,
 }
 
@@ -91,7 +93,7 @@ pub struct Outcome {
 pub async fn send(client: Client, write: Write) -> Outcome {
     let result = match timeout(REQUEST_TIMEOUT, request(client, &write)).await {
         Ok(Ok(done)) => {
-            if done != Done::Nothing {
+            if done != Done::NoOp {
                 log(&write);
             }
             Ok(done)
@@ -130,14 +132,14 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
         Write::Status { network, uid, status } => {
             let body = objects::status(network, uid, status);
             let answer = networks(client).patch_status(network, &apply, &Patch::Apply(&body)).await;
-            unless_gone(answer.map(|it| Done::Written(resource_version(it.metadata.resource_version.as_deref()))))
+            ignore_not_found(answer.map(|it| Done::Written(resource_version(it.metadata.resource_version.as_deref()))))
         }
-        Write::Definition { key, desired } => {
-            let body = objects::definition(key, desired);
-            let api = definitions(client, &key.namespace);
+        Write::Nad { key, desired } => {
+            let body = objects::nad(key, desired);
+            let api = nads(client, &key.namespace);
             written(api.patch_metadata(&key.name, &apply, &Patch::Apply(&body)).await)
         }
-        Write::DeleteDefinition { key } => delete(&definitions(client, &key.namespace), &key.name, None).await,
+        Write::DeleteNad { key } => delete(&nads(client, &key.namespace), &key.name, None).await,
         Write::NetworkFromNad { network, uid, spec } => {
             network_from_nad::write(client, network, uid.as_deref(), spec).await
         }
@@ -145,7 +147,7 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
     }
 }
 
-/// Creates the object, or replaces these fields of the one with this uid.
+/// Creates the object, or replaces these fields of the object with this uid.
 async fn create_or_replace<K>(
     api: &Api<K>,
     name: &str,
@@ -168,7 +170,8 @@ fn patch_parameters() -> PatchParams {
     PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
 
-/// A patch that replaces fields, of this object and of no later one of its name. Server-side apply would keep what others added to them.
+/// A patch that replaces fields, with the uid as precondition. Server-side apply would keep fields
+/// that others added.
 fn replace(uid: &str, fields: &[(&str, &Value)]) -> Result<Patch<()>, kube::Error> {
     let mut operations = vec![json!({"op": "test", "path": "/metadata/uid", "value": uid})];
     operations.extend(fields.iter().map(|(path, value)| json!({"op": "add", "path": path, "value": value})));
@@ -185,51 +188,54 @@ where
 {
     let preconditions = Preconditions { uid: uid.cloned(), resource_version: None };
     let parameters = DeleteParams { preconditions: uid.map(|_| preconditions), ..DeleteParams::default() };
-    unless_gone(api.delete(name, &parameters).await.map(|_| Done::Deleted))
+    ignore_not_found(api.delete(name, &parameters).await.map(|_| Done::Deleted))
 }
 
-/// What is gone already need not be changed.
-fn unless_gone(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
+/// An object that does not exist needs no change.
+fn ignore_not_found(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
     match result {
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Done::Nothing),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Done::NoOp),
         other => other,
     }
 }
 
-/// Reads the object of a target as it is now, after it is not known what became of a write.
+/// Reads the current object of a target, after a write with an unknown outcome.
 ///
 /// # Errors
-/// When the API server does not answer.
-pub(in crate::controller) async fn read(client: Client, target: &Target) -> Result<Change, kube::Error> {
+/// When the API server does not respond.
+pub(in crate::controller) async fn read(client: Client, target: &Target) -> Result<WatchUpdate, kube::Error> {
     match target {
         Target::Finalizer(name) | Target::Status(name) | Target::NetworkFromNad(name) => {
-            find(networks(client), name, |object| Seen::Network(Box::new(Event::Apply(parse::network(object))))).await
+            find(networks(client), name, |object| ObjectEvent::Network(Box::new(Event::Apply(parse::network(object)))))
+                .await
         }
         Target::Compiled(name) => {
-            find(compiled(client), name, |object| Seen::Compiled(Event::Apply(parse::compiled(object)))).await
+            find(compiled(client), name, |object| ObjectEvent::Compiled(Event::Apply(parse::compiled(object)))).await
         }
         Target::NodeState(name) => {
-            find(node_states(client), name, |object| Seen::NodeState(Event::Apply(parse::node_state(object)))).await
+            find(node_states(client), name, |object| ObjectEvent::NodeState(Event::Apply(parse::node_state(object))))
+                .await
         }
-        Target::Definition(key) => {
-            let api = definitions(client, &key.namespace);
-            find(api, &key.name, |object| Seen::Definition(Event::Apply(parse::definition(object)))).await
+        Target::Nad(key) => {
+            let api = nads(client, &key.namespace);
+            find(api, &key.name, |object| ObjectEvent::Nad(Event::Apply(parse::nad(object)))).await
         }
     }
-    .map(|found| found.unwrap_or_else(|| Change::absent(target)))
+    .map(|found| found.unwrap_or_else(|| WatchUpdate::absent(target)))
 }
 
-/// By a list with one object, so that the right to list is enough.
-async fn find<K>(api: Api<K>, name: &str, seen: fn(&K) -> Seen) -> Result<Option<Change>, kube::Error>
+/// Lists a single object, so that the verb `list` suffices.
+async fn find<K>(api: Api<K>, name: &str, seen: fn(&K) -> ObjectEvent) -> Result<Option<WatchUpdate>, kube::Error>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
     let list = api.list(&ListParams::default().fields(&format!("metadata.name={name}"))).await?;
-    let change = |object: &K| Change::found(resource_version(object.meta().resource_version.as_deref()), seen(object));
+    let change =
+        |object: &K| WatchUpdate::found(resource_version(object.meta().resource_version.as_deref()), seen(object));
     Ok(list.items.first().map(change))
 }
 
-// Answers are read as watches read them: an object whose other fields cannot be read is still written.
+// Responses are deserialized as in watches, so that unreadable fields do not fail a write.
 
 fn networks(client: Client) -> Api<NetworkObject> {
     Api::all(client)
@@ -243,11 +249,11 @@ fn node_states(client: Client) -> Api<NodeStateObject> {
     Api::all(client)
 }
 
-fn definitions(client: Client, namespace: &str) -> Api<DefinitionObject> {
+fn nads(client: Client, namespace: &str) -> Api<NadObject> {
     Api::namespaced(client, namespace)
 }
 
-/// Each change is logged once, where it is made.
+/// Logs each successful write once.
 fn log(write: &Write) {
     match write {
         Write::Finalizer { network, present: true, .. } => tracing::info!(network, "added the finalizer"),
@@ -261,10 +267,10 @@ fn log(write: &Write) {
         Write::DeleteNodeState { node } => {
             tracing::info!(node, "deleted the state of a node that left or was recreated");
         }
-        Write::Definition { key, .. } => {
+        Write::Nad { key, .. } => {
             tracing::debug!(network = key.name, namespace = key.namespace, "wrote the definition");
         }
-        Write::DeleteDefinition { key } => {
+        Write::DeleteNad { key } => {
             tracing::debug!(network = key.name, namespace = key.namespace, "deleted the definition");
         }
         Write::NetworkFromNad { network, uid: None, .. } => {

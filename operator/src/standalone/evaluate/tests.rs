@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tempfile::TempDir;
 use usnet_crds::conditions::reason::{BRIDGE_CONFLICT, NEVER_SEEN};
-use usnet_crds::conditions::{Finding, Status, VPP_CONNECTED};
+use usnet_crds::conditions::{ConditionUpdate, Status, VPP_CONNECTED};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_crds::{Namespaces, NodeNetwork};
 use usnet_dataplane::node_file::NodeFile;
@@ -45,7 +45,7 @@ impl Node {
     /// A node that never had VPP.
     fn without_vpp() -> Self {
         let mut node = Self::new();
-        node.report.findings = vec![Finding::new(VPP_CONNECTED, Status::False, NEVER_SEEN, "no socket")];
+        node.report.findings = vec![ConditionUpdate::new(VPP_CONNECTED, Status::False, NEVER_SEEN, "no socket")];
         node
     }
 

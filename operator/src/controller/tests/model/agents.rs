@@ -1,4 +1,5 @@
-//! Agents: what each node has follows from the agent's own selection, and what it reports from what happens in this model.
+//! Agents: what a node carries follows from the selection code of the agent, and its reports from
+//! what happens in this model.
 
 use super::super::super::cache::NodeStatus;
 use super::Cluster;
@@ -23,7 +24,8 @@ impl Cluster {
         let nodes: Vec<String> = self.cache.states.keys().cloned().collect();
         for node in nodes.into_iter().filter(|node| !self.without_agent.contains(node)) {
             let mut agent = self.agents.remove(&node).unwrap_or_default();
-            // What goes is drained first: the first selection withdraws it from pods, the second removes it.
+            // Networks are drained first: the first selection withdraws them from pods, the second
+            // removes them.
             for _ in 0..2 {
                 agent.spec = self.select(&node, &agent.spec);
             }

@@ -1,8 +1,8 @@
-//! What the API server does with writes.
+//! Applies writes as the API server does.
 
 use super::super::super::cache::NodeState;
-use super::super::super::cache::definitions::{Definition, DefinitionKey};
-use super::super::super::compile::definitions::Desired;
+use super::super::super::cache::nads::{Nad, NadKey};
+use super::super::super::compile::nads::DesiredNad;
 use super::super::super::watch::parse;
 use super::super::super::write::Write;
 use super::Cluster;
@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 use usnet_crds::{CompiledNetworkSpec, Phase};
 
-/// A definition in the API server.
+/// A NAD in the API server.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in super::super) struct Object {
     pub(in super::super) uid: String,
@@ -28,18 +28,18 @@ impl Object {
 }
 
 impl Cluster {
-    pub(in super::super) fn put_definition(&mut self, key: DefinitionKey, object: Object) {
-        let (_, definition) = parse_definition(&key, &object);
-        self.definitions.insert(key.clone(), object);
-        self.cache.definitions.insert(key, definition);
+    pub(in super::super) fn put_nad(&mut self, key: NadKey, object: Object) {
+        let (_, nad) = parse_nad(&key, &object);
+        self.nads.insert(key.clone(), object);
+        self.cache.nads.insert(key, nad);
     }
 
-    pub(in super::super) fn remove_definition(&mut self, key: &DefinitionKey) {
-        self.definitions.remove(key);
-        self.cache.definitions.remove(key);
+    pub(in super::super) fn remove_nad(&mut self, key: &NadKey) {
+        self.nads.remove(key);
+        self.cache.nads.remove(key);
     }
 
-    /// Writes a compiled network, as the controller does and as somebody does by hand.
+    /// Writes a compiled network, as the controller or a manual edit does.
     pub(in super::super) fn put_compiled(&mut self, name: &str, uid: &str, owner: &str, spec: &CompiledNetworkSpec) {
         let version = self.next_version();
         let owner = json!({"apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "name": name, "uid": owner});
@@ -50,11 +50,11 @@ impl Cluster {
         self.cache.compiled.insert(name.to_owned(), compiled);
     }
 
-    fn write_definition(&mut self, key: DefinitionKey, desired: Desired) {
+    fn write_nad(&mut self, key: NadKey, desired: DesiredNad) {
         let label = Some(key.name.clone());
         let (config, owner, resource) = (desired.config, Some(desired.owner), desired.resource);
         let (uid, created) = (self.uid(), Some(self.time()));
-        self.put_definition(key, Object { uid, created, config, label, owner, resource });
+        self.put_nad(key, Object { uid, created, config, label, owner, resource });
     }
 
     pub(super) fn apply(&mut self, write: Write) {
@@ -93,8 +93,8 @@ impl Cluster {
             Write::Status { network, status, .. } => {
                 self.cache.networks.get_mut(&network).unwrap().status = Some(*status);
             }
-            Write::Definition { key, desired } => self.write_definition(key, desired),
-            Write::DeleteDefinition { key } => self.remove_definition(&key),
+            Write::Nad { key, desired } => self.write_nad(key, desired),
+            Write::DeleteNad { key } => self.remove_nad(&key),
             Write::NetworkFromNad { network, spec, .. } => {
                 self.network(&network, &serde_json::to_value(spec).unwrap());
                 self.cache.networks.get_mut(&network).unwrap().has_from_nad_label = true;
@@ -107,7 +107,7 @@ impl Cluster {
     }
 }
 
-fn parse_definition(key: &DefinitionKey, object: &Object) -> (DefinitionKey, Definition) {
+fn parse_nad(key: &NadKey, object: &Object) -> (NadKey, Nad) {
     let mut metadata = json!({
         "name": key.name, "namespace": key.namespace, "uid": object.uid, "creationTimestamp": object.created,
     });
@@ -123,5 +123,5 @@ fn parse_definition(key: &DefinitionKey, object: &Object) -> (DefinitionKey, Def
         ]);
     }
     let object: Value = json!({"metadata": metadata, "spec": {"config": object.config}});
-    parse::definition(&serde_json::from_str(&object.to_string()).unwrap())
+    parse::nad(&serde_json::from_str(&object.to_string()).unwrap())
 }

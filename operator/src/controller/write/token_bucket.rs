@@ -1,31 +1,31 @@
-//! How fast counts are written: a burst and then a steady rate, so that a node with many networks that comes or goes is no burden on the API server. Pure;
-//! time is passed in.
+//! Rate limit of count-only statuses: a burst and then a steady rate, so that a node with many
+//! networks that becomes ready or unready does not load the API server. Pure; time is passed in.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Statuses a second that change counts alone.
+/// Statuses per second.
 const RATE: u32 = 40;
-/// So many may go at once after a pause.
+/// The burst after a pause.
 const BURST: u32 = 10;
 
 /// A token bucket.
 #[derive(Debug)]
-pub struct Pace {
+pub struct TokenBucket {
     tokens: u32,
     refilled: Option<Instant>,
 }
 
-impl Default for Pace {
+impl Default for TokenBucket {
     fn default() -> Self {
         Self { tokens: BURST, refilled: None }
     }
 }
 
-impl Pace {
+impl TokenBucket {
     const INTERVAL: Duration = Duration::from_millis(1_000 / RATE as u64);
 
-    /// Whether one may be sent now.
+    /// Whether a token is available.
     pub fn has_token(&mut self, now: Instant) -> bool {
         let refilled = *self.refilled.get_or_insert(now);
         let elapsed = now.saturating_duration_since(refilled);
@@ -37,12 +37,12 @@ impl Pace {
         self.tokens > 0
     }
 
-    /// One is sent.
+    /// Takes a token.
     pub const fn take_token(&mut self) {
         self.tokens = self.tokens.saturating_sub(1);
     }
 
-    /// When there will be one again; none while there is.
+    /// When the next token is available; none while one is.
     pub fn next_token(&self, now: Instant) -> Option<Instant> {
         (self.tokens == 0).then(|| self.refilled.unwrap_or(now) + Self::INTERVAL)
     }
@@ -53,17 +53,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_a_second_go_no_more_than_fifty() {
-        let (mut pace, start) = (Pace::default(), Instant::now());
+    fn no_more_than_fifty_are_sent_in_a_second() {
+        let (mut bucket, start) = (TokenBucket::default(), Instant::now());
         let mut sent = 0;
         for millisecond in 0..1_000 {
-            while pace.has_token(start + Duration::from_millis(millisecond)) {
-                pace.take_token();
+            while bucket.has_token(start + Duration::from_millis(millisecond)) {
+                bucket.take_token();
                 sent += 1;
             }
         }
         assert!((40..=50).contains(&sent), "{sent}");
         let now = start + Duration::from_millis(999);
-        assert!(pace.next_token(now).is_some_and(|next| next > now - Pace::INTERVAL));
+        assert!(bucket.next_token(now).is_some_and(|next| next > now - TokenBucket::INTERVAL));
     }
 }

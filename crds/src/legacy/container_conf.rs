@@ -1,12 +1,13 @@
-//! What a configuration says of the pod's end beyond what follows from the host's: the older plugin passed it on to the pod's program as it was.
+//! The keys of `container` beyond those that follow from `host`: Intel's userspace CNI passed them
+//! on to the program in the pod unchanged.
 
+use super::error::InvalidLegacy;
 use super::keys::Keys;
-use super::refusal::InvalidLegacy;
 use serde_json::{Map, Value};
 
-/// The part `container`, as far as it is passed on and nothing else is made of it. What is of another type than it should be is not there.
+/// The keys of `container` that are only passed on. A value of the wrong type counts as absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PodEnd {
+pub struct ContainerConf {
     /// `container.engine`.
     pub engine: String,
     /// `container.netType`.
@@ -21,7 +22,7 @@ pub struct PodEnd {
     pub vlan_id: i64,
 }
 
-impl PodEnd {
+impl ContainerConf {
     /// Reads one plugin's configuration.
     pub fn read(configuration: &Map<String, Value>) -> Self {
         let whole = Keys::of(configuration);
@@ -50,14 +51,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(configuration: &Value) -> PodEnd {
-        PodEnd::read(configuration.as_object().unwrap())
+    fn read(configuration: &Value) -> ContainerConf {
+        ContainerConf::read(configuration.as_object().unwrap())
     }
 
     #[test]
-    fn what_is_there_is_taken_whatever_its_case_and_the_rest_is_not_there() {
+    fn keys_are_case_insensitive_and_default_to_empty() {
         let container = json!({"Engine": "vpp", "nettype": "interface", "vhost": {"group": "qemu"}, "bridge": {"bridgeName": "br0", "vlanid": 7}});
-        let expected = PodEnd {
+        let expected = ContainerConf {
             engine: "vpp".to_owned(),
             network_type: "interface".to_owned(),
             group: "qemu".to_owned(),
@@ -68,7 +69,7 @@ mod tests {
         assert_eq!(read(&json!({"container": container})), expected);
         let wrong = json!({"engine": 7, "netType": [], "vhost": "x", "bridge": {"bridgeName": {}, "bridgeId": "x"}});
         for configuration in [json!({}), json!({"container": 7}), json!({"container": wrong})] {
-            assert_eq!(read(&configuration), PodEnd::default(), "{configuration}");
+            assert_eq!(read(&configuration), ContainerConf::default(), "{configuration}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The whole configuration: `host`, what of `container` must fit it, and `ipam`.
+//! Parses a configuration: `host`, the parts of `container` that must match it, and `ipam`.
 
 use super::Legacy;
+use super::error::InvalidLegacy;
 use super::keys::Keys;
-use super::refusal::InvalidLegacy;
 use super::settings::Settings;
 use super::vlan::vlan;
 use crate::{
@@ -10,16 +10,17 @@ use crate::{
 };
 use serde_json::Value;
 
-/// What the older plugin used where no bridge of Open vSwitch was named.
+/// The default bridge of Intel's userspace CNI with Open vSwitch.
 pub(super) const DEFAULT_BRIDGE: &str = "br0";
-/// Longest `ipam`, in bytes of JSON: every node keeps it, and any tenant may write it.
+/// Longest `ipam`, in bytes of JSON: every node stores it, and any tenant may write it.
 const IPAM_MAX: usize = 8 * 1024;
-/// Longest name of a socket, in bytes: with the pod's directory before it, it has to fit the path of a unix socket.
+/// Longest name of a socket, in bytes: with the directory of the pod it must fit the path of a unix
+/// socket.
 const SOCKET_FILE_MAX: usize = 40;
 
 pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
     let (host, container) = (whole.object("host")?, whole.object("container")?);
-    if !host.is_there() {
+    if !host.exists() {
         return Err(whole.missing("host", "it says which engine and bridge"));
     }
     let engine = engine(&host)?;
@@ -27,7 +28,7 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
     network_type(&host)?;
     let arguments = whole.object("args")?.object("cni")?;
     if let Some(port) = arguments.text("OvnPort")? {
-        return Err(arguments.refused(
+        return Err(arguments.unsupported(
             "OvnPort",
             port,
             "ports of OVN are not supported: they belong on OVN's own bridge",
@@ -72,7 +73,7 @@ pub(super) fn engine(host: &Keys<'_>) -> Result<Engine, InvalidLegacy> {
     match host.text("engine")? {
         Some("ovs-dpdk") => Ok(Engine::OpenVswitch),
         Some("vpp") => Ok(Engine::Vpp),
-        Some(other) => Err(host.refused("engine", other, "use ovs-dpdk or vpp")),
+        Some(other) => Err(host.unsupported("engine", other, "use ovs-dpdk or vpp")),
         None => Err(host.missing("engine", "write ovs-dpdk or vpp")),
     }
 }
@@ -82,9 +83,9 @@ fn port_type(host: &Keys<'_>, engine: Engine) -> Result<PortType, InvalidLegacy>
         (Some("vhostuser"), _) => Ok(PortType::VhostUser),
         (Some("memif"), Engine::Vpp) => Ok(PortType::Memif),
         (Some("memif"), Engine::OpenVswitch) => {
-            Err(host.refused("iftype", "memif", "Open vSwitch has no memif: use vhostuser, or the engine vpp"))
+            Err(host.unsupported("iftype", "memif", "Open vSwitch has no memif: use vhostuser, or the engine vpp"))
         }
-        (Some(other), _) => Err(host.refused("iftype", other, "use vhostuser, or with vpp memif")),
+        (Some(other), _) => Err(host.unsupported("iftype", other, "use vhostuser, or with vpp memif")),
         (None, _) => Err(host.missing("iftype", "write vhostuser, or with vpp memif")),
     }
 }
@@ -93,12 +94,13 @@ fn network_type(host: &Keys<'_>) -> Result<(), InvalidLegacy> {
     match host.text("netType")? {
         None | Some("bridge") => Ok(()),
         Some(other) => {
-            Err(host.refused("netType", other, "every port joins a bridge here: use bridge (others never worked)"))
+            Err(host.unsupported("netType", other, "every port joins a bridge here: use bridge (others never worked)"))
         }
     }
 }
 
-/// It names a file in a directory, which is the pod's own; a path is an attempt at something else. Descriptions of interfaces end in `.json`.
+/// It names a file in the pod's own directory; a path is rejected. Files with the suffix `.json`
+/// hold the descriptions of interfaces.
 fn socket_file<'a>(kind: &Keys<'a>) -> Result<Option<&'a str>, InvalidLegacy> {
     let Some(name) = kind.text("socketfile")? else { return Ok(None) };
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
@@ -108,24 +110,25 @@ fn socket_file<'a>(kind: &Keys<'a>) -> Result<Option<&'a str>, InvalidLegacy> {
         && !name.contains("..")
         && !name.ends_with(".json");
     let advice = "it is the name of a file, and no path: use at most 40 letters, digits, '.', '_' and '-', not .json at its end, or leave it out";
-    if is_name { Ok(Some(name)) } else { Err(kind.refused("socketfile", name, advice)) }
+    if is_name { Ok(Some(name)) } else { Err(kind.unsupported("socketfile", name, advice)) }
 }
 
-/// The older plugin let the engine listen unless it was told to connect. Open vSwitch's listening ports do not outlive its restart.
+/// With Intel's userspace CNI the engine is the server by default. Open vSwitch's server ports do
+/// not survive its restart.
 fn vhost_role(host: &Keys<'_>, container: &Keys<'_>, engine: Engine) -> Result<SocketRole, InvalidLegacy> {
     let (ours, pods) = (mode(host)?, mode(container)?);
     if let (Some(ours), Some(pods)) = (ours, pods)
         && ours == pods
     {
         let value = container.text("mode")?.unwrap_or_default();
-        return Err(container.refused("mode", value, "one end is the client and the other the server"));
+        return Err(container.unsupported("mode", value, "one end is the client and the other the server"));
     }
     let opposite = |role| if role == SocketRole::Client { SocketRole::Server } else { SocketRole::Client };
     let role = ours.or(pods.map(opposite)).unwrap_or(SocketRole::Server);
     if (engine, role) == (Engine::OpenVswitch, SocketRole::Server) {
         let advice =
             "Open vSwitch no longer listens at sockets (dpdkvhostuser): write client, and let the pod's program listen";
-        return Err(host.refused("mode", host.text("mode")?.unwrap_or("nothing, which meant server"), advice));
+        return Err(host.unsupported("mode", host.text("mode")?.unwrap_or("nothing, which meant server"), advice));
     }
     Ok(role)
 }
@@ -135,39 +138,39 @@ fn mode(vhost: &Keys<'_>) -> Result<Option<SocketRole>, InvalidLegacy> {
         None => Ok(None),
         Some("client") => Ok(Some(SocketRole::Client)),
         Some("server") => Ok(Some(SocketRole::Server)),
-        Some(other) => Err(vhost.refused("mode", other, "use client or server")),
+        Some(other) => Err(vhost.unsupported("mode", other, "use client or server")),
     }
 }
 
-/// VPP listens at every memif: a memif that connects would follow whatever the pod offers it.
+/// VPP is always the memif master: as a slave it would connect to whatever the pod offers.
 fn memif_ends(host: &Keys<'_>, container: &Keys<'_>) -> Result<(), InvalidLegacy> {
     for (end, own, advice) in [
         (host, "master", "VPP is always the master: leave it out, and let the pod's program be the slave"),
         (container, "slave", "VPP is always the master, so the pod's program is the slave"),
     ] {
         if let Some(other) = end.text("role")?.filter(|role| *role != own) {
-            return Err(end.refused("role", other, advice));
+            return Err(end.unsupported("role", other, advice));
         }
         if let Some(other) = end.text("mode")?.filter(|mode| *mode != "ethernet") {
-            return Err(end.refused("mode", other, "a bridge takes Ethernet frames only: use ethernet"));
+            return Err(end.unsupported("mode", other, "a bridge takes Ethernet frames only: use ethernet"));
         }
     }
     Ok(())
 }
 
-/// A pair of queues is one number here.
+/// usnet has one number of queue pairs.
 fn queues(memif: &Keys<'_>) -> Result<Option<Queues>, InvalidLegacy> {
     let (receive, transmit): (Option<Queues>, Option<Queues>) = (memif.number("rxQueues")?, memif.number("txQueues")?);
     match (receive, transmit) {
         (Some(receive), Some(transmit)) if receive != transmit => {
             let advice = "there are as many queues in one direction as in the other: write what rxQueues says";
-            Err(memif.refused("txQueues", &transmit.to_string(), advice))
+            Err(memif.unsupported("txQueues", &transmit.to_string(), advice))
         }
         (receive, transmit) => Ok(receive.or(transmit)),
     }
 }
 
-/// Open vSwitch calls ingress what it takes from the pod; the pod calls that egress.
+/// Ingress of Open vSwitch is egress of the pod.
 fn rate_limit(vhost: &Keys<'_>) -> Result<RateLimit, InvalidLegacy> {
     let egress_kbps: Option<KilobitsPerSecond> = vhost.number("ingressPolicingRate")?;
     Ok(RateLimit { egress_kbps, ..RateLimit::default() })
@@ -188,14 +191,15 @@ fn bridge_name(bridge: &Keys<'_>, engine: Engine) -> Result<BridgeName, InvalidL
             };
             let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
             let number = Some(name).filter(|_| is_number).and_then(|digits| digits.parse::<i64>().ok());
-            let number = number
-                .ok_or_else(|| bridge.refused(KEY, name, "VPP's bridge domains have numbers: write one in digits"))?;
+            let number = number.ok_or_else(|| {
+                bridge.unsupported(KEY, name, "VPP's bridge domains have numbers: write one in digits")
+            })?;
             BridgeDomainId::try_from(number).map(BridgeName::from).map_err(|problem| bridge.out_of_range(KEY, &problem))
         }
     }
 }
 
-/// Its plugin under the key `type`, however that was written. Without a plugin it is none.
+/// `ipam` with the key `type` in its canonical spelling; none without a plugin.
 pub(super) fn ipam(whole: &Keys<'_>) -> Result<Option<Value>, InvalidLegacy> {
     let ipam = whole.object("ipam")?;
     let Some(plugin) = ipam.text("type")? else { return Ok(None) };

@@ -1,12 +1,12 @@
-//! Definitions and the networks that people made.
+//! NADs and users' networks.
 
 use super::*;
 
 #[test]
-fn a_definition_that_names_a_network_is_checked() {
+fn a_nad_that_names_a_network_is_checked() {
     let mut cluster = Cluster::new();
     let blue = json!({"type": "userspace", "network": "blue"}).to_string();
-    cluster.definition("other", "mine", &blue);
+    cluster.nad("other", "mine", &blue);
     cluster.settle();
     let reports = cluster.reports();
     assert_eq!(reports[0].0, "other/mine UnknownNetwork");
@@ -27,9 +27,9 @@ fn a_bridge_that_a_network_has_is_joined_and_that_network_decides() {
     let bridge =
         json!({"engine": "OVS", "namespaceSelector": {"matchLabels": {"team": "a"}}, "bridge": {"name": "br0"}});
     cluster.network("blue", &bridge);
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
-    cluster.definition("other", "two", &open_vswitch("br0").to_string());
-    cluster.definition("team-a", "three", &with_vlan(open_vswitch("br0"), 7));
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("other", "two", &open_vswitch("br0").to_string());
+    cluster.nad("team-a", "three", &with_vlan(open_vswitch("br0"), 7));
     cluster.settle();
     assert_eq!(cluster.cache.networks.keys().collect::<Vec<_>>(), ["blue"]);
     let reports = cluster.reports();
@@ -41,26 +41,26 @@ fn a_bridge_that_a_network_has_is_joined_and_that_network_decides() {
 #[test]
 fn a_network_of_the_same_bridge_that_comes_later_waits() {
     let mut cluster = Cluster::new();
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
     cluster.network("late", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br0"}}));
     cluster.settle();
     assert_eq!(cluster.condition("late", "Accepted"), "False BridgeConflict");
-    assert_eq!(cluster.held("node-a"), [("ovs-br0".to_owned(), Active)]);
-    cluster.delete_definition("team-a", "one");
+    assert_eq!(cluster.networks_on("node-a"), [("ovs-br0".to_owned(), Active)]);
+    cluster.delete_nad("team-a", "one");
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("late".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("late".to_owned(), Active)]);
 }
 
 #[test]
-fn a_network_that_people_delete_is_replaced_for_the_definitions() {
+fn a_deleted_network_of_a_user_is_replaced_by_a_generated_one() {
     let mut cluster = Cluster::new();
     cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br0"}}));
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
     cluster.delete_network("blue");
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("ovs-br0".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("ovs-br0".to_owned(), Active)]);
 }
 
 #[test]
@@ -68,14 +68,14 @@ fn a_name_that_another_bridges_network_has_is_not_taken() {
     let mut cluster = Cluster::new();
     let theirs = json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br-x"}});
     cluster.network("ovs-br0", &theirs);
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
     assert_eq!(carried(&cluster, "ovs-br0").unwrap().0, "br-x");
     assert_eq!(cluster.reports()[0].0, "team-a/one NetworkNameTaken");
 }
 
 #[test]
-fn our_label_on_a_persons_network_gives_it_to_nobody() {
+fn the_label_alone_does_not_make_a_network_generated() {
     let mut cluster = Cluster::new();
     cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br0"}}));
     cluster.edit("blue", |network| network.has_from_nad_label = true);
@@ -87,13 +87,13 @@ fn our_label_on_a_persons_network_gives_it_to_nobody() {
 }
 
 #[test]
-fn more_namespaces_than_a_selector_holds_are_told() {
+fn more_namespaces_than_a_selector_holds_are_reported() {
     let mut cluster = Cluster::new();
     let most = usnet_crds::network::SELECTOR_VALUES_MAX;
     for number in 0..=most {
         let namespace = format!("ns-{number}");
         cluster.namespace(&namespace, &[]);
-        cluster.definition(&namespace, "net", &open_vswitch("br0").to_string());
+        cluster.nad(&namespace, "net", &open_vswitch("br0").to_string());
     }
     cluster.settle();
     assert_eq!(carried(&cluster, "ovs-br0").unwrap().1.len(), most);

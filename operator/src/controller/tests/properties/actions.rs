@@ -1,7 +1,7 @@
-//! What may happen to a cluster, in any order.
+//! Random actions on a cluster.
 
 use super::super::super::cache::Network;
-use super::super::from_nad::{open_vswitch, vpp, with_vlan};
+use super::super::legacy::{open_vswitch, vpp, with_vlan};
 use super::super::model::Cluster;
 use super::checked_pass;
 use proptest::prelude::*;
@@ -11,34 +11,34 @@ use std::ops::Range;
 use usnet_crds::{Engine, Namespaces};
 
 const NODES: [&str; 3] = ["node-a", "node-b", "node-c"];
-/// The last is the name of the network that definitions make for the bridge `7`.
+/// The last is the name of the generated network of the bridge `7`.
 pub(super) const NAMES: [&str; 5] = ["amber", "blue", "cyan", "red", "ovs-7"];
 const NAMESPACES: [&str; 2] = ["team-a", "other"];
-/// Of definitions. One is that of a network as well.
-const DEFINITIONS: [&str; 3] = ["mine", "yours", "blue"];
+/// Of NADs. One is that of a network as well.
+const NAD_NAMES: [&str; 3] = ["mine", "yours", "blue"];
 
-/// Something that happens to a cluster.
+/// An action on a cluster.
 #[derive(Debug, Clone)]
-pub(super) enum Happening {
-    Network(usize, ToNetwork),
+pub(super) enum Action {
+    Network(usize, NetworkAction),
     Attach(usize, usize, i64),
     Node(usize, bool),
     NodeLeaves(usize),
-    NodeIsMadeAnew(usize),
+    NodeRecreated(usize),
     Engine(usize, Engine, bool),
     Agent(usize, bool),
     Label(bool),
     Namespace(bool),
     Foreign(usize),
     /// A user writes one, or deletes it.
-    Definition(usize, usize, Option<String>),
+    Nad(usize, usize, Option<String>),
     Tamper(usize, Tampering),
     Passes(usize),
 }
 
-/// What happens to a network.
+/// An action on a network.
 #[derive(Debug, Clone)]
-pub(super) enum ToNetwork {
+pub(super) enum NetworkAction {
     Write(Value),
     Delete,
     /// While a pod on this node uses it.
@@ -48,7 +48,7 @@ pub(super) enum ToNetwork {
     ForceDelete(Option<bool>),
 }
 
-/// What is done by hand to a node state.
+/// A manual change of a node state.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Tampering {
     Delete,
@@ -80,38 +80,38 @@ pub(super) fn spec() -> impl Strategy<Value = Value> {
     })
 }
 
-pub(super) fn event() -> impl Strategy<Value = Happening> {
+pub(super) fn event() -> impl Strategy<Value = Action> {
     let (node, name, tampered) = (0..NODES.len(), 0..NAMES.len(), 0..NODES.len());
     prop_oneof![
-        10 => (name.clone(), to_network()).prop_map(|(name, change)| Happening::Network(name, change)),
-        2 => (node.clone(), name.clone(), 0..2i64).prop_map(|(node, name, count)| Happening::Attach(node, name, count)),
-        1 => (node.clone(), any::<bool>()).prop_map(|(node, is_ready)| Happening::Node(node, is_ready)),
-        1 => node.clone().prop_map(Happening::NodeLeaves),
-        1 => node.clone().prop_map(Happening::NodeIsMadeAnew),
+        10 => (name.clone(), network_action()).prop_map(|(name, change)| Action::Network(name, change)),
+        2 => (node.clone(), name.clone(), 0..2i64).prop_map(|(node, name, count)| Action::Attach(node, name, count)),
+        1 => (node.clone(), any::<bool>()).prop_map(|(node, is_ready)| Action::Node(node, is_ready)),
+        1 => node.clone().prop_map(Action::NodeLeaves),
+        1 => node.clone().prop_map(Action::NodeRecreated),
         1 => (node.clone(), prop::sample::select(Engine::ALL.as_slice()), any::<bool>())
-            .prop_map(|(node, engine, has)| Happening::Engine(node, engine, has)),
-        1 => (node, any::<bool>()).prop_map(|(node, runs)| Happening::Agent(node, runs)),
-        1 => any::<bool>().prop_map(Happening::Label),
-        1 => any::<bool>().prop_map(Happening::Namespace),
-        1 => name.clone().prop_map(Happening::Foreign),
-        4 => (0..NAMESPACES.len(), 0..DEFINITIONS.len(), prop::option::weighted(0.75, config()))
-            .prop_map(|(namespace, name, config)| Happening::Definition(namespace, name, config)),
-        2 => (tampered, tampering(name)).prop_map(|(node, how)| Happening::Tamper(node, how)),
-        4 => (1..4usize).prop_map(Happening::Passes),
+            .prop_map(|(node, engine, has)| Action::Engine(node, engine, has)),
+        1 => (node, any::<bool>()).prop_map(|(node, runs)| Action::Agent(node, runs)),
+        1 => any::<bool>().prop_map(Action::Label),
+        1 => any::<bool>().prop_map(Action::Namespace),
+        1 => name.clone().prop_map(Action::Foreign),
+        4 => (0..NAMESPACES.len(), 0..NAD_NAMES.len(), prop::option::weighted(0.75, config()))
+            .prop_map(|(namespace, name, config)| Action::Nad(namespace, name, config)),
+        2 => (tampered, tampering(name)).prop_map(|(node, how)| Action::Tamper(node, how)),
+        4 => (1..4usize).prop_map(Action::Passes),
     ]
 }
 
-fn to_network() -> impl Strategy<Value = ToNetwork> {
+fn network_action() -> impl Strategy<Value = NetworkAction> {
     prop_oneof![
-        4 => spec().prop_map(ToNetwork::Write),
-        2 => Just(ToNetwork::Delete),
-        2 => (0..NODES.len()).prop_map(ToNetwork::DeleteInUse),
-        1 => any::<bool>().prop_map(ToNetwork::FromNadLabel),
-        2 => prop::option::weighted(0.8, prop::bool::weighted(0.7)).prop_map(ToNetwork::ForceDelete),
+        4 => spec().prop_map(NetworkAction::Write),
+        2 => Just(NetworkAction::Delete),
+        2 => (0..NODES.len()).prop_map(NetworkAction::DeleteInUse),
+        1 => any::<bool>().prop_map(NetworkAction::FromNadLabel),
+        2 => prop::option::weighted(0.8, prop::bool::weighted(0.7)).prop_map(NetworkAction::ForceDelete),
     ]
 }
 
-/// What hand-written definitions say.
+/// Configurations of users' NADs.
 fn config() -> impl Strategy<Value = String> {
     prop_oneof![
         2 => Just(open_vswitch("7").to_string()),
@@ -170,39 +170,39 @@ fn set<T: Ord>(set: &mut BTreeSet<T>, item: T, is_in: bool) {
     }
 }
 
-pub(super) fn happen(cluster: &mut Cluster, event: Happening) {
+pub(super) fn perform(cluster: &mut Cluster, event: Action) {
     match event {
-        Happening::Network(name, change) => change_network(cluster, name, change),
-        Happening::Attach(node, name, count) => cluster.attach(NODES[node], NAMES[name], count),
-        Happening::Node(node, is_ready) => cluster.node(NODES[node], is_ready),
-        Happening::NodeLeaves(node) => drop(cluster.cache.nodes.remove(NODES[node])),
-        Happening::NodeIsMadeAnew(node) => {
+        Action::Network(name, change) => change_network(cluster, name, change),
+        Action::Attach(node, name, count) => cluster.attach(NODES[node], NAMES[name], count),
+        Action::Node(node, is_ready) => cluster.node(NODES[node], is_ready),
+        Action::NodeLeaves(node) => drop(cluster.cache.nodes.remove(NODES[node])),
+        Action::NodeRecreated(node) => {
             cluster.cache.nodes.remove(NODES[node]);
             cluster.node(NODES[node], true);
         }
-        Happening::Engine(node, engine, has) => {
+        Action::Engine(node, engine, has) => {
             set(&mut cluster.without_engine, (NODES[node].to_owned(), engine), !has);
         }
-        Happening::Agent(node, runs) => set(&mut cluster.without_agent, NODES[node].to_owned(), !runs),
-        Happening::Label(has) => cluster.namespace("team-a", if has { &[("team", "a")] } else { &[] }),
-        Happening::Namespace(is_deleting) => {
+        Action::Agent(node, runs) => set(&mut cluster.without_agent, NODES[node].to_owned(), !runs),
+        Action::Label(has) => cluster.namespace("team-a", if has { &[("team", "a")] } else { &[] }),
+        Action::Namespace(is_deleting) => {
             cluster.cache.namespaces.get_mut("other").unwrap().is_deleting = is_deleting;
         }
-        Happening::Tamper(node, how) => tamper(cluster, NODES[node], how),
-        Happening::Foreign(name) => {
+        Action::Tamper(node, how) => tamper(cluster, NODES[node], how),
+        Action::Foreign(name) => {
             let key = super::super::model::key("other", NAMES[name]);
-            if !cluster.definitions.contains_key(&key) {
-                cluster.foreign_definition("other", NAMES[name]);
+            if !cluster.nads.contains_key(&key) {
+                cluster.foreign_nad("other", NAMES[name]);
             }
         }
-        Happening::Definition(namespace, name, Some(config)) => {
-            cluster.definition(NAMESPACES[namespace], DEFINITIONS[name], &config);
+        Action::Nad(namespace, name, Some(config)) => {
+            cluster.nad(NAMESPACES[namespace], NAD_NAMES[name], &config);
         }
-        Happening::Definition(namespace, name, None) => {
-            let key = super::super::model::key(NAMESPACES[namespace], DEFINITIONS[name]);
-            cluster.remove_definition(&key);
+        Action::Nad(namespace, name, None) => {
+            let key = super::super::model::key(NAMESPACES[namespace], NAD_NAMES[name]);
+            cluster.remove_nad(&key);
         }
-        Happening::Passes(count) => {
+        Action::Passes(count) => {
             for _ in 0..count {
                 checked_pass(cluster);
                 cluster.report();
@@ -211,21 +211,21 @@ pub(super) fn happen(cluster: &mut Cluster, event: Happening) {
     }
 }
 
-fn change_network(cluster: &mut Cluster, index: usize, change: ToNetwork) {
+fn change_network(cluster: &mut Cluster, index: usize, change: NetworkAction) {
     let is_deleting = |name: &str| cluster.cache.networks.get(name).map(Network::is_deleting);
     let name = NAMES[index];
     match change {
-        ToNetwork::Write(spec) if is_deleting(name) != Some(true) => cluster.network(name, &spec),
-        ToNetwork::Delete if is_deleting(name) == Some(false) => cluster.delete_network(name),
-        ToNetwork::Write(_) | ToNetwork::Delete => {}
-        ToNetwork::DeleteInUse(node) => {
+        NetworkAction::Write(spec) if is_deleting(name) != Some(true) => cluster.network(name, &spec),
+        NetworkAction::Delete if is_deleting(name) == Some(false) => cluster.delete_network(name),
+        NetworkAction::Write(_) | NetworkAction::Delete => {}
+        NetworkAction::DeleteInUse(node) => {
             cluster.attach(NODES[node], name, 1);
-            happen(cluster, Happening::Passes(3));
-            change_network(cluster, index, ToNetwork::Delete);
-            happen(cluster, Happening::Passes(2));
+            perform(cluster, Action::Passes(3));
+            change_network(cluster, index, NetworkAction::Delete);
+            perform(cluster, Action::Passes(2));
         }
-        ToNetwork::FromNadLabel(has) => edit(cluster, name, |network| network.has_from_nad_label = has),
-        ToNetwork::ForceDelete(is_right) => {
+        NetworkAction::FromNadLabel(has) => edit(cluster, name, |network| network.has_from_nad_label = has),
+        NetworkAction::ForceDelete(is_right) => {
             let name = NAMES.into_iter().find(|name| is_deleting(name) == Some(true)).unwrap_or(name);
             let value = is_right.map(|is_right| if is_right { name } else { "another" });
             edit(cluster, name, |network| network.force_delete = value.map(str::to_owned));

@@ -1,20 +1,23 @@
-//! `NetworkAttachmentDefinition`, the community's object that Multus reads; its CRD comes with Multus and not from here.
-//! Format: <https://github.com/k8snetworkplumbingwg/multi-net-spec>.
+//! `NetworkAttachmentDefinition` (NAD), the object of the Network Plumbing Working Group that
+//! Multus reads. Its CRD is installed with Multus. Format:
+//! <https://github.com/k8snetworkplumbingwg/multi-net-spec>.
 
 use crate::NetworkName;
 use crate::legacy::PLUGIN;
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};
 
-/// On every definition that the controller makes: the network that it belongs to.
+/// Label of every generated NAD: its network.
 pub const NETWORK_LABEL: &str = "usnet.dev/network";
-/// On every network that the controller made because hand-written definitions name its bridge. Without it the network is a person's.
+/// Label of every network that the controller generates for a bridge that NADs of users name.
+/// Without it the network is a user's.
 pub const FROM_NAD_LABEL: &str = "usnet.dev/from-nad";
 /// The value of [`FROM_NAD_LABEL`].
 pub const FROM_NAD_VALUE: &str = "true";
-/// On a definition: the resource that its pods ask for. Multus then looks up which device a pod has. Format: as the object's.
+/// Annotation of a NAD: the resource that its pods request. Multus then looks up the allocated
+/// device of a pod. The name is defined by the NAD format.
 pub const RESOURCE_ANNOTATION: &str = "k8s.v1.cni.cncf.io/resourceName";
-/// The version of the CNI specification that generated definitions ask for.
+/// The `cniVersion` of generated NADs.
 pub const CNI_VERSION: &str = "1.1.0";
 
 /// A CNI configuration that pods name in an annotation.
@@ -34,10 +37,12 @@ pub struct NetworkAttachmentDefinitionSpec {
     pub config: String,
 }
 
-/// What a pod may ask for in its annotation, and Multus passes on. `portMappings` is among them so that it is refused, and not left out without a word.
+/// The capabilities that Multus passes on from the annotation of a pod. `portMappings` is among
+/// them so that it is rejected, and not ignored silently.
 const CAPABILITIES: &str = r#"{"CNIDeviceInfoFile":true,"bandwidth":true,"ips":true,"mac":true,"portMappings":true}"#;
 
-/// The configuration of a network's generated definitions. Beyond capabilities it names the network and nothing else: no path, no bridge.
+/// The configuration of the generated NADs of a network: its name and the capabilities, no path and
+/// no bridge.
 pub fn config(network: &NetworkName) -> String {
     // The name is a DNS label, which JSON text holds as it is.
     format!(
@@ -48,7 +53,7 @@ pub fn config(network: &NetworkName) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_generated_definition_names_the_network_and_nothing_else() {
+    fn a_generated_nad_names_only_the_network() {
         let config = super::config(&"blue-2".parse().unwrap());
         let expected = serde_json::json!({
             "cniVersion": "1.1.0", "name": "blue-2", "type": "userspace", "network": "blue-2",

@@ -1,46 +1,46 @@
-//! Why a configuration of the older plugin cannot be ours. Each names the key as people write it.
+//! Why a configuration of Intel's userspace CNI is rejected. Each error names the key.
 
-/// What cannot be ours of a configuration of the older plugin.
+/// Why a configuration of Intel's userspace CNI is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidLegacy {
-    /// A key does not hold what it should.
+    /// The value of a key has the wrong type.
     #[error("\"{key}\" must be {expected}")]
     WrongType {
-        /// The key with those around it.
+        /// The path of the key.
         key: String,
         /// What it must be.
         expected: &'static str,
     },
-    /// A key is not there.
+    /// A required key is missing.
     #[error("\"{key}\" is missing: {advice}")]
     Missing {
-        /// The key with those around it.
+        /// The path of the key.
         key: String,
         /// What to write.
         advice: &'static str,
     },
-    /// A key says what we cannot or will not do.
+    /// The value of a key is not supported.
     #[error("\"{key}\" says {value:?}: {advice}")]
-    Refused {
-        /// The key with those around it.
+    Unsupported {
+        /// The path of the key.
         key: String,
-        /// What it says.
+        /// Its value.
         value: String,
         /// Why not, and what to write.
         advice: &'static str,
     },
-    /// A value is outside of what is possible.
+    /// A value is out of range.
     #[error("\"{key}\": {problem}")]
     OutOfRange {
-        /// The key with those around it.
+        /// The path of the key.
         key: String,
         /// What is wrong, and what is possible.
         problem: String,
     },
-    /// One key is there in two spellings; which one would count depends on who last wrote the text.
+    /// A key exists in two spellings; which one is read would depend on their order in the text.
     #[error("\"{key}\" is there twice, as {first:?} and as {second:?}: keep one")]
-    Twice {
-        /// The key with those around it.
+    Duplicate {
+        /// The path of the key.
         key: String,
         /// One spelling.
         first: String,
@@ -50,14 +50,14 @@ pub enum InvalidLegacy {
 }
 
 impl InvalidLegacy {
-    /// The key that is to blame, with those around it.
+    /// The path of the rejected key.
     pub fn key(&self) -> &str {
         match self {
             Self::WrongType { key, .. }
             | Self::Missing { key, .. }
-            | Self::Refused { key, .. }
+            | Self::Unsupported { key, .. }
             | Self::OutOfRange { key, .. }
-            | Self::Twice { key, .. } => key,
+            | Self::Duplicate { key, .. } => key,
         }
     }
 }

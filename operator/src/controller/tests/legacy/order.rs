@@ -1,7 +1,7 @@
-//! What holds for every set of definitions.
+//! Properties of every set of NADs.
 
 use super::super::super::cache::Cache;
-use super::super::super::cache::definitions::Definitions;
+use super::super::super::cache::nads::NadSet;
 use super::super::super::legacy;
 use super::*;
 use proptest::prelude::*;
@@ -22,17 +22,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn the_order_in_which_definitions_are_seen_does_not_matter(
+    fn the_order_in_which_nads_are_seen_does_not_matter(
         configs in prop::collection::vec((config(), any::<bool>()), 1..7),
         order in any::<u64>(),
     ) {
         let mut cluster = Cluster::new();
         cluster.simple_network("blue");
         for (number, (config, is_other)) in configs.iter().enumerate() {
-            cluster.definition(if *is_other { "other" } else { "team-a" }, &format!("d{number}"), config);
+            cluster.nad(if *is_other { "other" } else { "team-a" }, &format!("d{number}"), config);
         }
         // Seen one by one in another order, with passes in between: what stays is the same.
-        let mut shuffled: Vec<_> = cluster.definitions.clone().into_iter().collect();
+        let mut shuffled: Vec<_> = cluster.nads.clone().into_iter().collect();
         let places = shuffled.len() as u64;
         for place in 0..places {
             shuffled.swap(place as usize, (order.rotate_left(place as u32 * 7) % places) as usize);
@@ -40,9 +40,9 @@ proptest! {
         cluster.settle();
         let mut piecemeal = Cluster::new();
         piecemeal.simple_network("blue");
-        piecemeal.cache.definitions = Definitions::none();
-        for (key, definition) in shuffled {
-            piecemeal.put_definition(key, definition);
+        piecemeal.cache.nads = NadSet::none();
+        for (key, nad) in shuffled {
+            piecemeal.put_nad(key, nad);
             piecemeal.settle();
         }
         let specs = |cache: &Cache| -> Vec<_> {
@@ -50,7 +50,7 @@ proptest! {
         };
         prop_assert_eq!(specs(&cluster.cache), specs(&piecemeal.cache));
         let found = legacy::evaluate(&cluster.cache, &cluster.legacy);
-        prop_assert_eq!(&found.notices, &legacy::evaluate(&piecemeal.cache, &piecemeal.legacy).notices);
+        prop_assert_eq!(&found.records, &legacy::evaluate(&piecemeal.cache, &piecemeal.legacy).records);
         prop_assert_eq!(found.writes, vec![], "nothing is left to do");
     }
 }

@@ -1,11 +1,11 @@
-//! What somebody who may only write definitions can try.
+//! What an attacker can try who may only write NADs.
 
 use super::super::super::write::Write;
 use super::*;
 
-/// Keys that the older plugin took as paths on the host, or that name things of others.
+/// Keys that Intel's userspace CNI took as paths on the host, or that name things of others.
 #[test]
-fn no_path_of_a_definition_gets_anywhere() {
+fn no_path_of_a_nad_is_used() {
     let mut cluster = Cluster::new();
     let mut config = open_vswitch("br0");
     for key in ["kubeconfig", "logFile", "sharedDir"] {
@@ -13,7 +13,7 @@ fn no_path_of_a_definition_gets_anywhere() {
     }
     config["host"]["vhost"]["group"] = "PATH".into();
     config["host"]["vhost"]["socketfile"] = "PATH".into();
-    cluster.definition("team-a", "one", &config.to_string());
+    cluster.nad("team-a", "one", &config.to_string());
     let mut written = Vec::new();
     for _ in 0..6 {
         written.extend(cluster.pass());
@@ -29,7 +29,7 @@ fn no_path_of_a_definition_gets_anywhere() {
         let mut wrong = config.clone();
         *wrong.pointer_mut(pointer).unwrap() = value;
         wrong["host"]["vhost"]["mode"] = "client".into();
-        cluster.definition("other", "two", &wrong.to_string());
+        cluster.nad("other", "two", &wrong.to_string());
         cluster.settle();
         let reports = cluster.reports();
         assert_eq!(reports.last().unwrap().0, "other/two InvalidConfiguration");
@@ -38,11 +38,11 @@ fn no_path_of_a_definition_gets_anywhere() {
     }
 }
 
-/// Whatever bridge a definition names: the network that is made may only have one that is its own.
+/// Whatever bridge a NAD names, the generated network may only have a managed one.
 #[test]
 fn a_bridge_that_is_there_already_is_never_adopted() {
     let mut cluster = Cluster::new();
-    cluster.definition("team-a", "one", &open_vswitch("br-int").to_string());
+    cluster.nad("team-a", "one", &open_vswitch("br-int").to_string());
     cluster.settle();
     let held = &cluster.compiled["ovs-br-int"];
     assert_eq!(held.bridge.ownership, usnet_crds::Ownership::Managed);
@@ -52,13 +52,14 @@ fn a_bridge_that_is_there_already_is_never_adopted() {
     assert_eq!(cluster.condition("ovs-br-int", "Ready"), "False BridgeExists");
 }
 
-/// A definition in one namespace opens nothing to pods of another, and names no network whose selector leaves it out.
+/// A NAD in one namespace gives no access to pods of another, nor to a network whose selector
+/// excludes its namespace.
 #[test]
-fn a_definition_opens_a_network_to_its_own_namespace_alone() {
+fn a_nad_opens_a_network_to_its_own_namespace_alone() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
-    cluster.definition("other", "blue-too", &json!({"type": "userspace", "network": "blue"}).to_string());
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("other", "blue-too", &json!({"type": "userspace", "network": "blue"}).to_string());
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
     assert_eq!(carried(&cluster, "blue").unwrap().1, ["team-a"]);
     assert_eq!(carried(&cluster, "ovs-br0").unwrap().1, ["team-a"]);
@@ -66,43 +67,43 @@ fn a_definition_opens_a_network_to_its_own_namespace_alone() {
     assert!(cluster.reports().iter().any(|(about, _)| about == "other/blue-too NamespaceNotSelected"));
 }
 
-/// A definition that somebody wrote under the name of a network, and one that claims to be generated.
+/// A user's NAD with the name of a network, and one that claims to be generated.
 #[test]
-fn somebody_elses_definition_is_neither_changed_nor_deleted() {
+fn foreign_nads_are_neither_changed_nor_deleted() {
     let mut cluster = Cluster::new();
-    cluster.definition("team-a", "ovs-br0", &open_vswitch("br0").to_string());
-    cluster.definition("team-a", "blue", r#"{"type": "bridge"}"#);
-    let written = cluster.definitions.clone();
+    cluster.nad("team-a", "ovs-br0", &open_vswitch("br0").to_string());
+    cluster.nad("team-a", "blue", r#"{"type": "bridge"}"#);
+    let written = cluster.nads.clone();
     cluster.simple_network("blue");
     cluster.settle();
     assert_eq!(cluster.condition("blue", "DefinitionsReady"), "False NameConflict");
     assert_eq!(cluster.condition("ovs-br0", "Accepted"), "True Valid");
     cluster.delete_network("blue");
     cluster.settle();
-    assert_eq!(cluster.definitions, written);
+    assert_eq!(cluster.nads, written);
 }
 
-/// Control characters and the like of a definition are shown, and not acted upon by a terminal.
+/// Control characters and the like of a NAD are shown, and not acted upon by a terminal.
 #[test]
-fn what_is_told_shows_no_control_characters() {
+fn events_contain_no_control_characters() {
     let mut cluster = Cluster::new();
     let mut config = open_vswitch("br0");
     config["host"]["engine"] = "\u{1b}[2Jgone\n".into();
-    cluster.definition("team-a", "one", &config.to_string());
+    cluster.nad("team-a", "one", &config.to_string());
     cluster.settle();
     let reports = cluster.reports();
     assert!(!reports[0].1.contains(char::is_control), "{:?}", reports[0].1);
 }
 
-/// A tenant with many definitions gets some networks and no more, and takes none from others.
+/// A tenant with many NADs gets some networks and no more, and takes none from others.
 #[test]
-fn definitions_of_one_namespace_create_a_limited_number_of_networks() {
+fn nads_of_one_namespace_create_a_limited_number_of_networks() {
     let mut cluster = Cluster::new();
     let most = super::super::super::legacy::NETWORKS_MAX;
     for number in 0..most + 3 {
-        cluster.definition("team-a", &format!("d{number}"), &open_vswitch(&format!("br{number}")).to_string());
+        cluster.nad("team-a", &format!("d{number}"), &open_vswitch(&format!("br{number}")).to_string());
     }
-    cluster.definition("other", "mine", &open_vswitch("br-mine").to_string());
+    cluster.nad("other", "mine", &open_vswitch("br-mine").to_string());
     cluster.settle();
     assert_eq!(cluster.cache.networks.len(), most + 1);
     assert!(cluster.cache.networks.contains_key("ovs-br-mine"));
@@ -111,13 +112,14 @@ fn definitions_of_one_namespace_create_a_limited_number_of_networks() {
     assert!(reports.iter().all(|(about, _)| about.ends_with(" TooManyNetworks")), "{reports:?}");
 }
 
-/// Definitions of one second are sorted by name: those that come late may be sorted before those that have their networks.
+/// NADs created in the same second are sorted by name: late ones may be sorted before those that
+/// have their networks.
 #[test]
-fn definitions_that_come_late_create_no_more_networks_than_one_namespace_may_have() {
+fn nads_that_come_late_create_no_more_networks_than_one_namespace_may_have() {
     let mut cluster = Cluster::new();
     let most = super::super::super::legacy::NETWORKS_MAX;
     let define = |cluster: &mut Cluster, number: usize| {
-        cluster.definition("team-a", &format!("d{number}"), &open_vswitch(&format!("br{number}")).to_string());
+        cluster.nad("team-a", &format!("d{number}"), &open_vswitch(&format!("br{number}")).to_string());
         cluster.seconds = 0;
     };
     (100..100 + most).for_each(|number| define(&mut cluster, number));
@@ -134,27 +136,27 @@ fn conversion_can_be_disabled_and_limited_to_namespaces() {
     use super::super::super::legacy::Conversion;
     let mut cluster = Cluster::new();
     cluster.legacy.namespaces = [("team", "a")].into_iter().collect();
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
-    cluster.definition("other", "two", &open_vswitch("br1").to_string());
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("other", "two", &open_vswitch("br1").to_string());
     cluster.settle();
     assert_eq!(cluster.cache.networks.keys().collect::<Vec<_>>(), ["ovs-br0"]);
     cluster.legacy.conversion = Conversion::Disabled;
-    cluster.delete_definition("team-a", "one");
-    cluster.definition("team-a", "three", &open_vswitch("br3").to_string());
+    cluster.delete_nad("team-a", "one");
+    cluster.nad("team-a", "three", &open_vswitch("br3").to_string());
     cluster.settle();
     assert_eq!(cluster.cache.networks.keys().collect::<Vec<_>>(), ["ovs-br0"], "what was created stays");
 }
 
 #[test]
-fn what_is_too_long_is_refused_and_not_kept() {
+fn oversized_nads_are_rejected_and_not_cached() {
     let mut cluster = Cluster::new();
-    cluster.definition("team-a", "one", &"x".repeat(100_000));
+    cluster.nad("team-a", "one", &"x".repeat(100_000));
     let mut trunks = open_vswitch("br0");
     trunks["host"]["bridge"]["trunks"] = (1..=4094).filter(|tag| tag % 2 == 1).collect::<Vec<_>>().into();
-    cluster.definition("team-a", "two", &trunks.to_string());
+    cluster.nad("team-a", "two", &trunks.to_string());
     let mut ipam = open_vswitch("br1");
     ipam["ipam"]["pad"] = "x".repeat(9_000).into();
-    cluster.definition("team-a", "three", &ipam.to_string());
+    cluster.nad("team-a", "three", &ipam.to_string());
     cluster.settle();
     assert!(cluster.cache.networks.is_empty());
     let mut reports = cluster.reports();

@@ -1,6 +1,7 @@
-//! The conditions of each network that events were sent of, so that each transition is reported once although the watch shows it later. Pure.
+//! The last reported conditions of each network, so that each transition is reported once although
+//! the watch shows it later. Pure.
 
-use super::notice::{Notice, network_reference, transitions};
+use super::record::{EventRecord, network_reference, transitions};
 use crate::controller::cache::Network;
 use crate::controller::write::Write;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The conditions that were reported last, by network.
 #[derive(Debug, Default)]
-pub struct Reported(BTreeMap<String, Last>);
+pub struct ReportedConditions(BTreeMap<String, Last>);
 
 #[derive(Debug)]
 struct Last {
@@ -16,8 +17,9 @@ struct Last {
     conditions: Vec<Condition>,
 }
 
-impl Reported {
-    /// Before a status is written: what the network says already was reported, if not by this leader then by an earlier one.
+impl ReportedConditions {
+    /// Called before a status is written: the current conditions were reported already, if not by
+    /// this leader then by an earlier one.
     pub fn remember(&mut self, name: &str, network: &Network) {
         if self.0.get(name).is_some_and(|last| last.uid == network.uid) {
             return;
@@ -26,8 +28,8 @@ impl Reported {
         self.0.insert(name.to_owned(), Last { uid: network.uid.clone(), conditions });
     }
 
-    /// After a write that worked: the transitions in it.
-    pub fn transitions(&mut self, write: &Write) -> Vec<Notice> {
+    /// Called after a successful write; returns its transitions.
+    pub fn transitions(&mut self, write: &Write) -> Vec<EventRecord> {
         match write {
             Write::Finalizer { network, present: false, .. } => {
                 self.0.remove(network);

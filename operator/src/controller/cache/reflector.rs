@@ -1,33 +1,35 @@
-//! Follows one kind of object through the events of a watch.
+//! Applies the watch events of one kind of object to the cache.
 
 use kube::runtime::watcher::Event;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One object changed: what it was before, if it was there.
+/// A changed object, as it was before; none when it is new.
 pub type Changed<K, T> = (K, Option<T>);
 
-/// Follows one kind of object through the events of a watch.
+/// Applies the watch events of one kind of object to the cache.
 #[derive(Debug)]
-pub struct Feed<K> {
+pub struct Reflector<K> {
     listed: BTreeSet<K>,
     is_complete: bool,
 }
 
-impl<K> Default for Feed<K> {
+impl<K> Default for Reflector<K> {
     fn default() -> Self {
         Self { listed: BTreeSet::new(), is_complete: false }
     }
 }
 
-impl<K: Ord + Clone> Feed<K> {
-    /// Whether a first list has arrived whole. Before that, what is missing may only not have been seen yet.
+impl<K: Ord + Clone> Reflector<K> {
+    /// Whether the first list is complete. Before that, a missing object may only not have been
+    /// listed yet.
     pub const fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Applies an event to `objects`; gives back what changed.
+    /// Applies an event to `objects`; returns what changed.
     ///
-    /// A list that starts again removes nothing until it is whole: a half-read list never looks like deleted objects.
+    /// A list that restarts removes nothing until it is complete, so that an interrupted list is
+    /// never mistaken for deletions.
     pub fn apply<T: PartialEq>(&mut self, objects: &mut BTreeMap<K, T>, event: Event<(K, T)>) -> Vec<Changed<K, T>> {
         match event {
             Event::Apply((key, object)) => replace(objects, key, object),

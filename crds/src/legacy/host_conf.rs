@@ -1,52 +1,53 @@
-//! Where the older plugin put what it made of a configuration. A DEL of a pod that it attached needs that, also where ADD would refuse the configuration today: nothing here is refused,
-//! and what cannot be read is not there.
+//! The paths of what Intel's userspace CNI created. A DEL of a pod that it attached needs them,
+//! also where ADD would reject the configuration today: so nothing is rejected here, and unreadable
+//! keys count as absent.
 
 use super::keys::Keys;
 use crate::Engine;
 use serde_json::{Map, Value};
 use std::path::{Component, Path, PathBuf};
 
-/// The host's end of a configuration.
+/// `host` and related keys of a configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HostEnd {
+pub struct HostConf {
     /// `host.engine`.
     pub engine: Option<Engine>,
-    /// With Open vSwitch the bridge: `host.bridge.bridgeName`, or what was taken without one.
+    /// With Open vSwitch the bridge: `host.bridge.bridgeName`, or the default.
     pub bridge: Option<String>,
-    /// `socketfile` of the host's end, if it is the name of a file.
+    /// `socketfile` of the host, if it is a file name.
     pub socket_file: Option<String>,
-    /// `sharedDir`, if it is an absolute path that goes nowhere up.
+    /// `sharedDir`, if it is an absolute path without `..`.
     pub shared_dir: Option<PathBuf>,
     /// `ipam`, if it names a plugin.
     pub ipam: Option<Value>,
 }
 
-impl HostEnd {
+impl HostConf {
     /// Reads one plugin's configuration.
     pub fn read(configuration: &Map<String, Value>) -> Self {
         let whole = Keys::of(configuration);
         let Ok(host) = whole.object("host") else { return Self::default() };
-        let engine = super::host::engine(&host).ok();
+        let engine = super::parse::engine(&host).ok();
         let bridge = host.object("bridge").ok().and_then(|bridge| bridge.text("bridgeName").ok().flatten());
         let kinds = ["vhost", "memif"].map(|kind| host.object(kind).ok());
         let named = kinds.iter().flatten().filter_map(|kind| kind.text("socketfile").ok().flatten());
         Self {
             engine,
             bridge: (engine == Some(Engine::OpenVswitch))
-                .then(|| bridge.unwrap_or(super::host::DEFAULT_BRIDGE).to_owned()),
+                .then(|| bridge.unwrap_or(super::parse::DEFAULT_BRIDGE).to_owned()),
             socket_file: named.filter(|name| is_file_name(name)).map(str::to_owned).next(),
             shared_dir: shared_dir(configuration).and_then(plain_path),
-            ipam: super::host::ipam(&whole).ok().flatten(),
+            ipam: super::parse::ipam(&whole).ok().flatten(),
         }
     }
 }
 
-/// `sharedDir` of a configuration, as it is written.
+/// `sharedDir` of a configuration, unvalidated.
 pub fn shared_dir(configuration: &Map<String, Value>) -> Option<&str> {
     Keys::of(configuration).text("sharedDir").ok().flatten()
 }
 
-/// An absolute path that goes nowhere up.
+/// An absolute path without `..`.
 pub fn plain_path(text: &str) -> Option<PathBuf> {
     let path = Path::new(text);
     let is_plain = |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
@@ -63,17 +64,17 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(configuration: &Value) -> HostEnd {
-        HostEnd::read(configuration.as_object().unwrap())
+    fn read(configuration: &Value) -> HostConf {
+        HostConf::read(configuration.as_object().unwrap())
     }
 
     #[test]
-    fn what_add_refuses_is_found_all_the_same() {
+    fn configurations_that_add_rejects_are_parsed() {
         let listening = json!({
             "SharedDir": "/var/run/old", "ipam": {"type": "host-local"},
             "host": {"engine": "ovs-dpdk", "iftype": "vhostuser", "vhost": {"mode": "server", "socketfile": "s"}},
         });
-        let expected = HostEnd {
+        let expected = HostConf {
             engine: Some(Engine::OpenVswitch),
             bridge: Some("br0".to_owned()),
             socket_file: Some("s".to_owned()),
@@ -82,7 +83,7 @@ mod tests {
         };
         assert_eq!(read(&listening), expected);
         let vpp = json!({"host": {"engine": "vpp", "bridge": {"bridgeName": "4"}}});
-        assert_eq!(read(&vpp), HostEnd { engine: Some(Engine::Vpp), ..HostEnd::default() });
+        assert_eq!(read(&vpp), HostConf { engine: Some(Engine::Vpp), ..HostConf::default() });
     }
 
     #[test]
@@ -95,6 +96,6 @@ mod tests {
                 "{path}"
             );
         }
-        assert_eq!(read(&json!({"host": 7})), HostEnd::default());
+        assert_eq!(read(&json!({"host": 7})), HostConf::default());
     }
 }

@@ -1,5 +1,6 @@
-//! Which transitions of an object are worth an event, pure. Events are beside the status, as the Kubernetes API conventions ask: the status says how things
-//! are, events say what happened and expire after an hour.
+//! Which condition transitions are reported as Events, pure. Events complement the status, as the
+//! Kubernetes API conventions ask: the status holds the current state; Events report what happened
+//! and expire after an hour.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -13,20 +14,21 @@ use usnet_crds::conditions::{ACCEPTED, DEFINITIONS_READY, DELETION_BLOCKED, READ
 /// The reason of the event that a network is ready.
 const BECAME_READY: &str = "Ready";
 
-/// One event to be.
+/// One event to publish.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Notice {
-    /// The object that it is about, of any kind. Without a namespace the event goes to `default`, as Kubernetes does for its nodes.
+pub struct EventRecord {
+    /// The regarding object, of any kind. Without a namespace the event is created in `default`, as
+    /// Kubernetes does for Nodes.
     pub regarding: ObjectReference,
-    /// Normal, or Warning for what a person may have to mend.
+    /// Normal, or Warning when operator action may be required.
     pub kind: EventType,
-    /// One word in CamelCase, mostly the reason of a condition.
+    /// In CamelCase, mostly the reason of a condition.
     pub reason: String,
-    /// What happened and what to do. The API takes 1024 bytes; what is longer is cut off.
+    /// What happened and what to do. It is truncated to the 1024 bytes that the API accepts.
     pub message: String,
 }
 
-/// Names a network in an event.
+/// The object reference of a network.
 pub fn network_reference(name: &str, uid: &str) -> ObjectReference {
     ObjectReference {
         api_version: Some(UserspaceNetwork::api_version(&()).into_owned()),
@@ -37,17 +39,20 @@ pub fn network_reference(name: &str, uid: &str) -> ObjectReference {
     }
 }
 
-/// What changed between two sets of conditions of one object, each reason once: conditions often share one.
-pub fn transitions(regarding: &ObjectReference, old: &[Condition], new: &[Condition]) -> Vec<Notice> {
-    let mut told = BTreeSet::new();
+/// The transitions between two sets of conditions of one object. Conditions often share a reason;
+/// each reason is reported once.
+pub fn transitions(regarding: &ObjectReference, old: &[Condition], new: &[Condition]) -> Vec<EventRecord> {
+    let mut reported = BTreeSet::new();
     let kinds = [READY, ACCEPTED, DEFINITIONS_READY, STALLED, DELETION_BLOCKED].into_iter();
-    let changed = kinds.filter_map(|kind| find(new, kind).filter(|condition| is_news(find(old, kind), condition)));
-    let worth_telling = changed.filter(|condition| told.insert(condition.reason.clone()));
-    worth_telling.map(|condition| notice(regarding, condition)).collect()
+    let changed =
+        kinds.filter_map(|kind| find(new, kind).filter(|condition| is_reportable(find(old, kind), condition)));
+    let reportable = changed.filter(|condition| reported.insert(condition.reason.clone()));
+    reportable.map(|condition| record(regarding, condition)).collect()
 }
 
-/// A status that is unknown, a spec that is accepted and definitions that follow are not worth an event; a definition of another owner is.
-fn is_news(old: Option<&Condition>, new: &Condition) -> bool {
+/// Status Unknown, an accepted spec and regular NAD progress are not reported; a NAD that usnet
+/// does not own is.
+fn is_reportable(old: Option<&Condition>, new: &Condition) -> bool {
     let is_same = old.is_some_and(|old| old.status == new.status && old.reason == new.reason);
     let is_expected = match new.type_.as_str() {
         ACCEPTED => new.status == Status::True.as_str(),
@@ -57,12 +62,12 @@ fn is_news(old: Option<&Condition>, new: &Condition) -> bool {
     !is_same && !is_expected && new.status != Status::Unknown.as_str()
 }
 
-fn notice(regarding: &ObjectReference, condition: &Condition) -> Notice {
+fn record(regarding: &ObjectReference, condition: &Condition) -> EventRecord {
     let is_ready = condition.type_ == READY && condition.status == Status::True.as_str();
     let reason = if is_ready { BECAME_READY } else { &condition.reason };
-    // Work that goes on by itself is nothing to worry about.
+    // Ongoing work needs no attention.
     let is_normal = is_ready || [PENDING, SYNCING, TERMINATING].contains(&reason);
-    Notice {
+    EventRecord {
         regarding: regarding.clone(),
         kind: if is_normal { EventType::Normal } else { EventType::Warning },
         reason: reason.to_owned(),

@@ -1,20 +1,20 @@
-//! Numbers of nodes: each node has one that no other has, and keeps it. Ranges of addresses follow from them.
+//! Node numbers: unique and stable for each node. Address ranges are derived from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::node_state::NODE_NUMBER_MAX;
 
-/// Which node has which number.
+/// The assigned node numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Numbers {
-    /// Nodes whose states say this number: more than one only after somebody restored or edited one.
+pub struct NodeNumbers {
+    /// Nodes by the number in their state: more than one only after a restore or an edit.
     holders: BTreeMap<u32, BTreeSet<String>>,
-    /// Numbers that were given out and that no watch has shown yet.
+    /// Numbers that were assigned and that the watch does not show yet.
     reserved: BTreeMap<String, u32>,
 }
 
-impl Numbers {
-    /// Applies that the state of a node says another number than before; none when there is no state, or it cannot be read. Gives back the other nodes
-    /// that have the number as well: one of them needs another.
+impl NodeNumbers {
+    /// Updates the number in the state of a node; none when there is no state, or it is unreadable.
+    /// Returns the other nodes with the same number: one of them needs another.
     pub fn update(&mut self, node: &str, before: Option<u32>, now: Option<u32>) -> Vec<String> {
         if before != now {
             if let Some(nodes) = before.and_then(|number| self.holders.get_mut(&number)) {
@@ -30,8 +30,8 @@ impl Numbers {
         holders.filter(|holder| *holder != node).cloned().collect()
     }
 
-    /// The number that the node should have, where its state says `now`: the same, unless another node has it as well. Then the first of them by name
-    /// keeps it.
+    /// The number to assign to the node, whose state has `now`: the same, unless another node has
+    /// it as well. Then the first of them by name keeps it.
     pub fn for_node(&mut self, node: &str, now: Option<u32>) -> u32 {
         let keeps = |number: &u32| {
             self.holders.get(number).and_then(BTreeSet::first).is_none_or(|first| first == node)
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn each_node_gets_a_number_of_its_own_and_keeps_it() {
-        let mut numbers = Numbers::default();
+        let mut numbers = NodeNumbers::default();
         assert_eq!(["a", "b", "a"].map(|node| numbers.for_node(node, None)), [0, 1, 0]);
         numbers.update("a", None, Some(0));
         numbers.update("b", None, Some(1));
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn of_two_nodes_with_one_number_the_second_gets_another() {
-        let mut numbers = Numbers::default();
+        let mut numbers = NodeNumbers::default();
         for node in ["a", "b"] {
             numbers.update(node, None, Some(7));
         }

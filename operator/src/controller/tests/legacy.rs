@@ -1,6 +1,6 @@
-//! Hand-written definitions: the networks that they become, and what people are told of them.
+//! Users' NADs: the networks that are generated from them, and the events about them.
 
-mod disagreements;
+mod conflicts;
 mod joining;
 mod order;
 mod threats;
@@ -9,7 +9,7 @@ use super::model::{Cluster, key};
 use serde_json::{Value, json};
 use usnet_crds::Phase::{Active, Draining};
 
-/// A configuration of the older plugin for a bridge of Open vSwitch.
+/// A configuration of Intel's userspace CNI for an Open vSwitch bridge.
 pub(super) fn open_vswitch(bridge: &str) -> Value {
     json!({
         "cniVersion": "0.3.1", "type": "userspace", "name": "old", "kubeconfig": "/etc/cni/net.d/multus.kubeconfig",
@@ -31,7 +31,8 @@ pub(super) fn with_vlan(mut config: Value, tag: i64) -> String {
     config.to_string()
 }
 
-/// The namespaces whose pods may attach on a node, and the bridge; none when the node does not have the network.
+/// The bridge on a node and the namespaces whose pods may attach; none when the node does not carry
+/// the network.
 fn carried(cluster: &Cluster, network: &str) -> Option<(String, Vec<String>)> {
     let held = cluster.agents["node-a"].spec.networks.iter().find(|held| held.name.as_str() == network)?;
     let namespaces =
@@ -44,27 +45,27 @@ fn on(bridge: &str, namespaces: &[&str]) -> Option<(String, Vec<String>)> {
 }
 
 #[test]
-fn a_bridge_that_definitions_name_becomes_a_network_and_goes_with_the_last() {
+fn a_bridge_named_by_nads_becomes_a_network_until_the_last_is_deleted() {
     let mut cluster = Cluster::new();
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
-    cluster.definition("other", "two", &open_vswitch("br0").to_string());
-    cluster.definition("other", "three", &vpp("4").to_string());
-    let written = cluster.definitions.clone();
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("other", "two", &open_vswitch("br0").to_string());
+    cluster.nad("other", "three", &vpp("4").to_string());
+    let written = cluster.nads.clone();
     cluster.settle();
     assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["other", "team-a"]));
     assert_eq!(carried(&cluster, "vpp-4"), on("4", &["other"]));
     assert_eq!(cluster.condition("ovs-br0", "Ready"), "True AllNodes");
-    assert_eq!(cluster.definitions, written, "definitions of users stay as they are, and none is generated");
+    assert_eq!(cluster.nads, written, "definitions of users stay as they are, and none is generated");
     assert_eq!(cluster.reports(), []);
 
-    cluster.delete_definition("team-a", "one");
+    cluster.delete_nad("team-a", "one");
     cluster.settle();
     assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["other"]));
     cluster.attach("node-a", "ovs-br0", 1);
     cluster.report();
-    cluster.delete_definition("other", "two");
+    cluster.delete_nad("other", "two");
     cluster.settle();
-    let held = cluster.held("node-a");
+    let held = cluster.networks_on("node-a");
     assert_eq!(held, [("ovs-br0".to_owned(), Draining), ("vpp-4".to_owned(), Active)], "a pod still uses it");
     cluster.attach("node-a", "ovs-br0", 0);
     cluster.report();
@@ -73,9 +74,9 @@ fn a_bridge_that_definitions_name_becomes_a_network_and_goes_with_the_last() {
 }
 
 #[test]
-fn what_definitions_say_is_put_back_until_the_label_is_taken_away() {
+fn edits_are_reverted_until_the_label_is_removed() {
     let mut cluster = Cluster::new();
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
     let mine =
         json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br0", "mtu": 9000}, "nodeSelector": {}});
@@ -89,15 +90,15 @@ fn what_definitions_say_is_put_back_until_the_label_is_taken_away() {
     cluster.network("ovs-br0", &mine);
     cluster.settle();
     assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["*"]));
-    cluster.delete_definition("team-a", "one");
+    cluster.delete_nad("team-a", "one");
     cluster.settle();
     assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["*"]), "it is a user's now");
 }
 
 #[test]
-fn a_network_that_somebody_deletes_comes_back_once_it_is_gone() {
+fn a_deleted_generated_network_is_recreated() {
     let mut cluster = Cluster::new();
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
     let uid = cluster.cache.networks["ovs-br0"].uid.clone();
     cluster.delete_network("ovs-br0");
@@ -109,52 +110,52 @@ fn a_network_that_somebody_deletes_comes_back_once_it_is_gone() {
 #[test]
 fn a_typing_error_does_not_delete_a_network() {
     let mut cluster = Cluster::new();
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
     for broken in ["{", r#"{"type": "userspace", "host": {"engine": "?"}}"#] {
-        cluster.definition("team-a", "one", broken);
+        cluster.nad("team-a", "one", broken);
         cluster.settle();
-        assert_eq!(cluster.held("node-a"), [("ovs-br0".to_owned(), Active)], "{broken}");
+        assert_eq!(cluster.networks_on("node-a"), [("ovs-br0".to_owned(), Active)], "{broken}");
     }
     let reports = cluster.reports();
     assert_eq!(reports[0].0, "team-a/one InvalidConfiguration");
     assert!(reports[0].1.contains("\"host.engine\" says \"?\": use ovs-dpdk or vpp"), "{}", reports[0].1);
-    cluster.delete_definition("team-a", "one");
+    cluster.delete_nad("team-a", "one");
     cluster.settle();
-    assert!(cluster.held("node-a").is_empty());
+    assert!(cluster.networks_on("node-a").is_empty());
 }
 
 #[test]
-fn nothing_is_deleted_while_definitions_cannot_be_read() {
+fn nothing_is_deleted_while_nads_cannot_be_read() {
     let mut cluster = Cluster::new();
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
-    cluster.forget_definitions();
+    cluster.set_nads_unavailable();
     cluster.settle();
-    assert_eq!(cluster.held("node-a"), [("ovs-br0".to_owned(), Active)]);
+    assert_eq!(cluster.networks_on("node-a"), [("ovs-br0".to_owned(), Active)]);
 }
 
 #[test]
-fn what_the_older_plugin_says_reaches_the_node() {
+fn legacy_settings_are_compiled_for_nodes() {
     let mut cluster = Cluster::new();
     let mut config = vpp("4");
     config["host"]["mtu"] = 9000.into();
     config["host"]["memif"] = json!({"rxQueues": 4, "ringSize": 2048});
-    cluster.definition("team-a", "one", &with_vlan(config, 7));
+    cluster.nad("team-a", "one", &with_vlan(config, 7));
     cluster.settle();
     let held = cluster.compiled["vpp-4"].clone();
-    let shown = serde_json::to_value(&held).unwrap();
-    assert_eq!(shown["bridge"]["mtu"], 9000);
-    assert_eq!(shown["port"]["type"], "Memif");
-    assert_eq!((&shown["port"]["queues"], &shown["port"]["ringSize"]), (&json!(4), &json!(2048)));
-    assert_eq!(shown["port"]["vlan"], json!({"mode": "Access", "tag": 7}));
+    let network = serde_json::to_value(&held).unwrap();
+    assert_eq!(network["bridge"]["mtu"], 9000);
+    assert_eq!(network["port"]["type"], "Memif");
+    assert_eq!((&network["port"]["queues"], &network["port"]["ringSize"]), (&json!(4), &json!(2048)));
+    assert_eq!(network["port"]["vlan"], json!({"mode": "Access", "tag": 7}));
     assert_eq!(held.ipam, None, "each definition keeps its own");
 }
 
 #[test]
-fn a_definition_of_a_namespace_that_is_going_away_counts_no_more() {
+fn a_nad_of_a_terminating_namespace_is_ignored() {
     let mut cluster = Cluster::new();
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
     cluster.cache.namespaces.get_mut("team-a").unwrap().is_deleting = true;
     cluster.settle();
@@ -162,13 +163,13 @@ fn a_definition_of_a_namespace_that_is_going_away_counts_no_more() {
 }
 
 #[test]
-fn the_list_of_definitions_is_looked_at_as_a_whole() {
+fn nads_of_other_plugins_are_ignored_and_plugin_lists_are_searched() {
     let mut cluster = Cluster::new();
-    cluster.definition("team-a", "foreign", r#"{"type": "bridge", "bridge": "br0"}"#);
-    cluster.definition("team-a", "empty", "");
-    cluster.definition("team-a", "list", &json!({"plugins": [{"type": "tuning"}, open_vswitch("br7")]}).to_string());
+    cluster.nad("team-a", "foreign", r#"{"type": "bridge", "bridge": "br0"}"#);
+    cluster.nad("team-a", "empty", "");
+    cluster.nad("team-a", "list", &json!({"plugins": [{"type": "tuning"}, open_vswitch("br7")]}).to_string());
     cluster.settle();
     assert_eq!(cluster.cache.networks.keys().collect::<Vec<_>>(), ["ovs-br7"]);
     assert_eq!(cluster.reports(), []);
-    assert!(cluster.definitions.contains_key(&key("team-a", "foreign")));
+    assert!(cluster.nads.contains_key(&key("team-a", "foreign")));
 }

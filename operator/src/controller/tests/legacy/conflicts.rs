@@ -1,12 +1,12 @@
-//! Definitions that ask for different things of one bridge.
+//! NADs with conflicting settings of one bridge.
 
 use super::*;
 
 #[test]
-fn two_that_disagree_are_both_told_what_and_who_was_first() {
+fn conflicting_nads_are_both_reported_with_the_mismatch() {
     let mut cluster = Cluster::new();
-    cluster.definition("team-a", "younger-by-name", &open_vswitch("br0").to_string());
-    cluster.definition("other", "an-elder-by-name", &with_vlan(open_vswitch("br0"), 7));
+    cluster.nad("team-a", "younger-by-name", &open_vswitch("br0").to_string());
+    cluster.nad("other", "an-elder-by-name", &with_vlan(open_vswitch("br0"), 7));
     cluster.settle();
     assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["team-a"]), "the second is not joined");
     let reports = cluster.reports();
@@ -26,25 +26,25 @@ fn two_that_disagree_are_both_told_what_and_who_was_first() {
 }
 
 #[test]
-fn when_the_first_goes_the_next_decides_and_a_new_disagreement_is_told_again() {
+fn when_the_oldest_is_deleted_the_next_defines_the_network_and_new_conflicts_are_reported() {
     let mut cluster = Cluster::new();
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
-    cluster.definition("other", "two", &with_vlan(open_vswitch("br0"), 7));
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("other", "two", &with_vlan(open_vswitch("br0"), 7));
     cluster.settle();
     cluster.reports();
     let generation = cluster.cache.networks["ovs-br0"].generation;
-    cluster.delete_definition("team-a", "one");
+    cluster.delete_nad("team-a", "one");
     cluster.settle();
     assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["other"]));
     assert_eq!(cluster.cache.networks["ovs-br0"].generation, generation + 1, "changed in place");
-    cluster.definition("team-a", "one", &open_vswitch("br0").to_string());
+    cluster.nad("team-a", "one", &open_vswitch("br0").to_string());
     cluster.settle();
     let reports: Vec<String> = cluster.reports().into_iter().map(|(about, _)| about).collect();
     assert_eq!(reports, ["team-a/one DefinitionsDisagree", "other/two DefinitionsDisagree"]);
 }
 
 #[test]
-fn each_thing_that_must_agree_is_compared() {
+fn each_required_setting_is_compared() {
     let mut listening = vpp("4");
     listening["host"] =
         json!({"engine": "vpp", "iftype": "vhostuser", "vhost": {"mode": "server"}, "bridge": {"bridgeName": "4"}});
@@ -58,8 +58,8 @@ fn each_thing_that_must_agree_is_compared() {
         (&vpp("4"), &large, "host.mtu"),
     ] {
         let mut cluster = Cluster::new();
-        cluster.definition("team-a", "one", &first.to_string());
-        cluster.definition("team-a", "two", &second.to_string());
+        cluster.nad("team-a", "one", &first.to_string());
+        cluster.nad("team-a", "two", &second.to_string());
         cluster.settle();
         let reports = cluster.reports();
         assert_eq!(reports.len(), 2, "{key}");
@@ -68,12 +68,12 @@ fn each_thing_that_must_agree_is_compared() {
 }
 
 #[test]
-fn one_that_does_not_say_takes_what_there_is() {
+fn an_omitted_setting_matches_any_value() {
     let mut cluster = Cluster::new();
     let mut large = vpp("4");
     large["host"]["mtu"] = 9000.into();
-    cluster.definition("team-a", "one", &large.to_string());
-    cluster.definition("other", "two", &vpp("4").to_string());
+    cluster.nad("team-a", "one", &large.to_string());
+    cluster.nad("other", "two", &vpp("4").to_string());
     cluster.settle();
     assert_eq!(carried(&cluster, "vpp-4"), on("4", &["other", "team-a"]));
     assert_eq!(cluster.reports(), []);

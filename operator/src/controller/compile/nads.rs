@@ -1,0 +1,123 @@
+//! The desired NetworkAttachmentDefinitions (NADs) of a network, pure. Each pair of network and
+//! namespace is decided independently.
+
+use super::Stage;
+use crate::controller::cache::nads::fingerprint;
+use crate::controller::cache::{Cache, NadKey, Namespace, Network};
+use crate::controller::write::Write;
+use kube::core::SelectorExt;
+use usnet_crds::device::resource_name;
+use usnet_crds::nad;
+use usnet_crds::network::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES};
+use usnet_crds::validate::ValidNetwork;
+
+/// A desired NetworkAttachmentDefinition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DesiredNad {
+    /// The configuration, as JSON text.
+    pub config: String,
+    /// The uid of the network that owns it.
+    pub owner: String,
+    /// The resource that its pods request, if the network has a device plugin.
+    pub resource: Option<String>,
+}
+
+impl DesiredNad {
+    /// The desired NAD of a network; the same in each namespace.
+    pub fn of(network: &Network, valid: &ValidNetwork) -> Self {
+        Self {
+            config: nad::config(&valid.name),
+            owner: network.uid.clone(),
+            resource: valid.device_plugin.map(|_| resource_name(&valid.name)),
+        }
+    }
+
+    fn fingerprint(&self, name: &str) -> u64 {
+        fingerprint(&self.config, Some(&self.owner), Some(name), self.resource.as_deref())
+    }
+}
+
+/// Whether the network needs a NAD in this namespace. A network that was generated from NADs has
+/// none of its own.
+pub fn needs_nad(network: &Network, valid: &ValidNetwork, name: &str, namespace: &Namespace) -> bool {
+    let selects = || match valid.definitions {
+        Definitions::Shared => name == SHARED_NAMESPACE,
+        Definitions::PerNamespace if valid.namespaces.selects_all() => !SYSTEM_NAMESPACES.contains(&name),
+        Definitions::PerNamespace => valid.namespaces.matches(&namespace.labels),
+    };
+    !namespace.is_deleting && !network.is_from_nad() && selects()
+}
+
+/// How many NADs of a network are up to date.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NadProgress {
+    /// How many are desired.
+    pub desired: usize,
+    /// How many of these are up to date.
+    pub present: usize,
+    /// The first namespace with a NAD of the same name that usnet does not own.
+    pub first_conflict: Option<String>,
+    /// The number of such namespaces. They are not counted as desired.
+    pub conflicts: usize,
+}
+
+/// Compares desired with existing NADs.
+pub fn progress(cache: &Cache, name: &str, network: &Network, valid: &ValidNetwork) -> NadProgress {
+    let desired = DesiredNad::of(network, valid).fingerprint(name);
+    let mut progress = NadProgress::default();
+    for (namespace, _) in cache.namespaces.iter().filter(|(key, namespace)| needs_nad(network, valid, key, namespace)) {
+        if cache.nads.is_taken(name, namespace) {
+            progress.conflicts += 1;
+            progress.first_conflict.get_or_insert_with(|| namespace.clone());
+        } else {
+            progress.desired += 1;
+            progress.present += usize::from(cache.nads.generated(name, namespace) == Some(desired));
+        }
+    }
+    progress
+}
+
+/// The write that one network needs in one namespace; none when it needs none. `may_delete`: the
+/// deletion of the network was requested and it is no longer in use.
+///
+/// Kubernetes may end a namespace that still contains NADs, which was observed soon after a start
+/// of the API server. They can then neither be used nor deleted, because admission looks up their
+/// namespace first. They count again once a namespace of that name exists.
+pub fn write(cache: &Cache, name: &str, namespace: &str, may_delete: bool) -> Option<Write> {
+    let in_cluster = cache.namespaces.get(namespace)?;
+    let found = cache.nads.generated(name, namespace);
+    let key = || NadKey { namespace: namespace.to_owned(), name: name.to_owned() };
+    let delete = || found.map(|_| Write::DeleteNad { key: key() });
+    let Some(network) = cache.networks.get(name) else { return delete() };
+    match (Stage::of(network), &network.spec) {
+        (Stage::Active, Ok(valid)) if needs_nad(network, valid, namespace, in_cluster) => {
+            let desired = DesiredNad::of(network, valid);
+            let is_present = found == Some(desired.fingerprint(name));
+            let needed = !is_present && !cache.nads.is_taken(name, namespace);
+            needed.then(|| Write::Nad { key: key(), desired })
+        }
+        // Kubernetes deletes the contents of a terminating namespace.
+        (Stage::Active, _) => delete().filter(|_| !in_cluster.is_deleting),
+        (Stage::Deleting, _) => delete().filter(|_| may_delete),
+        (Stage::New | Stage::Rejected { .. }, _) => None,
+    }
+}
+
+/// The first namespace after `after` that needs a write for this network, with the write.
+pub fn next_write(
+    cache: &Cache,
+    name: &str,
+    after: Option<&str>,
+    may_delete: bool,
+    is_busy: impl Fn(&str) -> bool,
+) -> Option<(String, Write)> {
+    use std::ops::Bound::{Excluded, Unbounded};
+    let rest = cache.namespaces.range::<str, _>((after.map_or(Unbounded, Excluded), Unbounded));
+    let mut open = rest.filter(|(namespace, _)| !is_busy(namespace));
+    open.find_map(|(namespace, _)| Some((namespace.clone(), write(cache, name, namespace, may_delete)?)))
+}
+
+/// Whether the network has NADs that can be deleted.
+pub fn has_deletable(cache: &Cache, name: &str) -> bool {
+    cache.nads.namespaces_of(name).any(|namespace| cache.namespaces.contains_key(namespace))
+}
