@@ -1,4 +1,4 @@
-//! Stopping and starting programs of a running world: the user's `component` talks to the director over a unix socket.
+//! Stopping and starting programs of a running world: the user's `component` talks to the orchestrator over a unix socket.
 //!
 //! The question is one line, `stop|start PROGRAM [NODE]`; the answer is `ok` or the reason why not, until the end of the connection.
 

@@ -12,9 +12,9 @@ use nix::sys::wait::{WaitStatus, wait};
 use nix::unistd::Pid;
 
 use crate::command::{self, CommandError};
-use crate::director;
 use crate::folder::WorldFolder;
 use crate::namespaces::{self, NamespaceError};
+use crate::orchestrator;
 use crate::settings::{Settings, SettingsError};
 
 /// The hidden subcommand that [`run`] is for.
@@ -38,15 +38,15 @@ pub enum InitError {
     /// The loopback interface could not be brought up.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The director could not be started.
-    #[error("cannot start the world's director")]
-    Director(#[source] io::Error),
+    /// The orchestrator could not be started.
+    #[error("cannot start the world's orchestrator")]
+    Orchestrator(#[source] io::Error),
 }
 
-/// Sets up the namespaces, starts the director and collects every process that ends, until the director does. Gives its status.
+/// Sets up the namespaces, starts the orchestrator and collects every process that ends, until the orchestrator does. Gives its status.
 ///
 /// # Errors
-/// When the namespaces cannot be made or the director cannot be started.
+/// When the namespaces cannot be made or the orchestrator cannot be started.
 pub fn run(folder: &WorldFolder) -> Result<u8, InitError> {
     let settings = Settings::read(folder)?;
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(InitError::ParentDeath)?;
@@ -57,21 +57,21 @@ pub fn run(folder: &WorldFolder) -> Result<u8, InitError> {
     raise_file_limit();
     namespaces::enter_world()?;
     command::run(Command::new("ip").args(["link", "set", "lo", "up"]))?;
-    let director = start_director(folder, &settings).map_err(InitError::Director)?;
-    Ok(collect_until_end_of(Pid::from_raw(director.id().cast_signed())))
+    let orchestrator = start_orchestrator(folder, &settings).map_err(InitError::Orchestrator)?;
+    Ok(collect_until_end_of(Pid::from_raw(orchestrator.id().cast_signed())))
 }
 
-fn start_director(folder: &WorldFolder, settings: &Settings) -> io::Result<Child> {
+fn start_orchestrator(folder: &WorldFolder, settings: &Settings) -> io::Result<Child> {
     let mut command = command::this_program()?;
-    command.arg(director::ROLE).arg(folder.root()).env("PATH", settings.program_path(folder)).spawn()
+    command.arg(orchestrator::ROLE).arg(folder.root()).env("PATH", settings.program_path(folder)).spawn()
 }
 
 /// Waits for every process that is handed to us, as the first process of a pid namespace must.
-fn collect_until_end_of(director: Pid) -> u8 {
+fn collect_until_end_of(orchestrator: Pid) -> u8 {
     loop {
         match wait() {
-            Ok(WaitStatus::Exited(pid, code)) if pid == director => return u8::try_from(code).unwrap_or(u8::MAX),
-            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == director => {
+            Ok(WaitStatus::Exited(pid, code)) if pid == orchestrator => return u8::try_from(code).unwrap_or(u8::MAX),
+            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == orchestrator => {
                 return u8::try_from(128 + signal as i32).unwrap_or(u8::MAX);
             }
             Ok(_) | Err(Errno::EINTR) => {}

@@ -1,10 +1,10 @@
 //! A world: a whole Kubernetes cluster with Open vSwitch and VPP in one process tree, in namespaces of its own.
 //!
 //! ```text
-//! outer       what the caller started; outside of the namespaces          outer.rs
-//! ├─ janitor  removes control groups and folder when outer has ended      janitor.rs
+//! launcher    what the caller started; outside of the namespaces          launcher.rs
+//! ├─ janitor  removes control groups and folder at the launcher's end     janitor.rs
 //! └─ init     first process of the pid namespace: ends, and all end       init.rs
-//!    └─ director  starts everything, then the user's command              director.rs
+//!    └─ orchestrator  starts everything, then the user's command          orchestrator.rs
 //!       ├─ etcd, kube-apiserver, ...                                      control_plane.rs
 //!       └─ a holder for each node's namespaces                            node.rs
 //!          └─ containerd, kubelet, Open vSwitch, VPP                      node_programs.rs
@@ -21,7 +21,6 @@ pub mod component;
 pub mod containerd;
 pub mod control;
 pub mod control_plane;
-pub mod director;
 pub mod engines;
 pub mod fabric;
 pub mod failure;
@@ -32,12 +31,13 @@ pub mod install;
 pub mod janitor;
 pub mod kubectl;
 pub mod kubelet;
+pub mod launcher;
 pub mod libraries;
 pub mod namespaces;
 pub mod node;
 mod node_programs;
 pub mod openvswitch;
-pub mod outer;
+pub mod orchestrator;
 pub mod pod_network;
 pub mod probes;
 pub mod progress;

@@ -5,16 +5,16 @@ use std::thread;
 
 use crate::cgroups;
 use crate::containerd;
-use crate::director::{DirectorError, Start};
 use crate::fabric;
 use crate::kubelet;
 use crate::node::Node;
 use crate::openvswitch;
+use crate::orchestrator::{OrchestratorError, Start};
 use crate::pod_network;
 use crate::vpp;
 
 /// Makes a node and starts what does not need the API server: containerd and the engines.
-pub(crate) fn start(start: &Start, name: &str, index: u8) -> Result<Node, DirectorError> {
+pub(crate) fn start(start: &Start, name: &str, index: u8) -> Result<Node, OrchestratorError> {
     cgroups::create(&start.folder.id(), name)?;
     let node = Node::create(&start.folder, &start.settings, name, index)?;
     fabric::connect(&node, start.settings.nodes)?;
@@ -23,19 +23,19 @@ pub(crate) fn start(start: &Start, name: &str, index: u8) -> Result<Node, Direct
         let vpp = scope.spawn(|| start_vpp(start, &node));
         pod_network::install(&node, &start.authority, &start.settings.tools)?;
         start.components.start(&Arc::new(containerd::prepare(&start.folder, &node)?))?;
-        vpp.join().map_err(|_| DirectorError::Panic)??;
-        openvswitch.join().map_err(|_| DirectorError::Panic)?
+        vpp.join().map_err(|_| OrchestratorError::Panic)??;
+        openvswitch.join().map_err(|_| OrchestratorError::Panic)?
     })?;
     Ok(node)
 }
 
 /// Starts kubelet, which announces the node to the API server.
-pub(crate) fn start_kubelet(start: &Start, node: &Node) -> Result<(), DirectorError> {
+pub(crate) fn start_kubelet(start: &Start, node: &Node) -> Result<(), OrchestratorError> {
     let kubelet = kubelet::prepare(&start.folder, node, &start.authority)?;
     Ok(start.components.start(&Arc::new(kubelet))?)
 }
 
-fn start_openvswitch(start: &Start, node: &Node) -> Result<(), DirectorError> {
+fn start_openvswitch(start: &Start, node: &Node) -> Result<(), OrchestratorError> {
     if !start.settings.engines.have_open_vswitch() {
         return Ok(());
     }
@@ -45,7 +45,7 @@ fn start_openvswitch(start: &Start, node: &Node) -> Result<(), DirectorError> {
     Ok(start.components.start(&openvswitch.switch)?)
 }
 
-fn start_vpp(start: &Start, node: &Node) -> Result<(), DirectorError> {
+fn start_vpp(start: &Start, node: &Node) -> Result<(), OrchestratorError> {
     match &start.settings.vpp {
         Some(program) => Ok(start.components.start(&vpp::prepare(&start.folder, node, program)?)?),
         None => Ok(()),

@@ -7,12 +7,12 @@ use clap::Parser;
 
 use crate::arguments::Arguments;
 use crate::control;
-use crate::director::{self, NOT_STARTED};
 use crate::folder::WorldFolder;
 use crate::init;
 use crate::janitor;
+use crate::launcher;
 use crate::node;
-use crate::outer;
+use crate::orchestrator::{self, NOT_STARTED};
 use crate::progress;
 use crate::vpp;
 
@@ -24,7 +24,7 @@ pub fn run() -> u8 {
     let folder = WorldFolder::new(words.get(2).map(PathBuf::from).unwrap_or_default());
     match text(1) {
         init::ROLE => status(init::run(&folder)),
-        director::ROLE => director::run(&folder),
+        orchestrator::ROLE => orchestrator::run(&folder),
         node::ROLE => status(node::hold(&folder, text(3)).map(|()| 0)),
         janitor::ROLE => {
             janitor::work(&folder);
@@ -35,7 +35,7 @@ pub fn run() -> u8 {
             let question = words.iter().skip(3).map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
             component(&folder, &question)
         }
-        _ => status(outer::run(Arguments::parse())),
+        _ => status(launcher::run(Arguments::parse())),
     }
 }
 

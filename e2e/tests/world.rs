@@ -168,17 +168,17 @@ fn kill_leaves_nothing() {
         kubectl wait --for=condition=Ready pod/pod --timeout=30s >&2
         echo $USNET_WORLD
         sleep 1000";
-    let mut outer = world(script).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut launcher = world(script).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let mut folder = String::new();
-    BufReader::new(outer.stdout.take().unwrap()).read_line(&mut folder).unwrap();
+    BufReader::new(launcher.stdout.take().unwrap()).read_line(&mut folder).unwrap();
     let folder = PathBuf::from(folder.trim());
     let id = folder.file_name().unwrap().to_str().unwrap().to_owned();
-    let namespace = pid_namespace_of_child(&outer);
+    let namespace = pid_namespace_of_child(&launcher);
     assert!(processes_in(&namespace) > 10, "a world has more processes");
     assert!(!groups_of(&id).is_empty(), "a pod has control groups");
 
-    outer.kill().unwrap();
-    outer.wait().unwrap();
+    launcher.kill().unwrap();
+    launcher.wait().unwrap();
 
     assert!(wait::until(LIMIT, || processes_in(&namespace) == 0), "processes are left");
     assert!(wait::until(LIMIT, || !folder.exists()), "{} is left", folder.display());
@@ -190,9 +190,9 @@ fn kill_leaves_nothing() {
 }
 
 /// The pid namespace that the world's first process made. The janitor, a child too, is in that of the machine.
-fn pid_namespace_of_child(outer: &Child) -> PathBuf {
+fn pid_namespace_of_child(launcher: &Child) -> PathBuf {
     let machine = fs::read_link("/proc/self/ns/pid").unwrap();
-    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", outer.id())).unwrap();
+    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", launcher.id())).unwrap();
     let namespaces = children.split_whitespace().map(|pid| fs::read_link(format!("/proc/{pid}/ns/pid")).unwrap());
     namespaces.into_iter().find(|namespace| *namespace != machine).unwrap()
 }

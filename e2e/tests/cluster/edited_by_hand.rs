@@ -3,7 +3,7 @@
 use crate::cluster::{NODES, check, condition, eventually, get, kubectl, try_run, vsctl};
 use crate::pods::{NODE, sleeping_pod, start};
 use crate::scene::{Scene, wait_ready};
-use crate::stolen::AS_CONTROLLER;
+use crate::token_theft::AS_CONTROLLER;
 use serde_json::{Value, json};
 
 /// What an administrator is refused, in words with `refusal`, and the controller is not.

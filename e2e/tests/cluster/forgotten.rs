@@ -1,9 +1,9 @@
 //! Things that happened while nobody watched, of which the API server and etcd have forgotten how: watches are told "410 Gone" and begin anew with a list.
 
+use crate::api_outage::{Outage, WATCHED};
 use crate::audit;
 use crate::cluster::{NODES, TIMEOUT, apply, check, condition, eventually, get, kubectl, run, try_run, vsctl};
 use crate::controllers::{Controller, NAMESPACE, Still, agent_process, await_both, process};
-use crate::lasting::{Outage, WATCHED};
 use crate::pods::{NODE, sleeping_pod, start};
 use crate::scene::{Scene, agent_pod, compiled, remains, wait_ready};
 use k8s_openapi::jiff::Timestamp;

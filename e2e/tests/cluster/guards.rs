@@ -6,7 +6,7 @@
 use crate::cluster::{apply, check, eventually, get, kubectl, try_run};
 use crate::pods::{sleeping_pod, start};
 use crate::scene::Scene;
-use crate::stolen::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller};
+use crate::token_theft::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller};
 use serde_json::{Value, json};
 
 /// The admission policies: who may write what of node states and of compiled networks, what agents may write of node states and of pods, what the controller

@@ -1,7 +1,7 @@
 //! What the programs of usnet are there for is allowed to them; what is not is in `guards`.
 
 use crate::scene::Scene;
-use crate::stolen::Thief;
+use crate::token_theft::Thief;
 use serde_json::json;
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, run, try_run};
 use crate::scene::compiled;
-use crate::stolen::kubectl_with;
+use crate::token_theft::kubectl_with;
 use serde_json::{Value, json};
 
 /// The time of every condition.

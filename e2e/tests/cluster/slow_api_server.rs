@@ -1,9 +1,9 @@
 //! An API server that is slow, refuses, does not tell what it did, or ends watches. In each case: every change is made once and none is lost, the leader keeps
 //! its lease, and what fails is not repeated without a pause.
 
+use crate::api_outage::WATCHED;
 use crate::cluster::{NODES, TIMEOUT, check, eventually, get, kubectl, vsctl};
 use crate::controllers::lease;
-use crate::lasting::WATCHED;
 use crate::proxied_controller::{ProxiedController, leads};
 use crate::proxy::{Asked, Fault};
 use crate::scene::{Scene, compiled, remains, wait_ready};

@@ -6,13 +6,13 @@ use usnet_crds::Engine;
 
 /// What comes back after some steps. The API server is the first in order: nodes need it to come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Off {
+pub(super) enum StoppedPart {
     ApiServer,
     Engine(usize, Part),
     Node(usize),
 }
 
-impl Off {
+impl StoppedPart {
     const fn back(self) -> Step {
         match self {
             Self::ApiServer => Step::StartApiServer,
@@ -22,40 +22,43 @@ impl Off {
     }
 }
 
-/// All that is off, and for how many steps more.
+/// All that is stopped, and for how many steps more.
 #[derive(Debug, Default)]
-pub(super) struct Stopped(BTreeMap<Off, usize>);
+pub(super) struct StoppedParts(BTreeMap<StoppedPart, usize>);
 
-impl Stopped {
-    pub(super) fn stop(&mut self, off: Off, steps: usize) {
-        self.0.insert(off, steps);
+impl StoppedParts {
+    pub(super) fn stop(&mut self, part: StoppedPart, steps: usize) {
+        self.0.insert(part, steps);
     }
 
-    /// One step more has gone by: brings back what has been off for long enough.
+    /// After one step more: brings back what has been stopped for long enough.
     pub(super) fn due(&mut self) -> Option<Step> {
         self.0.values_mut().for_each(|left| *left = left.saturating_sub(1));
-        let can = |off: &Off| !matches!(off, Off::Node(_)) || self.has_api_server();
-        let off = *self.0.iter().find(|(off, left)| **left == 0 && can(off))?.0;
-        self.0.remove(&off);
-        Some(off.back())
+        let can = |part: &StoppedPart| !matches!(part, StoppedPart::Node(_)) || self.has_api_server();
+        let part = *self.0.iter().find(|(part, left)| **left == 0 && can(part))?.0;
+        self.0.remove(&part);
+        Some(part.back())
     }
 
     /// Brings back all that is left.
     pub(super) fn all_back(self) -> impl Iterator<Item = Step> {
-        self.0.into_keys().map(Off::back)
+        self.0.into_keys().map(StoppedPart::back)
     }
 
     pub(super) fn has_api_server(&self) -> bool {
-        !self.0.contains_key(&Off::ApiServer)
+        !self.0.contains_key(&StoppedPart::ApiServer)
     }
 
     pub(super) fn has_node(&self, node: usize) -> bool {
-        !self.0.contains_key(&Off::Node(node))
+        !self.0.contains_key(&StoppedPart::Node(node))
     }
 
-    /// Whether no part of the engine is off.
+    /// Whether no part of the engine is stopped.
     pub(super) fn has_engine(&self, node: usize, engine: Engine) -> bool {
-        let is_part = |off: &Off| matches!(off, Off::Engine(on, part) if *on == node && part.engine() == engine);
+        let is_part = |stopped: &StoppedPart| match stopped {
+            StoppedPart::Engine(on, part) => *on == node && part.engine() == engine,
+            StoppedPart::ApiServer | StoppedPart::Node(_) => false,
+        };
         !self.0.keys().any(is_part)
     }
 }

@@ -30,7 +30,7 @@ use crate::user_command::{self, UserCommandError};
 use crate::vpp::VppError;
 
 /// The hidden subcommand that [`run`] is for.
-pub const ROLE: &str = "internal-director";
+pub const ROLE: &str = "internal-orchestrator";
 
 /// The exit status of a world that did not start.
 pub const NOT_STARTED: u8 = 125;
@@ -38,7 +38,7 @@ pub const NOT_STARTED: u8 = 125;
 /// Why a world did not start or its command not run.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "each variant says what its source says")]
-pub enum DirectorError {
+pub enum OrchestratorError {
     #[error(transparent)]
     Settings(#[from] SettingsError),
     #[error("cannot prepare the world's folder {0}")]
@@ -97,10 +97,10 @@ pub fn run(folder: &WorldFolder) -> u8 {
     })
 }
 
-fn start_and_run(folder: &WorldFolder) -> Result<u8, DirectorError> {
+fn start_and_run(folder: &WorldFolder) -> Result<u8, OrchestratorError> {
     let settings = Settings::read(folder)?;
     for path in [folder.logs(), folder.temporary()] {
-        fs::create_dir_all(&path).map_err(|source| DirectorError::Folder(path, source))?;
+        fs::create_dir_all(&path).map_err(|source| OrchestratorError::Folder(path, source))?;
     }
     user_command::prepare(folder, &settings)?;
     let authority = Authority::create(&folder.certificates())?;
@@ -110,14 +110,15 @@ fn start_and_run(folder: &WorldFolder) -> Result<u8, DirectorError> {
     fabric::create()?;
     let _nodes = start_all(&start, &control_plane)?;
     let socket = folder.control_socket();
-    control::serve(&socket, Arc::clone(&start.components)).map_err(|source| DirectorError::Control(socket, source))?;
+    control::serve(&socket, Arc::clone(&start.components))
+        .map_err(|source| OrchestratorError::Control(socket, source))?;
     let program = start.settings.command.first().map(String::as_str).unwrap_or_default();
     progress::say(&start.settings, &format!("ready; running {program}"));
     Ok(user_command::run(folder, &start.settings)?)
 }
 
 /// Everything between an empty world and one in which pods can run. The nodes live as long as what this gives.
-fn start_all(start: &Start, control_plane: &ControlPlane) -> Result<Vec<Node>, DirectorError> {
+fn start_all(start: &Start, control_plane: &ControlPlane) -> Result<Vec<Node>, OrchestratorError> {
     thread::scope(|scope| {
         let api = scope.spawn(|| start_api(start, control_plane));
         let (nodes, archives) = start_nodes(start)?;
@@ -132,7 +133,7 @@ fn start_all(start: &Start, control_plane: &ControlPlane) -> Result<Vec<Node>, D
             let kubelets: Vec<_> =
                 nodes.iter().map(|node| scope.spawn(|| node_programs::start_kubelet(start, node))).collect();
             start_controllers(start, control_plane)?;
-            imports.into_iter().try_for_each(|import| Ok::<_, DirectorError>(join(import)??))?;
+            imports.into_iter().try_for_each(|import| Ok::<_, OrchestratorError>(join(import)??))?;
             progress::say(&start.settings, "the nodes have the images");
             kubelets.into_iter().try_for_each(|kubelet| join(kubelet)?)
         })?;
@@ -141,7 +142,7 @@ fn start_all(start: &Start, control_plane: &ControlPlane) -> Result<Vec<Node>, D
     })
 }
 
-fn say_engines(settings: &Settings, nodes: &[Node]) -> Result<(), DirectorError> {
+fn say_engines(settings: &Settings, nodes: &[Node]) -> Result<(), OrchestratorError> {
     progress::say(settings, &format!("the nodes have containerd, {}", settings.engines.names()));
     if let (Some(vpp), Some(node)) = (&settings.vpp, nodes.first()) {
         progress::say(settings, &vpp.describe(node)?);
@@ -150,7 +151,7 @@ fn say_engines(settings: &Settings, nodes: &[Node]) -> Result<(), DirectorError>
 }
 
 /// The nodes with what they need before the API server, and the archives of the images that they need after it.
-fn start_nodes(start: &Start) -> Result<(Vec<Node>, Vec<PathBuf>), DirectorError> {
+fn start_nodes(start: &Start) -> Result<(Vec<Node>, Vec<PathBuf>), OrchestratorError> {
     let names = start.settings.node_names();
     thread::scope(|scope| {
         let base = scope.spawn(|| images::base_archive(&start.folder, &start.settings));
@@ -159,14 +160,14 @@ fn start_nodes(start: &Start) -> Result<(Vec<Node>, Vec<PathBuf>), DirectorError
             .zip(&names)
             .map(|(index, name)| scope.spawn(move || node_programs::start(start, name, index)))
             .collect();
-        let nodes = nodes.into_iter().map(|node| join(node)?).collect::<Result<Vec<_>, DirectorError>>()?;
+        let nodes = nodes.into_iter().map(|node| join(node)?).collect::<Result<Vec<_>, OrchestratorError>>()?;
         let archives = std::iter::once(join(base)??).chain(join(usnet)??).collect();
         Ok((nodes, archives))
     })
 }
 
-fn join<T>(thread: ScopedJoinHandle<'_, T>) -> Result<T, DirectorError> {
-    thread.join().map_err(|_| DirectorError::Panic)
+fn join<T>(thread: ScopedJoinHandle<'_, T>) -> Result<T, OrchestratorError> {
+    thread.join().map_err(|_| OrchestratorError::Panic)
 }
 
 fn usnet_archive(start: &Start) -> Result<Option<PathBuf>, ArchiveError> {
@@ -174,7 +175,7 @@ fn usnet_archive(start: &Start) -> Result<Option<PathBuf>, ArchiveError> {
     binaries.map(|binaries| images::usnet_archive(&start.folder, binaries)).transpose()
 }
 
-fn start_api(start: &Start, control_plane: &ControlPlane) -> Result<(), DirectorError> {
+fn start_api(start: &Start, control_plane: &ControlPlane) -> Result<(), OrchestratorError> {
     start.components.start(&control_plane.etcd)?;
     start.components.start(&control_plane.apiserver)?;
     progress::say(&start.settings, "the API server is ready");
@@ -182,7 +183,7 @@ fn start_api(start: &Start, control_plane: &ControlPlane) -> Result<(), Director
 }
 
 /// The control plane's other programs, and the objects that the world brings.
-fn start_controllers(start: &Start, control_plane: &ControlPlane) -> Result<(), DirectorError> {
+fn start_controllers(start: &Start, control_plane: &ControlPlane) -> Result<(), OrchestratorError> {
     thread::scope(|scope| {
         let manager = scope.spawn(|| start.components.start(&control_plane.controller_manager));
         let scheduler = scope.spawn(|| start.components.start(&control_plane.scheduler));
@@ -197,7 +198,7 @@ fn start_controllers(start: &Start, control_plane: &ControlPlane) -> Result<(), 
 }
 
 /// Waits until pods can run: nodes are ready and pods have a service account.
-fn wait_for_pods(start: &Start) -> Result<(), DirectorError> {
+fn wait_for_pods(start: &Start) -> Result<(), OrchestratorError> {
     let kubectl = Kubectl::new(&start.folder);
     let nodes: Vec<String> = start.settings.node_names().iter().map(|name| format!("node/{name}")).collect();
     let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();

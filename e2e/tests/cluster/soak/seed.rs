@@ -1,18 +1,18 @@
 //! The steps of a week follow from a seed alone, so that a week that went wrong can be lived again.
 
-use super::off::{Off, Stopped};
 use super::pods::node_of;
 use super::steps::{
     ByHand, FIRST_OLD, FOREIGN, GHOSTS, NAMESPACES, NETWORKS, OLD_COPIES, OLD_NAMESPACES, Old, PODS, Part, Place, Step,
     Wishes, adopted,
 };
+use super::stopped::{StoppedPart, StoppedParts};
 use fastrand::Rng;
 use std::collections::BTreeSet;
 
 /// What there is as far as the steps know: what can be taken away again is found that way more often than by chance.
 struct Life {
     rng: Rng,
-    off: Stopped,
+    stopped: StoppedParts,
     /// The network that each pod attached to.
     attached: [Option<usize>; PODS],
     /// The networks of people.
@@ -33,10 +33,10 @@ pub(super) fn steps(seed: u64, count: usize) -> Vec<Step> {
     let first = (FIRST_OLD..NETWORKS).map(|network| Old { namespace: 0, network, copy: 0 });
     steps.extend(first.map(|old| life.apply_old(old, false)));
     while steps.len() < count {
-        let step = life.off.due().unwrap_or_else(|| life.any());
+        let step = life.stopped.due().unwrap_or_else(|| life.any());
         steps.push(step);
     }
-    steps.extend(life.off.all_back());
+    steps.extend(life.stopped.all_back());
     steps
 }
 
@@ -44,7 +44,7 @@ impl Life {
     fn new(seed: u64) -> Self {
         Self {
             rng: Rng::with_seed(seed),
-            off: Stopped::default(),
+            stopped: StoppedParts::default(),
             attached: [None; PODS],
             networks: BTreeSet::new(),
             old: BTreeSet::new(),
@@ -60,7 +60,7 @@ impl Life {
                 32..49 => self.foreign(),
                 49..54 => self.part(),
                 // What follows asks the API server.
-                _ if !self.off.has_api_server() => continue,
+                _ if !self.stopped.has_api_server() => continue,
                 54..71 => self.network(),
                 71..74 => Some(self.by_hand()),
                 74..80 => self.definition(),
@@ -143,19 +143,19 @@ impl Life {
     fn part(&mut self) -> Option<Step> {
         let node = self.rng.usize(..2);
         match self.rng.u8(..14) {
-            0..3 if self.off.has_api_server() => Some(Step::KillAgent { node }),
-            3 if self.off.has_api_server() => Some(Step::KillControllers),
-            4 | 5 if self.off.has_api_server() => Some(Step::KillLeader),
-            6 if self.off.has_api_server() => {
-                self.off.stop(Off::ApiServer, self.rng.usize(5..20));
+            0..3 if self.stopped.has_api_server() => Some(Step::KillAgent { node }),
+            3 if self.stopped.has_api_server() => Some(Step::KillControllers),
+            4 | 5 if self.stopped.has_api_server() => Some(Step::KillLeader),
+            6 if self.stopped.has_api_server() => {
+                self.stopped.stop(StoppedPart::ApiServer, self.rng.usize(5..20));
                 Some(Step::StopApiServer)
             }
             7..14 => {
                 let part = self.one_of(&[Part::Vpp, Part::Vpp, Part::OpenVswitch, Part::Database, Part::Switch]);
-                if !self.off.has_engine(node, part.engine()) {
+                if !self.stopped.has_engine(node, part.engine()) {
                     return None;
                 }
-                self.off.stop(Off::Engine(node, part), self.rng.usize(2..15));
+                self.stopped.stop(StoppedPart::Engine(node, part), self.rng.usize(2..15));
                 Some(Step::StopEngine { node, part })
             }
             _ => None,
@@ -257,9 +257,9 @@ impl Life {
             0..4 => Step::LabelNode { node, zone },
             4..8 => Step::AddGhost { ghost, zone },
             8..11 => Step::RemoveGhost { ghost },
-            _ if !self.off.has_node(node) => return None,
+            _ if !self.stopped.has_node(node) => return None,
             _ => {
-                self.off.stop(Off::Node(node), self.rng.usize(1..12));
+                self.stopped.stop(StoppedPart::Node(node), self.rng.usize(1..12));
                 Step::DeleteNode { node }
             }
         })

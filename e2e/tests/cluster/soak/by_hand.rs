@@ -3,7 +3,7 @@
 
 use super::names;
 use crate::cluster::try_run;
-use crate::stolen::AS_CONTROLLER;
+use crate::token_theft::AS_CONTROLLER;
 
 /// Changes that agents carry out until the controller puts them back.
 const EDITS: [&str; 6] = [

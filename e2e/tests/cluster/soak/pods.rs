@@ -1,7 +1,7 @@
 //! Pods of the week: each calls the plugin as its runtime would, one call after the other, while the others go on.
 
-use super::diary::Diary;
 use super::steps::PODS;
+use super::trace::Trace;
 use super::{manifests, names};
 use crate::direct::DirectPods;
 use serde_json::Value;
@@ -36,13 +36,13 @@ impl<'scope> Pods<'scope> {
     pub(super) fn start<'env>(
         scope: &'scope Scope<'scope, 'env>,
         nodes: &'env [DirectPods; 2],
-        diary: &'env Diary,
+        trace: &'env Trace,
     ) -> Self {
         let (mut calls, mut threads) = (Vec::new(), Vec::new());
         for pod in 0..PODS {
             let (sender, receiver) = channel();
             calls.push(sender);
-            threads.push(scope.spawn(move || live(&nodes[node_of(pod)], pod, &receiver, diary)));
+            threads.push(scope.spawn(move || live(&nodes[node_of(pod)], pod, &receiver, trace)));
         }
         Self { calls, threads }
     }
@@ -69,7 +69,7 @@ pub(super) const fn node_of(pod: usize) -> usize {
     pod % 2
 }
 
-fn live(node: &DirectPods, pod: usize, calls: &Receiver<Call>, diary: &Diary) -> Outcomes {
+fn live(node: &DirectPods, pod: usize, calls: &Receiver<Call>, trace: &Trace) -> Outcomes {
     let mut outcomes = Outcomes::new();
     // What a runtime repeats at DEL is the configuration of the last ADD.
     let mut last = unused();
@@ -81,10 +81,10 @@ fn live(node: &DirectPods, pod: usize, calls: &Receiver<Call>, diary: &Diary) ->
                 let child = node.start("ADD", &last.0, &last.1, pod).unwrap();
                 match killed_after {
                     Some(after) => kill(child, after),
-                    None => ended("ADD", child, diary),
+                    None => ended("ADD", child, trace),
                 }
             }
-            Call::Delete => delete(node, pod, &last, diary),
+            Call::Delete => delete(node, pod, &last, trace),
         };
         *outcomes.entry(outcome).or_default() += 1;
     }
@@ -92,11 +92,11 @@ fn live(node: &DirectPods, pod: usize, calls: &Receiver<Call>, diary: &Diary) ->
 }
 
 /// Calls DEL until it succeeds, as a runtime does.
-fn delete(node: &DirectPods, pod: usize, (namespace, config): &(String, Value), diary: &Diary) -> String {
+fn delete(node: &DirectPods, pod: usize, (namespace, config): &(String, Value), trace: &Trace) -> String {
     const TRIES: usize = 5;
     let mut outcome = String::new();
     for _ in 0..TRIES {
-        outcome = ended("DEL", node.start("DEL", namespace, config, pod).unwrap(), diary);
+        outcome = ended("DEL", node.start("DEL", namespace, config, pod).unwrap(), trace);
         if outcome == "DEL succeeded" {
             return outcome;
         }
@@ -129,7 +129,7 @@ fn kill(mut child: Child, after: Duration) -> String {
 }
 
 /// How a call ended. What fails must say why in the words of CNI.
-fn ended(verb: &str, child: Child, diary: &Diary) -> String {
+fn ended(verb: &str, child: Child, trace: &Trace) -> String {
     let output = child.wait_with_output().unwrap();
     if output.status.success() {
         return format!("{verb} succeeded");
@@ -139,6 +139,6 @@ fn ended(verb: &str, child: Child, diary: &Diary) -> String {
         panic!("{verb} failed without an error of CNI ({error}): {shown}{}", String::from_utf8_lossy(&output.stderr))
     });
     assert!(error["code"].is_u64() && error["msg"].as_str().is_some_and(|message| !message.is_empty()), "{shown}");
-    diary.note(format!("      {verb} refused: {}", error["msg"]));
+    trace.note(format!("      {verb} refused: {}", error["msg"]));
     format!("{verb} refused with code {}", error["code"])
 }

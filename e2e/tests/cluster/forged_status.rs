@@ -5,8 +5,8 @@ use crate::cluster::{TIMEOUT, check, eventually, get, kubectl, vsctl};
 use crate::controllers::{Still, agent_process};
 use crate::outages::replace_agent;
 use crate::scene::{Scene, await_condition, wait_ready};
-use crate::stolen::Thief;
 use crate::threats::{FORGED, assert_unforged, controller_log};
+use crate::token_theft::Thief;
 use serde_json::{Value, json};
 
 const STOLEN: Thief = Thief::Agent("node-b");

@@ -1,11 +1,11 @@
 //! Takes the steps. What cannot be done just now, because it is there already or its server is down, is counted and not done.
 
 use super::definitions::Definitions;
-use super::diary::Diary;
 use super::foreign::Foreign;
 use super::pods::{Call, Pods};
 use super::steps::{FIRST_OLD, Step};
-use super::{by_hand, manifests, meddling, names, parts};
+use super::trace::Trace;
+use super::{by_hand, fault_injection, manifests, names, parts};
 use crate::cluster::{check, try_apply, try_run};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,13 +17,13 @@ pub(super) struct Week<'scope> {
     pub(super) definitions: Definitions,
     /// How many steps of each kind were taken, and how many of these were not possible.
     pub(super) taken: BTreeMap<&'static str, (usize, usize)>,
-    diary: &'scope Diary,
+    trace: &'scope Trace,
 }
 
 impl<'scope> Week<'scope> {
-    pub(super) fn new(pods: Pods<'scope>, diary: &'scope Diary) -> Self {
+    pub(super) fn new(pods: Pods<'scope>, trace: &'scope Trace) -> Self {
         let (foreign, definitions, taken) = (Foreign::default(), Definitions::default(), BTreeMap::new());
-        Self { pods, foreign, definitions, taken, diary }
+        Self { pods, foreign, definitions, taken, trace }
     }
 
     pub(super) fn take(&mut self, step: Step) {
@@ -32,7 +32,7 @@ impl<'scope> Week<'scope> {
         *taken += 1;
         *impossible += usize::from(result.is_err());
         if let Err(error) = result {
-            self.diary.note(format!("      not possible: {}", error.lines().last().unwrap_or_default()));
+            self.trace.note(format!("      not possible: {}", error.lines().last().unwrap_or_default()));
         }
     }
 
@@ -106,11 +106,11 @@ impl<'scope> Week<'scope> {
             Step::RemoveForeignPort { node, network } => self.foreign.remove_port(node, network),
             Step::RemoveBridge { node, network } => {
                 check(!self.foreign.has_port(node, network), "somebody uses it")?;
-                meddling::remove_bridge(node, network)
+                fault_injection::remove_bridge(node, network)
             }
-            Step::RemovePort { node, network, port } => meddling::remove_port(node, network, port),
-            Step::ChangePort { node, network, port } => meddling::change_port(node, network, port),
-            Step::ChangeBridge { node, network, setting } => meddling::change_bridge(node, network, setting),
+            Step::RemovePort { node, network, port } => fault_injection::remove_port(node, network, port),
+            Step::ChangePort { node, network, port } => fault_injection::change_port(node, network, port),
+            Step::ChangeBridge { node, network, setting } => fault_injection::change_bridge(node, network, setting),
             _ => Err("nothing takes this step".to_owned()),
         }
     }

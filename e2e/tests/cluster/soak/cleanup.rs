@@ -1,7 +1,7 @@
 //! A week that fails in its middle must not disturb the tests that come after it.
 
-use super::diary::Diary;
 use super::steps::{GHOSTS, NAMESPACES};
+use super::trace::Trace;
 use super::{foreign, names, parts, pods};
 use crate::cluster::{NODES, try_run};
 use crate::direct::DirectPods;
@@ -10,13 +10,13 @@ use std::thread::panicking;
 /// When it is dropped because its test fails: starts what was stopped, and takes away what the week and its somebody made.
 pub(super) struct Cleanup<'a> {
     pub(super) nodes: &'a [DirectPods; 2],
-    pub(super) diary: &'a Diary,
+    pub(super) trace: &'a Trace,
 }
 
 impl Drop for Cleanup<'_> {
     fn drop(&mut self) {
         if panicking() {
-            eprintln!("{}\ncleaning up after a week", self.diary.tell());
+            eprintln!("{}\ncleaning up after a week", self.trace.tell());
             tell_state();
             parts::start_all();
             pods::clear(self.nodes);

@@ -10,30 +10,30 @@ mod cleanup;
 mod compiled;
 mod converged;
 mod definitions;
-mod diary;
 mod domains;
+mod fault_injection;
 mod foreign;
+mod legacy_nads;
 mod manifests;
-mod meddling;
 mod names;
-mod off;
-mod old;
 mod parts;
 mod pods;
 mod run;
 mod seed;
 mod steps;
+mod stopped;
+mod trace;
 
 use crate::cluster::{NODES, check, eventually_within, get, run as run_program};
 use crate::direct::DirectPods;
 use cleanup::Cleanup;
-use diary::Diary;
 use pods::{Call, Pods};
 use run::Week;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 use steps::{FIRST_OLD, GHOSTS, NAMESPACES, PODS, Part, Step};
+use trace::Trace;
 
 /// The steps of a week when nobody says how many: what `make test` has time for.
 const STEPS: usize = 200;
@@ -80,13 +80,13 @@ fn a_week_that_fails_leaves_nothing_behind() {
 /// Takes the steps of a week and then does what is done at its end.
 fn live(steps: &[Step], end: impl FnOnce(Week<'_>)) {
     let nodes = NODES.map(|node| DirectPods::new(node, "life"));
-    let diary = Diary::default();
-    let cleanup = Cleanup { nodes: &nodes, diary: &diary };
+    let trace = Trace::default();
+    let cleanup = Cleanup { nodes: &nodes, trace: &trace };
     std::thread::scope(|scope| {
-        let mut week = Week::new(Pods::start(scope, &nodes, &diary), &diary);
+        let mut week = Week::new(Pods::start(scope, &nodes, &trace), &trace);
         let start = Instant::now();
         for (number, step) in steps.iter().enumerate() {
-            diary.note(format!("{number:5} {:6.1} s {step:?}", start.elapsed().as_secs_f32()));
+            trace.note(format!("{number:5} {:6.1} s {step:?}", start.elapsed().as_secs_f32()));
             week.take(*step);
             if number % PROGRESS == PROGRESS - 1 {
                 println!("{} steps after {:.0} s", number + 1, start.elapsed().as_secs_f32());

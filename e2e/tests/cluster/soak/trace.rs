@@ -4,9 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 /// One line for each thing that happened, in order.
 #[derive(Debug, Default)]
-pub(super) struct Diary(Mutex<Vec<String>>);
+pub(super) struct Trace(Mutex<Vec<String>>);
 
-impl Diary {
+impl Trace {
     pub(super) fn note(&self, line: String) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }

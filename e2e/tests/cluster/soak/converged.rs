@@ -1,9 +1,9 @@
 //! Whether everything is as it should be, asked of each part itself: what people wrote, what the controller compiled, what the engines have.
 
 use super::compiled::{engines_have_what_was_selected, records};
-use super::meddling::marked;
+use super::fault_injection::marked;
+use super::legacy_nads;
 use super::names::{self, OURS};
-use super::old;
 use super::run::Week;
 use super::steps::{FIRST_OLD, NAMESPACES, adopted};
 use crate::cluster::{NODES, check, condition, get, on_node, try_run};
@@ -29,7 +29,7 @@ pub(super) fn complaint(week: &Week<'_>) -> Result<String, String> {
     written.all_is_compiled()?;
     written.states_have_the_labels_of_nodes()?;
     written.definitions_are_where_they_belong(week)?;
-    let of_definitions = old::networks_follow_from_definitions(&written)?;
+    let of_definitions = legacy_nads::networks_follow_from_definitions(&written)?;
     let mut adopting = 0;
     for (index, node) in NODES.into_iter().enumerate() {
         let file = NodeFile::read(node)?;
