@@ -5,7 +5,8 @@
 //! whatever happened: after etcd was restored from a backup that version is in the future, and an
 //! API server then answers "Too large resource version", or nothing at all until its own versions
 //! have caught up. Here a watch that ended early is continued only after the API server has shown
-//! that it is still at that version or beyond; otherwise everything is listed again.
+//! that it is still at that version or beyond, and that the object that was changed last is as it
+//! was; otherwise everything is listed again.
 
 mod error;
 mod object;
@@ -167,7 +168,7 @@ where
     }
 
     /// Asks the API server for its resourceVersion and for the object that was changed last, and
-    /// starts over unless both are unchanged or newer.
+    /// starts over when the first went back or the second is not as it was.
     async fn confirm(&mut self, version: String) -> Result<(), Error> {
         self.state = State::Known { version: version.clone(), is_confirmed: false };
         let last = self.last_change.as_ref();
