@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | D1 | it crashes at the 21st memif socket of a node | `defects::more_than_twenty_memif_sockets_are_no_limit` |
 //! | D2 | concurrent ADDs choose the same memif socket id | `concurrent::pods_that_start_and_stop_concurrently_do_not_interfere` |
-//! | D3 | a VPP bridge that is named by `bridgeName` is never deleted | `defects::a_bridge_is_kept_when_its_last_port_is_removed`, and the operator deletes it: `e2e/tests/cluster/old_definitions.rs` |
+//! | D3 | a VPP bridge that is named by `bridgeName` is never deleted | `defects::a_bridge_is_kept_when_its_last_port_is_removed`, and the operator deletes it: `e2e/tests/cluster/legacy_definitions.rs` |
 //! | D4 | its state is deleted before it is used: a DEL that fails once never succeeds again | `legacy_state::an_unreachable_engine_keeps_the_file_and_the_next_del_removes_all`, `failures::without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent` |
 //! | D5 | DEL of `net1` deletes files of `net10` | `legacy_handoff::sockets_and_files_have_legacy_names_and_are_removed_per_interface` |
 //! | D6 | any error deletes the bridge, and so does removing the last port of a foreign bridge | `defects::a_bridge_is_kept_when_its_last_port_is_removed`, `legacy_state::ports_and_files_are_removed_one_by_one_and_nothing_else_is` |
