@@ -1,6 +1,6 @@
 //! Errors of requests to VPP.
 
-use crate::endpoint::ProtocolError;
+use crate::wire::{DecodeError, FrameError};
 use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::path::PathBuf;
@@ -126,6 +126,32 @@ impl Error {
             Self::Connect { .. } | Self::NotYetConnected { .. } | Self::NotSent { .. } | Self::Unsupported { .. }
         )
     }
+}
+
+/// What came is not what VPP sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// The stream does not consist of messages.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// A message that the connection itself needs is too short.
+    #[error("a message cannot be read")]
+    Decode(#[from] DecodeError),
+    /// VPP does not want this client.
+    #[error("VPP refused the client with {response}")]
+    ClientRefused {
+        /// Its negative number.
+        response: i32,
+    },
+    /// An answer to no request.
+    #[error("message {id} with context {context} answers nothing that was asked")]
+    Unexpected {
+        /// The message's id.
+        id: u16,
+        /// What should be that of a request.
+        context: u32,
+    },
 }
 
 /// How VPP can support a message.

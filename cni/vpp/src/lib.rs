@@ -29,8 +29,7 @@ pub mod wire;
 
 pub use answers::{Answers, ReplyError};
 pub use batch::{Batch, DumpTicket, Ticket};
-pub use endpoint::ProtocolError;
-pub use error::{Error, Remedy};
+pub use error::{Error, ProtocolError, Remedy};
 pub use messages::{Descriptor, Dump, Message, Reply, Request};
 pub use return_code::ReturnCode;
 

@@ -1,7 +1,8 @@
 //! One connection: a non-blocking socket and `poll(2)`, because only that reads while it writes and
 //! supports a deadline.
 
-use crate::endpoint::{Endpoint, Event, ProtocolError, Table, Unknown};
+use crate::endpoint::{Endpoint, Event, Table, Unknown};
+use crate::error::ProtocolError;
 use crate::{Answers, Batch, Error, shutdown};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

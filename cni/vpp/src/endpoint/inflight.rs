@@ -1,8 +1,9 @@
 //! Requests in flight: limits their number, and matches answers with requests.
 
-use super::{BatchId, Endpoint, Event, ProtocolError};
+use super::{BatchId, Endpoint, Event};
 use crate::answers::Answers;
 use crate::batch::{AnswerKind, Batch};
+use crate::error::ProtocolError;
 use crate::messages::{ControlPing, ControlPingReply};
 use crate::wire::{Envelope, Header, Reader, read_envelope, write_frame, write_message};
 

@@ -1,8 +1,7 @@
 //! The messages that a VPP knows, with their ids for one connection.
 
-use super::ProtocolError;
 use crate::batch::{Batch, Entry};
-use crate::error::{Error, Remedy};
+use crate::error::{Error, ProtocolError, Remedy};
 use crate::messages::{self, Descriptor, Message, SOCKCLNT_CREATE_REPLY_ID, SockclntCreateReply, SwInterfaceEvent};
 use crate::wire::{Envelope, Reader, read_envelope};
 use std::collections::HashMap;

@@ -9,8 +9,9 @@ pub(crate) use table::{Table, Unknown};
 
 use crate::answers::Answers;
 use crate::batch::Batch;
+use crate::error::ProtocolError;
 use crate::messages::{Message, SOCKCLNT_CREATE_ID, SockclntCreate, SockclntDelete};
-use crate::wire::{DecodeError, Envelope, FixedText, FrameDecoder, FrameError, message_id, write_message};
+use crate::wire::{Envelope, FixedText, FrameDecoder, message_id, write_message};
 use inflight::{Expected, InFlight};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -18,32 +19,6 @@ use std::time::Duration;
 
 /// How VPP lists us.
 const CLIENT_NAME: &str = "usnet";
-
-/// What came is not what VPP sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProtocolError {
-    /// The stream does not consist of messages.
-    #[error(transparent)]
-    Frame(#[from] FrameError),
-    /// A message that the connection itself needs is too short.
-    #[error("a message cannot be read")]
-    Decode(#[from] DecodeError),
-    /// VPP does not want this client.
-    #[error("VPP refused the client with {response}")]
-    ClientRefused {
-        /// Its negative number.
-        response: i32,
-    },
-    /// An answer to no request.
-    #[error("message {id} with context {context} answers nothing that was asked")]
-    Unexpected {
-        /// The message's id.
-        id: u16,
-        /// What should be that of a request.
-        context: u32,
-    },
-}
 
 /// Additional timeout for a number of requests. VPP handles the slowest of them in a tenth of it.
 pub(crate) fn timeout_for(requests: usize) -> Duration {
