@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | D1 | it crashes at the 21st memif socket of a node | `defects::more_than_twenty_memif_sockets_are_no_limit` |
 //! | D2 | concurrent ADDs choose the same memif socket id | `concurrent::pods_that_start_and_stop_concurrently_do_not_interfere` |
-//! | D3 | a VPP bridge that is named by `bridgeName` is never deleted | `defects::a_bridge_is_kept_when_its_last_port_is_removed`, and the operator deletes it: `e2e/tests/cluster/legacy_definitions.rs` |
+//! | D3 | a VPP bridge that is named by `bridgeName` is never deleted | `defects::a_bridge_is_kept_when_its_last_port_is_removed`, and the operator deletes it: `e2e/tests/cluster/legacy/nads.rs` |
 //! | D4 | its state is deleted before it is used: a DEL that fails once never succeeds again | `legacy_state::an_unreachable_engine_keeps_the_file_and_the_next_del_removes_all`, `failures::without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent` |
 //! | D5 | DEL of `net1` deletes files of `net10` | `legacy_handoff::sockets_and_files_have_legacy_names_and_are_removed_per_interface` |
 //! | D6 | any error deletes the bridge, and so does removing the last port of a foreign bridge | `defects::a_bridge_is_kept_when_its_last_port_is_removed`, `legacy_state::ports_and_files_are_removed_one_by_one_and_nothing_else_is` |
@@ -17,7 +17,7 @@
 //! | D11 | the gateway is dropped | `legacy_handoff::app_netutil_finds_socket_side_and_addresses`, `requested::gateway_routes_and_dns_reach_the_result_and_the_description` |
 //! | D12 | all replicas of a workload share one folder of the host | `legacy_shared_dir::pods_share_the_folder_and_not_their_files` |
 //! | D13 | programs without root cannot connect | `legacy_shared_dir::a_pod_without_a_volume_uses_the_configured_shared_dir`, `defects::a_socket_created_by_vpp_is_open_to_all_users_of_the_pod` |
-//! | D14 | every node has a credential that may write any pod | `legacy_configurations::no_path_of_the_configuration_is_opened`; the agent may write two annotations of its own pods: `e2e/tests/cluster/guards.rs` |
+//! | D14 | every node has a credential that may write any pod | `legacy_configurations::no_path_of_the_configuration_is_opened`; the agent may write two annotations of its own pods: `e2e/tests/cluster/abuse/guards.rs` |
 //! | D15 | the annotation for the pod is written some time after it started | `defects::the_pods_files_are_written_before_add_returns` |
 //! | D16 | no CHECK, GC and STATUS, no ownership tags | `defects::legacy_configurations_support_every_verb` |
 //! | D17 | no VLAN, MTU, MAC, queues and rates | `legacy_configurations::mismatching_settings_are_rejected_by_key`, `legacy_configurations::a_mac_of_the_configuration_is_in_the_description`; `crds/src/legacy/tests/keys.rs` |

@@ -1,16 +1,18 @@
 //! A week that fails in its middle must not disturb the tests that come after it.
 
-use super::steps::{GHOSTS, NAMESPACES};
-use super::trace::Trace;
-use super::{foreign, names, parts, pods};
-use crate::cluster::{NODES, try_run};
-use crate::direct::DirectPods;
+use crate::soak::actions::{parts, pods};
+use crate::soak::foreign;
+use crate::soak::steps::names;
+use crate::soak::steps::{GHOSTS, NAMESPACES};
+use crate::soak::trace::Trace;
+use crate::support::cluster::{NODES, try_run};
+use crate::support::direct_cni::DirectPods;
 use std::thread::panicking;
 
 /// When it is dropped because its test fails: starts what was stopped, and takes away what the week and its somebody made.
-pub(super) struct Cleanup<'a> {
-    pub(super) nodes: &'a [DirectPods; 2],
-    pub(super) trace: &'a Trace,
+pub(crate) struct Cleanup<'a> {
+    pub(crate) nodes: &'a [DirectPods; 2],
+    pub(crate) trace: &'a Trace,
 }
 
 impl Drop for Cleanup<'_> {

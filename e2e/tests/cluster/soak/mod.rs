@@ -4,35 +4,24 @@
 //!
 //! `USNET_LIFE_SEED` lives a week again, `USNET_LIFE_STEPS` makes it longer; `make life` lives a long one.
 
-mod bridges;
-mod by_hand;
+mod actions;
+mod checks;
 mod cleanup;
-mod compiled;
-mod converged;
-mod definitions;
-mod domains;
-mod fault_injection;
 mod foreign;
-mod legacy_nads;
-mod manifests;
-mod names;
-mod parts;
-mod pods;
 mod run;
-mod seed;
 mod steps;
-mod stopped;
 mod trace;
 
-use crate::cluster::{NODES, check, eventually_within, get, run as run_program};
-use crate::direct::DirectPods;
+use crate::support::cluster::{NODES, check, eventually_within, get, run as run_program};
+use crate::support::direct_cni::DirectPods;
+use actions::pods::{Call, Pods};
+use checks::converged;
 use cleanup::Cleanup;
-use pods::{Call, Pods};
 use run::Week;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
-use steps::{FIRST_OLD, GHOSTS, NAMESPACES, PODS, Part, Step};
+use steps::{FIRST_OLD, GHOSTS, NAMESPACES, PODS, Part, Step, names, seed};
 use trace::Trace;
 
 /// The steps of a week when nobody says how many: what `make test` has time for.
@@ -74,7 +63,7 @@ fn a_week_that_fails_leaves_nothing_behind() {
         left.extend((0..NAMESPACES).map(names::namespace).filter(|name| get(&["namespace", name]).is_some()));
         check(left.is_empty(), format!("{left:?}"))
     });
-    NODES.iter().for_each(|node| drop(crate::vpp::connect(node).unwrap()));
+    NODES.iter().for_each(|node| drop(crate::support::vpp::connect(node).unwrap()));
 }
 
 /// Takes the steps of a week and then does what is done at its end.

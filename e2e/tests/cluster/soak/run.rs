@@ -1,32 +1,33 @@
 //! Takes the steps. What cannot be done just now, because it is there already or its server is down, is counted and not done.
 
-use super::definitions::Definitions;
-use super::foreign::Foreign;
-use super::pods::{Call, Pods};
-use super::steps::{FIRST_OLD, Step};
-use super::trace::Trace;
-use super::{by_hand, fault_injection, manifests, names, parts};
-use crate::cluster::{check, try_apply, try_run};
+use crate::soak::actions::nads::Definitions;
+use crate::soak::actions::pods::{Call, Pods};
+use crate::soak::actions::{fault_injection, manifests, manual_edits, parts};
+use crate::soak::foreign::Foreign;
+use crate::soak::steps::names;
+use crate::soak::steps::{FIRST_OLD, Step};
+use crate::soak::trace::Trace;
+use crate::support::cluster::{check, try_apply, try_run};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The world as far as the steps change it.
-pub(super) struct Week<'scope> {
-    pub(super) pods: Pods<'scope>,
-    pub(super) foreign: Foreign,
-    pub(super) definitions: Definitions,
+pub(crate) struct Week<'scope> {
+    pub(crate) pods: Pods<'scope>,
+    pub(crate) foreign: Foreign,
+    pub(crate) definitions: Definitions,
     /// How many steps of each kind were taken, and how many of these were not possible.
-    pub(super) taken: BTreeMap<&'static str, (usize, usize)>,
+    pub(crate) taken: BTreeMap<&'static str, (usize, usize)>,
     trace: &'scope Trace,
 }
 
 impl<'scope> Week<'scope> {
-    pub(super) fn new(pods: Pods<'scope>, trace: &'scope Trace) -> Self {
+    pub(crate) fn new(pods: Pods<'scope>, trace: &'scope Trace) -> Self {
         let (foreign, definitions, taken) = (Foreign::default(), Definitions::default(), BTreeMap::new());
         Self { pods, foreign, definitions, taken, trace }
     }
 
-    pub(super) fn take(&mut self, step: Step) {
+    pub(crate) fn take(&mut self, step: Step) {
         let result = self.people(step);
         let (taken, impossible) = self.taken.entry(kind(step)).or_default();
         *taken += 1;
@@ -56,10 +57,10 @@ impl<'scope> Week<'scope> {
             Step::RemoveDefinition(by_hand) => self.definitions.remove(by_hand.namespace, &names::by_hand(by_hand)),
             Step::EditGenerated { namespace, network } => self.definitions.edit_generated(namespace, network),
             Step::DeleteGenerated { namespace, network } => self.definitions.delete_generated(namespace, network),
-            Step::DeleteCompiled { network } => by_hand::delete_compiled(network),
-            Step::EditCompiled { network, setting } => by_hand::edit_compiled(network, setting),
-            Step::DeleteState { node } => by_hand::delete_state(node),
-            Step::EditState { node } => by_hand::edit_state(node),
+            Step::DeleteCompiled { network } => manual_edits::delete_compiled(network),
+            Step::EditCompiled { network, setting } => manual_edits::edit_compiled(network, setting),
+            Step::DeleteState { node } => manual_edits::delete_state(node),
+            Step::EditState { node } => manual_edits::edit_state(node),
             Step::ApplyOld { old, is_other } => self.definitions.apply_old(old, is_other),
             Step::DeleteOld { old } => self.definitions.remove(old.namespace, &names::old(old)),
             _ => self.nodes(step),

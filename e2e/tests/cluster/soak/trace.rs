@@ -4,15 +4,15 @@ use std::sync::{Mutex, PoisonError};
 
 /// One line for each thing that happened, in order.
 #[derive(Debug, Default)]
-pub(super) struct Trace(Mutex<Vec<String>>);
+pub(crate) struct Trace(Mutex<Vec<String>>);
 
 impl Trace {
-    pub(super) fn note(&self, line: String) {
+    pub(crate) fn note(&self, line: String) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }
 
     /// All that was noted.
-    pub(super) fn tell(&self) -> String {
+    pub(crate) fn tell(&self) -> String {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
     }
 }

@@ -1,0 +1,81 @@
+//! The table that the rules in CEL and in Rust are tested by, on the real API server: it refuses what they refuse, names the field, and takes the rest.
+
+use crate::support::cluster::{TIMEOUT, apply, kubectl, try_run};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Fewer would mean that the table was not read.
+const BAD_OBJECTS_MIN: usize = 50;
+
+/// As `crds/testdata/networks.yaml` explains.
+#[derive(Deserialize)]
+struct Case {
+    case: String,
+    #[serde(default = "any_name")]
+    name: String,
+    old: Option<Value>,
+    spec: Value,
+    refused: Option<String>,
+}
+
+fn any_name() -> String {
+    "judged".to_owned()
+}
+
+impl Case {
+    fn manifest(&self, spec: &Value) -> Value {
+        json!({
+            "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "metadata": {"name": self.name}, "spec": spec,
+        })
+    }
+
+    /// What the API server says; nothing is stored.
+    fn ask(&self, verb: &str, spec: &Value) -> Result<String, String> {
+        try_run("kubectl", &[verb, "--dry-run=server", "-f", "-"], &self.manifest(spec).to_string())
+    }
+
+    /// What is wrong with the API server's answer.
+    fn complaint(&self, answer: Result<String, String>) -> Option<String> {
+        match (&self.refused, answer) {
+            (None, Ok(_)) => None,
+            (Some(field), Err(words)) if words.contains(field.as_str()) => None,
+            (Some(field), Err(words)) => Some(format!("{}: refused without naming {field}: {words}", self.case)),
+            (Some(field), Ok(_)) => Some(format!("{}: accepted in spite of {field}", self.case)),
+            (None, Err(words)) => Some(format!("{}: refused: {words}", self.case)),
+        }
+    }
+}
+
+fn cases() -> (Vec<Case>, Vec<Case>) {
+    let all: Vec<Case> = serde_yaml::from_str(include_str!("../../../../crds/testdata/networks.yaml")).unwrap();
+    let bad = all.iter().filter(|case| case.refused.is_some()).count();
+    assert!(bad >= BAD_OBJECTS_MIN, "{bad} bad objects");
+    println!("{bad} bad objects and {} good ones", all.len() - bad);
+    all.into_iter().partition(|case| case.old.is_none())
+}
+
+#[test]
+fn the_api_server_judges_new_networks_as_the_table_says() {
+    let (new, _) = cases();
+    let complaints: Vec<_> = new.iter().filter_map(|case| case.complaint(case.ask("create", &case.spec))).collect();
+    assert_eq!(complaints, Vec::<String>::new());
+}
+
+#[test]
+fn the_api_server_judges_changes_as_the_table_says() {
+    let (_, changes) = cases();
+    let mut complaints = Vec::new();
+    for case in &changes {
+        // On no node and for no namespace: only what the API server says of the change is of interest.
+        let nowhere = |spec: &Value| {
+            let mut spec = spec.clone();
+            spec["nodeSelector"] = json!({"matchLabels": {"usnet.dev/judged": "nowhere"}});
+            spec["namespaceSelector"] = spec["nodeSelector"].clone();
+            spec
+        };
+        apply(&case.manifest(&nowhere(case.old.as_ref().unwrap())));
+        complaints.extend(case.complaint(case.ask("apply", &nowhere(&case.spec))));
+        kubectl(&["delete", "usn", &case.name, TIMEOUT]);
+    }
+    assert_eq!(complaints, Vec::<String>::new());
+}

@@ -1,0 +1,7 @@
+//! The controllers and agents: leader election, a slow API server, many reports, and what they cost.
+
+mod footprint;
+mod leaders;
+mod report_storm;
+mod slow_api_server;
+mod slow_for_agents;

@@ -1,0 +1,127 @@
+//! The files of `config`: samples are applied as they are, and every overlay can be installed.
+
+use crate::support::cluster::{NODES, check, eventually, get, kubectl, try_run, vsctl};
+use crate::support::scene::{Scene, wait_ready};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn config() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../config")
+}
+
+/// The samples; a file with pods only comes after the networks.
+fn files() -> Vec<String> {
+    let entries = std::fs::read_dir(config().join("samples")).unwrap();
+    let mut files: Vec<String> = entries.map(|entry| entry.unwrap().path().display().to_string()).collect();
+    files.retain(|file| file.ends_with(".yaml"));
+    files.sort();
+    files
+}
+
+/// The objects of a file as the API server would take them.
+fn objects(file: &str, namespace: &str) -> Vec<Value> {
+    let text = kubectl(&["create", "--dry-run=client", "-o", "json", "-n", namespace, "-f", file]);
+    // kubectl prints one document for each object, one after the other.
+    serde_json::Deserializer::from_str(&text).into_iter::<Value>().map(Result::unwrap).collect()
+}
+
+/// The bridge that the sample of an adopted one takes for granted.
+const UPLINK: &str = "br-uplink";
+
+/// Deletes what the samples made, also when the test fails.
+struct Applied<'a>(&'a Scene, Vec<String>);
+
+impl Drop for Applied<'_> {
+    fn drop(&mut self) {
+        let _failed = try_run("kubectl", &["delete", "pods", "--all", "-n", &self.0.name, "--grace-period=1"], "");
+        for file in &self.1 {
+            let _failed = try_run("kubectl", &["delete", "-n", &self.0.name, "--ignore-not-found", "-f", file], "");
+        }
+        NODES.iter().for_each(|node| drop(vsctl(node, &["--if-exists", "del-br", UPLINK])));
+    }
+}
+
+#[test]
+fn every_sample_works_as_it_stands() {
+    let scene = Scene::new("samples");
+    let files = files();
+    let applied = Applied(&scene, files.clone());
+    for node in NODES {
+        vsctl(node, &["add-br", UPLINK, "--", "set", "Bridge", UPLINK, "datapath_type=netdev"]);
+    }
+    let (mut networks, mut pods) = (Vec::new(), Vec::new());
+    for object in files.iter().flat_map(|file| objects(file, &scene.name)) {
+        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+        match object["kind"].as_str() {
+            Some("UserspaceNetwork") => networks.push(object),
+            Some("Pod") => pods.push(name),
+            _ => (),
+        }
+    }
+    for network in &networks {
+        for (label, value) in network["spec"]["namespaceSelector"]["matchLabels"].as_object().into_iter().flatten() {
+            let label = format!("{label}={}", value.as_str().unwrap());
+            kubectl(&["label", "namespace", &scene.name, &label, "--overwrite"]);
+        }
+    }
+    // Networks first: kubectl applies a file's objects in order, and a pod that comes before its definition waits for kubelet's next try.
+    for file in &files {
+        kubectl(&["apply", "-n", &scene.name, "-f", file]);
+    }
+    for network in &networks {
+        wait_ready(network["metadata"]["name"].as_str().unwrap());
+    }
+    assert!(networks.len() >= 4 && pods.len() >= 4, "{} networks, {} pods", networks.len(), pods.len());
+    for pod in &pods {
+        eventually(&format!("pod {pod} runs"), || {
+            let shown = get(&["pod", pod, "-n", &scene.name]).ok_or("gone")?;
+            check(shown["status"]["phase"] == "Running", format!("{} {}", shown["status"], scene.events(pod)))
+        });
+    }
+    drop(applied);
+}
+
+#[test]
+fn every_overlay_can_be_applied_and_reaches_its_engines() {
+    for (overlay, sockets) in [
+        ("default", &["/run/openvswitch", "/run/vpp"][..]),
+        ("overlays/both", &["/run/openvswitch", "/run/vpp"]),
+        ("overlays/ovs", &["/run/openvswitch"]),
+        ("overlays/vpp", &["/run/vpp"]),
+    ] {
+        let folder = config().join(overlay).display().to_string();
+        let text = kubectl(&["apply", "--dry-run=server", "-o", "json", "-k", &folder]);
+        let all: Value = serde_json::from_str(&text).unwrap();
+        let items = all["items"].as_array().unwrap();
+        let agent = items.iter().find(|object| object["kind"] == "DaemonSet").unwrap();
+        let mounts = agent["spec"]["template"]["spec"]["containers"][0]["volumeMounts"].as_array().unwrap();
+        let engines = ["/run/openvswitch", "/run/vpp"].into_iter();
+        let mounted: Vec<&str> =
+            engines.filter(|path| mounts.iter().any(|mount| mount["mountPath"] == *path)).collect();
+        assert_eq!(mounted, sockets, "{overlay}");
+    }
+}
+
+/// A kustomization of a user beside the world's installation, whose base is what the world applied.
+#[test]
+fn the_component_without_legacy_nads_can_be_added() {
+    let folder = PathBuf::from(std::env::var("USNET_WORLD").unwrap()).canonicalize().unwrap().join("without-legacy");
+    std::fs::create_dir_all(&folder).unwrap();
+    let up: PathBuf = folder.components().skip(1).map(|_| Path::new("..")).collect();
+    let config = config().canonicalize().unwrap();
+    let relative = |part: &str| up.join(config.join(part).strip_prefix("/").unwrap());
+    let kustomization = serde_json::json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+        "resources": [relative("default")], "components": [relative("components/no-legacy-nads")],
+    });
+    std::fs::write(folder.join("kustomization.yaml"), kustomization.to_string()).unwrap();
+    let folder = folder.display().to_string();
+    let all: Value =
+        serde_json::from_str(&kubectl(&["apply", "--dry-run=server", "-o", "json", "-k", &folder])).unwrap();
+    let items = all["items"].as_array().unwrap();
+    let deployment = items.iter().find(|object| object["kind"] == "Deployment").unwrap();
+    let variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"].as_array().unwrap();
+    let is_disabled = |it: &Value| it["name"] == "USNET_LEGACY_NADS" && it["value"] == "Disabled";
+    assert!(variables.iter().any(is_disabled), "{variables:?}");
+    assert!(variables.iter().any(|it| it["name"] == "POD_NAME"), "{variables:?}");
+}

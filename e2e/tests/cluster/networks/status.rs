@@ -1,0 +1,125 @@
+//! What scripts read of a network through its life: `kubectl wait`, kstatus, events, and what monitoring asks.
+
+use crate::support::cluster::{TIMEOUT, check, eventually, get, kubectl, run, vsctl};
+use crate::support::controllers::{Controller, NAMESPACE, scrape};
+use crate::support::pods::{NODE, sleeping_pod, start};
+use crate::support::scene::{ENGINE_GONE, Scene, agent_pod, await_condition};
+use serde_json::{Value, json};
+
+/// A network's health by the published rules of kstatus, in their order.
+fn kstatus(network: &str) -> &'static str {
+    let Some(object) = get(&["usn", network]) else { return "NotFound" };
+    let (metadata, status) = (&object["metadata"], &object["status"]);
+    let is = |kind: &str| {
+        let all = status["conditions"].as_array()?;
+        all.iter().find(|condition| condition["type"] == kind)?["status"].as_str()
+    };
+    let observed = &status["observedGeneration"];
+    match is("Ready") {
+        _ if !metadata["deletionTimestamp"].is_null() => "Terminating",
+        _ if !observed.is_null() && observed != &metadata["generation"] => "InProgress",
+        _ if is("Reconciling") == Some("True") => "InProgress",
+        _ if is("Stalled") == Some("True") => "Failed",
+        Some("True") | None => "Current",
+        Some(_) => "InProgress",
+    }
+}
+
+fn await_kstatus(network: &str, wanted: &str) {
+    eventually(&format!("{network} is {wanted}"), || {
+        let now = kstatus(network);
+        check(now == wanted, now)
+    });
+}
+
+/// Waits as scripts do.
+fn wait(what: &str, network: &str) {
+    kubectl(&["wait", &format!("--for={what}"), &format!("usn/{network}"), TIMEOUT]);
+}
+
+/// Reasons of the events that are told of a network.
+fn events(network: &str) -> Vec<String> {
+    let selector = format!("regarding.kind=UserspaceNetwork,regarding.name={network}");
+    let events = get(&["events.events.k8s.io", "-n", "default", "--field-selector", &selector]).unwrap();
+    let reason = |event: &Value| event["reason"].as_str().unwrap_or_default().to_owned();
+    events["items"].as_array().unwrap().iter().map(reason).collect()
+}
+
+#[test]
+fn scripts_agree_with_the_truth_from_creation_to_deletion() {
+    let scene = Scene::new("life");
+    scene.apply_network("life", &json!({}));
+    wait("condition=Ready", "life");
+    assert_eq!(kstatus("life"), "Current");
+    assert!(vsctl(NODE, &["list-br"]).contains("br-life"), "it is Ready before it is there");
+
+    scene.apply_network("life", &json!({"bridge": {"mtu": 1400}}));
+    wait("condition=Ready", "life");
+    assert_eq!(kstatus("life"), "Current", "a Ready of the old generation was taken for one of the new");
+    let mtu = vsctl(NODE, &["get", "Interface", "br-life", "mtu_request"]);
+    assert_eq!(mtu, "1400");
+
+    start(&scene, &sleeping_pod(&scene, "user", "life"));
+    kubectl(&["delete", "usn", "life", "--wait=false"]);
+    wait("condition=DeletionBlocked", "life");
+    assert_eq!(kstatus("life"), "Terminating");
+    scene.delete_pod("user");
+    wait("delete", "life");
+    assert_eq!(kstatus("life"), "NotFound");
+    eventually("each transition is told", || {
+        let told = events("life");
+        let missing = ["Ready", "Terminating", "InUse"].into_iter().find(|reason| !told.iter().any(|it| it == reason));
+        check(missing.is_none(), format!("{missing:?} is missing in {told:?}"))
+    });
+}
+
+#[test]
+fn a_failure_on_one_node_is_failed_only_if_a_person_must_mend_it() {
+    let scene = Scene::new("mend");
+    vsctl("node-b", &["--no-wait", "add-br", "br-mend", "--", "set", "bridge", "br-mend", "datapath_type=netdev"]);
+    scene.apply_network("mend", &json!({}));
+    wait("condition=Stalled", "mend");
+    assert_eq!(kstatus("mend"), "Failed");
+    let object = get(&["usn", "mend"]).unwrap();
+    assert_eq!(object["status"]["failures"][0]["node"], "node-b");
+    assert_eq!(object["status"]["nodes"]["summary"], "1/2");
+    vsctl("node-b", &["--no-wait", "del-br", "br-mend"]);
+    wait("condition=Ready", "mend");
+    assert_eq!(kstatus("mend"), "Current");
+
+    run("component", &["stop", "ovsdb-server", "node-b"]);
+    await_condition("mend", "Ready", "False", ENGINE_GONE);
+    await_kstatus("mend", "InProgress");
+    run("component", &["start", "ovsdb-server", "node-b"]);
+    wait("condition=Ready", "mend");
+    await_kstatus("mend", "Current");
+    eventually("the events", || {
+        let told = events("mend");
+        check(
+            ["BridgeExists", ENGINE_GONE, "Ready"].iter().all(|it| told.iter().any(|told| told == it)),
+            format!("{told:?}"),
+        )
+    });
+}
+
+#[test]
+fn monitoring_sees_the_leader_and_every_node() {
+    let scene = Scene::new("metrics");
+    scene.network("metrics", &json!({}));
+    let agent = get(&["pod", &agent_pod(NODE), "-n", NAMESPACE]).unwrap();
+    let agent = scrape(NODE, agent["status"]["podIP"].as_str().unwrap()).unwrap();
+    assert!(agent.contains("usnet_agent_engine_connected{engine=\"OVS\"} 1\n"), "{agent}");
+    assert!(agent.contains("usnet_agent_networks{engine=\"OVS\",state=\"Failed\"} 0\n"), "{agent}");
+    assert!(agent.contains("usnet_agent_operation_seconds_count{engine=\"OVS\",kind=\"CreateBridge\"}"), "{agent}");
+
+    let texts: Vec<String> = Controller::all().iter().map(|controller| controller.metrics().unwrap()).collect();
+    let leads = |text: &&String| text.contains("usnet_controller_leader 1\n");
+    assert_eq!(texts.iter().filter(leads).count(), 1, "{texts:#?}");
+    let leader = texts.iter().find(leads).unwrap();
+    for line in [
+        "usnet_controller_nodes{state=\"UpToDate\"} 2\n",
+        "usnet_controller_writes_total{kind=\"CompiledNetwork\",result=\"success\"}",
+    ] {
+        assert!(leader.contains(line), "{line} is missing in {leader}");
+    }
+}

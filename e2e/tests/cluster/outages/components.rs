@@ -1,0 +1,114 @@
+//! Parts that stop: the agent, the API server, Open vSwitch.
+
+use crate::support::cluster::{NODES, check, condition, eventually, get, kubectl, on_node, run, try_run, vsctl};
+use crate::support::direct_cni::DirectPods;
+use crate::support::pods::{NODE, await_packets, sleeping_pod, start, testpmd_pod, uid};
+use crate::support::scene::{ENGINE_GONE, Scene, agent_log, agent_pod, await_condition, wait_ready};
+use crate::support::testpmd::flowing_counters;
+use serde_json::{Value, json};
+
+/// Kills the agent of a node and waits for the next one.
+pub(crate) fn replace_agent(node: &str) {
+    let agent = agent_pod(node);
+    kubectl(&["delete", "pod", &agent, "-n", "usnet-system", "--grace-period=0", "--force"]);
+    eventually("another agent runs", || {
+        let now = agent_pod(node);
+        check(now != agent, "still the first")?;
+        try_run("kubectl", &["wait", "--for=condition=Ready", &format!("pod/{now}"), "-n", "usnet-system"], "")
+            .map(drop)
+    });
+}
+
+#[test]
+fn a_restarted_agent_changes_nothing_and_traffic_goes_on() {
+    let scene = Scene::new("restart");
+    scene.network("restart", &json!({}));
+    for pod in ["left", "right"] {
+        start(&scene, &testpmd_pod(&scene, pod, "restart", "flowgen"));
+    }
+    await_packets(&scene, "right", 1);
+    eventually("the status settles", || {
+        let shown = get(&["usn", "restart"]).unwrap()["status"]["attachments"].clone();
+        check(shown == 2, shown.to_string())
+    });
+
+    // What Open vSwitch keeps on disk grows with each changed row; counters are not part of it.
+    let database = || on_node(NODE, &["cksum", "/etc/openvswitch/conf.db"]);
+    let before = database();
+    replace_agent(NODE);
+    eventually("the agent has looked at everything", || {
+        let log = agent_log(NODE);
+        check(log.contains("programmed=1"), log)
+    });
+    assert_eq!(database(), before, "a row of Open vSwitch changed");
+
+    let first = await_packets(&scene, "right", 1);
+    eventually("more packets", || {
+        let now = await_packets(&scene, "right", 1);
+        check(now > first, format!("{now:?}"))
+    });
+    flowing_counters(&kubectl(&["logs", "right", "-n", &scene.name]));
+}
+
+#[test]
+fn pods_start_and_stop_without_the_api_server() {
+    let scene = Scene::new("headless");
+    scene.network("headless", &json!({"ipam": {"type": "host-local", "ranges": [[{"subnet": "10.56.3.0/24"}]]}}));
+    let pods = DirectPods::new(NODE, &scene.name);
+    pods.make_volume(0);
+
+    run("component", &["stop", "kube-apiserver"]);
+    let added = pods.call("ADD", "headless", 0);
+    let port = vsctl(NODE, &["list-ports", "br-headless"]);
+    let deleted = pods.call("DEL", "headless", 0);
+    let left = vsctl(NODE, &["list-ports", "br-headless"]);
+    // Drift is repaired without the API server as well.
+    vsctl(NODE, &["--no-wait", "del-br", "br-headless"]);
+    eventually("the bridge is back", || check(vsctl(NODE, &["list-br"]).contains("br-headless"), "not there"));
+    run("component", &["start", "kube-apiserver"]);
+
+    let result: Value = serde_json::from_str(&added.unwrap()).unwrap();
+    assert!(result["ips"][0]["address"].as_str().unwrap().starts_with("10.56.3."), "{result}");
+    assert!(port.starts_with("vhu"), "{port}");
+    assert_eq!((deleted.as_deref(), left.as_str()), (Ok(""), ""));
+
+    // All catches up: a new network, and a pod on it.
+    scene.network("headless-2", &json!({}));
+    start(&scene, &sleeping_pod(&scene, "after", "headless-2"));
+}
+
+#[test]
+fn open_vswitch_gone_is_said_and_mended_by_itself() {
+    let scene = Scene::new("ovsgone");
+    scene.network("ovsgone", &json!({}));
+    start(&scene, &sleeping_pod(&scene, "runs", "ovsgone"));
+    let port = vsctl(NODE, &["list-ports", "br-ovsgone"]);
+
+    run("component", &["stop", "ovs-vswitchd", NODE]);
+    run("component", &["stop", "ovsdb-server", NODE]);
+    eventually("the node says so", || {
+        let state = get(&["usns", NODE]).unwrap();
+        let shown = condition(&state, "OVSConnected").cloned().unwrap_or_default();
+        check(shown["status"] == "False" && shown["reason"] == "Disconnected", state["status"].to_string())
+    });
+    await_condition("ovsgone", "Ready", "False", ENGINE_GONE);
+    crate::support::cluster::apply(&sleeping_pod(&scene, "waits", "ovsgone"));
+    scene.await_refusal("waits", &["ovsgone", "Open vSwitch"]);
+    // A pod can go meanwhile; the agent cleans up what it could not.
+    let gone = uid(&scene, "runs");
+    scene.delete_pod("runs");
+
+    run("component", &["start", "ovsdb-server", NODE]);
+    run("component", &["start", "ovs-vswitchd", NODE]);
+    wait_ready("ovsgone");
+    crate::support::pods::wait_running(&scene, "waits");
+    eventually("the port of the pod that went is gone", || {
+        let ports = vsctl(NODE, &["list-ports", "br-ovsgone"]);
+        check(!ports.contains(&port) && ports.lines().count() == 1, ports)
+    });
+    eventually("its record is gone", || {
+        let remains = crate::support::pods::remains(&gone);
+        check(remains.is_empty(), remains)
+    });
+    assert!(NODES.iter().all(|node| vsctl(node, &["list-br"]).contains("br-ovsgone")));
+}

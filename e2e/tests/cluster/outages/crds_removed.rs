@@ -1,0 +1,60 @@
+//! The CRDs of usnet removed one by one, in several orders, and installed again.
+
+use crate::outages::uninstalled::{Installed, assert_traffic, busy_scene, install};
+use crate::support::cluster::{NODES, TIMEOUT, check, eventually, get, kubectl, vsctl};
+use crate::support::scene::{Scene, remains, wait_ready};
+use serde_json::json;
+
+const NETWORKS: &str = "userspacenetworks.usnet.dev";
+const COMPILED: &str = "compilednetworks.usnet.dev";
+const STATES: &str = "userspacenodestates.usnet.dev";
+
+#[test]
+fn compiled_networks_that_vanish_with_their_crd_change_nothing_on_nodes() {
+    let scene = busy_scene("uncompiled");
+    let _restore = Installed;
+    let bridges = || NODES.map(|node| vsctl(node, &["get", "Bridge", "br-uncompiled", "_uuid"]));
+    let before = bridges();
+    kubectl(&["delete", "crd", COMPILED, TIMEOUT]);
+    assert_traffic(&scene);
+    assert_eq!(bridges(), before);
+    install();
+    eventually("it is compiled again", || check(get(&["ucn", "uncompiled"]).is_some(), "not there"));
+    wait_ready("uncompiled");
+    scene.apply_network("uncompiled", &json!({"bridge": {"mtu": 1400}}));
+    wait_ready("uncompiled");
+    NODES
+        .iter()
+        .for_each(|node| assert_eq!(vsctl(node, &["get", "Interface", "br-uncompiled", "mtu_request"]), "1400"));
+    assert_eq!(bridges(), before);
+    assert_traffic(&scene);
+}
+
+#[test]
+fn crds_that_are_removed_in_any_order_take_their_networks_with_them_and_can_be_installed_again() {
+    let scene = Scene::new("orders");
+    let _restore = Installed;
+    for order in [[COMPILED, STATES, NETWORKS], [STATES, NETWORKS, COMPILED], [NETWORKS, COMPILED, STATES]] {
+        println!("removed in the order {order:?}");
+        scene.network("orders", &json!({}));
+        for crd in order {
+            // Networks have a finalizer, so that their CRD may wait for the others to be back.
+            kubectl(&["delete", "crd", crd, "--wait=false"]);
+            if crd != NETWORKS {
+                kubectl(&["wait", "--for=delete", &format!("crd/{crd}"), TIMEOUT]);
+            }
+        }
+        install();
+        eventually("the networks go, and with them their CRD", || {
+            let crd = get(&["crd", NETWORKS]);
+            // One that went before is there anew.
+            check(crd.is_none_or(|crd| crd["metadata"]["deletionTimestamp"].is_null()), "it is still being deleted")
+        });
+        install();
+        eventually("nothing of the network is left on nodes", || {
+            let left = remains("orders");
+            check(left.is_empty(), format!("{left:?}"))
+        });
+    }
+    scene.network("orders", &json!({}));
+}

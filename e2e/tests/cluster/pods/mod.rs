@@ -1,0 +1,9 @@
+//! How pods get interfaces: annotation, device plugin, IPAM, with and without Multus.
+
+mod annotation;
+mod churn;
+mod cni_versions;
+mod device_plugin;
+mod stateful_set;
+mod whereabouts;
+mod without_multus;

@@ -1,0 +1,6 @@
+//! Packets over every type of port.
+
+mod mixed;
+mod traffic;
+mod veth;
+mod vpp_traffic;

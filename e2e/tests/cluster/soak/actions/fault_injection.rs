@@ -1,0 +1,70 @@
+//! What somebody does to what is ours at the engines, which must not last.
+
+use crate::soak::foreign::bridges;
+use crate::soak::foreign::domains::{self, Domain};
+use crate::soak::steps::engine;
+use crate::soak::steps::names;
+use crate::support::cluster::{check, on_node};
+use crate::support::vpp;
+use usnet_crds::Engine;
+
+/// Takes away the bridge of a network, if it is ours.
+pub(crate) fn remove_bridge(node: usize, network: usize) -> Result<(), String> {
+    let (node, name) = (names::node(node), names::bridge_of(network));
+    match engine(network) {
+        Engine::OpenVswitch => {
+            check(bridges::is_ours(node, &name)?, "it is not ours")?;
+            bridges::remove(node, &name)
+        }
+        Engine::Vpp => {
+            let domain = Domain::read(node, &name)?;
+            check(domain.is_ours(), "it is not ours")?;
+            domain.remove(node)
+        }
+    }
+}
+
+/// Changes a setting of the bridge of a network, if it is ours.
+pub(crate) fn change_bridge(node: usize, network: usize, setting: usize) -> Result<(), String> {
+    let (node, name) = (names::node(node), names::bridge_of(network));
+    match engine(network) {
+        Engine::OpenVswitch => {
+            check(bridges::is_ours(node, &name)?, "it is not ours")?;
+            bridges::change(node, &name, setting)
+        }
+        Engine::Vpp => {
+            let domain = Domain::read(node, &name)?;
+            check(domain.is_ours(), "it is not ours")?;
+            domain.change(node, setting)
+        }
+    }
+}
+
+/// Takes away a port of ours, on whoever's bridge.
+pub(crate) fn remove_port(node: usize, network: usize, port: usize) -> Result<(), String> {
+    let (node, name) = (names::node(node), names::bridge_of(network));
+    match engine(network) {
+        Engine::OpenVswitch => bridges::remove_port(node, &bridges::port(node, &name, port)?),
+        Engine::Vpp => domains::remove_port(node, Domain::read(node, &name)?.port(port)?),
+    }
+}
+
+/// Changes what a port of ours was set to.
+pub(crate) fn change_port(node: usize, network: usize, port: usize) -> Result<(), String> {
+    let (node, name) = (names::node(node), names::bridge_of(network));
+    match engine(network) {
+        Engine::OpenVswitch => bridges::change_port(node, &bridges::port(node, &name, port)?, port),
+        Engine::Vpp => domains::change_port(node, Domain::read(node, &name)?.port(port)?, port),
+    }
+}
+
+/// What carries a mark of ours at the engines of a node.
+pub(crate) fn marked(node: &str) -> Vec<String> {
+    let mut found = vpp::tags(node);
+    found.retain(|tag| tag.starts_with("usn"));
+    for table in ["Bridge", "Port"] {
+        let list = ["ovs-vsctl", "--format=csv", "--no-headings", "--columns=name,external_ids", "list", table];
+        found.extend(on_node(node, &list).lines().filter(|row| row.contains("usnet.dev/")).map(ToOwned::to_owned));
+    }
+    found
+}

@@ -1,0 +1,73 @@
+//! Whether the engines of a node have what its agent selected, asked of the engines themselves.
+
+use crate::support::cluster::{check, on_node};
+use crate::support::node_file::NodeFile;
+use crate::support::vpp::process;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+use usnet_crds::Engine;
+use usnet_dataplane::attachment::Record;
+use usnet_dataplane::desired::Desired;
+use usnet_dataplane::engine::Engine as _;
+use usnet_dataplane::journal::Journal;
+use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::observed::Observed;
+use usnet_dataplane::ovs::OpenVswitch;
+use usnet_dataplane::paths::NodePaths;
+use usnet_dataplane::plan::plan;
+use usnet_dataplane::poll_once::poll_once;
+use usnet_dataplane::vpp::Vpp;
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The engines of a node have what its agent selected, as the plan sees it: nothing is left to do.
+pub(crate) fn engines_have_what_was_selected(node: &str, file: &NodeFile) -> Result<(), String> {
+    let networks = &file.networks;
+    let records = records(node)?;
+    for engine in Engine::ALL {
+        let observed = observe(node, engine)?;
+        let of_engine = networks.iter().filter(|network| network.engine == engine).cloned();
+        let of_records = records.iter().filter(|record| record.engine == engine);
+        let left = plan(&Desired::new(of_engine, of_records), &observed);
+        check(left.is_empty(), format!("{engine} on {node}: left to do: {left:?}"))?;
+    }
+    let files = on_node(node, &["ls", "/run/usnet/networks"]);
+    let files: BTreeSet<&str> = files.split_whitespace().filter_map(|file| file.strip_suffix(".json")).collect();
+    let selected: BTreeSet<&str> = networks.iter().map(|network| network.name.as_str()).collect();
+    // For a network whose bridge another one has there may be a file that says so.
+    let known: BTreeSet<&str> = file.names().collect();
+    let is_right = files.is_superset(&selected) && files.is_subset(&known);
+    check(is_right, format!("{node} has files of {files:?}, selected {selected:?}, and knows {known:?}"))
+}
+
+fn observe(node: &str, engine: Engine) -> Result<Observed, String> {
+    let roots = roots(node);
+    let observed = match engine {
+        Engine::OpenVswitch => {
+            let client = usnet_ovsdb::blocking::Client::connect(roots.open_vswitch_socket, LIMIT).map_err(text)?;
+            poll_once(OpenVswitch::new(client).observe())
+        }
+        Engine::Vpp => {
+            let client = usnet_vpp::blocking::Client::connect(roots.vpp_socket, LIMIT).map_err(text)?;
+            poll_once(Vpp::new(client, MemifSocketIds::default()).observe())
+        }
+    };
+    observed.map_err(text)?.map_err(text)
+}
+
+/// The attachments of a node.
+pub(crate) fn records(node: &str) -> Result<Vec<Record>, String> {
+    let all = Journal::open(&roots(node)).and_then(|journal| journal.records()).map_err(text)?;
+    check(all.unreadable.is_empty(), format!("{:?}", all.unreadable))?;
+    Ok(all.records)
+}
+
+/// Where a node has its files, as the world's other processes reach them.
+fn roots(node: &str) -> NodePaths {
+    NodePaths::below(&PathBuf::from(format!("/proc/{}/root", process(node))))
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

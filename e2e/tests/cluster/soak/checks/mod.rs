@@ -1,0 +1,5 @@
+//! Whether everything is as declared in the end.
+
+pub(crate) mod compiled;
+pub(crate) mod converged;
+pub(crate) mod legacy_nads;

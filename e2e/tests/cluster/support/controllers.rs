@@ -1,0 +1,117 @@
+//! The two controllers of a world, as whoever runs them sees them: pods, the lease, processes, metrics, logs.
+
+use crate::support::cluster::{check, eventually, get, kubectl, on_node, try_run};
+use serde_json::Value;
+
+/// Where usnet is installed.
+pub(crate) const NAMESPACE: &str = "usnet-system";
+
+/// The pod of a controller, with what it takes to ask it while the API server is away.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Controller {
+    pub(crate) pod: String,
+    node: String,
+    address: String,
+    /// How often its container was started again.
+    pub(crate) restarts: u64,
+}
+
+impl Controller {
+    /// All that are there.
+    pub(crate) fn all() -> Vec<Self> {
+        let pods = get(&["pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/component=controller"]).unwrap();
+        pods["items"].as_array().unwrap().iter().map(Self::of).collect()
+    }
+
+    fn of(pod: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        Self {
+            pod: text(&pod["metadata"]["name"]),
+            node: text(&pod["spec"]["nodeName"]),
+            address: text(&pod["status"]["podIP"]),
+            restarts: pod["status"]["containerStatuses"][0]["restartCount"].as_u64().unwrap_or_default(),
+        }
+    }
+
+    /// What it says for monitoring.
+    pub(crate) fn metrics(&self) -> Result<String, String> {
+        scrape(&self.node, &self.address)
+    }
+
+    /// Whether it says that it leads.
+    pub(crate) fn leads(&self) -> Result<bool, String> {
+        Ok(self.metrics()?.contains("usnet_controller_leader 1\n"))
+    }
+
+    pub(crate) fn log(&self) -> String {
+        kubectl(&["logs", &self.pod, "-n", NAMESPACE])
+    }
+}
+
+/// Asks a pod for its metrics, from its own node.
+pub(crate) fn scrape(node: &str, address: &str) -> Result<String, String> {
+    let url = format!("http://{address}:8081/metrics");
+    try_run("on-node", &[node, "curl", "--silent", "--fail", "--max-time", "10", &url], "")
+}
+
+/// The lease as it is now.
+pub(crate) fn lease() -> Value {
+    get(&["lease", "usnet-controller", "-n", NAMESPACE]).expect("there is no lease")["spec"].clone()
+}
+
+/// The pod that leads.
+pub(crate) fn leader() -> String {
+    eventually("a leader", || lease()["holderIdentity"].as_str().map(str::to_owned).ok_or("nobody leads".to_owned()))
+}
+
+/// Both controllers run, so that one can take over from the other.
+pub(crate) fn await_both() {
+    eventually("two controllers", || {
+        let deployment = get(&["deployment", "usnet-controller", "-n", NAMESPACE]).ok_or("none")?;
+        check(deployment["status"]["readyReplicas"] == 2, deployment["status"].to_string())
+    });
+}
+
+/// The process of a controller, by the name of its pod.
+pub(crate) fn process(pod: &str) -> String {
+    usnet_process("controller", &format!("POD_NAME={pod}"))
+}
+
+/// The process of the agent of a node.
+pub(crate) fn agent_process(node: &str) -> String {
+    usnet_process("agent", &format!("NODE_NAME={node}"))
+}
+
+/// The process of a subcommand of usnet with that in its environment. The nodes of a world share their process ids.
+fn usnet_process(subcommand: &str, variable: &str) -> String {
+    let script = format!(
+        "for pid in $(pgrep -f '^/usr/local/bin/usnet {subcommand}'); do if grep -qzx '{variable}' /proc/$pid/environ; then echo $pid; fi; done"
+    );
+    let pid = on_node("node-a", &["sh", "-c", &script]).trim().to_owned();
+    assert!(!pid.is_empty() && pid.chars().all(|digit| digit.is_ascii_digit()), "processes of {variable}: {pid:?}");
+    pid
+}
+
+/// Sends a signal, such as `-STOP`, to a process.
+pub(crate) fn signal(signal: &str, pid: &str) {
+    on_node("node-a", &["kill", signal, pid]);
+}
+
+/// Processes that stand still; they go on when this is dropped, if a test fails too.
+pub(crate) struct Still(Vec<String>);
+
+impl Still {
+    pub(crate) fn stop(pids: Vec<String>) -> Self {
+        let still = Self(pids);
+        still.0.iter().for_each(|pid| signal("-STOP", pid));
+        still
+    }
+}
+
+impl Drop for Still {
+    fn drop(&mut self) {
+        for pid in &self.0 {
+            let _is_gone = try_run("on-node", &["node-a", "kill", "-CONT", pid], "");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! A namespace with networks of its own, gone when the test ends.
+
+use crate::support::cluster::{
+    NODES, TIMEOUT, apply, check, condition, eventually, get, kubectl, on_node, try_run, vsctl,
+};
+use serde_json::{Value, json};
+use std::sync::{Mutex, PoisonError};
+
+/// What one test has to itself.
+pub(crate) struct Scene {
+    /// Its namespace, and the start of its networks' names.
+    pub(crate) name: String,
+    networks: Mutex<Vec<String>>,
+}
+
+impl Scene {
+    /// A namespace labelled `scene=<name>`.
+    pub(crate) fn new(name: &str) -> Self {
+        apply(&json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"scene": name}},
+        }));
+        eventually("the service account of pods", || {
+            get(&["serviceaccount", "default", "-n", name]).map(drop).ok_or_else(|| "not there".to_owned())
+        });
+        Self { name: name.to_owned(), networks: Mutex::default() }
+    }
+
+    /// The manifest of a network for this namespace, with parts of its spec replaced.
+    pub(crate) fn manifest(&self, network: &str, spec: &Value) -> Value {
+        let mut whole = json!({
+            "engine": "OVS",
+            "namespaceSelector": {"matchLabels": {"scene": self.name}},
+        });
+        for (field, value) in spec.as_object().unwrap() {
+            whole[field] = value.clone();
+        }
+        json!({"apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "metadata": {"name": network}, "spec": whole})
+    }
+
+    /// Applies a network and remembers to delete it.
+    #[track_caller]
+    pub(crate) fn apply_network(&self, network: &str, spec: &Value) {
+        self.networks.lock().unwrap().push(network.to_owned());
+        apply(&self.manifest(network, spec));
+    }
+
+    /// Applies a network and waits as a user would, with `kubectl wait`.
+    #[track_caller]
+    pub(crate) fn network(&self, network: &str, spec: &Value) {
+        self.apply_network(network, spec);
+        wait_ready(network);
+    }
+
+    /// Deletes a pod at once.
+    #[track_caller]
+    pub(crate) fn delete_pod(&self, pod: &str) {
+        kubectl(&["delete", "pod", pod, "-n", &self.name, "--grace-period=1", TIMEOUT]);
+    }
+
+    /// The messages of all events of a pod.
+    pub(crate) fn events(&self, pod: &str) -> String {
+        kubectl(&[
+            "get",
+            "events",
+            "-n",
+            &self.name,
+            "--field-selector",
+            &format!("involvedObject.name={pod}"),
+            "-o",
+            "jsonpath={.items[*].message}",
+        ])
+    }
+
+    /// Waits until kubelet says why a pod does not start, in those words.
+    #[track_caller]
+    pub(crate) fn await_refusal(&self, pod: &str, words: &[&str]) {
+        eventually("the pod's event", || {
+            let events = self.events(pod);
+            check(words.iter().all(|word| events.contains(word)), events)
+        });
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let quiet = |arguments: &[&str]| {
+            if let Err(error) = try_run("kubectl", arguments, "") {
+                eprintln!("cleaning up {}: {error}", self.name);
+            }
+        };
+        quiet(&["delete", "pods", "--all", "-n", &self.name, "--grace-period=1", TIMEOUT]);
+        for network in self.networks.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            quiet(&["delete", "usn", network, "--ignore-not-found", TIMEOUT]);
+        }
+        quiet(&["delete", "namespace", &self.name, "--ignore-not-found", TIMEOUT]);
+    }
+}
+
+/// Waits for a network as the README tells users to.
+#[track_caller]
+pub(crate) fn wait_ready(network: &str) {
+    kubectl(&["wait", "--for=condition=Ready", &format!("usn/{network}"), TIMEOUT]);
+}
+
+/// The reason of a network on a node whose engine was there and cannot be reached.
+pub(crate) const ENGINE_GONE: &str = "EngineUnreachable";
+
+/// Waits until a condition of a network has that status and reason, and gives its message.
+#[track_caller]
+pub(crate) fn await_condition(network: &str, kind: &str, status: &str, reason: &str) -> String {
+    eventually(&format!("{kind}={status}/{reason} of {network}"), || {
+        let object = get(&["usn", network]).ok_or("the network is gone")?;
+        let shown = condition(&object, kind).ok_or_else(|| format!("no such condition: {}", object["status"]))?;
+        check(shown["status"] == status && shown["reason"] == reason, object["status"].to_string())?;
+        Ok(shown["message"].as_str().unwrap_or_default().to_owned())
+    })
+}
+
+/// What the controller wrote of a network for all nodes; none when it wrote nothing.
+#[track_caller]
+pub(crate) fn compiled(network: &str) -> Option<Value> {
+    Some(get(&["compilednetwork", network])?["spec"].take())
+}
+
+/// The name of the newest agent pod of a node.
+pub(crate) fn agent_pod(node: &str) -> String {
+    kubectl(&[
+        "get",
+        "pods",
+        "-n",
+        "usnet-system",
+        "-l",
+        "app.kubernetes.io/component=agent",
+        "--field-selector",
+        &format!("spec.nodeName={node}"),
+        "--sort-by=.metadata.creationTimestamp",
+        "-o",
+        "jsonpath={.items[-1:].metadata.name}",
+    ])
+}
+
+/// What the agent of a node has logged.
+pub(crate) fn agent_log(node: &str) -> String {
+    kubectl(&["logs", &agent_pod(node), "-n", "usnet-system"])
+}
+
+/// What our parts left of a network on any node: bridges, ports, records, files and mounts. Empty when all is well.
+pub(crate) fn remains(network: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for node in NODES {
+        let marked = format!("external_ids:usnet.dev/network={network}");
+        for table in ["Bridge", "Port"] {
+            let rows = vsctl(node, &["--bare", "--columns=name", "find", table, &marked]);
+            found.extend(rows.split_whitespace().map(|row| format!("{node}: {table} {row}")));
+        }
+        let files = on_node(
+            node,
+            &[
+                "sh",
+                "-c",
+                &format!("grep -ls '\"{network}\"' /var/lib/usnet/attachments/* /run/usnet/networks/* || true"),
+            ],
+        );
+        found.extend(files.lines().map(|file| format!("{node}: {file}")));
+    }
+    found
+}

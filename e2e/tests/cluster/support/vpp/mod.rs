@@ -1,0 +1,175 @@
+//! VPP of a node, asked over its API as anybody may: which ports a network has, and what they counted.
+
+pub(crate) mod requests;
+
+use crate::support::cluster::{PATIENCE, check, eventually};
+use std::collections::BTreeSet;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use usnet_vpp::blocking::Client;
+use usnet_vpp::messages::{
+    BridgeDomainAddDelV2, BridgeDomainDump, CliInband, MemifDelete, NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceDump,
+    SwInterfaceSetL2Bridge,
+};
+use usnet_vpp::wire::Text;
+use usnet_vpp::{Batch, Error, Request};
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Whether the world's VPP moves packets. If not, this prints what is left out, and how much was so far.
+pub(crate) fn moves_packets(what: &str) -> bool {
+    static LEFT_OUT: AtomicU32 = AtomicU32::new(0);
+    let real = is_real();
+    if !real {
+        let count = LEFT_OUT.fetch_add(1, Ordering::Relaxed) + 1;
+        println!("left out ({count} so far): {what}: the simulator of VPP moves no packets");
+    }
+    real
+}
+
+/// Whether the world's VPP is a real one.
+pub(crate) fn is_real() -> bool {
+    match std::env::var("USNET_WORLD_VPP").as_deref() {
+        Ok("real") => true,
+        Ok(_) => false,
+        Err(_) => panic!("this world has no VPP: start it with --engine both"),
+    }
+}
+
+/// A port of a network.
+#[derive(Debug)]
+pub(crate) struct Port {
+    /// VPP's number of the interface.
+    sw_if_index: u32,
+    /// VPP's name of the interface.
+    pub(crate) name: String,
+    /// Our mark on it.
+    pub(crate) tag: String,
+}
+
+/// The ports of a network's bridge domain; none when there is no such domain.
+pub(crate) fn ports(node: &str, network: &str) -> Option<Vec<Port>> {
+    try_ports(node, network).unwrap_or_else(|error| panic!("VPP on {node}: {error}"))
+}
+
+/// The same for a VPP that may be about to come or go.
+pub(crate) fn try_ports(node: &str, network: &str) -> Result<Option<Vec<Port>>, Error> {
+    Ok(domain(node, network)?.map(|(_, ports)| ports))
+}
+
+/// The id and the ports of a network's bridge domain.
+fn domain(node: &str, network: &str) -> Result<Option<(u32, Vec<Port>)>, Error> {
+    let mut batch = Batch::new();
+    let domains = batch.dump(BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE });
+    let interfaces = batch.dump(SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() });
+    let answers = connect(node)?.send(&batch)?;
+    let mark = format!("usnet:{network}");
+    let domains = answers.details(domains).unwrap();
+    let Some(domain) = domains.into_iter().find(|domain| domain.bd_tag.as_str() == mark) else { return Ok(None) };
+    let members: BTreeSet<u32> = domain.sw_if_details.iter().map(|member| member.sw_if_index).collect();
+    let interfaces = answers.details(interfaces).unwrap().into_iter();
+    let ports = interfaces.filter(|interface| members.contains(&interface.sw_if_index)).map(|interface| Port {
+        sw_if_index: interface.sw_if_index,
+        name: interface.interface_name.into_string(),
+        tag: interface.tag.into_string(),
+    });
+    Ok(Some((domain.bd_id, ports.collect())))
+}
+
+/// A connection to VPP of a node.
+pub(crate) fn connect(node: &str) -> Result<Client, Error> {
+    Client::connect(socket(node), LIMIT)
+}
+
+/// Removes the memif of a port, as somebody at VPP's command line might.
+pub(crate) fn delete_memif(node: &str, port: &Port) {
+    request(node, MemifDelete { sw_if_index: port.sw_if_index }).unwrap();
+}
+
+/// Sends one request that a VPP may refuse.
+pub(crate) fn request(node: &str, request: impl Request) -> Result<(), String> {
+    let mut batch = Batch::new();
+    let ticket = batch.request(request);
+    let answers = connect(node).and_then(|mut client| client.send(&batch)).map_err(|error| error.to_string())?;
+    answers.reply(ticket).map(drop).map_err(|error| error.to_string())
+}
+
+/// All tags of bridge domains and interfaces.
+pub(crate) fn tags(node: &str) -> Vec<String> {
+    let mut batch = Batch::new();
+    let domains = batch.dump(BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE });
+    let interfaces = batch.dump(SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() });
+    let answers = connect(node).unwrap().send(&batch).unwrap();
+    let domains = answers.details(domains).unwrap().into_iter().map(|domain| domain.bd_tag.into_string());
+    let interfaces = answers.details(interfaces).unwrap().into_iter().map(|interface| interface.tag.into_string());
+    domains.chain(interfaces).collect()
+}
+
+/// Removes the bridge domain of a network, which VPP allows when the ports are out of it.
+pub(crate) fn delete_bridge_domain(node: &str, network: &str, ports: &[Port]) {
+    let (bd_id, _) = domain(node, network).unwrap().expect("no bridge domain");
+    let mut batch = Batch::new();
+    for port in ports {
+        batch.request(SwInterfaceSetL2Bridge {
+            rx_sw_if_index: port.sw_if_index,
+            bd_id,
+            ..SwInterfaceSetL2Bridge::default()
+        });
+    }
+    let deleted = batch.request(BridgeDomainAddDelV2 { bd_id, is_add: false, ..BridgeDomainAddDelV2::default() });
+    connect(node).unwrap().send(&batch).unwrap().reply(deleted).unwrap();
+}
+
+/// Waits until a network has that many ports.
+pub(crate) fn await_ports(node: &str, network: &str, count: usize) -> Vec<Port> {
+    eventually(&format!("{count} ports of {network} on {node}"), || {
+        let found = try_ports(node, network).map_err(|error| error.to_string())?.ok_or("no bridge domain")?;
+        check(found.len() == count, format!("{found:?}"))?;
+        Ok(found)
+    })
+}
+
+/// Waits until VPP serves connections, looking all the time, and says when that was.
+pub(crate) fn await_socket(node: &str) -> Instant {
+    closely("VPP's socket", || UnixStream::connect(socket(node)).is_ok())
+}
+
+/// Waits until a condition holds, looking each millisecond, and says when that was.
+pub(crate) fn closely(what: &str, mut condition: impl FnMut() -> bool) -> Instant {
+    let end = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < end, "{what}: not within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Instant::now()
+}
+
+/// The packets that VPP sent to each of these interfaces since it started. Only a real VPP counts.
+pub(crate) fn sent(node: &str, interfaces: &[Port]) -> Result<Vec<u64>, Error> {
+    let mut batch = Batch::new();
+    let commands: Vec<_> = interfaces
+        .iter()
+        .map(|port| batch.request(CliInband { cmd: Text::from(format!("show interface {}", port.name)) }))
+        .collect();
+    let answers = connect(node)?.send(&batch)?;
+    Ok(commands.into_iter().map(|command| sent_in(answers.reply(command).unwrap().reply.as_str())).collect())
+}
+
+/// The count in what `show interface` prints; a count of 0 is left out there.
+fn sent_in(shown: &str) -> u64 {
+    let line = shown.lines().find_map(|line| line.split_once("tx packets"));
+    line.map_or(0, |(_, count)| count.trim().parse().unwrap())
+}
+
+/// VPP's socket on a node, as the world's other processes reach it.
+fn socket(node: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/root/run/vpp/api.sock", process(node)))
+}
+
+/// The process that holds a node's namespaces.
+pub(crate) fn process(node: &str) -> String {
+    let world = std::env::var("USNET_WORLD").expect("these tests run in a world: e2e/world -- cargo test …");
+    std::fs::read_to_string(format!("{world}/nodes/{node}/pid")).unwrap().trim().to_owned()
+}
