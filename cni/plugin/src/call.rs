@@ -1,18 +1,18 @@
 //! One call of the plugin: environment and standard input in, output and exit status out.
 
-use crate::add::AddRequest;
-use crate::check::check;
-use crate::cni::configuration::Configuration;
-use crate::cni::environment::{Environment, Verb};
-use crate::cni::error::{ErrorCode, ErrorReply};
-use crate::cni::version::SpecVersion;
-use crate::del::del;
+use crate::attachment::node::Node;
 use crate::error::Error;
-use crate::gc::collect;
-use crate::input::read_all;
-use crate::multi_network;
-use crate::node::Node;
-use crate::status::status;
+use crate::protocol::configuration::Configuration;
+use crate::protocol::environment::{Environment, Verb};
+use crate::protocol::error::{ErrorCode, ErrorReply};
+use crate::protocol::input::read_all;
+use crate::protocol::version::SpecVersion;
+use crate::verbs::add::AddRequest;
+use crate::verbs::check::check;
+use crate::verbs::del::del;
+use crate::verbs::gc::collect;
+use crate::verbs::multi_network;
+use crate::verbs::status::status;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::panic;

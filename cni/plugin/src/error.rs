@@ -1,23 +1,23 @@
 //! The errors of all verbs, and their CNI codes.
 
-use crate::admission::AdmissionError;
-use crate::cni::configuration::ConfigurationError;
-use crate::cni::environment::EnvironmentError;
-use crate::cni::error::{ErrorCode, ErrorReply};
-use crate::cni::version::SpecVersion;
-use crate::device_allocation::DeviceAllocationError;
-use crate::device_info::DeviceInfoError;
-use crate::engine::EngineClientError;
-use crate::input::InputError;
-use crate::interface::InterfaceError;
-use crate::ipam::IpamError;
+use crate::attachment::admission::AdmissionError;
+use crate::attachment::engine::EngineClientError;
+use crate::attachment::interface::InterfaceError;
+use crate::attachment::ipam::IpamError;
+use crate::attachment::pod_directory::PodDirectoryError;
+use crate::attachment::pod_files::device_info::DeviceInfoError;
+use crate::attachment::port::PortError;
+use crate::attachment::request::device_allocation::DeviceAllocationError;
+use crate::attachment::request::pod_request::PodRequestError;
+use crate::attachment::request::static_ips::AddressInUse;
 use crate::legacy::shared_dir::SharedDirError;
 use crate::legacy::state::LegacyStateError;
-use crate::multi_network::annotation::AnnotationError;
-use crate::pod_directory::PodDirectoryError;
-use crate::port::PortError;
-use crate::requested::PodRequestError;
-use crate::static_ips::AddressInUse;
+use crate::protocol::configuration::ConfigurationError;
+use crate::protocol::environment::EnvironmentError;
+use crate::protocol::error::{ErrorCode, ErrorReply};
+use crate::protocol::input::InputError;
+use crate::protocol::network_selection::annotation::AnnotationError;
+use crate::protocol::version::SpecVersion;
 use usnet_dataplane::atomic_file;
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::engine::OpError;
@@ -107,7 +107,7 @@ pub enum Error {
     SharedDirs(#[source] atomic_file::Error),
     /// An attachment of the legacy plugin.
     #[error(transparent)]
-    LegacyState(#[from] LegacyStateError),
+    LegacyState(LegacyStateError),
     /// The engine.
     #[error(transparent)]
     EngineClient(#[from] EngineClientError),
@@ -176,6 +176,17 @@ impl Error {
                 parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("; ")
             }
             _ => causes(self),
+        }
+    }
+}
+
+impl From<LegacyStateError> for Error {
+    /// The errors of its engine and its IPAM plugin are reported as those of any attachment.
+    fn from(error: LegacyStateError) -> Self {
+        match error {
+            LegacyStateError::Engine(error) => error.into(),
+            LegacyStateError::Ipam(error) => error.into(),
+            file @ LegacyStateError::File { .. } => Self::LegacyState(file),
         }
     }
 }

@@ -3,33 +3,27 @@
 //!
 //! It reads the files that the agent publishes for each network, adds one port to the engine, and
 //! records each step before it is executed. It never creates a bridge and has no client of the API
-//! server. [`call`] is one call of the plugin; [`add`], [`del`], [`check`], [`gc`] and [`status`]
-//! are its verbs, [`attach`] and [`detach`] the steps of the first two. [`multi_network`] handles
-//! several networks in one call.
+//! server.
+//!
+//! One call, in order:
+//!
+//! 1. [`call`]: reads standard input, dispatches on the verb, prints the reply. IO: standard input
+//!    and output.
+//! 2. [`protocol`]: environment, configuration and the pod's annotation are parsed. No IO except
+//!    [`protocol::input`], which reads standard input.
+//! 3. [`verbs`]: ADD, DEL, CHECK, GC and STATUS, each for one network or, with
+//!    [`verbs::multi_network`], for all networks that the pod selects. ADD validates everything
+//!    that can be validated before anything is changed.
+//! 4. [`attachment`]: the steps of ADD ([`attachment::attach`]) and of DEL
+//!    ([`attachment::detach`]). IO: the journal and the network files of the node, kubelet's
+//!    checkpoint, IPAM plugins, the kernel (mounts, netlink) and the engine.
+//! 5. [`error`]: what failed, as the CNI error that is printed. No IO.
+//!
+//! [`legacy`] is the compatibility with Intel's userspace CNI, in each of these steps.
 
-pub mod add;
-pub mod admission;
-pub mod attach;
+pub mod attachment;
 pub mod call;
-pub mod check;
-pub mod cni;
-pub mod del;
-pub mod description;
-pub mod detach;
-pub mod device_allocation;
-pub mod device_info;
-pub mod engine;
 pub mod error;
-pub mod gc;
-pub mod input;
-pub mod interface;
-pub mod ipam;
 pub mod legacy;
-pub mod mac;
-pub mod multi_network;
-pub mod node;
-pub mod pod_directory;
-pub mod port;
-pub mod requested;
-pub mod static_ips;
-pub mod status;
+pub mod protocol;
+pub mod verbs;

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use usnet_crds::{Engine, Memif, MemifSecretKind, MemifSocketKind, Port, PortType, SocketRole, VhostUser};
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::journal::Journal;
-use usnet_plugin::cni::result::Assignment;
-use usnet_plugin::engine::EngineClient;
-use usnet_plugin::interface;
+use usnet_plugin::attachment::engine::EngineClient;
+use usnet_plugin::attachment::interface;
+use usnet_plugin::protocol::result::Assignment;
 
 const RUNS: usize = 30;
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
-use usnet_plugin::cni::version::SpecVersion;
+use usnet_plugin::protocol::version::SpecVersion;
 
 const CONFIGURATIONS: &str = "/run/net.d";
 const PLUGINS: &str = "/run/plugins";

@@ -8,11 +8,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use usnet_crds::{DevicePlugin, NodeNetwork};
-use usnet_plugin::add::AddRequest;
-use usnet_plugin::cni::configuration::Configuration;
-use usnet_plugin::detach::Detachment;
-use usnet_plugin::node::Node;
-use usnet_plugin::{attach, detach};
+use usnet_plugin::attachment::detach::Detachment;
+use usnet_plugin::attachment::node::Node;
+use usnet_plugin::attachment::{attach, detach};
+use usnet_plugin::protocol::configuration::Configuration;
+use usnet_plugin::verbs::add::AddRequest;
 
 on_each_engine! {
     a_pod_without_a_volume_has_its_socket_in_its_device,

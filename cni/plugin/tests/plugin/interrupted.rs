@@ -12,11 +12,11 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use usnet_crds::{Engine, Port, PortType};
-use usnet_plugin::add::AddRequest;
-use usnet_plugin::cni::configuration::Configuration;
-use usnet_plugin::detach::Detachment;
-use usnet_plugin::node::Node;
-use usnet_plugin::{attach, detach};
+use usnet_plugin::attachment::detach::Detachment;
+use usnet_plugin::attachment::node::Node;
+use usnet_plugin::attachment::{attach, detach};
+use usnet_plugin::protocol::configuration::Configuration;
+use usnet_plugin::verbs::add::AddRequest;
 
 on_each_engine! {
     del_cleans_up_after_an_interrupted_add,

@@ -1,7 +1,7 @@
 //! The folders of the legacy plugin with sockets and files of a pod without a volume. A volume is
 //! removed by kubelet.
 
-use super::{LegacyStateError, file_error};
+use super::error::{LegacyStateError, file_error};
 use nix::errno::Errno;
 use nix::libc;
 use nix::mount::{MntFlags, umount2};

@@ -5,10 +5,10 @@ use super::{assert_clean, listing};
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
 use crate::support::{TestNode, configuration, port_types};
-use usnet_plugin::add::AddRequest;
-use usnet_plugin::attach::Step;
-use usnet_plugin::cni::configuration::Configuration;
-use usnet_plugin::node::Node;
+use usnet_plugin::attachment::attach::Step;
+use usnet_plugin::attachment::node::Node;
+use usnet_plugin::protocol::configuration::Configuration;
+use usnet_plugin::verbs::add::AddRequest;
 
 on_each_engine! {
     del_finds_what_a_killed_add_left,

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use usnet_plugin::cni::environment::Environment;
+use usnet_plugin::protocol::environment::Environment;
 
 impl TestNode {
     /// The variables of a call for this pod's sandbox.

@@ -1,0 +1,75 @@
+//! Why a pod may not attach to a network.
+
+use usnet_crds::{BridgeName, Engine, NetworkName};
+use usnet_dataplane::attachment::Pod;
+use usnet_dataplane::network_file;
+
+/// Why a pod may not attach.
+#[derive(Debug, thiserror::Error)]
+pub enum AdmissionError {
+    /// The agent has not published the network on this node.
+    #[error(
+        "network \"{0}\" is not known on this node. Check that UserspaceNetwork {0} exists (kubectl get usn {0}), that its nodeSelector selects this node, and that the usnet agent runs here"
+    )]
+    Unknown(NetworkName),
+    /// No network uses the bridge that a legacy configuration names.
+    #[error(
+        "no network that pods can use on this node has bridge {bridge} of {engine}. The operator makes UserspaceNetwork {network} for it: look at its conditions (kubectl describe usn {network}), at the events of the NetworkAttachmentDefinition, and whether the usnet agent runs here"
+    )]
+    NoBridge {
+        /// The engine.
+        engine: Engine,
+        /// The bridge.
+        bridge: BridgeName,
+        /// The network that would be created for it.
+        network: NetworkName,
+    },
+    /// The network of the bridge does not have the settings of the configuration.
+    #[error(
+        "the network configuration does not fit network \"{network}\", which bridge {bridge} belongs to: {differences}. Change the NetworkAttachmentDefinition, or name another bridge in it"
+    )]
+    SettingMismatch {
+        /// The network.
+        network: NetworkName,
+        /// Its bridge.
+        bridge: BridgeName,
+        /// The settings that differ.
+        differences: String,
+    },
+    /// The agent reports that pods cannot attach now.
+    #[error("network \"{network}\" cannot be used on this node now ({reason}): {message}")]
+    Unavailable {
+        /// The network.
+        network: NetworkName,
+        /// The machine-readable reason.
+        reason: String,
+        /// The human-readable message.
+        message: String,
+    },
+    /// The network is being deleted.
+    #[error(
+        "network \"{0}\" is being deleted and takes no new pods: use another network, or create it again once it is gone"
+    )]
+    Draining(NetworkName),
+    /// The network is not for the pod's namespace.
+    #[error(
+        "pod {pod} may not attach to network \"{network}\": namespace \"{}\" is not selected by its namespaceSelector. Label the namespace, or change spec.namespaceSelector of UserspaceNetwork {network}",
+        pod.namespace
+    )]
+    Namespace {
+        /// The pod.
+        pod: Pod,
+        /// The network.
+        network: NetworkName,
+    },
+    /// The file of the network cannot be read.
+    #[error(transparent)]
+    File(#[from] network_file::Error),
+}
+
+impl AdmissionError {
+    /// Whether the condition may be transient.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Unknown(_) | Self::NoBridge { .. } | Self::Unavailable { .. })
+    }
+}

@@ -1,0 +1,57 @@
+//! Whether a pod may attach to a network on this node now.
+
+mod error;
+mod legacy_bridge;
+mod phase;
+
+pub use error::AdmissionError;
+use phase::check_phase;
+
+use crate::protocol::configuration::Target;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use usnet_dataplane::attachment::Pod;
+use usnet_dataplane::network_file::{NetworkFiles, ProgrammedNetwork};
+
+/// How long to wait for a network that the agent is about to program: a pod may be created right
+/// after its network.
+pub const TIMEOUT: Duration = Duration::from_secs(3);
+const POLL: Duration = Duration::from_millis(50);
+
+/// The network, waiting up to `timeout` until the agent reports that pods may attach.
+///
+/// # Errors
+/// Why `pod` may not attach.
+pub fn admit(
+    files: &NetworkFiles,
+    target: &Target,
+    pod: &Pod,
+    timeout: Duration,
+) -> Result<ProgrammedNetwork, AdmissionError> {
+    let deadline = Instant::now() + timeout;
+    loop {
+        match find_available(files, target) {
+            Err(error) if error.is_transient() && Instant::now() < deadline => sleep(POLL),
+            other => return other.and_then(|programmed| check_namespace(programmed, pod)),
+        }
+    }
+}
+
+/// The network, if pods of the allowed namespaces may attach now.
+///
+/// # Errors
+/// Why they may not.
+pub fn find_available(files: &NetworkFiles, target: &Target) -> Result<ProgrammedNetwork, AdmissionError> {
+    match target {
+        Target::Network(network) => check_phase(files.read(network)?, network),
+        Target::Bridge(legacy) => legacy_bridge::find_network(files, legacy),
+    }
+}
+
+fn check_namespace(programmed: ProgrammedNetwork, pod: &Pod) -> Result<ProgrammedNetwork, AdmissionError> {
+    if programmed.network.allows(&pod.namespace) {
+        Ok(programmed)
+    } else {
+        Err(AdmissionError::Namespace { pod: pod.clone(), network: programmed.network.name })
+    }
+}

@@ -1,0 +1,294 @@
+//! Attaches an interface. All parameters are known and validated before; each step is idempotent,
+//! and [`Detachment`] rolls back all of them, wherever they stopped.
+
+use crate::attachment::detach::{Detachment, Outcome};
+use crate::attachment::engine::{EngineClient, EngineClientError};
+use crate::attachment::interface::{self, InterfaceError};
+use crate::attachment::ipam::{self, Ipam, IpamError};
+use crate::attachment::node::{Node, device_of};
+use crate::attachment::pod_directory::PodDirectory;
+use crate::attachment::pod_files::description::Description;
+use crate::attachment::pod_files::device_info::{self, DeviceInfoFile, PodSocket};
+use crate::attachment::pod_files::names::socket_of;
+use crate::attachment::port::needs_volume;
+use crate::attachment::request::static_ips::{self, ReservedAddresses};
+use crate::error::Error;
+use crate::legacy::handoff::LegacyHandoff;
+use crate::legacy::shared_dir::SharedDir;
+use crate::protocol::environment::Environment;
+use crate::protocol::result::Assignment;
+use std::net::IpAddr;
+use usnet_crds::device::CONTAINER_FOLDER;
+use usnet_crds::{InterfaceAddress, MacAddress};
+use usnet_dataplane::attachment::{Address, Progress, Record};
+use usnet_dataplane::journal::LockedAttachment;
+use usnet_dataplane::legacy_annotation::{self, USUAL_MAPPED_DIR};
+
+/// The steps, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The record's state is `attaching`.
+    Record,
+    /// IPAM assigned addresses.
+    Addresses,
+    /// The pod's directory is mounted for the engine, if the port needs it.
+    Directory,
+    /// The veth pair exists, one end in the pod and the other on the node, if the port is a veth.
+    Interface,
+    /// The engine has the port.
+    Port,
+    /// The pod may use the engine's socket and has its description, if the port needs the pod's
+    /// directory.
+    Description,
+    /// The record's state is `attached`.
+    Confirmation,
+}
+
+impl Step {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Record,
+        Self::Addresses,
+        Self::Directory,
+        Self::Interface,
+        Self::Port,
+        Self::Description,
+        Self::Confirmation,
+    ];
+    /// All steps, for an IPAM plugin that sends requests over the interface, which has to exist and
+    /// to be connected to the network before.
+    pub const IPAM_AFTER_PORT: [Self; 7] = [
+        Self::Record,
+        Self::Directory,
+        Self::Interface,
+        Self::Port,
+        Self::Addresses,
+        Self::Description,
+        Self::Confirmation,
+    ];
+}
+
+/// Parameters of the attachment that do not depend on the node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttachParams {
+    /// Its MAC address.
+    pub mac: MacAddress,
+    /// The addresses that are not chosen by IPAM; if empty, IPAM chooses.
+    pub static_ips: Vec<InterfaceAddress>,
+    /// The addresses that must be unique on the network.
+    pub reserved: ReservedAddresses,
+    /// The gateways of the pod's default routes, if those go over this interface.
+    pub default_route: Vec<IpAddr>,
+    /// The device info file, if the runtime requests one.
+    pub device_info: Option<DeviceInfoFile>,
+    /// The files for programs written for Userspace CNI, if the configuration is a legacy one.
+    pub legacy_handoff: Option<LegacyHandoff>,
+    /// The `sharedDir` that serves as the pod's directory, if the legacy configuration names one.
+    pub shared_dir: Option<SharedDir>,
+}
+
+/// An attachment in progress.
+#[derive(Debug)]
+pub struct Attachment<'a> {
+    node: &'a Node,
+    environment: &'a Environment,
+    locked: &'a LockedAttachment,
+    /// Consumed when the port is created.
+    engine: Option<EngineClient>,
+    directory: PodDirectory,
+    record: Record,
+    params: AttachParams,
+    assignment: Assignment,
+    is_port_requested: bool,
+}
+
+impl<'a> Attachment<'a> {
+    /// An attachment of `record`, before its first step.
+    pub fn new(
+        node: &'a Node,
+        environment: &'a Environment,
+        locked: &'a LockedAttachment,
+        engine: EngineClient,
+        record: Record,
+        params: AttachParams,
+    ) -> Self {
+        let directory = PodDirectory::from_record(&node.roots, &record);
+        let assignment = Assignment::default();
+        Self {
+            node,
+            environment,
+            locked,
+            engine: Some(engine),
+            directory,
+            record,
+            params,
+            assignment,
+            is_port_requested: false,
+        }
+    }
+
+    /// Runs all steps. When one fails, everything is rolled back.
+    ///
+    /// # Errors
+    /// Why the step failed.
+    pub fn run(mut self) -> Result<(Record, Assignment), Error> {
+        for step in self.steps() {
+            if let Err(error) = self.run_step(step) {
+                return Err(self.roll_back(error));
+            }
+        }
+        Ok((self.record, self.assignment))
+    }
+
+    fn steps(&self) -> [Step; 7] {
+        if self.is_ipam_after_port() { Step::IPAM_AFTER_PORT } else { Step::ALL }
+    }
+
+    fn is_ipam_after_port(&self) -> bool {
+        self.record.ipam.as_ref().is_some_and(ipam::needs_interface)
+    }
+
+    /// Runs one step.
+    ///
+    /// # Errors
+    /// Why it failed. Part of it may have been done.
+    pub fn run_step(&mut self, step: Step) -> Result<(), Error> {
+        self.is_port_requested |= step == Step::Port;
+        match step {
+            Step::Record => {
+                self.locked.write(&self.record)?;
+                self.check_address_conflicts()
+            }
+            Step::Addresses => {
+                self.assign_addresses()?;
+                if self.is_ipam_after_port() { Ok(self.configure_addresses()?) } else { Ok(()) }
+            }
+            Step::Directory => self.mount_directory(),
+            Step::Interface => Ok(self.create_interface()?),
+            Step::Port => Ok(self.create_port()?),
+            Step::Description => self.write_description(),
+            Step::Confirmation => {
+                self.record.progress = Progress::Attached;
+                Ok(self.locked.write(&self.record)?)
+            }
+        }
+    }
+
+    /// Rolls back the steps that were run. If that fails, the record is kept, and the next DEL or
+    /// ADD or the agent completes the rollback.
+    fn roll_back(self, cause: Error) -> Error {
+        let detachment = Detachment::new(self.node, self.environment, self.locked, self.record);
+        let detachment = if self.is_port_requested { detachment } else { detachment.without_port() };
+        match detachment.run() {
+            Ok(Outcome::Gone) => cause,
+            Ok(Outcome::PortRemovalDeferred(left)) => {
+                Error::RollbackFailed { cause: Box::new(cause), left: Box::new(left.into()) }
+            }
+            Err(left) => Error::RollbackFailed { cause: Box::new(cause), left: Box::new(left) },
+        }
+    }
+
+    /// Runs after its own record is written, so that each of two concurrent calls sees the other.
+    fn check_address_conflicts(&self) -> Result<(), Error> {
+        let reserved = &self.params.reserved;
+        if reserved.mac.is_none() && reserved.ips.is_empty() {
+            return Ok(());
+        }
+        let mut others = self.node.journal.records()?.records;
+        // A sandbox without its namespace has ended even if DEL was never called, as after a
+        // reboot.
+        others.retain(|other| other.network_namespace.try_exists().unwrap_or(true));
+        match static_ips::find_conflict(&self.record, reserved, &others) {
+            Some(conflict) => Err(Box::new(conflict).into()),
+            None => Ok(()),
+        }
+    }
+
+    fn assign_addresses(&mut self) -> Result<(), IpamError> {
+        let ips = &self.params.static_ips;
+        self.assignment = match &self.record.ipam {
+            None => static_ips::assignment(ips),
+            Some(configuration) if ips.is_empty() && !static_ips::merges_all_sources(configuration) => {
+                Ipam::find(configuration, self.environment)?.holding_lock(self.locked).assign()?
+            }
+            Some(configuration) => {
+                // The addresses that the pod requests are overridden, or are in the configuration
+                // as well.
+                let environment = self.environment.without_requested_address();
+                let plugin = Ipam::find(configuration, &environment)?.holding_lock(self.locked);
+                if ips.is_empty() { plugin.assign()? } else { plugin.assign_static(ips)? }
+            }
+        };
+        self.assignment.set_default_routes(&self.params.default_route);
+        let addresses = self.assignment.ips.iter().map(|assigned| assigned.address);
+        self.record.addresses =
+            addresses.map(|address| Address { ip: address.addr(), prefix: address.prefix_len() }).collect();
+        Ok(())
+    }
+
+    fn mount_directory(&self) -> Result<(), Error> {
+        if !needs_volume(&self.record.port) {
+            return Ok(());
+        }
+        self.params.shared_dir.as_ref().map_or(Ok(()), SharedDir::create)?;
+        self.directory.mount()?;
+        // A previous sandbox of the pod left its socket, or the pod put a file there that would
+        // keep a listening engine from binding its socket.
+        Ok(socket_of(&self.record).map_or(Ok(()), |socket| self.directory.remove(&socket))?)
+    }
+
+    fn create_interface(&self) -> Result<(), InterfaceError> {
+        match self.record.port.backend.device() {
+            Some(device) => {
+                let AttachParams { mac, default_route, .. } = &self.params;
+                let default_route = if self.is_ipam_after_port() { &[] } else { default_route.as_slice() };
+                interface::create(&self.record, device, *mac, &self.assignment, default_route)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Configures the addresses that were assigned after the interface was created.
+    fn configure_addresses(&self) -> Result<(), InterfaceError> {
+        interface::assign(&self.record, &self.assignment, &self.params.default_route)
+    }
+
+    fn create_port(&mut self) -> Result<(), EngineClientError> {
+        let engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => EngineClient::connect(&self.record)?,
+        };
+        engine.create_port(&self.record)
+    }
+
+    fn write_description(&mut self) -> Result<(), Error> {
+        let Some(description) = Description::new(&self.record, self.params.mac, &self.assignment) else {
+            return Ok(());
+        };
+        if let Some(file) = &self.params.device_info {
+            let folder = match (device_of(&self.node.roots, &self.record), &self.params.legacy_handoff) {
+                (Some(device), _) => format!("{CONTAINER_FOLDER}/{device}"),
+                (None, Some(_)) => USUAL_MAPPED_DIR.to_owned(),
+                (None, None) => device_info::MOUNT_PATH.to_owned(),
+            };
+            let socket = PodSocket { folder: &folder, socket: &description.socket.to_string() };
+            file.write(&description.kind, description.role, socket)?;
+        }
+        if !needs_volume(&self.record.port) {
+            return Ok(());
+        }
+        if description.engine_creates_socket() {
+            socket_of(&self.record).map_or(Ok(()), |socket| self.directory.set_socket_permissions(&socket))?;
+        }
+        if let Some(element) = self
+            .params
+            .legacy_handoff
+            .as_ref()
+            .and_then(|handoff| handoff.interface_status(&self.record, &self.assignment))
+        {
+            self.directory.write(&legacy_annotation::file_name(&self.record.id), &element.to_file())?;
+            self.record.configuration_data = Some(element);
+        }
+        Ok(self.directory.write(&Description::file_name(&description.interface), &description.to_json())?)
+    }
+}

@@ -1,0 +1,191 @@
+//! Detaches an interface, by its record alone. Each step is idempotent, and a failed step does not
+//! prevent the others.
+
+use crate::attachment::engine::{EngineClient, EngineClientError};
+use crate::attachment::interface::{self, InterfaceError};
+use crate::attachment::ipam::{self, Ipam, IpamError};
+use crate::attachment::node::Node;
+use crate::attachment::pod_directory::{PodDirectory, PodDirectoryError, StillUsed};
+use crate::attachment::pod_files::names::files_of;
+use crate::error::Error;
+use crate::legacy::shared_dir;
+use crate::protocol::environment::Environment;
+use usnet_dataplane::attachment::{Progress, Record};
+use usnet_dataplane::journal::{self, LockedAttachment};
+
+/// The steps, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The record's state is `detaching`.
+    Record,
+    /// The engine has no port.
+    Port,
+    /// The veth pair is removed.
+    Interface,
+    /// IPAM has released the addresses.
+    Addresses,
+    /// Our files are removed from the pod's directory and it is unmounted, unless another
+    /// attachment needs it.
+    Directory,
+    /// The record is removed, if all steps before succeeded.
+    Removal,
+}
+
+impl Step {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Record, Self::Port, Self::Interface, Self::Addresses, Self::Directory, Self::Removal];
+    /// All steps, for an IPAM plugin that releases the addresses over the interface.
+    pub const IPAM_BEFORE_PORT: [Self; 6] =
+        [Self::Record, Self::Addresses, Self::Port, Self::Interface, Self::Directory, Self::Removal];
+}
+
+/// The outcome of a DEL that succeeds.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The attachment is gone.
+    Gone,
+    /// The engine could not remove the port; the record is kept, and the agent removes the port
+    /// later.
+    PortRemovalDeferred(EngineClientError),
+}
+
+/// A detachment in progress.
+#[derive(Debug)]
+pub struct Detachment<'a> {
+    node: &'a Node,
+    environment: &'a Environment,
+    locked: &'a LockedAttachment,
+    record: Record,
+    port_may_exist: bool,
+    record_error: Option<journal::Error>,
+    port_error: Option<EngineClientError>,
+    first_error: Option<Error>,
+}
+
+impl<'a> Detachment<'a> {
+    /// A detachment of the locked attachment, before its first step.
+    pub fn new(node: &'a Node, environment: &'a Environment, locked: &'a LockedAttachment, record: Record) -> Self {
+        Self {
+            node,
+            environment,
+            locked,
+            record,
+            port_may_exist: true,
+            record_error: None,
+            port_error: None,
+            first_error: None,
+        }
+    }
+
+    /// For an attachment whose port was never requested: the engine is not called.
+    pub fn without_port(self) -> Self {
+        Self { port_may_exist: false, ..self }
+    }
+
+    /// Runs all steps.
+    ///
+    /// # Errors
+    /// What remains besides the port: DEL has to be repeated.
+    pub fn run(mut self) -> Result<Outcome, Error> {
+        let by_interface = self.record.ipam.as_ref().is_some_and(ipam::needs_interface);
+        for step in if by_interface { Step::IPAM_BEFORE_PORT } else { Step::ALL } {
+            self.run_step(step);
+        }
+        match (self.first_error, self.port_error) {
+            (Some(error), _) => Err(error),
+            (None, Some(error)) => Ok(Outcome::PortRemovalDeferred(error)),
+            (None, None) => Ok(Outcome::Gone),
+        }
+    }
+
+    /// Runs one step. Its error is kept until the end.
+    pub fn run_step(&mut self, step: Step) {
+        let result = match step {
+            Step::Record => {
+                self.record_error = self.write_detaching().err();
+                Ok(())
+            }
+            Step::Port => {
+                self.port_error = self.remove_port().err();
+                Ok(())
+            }
+            Step::Interface => self.remove_interface().map_err(Error::from),
+            Step::Addresses => self.release_addresses().map_err(Error::from),
+            Step::Directory => self.clear_directory().map_err(Error::from),
+            Step::Removal => self.remove_record().map_err(Error::from),
+        };
+        if let Err(error) = result {
+            self.first_error.get_or_insert(error);
+        }
+    }
+
+    fn write_detaching(&mut self) -> Result<(), journal::Error> {
+        if matches!(self.record.progress, Progress::Detaching | Progress::Detached) {
+            return Ok(());
+        }
+        self.record.progress = Progress::Detaching;
+        self.locked.write(&self.record)
+    }
+
+    fn remove_port(&mut self) -> Result<(), EngineClientError> {
+        if !self.port_may_exist {
+            return Ok(());
+        }
+        EngineClient::connect(&self.record)?.remove_port(&self.record)
+    }
+
+    /// Also when the engine still has the port: it tolerates the missing device, and the agent
+    /// removes the port later.
+    fn remove_interface(&self) -> Result<(), InterfaceError> {
+        match self.record.port.backend.device() {
+            Some(device) => interface::remove(&self.record.id, device),
+            None => Ok(()),
+        }
+    }
+
+    fn release_addresses(&mut self) -> Result<(), IpamError> {
+        if let Some(configuration) = &self.record.ipam {
+            // By the attachment alone: a plugin that rejects the requested address would block the
+            // deletion of the pod.
+            Ipam::find(configuration, &self.environment.without_requested_address())?.release()?;
+        }
+        self.record.ipam = None;
+        self.record.addresses.clear();
+        Ok(())
+    }
+
+    fn clear_directory(&self) -> Result<(), PodDirectoryError> {
+        let Record { id, pod, .. } = &self.record;
+        let files = files_of(&self.record);
+        let roots = &self.node.roots;
+        let directory = PodDirectory::from_record(roots, &self.record);
+        directory.release(&files, || {
+            let mut others = self.node.other_attachments(&pod.uid, id)?;
+            others.known.retain(|other| PodDirectory::from_record(roots, other).path() == directory.path());
+            // A new sandbox of the pod may have the interface already; files of the same name are
+            // its own then.
+            let (files, of_pod) = (others.files(), others.need_directory());
+            let source = directory.source_folder().map(|folder| self.node.is_source_used(folder, id)).transpose()?;
+            Ok(StillUsed { files, directory: of_pod, source: source.unwrap_or_default() })
+        })?;
+        shared_dir::clear(&self.record);
+        Ok(())
+    }
+
+    /// On a full disk the record cannot be updated, but it can still be removed.
+    fn remove_record(&mut self) -> Result<(), journal::Error> {
+        if self.first_error.is_none() {
+            if self.port_error.is_none() {
+                return self.locked.remove();
+            }
+            if let Some(error) = self.record_error.take() {
+                return Err(error);
+            }
+            // Only now may the agent remove the record: without it, addresses and mount could no
+            // longer be released.
+            self.record.progress = Progress::Detached;
+        }
+        self.locked.write(&self.record)
+    }
+}

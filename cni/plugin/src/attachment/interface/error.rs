@@ -1,0 +1,60 @@
+//! Why an interface could not be created or removed.
+
+use super::netlink::NetlinkError;
+use std::io;
+use std::path::PathBuf;
+use usnet_dataplane::attachment::InterfaceName;
+use usnet_dataplane::port::DeviceName;
+
+/// Why an interface could not be created or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum InterfaceError {
+    /// The pod's network namespace cannot be entered.
+    #[error("CNI_NETNS is {}, which is no network namespace that can be entered", path.display())]
+    Namespace {
+        /// The path.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The pod has the node's network namespace.
+    #[error(
+        "CNI_NETNS is {}, the node's own network namespace: a pod with hostNetwork cannot have an interface of a network",
+        .0.display()
+    )]
+    NodeNamespace(PathBuf),
+    /// The name is in use in the pod.
+    #[error(
+        "the pod has an interface {0} already: give the network another interface name in the pod's annotation k8s.v1.cni.cncf.io/networks"
+    )]
+    Exists(InterfaceName),
+    /// The name is in use on the node.
+    #[error("device {0} is on this node already and was not made by usnet; it was left alone: remove it")]
+    DeviceExists(DeviceName),
+    /// A device that existed before was removed.
+    #[error("device {0} went away while it was set up: the pod is being deleted, or somebody removed it")]
+    Gone(String),
+    /// The kernel returned an error.
+    #[error("cannot {action} {device}")]
+    Kernel {
+        /// The operation.
+        action: &'static str,
+        /// On which device.
+        device: String,
+        /// Why not.
+        source: NetlinkError,
+    },
+    /// IPv6 is disabled for the interface.
+    #[error("cannot switch on IPv6 for interface {interface}")]
+    Ipv6 {
+        /// The interface.
+        interface: InterfaceName,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+pub(super) fn failed(action: &'static str, device: &str) -> impl FnOnce(NetlinkError) -> InterfaceError + use<> {
+    let device = device.to_owned();
+    move |source| InterfaceError::Kernel { action, device, source }
+}

@@ -1,0 +1,61 @@
+//! Why a pod's directory cannot be used.
+
+use super::volume::VOLUME;
+use std::io;
+use std::path::{Path, PathBuf};
+use usnet_dataplane::attachment::Pod;
+use usnet_dataplane::journal;
+
+/// Why a pod's directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PodDirectoryError {
+    /// The pod does not declare the volume.
+    #[error(
+        "pod {pod} has no emptyDir volume \"{VOLUME}\" (looked for {}): add `volumes: [{{name: {VOLUME}, emptyDir: {{}}}}]` to the pod and mount it in the container, for example at /run/usnet",
+        path.display()
+    )]
+    NoVolume {
+        /// The pod.
+        pod: Pod,
+        /// Where kubelet would create it.
+        path: PathBuf,
+    },
+    /// The path of the volume is not a directory.
+    #[error("{} is not a directory, so it is neither an emptyDir volume of kubelet nor a folder that usnet made", .0.display())]
+    NotADirectory(PathBuf),
+    /// A file or folder cannot be used.
+    #[error("cannot {action} {}", path.display())]
+    File {
+        /// The operation.
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The pod occupies the path of one of our files.
+    #[error(
+        "cannot {action} {file:?} in the folder that the pod shares with the engine: something that the pod left there is in the way"
+    )]
+    PathOccupied {
+        /// The operation.
+        action: &'static str,
+        /// The name of the file.
+        file: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The kernel does not support `nosymfollow`.
+    #[error("this node's kernel has no mounts without symbolic links (nosymfollow): Linux 5.10 or later is needed")]
+    NosymfollowUnsupported,
+    /// Another process holds the lock for too long.
+    #[error("another process holds {}; try again", .0.display())]
+    Busy(PathBuf),
+    /// The other users of the directory are unknown.
+    #[error("cannot tell whether another interface of the pod is attached")]
+    Journal(#[from] journal::Error),
+}
+
+pub(super) fn file_error(action: &'static str, path: &Path, source: io::Error) -> PodDirectoryError {
+    PodDirectoryError::File { action, path: path.to_owned(), source }
+}

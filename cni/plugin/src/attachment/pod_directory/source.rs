@@ -1,0 +1,83 @@
+//! The source of a pod's directory.
+
+use super::error::{PodDirectoryError, file_error};
+use super::volume::{LEGACY_VOLUME, VOLUME};
+use nix::libc;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use usnet_dataplane::attachment::PodUid;
+use usnet_dataplane::paths::NodePaths;
+
+/// The source of a pod's directory. Only kubelet and usnet can replace it: its parent folders
+/// belong to root.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// `emptyDir` volumes of the pod, by the name that usnet uses and the one that Userspace CNI
+    /// uses. The first that exists is used.
+    Volumes([PathBuf; 2]),
+    /// A folder of the node.
+    Folder(PathBuf),
+    /// The folder of a device that kubelet allocated to the pod. Its content is removed with the
+    /// pod.
+    Device(PathBuf),
+}
+
+impl Source {
+    /// The volumes of a pod.
+    pub(super) fn volumes(roots: &NodePaths, uid: &PodUid) -> Self {
+        let of_pod = roots.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir");
+        Self::Volumes([VOLUME, LEGACY_VOLUME].map(|name| of_pod.join(name)))
+    }
+
+    /// A folder of the node, which is a device's if it is below the folder of devices.
+    pub(super) fn folder(roots: &NodePaths, folder: PathBuf) -> Self {
+        if folder.starts_with(roots.devices()) { Self::Device(folder) } else { Self::Folder(folder) }
+    }
+
+    /// Opens it. If no volume exists, the error names the first.
+    pub(super) fn open(&self) -> Result<File, PodDirectoryError> {
+        match self {
+            Self::Folder(folder) | Self::Device(folder) => {
+                open_directory(folder).map_err(|error| source_error(folder, error))
+            }
+            Self::Volumes([volume, legacy]) => match open_directory(volume) {
+                Err(error) if error.kind() == ErrorKind::NotFound => match open_directory(legacy) {
+                    Err(other) if other.kind() == ErrorKind::NotFound => Err(file_error("open", volume, error)),
+                    other => other.map_err(|error| source_error(legacy, error)),
+                },
+                other => other.map_err(|error| source_error(volume, error)),
+            },
+        }
+    }
+}
+
+fn open_directory(path: &Path) -> io::Result<File> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+fn source_error(path: &Path, error: io::Error) -> PodDirectoryError {
+    match error.kind() {
+        ErrorKind::NotADirectory => PodDirectoryError::NotADirectory(path.to_owned()),
+        _ => file_error("open", path, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_folder_is_opened_and_a_link_to_one_is_not() {
+        let temporary = tempfile::tempdir().unwrap();
+        let (folder, link) = (temporary.path().join("folder"), temporary.path().join("link"));
+        fs::create_dir(&folder).unwrap();
+        symlink(&folder, &link).unwrap();
+        assert!(Source::Folder(folder).open().is_ok());
+        assert!(matches!(Source::Folder(link).open(), Err(PodDirectoryError::NotADirectory(_))));
+    }
+}

@@ -1,0 +1,153 @@
+//! The device info file `runtimeConfig.CNIDeviceInfoFile`, which Multus copies into the pod's
+//! network status. Format: Device Information Specification 1.1.0 of the Network Plumbing Working
+//! Group, from the side of the pod's program.
+
+use crate::attachment::pod_files::description::{Kind, Role};
+use crate::attachment::request::pod_request::PodRequestError;
+use crate::protocol::configuration::Configuration;
+use serde_json::{Value, json};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
+
+/// The version of the format.
+const VERSION: &str = "1.1.0";
+/// Where the documentation recommends that a pod mounts its volume.
+pub const MOUNT_PATH: &str = "/run/usnet";
+const KEY: &str = "runtimeConfig.CNIDeviceInfoFile";
+
+/// The path of the socket in the pod. For a device it is determined by the agent; where the pod
+/// mounts its volume is unknown to the plugin, so the recommended path is reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PodSocket<'a> {
+    /// The folder of the volume, as the program sees it.
+    pub folder: &'a str,
+    /// The socket in it, or an abstract one with a leading `@`.
+    pub socket: &'a str,
+}
+
+/// Why the file could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the device information of the interface to {}", path.display())]
+pub struct DeviceInfoError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// A path that is allowed for device info files, because it is directly in their folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceInfoFile(PathBuf);
+
+impl DeviceInfoFile {
+    /// The file that the runtime requests, if any. The author of a NAD could request any file of
+    /// the node in the same way.
+    ///
+    /// # Errors
+    /// When it is in another folder than `folder`.
+    pub fn read(configuration: &Configuration, folder: &Path) -> Result<Option<Self>, PodRequestError> {
+        let requested = configuration.runtime()?.and_then(|all| all.get("CNIDeviceInfoFile")).and_then(Value::as_str);
+        let Some(requested) = requested.filter(|path| !path.is_empty()) else { return Ok(None) };
+        let path = Path::new(requested);
+        let has_name = matches!(path.components().next_back(), Some(Component::Normal(_))) && !requested.ends_with('/');
+        // The text is compared: nothing is resolved, so that links and ".." are rejected.
+        if has_name && path.parent().is_some_and(|parent| parent.as_os_str() == folder.as_os_str()) {
+            return Ok(Some(Self(path.to_owned())));
+        }
+        Err(PodRequestError::Unsupported {
+            key: KEY,
+            value: requested.to_owned(),
+            reason: "such files are written to /var/run/k8s.cni.cncf.io/devinfo/cni alone; take it out of the NetworkAttachmentDefinition",
+        })
+    }
+
+    /// Writes or replaces the file. What this format cannot express is omitted.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, kind: &Kind, role: Role, place: PodSocket<'_>) -> Result<(), DeviceInfoError> {
+        let failed = |source| DeviceInfoError { path: self.0.clone(), source };
+        let text = device_info(kind, role, place).to_string();
+        self.replace(text.as_bytes()).map_err(failed)
+    }
+
+    fn replace(&self, text: &[u8]) -> io::Result<()> {
+        if let Some(folder) = self.0.parent() {
+            DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+        }
+        let name = self.0.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = self.0.with_file_name(format!(".{name}.new"));
+        if let Err(error) = fs::remove_file(&temporary)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o444).open(&temporary)?;
+        file.write_all(text)?;
+        fs::rename(&temporary, &self.0)
+    }
+}
+
+/// The kernel has a NUL before the name of an abstract socket, which is conventionally written as
+/// `@`.
+fn device_info(kind: &Kind, role: Role, PodSocket { folder, socket }: PodSocket<'_>) -> Value {
+    let path = if socket.starts_with('@') { socket.to_owned() } else { format!("{folder}/{socket}") };
+    match kind {
+        Kind::VhostUser => {
+            let mode = match role {
+                Role::Server => "server",
+                Role::Client => "client",
+            };
+            json!({"type": "vhost-user", "version": VERSION, "vhost-user": {"mode": mode, "path": path}})
+        }
+        Kind::Memif { .. } => {
+            let role = match role {
+                Role::Server => "master",
+                Role::Client => "slave",
+            };
+            json!({"type": "memif", "version": VERSION, "memif": {"role": role, "path": path, "mode": "ethernet"}})
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &str) -> Result<Option<DeviceInfoFile>, PodRequestError> {
+        let configuration = json!({"runtimeConfig": {"CNIDeviceInfoFile": path}}).to_string();
+        DeviceInfoFile::read(&Configuration::parse(configuration.as_bytes()).unwrap(), Path::new("/run/devinfo"))
+    }
+
+    #[test]
+    fn only_files_directly_in_the_folder_of_such_files_are_written() {
+        assert!(read("/run/devinfo/db-blue-c1_net1").unwrap().is_some());
+        assert_eq!(read("").unwrap(), None);
+        for path in [
+            "/etc/passwd",
+            "/run/devinfo/../passwd",
+            "/run/devinfo/x/y",
+            "/run/devinfo/",
+            "/run/devinfo/x/",
+            "/run/devinfo/..",
+            "/run/./devinfo/x",
+            "x",
+        ] {
+            assert!(matches!(read(path), Err(PodRequestError::Unsupported { .. })), "{path}");
+        }
+    }
+
+    #[test]
+    fn device_info_describes_the_pods_side() {
+        let place = |socket| PodSocket { folder: MOUNT_PATH, socket };
+        let memif = device_info(&Kind::Memif { id: 0, secret: None }, Role::Client, place("net1.sock"));
+        let expected = json!({"role": "slave", "path": "/run/usnet/net1.sock", "mode": "ethernet"});
+        assert_eq!(memif, json!({"type": "memif", "version": "1.1.0", "memif": expected}));
+        let device = PodSocket { folder: "/run/usnet.dev/blue-3", socket: "net1.sock" };
+        let vhost = device_info(&Kind::VhostUser, Role::Server, device);
+        let expected = json!({"mode": "server", "path": "/run/usnet.dev/blue-3/net1.sock"});
+        assert_eq!(vhost, json!({"type": "vhost-user", "version": "1.1.0", "vhost-user": expected}));
+        let hidden = device_info(&Kind::Memif { id: 0, secret: None }, Role::Client, place("@net1"));
+        assert_eq!(hidden["memif"]["path"], "@net1");
+    }
+}

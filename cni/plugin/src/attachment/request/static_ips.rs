@@ -1,0 +1,216 @@
+//! Static addresses of a pod (`spec.attachments`): they are requested from the IPAM plugin, in the
+//! form that it supports, instead of those that the pod or its network configuration requests. They
+//! belong to one interface: two interfaces with the same MAC or IP address on one network would
+//! receive each other's frames.
+
+use crate::protocol::result::{AssignedAddress, Assignment};
+use ipnet::IpNet;
+use serde_json::{Map, Value, json};
+use std::net::IpAddr;
+use usnet_crds::{InterfaceAddress, MacAddress, NetworkName};
+use usnet_dataplane::attachment::{Address, InterfaceName, Pod, Progress, Record};
+
+/// The addresses that must be unique on the network.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReservedAddresses {
+    /// Addresses.
+    pub ips: Vec<IpAddr>,
+    /// Whether they are from `spec.attachments`; otherwise the pod requests them.
+    pub are_ips_static: bool,
+    /// A MAC address that was not generated.
+    pub mac: Option<MacAddress>,
+    /// Whether it is from `spec.attachments`.
+    pub is_mac_static: bool,
+}
+
+/// An address of an interface that is in use by another interface on the network.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}, and {interface} of pod {holder} has it there already: {}", describe_request(network, pod, what, *spec_field), advice(pod, holder, *spec_field))]
+pub struct AddressInUse {
+    /// The network.
+    pub network: NetworkName,
+    /// The field of `spec.attachments[]` that sets it; none when the pod requests it.
+    pub spec_field: Option<&'static str>,
+    /// Its value.
+    pub what: String,
+    /// The pod that it is for.
+    pub pod: Pod,
+    /// The pod that has it.
+    pub holder: Pod,
+    /// The interface of that pod.
+    pub interface: InterfaceName,
+}
+
+fn describe_request(network: &NetworkName, pod: &Pod, what: &str, spec_field: Option<&str>) -> String {
+    match spec_field {
+        Some(field) => format!("network \"{network}\" fixes {what} for pod {pod} (spec.attachments[].{field})"),
+        None => format!("pod {pod} asks for {what} on network \"{network}\""),
+    }
+}
+
+fn advice(pod: &Pod, holder: &Pod, spec_field: Option<&str>) -> &'static str {
+    match (pod.uid == holder.uid, spec_field) {
+        (true, Some(_)) => "attach the pod to this network once, or take it out of spec.attachments",
+        (false, Some(_)) => "end that pod, or change spec.attachments",
+        (_, None) => "ask for another one, or end that pod",
+    }
+}
+
+/// An address that is reserved for `record` and used by one of the `others` on the same network.
+pub fn find_conflict(record: &Record, reserved: &ReservedAddresses, others: &[Record]) -> Option<AddressInUse> {
+    let is_there = |other: &&Record| {
+        let is_attached = matches!(other.progress, Progress::Attaching | Progress::Attached);
+        is_attached && other.id != record.id && other.network == record.network
+    };
+    others.iter().filter(is_there).find_map(|other| {
+        let has = |ip: &&IpAddr| other.addresses.iter().any(|address| address.ip == **ip);
+        let mac = reserved.mac.filter(|mac| mac.to_string() == other.mac);
+        let (spec_field, what) = match (reserved.ips.iter().find(has), mac) {
+            (Some(ip), _) => (reserved.are_ips_static.then_some("ips"), format!("address {ip}")),
+            (None, Some(mac)) => (reserved.is_mac_static.then_some("mac"), format!("MAC address {mac}")),
+            (None, None) => return None,
+        };
+        Some(AddressInUse {
+            network: record.network.clone(),
+            spec_field,
+            what,
+            pod: record.pod.clone(),
+            holder: other.pod.clone(),
+            interface: other.id.interface.clone(),
+        })
+    })
+}
+
+/// The configuration of an IPAM plugin with a request for these addresses. Without any it is
+/// unchanged.
+///
+/// `static` takes addresses with gateways only from its own configuration; the gateways are those
+/// of the network's addresses in the same subnet. All others support the capability `ips`
+/// (`runtimeConfig.ips`), like host-local, or assign addresses of their own choice, which
+/// [`missing`] detects.
+pub fn request_static_ips(mut configuration: Value, ips: &[InterfaceAddress]) -> Value {
+    let Some(parts) = configuration.as_object_mut().filter(|_| !ips.is_empty()) else { return configuration };
+    remove(parts, "runtimeConfig", "ips");
+    if let Some(arguments) = parts.get_mut("args").and_then(Value::as_object_mut) {
+        remove(arguments, "cni", "ips");
+    }
+    let texts: Vec<String> = ips.iter().map(ToString::to_string).collect();
+    match parts.get_mut("ipam").and_then(Value::as_object_mut) {
+        Some(ipam) if ipam.get("type").and_then(Value::as_str) == Some("static") => {
+            let known = ipam.remove("addresses").unwrap_or_default();
+            let addresses: Vec<Value> = ips.iter().map(|ip| address(*ip, &known)).collect();
+            ipam.insert("addresses".to_owned(), addresses.into());
+        }
+        _ => {
+            let runtime = parts.entry("runtimeConfig").or_insert_with(|| json!({}));
+            if let Some(runtime) = runtime.as_object_mut() {
+                runtime.insert("ips".to_owned(), texts.into());
+            }
+        }
+    }
+    configuration
+}
+
+/// Whether the plugin merges `runtimeConfig.ips`, `args.cni.ips` and `CNI_ARGS`, and fails on two
+/// addresses in the last: host-local. `static` uses the first of them, like usnet, and whereabouts
+/// only the last.
+pub fn merges_all_sources(configuration: &Value) -> bool {
+    configuration.pointer("/ipam/type").and_then(Value::as_str) == Some("host-local")
+}
+
+/// The configuration of such a plugin with a request for the addresses of the pod, by one source
+/// alone.
+pub fn request_ips(mut configuration: Value, wanted: &[String]) -> Value {
+    let is_needed = merges_all_sources(&configuration) && !wanted.is_empty();
+    if let Some(parts) = configuration.as_object_mut().filter(|_| is_needed) {
+        if let Some(arguments) = parts.get_mut("args").and_then(Value::as_object_mut) {
+            remove(arguments, "cni", "ips");
+        }
+        let runtime = parts.entry("runtimeConfig").or_insert_with(|| json!({}));
+        if let Some(runtime) = runtime.as_object_mut() {
+            runtime.insert("ips".to_owned(), wanted.into());
+        }
+    }
+    configuration
+}
+
+/// Removes a key from an object of the configuration, if it exists.
+fn remove(parts: &mut Map<String, Value>, part: &str, key: &str) {
+    if let Some(part) = parts.get_mut(part).and_then(Value::as_object_mut) {
+        part.remove(key);
+    }
+}
+
+/// An address for `static`, with the gateway of the configured address in the same subnet.
+fn address(ip: InterfaceAddress, known: &Value) -> Value {
+    let is_in_subnet = |entry: &&Value| {
+        let subnet: Option<IpNet> = entry.get("address").and_then(Value::as_str).and_then(|text| text.parse().ok());
+        subnet.is_some_and(|subnet| subnet.contains(&ip.ip()))
+    };
+    let entry = known.as_array().and_then(|entries| entries.iter().find(is_in_subnet));
+    match entry.and_then(|entry| entry.get("gateway")) {
+        Some(gateway) => json!({"address": ip.to_string(), "gateway": gateway}),
+        None => json!({"address": ip.to_string()}),
+    }
+}
+
+/// The addresses as a record has them.
+pub fn addresses(ips: &[InterfaceAddress]) -> Vec<Address> {
+    ips.iter().map(|ip| Address { ip: ip.ip(), prefix: ip.prefix() }).collect()
+}
+
+/// The addresses themselves, on a network without IPAM.
+pub fn assignment(ips: &[InterfaceAddress]) -> Assignment {
+    let net = |ip: &InterfaceAddress| IpNet::new(ip.ip(), ip.prefix()).ok();
+    let ips = ips.iter().filter_map(net).map(|address| AssignedAddress { address, gateway: None });
+    Assignment { ips: ips.collect(), ..Assignment::default() }
+}
+
+/// The first requested address that was not assigned. Plugins that do not support the request
+/// ignore it.
+pub fn missing(ips: &[InterfaceAddress], assignment: &Assignment) -> Option<IpAddr> {
+    let given = |ip: &IpAddr| assignment.ips.iter().any(|assigned| assigned.address.addr() == *ip);
+    ips.iter().map(|ip| ip.ip()).find(|ip| !given(ip))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ips(texts: &[&str]) -> Vec<InterfaceAddress> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn host_local_gets_static_ips_by_capability_and_the_pods_request_is_dropped() {
+        let configuration = json!({
+            "name": "blue", "ipam": {"type": "host-local"}, "args": {"cni": {"ips": ["10.0.0.66"], "x": 1}},
+            "runtimeConfig": {"ips": ["10.0.0.66/24"], "mac": "02:00:00:00:00:01"}
+        });
+        let expected = json!({
+            "name": "blue", "ipam": {"type": "host-local"}, "args": {"cni": {"x": 1}},
+            "runtimeConfig": {"ips": ["10.0.0.5/24", "fd00::5/64"], "mac": "02:00:00:00:00:01"}
+        });
+        assert_eq!(request_static_ips(configuration.clone(), &ips(&["10.0.0.5/24", "fd00::5/64"])), expected);
+        assert_eq!(request_static_ips(configuration.clone(), &[]), configuration, "nothing is fixed");
+    }
+
+    #[test]
+    fn static_gets_addresses_with_the_gateways_of_their_subnets() {
+        let addresses = json!([{"address": "10.0.0.9/24", "gateway": "10.0.0.1"}, {"address": "fd00::9/64"}]);
+        let configuration = json!({"ipam": {"type": "static", "addresses": addresses, "routes": []}, "runtimeConfig": {"ips": ["10.9.9.9/8"]}});
+        let expected = json!([{"address": "10.0.0.5/24", "gateway": "10.0.0.1"}, {"address": "fd00::5/64"}, {"address": "10.7.0.5/24"}]);
+        let requested = request_static_ips(configuration, &ips(&["10.0.0.5/24", "fd00::5/64", "10.7.0.5/24"]));
+        assert_eq!(
+            requested,
+            json!({"ipam": {"type": "static", "addresses": expected, "routes": []}, "runtimeConfig": {}})
+        );
+    }
+
+    #[test]
+    fn an_address_that_was_not_assigned_is_detected() {
+        let wanted = ips(&["10.0.0.5/24", "fd00::5/64"]);
+        assert_eq!(missing(&wanted, &assignment(&wanted)), None);
+        assert_eq!(missing(&wanted, &assignment(&ips(&["10.0.0.5/16"]))), Some("fd00::5".parse().unwrap()));
+    }
+}

@@ -1,0 +1,362 @@
+//! The network configuration that a runtime writes to a plugin's standard input.
+
+use crate::protocol::version::{SpecVersion, UnsupportedVersion};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use usnet_crds::legacy::{self, InvalidLegacy, Legacy};
+use usnet_crds::{InvalidName, NetworkName};
+
+/// Longest name of a configuration, in bytes: that of a file.
+const NAME_LENGTH_MAX: usize = 255;
+/// The only valid value of `networks`.
+const FROM_POD_ANNOTATIONS: &str = "FromPodAnnotations";
+
+/// The key of `args.cni` with the gateways of the pod's default routes.
+pub const DEFAULT_ROUTE: &str = "default-route";
+
+/// Attachments by container id and interface name, as a runtime lists them.
+pub type ValidAttachments = BTreeSet<(String, String)>;
+
+/// Why a configuration is invalid.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigurationError {
+    /// It is not a JSON object.
+    #[error("the network configuration on standard input is not a JSON object")]
+    NotAnObject(#[source] Option<serde_json::Error>),
+    /// The verb does not exist in its version.
+    #[error("the network configuration is of version {found}, which has no {verb}: that came with {since}")]
+    VerbNotInVersion {
+        /// The verb.
+        verb: &'static str,
+        /// The first version that has it.
+        since: SpecVersion,
+        /// The configuration's.
+        found: SpecVersion,
+    },
+    /// Its version is not supported.
+    #[error("the network configuration cannot be used")]
+    Version(#[from] UnsupportedVersion),
+    /// A key has a value of the wrong type.
+    #[error("{key:?} of the network configuration must be {expected}")]
+    WrongType {
+        /// The key.
+        key: &'static str,
+        /// The expected type.
+        expected: &'static str,
+    },
+    /// Its name is not allowed by the specification.
+    #[error(
+        "\"name\" of the network configuration is {0:?}: a name begins with a letter or a digit and has letters, digits, \"_\", \".\" and \"-\", because IPAM plugins call a folder after it"
+    )]
+    Name(String),
+    /// A key is missing.
+    #[error("{key:?} of the network configuration is missing: {advice}")]
+    Missing {
+        /// The key.
+        key: &'static str,
+        /// How to correct it.
+        advice: &'static str,
+    },
+    /// It selects networks by the pod's annotation, and has a key that is for a single network.
+    #[error(
+        "\"networks\" and {0:?} of the network configuration cannot be had together: either all networks come from the pod's annotation, or one is named here"
+    )]
+    MutuallyExclusive(&'static str),
+    /// The network's name is invalid.
+    #[error("\"network\" of the network configuration is not valid")]
+    Network(#[source] InvalidName),
+    /// It is an invalid legacy configuration.
+    #[error("the network configuration, of the older userspace CNI, cannot be used: {0}")]
+    Legacy(InvalidLegacy),
+}
+
+/// The attachment target of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// The network of this name.
+    Network(NetworkName),
+    /// The network of the bridge that a legacy configuration names.
+    Bridge(Box<Legacy>),
+}
+
+/// A network configuration. Only the keys that a verb needs are validated: DEL has to work with a
+/// configuration that ADD rejects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Configuration(Map<String, Value>);
+
+impl Configuration {
+    /// Parses the content of standard input.
+    ///
+    /// # Errors
+    /// When it is not a JSON object.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ConfigurationError> {
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Object(object)) => Ok(Self(object)),
+            Ok(_) => Err(ConfigurationError::NotAnObject(None)),
+            Err(error) => Err(ConfigurationError::NotAnObject(Some(error))),
+        }
+    }
+
+    /// All keys.
+    pub fn keys(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    /// The version of the specification that it is written in.
+    ///
+    /// # Errors
+    /// When it is not supported.
+    pub fn version(&self) -> Result<SpecVersion, ConfigurationError> {
+        // The first version of the specification had no version key.
+        Ok(self.text("cniVersion")?.unwrap_or("0.1.0").parse()?)
+    }
+
+    /// Rejects a version that does not have this verb yet.
+    ///
+    /// # Errors
+    /// When it does not, or is not supported.
+    pub fn require_version(&self, since: SpecVersion, verb: &'static str) -> Result<(), ConfigurationError> {
+        let found = self.version()?;
+        if found < since { Err(ConfigurationError::VerbNotInVersion { verb, since, found }) } else { Ok(()) }
+    }
+
+    /// The name of the configuration, under which IPAM plugins store their addresses.
+    ///
+    /// # Errors
+    /// When it is missing or not allowed by the specification.
+    pub fn name(&self) -> Result<&str, ConfigurationError> {
+        let advice = "give the NetworkAttachmentDefinition's configuration a name";
+        let name = self.text("name")?.filter(|name| !name.is_empty());
+        let name = name.ok_or(ConfigurationError::Missing { key: "name", advice })?;
+        if is_name(name) { Ok(name) } else { Err(ConfigurationError::Name(name.to_owned())) }
+    }
+
+    /// Whether the networks are selected by the pod's annotation instead of one network named here.
+    pub fn uses_pod_annotations(&self) -> bool {
+        self.0.get("networks").is_some_and(|networks| !networks.is_null())
+    }
+
+    /// Validates a configuration that selects the networks by the pod's annotation.
+    ///
+    /// # Errors
+    /// When `networks` has an unknown value, or a single network is named as well.
+    pub fn require_pod_annotations(&self) -> Result<(), ConfigurationError> {
+        if self.text("networks")? != Some(FROM_POD_ANNOTATIONS) {
+            return Err(ConfigurationError::WrongType { key: "networks", expected: "\"FromPodAnnotations\"" });
+        }
+        let of_one_network = ["network", "host", "ipam", "args"];
+        match of_one_network.into_iter().find(|key| self.0.get(*key).is_some_and(|value| !value.is_null())) {
+            Some(key) => Err(ConfigurationError::MutuallyExclusive(key)),
+            None => Ok(()),
+        }
+    }
+
+    /// A configuration of the same version, name and plugin, with these other keys.
+    pub fn with_parts(&self, mut parts: Map<String, Value>) -> Self {
+        for key in ["cniVersion", "name", "type"] {
+            parts.extend(self.0.get(key).map(|value| (key.to_owned(), value.clone())));
+        }
+        Self(parts)
+    }
+
+    /// The network to attach to.
+    ///
+    /// # Errors
+    /// When it is missing or cannot be the name of a network.
+    pub fn network(&self) -> Result<NetworkName, ConfigurationError> {
+        let advice = "write the name of a UserspaceNetwork";
+        let network = self.text("network")?.ok_or(ConfigurationError::Missing { key: "network", advice })?;
+        network.parse().map_err(ConfigurationError::Network)
+    }
+
+    /// The attachment target: a network by its name, or the bridge that a legacy configuration
+    /// names.
+    ///
+    /// # Errors
+    /// When it has no valid target.
+    pub fn target(&self) -> Result<Target, ConfigurationError> {
+        if legacy::is_legacy(&self.0) {
+            return Legacy::read(&self.0)
+                .map(|read| Target::Bridge(Box::new(read)))
+                .map_err(ConfigurationError::Legacy);
+        }
+        self.network().map(Target::Network)
+    }
+
+    /// The configuration's own IPAM part.
+    ///
+    /// # Errors
+    /// When it is not an object.
+    pub fn ipam(&self) -> Result<Option<Value>, ConfigurationError> {
+        if legacy::is_legacy(&self.0) {
+            return Legacy::read(&self.0).map(|read| read.ipam).map_err(ConfigurationError::Legacy);
+        }
+        let ipam = self.object("ipam")?;
+        Ok(ipam.filter(|ipam| ipam.as_object().is_some_and(|parts| !parts.is_empty())).cloned())
+    }
+
+    /// The device that Multus found for the pod.
+    ///
+    /// # Errors
+    /// When it is not text.
+    pub fn device_id(&self) -> Result<Option<&str>, ConfigurationError> {
+        self.text("deviceID")
+    }
+
+    /// `runtimeConfig`: the settings that the runtime passes by capability.
+    ///
+    /// # Errors
+    /// When it is not an object.
+    pub fn runtime(&self) -> Result<Option<&Map<String, Value>>, ConfigurationError> {
+        Ok(self.object("runtimeConfig")?.and_then(Value::as_object))
+    }
+
+    /// `args.cni`: the settings of the pod's annotation or the network configuration that have no
+    /// capability.
+    ///
+    /// # Errors
+    /// When `args` is not an object.
+    pub fn cni_arguments(&self) -> Result<Option<&Map<String, Value>>, ConfigurationError> {
+        Ok(self.object("args")?.and_then(|arguments| arguments.get("cni")).and_then(Value::as_object))
+    }
+
+    /// The result of the plugins before this one in a chain.
+    ///
+    /// # Errors
+    /// When it is not an object.
+    pub fn previous_result(&self) -> Result<Option<&Value>, ConfigurationError> {
+        self.object("prevResult")
+    }
+
+    /// The keys of the attachments that GC keeps. The second was used by the first release of
+    /// libcni.
+    pub const VALID_ATTACHMENTS: [&str; 2] = ["cni.dev/valid-attachments", "cni.dev/attachments"];
+
+    /// The attachments that GC keeps; none when the key is missing. libcni omits an empty list,
+    /// too.
+    ///
+    /// # Errors
+    /// When it is not a list of attachments.
+    pub fn valid_attachments(&self) -> Result<Option<ValidAttachments>, ConfigurationError> {
+        #[derive(Deserialize)]
+        struct Entry {
+            #[serde(rename = "containerID")]
+            container: String,
+            ifname: String,
+        }
+        let list = Self::VALID_ATTACHMENTS.iter().find_map(|key| self.0.get_key_value(*key));
+        let Some((_, list)) = list.filter(|(_, list)| !list.is_null()) else { return Ok(None) };
+        let expected = "a list of {\"containerID\": …, \"ifname\": …}";
+        let wrong = |_| ConfigurationError::WrongType { key: Self::VALID_ATTACHMENTS[0], expected };
+        let entries: Vec<Entry> = Vec::deserialize(list).map_err(wrong)?;
+        Ok(Some(entries.into_iter().map(|entry| (entry.container, entry.ifname)).collect()))
+    }
+
+    /// The configuration for an IPAM plugin: this one, with `name` and `ipam` replaced.
+    pub fn for_ipam(&self, name: &str, ipam: &Value) -> Value {
+        let mut parts = self.0.clone();
+        parts.remove("prevResult");
+        // Plugins in Go match keys case-insensitively, and would find two.
+        parts.retain(|key, _| !key.eq_ignore_ascii_case("ipam"));
+        parts.insert("name".to_owned(), name.into());
+        parts.insert("ipam".to_owned(), ipam.clone());
+        Value::Object(parts)
+    }
+
+    fn text(&self, key: &'static str) -> Result<Option<&str>, ConfigurationError> {
+        match self.0.get(key) {
+            None => Ok(None),
+            Some(value) => match value.as_str() {
+                Some(text) => Ok(Some(text)),
+                None => Err(ConfigurationError::WrongType { key, expected: "text" }),
+            },
+        }
+    }
+
+    fn object(&self, key: &'static str) -> Result<Option<&Value>, ConfigurationError> {
+        match self.0.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) if value.is_object() => Ok(Some(value)),
+            Some(_) => Err(ConfigurationError::WrongType { key, expected: "an object" }),
+        }
+    }
+}
+
+/// The specification's rule, within the limits of a file name.
+fn is_name(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    name.len() <= NAME_LENGTH_MAX
+        && name.bytes().all(is_allowed)
+        && name.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use usnet_crds::Engine;
+
+    fn parse(document: &Value) -> Configuration {
+        Configuration::parse(document.to_string().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn what_is_not_an_object_is_rejected() {
+        for text in ["", "[]", "{", "\"x\"", "null"] {
+            let rejected = Configuration::parse(text.as_bytes());
+            assert!(matches!(rejected, Err(ConfigurationError::NotAnObject(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn supported_versions_are_accepted_and_others_rejected() {
+        for version in ["0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
+            assert_eq!(parse(&json!({"cniVersion": version})).version().unwrap().as_str(), version);
+        }
+        for document in [json!({}), json!({"cniVersion": "0.2.0"}), json!({"cniVersion": "9.9.9"})] {
+            assert!(matches!(parse(&document).version(), Err(ConfigurationError::Version(_))), "{document}");
+        }
+        assert!(matches!(parse(&json!({"cniVersion": 1})).version(), Err(ConfigurationError::WrongType { .. })));
+    }
+
+    #[test]
+    fn a_network_is_named_by_a_network_name() {
+        assert_eq!(parse(&json!({"network": "blue"})).network().unwrap().as_str(), "blue");
+        assert!(matches!(parse(&json!({})).network(), Err(ConfigurationError::Missing { key: "network", .. })));
+        assert!(matches!(parse(&json!({"network": "../x"})).network(), Err(ConfigurationError::Network(_))));
+    }
+
+    #[test]
+    fn a_legacy_configuration_names_a_bridge() {
+        let document = json!({"Host": {"engine": "vpp", "iftype": "memif", "bridge": {"bridgeName": "4"}}, "IPAM": {"Type": "static"}});
+        let Target::Bridge(legacy) = parse(&document).target().unwrap() else { panic!("{document}") };
+        assert_eq!((legacy.engine, legacy.bridge.as_str()), (Engine::Vpp, "4"));
+        assert_eq!(parse(&document).ipam().unwrap(), Some(json!({"type": "static"})));
+        let called_with = parse(&document).for_ipam("x", &json!({"type": "static"}));
+        assert!(called_with.get("IPAM").is_none() && called_with["ipam"] == json!({"type": "static"}), "{called_with}");
+        let both = json!({"network": "blue", "host": {"engine": "?"}, "kubeconfig": "/etc/shadow"});
+        assert_eq!(parse(&both).target().unwrap(), Target::Network("blue".parse().unwrap()));
+        let wrong = parse(&json!({"host": {"engine": "?"}})).target().unwrap_err();
+        assert!(wrong.to_string().contains("\"host.engine\" says \"?\""), "{wrong}");
+    }
+
+    #[test]
+    fn an_empty_ipam_part_means_no_ipam() {
+        for document in [json!({}), json!({"ipam": null}), json!({"ipam": {}})] {
+            assert_eq!(parse(&document).ipam().unwrap(), None);
+        }
+        assert!(parse(&json!({"ipam": "host-local"})).ipam().is_err());
+    }
+
+    #[test]
+    fn an_ipam_plugin_gets_the_networks_name_and_part_and_no_previous_result() {
+        let configuration = parse(&json!({
+            "cniVersion": "1.0.0", "name": "mine", "type": "userspace", "network": "blue", "prevResult": {"ips": []}, "args": {"x": 1}
+        }));
+        let expected = json!({
+            "cniVersion": "1.0.0", "name": "blue", "type": "userspace", "network": "blue", "ipam": {"type": "static"}, "args": {"x": 1}
+        });
+        assert_eq!(configuration.for_ipam("blue", &json!({"type": "static"})), expected);
+    }
+}

@@ -1,0 +1,278 @@
+//! The environment variables of a CNI call.
+
+use crate::protocol::arguments::{Arguments, ArgumentsError};
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use usnet_dataplane::attachment::{AttachmentId, InvalidIdentifier};
+
+/// The variable of the verb.
+pub const COMMAND: &str = "CNI_COMMAND";
+const CONTAINER: &str = "CNI_CONTAINERID";
+const NETWORK_NAMESPACE: &str = "CNI_NETNS";
+const INTERFACE: &str = "CNI_IFNAME";
+const ARGUMENTS: &str = "CNI_ARGS";
+const PLUGIN_PATH: &str = "CNI_PATH";
+
+/// A verb of the specification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verb {
+    /// Attach an interface.
+    Add,
+    /// Detach an interface.
+    Del,
+    /// Report whether an interface matches its ADD result.
+    Check,
+    /// Detach attachments that the runtime does not list.
+    CollectGarbage,
+    /// Report whether ADD would work.
+    Status,
+    /// Report the supported versions of the specification.
+    Version,
+}
+
+/// Why the environment is invalid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EnvironmentError {
+    /// Variables that the verb needs are not set.
+    #[error("required environment variables [{}] are missing", .0.join(", "))]
+    Missing(Vec<&'static str>),
+    /// The verb is none of the specification's.
+    #[error("unknown CNI_COMMAND: {0}")]
+    UnknownVerb(String),
+    /// The container id or interface name is not valid.
+    #[error("{variable} is not valid")]
+    Identifier {
+        /// The variable.
+        variable: &'static str,
+        /// What is wrong with it.
+        source: InvalidIdentifier,
+    },
+    /// The arguments are not valid.
+    #[error("CNI_ARGS cannot be used")]
+    Arguments(#[source] ArgumentsError),
+    /// The variable is not UTF-8.
+    #[error("{0} is not UTF-8 text")]
+    NotText(&'static str),
+}
+
+/// CNI's variables, as far as they are set and not empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment(BTreeMap<&'static str, OsString>);
+
+impl Environment {
+    /// The variables of this process.
+    pub fn from_process() -> Self {
+        Self::new(env::var_os)
+    }
+
+    /// The variables that `lookup` finds.
+    pub fn new(lookup: impl Fn(&'static str) -> Option<OsString>) -> Self {
+        let names = [COMMAND, CONTAINER, NETWORK_NAMESPACE, INTERFACE, ARGUMENTS, PLUGIN_PATH];
+        let set = names.into_iter().filter_map(|name| lookup(name).map(|value| (name, value)));
+        Self(set.filter(|(_, value)| !value.is_empty()).collect())
+    }
+
+    /// The verb; none when the program was not called by a CNI runtime.
+    ///
+    /// # Errors
+    /// When the verb is not supported.
+    pub fn verb(&self) -> Result<Option<Verb>, EnvironmentError> {
+        let Some(verb) = self.0.get(COMMAND) else { return Ok(None) };
+        match verb.to_string_lossy().as_ref() {
+            "ADD" => Ok(Some(Verb::Add)),
+            "DEL" => Ok(Some(Verb::Del)),
+            "CHECK" => Ok(Some(Verb::Check)),
+            "GC" => Ok(Some(Verb::CollectGarbage)),
+            "STATUS" => Ok(Some(Verb::Status)),
+            "VERSION" => Ok(Some(Verb::Version)),
+            unknown => Err(EnvironmentError::UnknownVerb(unknown.to_owned())),
+        }
+    }
+
+    /// Whether everything is there that ADD and CHECK need.
+    ///
+    /// # Errors
+    /// Names all that is missing.
+    pub fn require_for_add(&self) -> Result<(), EnvironmentError> {
+        self.require(&[CONTAINER, NETWORK_NAMESPACE, INTERFACE])
+    }
+
+    /// Whether everything is there that DEL needs.
+    ///
+    /// # Errors
+    /// Names all that is missing.
+    pub fn require_for_del(&self) -> Result<(), EnvironmentError> {
+        self.require(&[CONTAINER, INTERFACE])
+    }
+
+    /// Whether everything is there that GC needs.
+    ///
+    /// # Errors
+    /// Names all that is missing.
+    pub fn require_for_gc(&self) -> Result<(), EnvironmentError> {
+        self.require(&[PLUGIN_PATH])
+    }
+
+    /// The attachment of the call.
+    ///
+    /// # Errors
+    /// When container id or interface name is missing or invalid.
+    pub fn attachment(&self) -> Result<AttachmentId, EnvironmentError> {
+        let container = self.text(CONTAINER)?.parse();
+        let interface = self.text(INTERFACE)?.parse();
+        Ok(AttachmentId {
+            container: container.map_err(|source| EnvironmentError::Identifier { variable: CONTAINER, source })?,
+            interface: interface.map_err(|source| EnvironmentError::Identifier { variable: INTERFACE, source })?,
+        })
+    }
+
+    /// The pod's network namespace; empty when the runtime passed none.
+    pub fn network_namespace(&self) -> PathBuf {
+        self.0.get(NETWORK_NAMESPACE).map(PathBuf::from).unwrap_or_default()
+    }
+
+    /// `CNI_ARGS`, parsed.
+    ///
+    /// # Errors
+    /// When they are invalid.
+    pub fn arguments(&self) -> Result<Arguments<'_>, EnvironmentError> {
+        let text = self.0.get(ARGUMENTS).map_or(Some(""), |text| text.to_str());
+        let text = text.ok_or(EnvironmentError::NotText(ARGUMENTS))?;
+        Arguments::parse(text).map_err(EnvironmentError::Arguments)
+    }
+
+    /// The search path for other plugins.
+    ///
+    /// # Errors
+    /// When `CNI_PATH` is not set.
+    pub fn plugin_folders(&self) -> Result<Vec<PathBuf>, EnvironmentError> {
+        let path = self.0.get(PLUGIN_PATH).ok_or_else(|| EnvironmentError::Missing(vec![PLUGIN_PATH]))?;
+        Ok(env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty()).collect())
+    }
+
+    /// The variables for a delegate plugin that is called with `verb`.
+    pub fn for_delegate<'a>(&'a self, verb: &'a str) -> impl Iterator<Item = (&'static str, &'a OsStr)> {
+        let rest = self.0.iter().filter(|(name, _)| **name != COMMAND).map(|(name, value)| (*name, value.as_os_str()));
+        rest.chain([(COMMAND, OsStr::new(verb))])
+    }
+
+    /// The same, about another attachment.
+    pub fn for_attachment(&self, attachment: &AttachmentId) -> Self {
+        let mut variables = self.0.clone();
+        variables.insert(CONTAINER, attachment.container.as_str().into());
+        variables.insert(INTERFACE, attachment.interface.as_str().into());
+        Self(variables)
+    }
+
+    /// The same, for an attachment whose network namespace the runtime does not pass.
+    pub fn for_stale_attachment(&self, attachment: &AttachmentId, network_namespace: &Path) -> Self {
+        let Self(mut variables) = self.for_attachment(attachment);
+        if network_namespace.exists() {
+            variables.insert(NETWORK_NAMESPACE, network_namespace.into());
+        } else {
+            variables.remove(NETWORK_NAMESPACE);
+        }
+        Self(variables)
+    }
+
+    /// The same, without the address that the pod requests from IPAM plugins (`IP` in `CNI_ARGS`).
+    pub fn without_requested_address(&self) -> Self {
+        self.without_arguments(&["IP="])
+    }
+
+    /// The same, for one of several interfaces that are attached in this call. Requests in
+    /// `CNI_ARGS` apply only to the interface of the call itself.
+    pub fn for_interface(&self, attachment: &AttachmentId) -> Self {
+        self.for_attachment(attachment).without_arguments(&["IP=", "MAC="])
+    }
+
+    fn without_arguments(&self, starts: &[&str]) -> Self {
+        let mut variables = self.0.clone();
+        // Text that is not UTF-8 is kept: it is rejected when it is parsed.
+        if let Some(text) = variables.get_mut(ARGUMENTS)
+            && let Some(whole) = text.to_str()
+        {
+            let is_kept = |part: &&str| !starts.iter().any(|start| part.starts_with(start));
+            *text = whole.split(';').filter(is_kept).collect::<Vec<_>>().join(";").into();
+        }
+        Self(variables)
+    }
+
+    fn require(&self, names: &[&'static str]) -> Result<(), EnvironmentError> {
+        let missing: Vec<_> = names.iter().copied().filter(|name| !self.0.contains_key(name)).collect();
+        if missing.is_empty() { Ok(()) } else { Err(EnvironmentError::Missing(missing)) }
+    }
+
+    fn text(&self, name: &'static str) -> Result<&str, EnvironmentError> {
+        let value = self.0.get(name).ok_or_else(|| EnvironmentError::Missing(vec![name]))?;
+        value.to_str().ok_or(EnvironmentError::NotText(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> Environment {
+        let find = |name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
+        Environment::new(find)
+    }
+
+    #[test]
+    fn the_verbs() {
+        let verb = |text| environment(&[(COMMAND, text)]).verb();
+        assert_eq!(verb("ADD"), Ok(Some(Verb::Add)));
+        assert_eq!(verb("DEL"), Ok(Some(Verb::Del)));
+        assert_eq!(verb("CHECK"), Ok(Some(Verb::Check)));
+        assert_eq!(verb("GC"), Ok(Some(Verb::CollectGarbage)));
+        assert_eq!(verb("STATUS"), Ok(Some(Verb::Status)));
+        assert_eq!(verb("VERSION"), Ok(Some(Verb::Version)));
+        assert_eq!(environment(&[]).verb(), Ok(None));
+        assert!(matches!(verb("add"), Err(EnvironmentError::UnknownVerb(_))));
+    }
+
+    #[test]
+    fn all_missing_variables_are_named_and_empty_ones_are_missing() {
+        let rejected = environment(&[(INTERFACE, ""), (CONTAINER, "c1")]).require_for_add();
+        assert_eq!(rejected, Err(EnvironmentError::Missing(vec![NETWORK_NAMESPACE, INTERFACE])));
+        assert_eq!(environment(&[(INTERFACE, "net1"), (CONTAINER, "c1")]).require_for_del(), Ok(()));
+    }
+
+    #[test]
+    fn an_identifier_that_would_be_a_path_is_rejected() {
+        for (variable, container, interface) in
+            [(CONTAINER, "../c", "net1"), (INTERFACE, "c1", "a/b"), (INTERFACE, "c1", "..")]
+        {
+            let rejected = environment(&[(CONTAINER, container), (INTERFACE, interface)]).attachment();
+            assert!(
+                matches!(&rejected, Err(EnvironmentError::Identifier { variable: named, .. }) if *named == variable),
+                "{rejected:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_delegate_gets_the_same_variables_with_its_own_verb() {
+        let environment = environment(&[(COMMAND, "ADD"), (CONTAINER, "c1"), (ARGUMENTS, "IP=10.0.0.1")]);
+        let given: BTreeMap<_, _> = environment.for_delegate("DEL").collect();
+        let expected = [(COMMAND, "DEL"), (CONTAINER, "c1"), (ARGUMENTS, "IP=10.0.0.1")];
+        assert_eq!(given, expected.into_iter().map(|(name, value)| (name, OsStr::new(value))).collect());
+    }
+
+    #[test]
+    fn a_requested_address_can_be_removed() {
+        let with_address =
+            environment(&[(ARGUMENTS, "IgnoreUnknown=1;IP=10.0.0.1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
+        let without = environment(&[(ARGUMENTS, "IgnoreUnknown=1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
+        assert_eq!(with_address.without_requested_address(), without);
+    }
+
+    #[test]
+    fn folders_of_plugins_are_separated_by_colons() {
+        let folders = environment(&[(PLUGIN_PATH, "/opt/cni/bin::/usr/lib/cni")]).plugin_folders();
+        assert_eq!(folders, Ok(vec![PathBuf::from("/opt/cni/bin"), PathBuf::from("/usr/lib/cni")]));
+        assert_eq!(environment(&[]).plugin_folders(), Err(EnvironmentError::Missing(vec![PLUGIN_PATH])));
+    }
+}

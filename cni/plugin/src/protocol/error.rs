@@ -1,0 +1,71 @@
+//! The error of a CNI plugin: one JSON object on standard output.
+
+use crate::protocol::version::SpecVersion;
+use serde::Serialize;
+
+/// The `code` of an error. Those below 100 are the specification's, the others this plugin's own.
+/// The code of an IPAM plugin is passed on unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u16)]
+pub enum ErrorCode {
+    /// The configuration's `cniVersion` is not supported.
+    IncompatibleVersion = 1,
+    /// The configuration has an unsupported setting; the message has key and value.
+    UnsupportedField = 2,
+    /// A variable of the environment is missing or invalid, or the verb is unknown; the message
+    /// names the variable.
+    InvalidEnvironment = 4,
+    /// A file or program of the node could not be used.
+    IoFailure = 5,
+    /// Standard input, or the output of an IPAM plugin, is not the expected JSON.
+    DecodingFailure = 6,
+    /// The configuration is invalid.
+    InvalidConfiguration = 7,
+    /// The failure may be transient: the network is not programmed on this node yet, or the engine
+    /// does not answer.
+    TryAgainLater = 11,
+    /// STATUS: pods cannot be attached now; attached pods are not affected.
+    NotAvailable = 50,
+    /// STATUS: pods cannot be attached now, and attached pods may have lost connectivity.
+    LimitedConnectivity = 51,
+    /// The pod's namespace is not among those of the network.
+    NamespaceNotAllowed = 100,
+    /// The network is being deleted.
+    NetworkDraining = 101,
+    /// The pod has no `usnet` volume, or occupies the path of one of our files in it.
+    PodVolume = 102,
+    /// The interface was attached before and not detached since.
+    AlreadyAttached = 103,
+    /// The engine rejected the port.
+    PortRejected = 104,
+    /// The IPAM plugin failed without a code of its own, or timed out.
+    IpamFailed = 105,
+    /// CHECK: the attachment differs from its ADD result; the message lists the differences.
+    CheckFailed = 106,
+    /// The pod has an interface of that name already.
+    InterfaceExists = 107,
+    /// A defect of this plugin.
+    Internal = 999,
+}
+
+impl ErrorCode {
+    /// As the specification writes it.
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+}
+
+/// An error as the specification writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorReply {
+    /// The version of the caller's configuration.
+    #[serde(rename = "cniVersion")]
+    pub version: SpecVersion,
+    /// An [`ErrorCode`], or the code of an IPAM plugin.
+    pub code: u32,
+    /// The failure and the remedy, in one or two sentences.
+    pub msg: String,
+    /// Why: the chain of causes.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub details: String,
+}

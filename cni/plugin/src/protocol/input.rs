@@ -1,0 +1,90 @@
+//! Reads standard input with a timeout and a size limit.
+
+use crate::protocol::error::ErrorCode;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+/// A runtime writes the configuration at once.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum length of a configuration, in bytes. etcd does not store larger objects.
+const LENGTH_MAX: usize = 2 << 20;
+const CHUNK: usize = 16 << 10;
+
+/// Why the configuration could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// It cannot be read.
+    #[error("cannot read the network configuration from standard input")]
+    Unreadable(#[source] io::Error),
+    /// It did not end in time.
+    #[error("the network configuration on standard input did not end within {} s", TIMEOUT.as_secs())]
+    TimedOut,
+    /// It is too long.
+    #[error("the network configuration on standard input is longer than {LENGTH_MAX} bytes")]
+    TooLong,
+}
+
+impl InputError {
+    /// The CNI code.
+    pub fn code(&self) -> ErrorCode {
+        ErrorCode::IoFailure
+    }
+}
+
+/// Everything up to the end of `input`.
+///
+/// # Errors
+/// When it fails, does not end in time, or is too long.
+pub fn read_all(mut input: impl Read + AsFd) -> Result<Vec<u8>, InputError> {
+    let deadline = Instant::now() + TIMEOUT;
+    let mut content = Vec::new();
+    let mut chunk = [0; CHUNK];
+    loop {
+        wait_for(&input, deadline)?;
+        let length = input.read(&mut chunk).map_err(InputError::Unreadable)?;
+        if length == 0 {
+            return Ok(content);
+        }
+        content.extend(chunk.iter().take(length));
+        if content.len() > LENGTH_MAX {
+            return Err(InputError::TooLong);
+        }
+    }
+}
+
+fn wait_for(input: &impl AsFd, deadline: Instant) -> Result<(), InputError> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO);
+        match poll(&mut [PollFd::new(input.as_fd(), PollFlags::POLLIN)], timeout) {
+            Ok(0) => return Err(InputError::TimedOut),
+            Ok(_) => return Ok(()),
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(InputError::Unreadable(error.into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn input_is_read_up_to_its_end() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let long = vec![b'x'; CHUNK + 1];
+        writer.write_all(&long).unwrap();
+        drop(writer);
+        assert_eq!(read_all(reader).unwrap(), long);
+    }
+
+    #[test]
+    fn oversized_input_is_rejected() {
+        let zeroes = std::fs::File::open("/dev/zero").unwrap();
+        assert!(matches!(read_all(zeroes), Err(InputError::TooLong)));
+    }
+}

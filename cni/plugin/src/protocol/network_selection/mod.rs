@@ -1,0 +1,5 @@
+//! The networks that a pod selects by its annotation: the [`annotation`] and its [`element`]s. No
+//! IO.
+
+pub mod annotation;
+pub mod element;

@@ -1,0 +1,167 @@
+//! The result of ADD, in the version of the configuration.
+//!
+//! Of ours it has exactly one interface, the one in the pod: Multus writes one network status per
+//! interface, and the engine's end is not in the pod.
+
+use crate::protocol::version::SpecVersion;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::net::IpAddr;
+use std::path::Path;
+
+/// The result of an IPAM plugin. Keys that are not named here are passed on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// The interface's addresses.
+    #[serde(default)]
+    pub ips: Vec<AssignedAddress>,
+    /// Routes that the pod's program should have.
+    #[serde(default)]
+    pub routes: Vec<Route>,
+    /// Name servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns: Option<Value>,
+}
+
+impl Assignment {
+    /// Replaces the default routes of these gateways' families by routes over these gateways.
+    pub fn set_default_routes(&mut self, routers: &[IpAddr]) {
+        self.routes.retain(|route| !routers.iter().any(|router| route.dst == default_destination(*router)));
+        let route =
+            |router: &IpAddr| Route { dst: default_destination(*router), gw: Some(*router), since_1_1: Map::new() };
+        self.routes.extend(routers.iter().map(route));
+    }
+}
+
+/// The default destination of an address family.
+fn default_destination(address: IpAddr) -> IpNet {
+    match address {
+        IpAddr::V4(_) => IpNet::V4(Ipv4Net::default()),
+        IpAddr::V6(_) => IpNet::V6(Ipv6Net::default()),
+    }
+}
+
+/// One address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AssignedAddress {
+    /// With the length of its prefix.
+    pub address: IpNet,
+    /// The gateway of its subnet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<IpAddr>,
+}
+
+/// One route.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route {
+    /// Its destination.
+    pub dst: IpNet,
+    /// Its gateway; none means the gateway of an address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gw: Option<IpAddr>,
+    /// `mtu`, `advmss`, `priority`, `table` and `scope`, added in version 1.1.0.
+    #[serde(flatten)]
+    pub since_1_1: Map<String, Value>,
+}
+
+/// The interface of the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interface<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its MAC address.
+    pub mac: &'a str,
+    /// Largest payload, in bytes.
+    pub mtu: u16,
+    /// The pod's network namespace, as the caller named it.
+    pub sandbox: &'a Path,
+    /// The path of the socket on the node, if it has one.
+    pub socket: Option<&'a Path>,
+}
+
+/// The result of a call that attached nothing: that of the plugins before this one.
+pub fn unchanged(version: SpecVersion, previous: Option<&Value>) -> Value {
+    let mut result = previous.and_then(Value::as_object).cloned().unwrap_or_default();
+    result.insert("cniVersion".to_owned(), version.as_str().into());
+    Value::Object(result)
+}
+
+/// A result without the default routes of these gateways' families, which no longer go over its
+/// interfaces.
+pub fn without_default_routes(result: &Value, routers: &[IpAddr]) -> Value {
+    let mut result = result.clone();
+    if let Some(routes) = result.get_mut("routes").and_then(Value::as_array_mut) {
+        let destination = |route: &Value| route.get("dst").and_then(Value::as_str)?.parse::<IpNet>().ok();
+        routes.retain(|route| !routers.iter().any(|router| destination(route) == Some(default_destination(*router))));
+    }
+    result
+}
+
+/// The result, appended to `previous`, the result of the plugins before this one.
+pub fn result(
+    version: SpecVersion,
+    interface: Interface<'_>,
+    assignment: &Assignment,
+    previous: Option<&Value>,
+) -> Value {
+    let mut result = previous.and_then(Value::as_object).cloned().unwrap_or_default();
+    result.insert("cniVersion".to_owned(), version.as_str().into());
+    let position = extend(&mut result, "interfaces", [interface_entry(version, interface)]);
+    extend(&mut result, "ips", assignment.ips.iter().map(|address| address_entry(version, address, position)));
+    extend(&mut result, "routes", assignment.routes.iter().map(|route| route_entry(version, route)));
+    if let (Some(dns), false) = (&assignment.dns, result.contains_key("dns")) {
+        result.insert("dns".to_owned(), dns.clone());
+    }
+    Value::Object(result)
+}
+
+/// Appends to a list of the result, and returns its previous length. Empty lists are omitted, as
+/// the specification requires.
+fn extend(result: &mut Map<String, Value>, list: &str, entries: impl IntoIterator<Item = Value>) -> usize {
+    let mut all = match result.remove(list) {
+        Some(Value::Array(all)) => all,
+        _ => Vec::new(),
+    };
+    let before = all.len();
+    all.extend(entries);
+    if !all.is_empty() {
+        result.insert(list.to_owned(), Value::Array(all));
+    }
+    before
+}
+
+fn interface_entry(version: SpecVersion, interface: Interface<'_>) -> Value {
+    let Interface { name, mac, mtu, sandbox, socket } = interface;
+    let mut entry = json!({"name": name, "mac": mac, "sandbox": sandbox});
+    if version >= SpecVersion::V1_1_0
+        && let Some(parts) = entry.as_object_mut()
+    {
+        parts.insert("mtu".to_owned(), mtu.into());
+        if let Some(socket) = socket {
+            parts.insert("socketPath".to_owned(), json!(socket));
+        }
+    }
+    entry
+}
+
+fn address_entry(version: SpecVersion, assigned: &AssignedAddress, interface: usize) -> Value {
+    let mut entry = json!({"address": assigned.address, "interface": interface});
+    if let Some(parts) = entry.as_object_mut() {
+        if let Some(gateway) = assigned.gateway {
+            parts.insert("gateway".to_owned(), json!(gateway));
+        }
+        if version < SpecVersion::V1_0_0 {
+            let family = if assigned.address.addr().is_ipv4() { "4" } else { "6" };
+            parts.insert("version".to_owned(), family.into());
+        }
+    }
+    entry
+}
+
+fn route_entry(version: SpecVersion, route: &Route) -> Value {
+    if version < SpecVersion::V1_1_0 { json!(Route { since_1_1: Map::new(), ..route.clone() }) } else { json!(route) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,361 @@
+//! ADD: attaches one interface of a pod to a network.
+
+use crate::attachment::admission;
+use crate::attachment::attach::{AttachParams, Attachment};
+use crate::attachment::detach::{Detachment, Outcome};
+use crate::attachment::engine::EngineClient;
+use crate::attachment::interface;
+use crate::attachment::ipam::{self, Ipam, IpamError};
+use crate::attachment::node::Node;
+use crate::attachment::pod_directory::{PodDirectory, PodDirectoryError};
+use crate::attachment::pod_files::device_info::DeviceInfoFile;
+use crate::attachment::pod_files::names::socket_name;
+use crate::attachment::port::{SocketLocation, check_socket_conflict, needs_volume, port};
+use crate::attachment::request::device_allocation::{self, DeviceAllocationError};
+use crate::attachment::request::mac::mac_of;
+use crate::attachment::request::pod_request::{self, PodRequest, PodRequestError};
+use crate::attachment::request::static_ips::{self, ReservedAddresses};
+use crate::error::Error;
+use crate::legacy::handoff::LegacyHandoff;
+use crate::legacy::shared_dir::SharedDir;
+use crate::protocol::configuration::{Configuration, Target};
+use crate::protocol::environment::{Environment, EnvironmentError};
+use crate::protocol::result::{Assignment, Interface, result, without_default_routes};
+use crate::protocol::version::SpecVersion;
+use serde_json::Value;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use usnet_crds::legacy::shared_dir;
+use usnet_crds::{FixedAttachment, InterfaceAddress, MacAddress, NodeNetwork};
+use usnet_dataplane::attachment::{AttachmentId, InterfaceName, Pod, Progress, Record};
+use usnet_dataplane::journal::LockedAttachment;
+use usnet_dataplane::network_file::ProgrammedNetwork;
+use usnet_dataplane::shared_dirs::SharedDirs;
+
+/// The parameters of an ADD. All of them are validated before anything is changed.
+#[derive(Debug)]
+pub struct AddRequest<'a> {
+    environment: &'a Environment,
+    configuration: &'a Configuration,
+    version: SpecVersion,
+    target: Target,
+    own_ipam: Option<Value>,
+    previous: Option<&'a Value>,
+    id: AttachmentId,
+    network_namespace: PathBuf,
+    pod: Pod,
+    mac: MacAddress,
+    pod_request: PodRequest,
+    invoked_ifname: Option<InterfaceName>,
+}
+
+/// The outcome of ADD.
+#[derive(Debug)]
+pub struct Attached {
+    /// The journal's record of it.
+    pub record: Record,
+    /// The addresses and routes.
+    pub assignment: Assignment,
+}
+
+impl<'a> AddRequest<'a> {
+    /// Parses the environment and the configuration of a call.
+    ///
+    /// # Errors
+    /// What is invalid.
+    pub fn parse(environment: &'a Environment, configuration: &'a Configuration) -> Result<Self, Error> {
+        environment.require_for_add()?;
+        let id = environment.attachment()?;
+        let arguments = environment.arguments()?;
+        configuration.name()?;
+        let target = configuration.target()?;
+        let pod_request = PodRequest::read(configuration, &arguments)?;
+        let mac = match (pod_request.mac, &target) {
+            (Some(requested), _) => requested,
+            (None, Target::Bridge(legacy)) => legacy.mac.unwrap_or_else(|| mac_of(&id)),
+            (None, Target::Network(_)) => mac_of(&id),
+        };
+        Ok(Self {
+            environment,
+            configuration,
+            version: configuration.version()?,
+            target,
+            own_ipam: configuration.ipam()?,
+            previous: configuration.previous_result()?,
+            id,
+            network_namespace: environment.network_namespace(),
+            pod: arguments.pod().map_err(EnvironmentError::Arguments)?,
+            mac,
+            pod_request,
+            invoked_ifname: None,
+        })
+    }
+
+    /// Marks this as one of several interfaces that are attached by a call for `interface`.
+    pub fn with_invoked_ifname(self, interface: &InterfaceName) -> Self {
+        Self { invoked_ifname: Some(interface.clone()), ..self }
+    }
+
+    /// The gateways of the default routes that the pod requests on this interface.
+    pub fn default_route(&self) -> &[IpAddr] {
+        &self.pod_request.default_route
+    }
+
+    /// The environment of the call.
+    pub fn environment(&self) -> &Environment {
+        self.environment
+    }
+
+    /// Attaches the interface.
+    ///
+    /// # Errors
+    /// Why the interface cannot be attached. Everything is rolled back then, or a record stays from
+    /// which it is cleaned up.
+    pub fn run(&self, node: &Node) -> Result<Value, Error> {
+        let attached = self.attach(node, self.prepare(node)?)?;
+        Ok(self.result(&attached, self.previous))
+    }
+
+    /// Attaches a prepared interface.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn attach(&self, node: &Node, prepared: Prepared) -> Result<Attached, Error> {
+        self.detach_previous_sandbox(node, &prepared.record)?;
+        let locked = node.journal.lock(&self.id)?;
+        self.roll_back_incomplete_add(node, &locked)?;
+        let (record, assignment) = prepared.attachment(self, node, &locked).run()?;
+        Ok(Attached { record, assignment })
+    }
+
+    /// The result of ADD, appended to `previous`, the result of the plugins before this one.
+    pub fn result(&self, attached: &Attached, previous: Option<&Value>) -> Value {
+        let Attached { record, assignment } = attached;
+        let interface = Interface {
+            name: self.id.interface.as_str(),
+            mac: &record.mac,
+            mtu: record.port.settings.mtu.get(),
+            sandbox: &self.network_namespace,
+            socket: record.port.backend.socket_file(),
+        };
+        // A pod's routing table has one default route per family.
+        let replaced =
+            if record.port.backend.device().is_some() { self.pod_request.default_route.as_slice() } else { &[] };
+        let previous = previous.map(|previous| without_default_routes(previous, replaced));
+        result(self.version, interface, assignment, previous.as_ref())
+    }
+
+    /// Checks everything that can be checked without a change, and connects to the engine.
+    ///
+    /// # Errors
+    /// Why the interface cannot be attached.
+    pub fn prepare(&self, node: &Node) -> Result<Prepared, Error> {
+        let network = admission::admit(&node.networks, &self.target, &self.pod, admission::TIMEOUT)?;
+        let directory = self.directory(node, &network.network)?;
+        let shared_dir = self.shared_dir(node, &directory)?;
+        let directory = match &shared_dir {
+            Some(shared) => PodDirectory::from_folder(&node.roots, &self.pod.uid, &self.id, shared.folder()),
+            None => directory,
+        };
+        let record = self.record(&network, &directory)?;
+        if needs_volume(&record.port) && shared_dir.is_none() {
+            self.check_directory(&directory, &network.network)?;
+        }
+        if record.port.backend.device().is_some() {
+            interface::check_namespace(&record.network_namespace)?;
+        }
+        if let Some(ipam) = &record.ipam {
+            let plugin = Ipam::find(ipam, self.environment)?;
+            if ipam::needs_interface(ipam) && record.port.backend.device().is_none() {
+                return Err(IpamError::NeedsInterface(plugin.name().to_owned()).into());
+            }
+        }
+        let engine = EngineClient::connect(&record)?;
+        let static_ips = self.ips(&network.network)?;
+        let reserved = self.reserved_addresses(&network.network, &static_ips);
+        let device_info = DeviceInfoFile::read(self.configuration, &node.roots.device_info)?;
+        let default_route = self.pod_request.default_route.clone();
+        let legacy_handoff = LegacyHandoff::from_target(self.configuration, &self.target);
+        let mac = self.mac(&network.network);
+        let params = AttachParams { mac, static_ips, reserved, default_route, device_info, legacy_handoff, shared_dir };
+        Ok(Prepared { record, engine, params })
+    }
+
+    /// The directory of the pod's socket: the folder of a device that kubelet allocated to the pod,
+    /// or else the pod's volume.
+    fn directory(&self, node: &Node, network: &NodeNetwork) -> Result<PodDirectory, Error> {
+        let (roots, uid) = (&node.roots, &self.pod.uid);
+        let volume = PodDirectory::from_volume(roots, uid);
+        let has_device_plugin = network.device_plugin.is_some();
+        // A pod that got a device while the network was an extended resource has no volume, and may
+        // still get a new sandbox.
+        if network.needs_folder() && (has_device_plugin || volume.check(&self.pod).is_err()) {
+            let allocated = device_allocation::allocated(roots, uid, &network.name)?;
+            let used = node.used_devices(uid, &self.id)?;
+            let requested =
+                if has_device_plugin { device_allocation::requested_device(self.configuration)? } else { None };
+            if let Some(device) = device_allocation::choose(allocated, &used, requested, &self.pod, &network.name)? {
+                return Ok(PodDirectory::from_device(roots, uid, &self.id, &device));
+            }
+        }
+        Ok(volume)
+    }
+
+    fn check_directory(&self, directory: &PodDirectory, network: &NodeNetwork) -> Result<(), Error> {
+        match directory.check(&self.pod) {
+            Err(PodDirectoryError::NoVolume { pod, .. }) if network.device_plugin.is_some() => {
+                Err(DeviceAllocationError::NoDeviceOrVolume { pod, network: network.name.clone() }.into())
+            }
+            checked => Ok(checked?),
+        }
+    }
+
+    /// The `sharedDir` of a legacy configuration, for a pod without a volume.
+    fn shared_dir(&self, node: &Node, directory: &PodDirectory) -> Result<Option<SharedDir>, Error> {
+        let Target::Bridge(_) = &self.target else { return Ok(None) };
+        let Some(text) = shared_dir(self.configuration.keys()) else { return Ok(None) };
+        if !matches!(directory.check(&self.pod), Err(PodDirectoryError::NoVolume { .. })) {
+            return Ok(None);
+        }
+        let allowed = SharedDirs::read(&node.roots).map_err(Error::SharedDirs)?;
+        Ok(Some(SharedDir::allowed(text, &allowed.roots, &self.id)?))
+    }
+
+    /// The pod's entry in `spec.attachments` of the network, which overrides the pod's requests.
+    fn static_attachment<'n>(&self, network: &'n NodeNetwork) -> Option<&'n FixedAttachment> {
+        network.fixed(&self.pod.namespace, &self.pod.name)
+    }
+
+    /// The addresses that are not chosen by IPAM: those of `spec.attachments` or, on a network
+    /// without IPAM, those that the pod requests.
+    fn ips(&self, network: &NodeNetwork) -> Result<Vec<InterfaceAddress>, Error> {
+        let ips = self.static_attachment(network).map(|attachment| attachment.ips.clone()).unwrap_or_default();
+        if !ips.is_empty() || network.ipam.is_some() || self.own_ipam.is_some() {
+            return Ok(ips);
+        }
+        let whole = |text: &String| text.parse().map_err(|_| PodRequestError::NoPrefix { text: text.clone() });
+        Ok(self.pod_request.ips.iter().map(whole).collect::<Result<_, _>>()?)
+    }
+
+    /// The addresses that must be unique on the network.
+    fn reserved_addresses(&self, network: &NodeNetwork, ips: &[InterfaceAddress]) -> ReservedAddresses {
+        let static_attachment = self.static_attachment(network);
+        let requested = self.pod_request.ips.iter().filter_map(|text| pod_request::address(text));
+        ReservedAddresses {
+            ips: if ips.is_empty() { requested.collect() } else { ips.iter().map(|ip| ip.ip()).collect() },
+            are_ips_static: static_attachment.is_some_and(|static_attachment| !static_attachment.ips.is_empty()),
+            mac: static_attachment.and_then(|attachment| attachment.mac).or(self.pod_request.mac),
+            is_mac_static: static_attachment.is_some_and(|attachment| attachment.mac.is_some()),
+        }
+    }
+
+    fn mac(&self, network: &NodeNetwork) -> MacAddress {
+        self.static_attachment(network).and_then(|attachment| attachment.mac).unwrap_or(self.mac)
+    }
+
+    fn record(&self, programmed: &ProgrammedNetwork, directory: &PodDirectory) -> Result<Record, Error> {
+        let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
+        let pod_directory = directory.path();
+        let socket_name = &socket_name(&self.target, network.port.port_type, &self.id);
+        let location =
+            SocketLocation { directory: &pod_directory, socket_name, network_namespace: &self.network_namespace };
+        let port = port(network, &self.id, &self.pod, self.pod_request.rate_limit, location)?;
+        Ok(Record {
+            version: Record::VERSION,
+            id: self.id.clone(),
+            progress: Progress::Attaching,
+            network: network.name.clone(),
+            engine: network.engine,
+            engine_socket: engine_socket.clone(),
+            memif_socket_ids: *memif_socket_ids,
+            port,
+            pod: self.pod.clone(),
+            network_namespace: self.network_namespace.clone(),
+            pod_directory,
+            directory_source: directory.source_folder().map(Path::to_owned),
+            mac: self.mac(network).to_string(),
+            requested_rate_limit: self.pod_request.rate_limit,
+            configuration_name: Some(self.configuration.name()?.to_owned()),
+            invoked_ifname: self.invoked_ifname.clone(),
+            // Recorded before IPAM runs, so that no concurrent call uses the same static addresses.
+            addresses: static_ips::addresses(&self.ips(network)?),
+            ipam: self.ipam(programmed)?,
+            configuration_data: None,
+        })
+    }
+
+    /// The IPAM configuration of the network or, if it has none, of the network configuration, with
+    /// the pod's static addresses as requests.
+    ///
+    /// IPAM plugins keep a separate address store per configuration name. A network with its own
+    /// IPAM can be joined by network configurations of any name, and must not assign an address
+    /// twice, so the network's name is used there.
+    fn ipam(&self, programmed: &ProgrammedNetwork) -> Result<Option<Value>, Error> {
+        let network = &programmed.network;
+        let configuration = self.configuration;
+        let requested = match (&network.ipam, &self.own_ipam) {
+            (Some(ipam), _) => configuration.for_ipam(network.name.as_str(), ipam),
+            (None, Some(ipam)) => configuration.for_ipam(configuration.name()?, ipam),
+            (None, None) => return Ok(None),
+        };
+        let ips = self.static_attachment(network).map(|attachment| attachment.ips.as_slice()).unwrap_or_default();
+        Ok(Some(match ips {
+            [] => static_ips::request_ips(requested, &self.pod_request.ips),
+            ips => static_ips::request_static_ips(requested, ips),
+        }))
+    }
+
+    /// kubelet may start a new sandbox of a pod before DEL of the previous one. Both would use the
+    /// same socket, so the previous sandbox is detached first. A socket that another interface uses
+    /// is a conflict.
+    fn detach_previous_sandbox(&self, node: &Node, record: &Record) -> Result<(), Error> {
+        let others = node.other_attachments(&self.pod.uid, &self.id)?;
+        check_socket_conflict(record, &others.known)?;
+        for previous in others.known.iter().filter(|other| other.id.interface == self.id.interface) {
+            let locked = node.journal.lock(&previous.id)?;
+            let environment = self.environment.for_attachment(&previous.id);
+            if let Some(record) = locked.read()? {
+                finish(Detachment::new(node, &environment, &locked, record))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A killed call left a partial attachment: it is rolled back, and ADD starts from the
+    /// beginning.
+    fn roll_back_incomplete_add(&self, node: &Node, locked: &LockedAttachment) -> Result<(), Error> {
+        match locked.read()? {
+            None => Ok(()),
+            Some(record) if record.progress == Progress::Attached => Err(Error::AlreadyAttached(self.id.clone())),
+            Some(record) => finish(Detachment::new(node, self.environment, locked, record)),
+        }
+    }
+}
+
+fn finish(detachment: Detachment<'_>) -> Result<(), Error> {
+    match detachment.run()? {
+        Outcome::Gone => Ok(()),
+        Outcome::PortRemovalDeferred(error) => Err(error.into()),
+    }
+}
+
+/// A validated ADD, connected to its engine.
+#[derive(Debug)]
+pub struct Prepared {
+    record: Record,
+    engine: EngineClient,
+    params: AttachParams,
+}
+
+impl Prepared {
+    /// The attachment, before its first step.
+    pub fn attachment<'a>(
+        self,
+        request: &AddRequest<'a>,
+        node: &'a Node,
+        locked: &'a LockedAttachment,
+    ) -> Attachment<'a> {
+        let Self { record, engine, params } = self;
+        Attachment::new(node, request.environment, locked, engine, record, params)
+    }
+}

@@ -1,0 +1,153 @@
+//! CHECK: compares an interface with its ADD result. All differences are reported; nothing is
+//! changed.
+
+use crate::attachment::engine::EngineClient;
+use crate::attachment::interface;
+use crate::attachment::ipam::Ipam;
+use crate::attachment::node::Node;
+use crate::attachment::pod_directory::PodDirectory;
+use crate::attachment::pod_files::description::Description;
+use crate::attachment::port::needs_volume;
+use crate::error::Error;
+use crate::legacy::state::LegacyState;
+use crate::protocol::configuration::{Configuration, ConfigurationError};
+use crate::protocol::environment::Environment;
+use crate::protocol::version::SpecVersion;
+use ipnet::IpNet;
+use serde_json::Value;
+use std::path::Path;
+use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
+use usnet_dataplane::desired::Desired;
+use usnet_dataplane::drift::describe_drift;
+use usnet_dataplane::network_file::NetworkFile;
+
+/// Compares the interface that the environment names.
+///
+/// # Errors
+/// [`Error::CheckFailed`] with all differences, or why it could not be compared.
+pub fn check(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
+    environment.require_for_add()?;
+    configuration.require_version(SpecVersion::V0_4_0, "CHECK")?;
+    compare(node, environment, &environment.attachment()?, previous_result(configuration)?)
+}
+
+/// The result of ADD.
+///
+/// # Errors
+/// When the runtime did not pass it.
+pub(crate) fn previous_result(configuration: &Configuration) -> Result<&Value, ConfigurationError> {
+    let advice = "the runtime gives the result of ADD there";
+    configuration.previous_result()?.ok_or(ConfigurationError::Missing { key: "prevResult", advice })
+}
+
+/// Compares one interface.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn compare(
+    node: &Node,
+    environment: &Environment,
+    id: &AttachmentId,
+    previous: &Value,
+) -> Result<(), Error> {
+    // Waits for a concurrent call on the same attachment.
+    let record = node.journal.lock(id)?.read()?;
+    let check_failed = |differences| Error::CheckFailed { id: id.clone(), differences };
+    let Some(record) = record else {
+        return Err(check_failed(vec![unrecorded(node, id).to_owned()]));
+    };
+    let mut found: Vec<String> = progress_difference(&record).into_iter().collect();
+    found.extend(namespace_difference(&record, &environment.network_namespace()));
+    found.extend(result_differences(&record, previous));
+    found.extend(directory_difference(&record, &PodDirectory::from_record(&node.roots, &record)));
+    if let Some(device) = record.port.backend.device() {
+        found.extend(interface::differences(&record, device)?);
+    }
+    found.extend(port_differences(node, &record)?);
+    if !found.is_empty() {
+        return Err(check_failed(found));
+    }
+    match &record.ipam {
+        Some(ipam) => Ok(Ipam::find(ipam, &environment.without_requested_address())?.check(previous)?),
+        None => Ok(()),
+    }
+}
+
+fn unrecorded(node: &Node, id: &AttachmentId) -> &'static str {
+    match LegacyState::find(&node.roots, id) {
+        Some(_) => {
+            "the older userspace CNI attached it and kept nothing that it could be compared with; DEL takes it away"
+        }
+        None => "the node has no record of it: ADD failed, or DEL was called",
+    }
+}
+
+fn progress_difference(record: &Record) -> Option<String> {
+    match record.progress {
+        Progress::Attached => None,
+        Progress::Attaching => Some("its ADD did not come to an end".to_owned()),
+        Progress::Detaching | Progress::Detached => Some("its DEL has begun".to_owned()),
+    }
+}
+
+fn namespace_difference(record: &Record, requested: &Path) -> Option<String> {
+    let attached = &record.network_namespace;
+    if attached != requested {
+        return Some(format!(
+            "it was attached in network namespace {}, not {}",
+            attached.display(),
+            requested.display()
+        ));
+    }
+    (!attached.exists()).then(|| format!("network namespace {} is gone", attached.display()))
+}
+
+/// How the ADD result differs from the record.
+fn result_differences(record: &Record, previous: &Value) -> Vec<String> {
+    let list = |key: &str| previous.get(key).and_then(Value::as_array).into_iter().flatten();
+    let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let is_ours =
+        |entry: &&Value| text(entry, "name") == record.id.interface.as_str() && !text(entry, "sandbox").is_empty();
+    let mut found = Vec::new();
+    match list("interfaces").find(is_ours).map(|entry| text(entry, "mac")) {
+        None => found.push(format!("\"prevResult\" has no interface {} in the pod", record.id.interface)),
+        Some(mac) if !mac.eq_ignore_ascii_case(&record.mac) => {
+            found.push(format!("\"prevResult\" says MAC address {mac}, and it has {}", record.mac));
+        }
+        Some(_) => {}
+    }
+    let reported: Vec<IpNet> = list("ips").filter_map(|entry| text(entry, "address").parse().ok()).collect();
+    let missing =
+        record.addresses.iter().filter(|address| !reported.iter().any(|reported| reported.addr() == address.ip));
+    found.extend(missing.map(|address| format!("\"prevResult\" lacks its address {}", address.ip)));
+    found
+}
+
+/// The mount and the description that the pod's program needs to find its socket.
+fn directory_difference(record: &Record, directory: &PodDirectory) -> Option<String> {
+    if !needs_volume(&record.port) {
+        return None;
+    }
+    let path = directory.path();
+    if !directory.is_mounted() {
+        return Some(format!("the pod's directory is not mounted at {}", path.display()));
+    }
+    let file = path.join(Description::file_name(&record.id.interface));
+    (!file.is_file()).then(|| format!("the pod's description {} is gone", file.display()))
+}
+
+/// How the engine's port differs from the current spec of the network: its settings may have
+/// changed since ADD.
+fn port_differences(node: &Node, record: &Record) -> Result<Vec<String>, Error> {
+    let networks = match node.networks.read(&record.network) {
+        Ok(Some(NetworkFile::Programmed(programmed))) => Some(programmed.network),
+        _ => None,
+    };
+    let desired = Desired::new(networks, [record]);
+    let observed = EngineClient::connect(record)?.observe()?;
+    Ok(desired
+        .attachments
+        .get(&record.id)
+        .map(|wanted| describe_drift(&record.id, wanted, &observed))
+        .unwrap_or_default())
+}

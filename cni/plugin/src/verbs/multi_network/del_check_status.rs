@@ -1,0 +1,96 @@
+//! DEL, CHECK and STATUS for all networks that a pod selects. The attached interfaces are known by
+//! their records: the annotation may have changed since, or be gone.
+
+use crate::attachment::node::Node;
+use crate::error::Error;
+use crate::protocol::configuration::Configuration;
+use crate::protocol::environment::{Environment, EnvironmentError};
+use crate::protocol::error::ErrorCode;
+use crate::protocol::network_selection::annotation::NetworkSelection;
+use crate::protocol::version::SpecVersion;
+use crate::verbs::check::{compare, previous_result};
+use crate::verbs::del::{self, Note, note};
+use crate::verbs::multi_network::add::pod_interfaces;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use usnet_dataplane::attachment::{AttachmentId, Record};
+use usnet_dataplane::journal;
+
+/// Detaches all interfaces of a call with this configuration. All are tried, even if some fail.
+///
+/// # Errors
+/// When something remains that only another DEL can remove.
+pub fn del(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<Option<Note>, Error> {
+    environment.require_for_del()?;
+    let call = match environment.attachment() {
+        Ok(call) => call,
+        // As in DEL of one interface: such a name was never attached.
+        Err(error @ EnvironmentError::Identifier { .. }) => return Ok(Some(note(&error))),
+        Err(error) => return Err(error.into()),
+    };
+    let name = match configuration.name() {
+        Ok(name) => name,
+        // ADD rejects it, so nothing is attached by it.
+        Err(error) => return Ok(Some(note(&error))),
+    };
+    let (mut notes, mut failed) = (Vec::new(), None);
+    for id in attached(node, &call, name)?.iter().rev() {
+        match del::del(node, &environment.for_interface(id), configuration) {
+            Ok(note) => notes.extend(note),
+            Err(error) => drop(failed.get_or_insert(error)),
+        }
+    }
+    match failed {
+        Some(error) => Err(error),
+        None => Ok((!notes.is_empty()).then(|| notes.join("; "))),
+    }
+}
+
+/// Compares each of the pod's interfaces with the ADD result.
+///
+/// # Errors
+/// The first that differs, or why it could not be compared.
+pub fn check(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
+    environment.require_for_add()?;
+    configuration.require_version(SpecVersion::V0_4_0, "CHECK")?;
+    let call = environment.attachment()?;
+    let previous = previous_result(configuration)?;
+    let mut all: BTreeSet<AttachmentId> = attached(node, &call, configuration.name()?)?;
+    all.extend(selected(&call, configuration, previous)?);
+    all.iter().try_for_each(|id| compare(node, &environment.for_interface(id), id, previous))
+}
+
+/// The interfaces that are in the annotation and in the ADD result. The annotation of a running pod
+/// may have been extended since.
+fn selected(call: &AttachmentId, configuration: &Configuration, previous: &Value) -> Result<Vec<AttachmentId>, Error> {
+    let in_result = pod_interfaces(call, Some(previous));
+    let networks = NetworkSelection::read(configuration, &BTreeSet::new())?;
+    let interfaces = networks.elements.into_iter().map(|element| element.interface);
+    let attached = interfaces.filter(|interface| in_result.contains(interface));
+    Ok(attached.map(|interface| AttachmentId { container: call.container.clone(), interface }).collect())
+}
+
+/// Succeeds when pods could be attached. Which networks they will select is unknown, and pods
+/// without any need none: one unusable network must not make the node unusable for all pods.
+///
+/// # Errors
+/// [`Error::StatusFailed`] with the reason.
+pub fn status(node: &Node, configuration: &Configuration) -> Result<(), Error> {
+    configuration.require_version(SpecVersion::V1_1_0, "STATUS")?;
+    configuration.name()?;
+    configuration.require_pod_annotations()?;
+    node.journal.check_writable().map_err(|error| Error::status_failed(ErrorCode::NotAvailable, error))
+}
+
+/// The attachments of the call, by their records.
+fn attached(node: &Node, call: &AttachmentId, name: &str) -> Result<BTreeSet<AttachmentId>, Error> {
+    let all = node.journal.records_of_container(&call.container)?;
+    if let Some(unreadable) = all.unreadable.into_iter().next() {
+        // It may be an attachment of this call.
+        return Err(journal::Error::from(unreadable).into());
+    }
+    let is_of_call = |record: &&Record| {
+        record.invoked_ifname.as_ref() == Some(&call.interface) && record.configuration_name.as_deref() == Some(name)
+    };
+    Ok(all.records.iter().filter(is_of_call).map(|record| record.id.clone()).collect())
+}
