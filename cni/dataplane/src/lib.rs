@@ -1,28 +1,22 @@
 //! The desired and the observed state of a node's engines, and the operations in between.
 //!
-//! [`desired`] and [`observed`] are values; [`plan::plan`] compares them and returns operations,
-//! without any IO; an [`engine::Engine`] observes and applies. The [`journal`] records which pods
-//! are attached, and [`network_file`] tells the plugin which networks are available.
+//! | folder | contents | IO |
+//! |---|---|---|
+//! | [`model`] | the values: [`desired`] and [`observed`] state, ports, attachments | none |
+//! | [`plan`] | the comparison of both states, which returns operations | none |
+//! | [`engine`] | the [`engine::Engine`] trait, and a driver for each engine, which observes and applies | control sockets |
+//! | [`store`] | files on the node: the [`journal`] of attachments, [`network_file`]s for the plugin | files |
+//! | [`legacy`] | file names, annotation and ports of Intel's userspace CNI | none |
 
-pub mod atomic_file;
-pub mod attachment;
-pub mod desired;
-pub mod drift;
 pub mod engine;
-pub mod journal;
-pub mod legacy_annotation;
-pub mod legacy_port;
-mod lock;
-pub mod memif;
-pub mod network_file;
-pub mod node_file;
-pub mod observed;
-pub mod ovs;
-pub mod paths;
+pub mod legacy;
+pub mod model;
 pub mod plan;
-pub mod poll_once;
-pub mod port;
-pub mod shared_dirs;
+pub mod store;
 #[cfg(test)]
 mod testing;
-pub mod vpp;
+
+pub use engine::{ovs, poll_once, vpp};
+pub use legacy::{annotation as legacy_annotation, port as legacy_port};
+pub use model::{attachment, desired, drift, memif, observed, port};
+pub use store::{atomic_file, journal, network_file, node_file, paths, shared_dirs};

@@ -1,10 +1,10 @@
 //! Values that the tests of several modules need.
 
-use crate::attachment::{Address, AttachmentId, Pod, Progress, Record};
-use crate::desired::port_settings;
-use crate::memif::MemifSocketIds;
-use crate::paths::NodePaths;
-use crate::port::{AttachedPort, PortBackend, PortName, SocketPath};
+use crate::model::attachment::{Address, AttachmentId, Pod, Progress, Record};
+use crate::model::desired::port_settings;
+use crate::model::memif::MemifSocketIds;
+use crate::model::port::{AttachedPort, PortBackend, PortName, SocketPath};
+use crate::store::paths::NodePaths;
 use std::path::PathBuf;
 use tempfile::TempDir;
 use usnet_crds::{Bridge, BridgeName, Engine, NetworkName, NodeNetwork, Phase, Port, RateLimit, SocketRole};

@@ -1,11 +1,11 @@
 //! Conflicts that a plan does not resolve although a network needs it: they require operator
 //! action.
 
-use super::adoption_blocker;
+use super::matching::adoption_blocker;
 use super::removal::{foreign_ports, is_desired_bridge};
-use crate::desired::Desired;
-use crate::observed::Observed;
-use crate::port::PortName;
+use crate::model::desired::Desired;
+use crate::model::observed::Observed;
+use crate::model::port::PortName;
 use std::collections::BTreeMap;
 use std::fmt;
 use usnet_crds::{BridgeName, NetworkName, NodeNetwork, Ownership};

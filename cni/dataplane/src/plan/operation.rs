@@ -1,7 +1,7 @@
 //! The operations of a plan.
 
-use crate::attachment::AttachmentId;
-use crate::port::{AttachedPort, PortBackend, PortName, PortOwner, PortSettings};
+use crate::model::attachment::AttachmentId;
+use crate::model::port::{AttachedPort, PortBackend, PortName, PortOwner, PortSettings};
 use std::fmt;
 use usnet_crds::{Bridge, NetworkName};
 

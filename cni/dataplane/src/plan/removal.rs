@@ -1,9 +1,9 @@
 //! The deletions of a plan, and what remains after them.
 
-use super::Op;
-use crate::desired::{Desired, DesiredAttachment};
-use crate::observed::{Observed, ObservedBridge, ObservedPort};
-use crate::port::{PortName, PortOwner};
+use super::operation::Op;
+use crate::model::desired::{Desired, DesiredAttachment};
+use crate::model::observed::{Observed, ObservedBridge, ObservedPort};
+use crate::model::port::{PortName, PortOwner};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::NetworkName;
 

@@ -2,10 +2,10 @@
 
 use super::model::Model;
 use super::properties::converge;
-use crate::desired::Desired;
-use crate::observed::{Observed, ObservedBridge, ObservedPort, Tagging};
+use crate::model::desired::Desired;
+use crate::model::observed::{Observed, ObservedBridge, ObservedPort, Tagging};
+use crate::model::port::PortName;
 use crate::plan::plan;
-use crate::port::PortName;
 use crate::testing::{network, record};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,9 +1,9 @@
 use super::model::Model;
-use crate::attachment::{Progress, Record};
-use crate::desired::Desired;
-use crate::observed::{BridgeMtu, Observed, Tagging};
+use crate::model::attachment::{Progress, Record};
+use crate::model::desired::Desired;
+use crate::model::observed::{BridgeMtu, Observed, Tagging};
+use crate::model::port::PortName;
 use crate::plan::{blockers, plan};
-use crate::port::PortName;
 use crate::testing::{attachment, network, record};
 use usnet_crds::{Engine, MacAge, MacLearning, Mtu, NodeNetwork, Ownership, Vlan, VlanTag};
 
@@ -222,7 +222,8 @@ fn a_foreign_bridge_of_the_same_name_is_a_blocker_and_is_not_changed() {
 fn a_foreign_port_keeps_a_deleted_bridge_and_is_named() {
     let mut engine = engine_with(&Desired::new([network("blue")], &[record("c1", &network("blue"))]));
     let ports = &mut engine.bridges.get_mut("br-blue").unwrap().ports;
-    let foreign = crate::observed::ObservedPort { owner: None, ..ports[&PortName::of(&attachment("c1"))].clone() };
+    let foreign =
+        crate::model::observed::ObservedPort { owner: None, ..ports[&PortName::of(&attachment("c1"))].clone() };
     ports.insert(PortName::observed("eth1"), foreign);
     let desired = Desired::default();
     assert_eq!(text(&desired, &engine), ["remove port vhu3c7bbaa36bb of c1.net1 from bridge br-blue"]);

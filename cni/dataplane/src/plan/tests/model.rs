@@ -1,9 +1,9 @@
 //! An engine in memory. It refuses what a real one refuses.
 
-use crate::attachment::AttachmentId;
-use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
+use crate::model::attachment::AttachmentId;
+use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
+use crate::model::port::{AttachedPort, PortName, PortOwner, PortSettings};
 use crate::plan::Op;
-use crate::port::{AttachedPort, PortName, PortOwner, PortSettings};
 use std::collections::BTreeMap;
 use usnet_crds::{Bridge, Engine, NetworkName, Ownership};
 

@@ -1,10 +1,10 @@
 use super::model::Model;
 use super::strategies::{desired_strategy, engine_strategy, own_engine_strategy};
-use crate::attachment::AttachmentId;
-use crate::desired::{Desired, DesiredAttachment, PortPolicy};
-use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use crate::model::attachment::AttachmentId;
+use crate::model::desired::{Desired, DesiredAttachment, PortPolicy};
+use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use crate::model::port::{PortName, PortSettings};
 use crate::plan::{Blocker, Op, blockers, plan};
-use crate::port::{PortName, PortSettings};
 use crate::testing::{network, record};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,11 +1,11 @@
 //! Random nodes: few names, so that conflicts are frequent.
 
 use super::model::Model;
-use crate::attachment::AttachmentId;
-use crate::desired::{Desired, DesiredAttachment, PortPolicy, TornDownAttachment};
-use crate::memif::MemifSocket;
-use crate::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
-use crate::port::{AttachedPort, PortBackend, PortName, PortOwner, PortSettings};
+use crate::model::attachment::AttachmentId;
+use crate::model::desired::{Desired, DesiredAttachment, PortPolicy, TornDownAttachment};
+use crate::model::memif::MemifSocket;
+use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use crate::model::port::{AttachedPort, PortBackend, PortName, PortOwner, PortSettings};
 use crate::testing::{attachment, backend, network};
 use proptest::collection::{btree_map, btree_set};
 use proptest::option;

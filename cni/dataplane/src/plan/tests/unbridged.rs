@@ -1,11 +1,11 @@
 //! Ports that are on no bridge: incomplete ones, and those that others removed from their bridge.
 
 use super::model::Model;
-use crate::attachment::{Progress, Record};
-use crate::desired::Desired;
-use crate::observed::{Observed, ObservedPort};
+use crate::model::attachment::{Progress, Record};
+use crate::model::desired::Desired;
+use crate::model::observed::{Observed, ObservedPort};
+use crate::model::port::PortName;
 use crate::plan::plan;
-use crate::port::PortName;
 use crate::testing::{attachment, backend, network, record};
 use usnet_crds::Engine;
 

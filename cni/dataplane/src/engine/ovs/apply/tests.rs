@@ -1,0 +1,41 @@
+use super::phases;
+use crate::model::port::PortOwner;
+use crate::plan::Op;
+use crate::testing::{attachment, network, record};
+
+fn remove_port(container: &str) -> Op {
+    let record = record(container, &network("blue"));
+    Op::RemovePort {
+        bridge: Some("br-blue".into()),
+        port: record.port.name,
+        owner: PortOwner::new(&record.network, &record.id),
+        backend: None,
+    }
+}
+
+fn create_port(container: &str) -> Op {
+    let record = record(container, &network("blue"));
+    Op::CreatePort { network: record.network, attachment: attachment(container), port: record.port }
+}
+
+fn create_bridge(name: &str) -> Op {
+    Op::CreateBridge { network: network(name).name, bridge: network(name).bridge }
+}
+
+fn lengths(operations: &[Op]) -> Vec<usize> {
+    phases(operations).iter().map(|phase| phase.len()).collect()
+}
+
+#[test]
+fn names_that_are_not_recreated_are_one_phase() {
+    assert_eq!(lengths(&[]), [0; 0]);
+    assert_eq!(lengths(&[remove_port("c1"), remove_port("c2"), create_bridge("red"), create_port("c3")]), [4]);
+}
+
+#[test]
+fn a_recreated_name_starts_the_next_phase() {
+    let operations = [remove_port("c1"), remove_port("c2"), create_bridge("red"), create_port("c2"), create_port("c1")];
+    assert_eq!(lengths(&operations), [3, 2]);
+    let bridge = Op::RemoveBridge { bridge: "br-red".into(), network: network("blue").name };
+    assert_eq!(lengths(&[bridge, create_bridge("red")]), [1, 1]);
+}

@@ -1,0 +1,80 @@
+//! Deletion of a port of the legacy userspace CNI: named after the container, of one of two
+//! interface types, on the bridge of its configuration.
+
+use super::driver::OpenVswitch;
+use super::ports::VHOST_USER_CLIENT;
+use super::snapshot::OvsSnapshot;
+use super::tags::{ATTACHMENT_KEY, NETWORK_KEY};
+use crate::engine::error::EngineError;
+use crate::legacy::port::LegacyPort;
+use std::collections::BTreeMap;
+use usnet_ovsdb::{Bridge, Condition, Database, Error, Mutation, Port, Transaction, Value};
+
+/// The type that listens, which Open vSwitch still has.
+const VHOST_USER: &str = "dpdkvhostuser";
+/// Intel's plugin writes no external_ids; its fork fivetime/userspace-cni writes these, with itself
+/// as the owner.
+const OWNER_KEY: &str = "owner";
+const FORK_OWNER: &str = "userspace-cni";
+const FORK_KEYS: [&str; 4] = [OWNER_KEY, "container-id", "interface", "iface-id"];
+
+impl<D: Database + Send> OpenVswitch<D> {
+    /// Deletes a port of the legacy plugin, if it is on the given bridge. The bridge is kept, even
+    /// if this was its last port.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn remove_legacy_port(&mut self, bridge: Option<&str>, port: &str) -> Result<LegacyPort, EngineError> {
+        let snapshot = OvsSnapshot::read(&mut self.database).await?;
+        let Some(found) = snapshot.port(port) else { return Ok(LegacyPort::Absent) };
+        let bridge = match find_legacy_bridge(&snapshot, bridge, found) {
+            Ok(bridge) => bridge,
+            Err(found) => return Ok(LegacyPort::Foreign { found }),
+        };
+        let mut transaction = Transaction::new();
+        // Fails if the port was changed since it was read.
+        let external_ids = found.external_ids.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        transaction.require_row(
+            "Port",
+            vec![Condition::uuid(found.uuid), Condition::equal("external_ids", Value::map(external_ids))],
+        );
+        let on_bridge = vec![Condition::uuid(bridge.uuid)];
+        let _ = transaction.mutate("Bridge", on_bridge, vec![Mutation::delete("ports", found.uuid)]);
+        let _ = transaction.bump_next_cfg();
+        match self.database.transact(&transaction).await {
+            Ok(_) => Ok(LegacyPort::Absent),
+            Err(Error::Transaction { .. }) => {
+                Ok(LegacyPort::Foreign { found: format!("port {port} was changed by somebody else just now") })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The bridge of a port, if the legacy plugin can have created the port; otherwise what it is.
+fn find_legacy_bridge<'a>(snapshot: &'a OvsSnapshot, bridge: Option<&str>, port: &Port) -> Result<&'a Bridge, String> {
+    let name = &port.name;
+    let mut bridges = snapshot.bridges.values().filter(|on| on.ports.contains(&port.uuid));
+    let Some(on) = bridges.find(|on| bridge.is_none_or(|known| on.name == known)) else {
+        return Err(format!("port {name} is not on bridge {}", bridge.unwrap_or("of any name")));
+    };
+    let Some(interface) = snapshot.interface_of(port) else { return Err(format!("port {name} is a bond")) };
+    let kind = &interface.interface_type;
+    if ![VHOST_USER, VHOST_USER_CLIENT].contains(&kind.as_str()) {
+        return Err(format!("port {name} on bridge {} is of type {kind:?}", on.name));
+    }
+    for external_ids in [&port.external_ids, &interface.external_ids] {
+        if let Some(key) = foreign_key(external_ids) {
+            return Err(format!("port {name} on bridge {} carries the mark {key:?} of somebody else", on.name));
+        }
+    }
+    Ok(on)
+}
+
+fn foreign_key(external_ids: &BTreeMap<String, String>) -> Option<&String> {
+    let is_fork = external_ids.get(OWNER_KEY).is_some_and(|value| value == FORK_OWNER);
+    external_ids.keys().find(|key| {
+        let is_owned = [ATTACHMENT_KEY, NETWORK_KEY].contains(&key.as_str());
+        is_owned || !(is_fork && FORK_KEYS.contains(&key.as_str()))
+    })
+}

@@ -1,0 +1,28 @@
+//! The driver for Open vSwitch, through its database.
+//!
+//! A network is a bridge with `datapath_type=netdev`, an attachment a port on it with one interface
+//! of type `dpdkvhostuserclient`. Both carry ownership tags in `external_ids` ([`NETWORK_KEY`],
+//! [`ATTACHMENT_KEY`]); rows without them are only read.
+//!
+//! [`apply`](crate::engine::Engine::apply) needs two round trips if there is no conflict: the transaction, and the
+//! wait for the switch together with the query for the result. A list of operations is one
+//! transaction however long it is, because the switch's work for each transaction grows with its
+//! configuration. The exception is a name that is deleted and created again.
+
+mod apply;
+mod batch;
+mod driver;
+mod legacy;
+mod observe;
+mod plan_op;
+mod ports;
+mod qos;
+mod settings;
+mod snapshot;
+mod tags;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+pub use driver::{OpenVswitch, TIMEOUT, observed_from};
+pub use tags::{ATTACHMENT_KEY, NETWORK_KEY};

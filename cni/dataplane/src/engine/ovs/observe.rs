@@ -1,0 +1,101 @@
+//! From rows to the observed state. Pure.
+
+use super::ports::{self, SYSTEM};
+use super::settings::{MAC_AGE_KEY, mac_learning, tagging};
+use super::snapshot::OvsSnapshot;
+use super::{qos, tags};
+use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
+use crate::model::port::PortName;
+use std::collections::BTreeMap;
+use usnet_crds::MacLearning;
+use usnet_ovsdb::{Bridge, Interface, Port};
+
+/// The datapath in user space.
+pub(super) const NETDEV: &str = "netdev";
+
+pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
+    Observed {
+        bridges: snapshot
+            .bridges
+            .iter()
+            .map(|(name, bridge)| (name.clone(), observe_bridge(snapshot, bridge)))
+            .collect(),
+        // The database deletes a port with the last bridge that refers to it.
+        unbridged_ports: BTreeMap::new(),
+    }
+}
+
+pub(super) fn observe_bridge(snapshot: &OvsSnapshot, bridge: &Bridge) -> ObservedBridge {
+    let own_interface = snapshot.interface(&bridge.name);
+    let others = snapshot.ports_of(bridge).filter(|port| port.name != bridge.name);
+    let mac_learning = mac_learning(bridge);
+    ObservedBridge {
+        owner: tags::network(&bridge.external_ids),
+        has_supported_datapath: bridge.datapath_type == NETDEV && mac_learning.is_some(),
+        adoption_blocker: adoption_blocker(bridge),
+        mtu: own_interface.and_then(|interface| interface.mtu_request).map_or(BridgeMtu::Unset, BridgeMtu::Set),
+        mac_learning: mac_learning.unwrap_or(MacLearning::Enabled),
+        mac_age_seconds: bridge.other_config.get(MAC_AGE_KEY).and_then(|seconds| seconds.parse().ok()),
+        state: bridge_state(bridge, own_interface),
+        ports: others.map(|port| (PortName::observed(&port.name), observe_port(snapshot, port))).collect(),
+    }
+}
+
+/// A DPDK port needs a datapath in user space.
+fn adoption_blocker(bridge: &Bridge) -> Option<String> {
+    let found = bridge.datapath_type.as_str();
+    (found != NETDEV).then(|| format!("its datapath_type is {found:?} and has to be {NETDEV:?}"))
+}
+
+pub(super) fn observe_port(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort {
+    let interface = snapshot.interface_of(port);
+    ObservedPort {
+        owner: tags::port(&port.external_ids),
+        backend: interface.and_then(ports::backend),
+        mtu: interface.and_then(|interface| interface.mtu_request),
+        tagging: tagging(port),
+        rate_limit: interface.and_then(|interface| qos::observe(snapshot, port, interface)),
+        is_enabled: true,
+        peer: if interface.is_some_and(is_connected) { Peer::Connected } else { Peer::Absent },
+        state: interface.map_or(ElementState::Pending, port_state),
+    }
+}
+
+/// Whether the pod's program is there, or the device.
+fn is_connected(interface: &Interface) -> bool {
+    match interface.interface_type.as_str() {
+        "" | SYSTEM => interface.status.contains_key("driver_name"),
+        _ => interface.status.get("status").is_some_and(|status| status == "connected"),
+    }
+}
+
+/// A bridge runs if it has a datapath id; one whose name Open vSwitch cannot use never gets one,
+/// and no error either.
+pub(super) fn bridge_state(bridge: &Bridge, own_interface: Option<&Interface>) -> ElementState {
+    match own_interface.map(interface_state) {
+        Some(ElementState::Failed(reason)) => ElementState::Failed(reason),
+        _ if bridge.datapath_id.is_some() => ElementState::Running,
+        _ => ElementState::Pending,
+    }
+}
+
+/// The state that Open vSwitch reports for an interface. It does not need a peer to run.
+pub(super) fn interface_state(interface: &Interface) -> ElementState {
+    match (&interface.error, interface.ofport) {
+        (Some(error), _) => ElementState::Failed(error.clone()),
+        (None, Some(number)) if number < 0 => ElementState::Failed("no reason given; see its log".to_owned()),
+        (None, Some(_)) => ElementState::Running,
+        (None, None) => ElementState::Pending,
+    }
+}
+
+/// The same for a port that may have a peer: Open vSwitch does not report in any way that DPDK has
+/// no memory for its packets.
+fn port_state(interface: &Interface) -> ElementState {
+    match interface_state(interface) {
+        ElementState::Running if is_connected(interface) && interface.mtu == Some(0) => {
+            ElementState::Failed("connected, but DPDK has no memory left for its packets".to_owned())
+        }
+        state => state,
+    }
+}

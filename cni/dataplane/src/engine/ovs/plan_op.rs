@@ -1,0 +1,283 @@
+//! From an operation and the rows that are there to what has to be done in the database. Pure.
+
+use super::observe::{observe_bridge, observe_port};
+use super::ports::VHOST_SERVER_PATH;
+use super::qos::{self, Shaper};
+use super::snapshot::OvsSnapshot;
+use super::tags;
+use crate::engine::error::OpError;
+use crate::model::attachment::AttachmentId;
+use crate::model::observed::ObservedPort;
+use crate::model::port::{AttachedPort, PortBackend, PortName, PortOwner, PortSettings, SocketPath};
+use crate::plan::{Op, adoption_blocker, bridge_matches_spec, port_matches_spec};
+use std::collections::BTreeSet;
+use usnet_crds::{Bridge, NetworkName, Ownership, SocketRole};
+use usnet_ovsdb::Uuid;
+
+/// Outcome of planning one operation.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Decision<'a> {
+    /// It is so already.
+    NoOp,
+    /// This has to be done.
+    Apply(Action<'a>),
+    /// It must not be done.
+    Reject(OpError),
+}
+
+/// A change of the database.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Action<'a> {
+    DetachPort {
+        bridge: &'a str,
+        port: &'a PortName,
+        row: Uuid,
+        owner: &'a PortOwner,
+    },
+    /// Deletes the QoS of a port that was deleted by others.
+    DeleteQos {
+        owner: &'a PortOwner,
+    },
+    DeleteBridge {
+        name: &'a str,
+        row: Uuid,
+        own_ports: BTreeSet<Uuid>,
+        network: &'a NetworkName,
+    },
+    InsertBridge {
+        bridge: &'a Bridge,
+        network: &'a NetworkName,
+    },
+    /// `own_port`: whether the bridge has its local port, which others may have deleted.
+    UpdateBridge {
+        bridge: &'a Bridge,
+        network: &'a NetworkName,
+        own_port: bool,
+    },
+    InsertPort(NewPort<'a>),
+    UpdatePort {
+        port: &'a PortName,
+        settings: &'a PortSettings,
+        shaper: Shaper,
+        owner: PortOwner,
+    },
+}
+
+/// A port to create.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NewPort<'a> {
+    pub(super) network: &'a NetworkName,
+    pub(super) attachment: &'a AttachmentId,
+    pub(super) port: &'a AttachedPort,
+    pub(super) endpoint: PodEndpoint<'a>,
+}
+
+/// The endpoint of the pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PodEndpoint<'a> {
+    /// A socket that it connects to.
+    Socket(&'a SocketPath),
+    /// The device of the port's name.
+    Device,
+}
+
+impl PodEndpoint<'_> {
+    pub(super) const fn shaper(&self) -> Shaper {
+        match self {
+            Self::Socket(_) => Shaper::Policer,
+            Self::Device => Shaper::Queue,
+        }
+    }
+}
+
+impl<'a> NewPort<'a> {
+    /// The port to create; `None` if Open vSwitch does not support its backend.
+    fn of(operation: &'a Op) -> Option<Self> {
+        match operation {
+            Op::CreatePort { network, attachment, port } => match &port.backend {
+                PortBackend::VhostUser { socket, engine_role: SocketRole::Client } => {
+                    Some(Self { network, attachment, port, endpoint: PodEndpoint::Socket(socket) })
+                }
+                PortBackend::Veth { device } => (device.as_str() == port.name.as_str()).then_some(Self {
+                    network,
+                    attachment,
+                    port,
+                    endpoint: PodEndpoint::Device,
+                }),
+                PortBackend::VhostUser { engine_role: SocketRole::Server, .. } | PortBackend::Memif { .. } => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub(super) fn owner(&self) -> PortOwner {
+        PortOwner::new(self.network, self.attachment)
+    }
+}
+
+/// Plans an operation on the assumption that there is no conflict, which saves reading; `None` if
+/// the rows are needed.
+pub(super) fn plan_optimistic(operation: &Op) -> Option<Action<'_>> {
+    match operation {
+        Op::CreateBridge { network, bridge } => Some(Action::InsertBridge { bridge, network }),
+        // A bridge without an ownership tag cannot be guarded.
+        Op::CreatePort { port, .. } if port.ownership == Ownership::Adopted => None,
+        Op::CreatePort { .. } => NewPort::of(operation).map(Action::InsertPort),
+        // What limits a port differs with its kind.
+        Op::UpdatePort { settings, .. } if settings.rate_limit.ingress_kbps.is_some() => None,
+        Op::UpdatePort { port, owner, settings } => {
+            Some(Action::UpdatePort { port, settings, shaper: Shaper::Policer, owner: owner.clone() })
+        }
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::UpdateBridge { .. } => None,
+    }
+}
+
+/// Plans an operation on a snapshot of the rows. They may change before the transaction: the
+/// actions have guards against that.
+pub(super) fn plan_op<'a>(operation: &'a Op, snapshot: &OvsSnapshot) -> Decision<'a> {
+    match operation {
+        Op::RemovePort { bridge: Some(bridge), port, owner, .. } => remove_port(snapshot, bridge, port, owner),
+        // A port that is on no bridge is not in the database either.
+        Op::RemovePort { bridge: None, owner, .. } => delete_qos(snapshot, owner),
+        Op::RemoveBridge { bridge, network } => remove_bridge(snapshot, bridge, network),
+        Op::CreateBridge { network, bridge } => create_bridge(snapshot, bridge, network),
+        Op::UpdateBridge { network, bridge } if snapshot.bridges.contains_key(bridge.name.as_str()) => {
+            create_bridge(snapshot, bridge, network)
+        }
+        Op::UpdateBridge { bridge, .. } => Decision::Reject(OpError::BridgeMissing { bridge: bridge.name.to_string() }),
+        Op::CreatePort { port, .. } => match NewPort::of(operation) {
+            Some(new) => create_port(snapshot, new),
+            None => Decision::Reject(unsupported_backend(operation, &port.backend)),
+        },
+        Op::UpdatePort { port, owner, settings } => match snapshot.port(port.as_str()) {
+            Some(row) if tags::is_owned_by(&row.external_ids, owner) => {
+                configure_port(port, &observe_port(snapshot, row), settings, owner.clone())
+            }
+            _ => Decision::Reject(OpError::PortMissing { port: port.clone() }),
+        },
+    }
+}
+
+fn foreign(what: String) -> Decision<'static> {
+    Decision::Reject(OpError::Foreign { what })
+}
+
+/// For a port that does not exist any more.
+fn delete_qos<'a>(snapshot: &OvsSnapshot, owner: &'a PortOwner) -> Decision<'a> {
+    if qos::has_qos(snapshot, owner) { Decision::Apply(Action::DeleteQos { owner }) } else { Decision::NoOp }
+}
+
+fn remove_port<'a>(snapshot: &OvsSnapshot, bridge: &'a str, port: &'a PortName, owner: &'a PortOwner) -> Decision<'a> {
+    let on_bridge = snapshot.bridges.get(bridge).into_iter().flat_map(|observed| snapshot.ports_of(observed));
+    match on_bridge.into_iter().find(|row| row.name == port.as_str()) {
+        None => delete_qos(snapshot, owner),
+        Some(row) if tags::is_owned_by(&row.external_ids, owner) => {
+            Decision::Apply(Action::DetachPort { bridge, port, row: row.uuid, owner })
+        }
+        Some(_) => foreign(format!("port {port}")),
+    }
+}
+
+fn remove_bridge<'a>(snapshot: &OvsSnapshot, name: &'a str, network: &'a NetworkName) -> Decision<'a> {
+    match snapshot.bridges.get(name) {
+        None => Decision::NoOp,
+        Some(bridge) if tags::network(&bridge.external_ids).as_ref() == Some(network) => {
+            let own_ports = snapshot.ports_of(bridge).filter(|port| port.name == name).map(|port| port.uuid).collect();
+            Decision::Apply(Action::DeleteBridge { name, row: bridge.uuid, own_ports, network })
+        }
+        Some(_) => foreign(format!("bridge {name}")),
+    }
+}
+
+fn create_bridge<'a>(snapshot: &OvsSnapshot, bridge: &'a Bridge, network: &'a NetworkName) -> Decision<'a> {
+    let name = bridge.name.as_str();
+    let Some(row) = snapshot.bridges.get(name) else {
+        let taken = snapshot.port(name).is_some() || snapshot.interface(name).is_some();
+        return if taken {
+            foreign(format!("port {name}"))
+        } else {
+            Decision::Apply(Action::InsertBridge { bridge, network })
+        };
+    };
+    let observed = observe_bridge(snapshot, row);
+    if observed.owner.as_ref() != Some(network) {
+        return foreign(format!("bridge {name}"));
+    }
+    if bridge_matches_spec(&observed, bridge) {
+        return Decision::NoOp;
+    }
+    let own_port = snapshot.ports_of(row).any(|port| port.name == name);
+    Decision::Apply(Action::UpdateBridge { bridge, network, own_port })
+}
+
+/// Why Open vSwitch does not support this backend.
+fn unsupported_backend(operation: &Op, backend: &PortBackend) -> OpError {
+    let reason = match backend {
+        PortBackend::Memif { .. } => "Open vSwitch has no memif: give the network port type VhostUser, or engine VPP",
+        PortBackend::VhostUser { .. } => {
+            "Open vSwitch only connects to vhost-user sockets: give the network vhostUser.engineRole Client, or engine VPP"
+        }
+        PortBackend::Veth { .. } => {
+            "the device has another name than its port; this is a defect of usnet, please report it"
+        }
+    };
+    OpError::Refused { what: operation.subject(), reason: reason.to_owned() }
+}
+
+/// Why a network cannot adopt a bridge.
+fn adoption_error(snapshot: &OvsSnapshot, new: NewPort<'_>) -> Option<OpError> {
+    let name = new.port.bridge.as_str();
+    let observed = snapshot.bridges.get(name).map(|row| observe_bridge(snapshot, row));
+    let found = adoption_blocker(observed.as_ref(), new.network)?;
+    Some(OpError::BridgeUnusable { bridge: name.to_owned(), found })
+}
+
+fn create_port<'a>(snapshot: &OvsSnapshot, new: NewPort<'a>) -> Decision<'a> {
+    let port = new.port;
+    let is_adopted = port.ownership == Ownership::Adopted;
+    if let Some(error) = is_adopted.then(|| adoption_error(snapshot, new)).flatten() {
+        return Decision::Reject(error);
+    }
+    let (name, owner) = (port.name.as_str(), new.owner());
+    let Some(row) = snapshot.port(name) else {
+        return match (snapshot.interface(name), taken_socket(snapshot, new.endpoint)) {
+            (Some(_), _) => foreign(format!("interface {name}")),
+            (None, Some(socket)) => Decision::Reject(OpError::SocketInUse { socket: socket.as_path().to_owned() }),
+            (None, None) => Decision::Apply(Action::InsertPort(new)),
+        };
+    };
+    let observed = observe_port(snapshot, row);
+    let is_on_bridge =
+        snapshot.bridges.get(port.bridge.as_str()).is_some_and(|bridge| bridge.ports.contains(&row.uuid));
+    let found = match &observed.owner {
+        None => return foreign(format!("port {name}")),
+        Some(found) if *found != owner => format!("it belongs to {}", found.attachment),
+        Some(_) if !is_on_bridge => "it is on another bridge".to_owned(),
+        Some(_) if observed.backend.as_ref() != Some(&port.backend) => "it has another socket or device".to_owned(),
+        Some(_) => return configure_port(&port.name, &observed, &port.settings, owner),
+    };
+    Decision::Reject(OpError::PortDiffers { port: port.name.clone(), found })
+}
+
+/// The socket, if another port has it.
+fn taken_socket<'a>(snapshot: &OvsSnapshot, endpoint: PodEndpoint<'a>) -> Option<&'a SocketPath> {
+    let PodEndpoint::Socket(socket) = endpoint else { return None };
+    let serves = |path: &String| socket.as_path().as_os_str() == path.as_str();
+    let mut interfaces = snapshot.interfaces.values();
+    interfaces.any(|interface| interface.options.get(VHOST_SERVER_PATH).is_some_and(serves)).then_some(socket)
+}
+
+/// An owned port that is in its place: only its settings may differ.
+fn configure_port<'a>(
+    port: &'a PortName,
+    observed: &ObservedPort,
+    settings: &'a PortSettings,
+    owner: PortOwner,
+) -> Decision<'a> {
+    if port_matches_spec(observed, settings) {
+        Decision::NoOp
+    } else {
+        let shaper = observed.backend.as_ref().map_or(Shaper::Policer, Shaper::of);
+        Decision::Apply(Action::UpdatePort { port, settings, shaper, owner })
+    }
+}

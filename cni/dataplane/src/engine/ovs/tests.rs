@@ -1,0 +1,169 @@
+//! The interpretation of rows. The contract tests verify that Open vSwitch really reports such
+//! rows.
+
+use super::{ATTACHMENT_KEY, NETWORK_KEY, observed_from};
+use crate::engine::error::EngineError;
+use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use crate::model::port::{DeviceName, PortBackend, PortName};
+use std::collections::BTreeSet;
+use usnet_crds::{MacLearning, Vlan, VlanTag};
+use usnet_ovsdb::monitor::{Change, RowUpdate};
+use usnet_ovsdb::schema::TABLES;
+use usnet_ovsdb::{Cache, Row, Uuid, Value};
+
+const SOCKET: &str = "/run/usnet/ports/1/net1.sock";
+
+fn uuid(number: u8) -> Uuid {
+    format!("00000000-0000-4000-8000-0000000000{number:02x}").parse().unwrap()
+}
+
+fn insert(table: &str, number: u8, row: Row) -> RowUpdate {
+    RowUpdate { table: table.to_owned(), uuid: uuid(number), change: Change::Insert(row) }
+}
+
+fn vhost_user_interface() -> Row {
+    Row::new()
+        .with("name", "vhu1")
+        .with("type", "dpdkvhostuserclient")
+        .with("options", Value::map([("vhost-server-path", SOCKET)]))
+        .with("ofport", 1)
+}
+
+/// The observed state of a bridge with this row.
+fn observed_bridge(row: Row) -> ObservedBridge {
+    let mut cache = Cache::new(&TABLES);
+    let bridge = row.with("name", "br0").with("datapath_type", "netdev");
+    cache.apply([insert("Open_vSwitch", 1, Row::new().with("bridges", uuid(2))), insert("Bridge", 2, bridge)]).unwrap();
+    observed_from(&cache).unwrap().bridges.remove("br0").unwrap()
+}
+
+/// The observed state of a port with this row and this interface.
+fn observed(port: Row, interface: Row) -> ObservedPort {
+    let mut cache = Cache::new(&TABLES);
+    let port = port.with("name", "vhu1").with("interfaces", uuid(4));
+    let updates = [
+        insert("Open_vSwitch", 1, Row::new().with("bridges", uuid(2))),
+        insert("Bridge", 2, Row::new().with("name", "br0").with("ports", uuid(3))),
+        insert("Port", 3, port),
+        insert("Interface", 4, interface),
+    ];
+    cache.apply(updates).unwrap();
+    observed_from(&cache).unwrap().bridges["br0"].ports[&PortName::observed("vhu1")].clone()
+}
+
+#[test]
+fn an_unread_database_is_not_an_empty_switch() {
+    assert!(matches!(observed_from(&Cache::new(&TABLES)), Err(EngineError::OpenVswitchEmpty)));
+    let mut cache = Cache::new(&TABLES);
+    cache.apply([insert("Open_vSwitch", 1, Row::new())]).unwrap();
+    assert_eq!(observed_from(&cache).unwrap(), Observed::default());
+}
+
+#[test]
+fn an_incomplete_tag_is_no_owner() {
+    let tagged = |pairs: &[(&'static str, &'static str)]| {
+        observed(Row::new().with("external_ids", Value::map(pairs.iter().copied())), vhost_user_interface()).owner
+    };
+    assert!(tagged(&[(NETWORK_KEY, "blue"), (ATTACHMENT_KEY, "c1.net1"), ("owner", "x")]).is_some());
+    assert_eq!(tagged(&[(ATTACHMENT_KEY, "c1.net1")]), None);
+    assert_eq!(tagged(&[(NETWORK_KEY, "blue")]), None);
+    assert_eq!(tagged(&[(NETWORK_KEY, "Not A Network"), (ATTACHMENT_KEY, "c1.net1")]), None);
+}
+
+#[test]
+fn a_bridge_learns_in_all_vlans_or_in_none_or_is_unsupported() {
+    let learning = |vlans: Vec<i64>| {
+        let bridge = observed_bridge(Row::new().with("flood_vlans", Value::set(vlans)));
+        (bridge.has_supported_datapath, bridge.mac_learning)
+    };
+    assert_eq!(learning(vec![]), (true, MacLearning::Enabled));
+    assert_eq!(learning((0..=4095).collect()), (true, MacLearning::Disabled));
+    assert!(!learning((1..=4095).collect()).0 && !learning(vec![0]).0);
+}
+
+#[test]
+fn an_age_of_mac_addresses_that_is_no_number_is_none() {
+    let age = |text: &str| {
+        let other_config = Value::map([("mac-aging-time", text), ("forward-bpdu", "true")]);
+        observed_bridge(Row::new().with("other_config", other_config)).mac_age_seconds
+    };
+    assert_eq!((age("600"), age("ten minutes")), (Some(600), None));
+    assert_eq!(observed_bridge(Row::new()).mac_age_seconds, None);
+}
+
+#[test]
+fn a_peer_is_connected_when_the_switch_reports_it() {
+    let peer = |status: &'static str| {
+        let interface = vhost_user_interface().with("status", Value::map([("status", status)]));
+        observed(Row::new(), interface).peer
+    };
+    assert_eq!((peer("connected"), peer("disconnected")), (Peer::Connected, Peer::Absent));
+    assert_eq!(observed(Row::new(), vhost_user_interface()).peer, Peer::Absent);
+}
+
+#[test]
+fn a_port_is_in_vlans_as_its_columns_say_together() {
+    let tagging = |port: Row| observed(port, vhost_user_interface()).tagging;
+    let tag = |tag: i64| VlanTag::try_from(tag).unwrap();
+    let row = |mode: &'static str| Row::new().with("vlan_mode", mode);
+    let (trunks, set) = (BTreeSet::from([tag(7), tag(8)]), || Value::set([8, 7]));
+    let vlan = Tagging::Vlan;
+    assert_eq!(tagging(Row::new()), Tagging::Untagged);
+    assert_eq!(tagging(Row::new().with("tag", 7)), vlan(Vlan::Access { tag: tag(7) }));
+    assert_eq!(tagging(row("access").with("tag", 7)), vlan(Vlan::Access { tag: tag(7) }));
+    assert_eq!(tagging(row("trunk").with("trunks", set())), vlan(Vlan::Trunk { trunks: trunks.clone() }));
+    let native = |mode| row(mode).with("tag", 5).with("trunks", set());
+    let tagged = Vlan::NativeTagged { tag: tag(5), trunks: trunks.clone() };
+    assert_eq!(tagging(native("native-tagged")), vlan(tagged));
+    assert_eq!(tagging(native("native-untagged")), vlan(Vlan::NativeUntagged { tag: tag(5), trunks }));
+}
+
+#[test]
+fn unsupported_combinations_of_vlan_columns_are_foreign() {
+    let tagging = |port: Row| observed(port, vhost_user_interface()).tagging;
+    let row = |mode: &'static str| Row::new().with("vlan_mode", mode);
+    for strange in [
+        row("native-tagged").with("tag", 7),
+        Row::new().with("trunks", Value::set([7, 8])),
+        Row::new().with("tag", 7).with("trunks", Value::set([7])),
+        row("trunk"),
+        row("trunk").with("tag", 7).with("trunks", Value::set([7])),
+        row("access"),
+        row("access").with("tag", 0),
+        row("trunk").with("trunks", Value::set([0, 7])),
+        row("dot1q-tunnel").with("tag", 7),
+    ] {
+        assert_eq!(tagging(strange.clone()), Tagging::Other, "{strange:?}");
+    }
+}
+
+#[test]
+fn a_port_of_another_type_or_without_a_usable_socket_has_no_backend() {
+    let backend = |interface: Row| observed(Row::new(), interface).backend;
+    assert!(backend(vhost_user_interface()).is_some());
+    assert_eq!(backend(vhost_user_interface().with("type", "internal")), None);
+    let device = DeviceName::observed("vhu1");
+    for kernel in ["", "system"] {
+        assert_eq!(
+            backend(vhost_user_interface().with("type", kernel)),
+            Some(PortBackend::Veth { device: device.clone() })
+        );
+    }
+    assert_eq!(backend(vhost_user_interface().with("options", Value::map::<&str, &str>([]))), None);
+    let long = format!("/{}", "x".repeat(crate::model::port::SOCKET_PATH_MAX));
+    let options = Value::map([("vhost-server-path", long)]);
+    assert_eq!(backend(vhost_user_interface().with("options", options)), None);
+}
+
+#[test]
+fn a_port_fails_with_the_error_of_open_vswitch_or_without_memory() {
+    let state = |interface: Row| observed(Row::new(), interface).state;
+    let connected = vhost_user_interface().with("status", Value::map([("status", "connected")]));
+    assert_eq!(state(vhost_user_interface().with("mtu", 0)), ElementState::Running);
+    assert_eq!(state(connected.clone().with("mtu", 1500)), ElementState::Running);
+    assert!(matches!(state(connected.with("mtu", 0)), ElementState::Failed(reason) if reason.contains("memory")));
+    assert_eq!(state(vhost_user_interface().with("ofport", Value::empty())), ElementState::Pending);
+    let refused = vhost_user_interface().with("ofport", -1);
+    assert!(matches!(state(refused.clone()), ElementState::Failed(_)));
+    assert_eq!(state(refused.with("error", "no device")), ElementState::Failed("no device".into()));
+}

@@ -1,0 +1,112 @@
+//! Verifies that ovs-vswitchd applied what the database recorded. Pure, except for adding queries
+//! to a transaction.
+
+use super::observe::{bridge_state, interface_state};
+use crate::engine::error::{EngineError, OpError};
+use crate::model::observed::ElementState;
+use crate::plan::Op;
+use std::collections::BTreeMap;
+use usnet_ovsdb::{
+    Bridge, Condition, FromValue, Interface, Reply, ReplyError, SchemaError, SelectIndex, TableRow, Transaction, Uuid,
+};
+
+/// For more names than this, whole tables are read.
+const NAMES_QUERIED_ONE_BY_ONE: usize = 8;
+
+/// Only the columns that are needed: reading all columns of a thousand rows would take longer than
+/// the switch takes to apply them.
+const BRIDGE_COLUMNS: [&str; 2] = ["name", "datapath_id"];
+const INTERFACE_COLUMNS: [&str; 3] = ["name", "ofport", "error"];
+
+/// Where the answers are.
+pub(super) struct Queries {
+    bridges: Vec<SelectIndex>,
+    interfaces: Vec<SelectIndex>,
+}
+
+/// The state that the switch reports, by name.
+pub(super) struct Answers {
+    bridges: BTreeMap<String, Bridge>,
+    interfaces: BTreeMap<String, Interface>,
+}
+
+/// The bridge and the interface that must run after an operation.
+fn expected_to_run(operation: &Op) -> (Option<&str>, Option<&str>) {
+    match operation {
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } => (None, None),
+        Op::CreateBridge { bridge, .. } | Op::UpdateBridge { bridge, .. } => {
+            (Some(bridge.name.as_str()), Some(bridge.name.as_str()))
+        }
+        Op::CreatePort { port, .. } => (None, Some(port.name.as_str())),
+        Op::UpdatePort { port, .. } => (None, Some(port.as_str())),
+    }
+}
+
+impl Queries {
+    /// Adds the queries for what these operations create or update.
+    pub(super) fn add_to(transaction: &mut Transaction, operations: &[&Op]) -> Self {
+        let (bridges, interfaces): (Vec<_>, Vec<_>) =
+            operations.iter().map(|operation| expected_to_run(operation)).unzip();
+        Self {
+            bridges: select(transaction, Bridge::TABLE.name, &BRIDGE_COLUMNS, bridges),
+            interfaces: select(transaction, Interface::TABLE.name, &INTERFACE_COLUMNS, interfaces),
+        }
+    }
+
+    pub(super) fn answers(&self, reply: &Reply) -> Result<Answers, EngineError> {
+        Ok(Answers {
+            bridges: by_name(reply, &self.bridges, |bridge: &Bridge| &bridge.name)?,
+            interfaces: by_name(reply, &self.interfaces, |interface: &Interface| &interface.name)?,
+        })
+    }
+}
+
+fn select(
+    transaction: &mut Transaction,
+    table: &'static str,
+    columns: &[&'static str],
+    names: Vec<Option<&str>>,
+) -> Vec<SelectIndex> {
+    let names: Vec<_> = names.into_iter().flatten().collect();
+    if names.len() > NAMES_QUERIED_ONE_BY_ONE {
+        return vec![transaction.select(table, Vec::new(), columns)];
+    }
+    names.iter().map(|name| transaction.select(table, vec![Condition::equal("name", *name)], columns)).collect()
+}
+
+fn by_name<T: TableRow>(
+    reply: &Reply,
+    selected: &[SelectIndex],
+    name: fn(&T) -> &String,
+) -> Result<BTreeMap<String, T>, EngineError> {
+    let mut rows = BTreeMap::new();
+    for index in selected {
+        for row in reply.raw_rows(*index)? {
+            let uuid = row.get("_uuid").and_then(Option::<Uuid>::from_value).flatten();
+            let uuid = uuid.ok_or(SchemaError::NoUuid { table: T::TABLE.name }).map_err(ReplyError::from)?;
+            let row = T::from_row(uuid, row).map_err(ReplyError::from)?;
+            rows.insert(name(&row).clone(), row);
+        }
+    }
+    Ok(rows)
+}
+
+impl Answers {
+    /// Verifies that the switch runs what an operation creates or updates.
+    pub(super) fn verify(&self, operation: &Op) -> Result<(), OpError> {
+        let refused = |reason: &str| Err(OpError::Refused { what: operation.subject(), reason: reason.to_owned() });
+        let (bridge, interface) = expected_to_run(operation);
+        let interface_row = interface.and_then(|name| self.interfaces.get(name));
+        let state = match (bridge, interface) {
+            (None, None) => return Ok(()),
+            (Some(name), _) => self.bridges.get(name).map(|bridge| bridge_state(bridge, interface_row)),
+            (None, Some(_)) => interface_row.map(interface_state),
+        };
+        match state {
+            Some(ElementState::Running) => Ok(()),
+            Some(ElementState::Failed(reason)) => refused(&reason),
+            Some(ElementState::Pending) => refused("nothing, and it does not run it"),
+            None => refused("nothing, and somebody else removed it"),
+        }
+    }
+}

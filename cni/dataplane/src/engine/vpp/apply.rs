@@ -1,0 +1,154 @@
+//! How a list of operations gets done.
+
+use super::command::{self, VppCommand};
+use super::create_ports;
+use super::failure::{Failures, failure};
+use super::plan_op::{Claims, Context, Decision, NewPort, Origin, plan_op};
+use super::qos::LimitSupport;
+use super::snapshot::VppSnapshot;
+use crate::engine::error::{EngineError, OpError};
+use crate::model::memif::MemifSocketIds;
+use crate::plan::Op;
+use std::collections::BTreeSet;
+use usnet_vpp::Api;
+
+/// How often an operation is retried if other clients change what it depends on.
+const ATTEMPTS: usize = 4;
+
+/// Parts of a list that can be applied together: no operation in a part depends on another one of
+/// it.
+fn parts(operations: &[Op]) -> impl Iterator<Item = &[Op]> {
+    operations.chunk_by(|first, second| kind(first) == kind(second))
+}
+
+fn kind(operation: &Op) -> u8 {
+    match operation {
+        Op::RemovePort { .. } => 0,
+        Op::RemoveBridge { .. } => 1,
+        Op::CreateBridge { .. } | Op::UpdateBridge { .. } => 2,
+        Op::CreatePort { .. } | Op::UpdatePort { .. } => 3,
+    }
+}
+
+/// What has to be done for a part.
+#[derive(Debug, Default)]
+struct Work<'a> {
+    commands: Vec<(usize, VppCommand)>,
+    ports: Vec<(usize, NewPort<'a>)>,
+    failures: Failures,
+}
+
+impl<'a> Work<'a> {
+    fn plan(part: &'a [Op], pending: &BTreeSet<usize>, context: Context<'_>) -> Self {
+        let (mut work, mut claims) = (Self::default(), Claims::default());
+        let pending = part.iter().enumerate().filter(|(position, _)| pending.contains(position));
+        for (position, operation) in pending {
+            match plan_op(operation, context, &mut claims) {
+                Decision::NoOp => {}
+                Decision::Reject(error) => drop(work.failures.insert(position, error.into())),
+                Decision::Apply(commands) => {
+                    work.commands.extend(commands.into_iter().map(|command| (position, command)));
+                }
+                Decision::Create(port) => work.ports.push((position, port)),
+            }
+        }
+        work
+    }
+
+    /// Whether this is a single new port.
+    fn is_single_new_port(&self) -> bool {
+        let is_new = |port: &NewPort<'_>| !matches!(port.origin, Origin::ExistingInterface { .. });
+        matches!(self.ports.as_slice(), [(_, port)] if is_new(port))
+    }
+}
+
+/// Applies operations in order.
+pub(super) async fn apply(
+    api: &mut (impl Api + Send),
+    socket_ids: MemifSocketIds,
+    operations: &[Op],
+) -> Result<Vec<Result<(), OpError>>, EngineError> {
+    let mut session = ApplySession { api, socket_ids };
+    let mut results = Vec::with_capacity(operations.len());
+    for part in parts(operations) {
+        results.extend(session.apply_part(part, operations.len() == 1).await?);
+    }
+    Ok(results)
+}
+
+/// The API, and the memif socket ids that usnet owns.
+struct ApplySession<'a, A> {
+    api: &'a mut A,
+    socket_ids: MemifSocketIds,
+}
+
+impl<A: Api + Send> ApplySession<'_, A> {
+    /// Applies the operations of one part. A single port, as in an ADD, is created without reading
+    /// all interfaces first.
+    async fn apply_part(&mut self, part: &[Op], is_single: bool) -> Result<Vec<Result<(), OpError>>, EngineError> {
+        let mut pending: BTreeSet<usize> = (0..part.len()).collect();
+        let mut failures = Failures::new();
+        for attempt in 1..=ATTEMPTS {
+            failures.retain(|position, _| !pending.contains(position));
+            let mut failed = match part {
+                [operation] if is_single && attempt == 1 => match self.create_port_fast_path(part, operation).await? {
+                    Some(failed) => failed,
+                    None => self.read_and_apply(part, &pending).await?,
+                },
+                _ => self.read_and_apply(part, &pending).await?,
+            };
+            pending = failed.iter().filter(|(_, failure)| failure.is_conflict).map(|(position, _)| *position).collect();
+            failures.append(&mut failed);
+            if pending.is_empty() {
+                break;
+            }
+        }
+        Ok((0..part.len())
+            .map(|position| failures.remove(&position).map_or(Ok(()), |failure| Err(failure.error)))
+            .collect())
+    }
+
+    async fn read_and_apply(&mut self, part: &[Op], pending: &BTreeSet<usize>) -> Result<Failures, EngineError> {
+        let snapshot = VppSnapshot::read(self.api).await?;
+        let work = Work::plan(part, pending, self.context(&snapshot));
+        let orphans = snapshot.orphaned_policers().map(|policer| VppCommand::DeletePolicer { name: policer.name() });
+        self.execute(part, work, orphans.collect()).await
+    }
+
+    /// Creates a port if its bridge domain exists and its socket is new; otherwise returns `None`
+    /// and changes nothing.
+    async fn create_port_fast_path(&mut self, part: &[Op], operation: &Op) -> Result<Option<Failures>, EngineError> {
+        let Op::CreatePort { port, .. } = operation else { return Ok(None) };
+        let Ok(domain) = port.bridge.as_str().parse() else { return Ok(None) };
+        let (snapshot, sockets) = VppSnapshot::read_for(self.api, domain, &port.backend).await?;
+        let work = Work::plan(part, &BTreeSet::from([0]), self.context(&snapshot));
+        if !work.is_single_new_port() || sockets.contains(&port.backend.endpoint_name()) {
+            return Ok(None);
+        }
+        self.execute(part, work, Vec::new()).await.map(Some)
+    }
+
+    fn context<'a>(&self, snapshot: &'a VppSnapshot) -> Context<'a> {
+        Context { snapshot, own_socket_ids: self.socket_ids, limits: LimitSupport::of(self.api) }
+    }
+
+    /// Failures to delete orphans are ignored: the next call retries.
+    async fn execute(
+        &mut self,
+        part: &[Op],
+        work: Work<'_>,
+        orphans: Vec<VppCommand>,
+    ) -> Result<Failures, EngineError> {
+        let Work { commands, ports, mut failures } = work;
+        let all = commands.iter().map(|(_, command)| command).chain(&orphans);
+        let outcomes = command::send(self.api, all).await?;
+        for ((position, command), outcome) in commands.iter().zip(outcomes) {
+            let failure = outcome.err().and_then(|error| failure(part.get(*position)?, command, error));
+            if let Some(failure) = failure {
+                failures.entry(*position).or_insert(failure);
+            }
+        }
+        failures.append(&mut create_ports::create_ports(self.api, part, ports).await?);
+        Ok(failures)
+    }
+}

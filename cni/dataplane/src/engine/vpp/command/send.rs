@@ -1,0 +1,95 @@
+//! Sending commands: each is one request, and many are one batch.
+
+use super::requests::{self, Find, Outcome};
+use super::vpp_command::VppCommand;
+use crate::engine::error::EngineError;
+use usnet_vpp::messages::{
+    AfPacketDelete, BridgeDomainSetMacAge, BridgeFlags, DeleteVhostUserIf, IfStatusFlags, L2InterfaceEfpFilter,
+    MemifDelete, PolicerAddDel, SwInterfaceSetFlags, SwInterfaceTagAddDel,
+};
+use usnet_vpp::{Answers, Api, Batch};
+
+/// Changes in a batch.
+pub(in crate::engine::vpp) struct CommandBatch(Vec<Find>);
+
+impl CommandBatch {
+    /// Adds changes to a batch, in this order.
+    pub(in crate::engine::vpp) fn request<'a>(
+        batch: &mut Batch,
+        api: &impl Api,
+        commands: impl IntoIterator<Item = &'a VppCommand>,
+    ) -> Self {
+        Self(commands.into_iter().map(|command| add_to(batch, api, command)).collect())
+    }
+
+    /// An outcome for each.
+    pub(in crate::engine::vpp) fn outcomes(&self, answers: &Answers) -> Vec<Outcome> {
+        self.0.iter().map(|find| find(answers)).collect()
+    }
+}
+
+/// Sends commands in this order in one batch, and returns an outcome for each.
+pub(in crate::engine::vpp) async fn send<'a>(
+    api: &mut impl Api,
+    commands: impl IntoIterator<Item = &'a VppCommand>,
+) -> Result<Vec<Outcome>, EngineError> {
+    let mut batch = Batch::new();
+    let commands = CommandBatch::request(&mut batch, api, commands);
+    if batch.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(commands.outcomes(&api.send(&batch).await?))
+}
+
+/// Adds the request of a command to a batch.
+fn add_to(batch: &mut Batch, api: &impl Api, command: &VppCommand) -> Find {
+    match command {
+        VppCommand::CreateBridgeDomain { id, tag, learns, mac_age_minutes } => {
+            let request = requests::bridge_domain(*id, tag, *learns, *mac_age_minutes);
+            requests::add_bridge_domain(batch, api, request)
+        }
+        VppCommand::DeleteBridgeDomain { id } => requests::delete_bridge_domain(batch, api, *id),
+        VppCommand::SetBridgeDomainFlags { id, flags, is_set } => {
+            requests::add(batch, BridgeFlags { bd_id: *id, is_set: *is_set, flags: *flags })
+        }
+        VppCommand::SetMacAge { id, minutes } => {
+            requests::add(batch, BridgeDomainSetMacAge { bd_id: *id, mac_age: *minutes })
+        }
+        VppCommand::AddMemifSocket { id, name } => requests::memif_socket(batch, api, *id, Some(name)),
+        VppCommand::DeleteMemifSocket { id } => requests::memif_socket(batch, api, *id, None),
+        VppCommand::CreateMemif { socket_id, ring_size, secret } => {
+            requests::add_memif(batch, api, *socket_id, *ring_size, secret.as_ref())
+        }
+        VppCommand::DeleteMemif { index } => requests::add(batch, MemifDelete { sw_if_index: *index }),
+        VppCommand::CreateVhostUser { path, is_server, tag } => {
+            requests::add_with(batch, requests::vhost_user(path, *is_server, tag), |reply| reply.sw_if_index)
+        }
+        VppCommand::DeleteVhostUser { index } => requests::add(batch, DeleteVhostUserIf { sw_if_index: *index }),
+        VppCommand::CreateAfPacket { name } => {
+            requests::add_with(batch, requests::af_packet(name.clone()), |reply| reply.sw_if_index)
+        }
+        VppCommand::DeleteAfPacket { name } => requests::add(batch, AfPacketDelete { host_if_name: name.clone() }),
+        VppCommand::SetTag { index, tag } => {
+            requests::add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })
+        }
+        VppCommand::SetMtu { index, mtu } => requests::add(batch, requests::mtu(*index, *mtu)),
+        VppCommand::SetVlan { index, vlan } => requests::add(batch, requests::vlan_tag_rewrite(*index, *vlan)),
+        VppCommand::SetEfpFilter { index, is_on } => {
+            requests::add(batch, L2InterfaceEfpFilter { sw_if_index: *index, enable_disable: *is_on })
+        }
+        VppCommand::AddPolicer { policer } => requests::add(batch, policer.request()),
+        VppCommand::DeletePolicer { name } => {
+            requests::add(batch, PolicerAddDel { is_add: false, name: name.clone(), ..PolicerAddDel::default() })
+        }
+        VppCommand::AttachPolicer { index, policer, direction, apply } => {
+            requests::attach_policer(batch, *index, policer, *direction, *apply)
+        }
+        VppCommand::SetAdminUp { index } => {
+            requests::add(batch, SwInterfaceSetFlags { sw_if_index: *index, flags: IfStatusFlags::ADMIN_UP })
+        }
+        VppCommand::AddToBridgeDomain { index, id } => requests::add(batch, requests::membership(*index, *id, true)),
+        VppCommand::RemoveFromBridgeDomain { index, id } => {
+            requests::add(batch, requests::membership(*index, *id, false))
+        }
+    }
+}

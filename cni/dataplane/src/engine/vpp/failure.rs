@@ -1,0 +1,69 @@
+//! What an answer of VPP means for the operation that it belongs to. Pure.
+
+use super::command::VppCommand;
+use crate::engine::error::OpError;
+use crate::plan::Op;
+use std::collections::BTreeMap;
+use usnet_vpp::{ReplyError, ReturnCode};
+
+/// An operation that was not done.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub(super) error: OpError,
+    /// Whether VPP differed from the snapshot, so that the operation has to be decided again.
+    pub(super) is_conflict: bool,
+}
+
+impl From<OpError> for Failure {
+    fn from(error: OpError) -> Self {
+        Self { error, is_conflict: false }
+    }
+}
+
+/// Operations that failed, by their places in the part.
+pub(super) type Failures = BTreeMap<usize, Failure>;
+
+/// What it means that a change failed; none when that does no harm.
+pub(super) fn failure(operation: &Op, command: &VppCommand, error: ReplyError) -> Option<Failure> {
+    let code = error.code();
+    if is_harmless(operation, command, code) {
+        return None;
+    }
+    if let (Op::RemoveBridge { bridge, .. }, Some(ReturnCode::BdInUse)) = (operation, code) {
+        return Some(OpError::BridgeInUse { bridge: bridge.clone() }.into());
+    }
+    let error = OpError::Refused { what: operation.subject(), reason: error.to_string() };
+    Some(Failure { error, is_conflict: code.is_some_and(|code| is_conflict(command, code)) })
+}
+
+/// The object was deleted by others already, or is still in use by others.
+fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -> bool {
+    match command {
+        VppCommand::DeleteMemifSocket { .. } | VppCommand::DeletePolicer { .. } => code.is_some(),
+        // The same policer: its name encodes all of its settings.
+        VppCommand::AddPolicer { .. } => code == Some(ReturnCode::ValueExist),
+        // VPP replies with a stale code of another request. The result is read back instead.
+        VppCommand::SetEfpFilter { .. } => code.is_some_and(|code| code != ReturnCode::InvalidSwIfIndex),
+        VppCommand::DeleteBridgeDomain { .. } if matches!(operation, Op::RemoveBridge { .. }) => {
+            code == Some(ReturnCode::NoSuchEntry)
+        }
+        // An implicit bridge domain that is not empty yet or deleted already.
+        VppCommand::DeleteBridgeDomain { .. } => code.is_some(),
+        _ => false,
+    }
+}
+
+/// Whether another client changed VPP in between.
+fn is_conflict(command: &VppCommand, code: ReturnCode) -> bool {
+    match command {
+        VppCommand::CreateBridgeDomain { .. } => code == ReturnCode::BdAlreadyExists,
+        VppCommand::AddMemifSocket { .. } => code == ReturnCode::EntryAlreadyExists,
+        // The id of the socket was deleted or has a memif, or another id of the same socket has
+        // one.
+        VppCommand::CreateMemif { .. } => {
+            matches!(code, ReturnCode::InvalidArgument | ReturnCode::SubifAlreadyExists | ReturnCode::SyscallError4)
+        }
+        VppCommand::CreateVhostUser { .. } | VppCommand::CreateAfPacket { .. } => code == ReturnCode::IfAlreadyExists,
+        _ => matches!(code, ReturnCode::InvalidSwIfIndex | ReturnCode::NoSuchEntry),
+    }
+}

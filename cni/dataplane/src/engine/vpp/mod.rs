@@ -1,0 +1,36 @@
+//! The driver for VPP, through its binary API.
+//!
+//! A network is a bridge domain, an attachment an interface in it: a memif of which VPP is the
+//! master, a vhost-user interface or a host interface (af_packet). Ownership is stored in their
+//! tags; objects without a tag of usnet are only read. VPP loses its configuration when it ends, so
+//! that everything can be recreated from a record.
+//!
+//! A list of operations is applied in parts of one kind. Each part reads a snapshot, decides, and
+//! sends all of its commands in a few batches. VPP has no transactions: what other clients change
+//! in between shows in its replies, and then that operation is decided again on a new snapshot.
+//!
+//! Pitfalls, and where they are handled:
+//! - An interface is tagged after its creation. An untagged one on a socket id of usnet is
+//!   incomplete: an ADD that needs its socket completes it (`plan_op`), a DEL of its attachment
+//!   deletes it.
+//! - Adding an interface to a bridge domain that does not exist creates one implicitly, without a
+//!   tag. Each new port is read back (`create_ports`); an implicit bridge domain is not reported
+//!   as a bridge, and its ports count as unbridged (`observe`).
+//! - A memif that could not be created leaves the reference count of its socket id wrong: the id is
+//!   deleted before it is used again.
+
+mod apply;
+mod command;
+mod create_ports;
+mod driver;
+mod failure;
+mod legacy;
+mod observe;
+mod plan_op;
+mod qos;
+mod settings;
+mod snapshot;
+mod tags;
+
+pub use driver::Vpp;
+pub use tags::{TAG_MAX, TagTooLong, check_attachment};

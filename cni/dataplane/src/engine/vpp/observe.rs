@@ -1,0 +1,91 @@
+//! From a snapshot of VPP to the observed state. Pure.
+
+use super::snapshot::{BridgeDomain, Interface, VppSnapshot};
+use crate::model::memif::MemifSocketIds;
+use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
+use crate::model::port::{PortName, PortOwner};
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::{MacLearning, RateLimit};
+
+pub(super) const SECONDS_PER_MINUTE: i64 = 60;
+
+/// The observed state. Implicit bridge domains are not reported: ports in them are unbridged.
+pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) -> Observed {
+    let names = names(snapshot);
+    let port = |index: &u32| {
+        let interface = snapshot.interfaces.get(index)?;
+        Some((names.get(index)?.clone(), observe_port(snapshot, interface)))
+    };
+    let is_bridge = |(_, domain): &(&u32, &BridgeDomain)| !snapshot.is_implicit(domain);
+    let bridges = snapshot.domains.iter().filter(is_bridge).map(|(id, domain)| {
+        let ports = domain.members.iter().filter_map(port).collect();
+        (id.to_string(), ObservedBridge { ports, ..observe_domain(domain) })
+    });
+    let is_on_bridge = |interface: &Interface| {
+        let domain = interface.domain.and_then(|id| snapshot.domains.get(&id));
+        domain.is_some_and(|domain| !snapshot.is_implicit(domain))
+    };
+    let is_unbridged = |interface: &Interface| {
+        !is_on_bridge(interface) && (interface.owner.is_some() || interface.is_incomplete(own_socket_ids))
+    };
+    let unbridged_ports = snapshot.interfaces.iter().filter(|(_, interface)| is_unbridged(interface));
+    Observed {
+        bridges: bridges.collect(),
+        unbridged_ports: unbridged_ports.filter_map(|(index, _)| port(index)).collect(),
+    }
+}
+
+/// A bridge domain without its ports.
+pub(super) fn observe_domain(domain: &BridgeDomain) -> ObservedBridge {
+    ObservedBridge {
+        owner: domain.owner.clone(),
+        has_supported_datapath: domain.has_supported_datapath,
+        adoption_blocker: adoption_blocker(domain),
+        mtu: BridgeMtu::OfPortsOnly,
+        mac_learning: if domain.learns { MacLearning::Enabled } else { MacLearning::Disabled },
+        mac_age_seconds: Some(i64::from(domain.mac_age_minutes) * SECONDS_PER_MINUTE),
+        state: ElementState::Running,
+        ports: BTreeMap::new(),
+    }
+}
+
+/// An untagged bridge domain cannot be distinguished from an implicit one, if usnet owns all of its
+/// ports.
+fn adoption_blocker(domain: &BridgeDomain) -> Option<String> {
+    match domain {
+        BridgeDomain { is_tagged: false, .. } => {
+            Some("it has no tag (bd-tag), which says that somebody made it".to_owned())
+        }
+        BridgeDomain { forwards: false, .. } => Some("it does not forward".to_owned()),
+        BridgeDomain { .. } => None,
+    }
+}
+
+pub(super) fn observe_port(snapshot: &VppSnapshot, interface: &Interface) -> ObservedPort {
+    let network = interface.domain.and_then(|id| snapshot.domains.get(&id)).and_then(|domain| domain.owner.clone());
+    ObservedPort {
+        owner: interface.owner.clone().map(|attachment| PortOwner { network, attachment }),
+        backend: interface.backend(),
+        mtu: Some(interface.mtu.into()),
+        tagging: interface.tagging.clone(),
+        rate_limit: match &interface.owner {
+            Some(owner) => snapshot.policers.limits(&PortName::of_owner(owner), interface.policed),
+            None => Some(RateLimit::default()),
+        },
+        is_enabled: interface.is_enabled,
+        peer: if interface.has_peer { Peer::Connected } else { Peer::Absent },
+        state: ElementState::Running,
+    }
+}
+
+/// Port names by interface index. A port that usnet owns has the name derived from its attachment;
+/// other interfaces, and a second one with the same tag, have VPP's name.
+pub(super) fn names(snapshot: &VppSnapshot) -> BTreeMap<u32, PortName> {
+    let mut given = BTreeSet::new();
+    let name = |(index, interface): (&u32, &Interface)| {
+        let owner = interface.owner.as_deref().filter(|owner| given.insert((*owner).to_owned()));
+        let name = owner.map_or_else(|| PortName::observed(&interface.name), PortName::of_owner);
+        (*index, name)
+    };
+    snapshot.interfaces.iter().map(name).collect()
+}

@@ -1,0 +1,112 @@
+//! Bridge domains.
+
+use super::decision::{Decision, commands};
+use crate::engine::error::OpError;
+use crate::engine::vpp::command::VppCommand;
+use crate::engine::vpp::observe::{SECONDS_PER_MINUTE, observe_domain};
+use crate::engine::vpp::snapshot::{BridgeDomain, VppSnapshot};
+use crate::engine::vpp::tags;
+use crate::model::port::AttachedPort;
+use crate::plan::{adoption_blocker, bridge_matches_spec};
+use usnet_crds::{Bridge, BridgeDomainId, MacLearning, NetworkName, Ownership};
+use usnet_vpp::messages::BdFlags;
+
+pub(super) fn remove<'a>(snapshot: &VppSnapshot, bridge: &str, network: &NetworkName) -> Result<Decision<'a>, OpError> {
+    let domain = bridge.parse().ok().and_then(|id: u32| Some((id, snapshot.domains.get(&id)?)));
+    match domain {
+        None => Ok(Decision::NoOp),
+        Some((_, domain)) if domain.owner.as_ref() != Some(network) => Err(foreign(bridge)),
+        Some((_, domain)) if !domain.members.is_empty() => Err(OpError::BridgeInUse { bridge: bridge.to_owned() }),
+        Some((id, _)) => Ok(Decision::Apply(vec![VppCommand::DeleteBridgeDomain { id }])),
+    }
+}
+
+pub(super) fn create<'a>(
+    snapshot: &VppSnapshot,
+    bridge: &Bridge,
+    network: &NetworkName,
+) -> Result<Decision<'a>, OpError> {
+    let id = domain_id(bridge)?;
+    let create = VppCommand::CreateBridgeDomain {
+        id,
+        tag: tags::network_tag(network)?,
+        learns: bridge.mac_learning == MacLearning::Enabled,
+        mac_age_minutes: mac_age_minutes(bridge),
+    };
+    match snapshot.domains.get(&id) {
+        None => Ok(Decision::Apply(vec![create])),
+        Some(domain) if domain.owner.as_ref() == Some(network) => Ok(configure(id, domain, bridge)),
+        // VPP cannot tag it afterwards, so that it is recreated. All of its ports are owned by
+        // usnet; creating them adds them again.
+        Some(domain) if snapshot.is_implicit(domain) => {
+            let remove_members =
+                domain.members.iter().map(|index| VppCommand::RemoveFromBridgeDomain { index: *index, id });
+            Ok(Decision::Apply(remove_members.chain([VppCommand::DeleteBridgeDomain { id }, create]).collect()))
+        }
+        Some(_) => Err(foreign(bridge.name.as_str())),
+    }
+}
+
+pub(super) fn update<'a>(
+    snapshot: &VppSnapshot,
+    bridge: &Bridge,
+    network: &NetworkName,
+) -> Result<Decision<'a>, OpError> {
+    let id = domain_id(bridge)?;
+    match snapshot.domains.get(&id) {
+        None => Err(OpError::BridgeMissing { bridge: bridge.name.to_string() }),
+        Some(domain) if domain.owner.as_ref() == Some(network) => Ok(configure(id, domain, bridge)),
+        Some(_) => Err(foreign(bridge.name.as_str())),
+    }
+}
+
+/// The bridge domain of a port: the one that its network owns or adopts.
+pub(super) fn of_port(snapshot: &VppSnapshot, port: &AttachedPort, network: &NetworkName) -> Result<u32, OpError> {
+    let bridge = port.bridge.to_string();
+    let found = bridge.parse().ok().and_then(|id: u32| Some((id, snapshot.domains.get(&id)?)));
+    match (port.ownership, found) {
+        (Ownership::Managed, Some((id, domain))) if domain.owner.as_ref() == Some(network) => Ok(id),
+        (Ownership::Managed, _) => Err(OpError::BridgeMissing { bridge }),
+        (Ownership::Adopted, found) => {
+            let domain = found.map(|(_, domain)| observe_domain(domain));
+            match (found, adoption_blocker(domain.as_ref(), network)) {
+                (Some((id, _)), None) => Ok(id),
+                (_, found) => Err(OpError::BridgeUnusable { bridge, found: found.unwrap_or_default() }),
+            }
+        }
+    }
+}
+
+/// A bridge domain of the network: its settings may differ.
+fn configure<'a>(id: u32, domain: &BridgeDomain, bridge: &Bridge) -> Decision<'a> {
+    if bridge_matches_spec(&observe_domain(domain), bridge) {
+        return Decision::NoOp;
+    }
+    let forwards = BdFlags::FWD | BdFlags::FLOOD | BdFlags::UU_FLOOD;
+    let answers_arp = BdFlags::ARP_TERM | BdFlags::ARP_UFWD;
+    let (set, cleared) = match bridge.mac_learning {
+        MacLearning::Enabled => (forwards | BdFlags::LEARN, answers_arp),
+        MacLearning::Disabled => (forwards, answers_arp | BdFlags::LEARN),
+    };
+    commands(vec![
+        VppCommand::SetBridgeDomainFlags { id, flags: set, is_set: true },
+        VppCommand::SetBridgeDomainFlags { id, flags: cleared, is_set: false },
+        VppCommand::SetMacAge { id, minutes: mac_age_minutes(bridge) },
+    ])
+}
+
+/// VPP's bridge domains have numbers; a bridge of another name is none of VPP's.
+fn domain_id(bridge: &Bridge) -> Result<u32, OpError> {
+    let id = BridgeDomainId::try_from(&bridge.name);
+    id.map(BridgeDomainId::get)
+        .map_err(|error| OpError::Refused { what: format!("bridge {}", bridge.name), reason: error.to_string() })
+}
+
+/// What VPP takes: whole minutes.
+fn mac_age_minutes(bridge: &Bridge) -> u8 {
+    u8::try_from(i64::from(bridge.mac_age_seconds) / SECONDS_PER_MINUTE).unwrap_or(u8::MAX)
+}
+
+fn foreign(bridge: &str) -> OpError {
+    OpError::Foreign { what: format!("bridge domain {bridge}") }
+}

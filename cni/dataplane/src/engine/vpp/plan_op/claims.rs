@@ -1,0 +1,53 @@
+//! What the operations of one list take, so that no other one of it gets it.
+
+use crate::engine::error::OpError;
+use crate::engine::vpp::snapshot::VppSnapshot;
+use crate::model::memif::MemifSocketIds;
+use crate::model::port::PortName;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use usnet_crds::names::fnv1a;
+
+/// Names, sockets and socket ids that are given away.
+#[derive(Debug, Default)]
+pub(in crate::engine::vpp) struct Claims<'a> {
+    ports: BTreeMap<&'a PortName, String>,
+    sockets: BTreeSet<String>,
+    socket_ids: BTreeSet<u32>,
+}
+
+impl<'a> Claims<'a> {
+    /// Takes a port's name for an attachment.
+    pub(super) fn name(&mut self, port: &'a PortName, attachment: &str) -> Result<(), OpError> {
+        let holder = self.ports.entry(port).or_insert_with(|| attachment.to_owned());
+        if holder == attachment {
+            return Ok(());
+        }
+        Err(OpError::PortDiffers { port: port.clone(), found: format!("it belongs to {holder}") })
+    }
+
+    /// Takes a socket.
+    pub(super) fn socket(&mut self, socket: &str) -> Result<(), OpError> {
+        if self.sockets.insert(socket.to_owned()) {
+            return Ok(());
+        }
+        Err(OpError::SocketInUse { socket: Path::new(socket).to_owned() })
+    }
+
+    /// Claims an id for a memif socket. It is derived from the socket's name unless that id is in
+    /// use, so that two concurrent creations of the same port create it once.
+    pub(super) fn socket_id(
+        &mut self,
+        socket: &str,
+        snapshot: &VppSnapshot,
+        own_socket_ids: MemifSocketIds,
+    ) -> Result<u32, OpError> {
+        let unused: BTreeSet<u32> = snapshot.unused_ids(socket, own_socket_ids).collect();
+        let is_free =
+            |id: &u32| !self.socket_ids.contains(id) && (unused.contains(id) || !snapshot.sockets.contains_key(id));
+        let id = own_socket_ids.starting_at(fnv1a(socket.as_bytes())).find(is_free);
+        let id = id.ok_or_else(|| OpError::NoSocketId { count: own_socket_ids.count() })?;
+        self.socket_ids.insert(id);
+        Ok(id)
+    }
+}

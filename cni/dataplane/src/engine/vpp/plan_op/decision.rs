@@ -1,0 +1,69 @@
+//! The outcome of planning one operation, and what it depends on.
+
+use crate::engine::error::OpError;
+use crate::engine::vpp::command::{HostInterfaceName, SocketName, VhostUserPath, VppCommand};
+use crate::engine::vpp::qos::{LimitSupport, Policed, Policers};
+use crate::engine::vpp::snapshot::VppSnapshot;
+use crate::engine::vpp::tags::Tag;
+use crate::model::memif::MemifSocketIds;
+use crate::model::port::{PortName, PortSettings};
+use usnet_crds::{NetworkName, Ownership, RingSize};
+use usnet_vpp::wire::Secret;
+
+/// Outcome of planning one operation.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::engine::vpp) enum Decision<'a> {
+    /// It is so already.
+    NoOp,
+    /// It must not be done.
+    Reject(OpError),
+    /// This has to be changed, in this order.
+    Apply(Vec<VppCommand>),
+    /// A port has to be created or completed.
+    Create(NewPort<'a>),
+}
+
+/// A port to create or to complete.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::engine::vpp) struct NewPort<'a> {
+    /// The network that must own the bridge domain, unless it is adopted.
+    pub(in crate::engine::vpp) network: &'a NetworkName,
+    pub(in crate::engine::vpp) ownership: Ownership,
+    pub(in crate::engine::vpp) name: &'a PortName,
+    pub(in crate::engine::vpp) domain: u32,
+    pub(in crate::engine::vpp) tag: Tag,
+    pub(in crate::engine::vpp) settings: PortSettings,
+    pub(in crate::engine::vpp) origin: Origin,
+    /// The existing policers of this port, and whether they are attached to its interface.
+    pub(in crate::engine::vpp) policers: Policers,
+    pub(in crate::engine::vpp) policed: Policed,
+}
+
+/// Where the interface of a port comes from.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::engine::vpp) enum Origin {
+    /// It is there.
+    ExistingInterface { index: u32 },
+    /// A memif on a socket that gets this id. Other ids of the same socket in VPP are unused and
+    /// are deleted.
+    Memif { socket_id: u32, name: SocketName, unused: Vec<u32>, ring_size: RingSize, secret: Option<Secret> },
+    /// A vhost-user interface, which VPP creates with its tag.
+    VhostUser { path: VhostUserPath, is_server: bool },
+    /// A host interface (af_packet) on a kernel device.
+    AfPacket { name: HostInterfaceName },
+}
+
+/// What a decision depends on.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::engine::vpp) struct Context<'a> {
+    pub(in crate::engine::vpp) snapshot: &'a VppSnapshot,
+    /// The memif socket ids that usnet owns.
+    pub(in crate::engine::vpp) own_socket_ids: MemifSocketIds,
+    /// What this VPP can limit.
+    pub(in crate::engine::vpp) limits: LimitSupport,
+}
+
+/// No operation, or the commands.
+pub(super) fn commands<'a>(commands: Vec<VppCommand>) -> Decision<'a> {
+    if commands.is_empty() { Decision::NoOp } else { Decision::Apply(commands) }
+}

@@ -1,0 +1,25 @@
+//! Plans an operation, given a snapshot of VPP. Pure.
+
+mod bridges;
+mod claims;
+mod decision;
+mod ports;
+
+use crate::plan::Op;
+pub(super) use claims::Claims;
+pub(super) use decision::{Context, Decision, NewPort, Origin};
+
+/// Plans an operation, given the earlier ones of the same list.
+pub(super) fn plan_op<'a>(operation: &'a Op, context: Context<'_>, claims: &mut Claims<'a>) -> Decision<'a> {
+    let decision = match operation {
+        Op::RemovePort { port, owner, backend, .. } => {
+            ports::remove(context, port, &owner.attachment, backend.as_ref())
+        }
+        Op::RemoveBridge { bridge, network } => bridges::remove(context.snapshot, bridge, network),
+        Op::CreateBridge { network, bridge } => bridges::create(context.snapshot, bridge, network),
+        Op::UpdateBridge { network, bridge } => bridges::update(context.snapshot, bridge, network),
+        Op::CreatePort { network, attachment, port } => ports::create(context, claims, (network, attachment, port)),
+        Op::UpdatePort { port, owner, settings } => ports::update(context, port, &owner.attachment, settings),
+    };
+    decision.unwrap_or_else(Decision::Reject)
+}

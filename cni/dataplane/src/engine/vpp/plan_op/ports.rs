@@ -1,0 +1,170 @@
+//! Ports: memif, vhost-user and host interfaces (af_packet).
+
+use super::bridges;
+use super::claims::Claims;
+use super::decision::{Context, Decision, NewPort, Origin, commands};
+use crate::engine::error::OpError;
+use crate::engine::vpp::command::{HostInterfaceName, SocketName, VhostUserPath, VppCommand};
+use crate::engine::vpp::settings::{check, configure};
+use crate::engine::vpp::snapshot::{Interface, InterfaceKind, VppSnapshot};
+use crate::engine::vpp::tags;
+use crate::model::attachment::AttachmentId;
+use crate::model::memif::MemifSocketIds;
+use crate::model::port::{AttachedPort, PortBackend, PortName, PortSettings};
+use std::path::PathBuf;
+use usnet_crds::{NetworkName, SocketRole};
+use usnet_vpp::wire::{Secret, TextError};
+
+/// Deletes all objects of an attachment: its tagged interfaces, an incomplete one on its socket,
+/// and ids of the socket.
+pub(super) fn remove<'a>(
+    Context { snapshot, own_socket_ids, .. }: Context<'_>,
+    port: &PortName,
+    attachment: &str,
+    backend: Option<&PortBackend>,
+) -> Result<Decision<'a>, OpError> {
+    let owned: Vec<_> = if *port == PortName::of_owner(attachment) {
+        snapshot.owned(port).filter(|(_, interface)| interface.owner.as_deref() == Some(attachment)).collect()
+    } else {
+        // The name is VPP's own: a second interface with the same tag, or one without a tag.
+        let named = snapshot.interfaces.iter().find(|(_, interface)| interface.name == port.as_str());
+        let owned = named.filter(|(_, interface)| interface.owner.as_deref() == Some(attachment));
+        let is_its_incomplete =
+            |interface: &Interface| interface.is_incomplete(own_socket_ids) && interface.backend().as_ref() == backend;
+        if owned.is_none() && named.is_some_and(|(_, interface)| !is_its_incomplete(interface)) {
+            return Err(OpError::Foreign { what: format!("port {port}") });
+        }
+        owned.map(|(index, interface)| (*index, interface)).into_iter().collect()
+    };
+    let socket = backend.map(PortBackend::endpoint_name);
+    let incomplete = socket.as_deref().and_then(|socket| snapshot.serving(socket));
+    let incomplete = incomplete
+        .filter(|(_, interface)| interface.is_incomplete(own_socket_ids) && interface.backend().as_ref() == backend);
+    let mut list: Vec<VppCommand> = Vec::new();
+    for (index, interface) in owned.into_iter().chain(incomplete) {
+        list.extend(remove_interface(snapshot, index, interface));
+    }
+    let unused = socket.iter().flat_map(|socket| snapshot.unused_ids(socket, own_socket_ids));
+    list.extend(unused.map(|id| VppCommand::DeleteMemifSocket { id }));
+    // After the interface that they are attached to.
+    list.extend(snapshot.policers.of(port).map(|policer| VppCommand::DeletePolicer { name: policer.name() }));
+    Ok(commands(list))
+}
+
+/// With the id of its socket, and with its bridge domain if that is implicit. VPP rejects the
+/// deletion of either while it is in use by others.
+fn remove_interface(snapshot: &VppSnapshot, index: u32, interface: &Interface) -> Vec<VppCommand> {
+    let mut list = match &interface.kind {
+        InterfaceKind::Memif { socket_id, .. } => {
+            vec![VppCommand::DeleteMemif { index }, VppCommand::DeleteMemifSocket { id: *socket_id }]
+        }
+        InterfaceKind::VhostUser { .. } => vec![VppCommand::DeleteVhostUser { index }],
+        // VPP reported the name in a field of this size.
+        InterfaceKind::AfPacket { name } => {
+            vec![VppCommand::DeleteAfPacket { name: HostInterfaceName::new(name.as_str()).unwrap_or_default() }]
+        }
+        InterfaceKind::Other => Vec::new(),
+    };
+    let domain =
+        interface.domain.filter(|id| snapshot.domains.get(id).is_some_and(|domain| snapshot.is_implicit(domain)));
+    list.extend(domain.map(|id| VppCommand::DeleteBridgeDomain { id }));
+    list
+}
+
+pub(super) fn create<'a>(
+    context: Context<'_>,
+    claims: &mut Claims<'a>,
+    (network, attachment, port): (&'a NetworkName, &AttachmentId, &'a AttachedPort),
+) -> Result<Decision<'a>, OpError> {
+    let Context { snapshot, own_socket_ids, limits } = context;
+    let owner = attachment.to_string();
+    check(&port.name, &port.settings, limits)?;
+    let tag = tags::attachment_tag(&owner)?;
+    let domain = bridges::of_port(snapshot, port, network)?;
+    claims.name(&port.name, &owner)?;
+    let new = |origin| {
+        let policers = snapshot.policers.only(&port.name);
+        let policed = limits.unbridged(matches!(origin, Origin::ExistingInterface { .. }));
+        let settings = port.settings.clone();
+        let ownership = port.ownership;
+        Decision::Create(NewPort {
+            network,
+            ownership,
+            name: &port.name,
+            domain,
+            tag,
+            settings,
+            origin,
+            policers,
+            policed,
+        })
+    };
+    let differs = |found: String| Err(OpError::PortDiffers { port: port.name.clone(), found });
+    if let Some((index, interface)) = snapshot.owned(&port.name).next() {
+        let is_bridged =
+            interface.domain.is_some_and(|id| snapshot.domains.get(&id).is_some_and(|it| !snapshot.is_implicit(it)));
+        return match &interface.owner {
+            Some(other) if *other != owner => differs(format!("it belongs to {other}")),
+            _ if interface.backend().as_ref() != Some(&port.backend) => {
+                differs("it has another socket or device".to_owned())
+            }
+            _ if !is_bridged => Ok(new(Origin::ExistingInterface { index })),
+            _ if interface.domain != Some(domain) => differs("it is on another bridge".to_owned()),
+            _ => Ok(commands(configure(snapshot, (index, interface), &port.name, &port.settings))),
+        };
+    }
+    let socket = port.backend.endpoint_name();
+    claims.socket(&socket)?;
+    match snapshot.serving(&socket) {
+        Some((index, interface)) if is_resumable(interface, domain, &port.backend, own_socket_ids) => {
+            Ok(new(Origin::ExistingInterface { index }))
+        }
+        Some(_) => Err(OpError::SocketInUse { socket: PathBuf::from(socket) }),
+        None => origin(context, claims, port, socket).map(new),
+    }
+}
+
+/// Whether an interface on this socket or device is incomplete: an ADD was interrupted before it
+/// was tagged, or others removed its tag.
+fn is_resumable(interface: &Interface, domain: u32, backend: &PortBackend, own_socket_ids: MemifSocketIds) -> bool {
+    let is_free = interface.domain.is_none_or(|id| id == domain);
+    interface.is_incomplete(own_socket_ids) && is_free && interface.backend().as_ref() == Some(backend)
+}
+
+fn origin(
+    Context { snapshot, own_socket_ids, .. }: Context<'_>,
+    claims: &mut Claims<'_>,
+    port: &AttachedPort,
+    socket: String,
+) -> Result<Origin, OpError> {
+    let unfit = |error: TextError| OpError::Refused { what: format!("port {}", port.name), reason: error.to_string() };
+    match &port.backend {
+        PortBackend::Memif { .. } => {
+            let secret = port.secret.as_ref().map(|secret| Secret::new(secret.reveal())).transpose();
+            Ok(Origin::Memif {
+                socket_id: claims.socket_id(&socket, snapshot, own_socket_ids)?,
+                unused: snapshot.unused_ids(&socket, own_socket_ids).collect(),
+                name: SocketName::new(socket).map_err(unfit)?,
+                ring_size: port.ring_size,
+                secret: secret.map_err(unfit)?,
+            })
+        }
+        PortBackend::VhostUser { engine_role, .. } => {
+            let path = VhostUserPath::new(socket).map_err(unfit)?;
+            Ok(Origin::VhostUser { path, is_server: *engine_role == SocketRole::Server })
+        }
+        PortBackend::Veth { .. } => Ok(Origin::AfPacket { name: HostInterfaceName::new(socket).map_err(unfit)? }),
+    }
+}
+
+pub(super) fn update<'a>(
+    Context { snapshot, limits, .. }: Context<'_>,
+    port: &PortName,
+    attachment: &str,
+    settings: &PortSettings,
+) -> Result<Decision<'a>, OpError> {
+    check(port, settings, limits)?;
+    let mut owned = snapshot.owned(port).filter(|(_, interface)| interface.owner.as_deref() == Some(attachment));
+    let found = owned.next().ok_or_else(|| OpError::PortMissing { port: port.clone() })?;
+    Ok(commands(configure(snapshot, found, port, settings)))
+}

@@ -1,0 +1,15 @@
+//! A snapshot of VPP: bridge domains, interfaces, memif sockets and policers.
+//!
+//! `read` and `features` perform IO; the others are values.
+
+mod bridge_domain;
+mod features;
+mod interface;
+mod read;
+mod vpp_snapshot;
+
+pub(super) use bridge_domain::BridgeDomain;
+pub(super) use features::{FeatureTickets, Features};
+pub(super) use interface::{Interface, InterfaceKind};
+pub(super) use read::BridgeDomainTickets;
+pub(super) use vpp_snapshot::VppSnapshot;

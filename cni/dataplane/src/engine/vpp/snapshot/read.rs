@@ -1,0 +1,200 @@
+//! Reading a snapshot: dumps that are requested in one batch and combined.
+
+use super::bridge_domain::BridgeDomain;
+use super::features;
+use super::interface::{Interface, InterfaceKind};
+use super::vpp_snapshot::VppSnapshot;
+use crate::engine::error::EngineError;
+use crate::engine::vpp::qos::{Policed, Policers};
+use crate::engine::vpp::tags;
+use crate::model::observed::Tagging;
+use crate::model::port::PortBackend;
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::{Vlan, VlanTag};
+use usnet_vpp::messages::{
+    AfPacketDetails, AfPacketDump, BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, MemifDetails, MemifDump,
+    MemifRole, MemifSocketFilenameDetails, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump,
+    SwInterfaceDetails, SwInterfaceDump, SwInterfaceVhostUserDetails, SwInterfaceVhostUserDump, VtrOp,
+};
+use usnet_vpp::{Answers, Api, Batch, DumpTicket};
+
+/// From how many bridge domains on it is quicker to read all of them.
+const MANY_DOMAINS: usize = 8;
+
+/// Where the answers are.
+#[derive(Debug)]
+struct Dumps {
+    domains: DumpTicket<BridgeDomainDump>,
+    interfaces: DumpTicket<SwInterfaceDump>,
+    memifs: Option<(DumpTicket<MemifDump>, DumpTicket<MemifSocketFilenameDump>)>,
+    vhost_users: Option<DumpTicket<SwInterfaceVhostUserDump>>,
+    devices: Option<DumpTicket<AfPacketDump>>,
+    policers: Option<DumpTicket<PolicerDump>>,
+}
+
+impl VppSnapshot {
+    /// Reads everything in one batch; then the L2 features of ports that have a VLAN or limits.
+    pub(in crate::engine::vpp) async fn read(api: &mut impl Api) -> Result<Self, EngineError> {
+        let mut batch = Batch::new();
+        // Before the interfaces: a port is tagged before it gets a policer, so that a policer
+        // without a port is certain to be an orphan.
+        let policers = api.supports::<PolicerDump>().then(|| batch.dump(PolicerDump::default()));
+        let interfaces = SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() };
+        let dumps = Dumps {
+            domains: batch.dump(BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE }),
+            interfaces: batch.dump(interfaces),
+            // Without its plugin VPP has none of a kind, and does not know the question.
+            memifs: api
+                .supports::<MemifDump>()
+                .then(|| (batch.dump(MemifDump {}), batch.dump(MemifSocketFilenameDump {}))),
+            vhost_users: api
+                .supports::<SwInterfaceVhostUserDump>()
+                .then(|| batch.dump(SwInterfaceVhostUserDump { sw_if_index: NO_INTERFACE })),
+            devices: api.supports::<AfPacketDump>().then(|| batch.dump(AfPacketDump {})),
+            policers,
+        };
+        let answers = api.send(&batch).await?;
+        let mut snapshot = Self::assemble(&answers, &dumps)?;
+        features::read(api, &mut snapshot).await?;
+        Ok(snapshot)
+    }
+
+    /// Reads one bridge domain, and the sockets of the kind that one port will have; no interfaces.
+    pub(in crate::engine::vpp) async fn read_for(
+        api: &mut impl Api,
+        domain_id: u32,
+        backend: &PortBackend,
+    ) -> Result<(Self, BTreeSet<String>), EngineError> {
+        let mut batch = Batch::new();
+        let domains = batch.dump(BridgeDomainDump { bd_id: domain_id, sw_if_index: NO_INTERFACE });
+        let memifs = matches!(backend, PortBackend::Memif { .. }) && api.supports::<MemifSocketFilenameDump>();
+        let memifs = memifs.then(|| batch.dump(MemifSocketFilenameDump {}));
+        let vhost_users =
+            matches!(backend, PortBackend::VhostUser { .. }) && api.supports::<SwInterfaceVhostUserDump>();
+        let vhost_users = vhost_users.then(|| batch.dump(SwInterfaceVhostUserDump { sw_if_index: NO_INTERFACE }));
+        let devices = matches!(backend, PortBackend::Veth { .. }) && api.supports::<AfPacketDump>();
+        let devices = devices.then(|| batch.dump(AfPacketDump {}));
+        let answers = api.send(&batch).await?;
+        let domains = answers.details(domains)?.iter().map(|details| (details.bd_id, domain(details))).collect();
+        let memifs = memifs.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
+        let vhost_users = vhost_users.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
+        let devices = devices.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
+        let names = vhost_users.iter().map(|details| details.sock_filename.to_string());
+        let names = names.chain(devices.iter().map(|details| details.host_if_name.to_string()));
+        let names = names.chain(memifs.iter().map(|details| details.socket_filename.to_string())).collect();
+        let sockets = memifs.iter().map(socket_name).collect();
+        Ok((Self::new(domains, BTreeMap::new(), sockets, Policers::default()), names))
+    }
+
+    fn assemble(answers: &Answers, dumps: &Dumps) -> Result<Self, EngineError> {
+        let (mut kinds, mut sockets) = (BTreeMap::new(), BTreeMap::new());
+        if let Some((memifs, names)) = dumps.memifs {
+            sockets = answers.details(names)?.iter().map(socket_name).collect();
+            kinds.extend(answers.details(memifs)?.iter().map(|memif| (memif.sw_if_index, memif_kind(memif, &sockets))));
+        }
+        if let Some(vhost_users) = dumps.vhost_users {
+            kinds.extend(answers.details(vhost_users)?.iter().map(|vhost| (vhost.sw_if_index, vhost_kind(vhost))));
+        }
+        if let Some(devices) = dumps.devices {
+            let kind = |details: &AfPacketDetails| InterfaceKind::AfPacket { name: details.host_if_name.to_string() };
+            kinds.extend(answers.details(devices)?.iter().map(|details| (details.sw_if_index, kind(details))));
+        }
+        let domains: BTreeMap<u32, BridgeDomain> =
+            answers.details(dumps.domains)?.iter().map(|details| (details.bd_id, domain(details))).collect();
+        let member_of: BTreeMap<u32, u32> =
+            domains.iter().flat_map(|(id, domain)| domain.members.iter().map(|member| (*member, *id))).collect();
+        let interfaces = answers.details(dumps.interfaces)?;
+        let interfaces = interfaces.iter().map(|details| {
+            let kind = kinds.remove(&details.sw_if_index).unwrap_or(InterfaceKind::Other);
+            (details.sw_if_index, interface(details, kind, member_of.get(&details.sw_if_index).copied()))
+        });
+        let interfaces = interfaces.collect();
+        let policers = dumps.policers.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
+        Ok(Self::new(domains, interfaces, sockets, Policers::new(&policers)))
+    }
+}
+
+/// Where the answers about some bridge domains are.
+#[derive(Debug)]
+pub(in crate::engine::vpp) struct BridgeDomainTickets(Vec<DumpTicket<BridgeDomainDump>>);
+
+impl BridgeDomainTickets {
+    /// Requests these bridge domains, after the present requests of the batch.
+    pub(in crate::engine::vpp) fn request(batch: &mut Batch, ids: &BTreeSet<u32>) -> Self {
+        let all = BTreeSet::from([NO_BRIDGE_DOMAIN]);
+        let ids = if ids.len() > MANY_DOMAINS { &all } else { ids };
+        let of = |bd_id: &u32| BridgeDomainDump { bd_id: *bd_id, sw_if_index: NO_INTERFACE };
+        Self(ids.iter().map(|id| batch.dump(of(id))).collect())
+    }
+
+    pub(in crate::engine::vpp) fn read(self, answers: &Answers) -> Result<BTreeMap<u32, BridgeDomain>, EngineError> {
+        let mut domains = BTreeMap::new();
+        for ticket in self.0 {
+            domains.extend(answers.details(ticket)?.iter().map(|details| (details.bd_id, domain(details))));
+        }
+        Ok(domains)
+    }
+}
+
+fn domain(details: &BridgeDomainDetails) -> BridgeDomain {
+    let tag = details.bd_tag.to_string();
+    BridgeDomain {
+        owner: tags::network(&tag),
+        is_tagged: !tag.is_empty(),
+        learns: details.learn,
+        forwards: details.forward,
+        has_supported_datapath: details.forward
+            && details.flood
+            && details.uu_flood
+            && !details.arp_term
+            && !details.arp_ufwd,
+        mac_age_minutes: details.mac_age,
+        members: details.sw_if_details.iter().map(|member| member.sw_if_index).collect(),
+    }
+}
+
+fn interface(details: &SwInterfaceDetails, kind: InterfaceKind, domain: Option<u32>) -> Interface {
+    let tag = details.tag.to_string();
+    let [mtu, ..] = details.mtu;
+    Interface {
+        name: details.interface_name.to_string(),
+        // A tag of usnet on an unsupported kind of interface does not imply ownership.
+        owner: tags::attachment(&tag).filter(|_| kind != InterfaceKind::Other),
+        is_tagged: !tag.is_empty(),
+        kind,
+        domain,
+        mtu,
+        tagging: tagging(details),
+        policed: Policed::default(),
+        is_enabled: details.flags.contains(IfStatusFlags::ADMIN_UP),
+        has_peer: details.flags.contains(IfStatusFlags::LINK_UP),
+    }
+}
+
+/// A port in a VLAN pushes the VLAN's tag on what comes from its pod.
+fn tagging(details: &SwInterfaceDetails) -> Tagging {
+    match (details.vtr_op, details.vtr_push_dot1q) {
+        (VtrOp::Disabled, _) => Tagging::Untagged,
+        (VtrOp::Push1, 1) => match VlanTag::try_from(i64::from(details.vtr_tag1)) {
+            Ok(tag) => Tagging::Vlan(Vlan::Access { tag }),
+            Err(_) => Tagging::Other,
+        },
+        _ => Tagging::Other,
+    }
+}
+
+fn socket_name(details: &MemifSocketFilenameDetails) -> (u32, String) {
+    (details.socket_id, details.socket_filename.to_string())
+}
+
+fn memif_kind(details: &MemifDetails, sockets: &BTreeMap<u32, String>) -> InterfaceKind {
+    InterfaceKind::Memif {
+        socket_id: details.socket_id,
+        socket: sockets.get(&details.socket_id).cloned().unwrap_or_default(),
+        is_server: details.role == MemifRole::Master,
+    }
+}
+
+fn vhost_kind(details: &SwInterfaceVhostUserDetails) -> InterfaceKind {
+    InterfaceKind::VhostUser { socket: details.sock_filename.to_string(), is_server: details.is_server }
+}

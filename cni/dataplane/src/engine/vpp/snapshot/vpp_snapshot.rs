@@ -1,0 +1,87 @@
+//! What is known of VPP, indexed by what its readers look up.
+
+use super::bridge_domain::BridgeDomain;
+use super::interface::Interface;
+use crate::engine::vpp::qos::{Policer, Policers};
+use crate::model::memif::MemifSocketIds;
+use crate::model::port::PortName;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A snapshot of VPP. Interface indexes are used here and nowhere else, because VPP reuses an index
+/// immediately.
+#[derive(Debug, Clone, Default)]
+pub(in crate::engine::vpp) struct VppSnapshot {
+    pub(in crate::engine::vpp) domains: BTreeMap<u32, BridgeDomain>,
+    pub(in crate::engine::vpp) interfaces: BTreeMap<u32, Interface>,
+    /// The names of memif sockets by their ids.
+    pub(in crate::engine::vpp) sockets: BTreeMap<u32, String>,
+    pub(in crate::engine::vpp) policers: Policers,
+    /// The interfaces that usnet owns, by the port names of their owners. There should be one for
+    /// each name.
+    owned: BTreeMap<PortName, Vec<u32>>,
+    /// The interface that serves a socket, by the socket's name.
+    serving: BTreeMap<String, u32>,
+    /// The ids of memif sockets that no interface uses, by the socket's name.
+    unused: BTreeMap<String, Vec<u32>>,
+}
+
+impl VppSnapshot {
+    pub(super) fn new(
+        domains: BTreeMap<u32, BridgeDomain>,
+        interfaces: BTreeMap<u32, Interface>,
+        sockets: BTreeMap<u32, String>,
+        policers: Policers,
+    ) -> Self {
+        let (mut owned, mut serving, mut unused) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut used = BTreeSet::new();
+        for (index, interface) in &interfaces {
+            if let Some(owner) = &interface.owner {
+                owned.entry(PortName::of_owner(owner)).or_insert_with(Vec::new).push(*index);
+            }
+            if let Some(socket) = interface.kind.socket() {
+                serving.entry(socket.to_owned()).or_insert(*index);
+            }
+            used.extend(interface.kind.socket_id());
+        }
+        for (id, name) in sockets.iter().filter(|(id, _)| !used.contains(*id)) {
+            unused.entry(name.clone()).or_insert_with(Vec::new).push(*id);
+        }
+        Self { domains, interfaces, sockets, policers, owned, serving, unused }
+    }
+
+    /// The interfaces whose owners have this port name.
+    pub(in crate::engine::vpp) fn owned(&self, name: &PortName) -> impl Iterator<Item = (u32, &Interface)> {
+        self.owned.get(name).into_iter().flatten().filter_map(|index| self.find(*index))
+    }
+
+    /// The interface that serves a socket, whether usnet owns it or not.
+    pub(in crate::engine::vpp) fn serving(&self, socket: &str) -> Option<(u32, &Interface)> {
+        self.find(*self.serving.get(socket)?)
+    }
+
+    /// Policers of ports that are not there.
+    pub(in crate::engine::vpp) fn orphaned_policers(&self) -> impl Iterator<Item = &Policer> {
+        self.policers.orphans(|port| self.owned.contains_key(port))
+    }
+
+    fn find(&self, index: u32) -> Option<(u32, &Interface)> {
+        Some((index, self.interfaces.get(&index)?))
+    }
+
+    /// The unused ids of usnet for a memif socket. Their reference count in VPP may be wrong: they
+    /// have to be deleted before reuse.
+    pub(in crate::engine::vpp) fn unused_ids(
+        &self,
+        socket: &str,
+        own_socket_ids: MemifSocketIds,
+    ) -> impl Iterator<Item = u32> {
+        self.unused.get(socket).into_iter().flatten().copied().filter(move |id| own_socket_ids.contains(*id))
+    }
+
+    /// Whether a bridge domain is implicit: VPP silently creates one when an interface is added to
+    /// a bridge domain that does not exist. It is untagged, and usnet owns all of its interfaces.
+    pub(in crate::engine::vpp) fn is_implicit(&self, domain: &BridgeDomain) -> bool {
+        let is_owned = |index| self.interfaces.get(index).is_some_and(|interface| interface.owner.is_some());
+        !domain.is_tagged && !domain.members.is_empty() && domain.members.iter().all(is_owned)
+    }
+}

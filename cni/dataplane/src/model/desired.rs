@@ -1,0 +1,96 @@
+//! What an engine of this node should have.
+
+use crate::model::attachment::{AttachmentId, Progress, Record};
+use crate::model::port::{AttachedPort, PortBackend, PortSettings};
+use std::collections::BTreeMap;
+use usnet_crds::{NetworkName, NodeNetwork, RateLimit};
+
+/// What one engine of this node should have.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Desired {
+    /// The networks, each with its bridge.
+    pub networks: BTreeMap<NetworkName, NodeNetwork>,
+    /// The attachments that have, or may have, a port.
+    pub attachments: BTreeMap<AttachmentId, DesiredAttachment>,
+    /// The attachments that must not have a port any more. A port that was not tagged yet is
+    /// identified by its socket alone.
+    pub detached: BTreeMap<AttachmentId, TornDownAttachment>,
+}
+
+/// An attachment whose DEL has started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TornDownAttachment {
+    /// The network that it had joined.
+    pub network: NetworkName,
+    /// How its port met its pod.
+    pub backend: PortBackend,
+}
+
+/// One attachment that has, or may have, a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DesiredAttachment {
+    /// The network that it joined.
+    pub network: NetworkName,
+    /// Its port.
+    pub port: AttachedPort,
+    /// Whether a missing port is created. While ADD is in progress only the plugin may create it.
+    pub policy: PortPolicy,
+}
+
+/// Whether a port must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortPolicy {
+    /// Create the port if it is missing.
+    Ensure,
+    /// Keep the port if it exists, but do not create it.
+    Keep,
+}
+
+impl Desired {
+    /// Builds the desired state from the networks of a node and its journal. Settings that can
+    /// change in place follow the present settings of the network.
+    pub fn new<'a>(
+        networks: impl IntoIterator<Item = NodeNetwork>,
+        records: impl IntoIterator<Item = &'a Record>,
+    ) -> Self {
+        let networks = networks.into_iter().map(|network| (network.name.clone(), network)).collect();
+        let mut desired = Self { networks, ..Self::default() };
+        records.into_iter().for_each(|record| desired.ingest(record));
+        desired
+    }
+
+    fn ingest(&mut self, record: &Record) {
+        let network = record.network.clone();
+        let policy = match record.progress {
+            Progress::Attached => PortPolicy::Ensure,
+            Progress::Attaching => PortPolicy::Keep,
+            Progress::Detaching | Progress::Detached => {
+                let backend = record.port.backend.clone();
+                self.detached.insert(record.id.clone(), TornDownAttachment { network, backend });
+                return;
+            }
+        };
+        let present = self.networks.get(&network);
+        let settings = present.map(|present| {
+            port_settings(present, &record.pod.namespace, &record.pod.name, record.requested_rate_limit)
+        });
+        let settings = settings.unwrap_or_else(|| record.port.settings.clone());
+        let present = present.map(|present| &present.bridge).filter(|bridge| bridge.name == record.port.bridge);
+        let ownership = present.map_or(record.port.ownership, |bridge| bridge.ownership);
+        let port = AttachedPort { settings, ownership, ..record.port.clone() };
+        self.attachments.insert(record.id.clone(), DesiredAttachment { network, port, policy });
+    }
+}
+
+/// The settings of a pod's port on a network: those fixed for the pod's name, otherwise the
+/// network's. The pod itself can request a lower rate than the network's, not a higher one.
+pub fn port_settings(network: &NodeNetwork, namespace: &str, pod: &str, requested: RateLimit) -> PortSettings {
+    let fixed = network.fixed(namespace, pod);
+    PortSettings {
+        mtu: network.bridge.mtu,
+        vlan: fixed.and_then(|fixed| fixed.vlan.clone()).or_else(|| network.port.vlan.clone()),
+        rate_limit: fixed
+            .and_then(|fixed| fixed.rate_limit)
+            .unwrap_or_else(|| network.port.rate_limit.at_most(requested)),
+    }
+}

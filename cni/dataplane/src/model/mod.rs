@@ -1,0 +1,11 @@
+//! Values of this crate. No IO.
+//!
+//! [`desired`] and [`observed`] describe an engine with the same terms ([`port`], [`attachment`],
+//! [`memif`]); [`drift`] describes their differences for users.
+
+pub mod attachment;
+pub mod desired;
+pub mod drift;
+pub mod memif;
+pub mod observed;
+pub mod port;

@@ -1,0 +1,108 @@
+//! The state of an engine at one moment.
+
+use crate::model::port::{PortBackend, PortName, PortOwner};
+use std::collections::BTreeMap;
+use usnet_crds::{MacLearning, NetworkName, RateLimit, Vlan};
+
+/// All bridges of an engine, whether owned by usnet or not. Names are those of the engine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// By name; a bridge domain of VPP by its id in digits.
+    pub bridges: BTreeMap<String, ObservedBridge>,
+    /// Ports owned by usnet that are on no bridge: incomplete ones, and those removed from their
+    /// bridge by others. Open vSwitch has none.
+    pub unbridged_ports: BTreeMap<PortName, ObservedPort>,
+}
+
+/// One bridge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedBridge {
+    /// The network that owns the bridge; `None` if usnet does not own it.
+    pub owner: Option<NetworkName>,
+    /// Whether its datapath is one that usnet supports (Open vSwitch: `datapath_type=netdev`; VPP:
+    /// it forwards and floods, and does not answer ARP).
+    pub has_supported_datapath: bool,
+    /// Why a network cannot adopt it; `None` if it can.
+    pub adoption_blocker: Option<String>,
+    /// Its MTU.
+    pub mtu: BridgeMtu,
+    /// Whether it learns where MAC addresses are.
+    pub mac_learning: MacLearning,
+    /// How long it remembers them, in seconds; none means the engine's default.
+    pub mac_age_seconds: Option<i64>,
+    /// Whether the engine runs it, or why not.
+    pub state: ElementState,
+    /// Its ports, without the bridge's own.
+    pub ports: BTreeMap<PortName, ObservedPort>,
+}
+
+/// The MTU of a bridge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BridgeMtu {
+    /// The engine's bridges have none, only their ports do (VPP).
+    OfPortsOnly,
+    /// It is not set.
+    Unset,
+    /// The requested MTU, in bytes.
+    Set(i64),
+}
+
+/// One port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedPort {
+    /// The attachment that owns the port; `None` if usnet does not own it.
+    pub owner: Option<PortOwner>,
+    /// The endpoint towards the pod; `None` if it is of a kind that usnet does not support.
+    pub backend: Option<PortBackend>,
+    /// The requested MTU, in bytes.
+    pub mtu: Option<i64>,
+    /// How its frames are tagged.
+    pub tagging: Tagging,
+    /// The rate limits; `None` means limits that usnet does not set.
+    pub rate_limit: Option<RateLimit>,
+    /// Whether it may forward: the admin state of VPP. Open vSwitch has none, there it always may.
+    pub is_enabled: bool,
+    /// Whether the pod's program is there.
+    pub peer: Peer,
+    /// Whether the engine runs it, or why not.
+    pub state: ElementState,
+}
+
+/// Whether the other end of a port's socket is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// It is.
+    Connected,
+    /// It is not, or the engine does not report it.
+    Absent,
+}
+
+/// The tagging of a port, as far as usnet uses it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tagging {
+    /// No VLAN was set.
+    Untagged,
+    /// In these VLANs.
+    Vlan(Vlan),
+    /// Anything else, set by others.
+    Other,
+}
+
+impl From<Option<Vlan>> for Tagging {
+    /// How a port with this setting tags.
+    fn from(vlan: Option<Vlan>) -> Self {
+        vlan.map_or(Self::Untagged, Self::Vlan)
+    }
+}
+
+/// Whether the engine runs what was configured. That a database accepted a request does not imply
+/// it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ElementState {
+    /// It runs.
+    Running,
+    /// Not yet, and no error is known.
+    Pending,
+    /// The engine failed, with its error text.
+    Failed(String),
+}

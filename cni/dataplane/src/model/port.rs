@@ -1,0 +1,266 @@
+//! One end in the engine.
+
+use crate::model::attachment::AttachmentId;
+use crate::model::memif::{MemifSecret, MemifSocket};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use usnet_crds::names::fnv1a;
+use usnet_crds::{BridgeName, Mtu, NetworkName, Ownership, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag};
+
+/// Longest path of a unix socket, in bytes (`sun_path` without its NUL). Engines accept longer ones
+/// and never connect.
+pub const SOCKET_PATH_MAX: usize = 107;
+
+/// A socket path that no engine could use.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "socket path {} has {} bytes, and a unix socket takes at most {SOCKET_PATH_MAX}: use a shorter run folder",
+    path.display(),
+    path.as_os_str().len()
+)]
+pub struct SocketPathTooLong {
+    path: PathBuf,
+}
+
+/// The path of a unix socket, short enough for the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "PathBuf", into = "PathBuf")]
+pub struct SocketPath(PathBuf);
+
+impl SocketPath {
+    /// The path itself.
+    pub fn as_path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl TryFrom<PathBuf> for SocketPath {
+    type Error = SocketPathTooLong;
+    fn try_from(path: PathBuf) -> Result<Self, SocketPathTooLong> {
+        if path.as_os_str().len() <= SOCKET_PATH_MAX { Ok(Self(path)) } else { Err(SocketPathTooLong { path }) }
+    }
+}
+
+impl From<SocketPath> for PathBuf {
+    fn from(path: SocketPath) -> Self {
+        path.0
+    }
+}
+
+/// `vhu` and 11 characters is what OpenStack names such ports, and fits a network device's name.
+const PREFIX: &str = "vhu";
+const DIGITS: usize = 11;
+
+/// The name of a port in the engine.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PortName(String);
+
+impl PortName {
+    /// The name of an attachment's port. It is deterministic, so that a repeated ADD finds the port
+    /// of the first one.
+    pub fn of(attachment: &AttachmentId) -> Self {
+        Self::of_owner(&attachment.to_string())
+    }
+
+    /// The same, for the attachment in an ownership tag.
+    pub fn of_owner(attachment: &str) -> Self {
+        Self(format!("{PREFIX}{:0DIGITS$x}", fnv1a(attachment.as_bytes()) & 0xfff_ffff_ffff))
+    }
+
+    /// A name that an engine showed.
+    pub fn observed(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PortName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The host end of a veth pair. Its name is that of the port, which is short enough for a network
+/// device: Open vSwitch identifies a device by the name of its port.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct DeviceName(String);
+
+impl DeviceName {
+    /// The device of an attachment.
+    pub fn of(attachment: &AttachmentId) -> Self {
+        Self(PortName::of(attachment).0)
+    }
+
+    /// A name that an engine showed.
+    pub fn observed(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// Whether [`DeviceName::of`] gives such names.
+    pub(crate) fn has_generated_name(&self) -> bool {
+        let digits = self.0.strip_prefix(PREFIX).unwrap_or_default();
+        digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The backend of a port: its endpoint towards the pod.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum PortBackend {
+    /// A vhost-user socket.
+    #[serde(rename_all = "camelCase")]
+    VhostUser {
+        /// The socket as seen by the engine.
+        socket: SocketPath,
+        /// Whether the engine connects to it or listens on it.
+        #[serde(default)]
+        engine_role: SocketRole,
+    },
+    /// A memif socket, which the engine listens on.
+    Memif {
+        /// The socket as seen by the engine.
+        socket: MemifSocket,
+    },
+    /// A veth pair, whose other end is the interface in the pod's network namespace.
+    Veth {
+        /// The engine's end.
+        device: DeviceName,
+    },
+}
+
+impl PortBackend {
+    /// The name of the endpoint: that of the socket as reported by VPP, or of the device.
+    pub(crate) fn endpoint_name(&self) -> String {
+        match self {
+            Self::VhostUser { socket, .. } => socket.as_path().to_string_lossy().into_owned(),
+            Self::Memif { socket } => socket.to_string(),
+            Self::Veth { device } => device.to_string(),
+        }
+    }
+
+    /// The engine's end of a veth pair.
+    pub fn device(&self) -> Option<&DeviceName> {
+        match self {
+            Self::Veth { device } => Some(device),
+            Self::VhostUser { .. } | Self::Memif { .. } => None,
+        }
+    }
+
+    /// The socket's file; none when it has none.
+    pub fn socket_file(&self) -> Option<&Path> {
+        match self {
+            Self::VhostUser { socket, .. } => Some(socket.as_path()),
+            Self::Memif { socket } => socket.path(),
+            Self::Veth { .. } => None,
+        }
+    }
+}
+
+/// What can be changed on a port while packets flow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PortSettings {
+    /// Largest payload, in bytes.
+    pub mtu: Mtu,
+    /// The VLANs that it is in; none means untagged.
+    #[serde(default, deserialize_with = "vlan_or_tag")]
+    pub vlan: Option<Vlan>,
+    /// How much it may send and receive.
+    #[serde(default)]
+    pub rate_limit: RateLimit,
+}
+
+/// Records of earlier releases have only the number of an access port's VLAN.
+fn vlan_or_tag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vlan>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum VlanOrTag {
+        Tag(VlanTag),
+        Vlan(Vlan),
+    }
+    let read = Option::<VlanOrTag>::deserialize(deserializer)?;
+    Ok(read.map(|read| match read {
+        VlanOrTag::Tag(tag) => Vlan::Access { tag },
+        VlanOrTag::Vlan(vlan) => vlan,
+    }))
+}
+
+/// A port that an attachment has, or should have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttachedPort {
+    /// Its name in the engine.
+    pub name: PortName,
+    /// The bridge that it is on.
+    pub bridge: BridgeName,
+    /// Whether usnet owns that bridge or adopted it.
+    #[serde(default)]
+    pub ownership: Ownership,
+    /// The endpoint towards the pod.
+    #[serde(rename = "connection")]
+    pub backend: PortBackend,
+    /// Queue pairs that are configured for the application in the pod.
+    pub queues: Queues,
+    /// Descriptors of each ring that are configured for the application in the pod.
+    #[serde(default)]
+    pub ring_size: RingSize,
+    /// The secret that the memif's peer must present; `None` if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<MemifSecret>,
+    /// What can be changed in place.
+    pub settings: PortSettings,
+}
+
+/// The owner of a port, as stored in its ownership tag. Ports without one are neither changed nor
+/// deleted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PortOwner {
+    /// The network of the attachment, if the tag or the port's bridge names it.
+    pub network: Option<NetworkName>,
+    /// The attachment, as [`AttachmentId`] prints it.
+    pub attachment: String,
+}
+
+impl PortOwner {
+    /// The complete owner of an attachment's port.
+    pub fn new(network: &NetworkName, attachment: &AttachmentId) -> Self {
+        Self { network: Some(network.clone()), attachment: attachment.to_string() }
+    }
+
+    /// Whether this is that attachment. An unknown network matches any.
+    pub fn matches(&self, network: &NetworkName, attachment: &AttachmentId) -> bool {
+        self.attachment == attachment.to_string() && self.network.as_ref().is_none_or(|known| known == network)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_vlan_of_an_earlier_release_is_that_of_an_access_port() {
+        let read = |settings| serde_json::from_value::<PortSettings>(settings).unwrap();
+        let access = Vlan::Access { tag: VlanTag::try_from(7).unwrap() };
+        assert_eq!(read(json!({"mtu": 1500, "vlan": 7})).vlan, Some(access.clone()));
+        assert_eq!(read(json!({"mtu": 1500, "vlan": null})).vlan, None);
+        let settings = PortSettings { vlan: Some(access), ..read(json!({"mtu": 9000, "vlan": 7})) };
+        assert_eq!(read(serde_json::to_value(&settings).unwrap()), settings);
+    }
+}

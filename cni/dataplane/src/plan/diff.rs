@@ -1,0 +1,103 @@
+//! The operations that turn the observed into the desired state.
+//!
+//! A plan ignores whether the engine runs what was configured
+//! ([`ElementState`](crate::model::observed::ElementState)): configuring it again does not help, and
+//! recreating a port would cut its traffic. That is reported instead.
+//!
+//! A port that is on no bridge and that its attachment needs is not deleted: creating it moves it
+//! to its bridge.
+//!
+//! Observe first and read the journal afterwards, never the reverse: a record is written before its
+//! port is created, so that each observed port has its record in a journal that was read later,
+//! unless its pod is deleted.
+
+use super::matching::{adoption_blocker, bridge_matches_spec, port_matches_spec};
+use super::operation::Op;
+use super::removal::{Remaining, is_desired_bridge, removals};
+use crate::model::attachment::AttachmentId;
+use crate::model::desired::{Desired, DesiredAttachment, PortPolicy};
+use crate::model::observed::Observed;
+use crate::model::port::PortOwner;
+use std::collections::BTreeSet;
+use usnet_crds::{NetworkName, NodeNetwork, Ownership};
+
+/// The operations that turn `observed` into `desired`: deletions first, then bridges, then ports.
+/// Empty if there is no difference.
+pub fn plan(desired: &Desired, observed: &Observed) -> Vec<Op> {
+    let (mut operations, remaining) = removals(desired, observed);
+    let mut additions = Additions { desired, remaining: &remaining, bridges: BTreeSet::new(), names: BTreeSet::new() };
+    operations.extend(desired.networks.values().filter_map(|network| additions.bridge(network)));
+    operations.extend(desired.attachments.iter().filter_map(|(id, attachment)| additions.port(id, attachment)));
+    operations
+}
+
+/// Everything that a plan adds or changes, once its removals are done.
+struct Additions<'a> {
+    desired: &'a Desired,
+    remaining: &'a Remaining<'a>,
+    /// The bridges that the plan creates, with their networks.
+    bridges: BTreeSet<(&'a str, &'a NetworkName)>,
+    /// Names that the plan gives away.
+    names: BTreeSet<&'a str>,
+}
+
+impl<'a> Additions<'a> {
+    /// An adopted bridge is not changed.
+    fn bridge(&mut self, spec: &'a NodeNetwork) -> Option<Op> {
+        if spec.bridge.ownership == Ownership::Adopted {
+            return None;
+        }
+        let (network, bridge) = (spec.name.clone(), spec.bridge.clone());
+        let name = spec.bridge.name.as_str();
+        match self.remaining.bridges.get(name) {
+            Some(actual) if actual.owner.as_ref() != Some(&network) => None,
+            Some(actual) if !bridge_matches_spec(actual, &bridge) => Some(Op::UpdateBridge { network, bridge }),
+            Some(_) => None,
+            None if !self.reserve_name(name) => None,
+            None => {
+                self.bridges.insert((name, &spec.name));
+                Some(Op::CreateBridge { network, bridge })
+            }
+        }
+    }
+
+    fn port(&mut self, id: &AttachmentId, attachment: &'a DesiredAttachment) -> Option<Op> {
+        let DesiredAttachment { network, port, policy } = attachment;
+        if let Some(actual) = self.remaining.ports.get(&(port.bridge.as_str(), &port.name)) {
+            let is_owned = actual.owner.as_ref().is_some_and(|owner| owner.matches(network, id));
+            let changed = !port_matches_spec(actual, &port.settings) || !actual.is_enabled;
+            return (is_owned && changed).then(|| Op::UpdatePort {
+                port: port.name.clone(),
+                owner: PortOwner::new(network, id),
+                settings: port.settings.clone(),
+            });
+        }
+        (*policy == PortPolicy::Ensure
+            && self.bridge_accepts_ports(attachment)
+            && self.reserve_name(port.name.as_str()))
+        .then(|| Op::CreatePort { network: network.clone(), attachment: id.clone(), port: port.clone() })
+    }
+
+    /// Whether the attachment's bridge will be owned by its network when the ports are created.
+    fn bridge_accepts_ports(&self, attachment: &DesiredAttachment) -> bool {
+        let name = attachment.port.bridge.as_str();
+        let actual = self.remaining.bridges.get(name).copied();
+        if attachment.port.ownership == Ownership::Adopted {
+            return adoption_blocker(actual, &attachment.network).is_none();
+        }
+        match actual {
+            Some(actual) => {
+                // This plan restores the datapath of a bridge that a network needs.
+                let will_be_our_kind =
+                    actual.has_supported_datapath || is_desired_bridge(self.desired, name, &attachment.network);
+                actual.owner.as_ref() == Some(&attachment.network) && will_be_our_kind
+            }
+            None => self.bridges.contains(&(name, &attachment.network)),
+        }
+    }
+
+    /// Whether the name was free; then it is no longer.
+    fn reserve_name(&mut self, name: &'a str) -> bool {
+        !self.remaining.names.contains(name) && self.names.insert(name)
+    }
+}

@@ -1,0 +1,13 @@
+//! The files of usnet on a node. All of them are JSON, written atomically and with a version.
+//!
+//! [`paths`] says where they are. [`journal`] is written by the plugin and the agent, under locks;
+//! [`network_file`] and [`shared_dirs`] by the agent for the plugin; [`node_file`] by the agent for
+//! itself.
+
+pub mod atomic_file;
+pub mod journal;
+mod locks;
+pub mod network_file;
+pub mod node_file;
+pub mod paths;
+pub mod shared_dirs;

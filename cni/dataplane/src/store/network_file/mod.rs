@@ -1,0 +1,154 @@
+//! The status of each network, written by the agent for the plugin: whether pods can attach, or why
+//! not.
+//!
+//! A file with `Programmed` is a guarantee: the engine was read after the last change and has the
+//! bridge. The agent revokes it by overwriting it with `Unavailable` or `Draining`, so that the
+//! plugin can report the reason; the file is deleted with the network.
+
+use crate::model::memif::MemifSocketIds;
+use crate::store::atomic_file::{self, Durability};
+use crate::store::locks::Lock;
+use crate::store::paths::NodePaths;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+use usnet_crds::{NetworkName, NodeNetwork};
+
+pub use crate::store::atomic_file::Error;
+
+/// A write takes microseconds; only a writer that was stopped in the middle can hold the others up.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+const LOCK_FILE: &str = ".lock";
+const EXTENSION: &str = ".json";
+
+/// The status of one network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state")]
+pub enum NetworkFile {
+    /// The engine has the bridge: pods may attach.
+    Programmed(ProgrammedNetwork),
+    /// The network is being deleted: running pods keep it, new ones are refused.
+    Draining {
+        /// The network.
+        name: NetworkName,
+    },
+    /// Pods cannot attach now.
+    Unavailable {
+        /// The network.
+        name: NetworkName,
+        /// A reason in CamelCase, for example `EngineUnreachable`.
+        reason: String,
+        /// A message for users.
+        message: String,
+    },
+}
+
+/// A network that pods may attach to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgrammedNetwork {
+    /// The layout of this file; [`ProgrammedNetwork::VERSION`] when written by this release.
+    pub version: u32,
+    /// The network as this node has it.
+    pub network: NodeNetwork,
+    /// The engine's control socket.
+    pub engine_socket: PathBuf,
+    /// Counts the restarts of the engine that the agent has observed: a changed number means that
+    /// there was one.
+    pub epoch: u64,
+    /// The memif socket ids that usnet owns, if the engine is VPP.
+    #[serde(default)]
+    pub memif_socket_ids: MemifSocketIds,
+}
+
+impl ProgrammedNetwork {
+    /// The layout that this release writes.
+    pub const VERSION: u32 = 1;
+}
+
+impl NetworkFile {
+    /// The network that this is about.
+    pub fn name(&self) -> &NetworkName {
+        match self {
+            Self::Programmed(programmed) => &programmed.network.name,
+            Self::Draining { name } | Self::Unavailable { name, .. } => name,
+        }
+    }
+}
+
+/// The network files of a node.
+#[derive(Debug, Clone)]
+pub struct NetworkFiles {
+    folder: PathBuf,
+}
+
+impl NetworkFiles {
+    /// The files under these paths. Nothing is read or created yet.
+    pub fn new(paths: &NodePaths) -> Self {
+        Self { folder: paths.networks() }
+    }
+
+    /// Reads the status of a network; `None` if the agent does not know it.
+    ///
+    /// # Errors
+    /// The file cannot be read or was written by a later release.
+    pub fn read(&self, name: &NetworkName) -> Result<Option<NetworkFile>, Error> {
+        let path = self.path(name);
+        match atomic_file::read::<NetworkFile>(&path, ProgrammedNetwork::VERSION)? {
+            Some(file) if file.name() != name => {
+                Err(Error::Misplaced { path, content: format!("network {}", file.name()) })
+            }
+            file => Ok(file),
+        }
+    }
+
+    /// Writes the file of a network if its content changes. Returns whether it was written. Readers
+    /// see the previous or the new content.
+    ///
+    /// # Errors
+    /// The directory or the file cannot be written.
+    pub fn write(&self, file: &NetworkFile) -> Result<bool, Error> {
+        // Not for root only: the engine may run as another user and has its sockets below this
+        // directory.
+        atomic_file::create_folder(&self.folder, 0o755)?;
+        let _lock = self.lock()?;
+        atomic_file::write_if_changed(&self.path(file.name()), file, Durability::Process)
+    }
+
+    /// Removes the file of a network, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, name: &NetworkName) -> Result<(), Error> {
+        if !self.folder.exists() {
+            return Ok(());
+        }
+        let _lock = self.lock()?;
+        atomic_file::remove(&self.path(name))
+    }
+
+    /// The networks that have a file, sorted. Files whose name is not that of a network are
+    /// ignored.
+    ///
+    /// # Errors
+    /// The directory cannot be listed.
+    pub fn list(&self) -> Result<Vec<NetworkName>, Error> {
+        let names = atomic_file::names(&self.folder)?;
+        Ok(names.iter().filter_map(|name| name.strip_suffix(EXTENSION)?.parse().ok()).collect())
+    }
+
+    /// While an agent is replaced there may be two for a moment.
+    fn lock(&self) -> Result<Lock, Error> {
+        let path = self.folder.join(LOCK_FILE);
+        let lock = Lock::take(&path, 0, WRITE_TIMEOUT)?;
+        lock.ok_or_else(|| Error::file("lock", &path, io::ErrorKind::WouldBlock.into()))
+    }
+
+    fn path(&self, name: &NetworkName) -> PathBuf {
+        self.folder.join(format!("{name}{EXTENSION}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;
