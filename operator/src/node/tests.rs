@@ -1,5 +1,6 @@
 use super::*;
-use crate::agent::spec::{NodeSpec, Report};
+use crate::agent::model::report::Report;
+use crate::agent::model::spec::NodeSpec;
 use crate::history::{Change, HistoryFile, Outcome, Why};
 use crate::standalone::problem::Problem;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};

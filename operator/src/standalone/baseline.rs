@@ -5,8 +5,8 @@
 //! is a new generation and a new version of it, counted from the last ones. A network that a
 //! restart of the agent leaves unchanged keeps its generation and version.
 
-use crate::agent::input::{Compiled, Input};
-use crate::agent::spec::NodeSpec;
+use crate::agent::model::input::{Compiled, Input};
+use crate::agent::model::spec::NodeSpec;
 use crate::controller::cache::Labels;
 use kube::core::Selector;
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use super::baseline::Baseline;
 use super::folder::Folder;
 use super::problem::Problem;
 use super::snapshot::{ManifestSnapshot, Source};
-use crate::agent::input::{Compiled, Input};
+use crate::agent::model::input::{Compiled, Input};
 use crate::controller::cache::{Labels, Network};
 use crate::controller::compile::compile;
 use kube::core::{ParseExpressionError, SelectorExt};

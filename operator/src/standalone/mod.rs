@@ -17,8 +17,9 @@ pub mod problem;
 mod snapshot;
 mod watch;
 
-use crate::agent::input::Input;
-use crate::agent::spec::{NodeSpec, Report};
+use crate::agent::model::input::Input;
+use crate::agent::model::report::Report;
+use crate::agent::model::spec::NodeSpec;
 use baseline::Baseline;
 use evaluate::{Evaluation, evaluate};
 use folder::Folder;

@@ -11,7 +11,8 @@ use usnet_crds::{Engine, NodeNetwork};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
 use usnet_operator::agent::Agent;
-use usnet_operator::agent::spec::{NodeSpec, Report};
+use usnet_operator::agent::model::report::Report;
+use usnet_operator::agent::model::spec::NodeSpec;
 
 /// A running agent, on a thread of its own as in its own process. Drop it to stop it.
 pub(crate) struct RunningAgent {

@@ -8,9 +8,9 @@ use usnet_crds::{NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
 use usnet_operator::agent::Agent;
-use usnet_operator::agent::input::{Compiled, Input};
-use usnet_operator::agent::spec::Report;
-use usnet_operator::agent::spec_builder;
+use usnet_operator::agent::model::input::{Compiled, Input};
+use usnet_operator::agent::model::report::Report;
+use usnet_operator::agent::selection::spec_builder;
 
 /// A running agent, on a thread of its own as in its own process. Drop it to stop it.
 pub(crate) struct SelectingAgent {

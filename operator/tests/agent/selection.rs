@@ -8,7 +8,7 @@ use usnet_crds::node_state::NetworkState;
 use usnet_crds::{NodeNetwork, SocketRole};
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::port::{PortBackend, SocketPath};
-use usnet_operator::agent::input::Compiled;
+use usnet_operator::agent::model::input::Compiled;
 use usnet_test_openvswitch::OpenVswitch;
 
 #[test]

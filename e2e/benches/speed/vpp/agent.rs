@@ -11,7 +11,7 @@ use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles};
 use usnet_dataplane::paths::NodePaths;
 use usnet_operator::agent::Agent;
-use usnet_operator::agent::spec::NodeSpec;
+use usnet_operator::agent::model::spec::NodeSpec;
 use usnet_test_vpp::Vpp;
 
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -13,9 +13,10 @@ mod resource;
 mod server;
 mod service;
 
-use super::agent_state::AgentState;
-use super::folder_watch::{self, CREATED};
-use super::spec::NodeSpec;
+use crate::agent::model::spec::NodeSpec;
+use crate::agent::reconcile::agent_state::AgentState;
+use crate::agent::watch::folder_watch::{self, CREATED};
+use api::{HEALTHY, UNHEALTHY};
 use folder::DeviceFolders;
 use offer::Offer;
 use resource::{Resource, resources};
@@ -100,7 +101,7 @@ impl DevicePlugin {
         };
         let metrics = &self.agent_state.metrics;
         let count = |healthy| desired.values().filter(|it| it.is_healthy == healthy).map(|it| it.devices.len()).sum();
-        metrics.devices(count(true), count(false));
+        metrics.devices([(HEALTHY, count(true)), (UNHEALTHY, count(false))]);
         self.offers.retain(|network, running| {
             let is_kept = desired.contains_key(network);
             if !is_kept {

@@ -1,12 +1,12 @@
 //! One resource at kubelet: a socket that answers, and a registration that is repeated whenever
 //! kubelet may have lost it.
 
-use super::super::metrics::Metrics;
 use super::api::{DevicePluginOptions, KUBELET_SOCKET, RegisterRequest, VERSION};
 use super::folder::DeviceFolders;
 use super::resource::Resource;
 use super::server::{self, RegistrationError};
 use super::service::Service;
+use crate::agent::report::metrics::Metrics;
 use crate::error_chain::ErrorChain;
 use std::convert::Infallible;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Which resources the node has, and which of their devices pods may be allocated. Pure.
 
-use super::super::publish::Files;
 use super::api::{Device, HEALTHY, UNHEALTHY};
+use crate::agent::reconcile::publish::Files;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{DeviceId, NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::network_file::NetworkFile;
@@ -62,8 +62,8 @@ fn accepts_pods(file: Option<&NetworkFile>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::network;
     use super::*;
+    use crate::agent::testing::network;
     use usnet_crds::DevicePlugin;
     use usnet_dataplane::memif::MemifSocketIds;
     use usnet_dataplane::network_file::ProgrammedNetwork;

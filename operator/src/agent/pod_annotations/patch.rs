@@ -2,7 +2,7 @@
 //! response, and one of annotations.
 
 use super::merge::Changes;
-use crate::agent::status::FIELD_MANAGER;
+use crate::agent::report::status_writer::FIELD_MANAGER;
 use k8s_openapi::api::core::v1::Pod as PodObject;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};

@@ -1,7 +1,8 @@
 //! Inputs and reports for tests of the selection.
 
-use crate::agent::input::{Compiled, Input};
-use crate::agent::spec::{NodeSpec, Report};
+use crate::agent::model::input::{Compiled, Input};
+use crate::agent::model::report::Report;
+use crate::agent::model::spec::NodeSpec;
 use crate::agent::testing::network;
 use std::sync::Arc;
 use usnet_crds::node_state::{NetworkReport, NetworkState};

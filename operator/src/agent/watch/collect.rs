@@ -1,7 +1,7 @@
 //! Collects what was read from the API server into one input.
 
-use crate::agent::input::{Compiled, Input, Unreadable};
-use crate::agent::list_watch::{Event, Object};
+use super::list_watch::{Event, Object};
+use crate::agent::model::input::{Compiled, Input, Unreadable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;

@@ -1,10 +1,13 @@
-use super::*;
+use super::collect::Collector;
+use super::follow::{Subscribers, follow};
+use super::list_watch::{Event, Object};
+use crate::agent::model::input::Input;
 use crate::agent::testing::api_server::{Answer, ApiServer};
 use crate::agent::testing::name;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tokio::sync::watch::channel;
-use usnet_crds::NetworkName;
+use tokio::sync::watch::{self, channel};
+use usnet_crds::{CompiledNetwork, NetworkName, UserspaceNodeStateStatus};
 
 fn compiled(name: &str, version: u64, mtu: i64) -> Value {
     json!({

@@ -2,8 +2,9 @@ mod definitions;
 mod numbers;
 
 use super::*;
-use crate::agent::spec::{NodeSpec, Report};
-use crate::agent::spec_builder::SpecBuilder;
+use crate::agent::model::report::Report;
+use crate::agent::model::spec::NodeSpec;
+use crate::agent::selection::spec_builder::SpecBuilder;
 use std::fs;
 use std::sync::Arc;
 use std::time::Instant;

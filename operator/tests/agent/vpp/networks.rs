@@ -95,7 +95,7 @@ fn a_network_that_was_recreated_with_vpp_moves(testbed: &VppTestbed) {
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     agent.set_spec(2, &[network("blue")]);
     testbed.wait_until_programmed("blue");
-    let names = |report: &usnet_operator::agent::spec::Report| report.networks.len();
+    let names = |report: &usnet_operator::agent::model::report::Report| report.networks.len();
     let count = agent
         .wait_for_report("generation 2", |report| (report.observed_generation() == Some(2)).then(|| names(report)));
     assert_eq!(count, 1);

@@ -3,9 +3,9 @@
 
 use super::super::super::cache::NodeStatus;
 use super::Cluster;
-use crate::agent::input::{Compiled, Input};
+use crate::agent::model::input::{Compiled, Input};
+use crate::agent::model::spec::NodeSpec;
 use crate::agent::selection::{Facts, select};
-use crate::agent::spec::NodeSpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::conditions::reason::FOREIGN_PORTS;

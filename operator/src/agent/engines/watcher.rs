@@ -1,0 +1,67 @@
+//! What a reconciler needs from the connection to its engine.
+
+use crate::agent::model::engine_view::EngineUp;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use usnet_crds::Engine;
+use usnet_dataplane::engine::{self, EngineError};
+
+/// A connection to an engine.
+pub(crate) trait EngineWatcher {
+    /// The engine.
+    const ENGINE: Engine;
+    /// The shortest time between two observations, of which a burst of events would cause many.
+    const MIN_INTERVAL: Duration;
+    /// The state of the session, which changes whenever the engine may have.
+    type SessionState;
+    /// Its driver.
+    type Driver: engine::Engine;
+
+    /// The engine's control socket.
+    fn socket(&self) -> &Path;
+
+    /// Changes of the session.
+    fn subscribe(&self) -> watch::Receiver<Self::SessionState>;
+
+    /// The driver of the engine.
+    fn driver(&self) -> Self::Driver;
+
+    /// The engine as it is now.
+    async fn observe(&mut self) -> EngineState;
+
+    /// The reconnect since the last call, if there was one: the engine may have lost everything.
+    fn take_reconnect(&mut self) -> Option<Reconnected>;
+
+    /// Called when the engine as a whole did not carry out operations.
+    fn on_engine_error(&mut self, error: &EngineError);
+
+    /// When to observe it again although nothing changed, while the engine is up.
+    fn next_observation(&self) -> Option<Instant>;
+}
+
+/// The state of an engine, as it was observed.
+#[derive(Debug)]
+pub(crate) enum EngineState {
+    /// It answers and carries out changes.
+    Up(EngineUp),
+    /// There is no connection.
+    Disconnected {
+        /// Why, for users.
+        message: String,
+        /// Whether the first attempt to connect is still under way.
+        is_first_attempt: bool,
+    },
+    /// There is one, but the engine does not carry out changes, or does not answer.
+    Stalled {
+        /// Why, for users.
+        message: String,
+    },
+}
+
+/// A new connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reconnected {
+    /// Whether the engine was restarted since this agent was last connected to it.
+    pub restarted: bool,
+}

@@ -1,0 +1,19 @@
+//! The state of one engine of the node, in the terms of the `UserspaceNodeState`.
+
+use super::spec::NodeSpec;
+use std::sync::Arc;
+use usnet_crds::conditions::ConditionUpdate;
+use usnet_crds::node_state::{EngineReport, NetworkReport};
+
+/// The state of one engine of the node.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct EngineFacts {
+    /// The spec that this is about; none before the first.
+    pub spec: Option<Arc<NodeSpec>>,
+    /// One entry for each of its networks.
+    pub networks: Vec<NetworkReport>,
+    /// The engine itself, while it is up.
+    pub engine: Option<EngineReport>,
+    /// Whether the agent is connected to it.
+    pub connected: ConditionUpdate,
+}

@@ -1,0 +1,40 @@
+//! An engine as it was last observed: step one of a reconcile.
+
+use usnet_crds::Engine;
+use usnet_crds::conditions::reason::DISCONNECTED;
+use usnet_dataplane::observed::Observed;
+
+/// The engine at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EngineView {
+    /// It answers and carries out changes.
+    Up(EngineUp),
+    /// It does not.
+    Down(Outage),
+}
+
+/// An engine that answers and carries out changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EngineUp {
+    /// What it has.
+    pub observed: Observed,
+    /// Its version, as it reports it. With Open vSwitch only its own service script writes it into
+    /// the database.
+    pub version: Option<String>,
+}
+
+/// An engine that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Outage {
+    /// The reason, for conditions.
+    pub reason: &'static str,
+    /// For users: what, where, why.
+    pub message: String,
+}
+
+impl Outage {
+    /// The state of the engine is not known.
+    pub(crate) fn unknown(engine: Engine) -> Self {
+        Self { reason: DISCONNECTED, message: format!("the connection to {engine} is being made again") }
+    }
+}

@@ -1,0 +1,66 @@
+//! The actual state of the node, independent of the API server. Status writer, state file and
+//! selection consume it.
+
+use super::spec::NodeSpec;
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use usnet_crds::NetworkName;
+use usnet_crds::conditions::{ConditionUpdate, READY};
+use usnet_crds::node_state::{EngineReport, NetworkReport};
+
+/// The actual state of the node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// The spec that this report is about, the oldest of those that the engines have worked on;
+    /// none before the first.
+    pub spec: Option<Arc<NodeSpec>>,
+    /// One entry for each network that the node has or should have, by name.
+    pub networks: Vec<NetworkReport>,
+    /// The engines that the agent is connected to.
+    pub engines: Vec<EngineReport>,
+    /// The conditions, without their transition times.
+    pub findings: Vec<ConditionUpdate>,
+}
+
+impl Report {
+    /// The revision of the spec that this report is about.
+    pub fn revision(&self) -> Option<u64> {
+        self.spec.as_ref().map(|spec| spec.revision)
+    }
+
+    /// The generation of the node state that this report is about.
+    pub fn observed_generation(&self) -> Option<i64> {
+        self.spec.as_ref().map(|spec| spec.generation)
+    }
+
+    /// The resourceVersion up to which all compiled networks were considered.
+    pub fn through(&self) -> Option<u64> {
+        self.spec.as_ref().map(|spec| spec.through)
+    }
+
+    /// Identifies what users wait for, as long as this process runs: everything but the networks
+    /// without pods that come from NADs of the Userspace CNI (Intel). These are recognised by their
+    /// names. A user's network that is named after its bridge in the same way is only reported a
+    /// second later.
+    pub fn awaited(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let spec = self.spec.as_deref();
+        let spec_networks = spec.into_iter().flat_map(|spec| &spec.networks);
+        let deferrable: BTreeSet<&str> = spec_networks
+            .filter(|network| network.name == NetworkName::for_bridge(network.engine, &network.bridge.name))
+            .map(|network| network.name.as_str())
+            .collect();
+        let is_awaited = |name: &str| !deferrable.contains(name);
+        spec.map(|spec| spec.generation).hash(&mut hasher);
+        let versions = spec.into_iter().flat_map(|spec| &spec.versions);
+        versions.filter(|(name, _)| is_awaited(name.as_str())).for_each(|version| version.hash(&mut hasher));
+        let networks = self.networks.iter().filter(|report| report.attachments > 0 || is_awaited(&report.name));
+        networks.for_each(|report| report.hash(&mut hasher));
+        self.engines.hash(&mut hasher);
+        // The condition Ready has counts of all networks in its message.
+        let findings = self.findings.iter().filter(|finding| finding.kind != READY);
+        findings.for_each(|finding| finding.hash(&mut hasher));
+        hasher.finish()
+    }
+}

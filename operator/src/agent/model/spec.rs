@@ -1,0 +1,79 @@
+//! The desired state of the node and of one engine, independent of the API server. The reconcilers
+//! consume it; tests stand in for the API server.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use usnet_crds::{Engine, NetworkName, NodeNetwork};
+
+pub use usnet_dataplane::node_file::RefusedNetwork;
+
+/// The desired state of the node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeSpec {
+    /// Counts the specs of one run of the agent. 0 is the spec that an earlier run left on disk, which nothing has confirmed yet.
+    pub revision: u64,
+    /// The `metadata.generation` of the `UserspaceNodeState`.
+    pub generation: i64,
+    /// The resourceVersion up to which all compiled networks were considered.
+    pub through: u64,
+    /// The networks of the node, sorted by name.
+    pub networks: Vec<Arc<NodeNetwork>>,
+    /// The resourceVersions of the compiled networks that `networks` and `refused` were selected from.
+    pub versions: BTreeMap<NetworkName, u64>,
+    /// The networks that select the node and that it cannot have, sorted by name.
+    pub refused: Vec<RefusedNetwork>,
+}
+
+impl NodeSpec {
+    /// The network of this name.
+    pub fn network(&self, name: &NetworkName) -> Option<&Arc<NodeNetwork>> {
+        let position = self.networks.binary_search_by(|network| network.name.cmp(name)).ok()?;
+        self.networks.get(position)
+    }
+}
+
+/// The desired state of one engine of the node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EngineSpec {
+    /// The spec of the node.
+    pub node: Arc<NodeSpec>,
+    /// The networks of this engine.
+    pub networks: Vec<Arc<NodeNetwork>>,
+    /// Networks of this engine that the node cannot have at all.
+    pub refused: Vec<RefusedNetwork>,
+    /// The node's other networks.
+    pub networks_of_other_engines: BTreeSet<NetworkName>,
+}
+
+impl EngineSpec {
+    /// The part of one engine.
+    pub(crate) fn of(node: &Arc<NodeSpec>, engine: Engine) -> Self {
+        let (own, other): (Vec<_>, Vec<_>) = node.networks.iter().partition(|network| network.engine == engine);
+        // A refused network that the node still has, for now or for its pods, is among its
+        // networks.
+        let absent = node.refused.iter().filter(|refused| node.network(&refused.name).is_none());
+        let (own_refused, other_refused): (Vec<_>, Vec<_>) =
+            absent.filter(|refused| refused.engine.is_some()).partition(|refused| refused.engine == Some(engine));
+        let networks_of_other_engines = other.into_iter().map(|network| &network.name);
+        Self {
+            node: Arc::clone(node),
+            networks: own.into_iter().cloned().collect(),
+            refused: own_refused.into_iter().cloned().collect(),
+            networks_of_other_engines: networks_of_other_engines
+                .chain(other_refused.into_iter().map(|refused| &refused.name))
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// Whether the engine and its network files have to be the same for both specs.
+    pub(crate) fn has_same_networks(&self, other: &Self) -> bool {
+        self.networks == other.networks && self.refused == other.refused
+    }
+
+    /// The generation of one of these networks.
+    pub(crate) fn generation_of(&self, network: &str) -> Option<i64> {
+        let found = self.networks.iter().find(|present| present.name.as_str() == network);
+        found.map(|network| network.generation)
+    }
+}

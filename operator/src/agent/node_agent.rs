@@ -1,0 +1,118 @@
+//! The agent of one node, between a channel of specs and a channel of reports. It needs no API
+//! server.
+
+use super::device_plugin::DevicePlugin;
+use super::engines::{OpenVswitchWatcher, VppWatcher};
+use super::error::Error;
+use super::model::report::Report;
+use super::model::spec::NodeSpec;
+use super::reconcile::EngineReconciler;
+use super::reconcile::agent_state::AgentState;
+use super::reconcile::journal_snapshot::JournalReader;
+use super::reconcile::publish::Publisher;
+use super::report::metrics::Metrics;
+use super::report::node_report::NodeReport;
+use super::selection::persisted_state::PersistedState;
+use super::selection::spec_store::SpecStore;
+use super::watch::folder_watch;
+use crate::history::HistoryFile;
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch::{Receiver, Sender, channel};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use usnet_dataplane::journal::Journal;
+use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::network_file::NetworkFiles;
+use usnet_dataplane::paths::NodePaths;
+
+/// How long the first report waits until the state of all engines is known.
+const FIRST_REPORT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The reconcilers of the node, between a channel of specs and a channel of reports.
+#[derive(Debug)]
+pub struct Agent {
+    agent_state: Rc<AgentState>,
+    specs: SpecStore,
+    open_vswitch: EngineReconciler<OpenVswitchWatcher>,
+    vpp: EngineReconciler<VppWatcher>,
+    device_plugin: DevicePlugin,
+    folder_watches: JoinSet<()>,
+}
+
+impl Agent {
+    /// Takes over the node as an earlier agent left it. Nothing is changed before [`run`](Self::run). Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// When one of usnet's folders cannot be used.
+    pub fn new(
+        roots: &NodePaths,
+        memif_socket_ids: MemifSocketIds,
+        specs: Receiver<Option<Arc<NodeSpec>>>,
+        reports: Sender<Option<Report>>,
+    ) -> Result<Self, Error> {
+        let persisted_state = PersistedState::load(roots);
+        let vpp = VppWatcher::connect(&roots.vpp_socket, memif_socket_ids);
+        let open_vswitch = OpenVswitchWatcher::connect(&roots.open_vswitch_socket);
+        let specs = SpecStore::new(specs, persisted_state.spec());
+        let journal = Journal::open(roots)?;
+        let agent_state = Rc::new(AgentState {
+            journal_reader: RefCell::new(JournalReader::new(journal.clone())),
+            journal,
+            publisher: RefCell::new(Publisher::load(NetworkFiles::new(roots))?),
+            persisted_state: RefCell::new(persisted_state),
+            node_report: RefCell::new(NodeReport::new(reports)),
+            history: RefCell::new(HistoryFile::new(roots.history_file())),
+            metrics: Metrics::new()?,
+            memif_socket_ids,
+        });
+        let (changes, folders) = channel(());
+        let mut folder_watches = JoinSet::new();
+        for folder in [roots.attachments(), roots.networks()] {
+            folder_watches.spawn(folder_watch::follow(folder, folder_watch::RENAMED, changes.clone()));
+        }
+        Ok(Self {
+            open_vswitch: EngineReconciler::new(
+                open_vswitch,
+                Rc::clone(&agent_state),
+                specs.subscribe(),
+                folders.clone(),
+            ),
+            vpp: EngineReconciler::new(vpp, Rc::clone(&agent_state), specs.subscribe(), folders.clone()),
+            device_plugin: DevicePlugin::new(roots, Rc::clone(&agent_state), specs.subscribe(), folders),
+            agent_state,
+            specs,
+            folder_watches,
+        })
+    }
+
+    /// The spec that an earlier agent left on disk; none on a new node.
+    pub(super) fn persisted_spec(&self) -> Option<Arc<NodeSpec>> {
+        self.specs.subscribe().borrow().clone()
+    }
+
+    /// The agent's metrics, to be registered.
+    pub fn metrics(&self) -> Metrics {
+        self.agent_state.metrics.clone()
+    }
+
+    /// Runs indefinitely.
+    ///
+    /// # Errors
+    /// When only a restart helps.
+    pub async fn run(self) -> Result<Infallible, Error> {
+        let Self { agent_state, specs, open_vswitch, vpp, device_plugin, folder_watches: _folder_watches } = self;
+        let first_report = async {
+            sleep(FIRST_REPORT_TIMEOUT).await;
+            agent_state.node_report.borrow_mut().stop_waiting();
+            Ok(())
+        };
+        let specs = async { Ok(specs.persist(&agent_state).await) };
+        let devices = async { Ok(device_plugin.run().await) };
+        let (never, ..) = tokio::try_join!(open_vswitch.run(), vpp.run(), specs, devices, first_report)?;
+        Ok(never)
+    }
+}

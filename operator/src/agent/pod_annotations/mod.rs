@@ -1,0 +1,123 @@
+//! Writes the pod annotations that programs for the Userspace CNI (Intel) read. Only attachments by
+//! NADs of its form have any.
+//!
+//! The plugin writes their content into its records and needs no access to the API server; this
+//! runs beside the reconcilers, so that an API server that is slow or down delays neither pods nor
+//! work on the node. The agent may not read pods. It may patch the status of those on its node, and
+//! the response to a patch that changes nothing is the pod.
+
+mod desired;
+mod mapped_dir;
+mod merge;
+mod patch;
+#[cfg(test)]
+mod tests;
+
+use crate::agent::watch::folder_watch;
+use crate::backoff::Backoff;
+use crate::error_chain::ErrorChain;
+use desired::{DesiredAnnotations, desired_annotations};
+use kube::Client;
+use merge::changes;
+use patch::{Answer, PodPatches};
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::pending;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::sleep;
+use usnet_dataplane::attachment::PodUid;
+use usnet_dataplane::journal::Journal;
+use usnet_dataplane::paths::NodePaths;
+
+/// Records come in bursts: each is written twice in an ADD.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Keeps the annotations up to date, indefinitely.
+pub(super) async fn run(client: Client, roots: &NodePaths, journal: Journal) {
+    let (changed, mut changes) = watch::channel(());
+    let watching = folder_watch::follow(roots.attachments(), folder_watch::RENAMED, changed);
+    let writing = async {
+        let mut writer = AnnotationWriter { pods: PodPatches::new(client), written: BTreeMap::new() };
+        let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+        let mut wait = None;
+        loop {
+            let retry = async {
+                match wait {
+                    Some(duration) => sleep(duration).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                change = changes.changed() => if change.is_err() { return },
+                () = retry => {}
+            }
+            sleep(DEBOUNCE).await;
+            changes.mark_unchanged();
+            if writer.reconcile(&journal, wait.is_none()).await {
+                backoff.reset();
+                wait = None;
+            } else {
+                wait = Some(backoff.wait());
+            }
+        }
+    };
+    tokio::join!(watching, writing);
+}
+
+/// Writes the annotations that are not up to date.
+struct AnnotationWriter {
+    pods: PodPatches,
+    /// What was written to each pod. After a restart nothing is known: each pod is read once, and
+    /// written only if something differs.
+    written: BTreeMap<PodUid, DesiredAnnotations>,
+}
+
+impl AnnotationWriter {
+    /// Updates the annotations of all pods; returns whether that succeeded. The first error is
+    /// logged if `logs_errors`.
+    async fn reconcile(&mut self, journal: &Journal, logs_errors: bool) -> bool {
+        let records = match journal.records() {
+            Ok(records) => records,
+            // The reconcilers log it.
+            Err(_) => return false,
+        };
+        let mut all = desired_annotations(&records.records);
+        if records.unreadable.is_empty() {
+            let detached = self.written.iter().filter(|(uid, _)| !all.contains_key(*uid));
+            let detached: Vec<_> = detached.map(|(uid, written)| (uid.clone(), written.without_elements())).collect();
+            all.extend(detached);
+        }
+        let mut has_worked = true;
+        for (uid, pod) in all {
+            if self.written.get(&uid) == Some(&pod) {
+                continue;
+            }
+            if let Err(error) = self.update_pod(&uid, pod).await {
+                if logs_errors && has_worked {
+                    tracing::warn!(error = %ErrorChain(&error), "the annotations of a pod were not written; trying again until they are");
+                }
+                has_worked = false;
+            }
+        }
+        has_worked
+    }
+
+    async fn update_pod(&mut self, uid: &PodUid, desired: DesiredAnnotations) -> Result<(), patch::Error> {
+        let before: BTreeSet<String> = self.written.get(uid).map(DesiredAnnotations::interfaces).unwrap_or_default();
+        // A deleted pod needs nothing, and its uid is not reused.
+        if let Answer::Pod(pod) = self.pods.get(&desired.pod).await? {
+            let changes = changes(&pod, &desired, &before);
+            if !changes.is_empty() {
+                self.pods.annotate(&desired.pod, &changes).await?;
+            }
+        }
+        if desired.elements.is_empty() {
+            self.written.remove(uid);
+        } else {
+            self.written.insert(uid.clone(), desired);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,25 @@
+//! The state that all reconcilers share. They run on one thread and hold no borrow of it across an
+//! await, so that a `RefCell` is enough.
+
+use super::journal_snapshot::JournalReader;
+use super::publish::Publisher;
+use crate::agent::report::metrics::Metrics;
+use crate::agent::report::node_report::NodeReport;
+use crate::agent::selection::persisted_state::PersistedState;
+use crate::history::HistoryFile;
+use std::cell::RefCell;
+use usnet_dataplane::journal::Journal;
+use usnet_dataplane::memif::MemifSocketIds;
+
+/// The parts of a node that belong to no single engine.
+#[derive(Debug)]
+pub(crate) struct AgentState {
+    pub(crate) journal: Journal,
+    pub(crate) journal_reader: RefCell<JournalReader>,
+    pub(crate) publisher: RefCell<Publisher>,
+    pub(crate) persisted_state: RefCell<PersistedState>,
+    pub(crate) node_report: RefCell<NodeReport>,
+    pub(crate) history: RefCell<HistoryFile>,
+    pub(crate) metrics: Metrics,
+    pub(crate) memif_socket_ids: MemifSocketIds,
+}

@@ -1,0 +1,66 @@
+//! Step three of a reconcile: the operations are carried out, and each is logged once.
+
+use crate::agent::model::operation::{attachment_of, network_of};
+use crate::agent::report::metrics::Metrics;
+use std::collections::BTreeSet;
+use std::time::Instant;
+use usnet_crds::NetworkName;
+use usnet_dataplane::engine::{Engine, EngineError, OpError};
+use usnet_dataplane::plan::Op;
+
+/// What the log and the metrics need to know beside the operations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ApplyContext<'a> {
+    /// The engine that is changed.
+    pub engine: usnet_crds::Engine,
+    /// The metrics that count the operations.
+    pub metrics: &'a Metrics,
+    /// When the event that triggered this reconcile was seen.
+    pub since: Instant,
+    /// Networks that were programmed before and whose spec is unchanged: operations on them are
+    /// repairs.
+    pub intact: &'a BTreeSet<NetworkName>,
+    /// Whether the engine was just connected to: then its lost ports are logged together.
+    pub is_replay: bool,
+}
+
+/// Carries out operations, with a result for each.
+///
+/// # Errors
+/// When the engine as a whole did not answer: then the result of every operation is unknown.
+pub(crate) async fn apply(
+    engine: &mut impl Engine,
+    operations: &[Op],
+    context: ApplyContext<'_>,
+) -> Result<Vec<Result<(), OpError>>, EngineError> {
+    if operations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sent = Instant::now();
+    let results = engine.apply(operations).await?;
+    let took = sent.elapsed();
+    let milliseconds = u64::try_from(context.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+    for (operation, result) in operations.iter().zip(&results) {
+        context.metrics.operation(context.engine, operation, took, result.is_ok());
+        if result.is_ok() {
+            log_success(operation, context, milliseconds);
+        }
+    }
+    Ok(results)
+}
+
+fn log_success(operation: &Op, context: ApplyContext<'_>, milliseconds: u64) {
+    let network = network_of(operation);
+    let is_intact = network.is_some_and(|network| context.intact.contains(network));
+    let network = network.map(NetworkName::as_str);
+    let attachment = attachment_of(operation);
+    let adds = !matches!(operation, Op::RemovePort { .. } | Op::RemoveBridge { .. });
+    if context.is_replay && matches!(operation, Op::CreatePort { .. }) {
+        tracing::debug!(network, attachment, op = %operation, milliseconds, "made anew");
+    } else if adds && is_intact {
+        context.metrics.repair(context.engine);
+        tracing::info!(network, attachment, op = %operation, milliseconds, "repaired");
+    } else {
+        tracing::info!(network, attachment, op = %operation, milliseconds, "done");
+    }
+}

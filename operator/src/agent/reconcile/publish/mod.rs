@@ -1,0 +1,172 @@
+//! The network files: what the plugin may attach to. A file is withdrawn before its bridge is
+//! recreated or removed, and says that a network is programmed only after the engine was observed
+//! again. The content of the files is computed without IO; [`Publisher`] writes what differs.
+
+use crate::agent::model::health::NetworkHealth;
+use crate::agent::model::reason;
+use crate::agent::model::spec::RefusedNetwork;
+use crate::error_chain::ErrorChain;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use usnet_crds::{NetworkName, NodeNetwork, Phase};
+use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::network_file::{Error, NetworkFile, NetworkFiles, ProgrammedNetwork};
+use usnet_dataplane::plan::Op;
+
+/// Network files by their network.
+pub(crate) type Files = BTreeMap<NetworkName, NetworkFile>;
+
+/// How the plugin reaches an engine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Access<'a> {
+    /// Its control socket.
+    pub engine_socket: &'a Path,
+    /// Its restarts that were seen on this node.
+    pub epoch: u64,
+    /// The memif socket ids that belong to usnet, for VPP.
+    pub memif_socket_ids: MemifSocketIds,
+}
+
+/// What the files of these networks may still say while `operations` are carried out: less than
+/// `published`, never more.
+pub(crate) fn files_during_apply(
+    published: &Files,
+    networks: &BTreeMap<NetworkName, NodeNetwork>,
+    operations: &[Op],
+) -> Files {
+    let recreated: BTreeSet<&NetworkName> = operations
+        .iter()
+        .filter_map(|operation| match operation {
+            Op::CreateBridge { network, .. } => Some(network),
+            _ => None,
+        })
+        .collect();
+    let file_during_apply = |name: &NetworkName, file: &NetworkFile| {
+        let network = networks.get(name)?;
+        Some(match network.phase {
+            Phase::Draining => NetworkFile::Draining { name: name.clone() },
+            Phase::Active if recreated.contains(name) || is_of_another_engine(file, network) => {
+                NetworkFile::Unavailable {
+                    name: name.clone(),
+                    reason: reason::WAITING.to_owned(),
+                    message: "its bridge is being made again".to_owned(),
+                }
+            }
+            Phase::Active => file.clone(),
+        })
+    };
+    published.iter().filter_map(|(name, file)| Some((name.clone(), file_during_apply(name, file)?))).collect()
+}
+
+/// A network may have been deleted and recreated with another engine.
+fn is_of_another_engine(file: &NetworkFile, network: &NodeNetwork) -> bool {
+    matches!(file, NetworkFile::Programmed(programmed) if programmed.network.engine != network.engine)
+}
+
+/// What the files of these networks should say now that their engine was observed.
+pub(crate) fn files_after_observe<'a>(
+    networks: impl IntoIterator<Item = &'a NodeNetwork>,
+    network_health: &BTreeMap<NetworkName, NetworkHealth>,
+    access: Access<'_>,
+) -> Files {
+    let file = |network: &NodeNetwork| {
+        let name = network.name.clone();
+        let health = network_health.get(&name)?;
+        Some(match (network.phase, &health.why) {
+            (Phase::Draining, _) => NetworkFile::Draining { name },
+            (Phase::Active, Some(why)) if !health.attachable => {
+                NetworkFile::Unavailable { name, reason: why.reason.to_owned(), message: why.message.clone() }
+            }
+            (Phase::Active, _) => NetworkFile::Programmed(ProgrammedNetwork {
+                version: ProgrammedNetwork::VERSION,
+                network: network.clone(),
+                engine_socket: access.engine_socket.to_owned(),
+                epoch: access.epoch,
+                memif_socket_ids: access.memif_socket_ids,
+            }),
+        })
+    };
+    networks.into_iter().filter_map(|network| Some((network.name.clone(), file(network)?))).collect()
+}
+
+/// The files of networks that the node cannot have.
+pub(crate) fn refusals(refused: &[RefusedNetwork]) -> impl Iterator<Item = (NetworkName, NetworkFile)> {
+    refused.iter().map(|refused| {
+        let RefusedNetwork { name, reason, message, .. } = refused.clone();
+        (name.clone(), NetworkFile::Unavailable { name, reason, message })
+    })
+}
+
+/// Writes network files. It caches their content, so that a reconcile that changes nothing only
+/// lists the folder.
+#[derive(Debug)]
+pub(crate) struct Publisher {
+    files: NetworkFiles,
+    published: Files,
+}
+
+impl Publisher {
+    /// Loads the files that an earlier agent left. One that cannot be read is removed: the plugin
+    /// cannot use it either.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub(crate) fn load(files: NetworkFiles) -> Result<Self, Error> {
+        let mut published = Files::new();
+        for name in files.list()? {
+            match files.read(&name) {
+                Ok(Some(file)) => drop(published.insert(name, file)),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(network = %name, error = %ErrorChain(&error), "removing a network file that cannot be read");
+                    files.remove(&name)?;
+                }
+            }
+        }
+        Ok(Self { files, published })
+    }
+
+    /// The content of the files.
+    pub(crate) fn published(&self) -> &Files {
+        &self.published
+    }
+
+    /// Writes the `desired` files and removes all others, except those of
+    /// `networks_of_other_engines`; what failed is retried with the next call.
+    ///
+    /// # Errors
+    /// The first of those that could not be written or removed; the others are done all the same.
+    pub(crate) fn publish(
+        &mut self,
+        desired: &Files,
+        networks_of_other_engines: &BTreeSet<NetworkName>,
+    ) -> Result<(), Error> {
+        // Files may have been removed by others.
+        let present: BTreeSet<NetworkName> = self.files.list()?.into_iter().collect();
+        self.published.retain(|name, _| present.contains(name));
+        let is_surplus =
+            |name: &&NetworkName| !desired.contains_key(*name) && !networks_of_other_engines.contains(*name);
+        let surplus: Vec<_> = self.published.keys().filter(is_surplus).cloned().collect();
+        let removed = surplus.into_iter().map(|name| {
+            self.files.remove(&name)?;
+            self.published.remove(&name);
+            Ok(())
+        });
+        let removed = first_error(removed);
+        let changed = desired.iter().filter(|(name, file)| self.published.get(name) != Some(file)).collect::<Vec<_>>();
+        let written = changed.into_iter().map(|(name, file)| {
+            self.files.write(file)?;
+            self.published.insert(name.clone(), file.clone());
+            Ok(())
+        });
+        removed.and(first_error(written))
+    }
+}
+
+/// Unlike collecting into a `Result`, this continues after an error.
+fn first_error(results: impl Iterator<Item = Result<(), Error>>) -> Result<(), Error> {
+    results.fold(Ok(()), Result::and)
+}
+
+#[cfg(test)]
+mod tests;

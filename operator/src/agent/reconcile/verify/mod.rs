@@ -1,0 +1,154 @@
+//! Step four of a reconcile: from the engine as it was observed after the last change to the health
+//! of each network. Pure.
+
+use crate::agent::model::health::NetworkHealth;
+use crate::agent::model::operation::attachment_of;
+use crate::agent::model::reason;
+use std::collections::BTreeMap;
+use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE};
+use usnet_crds::{Engine, NetworkName, NodeNetwork};
+use usnet_dataplane::attachment::AttachmentId;
+use usnet_dataplane::desired::{Desired, PortPolicy};
+use usnet_dataplane::engine::OpError;
+use usnet_dataplane::observed::{ElementState, Observed};
+use usnet_dataplane::plan::{Blocker, Op};
+use usnet_dataplane::port::AttachedPort;
+
+/// What the health of networks is computed from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Evidence<'a> {
+    /// Which engine.
+    pub engine: Engine,
+    /// The desired state of the engine.
+    pub desired: &'a Desired,
+    /// The observed engine after the last change.
+    pub observed: &'a Observed,
+    /// The operations that remain to be done.
+    pub remaining: &'a [Op],
+    /// What requires operator action.
+    pub blockers: &'a BTreeMap<NetworkName, Blocker>,
+    /// Operations that failed, and why.
+    pub failures: &'a [(Op, OpError)],
+    /// Why the engine as a whole did not carry out operations.
+    pub engine_error: Option<&'a str>,
+}
+
+/// The health of each desired network.
+pub(crate) fn evaluate(evidence: Evidence<'_>) -> BTreeMap<NetworkName, NetworkHealth> {
+    let index = Index::of(evidence);
+    let health = |network: &NodeNetwork| {
+        bridge_health(evidence, &index, network)
+            .or_else(|| port_health(evidence, &index, &network.name))
+            .unwrap_or(NetworkHealth::PROGRAMMED)
+    };
+    let networks = &evidence.desired.networks;
+    networks.iter().map(|(name, network)| (name.clone(), health(network))).collect()
+}
+
+/// The evidence by network and attachment: a node may have a thousand networks, each with pods.
+#[derive(Default)]
+struct Index<'a> {
+    failed_bridges: BTreeMap<&'a NetworkName, &'a OpError>,
+    remaining_bridges: BTreeMap<&'a NetworkName, &'a Op>,
+    failed_ports: BTreeMap<String, (&'a Op, &'a OpError)>,
+    remaining_ports: BTreeMap<String, &'a Op>,
+    attached: BTreeMap<&'a NetworkName, Vec<(&'a AttachmentId, &'a AttachedPort)>>,
+}
+
+impl<'a> Index<'a> {
+    fn of(evidence: Evidence<'a>) -> Self {
+        let mut index = Self::default();
+        for (operation, error) in evidence.failures {
+            match (bridge_of(operation), attachment_of(operation)) {
+                (Some(network), _) => drop(index.failed_bridges.insert(network, error)),
+                (None, Some(attachment)) => drop(index.failed_ports.insert(attachment, (operation, error))),
+                (None, None) => {}
+            }
+        }
+        for operation in evidence.remaining {
+            match (bridge_of(operation), attachment_of(operation)) {
+                (Some(network), _) => drop(index.remaining_bridges.insert(network, operation)),
+                (None, Some(attachment)) => drop(index.remaining_ports.insert(attachment, operation)),
+                (None, None) => {}
+            }
+        }
+        // Ports that the plugin is creating at this moment do not count.
+        let attached = evidence.desired.attachments.iter();
+        for (id, attachment) in attached.filter(|(_, attachment)| attachment.policy == PortPolicy::Ensure) {
+            index.attached.entry(&attachment.network).or_default().push((id, &attachment.port));
+        }
+        index
+    }
+}
+
+/// The network whose bridge an operation creates or changes.
+fn bridge_of(operation: &Op) -> Option<&NetworkName> {
+    match operation {
+        Op::CreateBridge { network, .. } | Op::UpdateBridge { network, .. } => Some(network),
+        _ => None,
+    }
+}
+
+/// What keeps a network from having its bridge.
+fn obstacle<'a>(evidence: Evidence<'a>, network: &NetworkName) -> Option<(&'static str, &'a Blocker)> {
+    let obstacle = evidence.blockers.get(network)?;
+    let reason = match obstacle {
+        Blocker::BridgeExists { .. } => BRIDGE_EXISTS,
+        Blocker::BridgeMissing { .. } => BRIDGE_MISSING,
+        Blocker::BridgeUnusable { .. } => BRIDGE_UNUSABLE,
+        // It is about a bridge that is no longer desired.
+        Blocker::ForeignPorts { .. } => return None,
+    };
+    Some((reason, obstacle))
+}
+
+/// None when the bridge is up.
+fn bridge_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NodeNetwork) -> Option<NetworkHealth> {
+    if let Some((reason, obstacle)) = obstacle(evidence, &network.name) {
+        return Some(NetworkHealth::failed(reason, obstacle.to_string()));
+    }
+    if let Some(error) = index.failed_bridges.get(&network.name) {
+        return Some(NetworkHealth::failed(reason::of(error), error.to_string()));
+    }
+    if let Some(operation) = index.remaining_bridges.get(&network.name) {
+        let engine_error =
+            evidence.engine_error.map(|engine_error| format!(" (last try: {engine_error})")).unwrap_or_default();
+        return Some(NetworkHealth::pending(format!("still to do: {operation}{engine_error}")));
+    }
+    let (engine, bridge) = (evidence.engine, &network.bridge.name);
+    match evidence.observed.bridges.get(bridge.as_str()).map(|bridge| &bridge.state) {
+        Some(ElementState::Running) => None,
+        Some(ElementState::Pending) | None => {
+            Some(NetworkHealth::pending(format!("{engine} has not brought up bridge {bridge} yet")))
+        }
+        Some(ElementState::Failed(error)) => Some(NetworkHealth::failed(
+            reason::ENGINE_REFUSED,
+            format!("{engine} could not bring up bridge {bridge}: {error}"),
+        )),
+    }
+}
+
+/// None when the ports of all attached pods are up.
+fn port_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NetworkName) -> Option<NetworkHealth> {
+    let attached = index.attached.get(network)?;
+    attached.iter().find_map(|(id, port)| {
+        let mark = id.to_string();
+        if let Some((operation, error)) = index.failed_ports.get(&mark) {
+            return Some(NetworkHealth::port_failed(format!("cannot {operation}: {error}")));
+        }
+        if let (Some(operation), Some(engine_error)) = (index.remaining_ports.get(&mark), evidence.engine_error) {
+            return Some(NetworkHealth::port_failed(format!("cannot {operation}: {engine_error}")));
+        }
+        let bridge = evidence.observed.bridges.get(port.bridge.as_str())?;
+        match &bridge.ports.get(&port.name)?.state {
+            ElementState::Failed(error) => Some(NetworkHealth::port_failed(format!(
+                "{} could not bring up port {} of attachment {id}: {error}",
+                evidence.engine, port.name
+            ))),
+            ElementState::Running | ElementState::Pending => None,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! Step five of a reconcile: the state of one engine of the node, in the terms of the
+//! `UserspaceNodeState`. Pure; [`crate::agent::report::node_report`] merges the engines.
+
+use crate::agent::model::engine_facts::EngineFacts;
+use crate::agent::model::engine_view::{EngineView, Outage};
+use crate::agent::model::health::{NetworkHealth, Why};
+use crate::agent::model::reason;
+use crate::agent::model::spec::EngineSpec;
+use crate::one_line::OneLine;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use usnet_crds::conditions::reason::{CONNECTED, FOREIGN_PORTS};
+use usnet_crds::conditions::{ConditionUpdate, OVS_CONNECTED, Status, VPP_CONNECTED};
+use usnet_crds::node_state::{EngineReport, NetworkReport, NetworkState, PODS_MAX};
+use usnet_crds::{Engine, NetworkName, NodeNetwork, Phase};
+use usnet_dataplane::attachment::Record;
+use usnet_dataplane::observed::{ObservedPort, Peer};
+use usnet_dataplane::plan::Blocker;
+
+/// What a report is computed from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Facts<'a> {
+    /// Which engine.
+    pub engine: Engine,
+    /// Its desired state; none before the first spec.
+    pub spec: Option<&'a EngineSpec>,
+    /// The health of each network of the spec.
+    pub network_health: &'a BTreeMap<NetworkName, NetworkHealth>,
+    /// What blocks the removal of networks.
+    pub blockers: &'a BTreeMap<NetworkName, Blocker>,
+    /// Its part of the journal.
+    pub records: &'a [Record],
+    /// How it was last observed.
+    pub view: &'a EngineView,
+    /// Its restarts that were seen on this node.
+    pub epoch: u64,
+}
+
+/// While their engine is down, networks fail with the outage.
+pub(crate) fn health_during_outage(spec: &EngineSpec, outage: &Outage) -> BTreeMap<NetworkName, NetworkHealth> {
+    let health = NetworkHealth::failed(reason::ENGINE_UNREACHABLE, outage.message.clone());
+    spec.networks.iter().map(|network| (network.name.clone(), health.clone())).collect()
+}
+
+/// The part of the status that is about one engine.
+pub(crate) fn report(facts: Facts<'_>) -> EngineFacts {
+    let users = Users::of(facts);
+    let spec_networks = facts.spec.map(|spec| spec.networks.as_slice()).unwrap_or_default();
+    let mut networks: Vec<_> = spec_networks.iter().map(|network| network_report(facts, &users, network)).collect();
+    networks.extend(leftovers(facts, &users, spec_networks));
+    let engine = match facts.view {
+        EngineView::Up(engine) => Some(EngineReport {
+            engine: facts.engine,
+            version: engine.version.clone().unwrap_or_else(|| "unknown".to_owned()),
+            epoch: i64::try_from(facts.epoch).unwrap_or(i64::MAX),
+        }),
+        EngineView::Down(_) => None,
+    };
+    let spec = facts.spec.map(|spec| Arc::clone(&spec.node));
+    EngineFacts { spec, networks, engine, connected: connected(facts) }
+}
+
+/// Who uses the networks.
+struct Users<'a> {
+    records: BTreeMap<&'a NetworkName, Vec<&'a Record>>,
+    /// Ports whose peer, the pod's program, is connected.
+    connected: BTreeMap<&'a NetworkName, i64>,
+}
+
+impl<'a> Users<'a> {
+    fn of(facts: Facts<'a>) -> Self {
+        let mut users = Self { records: BTreeMap::new(), connected: BTreeMap::new() };
+        for record in facts.records {
+            users.records.entry(&record.network).or_default().push(record);
+        }
+        if let EngineView::Up(engine) = facts.view {
+            let recorded: BTreeMap<String, &NetworkName> =
+                facts.records.iter().map(|record| (record.id.to_string(), &record.network)).collect();
+            let ports = engine.observed.bridges.values().flat_map(|bridge| bridge.ports.values());
+            let connected = ports.filter(|port| port.peer == Peer::Connected);
+            for network in connected.filter_map(|port| network_of(port, &recorded)) {
+                *users.connected.entry(network).or_default() += 1;
+            }
+        }
+        users
+    }
+}
+
+/// The tags of VPP's ports on an adopted bridge domain name only the attachment.
+fn network_of<'a>(port: &'a ObservedPort, recorded: &BTreeMap<String, &'a NetworkName>) -> Option<&'a NetworkName> {
+    let owner = port.owner.as_ref()?;
+    owner.network.as_ref().or_else(|| recorded.get(&owner.attachment).copied())
+}
+
+fn network_report(facts: Facts<'_>, users: &Users<'_>, network: &NodeNetwork) -> NetworkReport {
+    let health = facts.network_health.get(&network.name);
+    let state = match (network.phase, health) {
+        (Phase::Draining, _) => NetworkState::Draining,
+        (Phase::Active, Some(health)) => health.state,
+        (Phase::Active, None) => NetworkState::Pending,
+    };
+    let is_in_use = state == NetworkState::Draining && users.records.contains_key(&network.name);
+    let why = health.and_then(|health| health.why.clone()).or_else(|| is_in_use.then(in_use));
+    NetworkReport { generation: network.generation, ..entry(users, &network.name, state, why) }
+}
+
+/// Networks that are no longer desired but still have pods, or a bridge that cannot be removed.
+fn leftovers(facts: Facts<'_>, users: &Users<'_>, spec_networks: &[Arc<NodeNetwork>]) -> Vec<NetworkReport> {
+    let asked: BTreeSet<&NetworkName> = spec_networks.iter().map(|network| &network.name).collect();
+    let attached = users.records.keys().copied();
+    let left: BTreeSet<&NetworkName> =
+        attached.chain(facts.blockers.keys()).filter(|name| !asked.contains(name)).collect();
+    left.into_iter()
+        .map(|name| {
+            let why = match facts.blockers.get(name) {
+                Some(obstacle) => Why { reason: FOREIGN_PORTS, message: obstacle.to_string() },
+                None => in_use(),
+            };
+            entry(users, name, NetworkState::Draining, Some(why))
+        })
+        .collect()
+}
+
+fn in_use() -> Why {
+    Why { reason: reason::IN_USE, message: "pods are still attached to it".to_owned() }
+}
+
+/// An entry of no generation.
+fn entry(users: &Users<'_>, name: &NetworkName, state: NetworkState, why: Option<Why>) -> NetworkReport {
+    let records = users.records.get(name).map(Vec::as_slice).unwrap_or_default();
+    let pods: BTreeSet<String> = records.iter().map(|record| record.pod.to_string()).collect();
+    let (reason, message) =
+        why.map(|why| (why.reason.to_owned(), OneLine(why.message).to_string())).unwrap_or_default();
+    NetworkReport {
+        name: name.to_string(),
+        generation: 0,
+        state,
+        reason,
+        message,
+        attachments: i64::try_from(records.len()).unwrap_or(i64::MAX),
+        connected: users.connected.get(name).copied().unwrap_or_default(),
+        pods: pods.into_iter().take(PODS_MAX).collect(),
+    }
+}
+
+fn connected(facts: Facts<'_>) -> ConditionUpdate {
+    let kind = match facts.engine {
+        Engine::OpenVswitch => OVS_CONNECTED,
+        Engine::Vpp => VPP_CONNECTED,
+    };
+    match facts.view {
+        EngineView::Up(up) => {
+            let version = up.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+            let message = format!("connected to {}{version}", facts.engine);
+            ConditionUpdate::new(kind, Status::True, CONNECTED, message)
+        }
+        EngineView::Down(outage) => {
+            ConditionUpdate::new(kind, Status::False, outage.reason, OneLine(&outage.message).to_string())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+use super::*;
+use crate::agent::model::engine_view::EngineUp;
+use crate::agent::model::spec::NodeSpec;
+use crate::agent::testing::{bridge_of, name, network, port_of, record};
+use usnet_crds::conditions::reason::NEVER_SEEN;
+use usnet_dataplane::observed::Observed;
+use usnet_dataplane::port::PortName;
+
+fn up_with(observed: Observed) -> EngineView {
+    EngineView::Up(EngineUp { observed, version: Some("3.1.0".into()) })
+}
+
+fn up() -> EngineView {
+    up_with(Observed::default())
+}
+
+fn outage() -> Outage {
+    Outage { reason: NEVER_SEEN, message: "no socket at /run/db.sock".into() }
+}
+
+fn spec(networks: &[NodeNetwork]) -> EngineSpec {
+    let networks = networks.iter().cloned().map(Arc::new).collect();
+    EngineSpec::of(&Arc::new(NodeSpec { generation: 4, networks, ..NodeSpec::default() }), Engine::OpenVswitch)
+}
+
+fn report_of(
+    spec: &EngineSpec,
+    network_health: &BTreeMap<NetworkName, NetworkHealth>,
+    records: &[Record],
+    view: &EngineView,
+) -> EngineFacts {
+    let engine = Engine::OpenVswitch;
+    report(Facts { engine, spec: Some(spec), network_health, blockers: &BTreeMap::new(), records, view, epoch: 2 })
+}
+
+fn programmed(names: &[&str]) -> BTreeMap<NetworkName, NetworkHealth> {
+    names.iter().map(|network| (name(network), NetworkHealth::PROGRAMMED)).collect()
+}
+
+#[test]
+fn pods_are_counted_and_named_up_to_a_limit() {
+    let blue = network("blue");
+    let records: Vec<_> = (10..25).map(|number| record(&format!("c{number}"), &blue)).collect();
+    let facts = report_of(&spec(&[blue]), &programmed(&["blue"]), &records, &up());
+    let [entry] = facts.networks.as_slice() else { panic!("{facts:?}") };
+    assert_eq!((entry.attachments, entry.pods.len(), entry.pods[0].as_str()), (15, PODS_MAX, "default/c10"));
+    assert_eq!((entry.state, entry.generation), (NetworkState::Programmed, 1));
+    assert_eq!(facts.spec.map(|spec| spec.generation), Some(4));
+    assert_eq!(facts.engine.map(|engine| engine.epoch), Some(2));
+    assert_eq!((facts.connected.kind, facts.connected.status), (OVS_CONNECTED, Status::True));
+}
+
+#[test]
+fn ports_with_a_program_at_the_other_end_are_counted() {
+    let networks = [network("blue"), network("red")];
+    let records = [record("c1", &networks[0]), record("c2", &networks[0]), record("c3", &networks[1])];
+    let mut observed = Observed { bridges: networks.iter().map(bridge_of).collect(), ..Observed::default() };
+    for (record, peer) in records.iter().zip([Peer::Connected, Peer::Absent, Peer::Connected]) {
+        let bridge = observed.bridges.get_mut(record.port.bridge.as_str()).unwrap();
+        bridge.ports.insert(record.port.name.clone(), ObservedPort { peer, ..port_of(record) });
+    }
+    // On a bridge domain that is not owned by usnet, the tag does not name the network.
+    let adopted = observed.bridges.get_mut("br-red").unwrap();
+    adopted.ports.values_mut().for_each(|port| port.owner.as_mut().unwrap().network = None);
+    let foreign = ObservedPort { owner: None, peer: Peer::Connected, ..port_of(&records[1]) };
+    let blue = observed.bridges.get_mut(networks[0].bridge.name.as_str()).unwrap();
+    blue.ports.insert(PortName::observed("foreign0"), foreign);
+    let facts = report_of(&spec(&networks), &programmed(&["blue", "red"]), &records, &up_with(observed));
+    let counts: Vec<_> = facts.networks.iter().map(|entry| (entry.attachments, entry.connected)).collect();
+    assert_eq!(counts, [(2, 1), (1, 1)]);
+}
+
+#[test]
+fn an_absent_engine_fails_its_networks_and_only_them() {
+    let spec = spec(&[network("blue"), NodeNetwork { phase: Phase::Draining, ..network("old") }]);
+    let network_health = health_during_outage(&spec, &outage());
+    let facts = report_of(&spec, &network_health, &[], &EngineView::Down(outage()));
+    let states: Vec<_> = facts.networks.iter().map(|entry| (entry.state, entry.reason.as_str())).collect();
+    let unreachable = reason::ENGINE_UNREACHABLE;
+    assert_eq!(states, [(NetworkState::Failed, unreachable), (NetworkState::Draining, unreachable)]);
+    assert_eq!(facts.connected.reason, NEVER_SEEN);
+    assert_eq!(facts.engine, None);
+}
+
+#[test]
+fn a_network_that_is_no_longer_desired_is_reported_until_its_pods_are_deleted() {
+    let records = [record("c1", &network("old"))];
+    let facts = report_of(&spec(&[]), &BTreeMap::new(), &records, &up());
+    let [entry] = facts.networks.as_slice() else { panic!("{facts:?}") };
+    assert_eq!((entry.name.as_str(), entry.state, entry.attachments), ("old", NetworkState::Draining, 1));
+}

@@ -1,0 +1,330 @@
+//! What the reconciler of one engine puts into the history of its node: which operations, why, and
+//! their outcome. A failure that repeats for the same reason is recorded once, and its resolution
+//! once. Pure; time is passed in.
+
+use crate::agent::model::health::NetworkHealth;
+use crate::agent::model::operation::{attachment_of, network_of, parse_attachment_tag};
+use crate::history::{Change, Outcome, Why};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+use usnet_crds::{Engine, NetworkName};
+use usnet_dataplane::desired::Desired;
+use usnet_dataplane::engine::OpError;
+use usnet_dataplane::plan::Op;
+
+/// More port operations of one kind for one network in one reconcile than this are one change of
+/// the history.
+const LISTED_SEPARATELY_MAX: usize = 10;
+
+/// The cause of the operations of one reconcile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cause {
+    /// Whether the spec is another one than in the last reconcile.
+    pub is_new_spec: bool,
+    /// Whether an earlier agent had the same spec: what is missing of that was lost since.
+    pub is_inherited: bool,
+    /// The engine's restarts, if it was restarted and has not been fully programmed since.
+    pub restarted: Option<u64>,
+    /// When the event that triggered the reconcile was seen.
+    pub since: Instant,
+}
+
+/// The result of one operation.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    /// The operation.
+    pub operation: Op,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+}
+
+/// Why an operation failed.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    /// For users.
+    pub message: String,
+    /// Whether the engine itself refused it, so that part of it may have been created before.
+    pub is_refusal: bool,
+}
+
+impl Failure {
+    /// Of one operation.
+    pub(crate) fn of(error: &OpError) -> Self {
+        Self { message: error.to_string(), is_refusal: matches!(error, OpError::Refused { .. }) }
+    }
+
+    /// Of all, because the engine did not answer.
+    pub(crate) fn of_all(engine_error: &str) -> Self {
+        Self { message: engine_error.to_owned(), is_refusal: false }
+    }
+}
+
+/// What was observed after the operations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Observation<'a> {
+    /// What it should have.
+    pub desired: &'a Desired,
+    /// The operations that remain to be done.
+    pub remaining: &'a [Op],
+    /// The health of each network.
+    pub network_health: &'a BTreeMap<NetworkName, NetworkHealth>,
+}
+
+/// One moment, as monotonic time and as wall clock time.
+#[derive(Debug, Clone)]
+pub(crate) struct Now {
+    /// For durations.
+    pub instant: Instant,
+    /// For users.
+    pub time: MicroTime,
+}
+
+/// A failure that is not resolved yet.
+#[derive(Debug)]
+struct OpenFailure {
+    operation: Op,
+    message: String,
+    since: Instant,
+    /// Whether it was recorded that it was rolled back.
+    is_rolled_back: bool,
+}
+
+/// The open failures of one engine.
+#[derive(Debug)]
+pub(crate) struct HistoryRecorder {
+    engine: Engine,
+    open_failures: BTreeMap<String, OpenFailure>,
+}
+
+impl HistoryRecorder {
+    /// A recorder without failures.
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { engine, open_failures: BTreeMap::new() }
+    }
+
+    /// The changes of one reconcile, for the history. Without an observation, as the engine is
+    /// down, their effect is not known. The generations of their networks are not filled in.
+    pub(crate) fn changes(
+        &mut self,
+        attempts: Vec<Attempt>,
+        cause: Cause,
+        observation: Option<Observation<'_>>,
+        now: Now,
+    ) -> Vec<Change> {
+        let Now { instant: now, time } = now;
+        if attempts.is_empty() && self.open_failures.is_empty() {
+            return Vec::new();
+        }
+        let attached: BTreeSet<String> = observation
+            .map(|observation| observation.desired.attachments.keys().map(ToString::to_string).collect())
+            .unwrap_or_default();
+        let mut completed = Vec::new();
+        for attempt in attempts {
+            let is_attached =
+                observation.is_none() || attachment_of(&attempt.operation).is_none_or(|id| attached.contains(&id));
+            let why = self.why(&attempt.operation, cause, is_attached);
+            if let Some((outcome, took)) = self.outcome(&attempt, cause, observation, now) {
+                completed.push((attempt.operation, why, outcome, took));
+            }
+        }
+        if let Some(observation) = observation {
+            completed.extend(self.resolved(observation, now));
+        }
+        aggregate(completed).into_iter().map(|entry| self.change(entry, time.clone())).collect()
+    }
+
+    fn why(&self, operation: &Op, cause: Cause, is_attached: bool) -> Why {
+        if self.open_failures.contains_key(&operation.to_string()) {
+            Why::Retry
+        } else if matches!(operation, Op::RemovePort { .. }) && !is_attached {
+            Why::PodEnded
+        } else if !cause.is_new_spec && self.open_failures.values().any(|open| is_same_port(&open.operation, operation))
+        {
+            Why::Retry
+        } else if let Some(epoch) = cause.restarted {
+            Why::EngineRestarted { epoch }
+        } else if !cause.is_new_spec {
+            Why::Drift
+        } else if cause.is_inherited {
+            Why::AgentStarted
+        } else {
+            Why::NewSpec
+        }
+    }
+
+    /// None when it failed as before.
+    fn outcome(
+        &mut self,
+        attempt: &Attempt,
+        cause: Cause,
+        observation: Option<Observation<'_>>,
+        now: Instant,
+    ) -> Option<(Outcome, Duration)> {
+        let name = attempt.operation.to_string();
+        let Some(failure) = &attempt.failure else {
+            return Some(match self.open_failures.remove(&name) {
+                Some(open) => (Outcome::CompletedLater, now.duration_since(open.since)),
+                None => (Outcome::Done, now.duration_since(cause.since)),
+            });
+        };
+        let before = self.open_failures.get(&name);
+        if before.is_some_and(|open| open.message == failure.message) {
+            return None;
+        }
+        // The incomplete bridge or port was removed, else it would not have to be created again.
+        let creates = matches!(attempt.operation, Op::CreatePort { .. } | Op::CreateBridge { .. });
+        let is_undone = observation.is_some_and(|observation| observation.remaining.contains(&attempt.operation));
+        let is_rolled_back = failure.is_refusal && creates && is_undone;
+        let since = before.map_or(cause.since, |open| open.since);
+        let (operation, message) = (attempt.operation.clone(), failure.message.clone());
+        let outcome = match is_rolled_back {
+            true => Outcome::RolledBack { message: message.clone() },
+            false => Outcome::Failed { message: message.clone() },
+        };
+        self.open_failures.insert(name, OpenFailure { operation, message, since, is_rolled_back });
+        Some((outcome, now.duration_since(cause.since)))
+    }
+
+    /// Failures that were resolved without another attempt: the engine completed the operation by
+    /// itself or in spite of its answer, or it is no longer desired and nothing of it remains.
+    fn resolved(&mut self, observation: Observation<'_>, now: Instant) -> Vec<CompletedOperation> {
+        let mut resolved = Vec::new();
+        self.open_failures.retain(|_, open| {
+            let Some((why, outcome)) = open.resolution(observation) else { return true };
+            let is_recorded = open.is_rolled_back && matches!(outcome, Outcome::RolledBack { .. });
+            if !is_recorded {
+                resolved.push((open.operation.clone(), why, outcome, now.duration_since(open.since)));
+            }
+            false
+        });
+        resolved
+    }
+
+    fn change(&self, entry: HistoryEntry, time: MicroTime) -> Change {
+        Change {
+            time,
+            engine: self.engine,
+            network: entry.network,
+            attachment: entry.attachment,
+            operation: entry.operation,
+            why: entry.why,
+            generation: None,
+            milliseconds: u64::try_from(entry.took.as_millis()).unwrap_or(u64::MAX),
+            outcome: entry.outcome,
+        }
+    }
+}
+
+impl OpenFailure {
+    /// How it was resolved; none while something remains to be done about it.
+    fn resolution(&self, observation: Observation<'_>) -> Option<(Why, Outcome)> {
+        let is_removal = matches!(self.operation, Op::RemovePort { .. } | Op::RemoveBridge { .. });
+        let is_about = |remaining: &Op| match attachment_of(&self.operation) {
+            Some(_) => is_same_port(remaining, &self.operation),
+            None => attachment_of(remaining).is_none() && network_of(remaining) == network_of(&self.operation),
+        };
+        let is_unfinished = observation
+            .remaining
+            .iter()
+            .any(|remaining| *remaining == self.operation || (!is_removal && is_about(remaining)));
+        if is_unfinished {
+            return None;
+        }
+        let health = network_of(&self.operation).and_then(|network| observation.network_health.get(network));
+        if is_removal {
+            Some((Why::Retry, Outcome::CompletedLater))
+        } else if is_desired(&self.operation, observation.desired) {
+            (health == Some(&NetworkHealth::PROGRAMMED)).then_some((Why::Retry, Outcome::CompletedLater))
+        } else {
+            let is_of_pod = health.is_some() && matches!(self.operation, Op::CreatePort { .. });
+            let why = if is_of_pod { Why::PodEnded } else { Why::NewSpec };
+            let message = format!("it is no longer asked for; {}", self.message);
+            Some((why, Outcome::RolledBack { message }))
+        }
+    }
+}
+
+/// Whether two operations are about the port of one attachment.
+fn is_same_port(one: &Op, other: &Op) -> bool {
+    attachment_of(one).is_some_and(|attachment| attachment_of(other).as_ref() == Some(&attachment))
+}
+
+/// Whether the result of this operation is still desired.
+fn is_desired(operation: &Op, desired: &Desired) -> bool {
+    let attachment = |mark: &str| parse_attachment_tag(mark).and_then(|id| desired.attachments.get(&id));
+    match operation {
+        Op::CreateBridge { network, .. } => desired.networks.contains_key(network),
+        Op::UpdateBridge { network, bridge } => {
+            desired.networks.get(network).is_some_and(|network| network.bridge == *bridge)
+        }
+        Op::CreatePort { attachment, .. } => desired.attachments.contains_key(attachment),
+        Op::UpdatePort { owner, settings, .. } => {
+            attachment(&owner.attachment).is_some_and(|attachment| attachment.port.settings == *settings)
+        }
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } => false,
+    }
+}
+
+/// An operation with an outcome.
+type CompletedOperation = (Op, Why, Outcome, Duration);
+
+/// An entry of the history, before it has a time.
+struct HistoryEntry {
+    network: Option<String>,
+    attachment: Option<String>,
+    operation: String,
+    why: Why,
+    outcome: Outcome,
+    took: Duration,
+}
+
+/// Many ports of one network with the same outcome become one entry: a thousand lines would push
+/// everything else out of the history.
+fn aggregate(completed: Vec<CompletedOperation>) -> Vec<HistoryEntry> {
+    let mut together: BTreeMap<_, Vec<(Op, Duration)>> = BTreeMap::new();
+    let mut order = Vec::new();
+    for (operation, why, outcome, took) in completed {
+        let network = network_of(&operation).map(NetworkName::to_string);
+        let key = (verb(&operation), network, why, outcome);
+        let group = together.entry(key.clone()).or_default();
+        if group.is_empty() {
+            order.push(key);
+        }
+        group.push((operation, took));
+    }
+    let mut entries = Vec::new();
+    for key in order {
+        let operations = together.remove(&key).unwrap_or_default();
+        let (verb, network, why, outcome) = key;
+        let entry = |attachment, operation, took| {
+            let (network, why, outcome) = (network.clone(), why.clone(), outcome.clone());
+            HistoryEntry { network, attachment, operation, why, outcome, took }
+        };
+        match verb {
+            Some(verb) if operations.len() > LISTED_SEPARATELY_MAX => {
+                let longest = operations.iter().map(|(_, took)| *took).max().unwrap_or_default();
+                entries.push(entry(None, format!("{verb} {} ports", operations.len()), longest));
+            }
+            _ => entries.extend(
+                operations
+                    .into_iter()
+                    .map(|(operation, took)| entry(attachment_of(&operation), operation.to_string(), took)),
+            ),
+        }
+    }
+    entries
+}
+
+/// The verb for an operation on a port; none for one on a bridge.
+fn verb(operation: &Op) -> Option<&'static str> {
+    match operation {
+        Op::CreatePort { .. } => Some("create"),
+        Op::UpdatePort { .. } => Some("set"),
+        Op::RemovePort { .. } => Some("remove"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! The metrics of the agent, for `/metrics`. Names and labels are part of the interface: dashboards
+//! use them.
+
+use crate::agent::model::engine_facts::EngineFacts;
+use prometheus::core::Collector;
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, exponential_buckets};
+use std::time::Duration;
+use usnet_crds::Engine;
+use usnet_crds::conditions::Status;
+use usnet_crds::node_state::NetworkState;
+use usnet_dataplane::plan::Op;
+
+const NETWORK_STATES: [NetworkState; 4] =
+    [NetworkState::Programmed, NetworkState::Pending, NetworkState::Failed, NetworkState::Draining];
+
+/// All metrics of the agent.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    networks: IntGaugeVec,
+    attachments: IntGaugeVec,
+    attachments_connected: IntGaugeVec,
+    engine_connected: IntGaugeVec,
+    engine_epoch: IntGaugeVec,
+    repairs: IntCounterVec,
+    operations: HistogramVec,
+    operation_errors: IntCounterVec,
+    status_writes: IntCounterVec,
+    devices: IntGaugeVec,
+    registrations: IntCounterVec,
+}
+
+impl Metrics {
+    /// Metrics that are not registered yet.
+    ///
+    /// # Errors
+    /// When a name is not valid, which is a bug in this program.
+    pub fn new() -> Result<Self, prometheus::Error> {
+        let options = |name: &str, help: &str| Opts::new(format!("usnet_agent_{name}"), help);
+        let gauges = |name, help, labels: &[&str]| IntGaugeVec::new(options(name, help), labels);
+        let counters = |name, help, labels: &[&str]| IntCounterVec::new(options(name, help), labels);
+        let operations = HistogramOpts {
+            common_opts: options(
+                "operation_seconds",
+                "Time of changes of an engine, by kind. Those that are sent together each count with the time of all.",
+            ),
+            buckets: exponential_buckets(0.000_25, 2.0, 16)?,
+        };
+        Ok(Self {
+            networks: gauges("networks", "Networks of this node by state.", &["engine", "state"])?,
+            attachments: gauges("attachments", "Attached interfaces of pods.", &["engine"])?,
+            attachments_connected: gauges(
+                "attachments_connected",
+                "Attached interfaces whose program is connected to the engine.",
+                &["engine"],
+            )?,
+            engine_connected: gauges(
+                "engine_connected",
+                "1 while the engine is connected and acts, else 0.",
+                &["engine"],
+            )?,
+            engine_epoch: gauges("engine_epoch", "Restarts of the engine that were seen on this node.", &["engine"])?,
+            repairs: counters(
+                "repairs_total",
+                "Changes that put right what somebody or something else had changed.",
+                &["engine"],
+            )?,
+            devices: gauges("devices", "Devices of networks that are resources, by health.", &["health"])?,
+            registrations: counters(
+                "device_plugin_registrations_total",
+                "Registrations of a network's resource with kubelet.",
+                &["result"],
+            )?,
+            operations: HistogramVec::new(operations, &["engine", "kind"])?,
+            operation_errors: counters(
+                "operation_errors_total",
+                "Changes that an engine refused.",
+                &["engine", "kind"],
+            )?,
+            status_writes: counters(
+                "status_writes_total",
+                "Writes of this node's status to the API server.",
+                &["result"],
+            )?,
+        })
+    }
+
+    /// Registers them in `registry`.
+    ///
+    /// # Errors
+    /// When a name is registered already.
+    pub fn register(&self, registry: &Registry) -> Result<(), prometheus::Error> {
+        let gauges = [
+            &self.networks,
+            &self.attachments,
+            &self.attachments_connected,
+            &self.engine_connected,
+            &self.engine_epoch,
+            &self.devices,
+        ];
+        let gauges = gauges.into_iter().map(|gauges| Box::new(gauges.clone()) as Box<dyn Collector>);
+        let counters = [&self.repairs, &self.operation_errors, &self.status_writes, &self.registrations];
+        let counters = counters.into_iter().map(|counters| Box::new(counters.clone()) as Box<dyn Collector>);
+        gauges.chain(counters).try_for_each(|collector| registry.register(collector))?;
+        registry.register(Box::new(self.operations.clone()))
+    }
+
+    /// Sets the gauges of an engine.
+    pub(crate) fn engine(&self, engine: Engine, facts: &EngineFacts) {
+        let engine = label(engine);
+        for state in NETWORK_STATES {
+            let count = facts.networks.iter().filter(|network| network.state == state).count();
+            self.networks
+                .with_label_values(&[engine, state_label(state)])
+                .set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+        let sum = |part: fn(&_) -> i64| facts.networks.iter().map(part).sum();
+        self.attachments.with_label_values(&[engine]).set(sum(|network| network.attachments));
+        self.attachments_connected.with_label_values(&[engine]).set(sum(|network| network.connected));
+        let is_connected = facts.connected.status == Status::True;
+        self.engine_connected.with_label_values(&[engine]).set(i64::from(is_connected));
+        if let Some(report) = &facts.engine {
+            self.engine_epoch.with_label_values(&[engine]).set(report.epoch);
+        }
+    }
+
+    /// Counts an operation that was sent, with others, and its result.
+    pub(crate) fn operation(&self, engine: Engine, operation: &Op, took: Duration, worked: bool) {
+        let labels = [label(engine), kind(operation)];
+        self.operations.with_label_values(&labels).observe(took.as_secs_f64());
+        if !worked {
+            self.operation_errors.with_label_values(&labels).inc();
+        }
+    }
+
+    /// Counts an operation that repaired drift.
+    pub(crate) fn repair(&self, engine: Engine) {
+        self.repairs.with_label_values(&[label(engine)]).inc();
+    }
+
+    /// Sets the number of devices of each health.
+    pub(crate) fn devices<const N: usize>(&self, by_health: [(&str, usize); N]) {
+        for (health, count) in by_health {
+            self.devices.with_label_values(&[health]).set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// Counts a registration with kubelet.
+    pub(crate) fn registration(&self, worked: bool) {
+        self.registrations.with_label_values(&[result(worked)]).inc();
+    }
+
+    /// Counts a write of the status.
+    pub(crate) fn status_write(&self, worked: bool) {
+        self.status_writes.with_label_values(&[result(worked)]).inc();
+    }
+}
+
+const fn result(worked: bool) -> &'static str {
+    if worked { "success" } else { "error" }
+}
+
+/// As the API spells it.
+const fn label(engine: Engine) -> &'static str {
+    match engine {
+        Engine::OpenVswitch => "OVS",
+        Engine::Vpp => "VPP",
+    }
+}
+
+const fn state_label(state: NetworkState) -> &'static str {
+    match state {
+        NetworkState::Programmed => "Programmed",
+        NetworkState::Pending => "Pending",
+        NetworkState::Failed => "Failed",
+        NetworkState::Draining => "Draining",
+    }
+}
+
+const fn kind(operation: &Op) -> &'static str {
+    match operation {
+        Op::RemovePort { .. } => "RemovePort",
+        Op::RemoveBridge { .. } => "RemoveBridge",
+        Op::CreateBridge { .. } => "CreateBridge",
+        Op::UpdateBridge { .. } => "UpdateBridge",
+        Op::CreatePort { .. } => "CreatePort",
+        Op::UpdatePort { .. } => "UpdatePort",
+    }
+}

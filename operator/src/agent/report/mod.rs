@@ -1,0 +1,21 @@
+//! What the agent says about its node.
+//!
+//! 1. [`engine_report`]: the result of one reconcile, in the terms of the `UserspaceNodeState`.
+//! 2. [`node_report`]: the results of all engines, merged.
+//! 3. [`node_status`]: the status of the `UserspaceNodeState`.
+//! 4. [`status_writer`] (IO) writes it to the API server, [`state_writer`] (IO) to a file on the
+//!    node.
+//!
+//! Beside them [`metrics`] counts, [`transition_log`] and [`replay`] log what changed, and
+//! [`history_recorder`] puts what was done into the history of the node. Only the two writers and
+//! the log perform IO.
+
+pub(crate) mod engine_report;
+pub(crate) mod history_recorder;
+pub mod metrics;
+pub(crate) mod node_report;
+pub mod node_status;
+pub(crate) mod replay;
+pub(crate) mod state_writer;
+pub(crate) mod status_writer;
+pub(crate) mod transition_log;

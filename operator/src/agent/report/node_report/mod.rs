@@ -1,0 +1,160 @@
+//! Merges the results of all engines into one report of the node.
+
+use crate::agent::model::engine_facts::EngineFacts;
+use crate::agent::model::reason::AGENT_FAILED;
+use crate::agent::model::report::Report;
+use crate::agent::model::spec::{NodeSpec, RefusedNetwork};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::watch::Sender;
+use usnet_crds::Engine;
+use usnet_crds::conditions::reason::{ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING};
+use usnet_crds::conditions::{ConditionUpdate, READY, Status};
+use usnet_crds::node_state::{NetworkReport, NetworkState, PODS_MAX};
+
+/// The last results of all engines.
+#[derive(Debug)]
+pub(crate) struct NodeReport {
+    engines: BTreeMap<Engine, EngineFacts>,
+    /// Why a reconciler failed: its last result may be out of date.
+    problems: BTreeMap<Engine, String>,
+    reports: Sender<Option<Report>>,
+    waits_for_all: bool,
+}
+
+impl NodeReport {
+    /// An empty one. Nothing is reported before all engines are known, or
+    /// [`stop_waiting`](Self::stop_waiting) is called.
+    pub(crate) fn new(reports: Sender<Option<Report>>) -> Self {
+        Self { engines: BTreeMap::new(), problems: BTreeMap::new(), reports, waits_for_all: true }
+    }
+
+    /// Sets the result of one engine.
+    pub(crate) fn update(&mut self, engine: Engine, facts: EngineFacts) {
+        self.engines.insert(engine, facts);
+        self.problems.remove(&engine);
+        self.publish();
+    }
+
+    /// Records why the reconciler of one engine failed.
+    pub(crate) fn mark_failed(&mut self, engine: Engine, problem: String) {
+        self.problems.insert(engine, problem);
+        self.publish();
+    }
+
+    /// An engine that is not known by now may hang: the others are reported without it.
+    pub(crate) fn stop_waiting(&mut self) {
+        self.waits_for_all = false;
+        self.publish();
+    }
+
+    fn publish(&self) {
+        let all_are_known = Engine::ALL.iter().all(|engine| self.engines.contains_key(engine));
+        if self.engines.is_empty() || (self.waits_for_all && !all_are_known) {
+            return;
+        }
+        let report = Some(merge(&self.engines, &self.problems));
+        self.reports.send_if_modified(|known| {
+            let changed = *known != report;
+            *known = report;
+            changed
+        });
+    }
+}
+
+/// One report of all engines.
+fn merge(engines: &BTreeMap<Engine, EngineFacts>, problems: &BTreeMap<Engine, String>) -> Report {
+    let unknown = Engine::ALL.into_iter().find(|engine| !engines.contains_key(engine));
+    let spec = match unknown {
+        Some(_) => None,
+        None => oldest_spec(engines.values()),
+    };
+    let networks = networks(engines.values(), spec.as_deref().map(|spec| spec.refused.as_slice()).unwrap_or_default());
+    let ready = match (problems.values().next(), unknown) {
+        (Some(problem), _) => ConditionUpdate::new(READY, Status::False, AGENT_FAILED, problem),
+        (None, Some(engine)) => {
+            ConditionUpdate::new(READY, Status::Unknown, STARTING, format!("{engine} was not looked at yet"))
+        }
+        (None, None) => ready(&networks),
+    };
+    let connected = engines.values().map(|facts| facts.connected.clone());
+    Report {
+        spec,
+        engines: engines.values().filter_map(|facts| facts.engine.clone()).collect(),
+        findings: std::iter::once(ready).chain(connected).collect(),
+        networks,
+    }
+}
+
+/// A spec counts as observed once every engine has worked on it.
+fn oldest_spec<'a>(engines: impl Iterator<Item = &'a EngineFacts>) -> Option<Arc<NodeSpec>> {
+    let specs: Option<Vec<_>> = engines.map(|facts| facts.spec.as_ref()).collect();
+    specs?.into_iter().min_by_key(|spec| spec.revision).cloned()
+}
+
+/// One entry for each name, sorted. A network that was recreated with another engine may have pods on both.
+fn networks<'a>(engines: impl Iterator<Item = &'a EngineFacts>, refused: &[RefusedNetwork]) -> Vec<NetworkReport> {
+    let mut networks: BTreeMap<&str, NetworkReport> = BTreeMap::new();
+    for entry in engines.flat_map(|facts| &facts.networks) {
+        let both = match networks.remove(entry.name.as_str()) {
+            None => entry.clone(),
+            // The one that is no longer desired has no generation.
+            Some(other) if other.generation < entry.generation => merge_pods(entry.clone(), other),
+            Some(other) => merge_pods(other, entry.clone()),
+        };
+        networks.insert(&entry.name, both);
+    }
+    for refused in refused {
+        let leftover = networks.remove(refused.name.as_str());
+        networks.insert(refused.name.as_str(), refuse(refused, leftover));
+    }
+    networks.into_values().collect()
+}
+
+/// A network that the node cannot have, with the pods that it still has there.
+fn refuse(refused: &RefusedNetwork, leftover: Option<NetworkReport>) -> NetworkReport {
+    let (attachments, connected, pods) =
+        leftover.map(|leftover| (leftover.attachments, leftover.connected, leftover.pods)).unwrap_or_default();
+    NetworkReport {
+        name: refused.name.to_string(),
+        generation: refused.generation,
+        state: NetworkState::Failed,
+        reason: refused.reason.clone(),
+        message: refused.message.clone(),
+        attachments,
+        connected,
+        pods,
+    }
+}
+
+fn merge_pods(mut desired: NetworkReport, leftover: NetworkReport) -> NetworkReport {
+    desired.attachments += leftover.attachments;
+    desired.connected += leftover.connected;
+    let more: Vec<_> = leftover.pods.into_iter().filter(|pod| !desired.pods.contains(pod)).collect();
+    desired.pods.extend(more);
+    desired.pods.truncate(PODS_MAX);
+    desired
+}
+
+/// A node without networks is ready, with or without an engine: nothing is required of it.
+fn ready(networks: &[NetworkReport]) -> ConditionUpdate {
+    let is_done = |network: &&NetworkReport| matches!(network.state, NetworkState::Programmed | NetworkState::Draining);
+    let total = networks.len();
+    match networks.iter().find(|network| !is_done(network)) {
+        None => ConditionUpdate::new(
+            READY,
+            Status::True,
+            ALL_PROGRAMMED,
+            format!("{total} of {total} networks are programmed"),
+        ),
+        Some(first) => {
+            let done = networks.iter().filter(is_done).count();
+            let message =
+                format!("{done} of {total} networks are programmed; network {}: {}", first.name, first.message);
+            ConditionUpdate::new(READY, Status::False, NOT_PROGRAMMED, message)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+use super::*;
+use crate::agent::model::reason::IN_USE;
+use std::slice::from_ref;
+use tokio::sync::watch;
+use usnet_crds::conditions::{OVS_CONNECTED, VPP_CONNECTED};
+
+const ENGINES: [Engine; 2] = Engine::ALL;
+
+fn entry(name: &str, generation: i64, state: NetworkState, pods: &[&str]) -> NetworkReport {
+    let is_done = matches!(state, NetworkState::Programmed);
+    NetworkReport {
+        name: name.to_owned(),
+        generation,
+        state,
+        reason: if is_done { String::new() } else { IN_USE.to_owned() },
+        message: if is_done { String::new() } else { "no tap".to_owned() },
+        attachments: i64::try_from(pods.len()).unwrap(),
+        connected: 1,
+        pods: pods.iter().map(|pod| (*pod).to_owned()).collect(),
+    }
+}
+
+fn facts(engine: Engine, revision: u64, networks: &[NetworkReport]) -> EngineFacts {
+    facts_of(engine, NodeSpec { revision, generation: 4, ..NodeSpec::default() }, networks)
+}
+
+fn facts_of(engine: Engine, spec: NodeSpec, networks: &[NetworkReport]) -> EngineFacts {
+    let kind = if engine == Engine::Vpp { VPP_CONNECTED } else { OVS_CONNECTED };
+    EngineFacts {
+        spec: Some(Arc::new(spec)),
+        networks: networks.to_vec(),
+        engine: None,
+        connected: ConditionUpdate::new(kind, Status::True, "Connected", ""),
+    }
+}
+
+/// The report when both engines have these results.
+fn merged(revisions: [u64; 2], networks: [&[NetworkReport]; 2]) -> Report {
+    let (sender, reports) = watch::channel(None);
+    let mut node_report = NodeReport::new(sender);
+    for ((engine, revision), networks) in ENGINES.into_iter().zip(revisions).zip(networks) {
+        node_report.update(engine, facts(engine, revision, networks));
+    }
+    reports.borrow().clone().expect("both are known")
+}
+
+fn ready_of(report: &Report) -> &ConditionUpdate {
+    report.findings.iter().find(|finding| finding.kind == READY).expect("each report says it")
+}
+
+#[test]
+fn both_engines_are_in_one_report() {
+    let programmed = |name| entry(name, 1, NetworkState::Programmed, &[]);
+    let report = merged([4, 4], [&[programmed("b"), programmed("d")], &[programmed("a"), programmed("c")]]);
+    let names: Vec<_> = report.networks.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c", "d"]);
+    let kinds: Vec<_> = report.findings.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [READY, OVS_CONNECTED, VPP_CONNECTED]);
+    assert_eq!((ready_of(&report).status, ready_of(&report).reason.as_str()), (Status::True, ALL_PROGRAMMED));
+    assert_eq!(ready_of(&merged([1, 1], [&[], &[]])).status, Status::True, "nothing is asked of this node");
+}
+
+#[test]
+fn one_network_that_is_not_programmed_makes_the_node_unready_and_is_named() {
+    let blue = entry("blue", 1, NetworkState::Programmed, &[]);
+    let red = entry("red", 1, NetworkState::Failed, &[]);
+    let report = merged([1, 1], [&[blue], &[red]]);
+    let ready = ready_of(&report);
+    assert_eq!((ready.status, ready.reason.as_str()), (Status::False, NOT_PROGRAMMED));
+    assert!(ready.message.contains("1 of 2") && ready.message.contains("red: no tap"), "{}", ready.message);
+}
+
+#[test]
+fn a_spec_is_observed_once_both_engines_have_worked_on_it() {
+    assert_eq!(merged([4, 3], [&[], &[]]).revision(), Some(3));
+    assert_eq!(merged([3, 4], [&[], &[]]).revision(), Some(3));
+    assert_eq!(merged([4, 4], [&[], &[]]).revision(), Some(4));
+}
+
+#[test]
+fn a_network_that_the_node_cannot_have_is_a_failure_with_the_pods_that_it_had() {
+    let refused = |name: &str| RefusedNetwork {
+        name: name.parse().unwrap(),
+        generation: 3,
+        engine: None,
+        reason: "BridgeConflict".into(),
+        message: "br0 belongs to blue".into(),
+    };
+    let spec = NodeSpec { revision: 1, refused: vec![refused("green"), refused("red")], ..NodeSpec::default() };
+    let left = entry("red", 2, NetworkState::Draining, &["default/old"]);
+    let (sender, reports) = watch::channel(None);
+    let mut node_report = NodeReport::new(sender);
+    node_report.update(Engine::OpenVswitch, facts_of(Engine::OpenVswitch, spec.clone(), &[left]));
+    node_report.update(Engine::Vpp, facts_of(Engine::Vpp, spec, &[]));
+    let report = reports.borrow().clone().unwrap();
+    let entries: Vec<_> = report.networks.iter().map(|it| (it.name.as_str(), it.state, it.attachments)).collect();
+    assert_eq!(entries, [("green", NetworkState::Failed, 0), ("red", NetworkState::Failed, 1)]);
+    assert_eq!((report.networks[1].reason.as_str(), report.networks[1].generation), ("BridgeConflict", 3));
+    assert_eq!(ready_of(&report).reason, NOT_PROGRAMMED);
+}
+
+#[test]
+fn a_network_with_pods_on_both_engines_is_one_entry() {
+    let leftover = entry("blue", 0, NetworkState::Draining, &["default/old", "default/both"]);
+    let wanted = entry("blue", 2, NetworkState::Programmed, &["default/both", "default/new"]);
+    for (first, second) in [(&leftover, &wanted), (&wanted, &leftover)] {
+        let report = merged([1, 1], [from_ref(first), from_ref(second)]);
+        let [entry] = report.networks.as_slice() else { panic!("{report:?}") };
+        assert_eq!((entry.state, entry.generation), (NetworkState::Programmed, 2));
+        assert_eq!((entry.attachments, entry.connected, entry.pods.len()), (4, 2, 3));
+    }
+}
+
+#[test]
+fn nothing_is_reported_before_both_engines_are_known_or_one_takes_too_long() {
+    let (sender, reports) = watch::channel(None);
+    let mut node_report = NodeReport::new(sender);
+    node_report.stop_waiting();
+    assert_eq!(*reports.borrow(), None, "nothing is known");
+    node_report.waits_for_all = true;
+    node_report.update(Engine::OpenVswitch, facts(Engine::OpenVswitch, 1, &[]));
+    assert_eq!(*reports.borrow(), None);
+    node_report.stop_waiting();
+    let partial = reports.borrow().clone().expect("Open vSwitch does not wait for VPP");
+    assert_eq!((ready_of(&partial).status, partial.revision()), (Status::Unknown, None));
+    assert!(ready_of(&partial).message.contains("VPP"), "{partial:?}");
+}
+
+#[test]
+fn the_same_report_is_sent_once_and_a_problem_until_it_is_resolved() {
+    let (sender, mut reports) = watch::channel(None);
+    let mut node_report = NodeReport::new(sender);
+    let post_both =
+        |node_report: &mut NodeReport| ENGINES.map(|engine| node_report.update(engine, facts(engine, 1, &[])));
+    post_both(&mut node_report);
+    reports.mark_unchanged();
+    post_both(&mut node_report);
+    assert!(!reports.has_changed().unwrap());
+    node_report.mark_failed(Engine::Vpp, "no space left".to_owned());
+    let spoiled = reports.borrow().clone().unwrap();
+    assert_eq!(
+        (ready_of(&spoiled).reason.as_str(), ready_of(&spoiled).message.as_str()),
+        (AGENT_FAILED, "no space left")
+    );
+    node_report.update(Engine::OpenVswitch, facts(Engine::OpenVswitch, 1, &[]));
+    assert_eq!(ready_of(&reports.borrow().clone().unwrap()).reason, AGENT_FAILED);
+    node_report.update(Engine::Vpp, facts(Engine::Vpp, 1, &[]));
+    assert_eq!(ready_of(&reports.borrow().clone().unwrap()).status, Status::True);
+}

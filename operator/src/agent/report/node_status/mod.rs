@@ -1,0 +1,161 @@
+//! The actual state of the node, as the status of a `UserspaceNodeState`: complete for the node
+//! itself, and sparse for the API server, where neither its size nor the number of its writes may
+//! grow with the number of networks. Pure.
+
+use crate::agent::model::reason::{AGENT_FAILED, ENGINE_UNREACHABLE};
+use crate::agent::model::report::Report;
+use crate::one_line::OneLine;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use std::collections::BTreeSet;
+use usnet_crds::Engine;
+use usnet_crds::conditions::reason::{FOREIGN_PORTS, NEVER_SEEN};
+use usnet_crds::conditions::{self, ConditionUpdate, READY, Status, engine_connected};
+use usnet_crds::node_state::{
+    ATTACHMENTS_COUNT_MAX, EngineReport, MESSAGE_MAX, NetworkReport, NetworkState, NodeSummary, PODS_MAX, REASON_MAX,
+    REPORTS_MAX, UserspaceNodeStateStatus,
+};
+
+/// Largest number that the API takes.
+const NUMBER_MAX: i64 = 9_007_199_254_740_991;
+const CONDITION_MESSAGE_MAX: usize = 1024;
+const VERSION_MAX: usize = 64;
+const SUMMARY_MAX: usize = 160;
+
+impl Report {
+    /// All of it, replacing a status with conditions `old`.
+    pub fn whole_status(&self, old: &[Condition], now: &Time) -> UserspaceNodeStateStatus {
+        self.status(self.through(), self.networks.iter(), old, now)
+    }
+
+    /// For the API server: of the networks only those that are not programmed and those with pods.
+    pub fn api_status(&self, old: &[Condition], now: &Time) -> UserspaceNodeStateStatus {
+        let mut listed: Vec<&NetworkReport> = self.networks.iter().filter(|entry| self.is_listed(entry)).collect();
+        // Those with pods first, and of these the ones that are not programmed.
+        listed.sort_by_key(|entry| (entry.attachments == 0, entry.state == NetworkState::Programmed));
+        let omitted = listed.split_off(listed.len().min(REPORTS_MAX));
+        listed.sort_by(|one, other| one.name.cmp(&other.name));
+        let leaving = self.networks.iter().filter(|entry| is_draining(entry) && entry.attachments == 0);
+        let unreported: BTreeSet<&str> = omitted.into_iter().chain(leaving).map(|entry| entry.name.as_str()).collect();
+        self.status(self.through_without(&unreported), listed.into_iter(), old, now)
+    }
+
+    fn status<'a>(
+        &self,
+        through: Option<u64>,
+        networks: impl Iterator<Item = &'a NetworkReport>,
+        old: &[Condition],
+        now: &Time,
+    ) -> UserspaceNodeStateStatus {
+        let generation = self.observed_generation();
+        let findings = self.findings.iter().map(bounded_finding).collect();
+        UserspaceNodeStateStatus {
+            observed_generation: generation,
+            programmed_through: through.map(|through| through.to_string()),
+            conditions: conditions::merge(old, findings, generation, now),
+            networks: networks.map(bounded_network).collect(),
+            engines: self.engines.iter().map(bounded_engine).collect(),
+            summary: self.summary(),
+        }
+    }
+
+    /// A network that fails only because its engine is not connected is not listed: the condition
+    /// reports it for all of them.
+    fn is_listed(&self, entry: &NetworkReport) -> bool {
+        entry.attachments > 0
+            || match entry.state {
+                NetworkState::Programmed => false,
+                NetworkState::Draining => entry.reason == FOREIGN_PORTS,
+                NetworkState::Pending | NetworkState::Failed => entry.reason != ENGINE_UNREACHABLE,
+            }
+    }
+
+    /// The resourceVersion up to which everything is programmed, although these networks are not
+    /// reported. A network that drains and has no pods is about to be removed; it counts as removed
+    /// once it is.
+    fn through_without(&self, unreported: &BTreeSet<&str>) -> Option<u64> {
+        let spec = self.spec.as_ref()?;
+        let versions = spec.versions.iter().filter(|(name, _)| unreported.contains(name.as_str()));
+        let below = versions.map(|(_, version)| version.saturating_sub(1)).min();
+        Some(below.map_or(spec.through, |below| below.min(spec.through)))
+    }
+
+    fn summary(&self) -> NodeSummary {
+        let engines =
+            self.engines.iter().map(|report| format!("{} {}", report.engine, truncate(&report.version, VERSION_MAX)));
+        let selected = self.networks.iter().filter(|entry| !is_draining(entry)).count();
+        let programmed = self.networks.iter().filter(|entry| entry.state == NetworkState::Programmed).count();
+        let attachments = self.networks.iter().fold(0, |sum: i64, entry| sum.saturating_add(entry.attachments));
+        NodeSummary {
+            engines: truncate(&engines.collect::<Vec<_>>().join(", "), SUMMARY_MAX),
+            networks: format!("{programmed}/{selected}"),
+            attachments: count(attachments),
+            problem: truncate(&self.problem().unwrap_or_default(), SUMMARY_MAX),
+        }
+    }
+
+    /// The first thing that is wrong.
+    fn problem(&self) -> Option<String> {
+        let disconnected = Engine::ALL.into_iter().find_map(|engine| {
+            let kind = engine_connected(engine);
+            let is_down = |finding: &&ConditionUpdate| {
+                finding.kind == kind && finding.status == Status::False && finding.reason != NEVER_SEEN
+            };
+            self.findings.iter().find(is_down).map(|finding| format!("{engine}: {}", finding.reason))
+        });
+        let agent = || {
+            let failed = self.findings.iter().find(|it| it.kind == READY && it.reason == AGENT_FAILED);
+            failed.map(|finding| format!("{AGENT_FAILED}: {}", finding.message))
+        };
+        let network = || {
+            let failed = self.networks.iter().find(|entry| entry.state == NetworkState::Failed);
+            failed.map(|entry| format!("{}: {}", entry.name, entry.reason))
+        };
+        disconnected.or_else(agent).or_else(network)
+    }
+}
+
+fn is_draining(entry: &NetworkReport) -> bool {
+    entry.state == NetworkState::Draining
+}
+
+fn bounded_network(entry: &NetworkReport) -> NetworkReport {
+    NetworkReport {
+        name: entry.name.clone(),
+        generation: entry.generation.clamp(0, NUMBER_MAX),
+        state: entry.state,
+        reason: truncate(&entry.reason, REASON_MAX),
+        message: truncate(&entry.message, MESSAGE_MAX),
+        attachments: count(entry.attachments),
+        connected: count(entry.connected),
+        pods: entry.pods.iter().take(PODS_MAX).cloned().collect(),
+    }
+}
+
+fn bounded_engine(report: &EngineReport) -> EngineReport {
+    EngineReport {
+        engine: report.engine,
+        version: truncate(&report.version, VERSION_MAX),
+        epoch: report.epoch.clamp(0, NUMBER_MAX),
+    }
+}
+
+fn bounded_finding(finding: &ConditionUpdate) -> ConditionUpdate {
+    let message = truncate(&finding.message, CONDITION_MESSAGE_MAX);
+    ConditionUpdate::new(finding.kind, finding.status, truncate(&finding.reason, REASON_MAX), message)
+}
+
+fn count(number: i64) -> i64 {
+    number.clamp(0, ATTACHMENTS_COUNT_MAX)
+}
+
+/// The text on one line, with at most so many characters; `…` marks a truncated one.
+fn truncate(text: &str, longest: usize) -> String {
+    let line = OneLine(text).to_string();
+    if line.chars().count() <= longest {
+        return line;
+    }
+    line.chars().take(longest.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! Writes the agent's report to the node's state file, with and without an API server.
+
+use crate::agent::model::report::Report;
+use crate::backoff::Backoff;
+use crate::error_chain::ErrorChain;
+use crate::node::state_file::StateFile;
+use crate::standalone::problem::Problem;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::jiff::Timestamp;
+use std::future::pending;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::sync::watch::Receiver;
+use tokio::time::sleep;
+use usnet_crds::conditions::{ConditionUpdate, MANIFESTS_ACCEPTED, Status, reason};
+use usnet_dataplane::paths::NodePaths;
+
+/// Changes come in bursts when pods are created and deleted; one write covers a whole burst.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// What the file is made of.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    pub(crate) node: String,
+    /// The folder of manifests, if there is one, and what is wrong in it.
+    pub(crate) manifests: Option<PathBuf>,
+    pub(crate) problems: Receiver<Option<Vec<Problem>>>,
+    pub(crate) reports: Receiver<Option<Report>>,
+}
+
+/// Writes the file whenever its content changes. Ends when the agent does.
+pub(crate) async fn write(roots: NodePaths, mut sources: Sources) {
+    // The transition times of conditions are only in the file.
+    let mut conditions = match StateFile::read(&roots) {
+        Ok(file) => file.map(|file| file.status.conditions).unwrap_or_default(),
+        Err(error) => {
+            tracing::warn!(error = %ErrorChain(&error), "the node's state file is written anew");
+            Vec::new()
+        }
+    };
+    let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+    loop {
+        let Some(file) = sources.file(&conditions) else {
+            if !sources.changed().await {
+                return;
+            }
+            continue;
+        };
+        conditions.clone_from(&file.status.conditions);
+        let is_alive = match file.write(&roots) {
+            Ok(()) => {
+                backoff.reset();
+                sources.changed().await
+            }
+            Err(error) => {
+                tracing::warn!(error = %ErrorChain(&error), "the node's state file was not written; trying again");
+                sleep(backoff.wait()).await;
+                true
+            }
+        };
+        if !is_alive {
+            return;
+        }
+        sleep(DEBOUNCE).await;
+    }
+}
+
+impl Sources {
+    /// None before the first report, and before the folder of manifests was read: else the
+    /// transition time of its condition would be lost.
+    fn file(&mut self, conditions: &[Condition]) -> Option<StateFile> {
+        let mut report = self.reports.borrow_and_update().clone()?;
+        let problems = self.problems.borrow_and_update().clone();
+        if self.manifests.is_some() && problems.is_none() {
+            return None;
+        }
+        report.findings.extend(problems.as_deref().map(accepted));
+        let now = Timestamp::now();
+        // Kubernetes keeps whole seconds.
+        let now = Time(Timestamp::from_second(now.as_second()).unwrap_or(now));
+        Some(StateFile {
+            version: StateFile::VERSION,
+            node: self.node.clone(),
+            manifests: self.manifests.clone(),
+            manifest_problems: problems.unwrap_or_default(),
+            status: report.whole_status(conditions, &now),
+        })
+    }
+
+    /// False when all senders are closed.
+    async fn changed(&mut self) -> bool {
+        let problems = async {
+            if self.problems.changed().await.is_err() {
+                pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            change = self.reports.changed() => change.is_ok(),
+            () = problems => true,
+        }
+    }
+}
+
+fn accepted(problems: &[Problem]) -> ConditionUpdate {
+    match problems {
+        [] => ConditionUpdate::new(MANIFESTS_ACCEPTED, Status::True, reason::VALID, "every manifest can be used"),
+        [first, ..] => {
+            let message = format!("what these are about stays as it was ({} in all): {first}", problems.len());
+            ConditionUpdate::new(MANIFESTS_ACCEPTED, Status::False, reason::INVALID, message)
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Writes the status of this node's `UserspaceNodeState`. It runs beside the reconcilers, so that
+//! an API server that is slow or down never delays work on the node.
+
+mod pace;
+
+use crate::agent::model::report::Report;
+use crate::agent::report::metrics::Metrics;
+use crate::agent::watch::StoredStatus;
+use crate::agent::watch::api_backoff::{retry_after, with_jitter};
+use crate::agent::watch::list_watch::Object;
+use crate::backoff::Backoff;
+use crate::error_chain::ErrorChain;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client, Resource};
+use pace::Pace;
+use serde_json::json;
+use std::future::pending;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::time::{sleep_until, timeout};
+use usnet_crds::UserspaceNodeState;
+use usnet_crds::node_selection::resource_version;
+use usnet_crds::node_state::UserspaceNodeStateStatus;
+
+/// The field manager of the status, for server-side apply.
+pub(crate) const FIELD_MANAGER: &str = "usnet-agent";
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Why a status was not written.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error("the API server refused or did not get the status of UserspaceNodeState {node}")]
+    Request { node: String, source: Box<kube::Error> },
+    #[error("the API server did not answer within {} s about the status of UserspaceNodeState {node}", REQUEST_TIMEOUT.as_secs())]
+    Timeout { node: String },
+}
+
+impl Error {
+    /// How long the API server asks to wait.
+    fn retry_after(&self) -> Duration {
+        match self {
+            Self::Request { source, .. } => retry_after(source),
+            Self::Timeout { .. } => Duration::ZERO,
+        }
+    }
+}
+
+/// Writes the newest report whenever it differs from the status that is `present` in the API
+/// server, which is none while there is no object. Ends when the agent does.
+pub(crate) async fn write(
+    client: Client,
+    node: String,
+    mut reports: watch::Receiver<Option<Report>>,
+    mut present: watch::Receiver<Option<StoredStatus>>,
+    metrics: Metrics,
+) {
+    let mut writer = Writer {
+        api: Api::all(client),
+        node,
+        metrics,
+        backoff: Backoff::new(FIRST_WAIT, LONGEST_WAIT),
+        is_failing: false,
+        not_before: None,
+        written: None,
+    };
+    let (mut pace, mut awaited, mut is_woken_by_time) = (Pace::default(), None, false);
+    loop {
+        let (due, now_awaited) = {
+            let (report, present) = (reports.borrow_and_update(), present.borrow_and_update());
+            let awaited = report.as_ref().filter(|_| present.is_some()).map(Report::awaited);
+            (writer.due(report.as_ref(), present.as_ref()), awaited)
+        };
+        match due {
+            None => pace.reverted(),
+            Some(_) if now_awaited != awaited => pace.changed(Instant::now()),
+            Some(_) if is_woken_by_time && pace.due().is_some() => {}
+            Some(_) => pace.changed_deferrably(Instant::now()),
+        }
+        (awaited, is_woken_by_time) = (now_awaited, false);
+        let at = pace.due();
+        let at = at.max(at.and(writer.not_before));
+        match due.filter(|_| at.is_some_and(|at| at <= Instant::now())) {
+            Some(status) => {
+                pace.written(Instant::now());
+                // Not in the call: the lock of the channel would be held while the watch, on the same thread, waits to send.
+                let lists = present.borrow().as_ref().map_or(0, |present| present.lists);
+                writer.write(&status, lists).await;
+            }
+            None => {
+                let is_alive = tokio::select! {
+                    change = reports.changed() => change.is_ok(),
+                    change = present.changed() => change.is_ok(),
+                    () = until(at) => {
+                        is_woken_by_time = true;
+                        true
+                    }
+                };
+                if !is_alive {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment.into()).await,
+        None => pending().await,
+    }
+}
+
+struct Writer {
+    api: Api<Object<UserspaceNodeState>>,
+    node: String,
+    metrics: Metrics,
+    backoff: Backoff,
+    is_failing: bool,
+    /// When the next request may be sent after one failed.
+    not_before: Option<Instant>,
+    /// The object as the last write left it, until the watch shows that or something newer.
+    written: Option<StoredStatus>,
+}
+
+impl Writer {
+    /// The status to write; none when the object has it already, or there is none.
+    fn due(&self, report: Option<&Report>, present: Option<&StoredStatus>) -> Option<UserspaceNodeStateStatus> {
+        // The spec of an earlier run of the agent says nothing about the API server's current
+        // objects.
+        let report = report.filter(|report| report.revision().is_none_or(|revision| revision > 0))?;
+        let present = newest(present?, self.written.as_ref());
+        let status = report.api_status(&present.status.conditions, &now());
+        (present.status != status).then_some(status)
+    }
+
+    async fn write(&mut self, status: &UserspaceNodeStateStatus, lists: u64) {
+        let result = patch(&self.api, &self.node, status).await;
+        self.metrics.status_write(result.is_ok());
+        match result {
+            Ok(version) => {
+                self.backoff.reset();
+                (self.is_failing, self.not_before) = (false, None);
+                self.written = Some(StoredStatus { lists, version, status: status.clone() });
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.is_failing, true) {
+                    tracing::warn!(error = %ErrorChain(&error), "the status was not written; trying again until it is");
+                }
+                let wait = with_jitter(self.backoff.wait().max(error.retry_after()));
+                self.not_before = Some(Instant::now() + wait);
+            }
+        }
+    }
+}
+
+/// The watch shows a write only some time after it.
+fn newest<'a>(present: &'a StoredStatus, written: Option<&'a StoredStatus>) -> &'a StoredStatus {
+    match written {
+        Some(written) if written.lists == present.lists && written.version > present.version => written,
+        _ => present,
+    }
+}
+
+/// Kubernetes keeps whole seconds.
+fn now() -> Time {
+    let now = Timestamp::now();
+    Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
+}
+
+/// The resourceVersion that the object has then.
+async fn patch(
+    api: &Api<Object<UserspaceNodeState>>,
+    node: &str,
+    status: &UserspaceNodeStateStatus,
+) -> Result<u64, Error> {
+    let body = json!({
+        "apiVersion": UserspaceNodeState::api_version(&()),
+        "kind": UserspaceNodeState::kind(&()),
+        "metadata": {"name": node},
+        "status": status,
+    });
+    let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    match timeout(REQUEST_TIMEOUT, api.patch_status(node, &parameters, &Patch::Apply(&body))).await {
+        Ok(Ok(object)) => Ok(resource_version(object.metadata.resource_version.as_deref())),
+        Ok(Err(source)) => Err(Error::Request { node: node.to_owned(), source: Box::new(source) }),
+        Err(_) => Err(Error::Timeout { node: node.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

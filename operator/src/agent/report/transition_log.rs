@@ -1,0 +1,120 @@
+//! Logs transitions: each state, outage and problem is logged once, when it begins.
+
+use crate::agent::model::engine_view::{EngineView, Outage};
+use crate::agent::model::health::NetworkHealth;
+use crate::agent::model::operation::{attachment_of, network_of};
+use crate::error_chain::ErrorChain;
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use usnet_crds::node_state::NetworkState;
+use usnet_crds::{Engine, NetworkName};
+use usnet_dataplane::engine::OpError;
+use usnet_dataplane::plan::Op;
+
+/// What was logged last for one engine.
+#[derive(Debug)]
+pub(crate) struct TransitionLog {
+    engine: Engine,
+    network_health: BTreeMap<NetworkName, NetworkHealth>,
+    outage: Option<Outage>,
+    was_up: bool,
+    has_begun: bool,
+    problems: BTreeMap<&'static str, String>,
+    failures: BTreeSet<String>,
+}
+
+impl TransitionLog {
+    /// Nothing was logged yet.
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self {
+            engine,
+            network_health: BTreeMap::new(),
+            outage: None,
+            was_up: false,
+            has_begun: false,
+            problems: BTreeMap::new(),
+            failures: BTreeSet::new(),
+        }
+    }
+
+    /// The networks that were programmed when they were last verified.
+    pub(crate) fn programmed(&self) -> BTreeSet<NetworkName> {
+        let programmed = self.network_health.iter().filter(|(_, health)| health.state == NetworkState::Programmed);
+        programmed.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Logs when the engine was connected or lost.
+    pub(crate) fn engine(&mut self, view: &EngineView) {
+        match view {
+            EngineView::Up(engine) => {
+                if !std::mem::replace(&mut self.was_up, true) {
+                    tracing::info!(version = engine.version, "connected to {}", self.engine);
+                }
+                self.outage = None;
+            }
+            EngineView::Down(outage) => {
+                self.was_up = false;
+                if self.outage.as_ref().map(|known| known.reason) != Some(outage.reason) {
+                    tracing::warn!(reason = outage.reason, "{}", outage.message);
+                }
+                self.outage = Some(outage.clone());
+            }
+        }
+    }
+
+    /// Logs changes in the health of networks. One that is programmed when it is first seen is not
+    /// logged: the operations for it have been.
+    pub(crate) fn networks(&mut self, network_health: &BTreeMap<NetworkName, NetworkHealth>) {
+        for (network, health) in network_health {
+            let before = self.network_health.get(network);
+            if before == Some(health) {
+                continue;
+            }
+            match &health.why {
+                None if before.is_some() => tracing::info!(%network, "programmed"),
+                None => {}
+                Some(why) if health.state == NetworkState::Failed => {
+                    tracing::warn!(%network, reason = why.reason, "{}", why.message);
+                }
+                Some(why) => tracing::info!(%network, reason = why.reason, "{}", why.message),
+            }
+        }
+        for network in self.network_health.keys().filter(|network| !network_health.contains_key(*network)) {
+            tracing::info!(%network, "no longer asked for");
+        }
+        self.network_health.clone_from(network_health);
+        if !std::mem::replace(&mut self.has_begun, true) {
+            tracing::info!(networks = network_health.len(), programmed = self.programmed().len(), "working");
+        }
+    }
+
+    /// Logs another problem once, until it is resolved. There is one problem for each `subject` at
+    /// a time.
+    pub(crate) fn problem<E: Error + 'static>(&mut self, subject: &'static str, problem: Option<&E>) {
+        match problem {
+            Some(error) => {
+                let text = ErrorChain(error).to_string();
+                if self.problems.get(subject) != Some(&text) {
+                    tracing::warn!(subject, error = text, "this is tried again");
+                }
+                self.problems.insert(subject, text);
+            }
+            None => drop(self.problems.remove(subject)),
+        }
+    }
+
+    /// Logs operations that failed; not again while retries fail for the same reason.
+    pub(crate) fn failures(&mut self, failures: &[(Op, OpError)]) {
+        let mut logged = BTreeSet::new();
+        for (operation, error) in failures {
+            let text = format!("{operation}: {error}");
+            if !self.failures.contains(&text) {
+                let network = network_of(operation).map(NetworkName::as_str);
+                let attachment = attachment_of(operation);
+                tracing::warn!(network, attachment, op = %operation, %error, "failed; trying again until it works");
+            }
+            logged.insert(text);
+        }
+        self.failures = logged;
+    }
+}

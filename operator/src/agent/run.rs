@@ -1,0 +1,131 @@
+//! The process of `usnet agent`: joins what runs beside each other by channels.
+
+use super::error::Error;
+use super::model::input::Input;
+use super::model::report::Report;
+use super::node_agent::Agent;
+use super::report::metrics::Metrics;
+use super::report::{state_writer, status_writer};
+use super::selection::spec_builder;
+use super::{pod_annotations, watch};
+use crate::node::state_file::AgentLock;
+use crate::telemetry::{self, Telemetry};
+use crate::{api_server, standalone};
+use kube::Client;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::watch::{Receiver, Sender, channel};
+use tracing::Instrument;
+use usnet_crds::legacy::plain_path;
+use usnet_dataplane::journal::Journal;
+use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::paths::NodePaths;
+use usnet_dataplane::shared_dirs::SharedDirs;
+
+/// Options of `usnet agent`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The name of this node in the cluster.
+    #[arg(long, env = "NODE_NAME")]
+    pub node_name: String,
+    /// Take the networks from the YAML files in this folder, and not from an API server.
+    #[arg(long, env = "USNET_MANIFESTS", value_name = "FOLDER")]
+    pub manifests: Option<PathBuf>,
+    /// The memif socket ids of VPP that are usnet's, where others use some too.
+    #[arg(long, env = "USNET_MEMIF_SOCKET_IDS", value_name = "FIRST-LAST", default_value_t)]
+    pub memif_socket_ids: MemifSocketIds,
+    /// Folders of the node under which definitions of the older userspace CNI may name one as `sharedDir`. They are root's alone, and not made.
+    #[arg(long = "shared-dir-root", env = "USNET_SHARED_DIR_ROOTS", value_name = "FOLDER", value_delimiter = ':', value_parser = folder_of_node)]
+    pub shared_dir_roots: Vec<PathBuf>,
+    /// Where it answers how it is.
+    #[command(flatten)]
+    pub telemetry: telemetry::ListenOptions,
+}
+
+fn folder_of_node(text: &str) -> Result<PathBuf, String> {
+    plain_path(text).ok_or_else(|| "it has to be an absolute path without \"..\"".to_owned())
+}
+
+/// Runs the agent until it is dropped.
+///
+/// # Errors
+/// When it cannot start, or when only a restart helps.
+pub async fn run(options: Options) -> Result<(), Error> {
+    let span = tracing::info_span!("agent", node = options.node_name);
+    run_at(&NodePaths::from_environment(), options).instrument(span).await
+}
+
+/// Runs the agent of the node that has its files at `roots`, until it is dropped.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_at(roots: &NodePaths, options: Options) -> Result<(), Error> {
+    let agent_lock = AgentLock::acquire(roots).map_err(Error::RunFolder)?;
+    if agent_lock.is_none() {
+        tracing::warn!("another agent runs on this node: end one of the two");
+    }
+    SharedDirs::allow(roots, options.shared_dir_roots.clone())?;
+    let (inputs, inputs_of_agent) = channel(None);
+    let (specs, specs_in_agent) = channel(None);
+    let (problems, problems_in_writer) = channel(None);
+    let (reports, reports_of_agent) = channel(None);
+    let agent = Agent::new(roots, options.memif_socket_ids, specs_in_agent, reports)?;
+    let metrics = agent.metrics();
+    let telemetry = Arc::new(Telemetry::default());
+    metrics.register(telemetry.registry())?;
+    let state = state_writer::Sources {
+        node: options.node_name.clone(),
+        manifests: options.manifests.clone(),
+        problems: problems_in_writer,
+        reports: reports_of_agent.clone(),
+    };
+    let persisted_spec = agent.persisted_spec();
+    let background = async {
+        tokio::join!(
+            spec_builder::build(persisted_spec.clone(), inputs_of_agent, reports_of_agent.clone(), specs),
+            state_writer::write(roots.clone(), state),
+            ready_after_first_report(reports_of_agent.clone(), &telemetry),
+        );
+        Ok(())
+    };
+    let sync = async {
+        match options.manifests {
+            Some(folder) => {
+                let channels = standalone::Channels { inputs, reports: reports_of_agent.clone(), problems };
+                standalone::follow(folder, options.node_name, persisted_spec.clone(), channels).await;
+            }
+            None => {
+                let (journal, client) = (Journal::open(roots)?, api_server::client().await?);
+                tokio::join!(
+                    sync_with_api_server(client.clone(), options.node_name, inputs, reports_of_agent.clone(), metrics),
+                    pod_annotations::run(client, roots, journal),
+                );
+            }
+        }
+        Ok(())
+    };
+    let serve = async { Ok(Arc::clone(&telemetry).serve(options.telemetry).await?) };
+    tokio::try_join!(agent.run(), sync, background, serve).map(drop)
+}
+
+async fn sync_with_api_server(
+    client: Client,
+    node: String,
+    inputs: Sender<Option<Input>>,
+    reports: Receiver<Option<Report>>,
+    metrics: Metrics,
+) {
+    let (statuses, statuses_in_writer) = channel(None);
+    tokio::join!(
+        watch::follow(client.clone(), node.clone(), watch::Subscribers { inputs, statuses }),
+        status_writer::write(client, node, reports, statuses_in_writer, metrics),
+    );
+}
+
+/// The agent is ready once it has observed its engines, or has timed out waiting for them, whatever
+/// the result.
+async fn ready_after_first_report(mut reports: Receiver<Option<Report>>, telemetry: &Telemetry) {
+    if reports.wait_for(Option::is_some).await.is_ok() {
+        telemetry.set_ready();
+    }
+}

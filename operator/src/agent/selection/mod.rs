@@ -1,0 +1,16 @@
+//! From all compiled networks to the desired state of this node.
+//!
+//! 1. [`spec_builder`] keeps what a selection depends on beside its input, and calls [`select`] for
+//!    each change.
+//! 2. [`select`](mod@select) selects the networks of the node. Pure.
+//! 3. [`spec_store`] hands a new spec to the reconcilers, after [`persisted_state`] (IO) has written
+//!    it to disk: an agent that starts later has to know what this one may have programmed.
+
+pub(crate) mod persisted_state;
+pub mod select;
+pub mod spec_builder;
+pub(crate) mod spec_store;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use select::{Facts, select};

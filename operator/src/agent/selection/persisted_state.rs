@@ -1,0 +1,123 @@
+//! What the agent keeps on disk: the last spec, which engines were ever seen on the node, and how
+//! often they were restarted.
+
+use crate::agent::model::spec::NodeSpec;
+use crate::error_chain::ErrorChain;
+use std::sync::Arc;
+use usnet_crds::Engine;
+use usnet_dataplane::node_file::{Error, NodeFile};
+use usnet_dataplane::paths::NodePaths;
+
+/// The node file, in memory and on disk.
+#[derive(Debug)]
+pub(crate) struct PersistedState {
+    roots: NodePaths,
+    file: NodeFile,
+    /// Whether the disk has the networks of `file`.
+    is_saved: bool,
+}
+
+impl PersistedState {
+    /// Loads it from disk. A file that cannot be read counts as absent: the API server provides all
+    /// of it again.
+    pub(crate) fn load(roots: &NodePaths) -> Self {
+        let read = NodeFile::read(roots).unwrap_or_else(|error| {
+            tracing::warn!(error = %ErrorChain(&error), "what this node should have is not known until the API server tells");
+            None
+        });
+        let file = read.unwrap_or_else(|| NodeFile { version: NodeFile::VERSION, ..NodeFile::default() });
+        Self { roots: roots.clone(), file, is_saved: true }
+    }
+
+    /// The last spec, as revision 0; none when there never was one.
+    pub(crate) fn spec(&self) -> Option<Arc<NodeSpec>> {
+        let NodeFile { generation, through, networks, versions, refused, .. } = self.file.clone();
+        // Kubernetes counts generations from 1.
+        let is_known = generation > 0;
+        is_known.then(|| Arc::new(NodeSpec { revision: 0, generation, through, networks, versions, refused }))
+    }
+
+    /// Restarts of an engine that were seen on this node.
+    pub(crate) fn epoch(&self, engine: Engine) -> u64 {
+        self.file.epochs.get(&engine).copied().unwrap_or_default()
+    }
+
+    /// Whether the engine was ever reached on this node.
+    pub(crate) fn has_seen(&self, engine: Engine) -> bool {
+        self.file.engines_seen.contains(&engine)
+    }
+
+    /// Persists a spec, before anything is done about it.
+    ///
+    /// # Errors
+    /// When it cannot be written. It is kept in memory all the same.
+    pub(crate) fn save_spec(&mut self, spec: &NodeSpec) -> Result<(), Error> {
+        let file = NodeFile {
+            generation: spec.generation,
+            through: spec.through,
+            networks: spec.networks.clone(),
+            versions: spec.versions.clone(),
+            refused: spec.refused.clone(),
+            ..self.file.clone()
+        };
+        let last = std::mem::replace(&mut self.file, file);
+        // The next agent confirms generations and versions anyway; they are written with the next
+        // change.
+        let is_same = (last.generation > 0) == (spec.generation > 0)
+            && last.networks == self.file.networks
+            && last.refused == self.file.refused;
+        if is_same && self.is_saved { Ok(()) } else { self.save() }
+    }
+
+    /// Persists that an engine was connected to, and whether it was restarted.
+    ///
+    /// # Errors
+    /// As [`save_spec`](Self::keep_spec).
+    pub(crate) fn save_connection(&mut self, engine: Engine, restarted: bool) -> Result<(), Error> {
+        let is_new = self.file.engines_seen.insert(engine);
+        if restarted {
+            *self.file.epochs.entry(engine).or_default() += 1;
+        }
+        if is_new || restarted { self.save() } else { Ok(()) }
+    }
+
+    fn save(&mut self) -> Result<(), Error> {
+        self.file.version = NodeFile::VERSION;
+        let written = self.file.write(&self.roots).map(drop);
+        self.is_saved = written.is_ok();
+        written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::testing::{network, roots};
+
+    #[test]
+    fn a_new_node_has_no_spec_even_after_its_engine_was_seen() {
+        let (_folder, roots) = roots();
+        let mut state = PersistedState::load(&roots);
+        state.save_connection(Engine::OpenVswitch, false).unwrap();
+        let again = PersistedState::load(&roots);
+        assert_eq!(again.spec(), None, "an unknown spec must not look like an empty one");
+        assert!(again.has_seen(Engine::OpenVswitch));
+    }
+
+    #[test]
+    fn spec_and_epochs_outlive_the_agent() {
+        let (_folder, roots) = roots();
+        let mut state = PersistedState::load(&roots);
+        let networks = vec![Arc::new(network("blue"))];
+        let spec = NodeSpec { revision: 0, generation: 3, through: 7, networks, ..NodeSpec::default() };
+        state.save_spec(&NodeSpec { revision: 9, ..spec.clone() }).unwrap();
+        state.save_connection(Engine::Vpp, true).unwrap();
+        state.save_connection(Engine::Vpp, false).unwrap();
+        state.save_connection(Engine::OpenVswitch, false).unwrap();
+        let again = PersistedState::load(&roots);
+        assert_eq!(
+            (again.spec(), again.epoch(Engine::Vpp), again.epoch(Engine::OpenVswitch)),
+            (Some(Arc::new(spec)), 1, 0)
+        );
+    }
+}

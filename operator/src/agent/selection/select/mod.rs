@@ -1,0 +1,186 @@
+//! Which networks the node has: from all compiled networks, and from its previous spec. Pure;
+//! [`crate::agent::selection::spec_builder`] calls it with what changed.
+//!
+//! - A network that is active and selects the node is present as it was compiled.
+//! - A network that has to be removed stays, draining, for as long as it is in use, and so for one
+//!   spec at least: its network file is withdrawn before its bridge is removed.
+//! - No two networks have one bridge. The network that has it keeps it, else the older one gets it;
+//!   the other is refused.
+
+mod bridges;
+
+use crate::agent::model::input::{Compiled, Input};
+use crate::agent::model::spec::{NodeSpec, RefusedNetwork};
+use bridges::{Bridge, Contender};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use usnet_crds::conditions::reason::BRIDGE_CONFLICT;
+use usnet_crds::node_selection::selects;
+use usnet_crds::{Engine, NetworkName, NodeNetwork, Phase};
+
+/// Reason of a network on a node: the agent cannot read its newest version.
+pub const UNREADABLE: &str = "Unreadable";
+
+/// The inputs of the selection.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// All compiled networks.
+    pub input: &'a Input,
+    /// The engines that were never reached on this node.
+    pub missing: &'a BTreeSet<Engine>,
+    /// The previous spec of the node.
+    pub previous: &'a NodeSpec,
+    /// Networks of `previous` that cannot be removed at once: they have attachments, or pods may
+    /// still be attached to them.
+    pub in_use: &'a BTreeSet<NetworkName>,
+    /// Networks of `previous` that stay as they are although there is no compiled network: it has
+    /// just disappeared, or cannot be read.
+    pub lost: &'a BTreeSet<NetworkName>,
+}
+
+/// The next spec of the node, with the revision of the one before it.
+pub fn select(facts: Facts<'_>) -> NodeSpec {
+    let selected: BTreeMap<&NetworkName, &Compiled> = facts.selected().collect();
+    let contenders = selected.iter().map(|(name, compiled)| {
+        let previous = facts.previous.network(name).map(|previous| Bridge::of(previous));
+        let fallback = previous.filter(|_| facts.in_use.contains(*name));
+        Contender {
+            name,
+            created: compiled.created.as_ref(),
+            requested: Bridge::of(&compiled.network),
+            previous,
+            fallback,
+        }
+    });
+    let retained: BTreeMap<&NetworkName, Arc<NodeNetwork>> = facts.retained(&selected).collect();
+    let retained_bridges = retained.iter().map(|(name, network)| (Bridge::of(network), *name)).collect();
+    let owners = bridges::assign(contenders.collect(), retained_bridges);
+
+    let mut networks: BTreeMap<&NetworkName, Arc<NodeNetwork>> = BTreeMap::new();
+    let mut refused = facts.unreadable();
+    for (name, compiled) in selected {
+        match owners.get(&Bridge::of(&compiled.network)) {
+            Some(owner) if *owner != name => {
+                refused.insert(name, conflict(compiled, owner));
+                if let Some(previous) = facts.previous.network(name).filter(|_| facts.in_use.contains(name)) {
+                    networks.insert(name, draining(previous));
+                }
+            }
+            _ => drop(networks.insert(name, Arc::clone(&compiled.network))),
+        }
+    }
+    networks.extend(retained);
+    let names = networks.keys().chain(refused.keys());
+    let versions = names.filter_map(|name| Some(((*name).clone(), facts.version(name)?))).collect();
+    let mut spec = NodeSpec {
+        revision: facts.previous.revision,
+        generation: facts.input.generation,
+        through: facts.previous.through,
+        networks: networks.into_values().collect(),
+        versions,
+        refused: refused.into_values().collect(),
+    };
+    if facts.is_relevant(&spec) {
+        spec.through = facts.input.version;
+    }
+    spec
+}
+
+impl<'a> Facts<'a> {
+    fn selects(self, compiled: &Compiled) -> bool {
+        selects(compiled.selector.as_ref(), compiled.network.engine, &self.input.labels, self.missing)
+    }
+
+    /// Active networks that select the node.
+    fn selected(self) -> impl Iterator<Item = (&'a NetworkName, &'a Compiled)> {
+        let all = self.input.networks.iter().map(|(name, compiled)| (name, compiled.as_ref()));
+        all.filter(move |(_, compiled)| compiled.network.phase == Phase::Active && self.selects(compiled))
+    }
+
+    /// Networks that are no longer selected and stay for now.
+    fn retained(
+        self,
+        selected: &BTreeMap<&NetworkName, &Compiled>,
+    ) -> impl Iterator<Item = (&'a NetworkName, Arc<NodeNetwork>)> {
+        let deselected = self.previous.networks.iter().filter(|previous| !selected.contains_key(&previous.name));
+        deselected.filter_map(move |previous| {
+            if self.lost.contains(&previous.name) {
+                Some((&previous.name, Arc::clone(previous)))
+            } else if self.in_use.contains(&previous.name) {
+                Some((&previous.name, draining(previous)))
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Networks whose newest version might be for this node.
+    fn unreadable(self) -> BTreeMap<&'a NetworkName, RefusedNetwork> {
+        let might_select = |name: &NetworkName| match self.input.networks.get(name) {
+            Some(known) => self.selects(known) || self.previous.network(name).is_some(),
+            None => true,
+        };
+        let unreadable = self.input.unreadable.iter().filter(|(name, _)| might_select(name));
+        let refused = unreadable.map(|(name, unreadable)| {
+            let message = format!(
+                "the agent of this node cannot read the compiled network ({}): use the same release of usnet for agents and controller",
+                unreadable.message
+            );
+            let previous = self.previous.network(name);
+            let (generation, engine) = (previous.map_or(0, |previous| previous.generation), previous.map(|previous| previous.engine));
+            (name, RefusedNetwork { name: name.clone(), generation, engine, reason: UNREADABLE.to_owned(), message })
+        });
+        refused.collect()
+    }
+
+    /// The last known resourceVersion of a network. That of a network that disappeared is its last
+    /// one.
+    fn version(self, name: &NetworkName) -> Option<u64> {
+        let unreadable = self.input.unreadable.get(name).map(|unreadable| unreadable.version);
+        let known = self.input.networks.get(name).map(|compiled| compiled.version);
+        unreadable.or(known).or_else(|| self.previous.versions.get(name).copied())
+    }
+
+    /// Whether the node has to report again: its spec changed, a network of it was written again,
+    /// or resourceVersions went back, as they do when etcd is restored from a backup.
+    fn is_relevant(self, next: &NodeSpec) -> bool {
+        let previous = self.previous;
+        let is_new = |version: Option<u64>| version.is_some_and(|version| version > previous.through);
+        next.generation != previous.generation
+            || next.networks != previous.networks
+            || next.refused != previous.refused
+            || next.versions != previous.versions
+            || self.input.version < previous.through
+            || previous.networks.iter().any(|network| is_new(self.version(&network.name)))
+            || self.input.networks.values().any(|compiled| is_new(Some(compiled.version)) && self.selects(compiled))
+    }
+}
+
+fn draining(previous: &Arc<NodeNetwork>) -> Arc<NodeNetwork> {
+    match previous.phase {
+        Phase::Draining => Arc::clone(previous),
+        Phase::Active => Arc::new(NodeNetwork { phase: Phase::Draining, ..NodeNetwork::clone(previous) }),
+    }
+}
+
+fn conflict(compiled: &Compiled, owner: &NetworkName) -> RefusedNetwork {
+    let NodeNetwork { name, generation, engine, bridge, .. } = compiled.network.as_ref();
+    let (field, kind) = match engine {
+        Engine::OpenVswitch => ("spec.bridge.name", "bridge"),
+        Engine::Vpp => ("spec.bridge.id", "bridge domain"),
+    };
+    let message = format!(
+        "{field}: {kind} {} already belongs to network {owner}: choose another, or delete one of the two networks",
+        bridge.name
+    );
+    RefusedNetwork {
+        name: name.clone(),
+        generation: *generation,
+        engine: Some(*engine),
+        reason: BRIDGE_CONFLICT.to_owned(),
+        message,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! Watches folders: the plugin writes and removes records in the journal, network files may be
+//! removed by others, and kubelet recreates its socket.
+
+use crate::error_chain::ErrorChain;
+use futures::StreamExt;
+use inotify::{EventMask, Inotify, WatchMask};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// For root only, as all folders of usnet.
+const MODE: u32 = 0o700;
+const RETRY: Duration = Duration::from_secs(1);
+/// Room for a few events with names of full length; more of them wait in the kernel.
+const BUFFER_BYTES: usize = 4096;
+
+/// Events of files that are replaced by a rename: writes to temporary files are ignored.
+pub(crate) const RENAMED: WatchMask = WatchMask::MOVED_TO.union(WatchMask::DELETE);
+/// Events of sockets and folders.
+pub(crate) const CREATED: WatchMask = WatchMask::CREATE.union(WatchMask::DELETE);
+
+/// Sends a value for every event in a folder that matches `mask`, indefinitely. The folder is
+/// created when it is missing.
+pub(crate) async fn follow(folder: PathBuf, mask: WatchMask, changes: watch::Sender<()>) {
+    let mut is_failing = false;
+    loop {
+        match follow_until_deleted(&folder, mask, &changes).await {
+            Ok(()) => is_failing = false,
+            Err(error) if !is_failing => {
+                is_failing = true;
+                tracing::warn!(folder = %folder.display(), error = %ErrorChain(&error), "a folder cannot be watched; trying again until it can");
+            }
+            Err(_) => {}
+        }
+        sleep(RETRY).await;
+    }
+}
+
+/// Returns when the folder itself was removed.
+async fn follow_until_deleted(folder: &Path, mask: WatchMask, changes: &watch::Sender<()>) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(MODE).create(folder)?;
+    let inotify = Inotify::init()?;
+    inotify.watches().add(folder, mask | WatchMask::DELETE_SELF | WatchMask::ONLYDIR)?;
+    // What happened before the watch began was not seen.
+    changes.send_replace(());
+    let mut events = inotify.into_event_stream(vec![0; BUFFER_BYTES])?;
+    while let Some(event) = events.next().await {
+        changes.send_replace(());
+        if event?.mask.intersects(EventMask::DELETE_SELF | EventMask::IGNORED) {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! The API server as a source: follows all `CompiledNetwork`s and the one `UserspaceNodeState` of this node, indefinitely.
+
+use super::api_backoff::{ApiServerBackoff, with_jitter};
+use super::collect::Collector;
+use super::list_watch::{Event, ListWatch, Object};
+use super::node_state::{OwnState, StoredStatus};
+use crate::agent::model::input::Input;
+use crate::error_chain::ErrorChain;
+use kube::Client;
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::time::sleep;
+use usnet_crds::{CompiledNetwork, UserspaceNodeState};
+
+/// An error after so long a time without one counts as the first, even if nothing was received in
+/// between.
+const STABLE_AFTER: Duration = Duration::from_secs(60);
+
+/// The channels to the subscribers.
+#[derive(Debug)]
+pub(crate) struct Subscribers {
+    /// To the builder of the node's spec.
+    pub inputs: watch::Sender<Option<Input>>,
+    /// To the writer of the status; none while there is no object.
+    pub statuses: watch::Sender<Option<StoredStatus>>,
+}
+
+/// Follows the objects that concern `node`. An absent API server is waited for; a node state that
+/// is deleted leaves the node as it is, because nothing says that its networks should be removed.
+pub(crate) async fn follow(client: Client, node: String, subscribers: Subscribers) {
+    let collector = RefCell::new(Collector::new(subscribers.inputs));
+    let networks = async {
+        let mut list_watch = ListWatch::<CompiledNetwork>::new(client.clone(), None);
+        follow_kind(&mut list_watch, "CompiledNetworks", |event| collector.borrow_mut().networks(event)).await;
+    };
+    let node_state = async {
+        let mut own = OwnState::new(&collector, subscribers.statuses);
+        let mut list_watch =
+            ListWatch::<UserspaceNodeState>::new(client.clone(), Some(format!("metadata.name={node}")));
+        follow_kind(&mut list_watch, "UserspaceNodeState", |event| own.take(event)).await;
+    };
+    tokio::join!(networks, node_state);
+}
+
+async fn follow_kind<K>(list_watch: &mut ListWatch<K>, kind: &str, mut take: impl FnMut(Event<K>))
+where
+    Object<K>:
+        kube::Resource<DynamicType = ()> + serde::de::DeserializeOwned + Clone + std::fmt::Debug + Send + 'static,
+{
+    let mut backoff = ApiServerBackoff::default();
+    let mut is_disconnected = false;
+    loop {
+        let started = Instant::now();
+        match list_watch.next().await {
+            Ok(event) => {
+                if std::mem::take(&mut is_disconnected) {
+                    tracing::info!(kind, "the API server is back");
+                }
+                // An API server that accepts watches and then drops them is backed off from all the
+                // same.
+                if !matches!(event, Event::Opened) {
+                    backoff.reset();
+                }
+                take(event);
+            }
+            Err(error) => {
+                if started.elapsed() > STABLE_AFTER {
+                    backoff.reset();
+                }
+                let error_chain = ErrorChain(&error);
+                if backoff.is_active() {
+                    tracing::debug!(kind, error = %error_chain, "the API server still cannot be watched");
+                } else {
+                    tracing::warn!(kind, error = %error_chain, "the API server cannot be watched; working from what is known");
+                    is_disconnected = true;
+                }
+                sleep(backoff.next(error.is_answer()).max(with_jitter(error.retry_after()))).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Errors of listing and watching objects.
+
+use crate::agent::watch::api_backoff;
+use kube::core::Status;
+use std::time::Duration;
+
+/// Why there is no next event. The caller retries.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The objects cannot be listed.
+    #[error("the objects cannot be listed")]
+    List(#[source] kube::Error),
+    /// They cannot be watched, or a watch broke.
+    #[error("the objects cannot be watched")]
+    Watch(#[source] kube::Error),
+    /// A watch was cut off.
+    #[error("the watch ended before its time")]
+    EndedEarly,
+    /// The version from which to watch is not known.
+    #[error("the API server did not give a resourceVersion")]
+    NoVersion,
+}
+
+impl Error {
+    /// Whether this is an answer of the API server.
+    pub(crate) fn is_answer(&self) -> bool {
+        match self {
+            Self::List(error) | Self::Watch(error) => matches!(error, kube::Error::Api(_)),
+            Self::EndedEarly | Self::NoVersion => true,
+        }
+    }
+
+    /// How long the API server asks to wait.
+    pub(crate) fn retry_after(&self) -> Duration {
+        match self {
+            Self::List(error) | Self::Watch(error) => api_backoff::retry_after(error),
+            Self::EndedEarly | Self::NoVersion => Duration::ZERO,
+        }
+    }
+}
+
+/// Whether a watch cannot be continued from its resourceVersion: it was compacted, or is in the future of an API server that was restored from a backup.
+pub(super) fn is_lost(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    let is_too_large = || causes.clone().any(|cause| cause.reason == "ResourceVersionTooLarge");
+    // Before Kubernetes 1.20 the cause was in the message alone, and proxies may leave out the details.
+    status.code == 410 || is_too_large() || status.message.contains("Too large resource version")
+}

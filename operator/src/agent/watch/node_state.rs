@@ -1,0 +1,76 @@
+//! The `UserspaceNodeState` of this node: labels and generation go to the input, the stored status
+//! to the status writer.
+
+use super::collect::Collector;
+use super::list_watch::{Event, Object};
+use std::cell::RefCell;
+use tokio::sync::watch;
+use usnet_crds::node_selection::resource_version;
+use usnet_crds::{UserspaceNodeState, UserspaceNodeStateSpec, UserspaceNodeStateStatus};
+
+/// The status as it is stored in the API server.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StoredStatus {
+    /// Counts the complete lists that returned it. Versions of one list and of the watch that
+    /// continues it can be compared.
+    pub lists: u64,
+    /// The resourceVersion of the object.
+    pub version: u64,
+    /// The status; empty at first.
+    pub status: UserspaceNodeStateStatus,
+}
+
+/// The node state of this node.
+pub(super) struct OwnState<'a> {
+    collector: &'a RefCell<Collector>,
+    statuses: watch::Sender<Option<StoredStatus>>,
+    lists: u64,
+    /// Whether the existence of the object is known.
+    is_known: bool,
+}
+
+impl<'a> OwnState<'a> {
+    pub(super) fn new(collector: &'a RefCell<Collector>, statuses: watch::Sender<Option<StoredStatus>>) -> Self {
+        Self { collector, statuses, lists: 0, is_known: false }
+    }
+
+    pub(super) fn take(&mut self, event: Event<UserspaceNodeState>) {
+        match event {
+            Event::Page { objects, complete, .. } => {
+                self.lists += u64::from(complete.is_some());
+                match objects.into_iter().next() {
+                    Some(object) => self.apply(&object),
+                    None if complete.is_some() => self.on_missing(),
+                    None => {}
+                }
+            }
+            Event::Applied(object) => self.apply(&object),
+            Event::Deleted(_) => self.on_missing(),
+            Event::Opened => {}
+        }
+    }
+
+    fn apply(&mut self, object: &Object<UserspaceNodeState>) {
+        self.is_known = true;
+        match object.spec::<UserspaceNodeStateSpec>() {
+            Ok(spec) => {
+                self.collector.borrow_mut().node(object.metadata.generation.unwrap_or_default(), spec.labels);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the UserspaceNodeState of this node cannot be read; working from what is known");
+            }
+        }
+        // A status of another release is replaced.
+        let status = object.status::<UserspaceNodeStateStatus>().ok().flatten().unwrap_or_default();
+        let version = resource_version(object.metadata.resource_version.as_deref());
+        self.statuses.send_replace(Some(StoredStatus { lists: self.lists, version, status }));
+    }
+
+    fn on_missing(&mut self) {
+        let is_transition = !std::mem::replace(&mut self.is_known, true) || self.statuses.borrow().is_some();
+        if is_transition {
+            tracing::info!("there is no UserspaceNodeState for this node; waiting for the controller to create it");
+        }
+        self.statuses.send_replace(None);
+    }
+}
