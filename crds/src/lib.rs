@@ -1,62 +1,61 @@
-//! The API of usnet: the custom resources, their statuses and validation rules.
+//! The API of usnet: the custom resources, their statuses and validation rules. Pure: nothing here
+//! performs IO, except the program `crdgen`.
+//!
+//! - [`types`]: validated newtypes (names, numbers, addresses), each checked once, on input.
+//! - [`engine`]: the engines, and what each of them supports.
+//! - [`network`]: `UserspaceNetwork`, which users write: one file for each part of its spec.
+//! - [`compiled_network`]: what the controller makes of it for the nodes.
+//! - [`node_state`]: the spec and the status of one node.
+//! - [`conditions`]: the conditions of all objects, with their reasons.
+//! - [`nad`], [`legacy`]: NetworkAttachmentDefinitions, and those of Intel's userspace CNI.
+//! - [`crdgen`]: the generated files in `config/crd` and `docs/reference.md`.
 //!
 //! Without the feature `api` only the types remain that all programs share (names, limits, engines,
 //! the network of a node): the CNI plugin uses those and links no Kubernetes crates.
 
-pub mod bridge_domain;
-pub mod device;
-pub mod fixed_attachment;
+pub mod compiled_network;
+pub mod engine;
 pub mod legacy;
-pub mod limits;
-pub mod mac;
-pub mod names;
-pub mod node_network;
-pub mod rate;
-pub mod vlan;
+pub mod network;
+pub mod types;
 
 #[cfg(feature = "api")]
-pub mod compiled_network;
+mod cel;
 #[cfg(feature = "api")]
 pub mod conditions;
 #[cfg(feature = "api")]
-pub mod ipam;
-#[cfg(feature = "api")]
-pub mod manifests;
+pub mod crdgen;
 #[cfg(feature = "api")]
 pub mod nad;
 #[cfg(feature = "api")]
-pub mod network;
-#[cfg(feature = "api")]
-pub mod node_selection;
-#[cfg(feature = "api")]
 pub mod node_state;
 #[cfg(feature = "api")]
-pub mod reference;
-#[cfg(feature = "api")]
-mod rules;
-#[cfg(feature = "api")]
-mod schema;
-#[cfg(feature = "api")]
-pub mod validate;
+pub mod problem;
 
-pub use bridge_domain::{BridgeDomainId, InvalidBridgeDomainId};
-pub use device::{DeviceId, DevicePlugin, InvalidDeviceId};
-pub use fixed_attachment::{FixedAttachment, InterfaceAddress, InvalidAddress};
-pub use limits::{DeviceCount, InvalidRingSize, MacAge, Mtu, OutOfRange, Queues, RingSize, VlanTag};
-pub use mac::{InvalidMac, MacAddress};
-pub use names::{BridgeName, InvalidName, NamespaceName, NetworkName, PodName};
-pub use node_network::{
-    Bridge, Engine, MacLearning, Memif, MemifSecretKind, MemifSocketKind, Namespaces, NodeNetwork, Ownership, Phase,
-    Port, PortType, SocketRole, VhostUser,
-};
-pub use rate::{InvalidRate, KilobitsPerSecond, RateLimit};
-pub use vlan::Vlan;
+pub use compiled_network::node_network::{Namespaces, NodeNetwork, Phase};
+pub use engine::Engine;
+pub use network::attachments::FixedAttachment;
+pub use network::bridge::{Bridge, MacLearning, Ownership};
+pub use network::device_plugin::DevicePlugin;
+pub use network::port::Port;
+pub use types::address::{InterfaceAddress, InvalidAddress};
+pub use types::bridge_domain::{BridgeDomainId, InvalidBridgeDomainId};
+pub use types::device::{DeviceId, InvalidDeviceId};
+pub use types::limits::{DeviceCount, InvalidRingSize, MacAge, Mtu, OutOfRange, Queues, RingSize, VlanTag};
+pub use types::mac::{InvalidMac, MacAddress};
+pub use types::names::{BridgeName, InvalidName, NamespaceName, NetworkName, PodName};
+pub use types::port_type::{Memif, MemifSecretKind, MemifSocketKind, PortType, SocketRole, VhostUser};
+pub use types::rate::{InvalidRate, KilobitsPerSecond, RateLimit};
+pub use types::vlan::Vlan;
+pub use types::{device, names};
 
 #[cfg(feature = "api")]
-pub use compiled_network::{CompiledNetwork, CompiledNetworkSpec};
+pub use compiled_network::{CompiledNetwork, CompiledNetworkSpec, selection as node_selection};
+#[cfg(feature = "api")]
+pub use crdgen::{manifests, reference};
 #[cfg(feature = "api")]
 pub use nad::NetworkAttachmentDefinition;
 #[cfg(feature = "api")]
-pub use network::{UserspaceNetwork, UserspaceNetworkSpec, UserspaceNetworkStatus};
+pub use network::{UserspaceNetwork, UserspaceNetworkSpec, UserspaceNetworkStatus, validate};
 #[cfg(feature = "api")]
 pub use node_state::{UserspaceNodeState, UserspaceNodeStateSpec, UserspaceNodeStateStatus};

@@ -53,7 +53,7 @@ fn the_reference_has_fields_defaults_rules_and_reasons() {
 fn for_every_reason_the_pages_say_what_to_do() {
     let read = |path: &str| std::fs::read_to_string(checkout().join(path)).unwrap();
     let pages = read("docs/errors.md") + &read("docs/operations.md");
-    let sources = read("crds/src/conditions.rs") + &read("operator/src/agent/model/reason.rs");
+    let sources = read("crds/src/conditions/mod.rs") + &read("operator/src/agent/model/reason.rs");
     let values = sources.split(": &str = \"").skip(1).filter_map(|rest| rest.split('"').next());
     let missing: Vec<&str> = values
         .filter(|value| !pages.contains(&format!("`{value}`")) && !pages.contains(&format!("| {value} |")))

@@ -1,59 +1,263 @@
-//! The bridge settings of a network.
-#![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
+//! The bridge of a network on each node: what users write ([`BridgeSpec`]), its rules in CEL and in
+//! Rust, and what nodes read ([`Bridge`]).
 
-use crate::{MacAge, MacLearning, Mtu, Ownership, rules};
-use kube::KubeSchema;
+use crate::types::limits::{MacAge, Mtu};
+use crate::types::names::BridgeName;
 use serde::{Deserialize, Serialize};
 
-/// The bridge of a network on each node: a bridge of Open vSwitch, or a bridge domain of VPP.
-#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[cfg(feature = "api")]
+pub use spec::BridgeSpec;
+#[cfg(feature = "api")]
+pub(super) use spec::{
+    adopted_without_id, adopted_without_name, bridge, bridge_id_with_ovs, bridge_name_with_vpp, mac_age_with_ovs,
+    mac_age_with_vpp,
+};
+
+/// Whether a bridge learns where MAC addresses are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum MacLearning {
+    /// It does.
+    #[default]
+    Enabled,
+    /// It does not: each frame goes to every port.
+    Disabled,
+}
+
+/// Whose a network's bridge is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum Ownership {
+    /// It is made, kept as the network says, and removed with the network.
+    #[default]
+    Managed,
+    /// Somebody else made it: it gets ports, and nothing else of it is changed.
+    Adopted,
+}
+
+/// The bridge of a network on a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = rules::immutable("bridge", "name"), validation = rules::immutable("bridge", "id"))]
-pub struct BridgeSpec {
-    /// With OVS: the name of the bridge; default br- and the network's name, shortened where that is longer than 15 characters. It cannot change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 63))]
-    #[x_kube(validation = rules::bridge_name(), validation = rules::bridge_name_not_reserved())]
-    pub name: Option<String>,
-    /// With VPP: the id of the bridge domain, 1 to 16777215; default one from 8388608 on that follows from the network's name and is the same on
-    /// every node. It cannot change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = rules::bridge_domain_id())]
-    pub id: Option<i64>,
-    /// Its MTU in bytes, and that of every port on it: 576 to 9702.
-    #[serde(default = "default_mtu")]
-    #[x_kube(validation = rules::mtu())]
-    pub mtu: i64,
-    /// Whether the bridge learns where MAC addresses are: Enabled, or Disabled, with which each frame goes to every port.
+pub struct Bridge {
+    /// Its name in the engine; with VPP the digits of the bridge domain's id.
+    pub name: BridgeName,
+    /// Its MTU in bytes, and that of every port on it.
+    pub mtu: Mtu,
+    /// Whether it learns where MAC addresses are.
     #[serde(default)]
     pub mac_learning: MacLearning,
-    /// How long the bridge remembers a MAC address that it hears no more of, in seconds. OVS: 15 to 3600. VPP: 60 to 15300 in whole minutes.
-    #[serde(default = "default_mac_age_seconds")]
-    pub mac_age_seconds: i64,
-    /// Managed: the bridge is made, kept as it is written here, and removed with the network. Adopted: somebody else made it, and it must be named
-    /// (OVS: name, VPP: id); it gets ports, of which `mtu` is the MTU, and nothing else of it is changed. It cannot change.
+    /// How long it remembers them, in seconds.
     #[serde(default)]
-    #[x_kube(validation = rules::ownership_immutable())]
+    pub mac_age_seconds: MacAge,
+    /// Whether it is ours to make.
+    #[serde(default)]
     pub ownership: Ownership,
 }
 
-fn default_mtu() -> i64 {
-    Mtu::default().into()
-}
-
-fn default_mac_age_seconds() -> i64 {
-    MacAge::default().into()
-}
-
-impl Default for BridgeSpec {
-    fn default() -> Self {
+impl Bridge {
+    /// A bridge with the usual settings.
+    pub fn named(name: BridgeName) -> Self {
         Self {
-            name: None,
-            id: None,
-            mtu: default_mtu(),
+            name,
+            mtu: Mtu::default(),
             mac_learning: MacLearning::default(),
-            mac_age_seconds: default_mac_age_seconds(),
+            mac_age_seconds: MacAge::default(),
             ownership: Ownership::default(),
         }
+    }
+}
+
+#[cfg(feature = "api")]
+mod spec {
+    #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
+
+    use super::{Bridge, MacLearning, Ownership};
+    use crate::cel::{at, immutable, range, rule};
+    use crate::problem::{Problem, Problems};
+    use crate::types::bridge_domain::BridgeDomainId;
+    use crate::types::limits::{MAC_AGE_OVS, MAC_AGE_VPP, MacAge, Mtu};
+    use crate::types::names::{BRIDGE_NAME_MAX, BRIDGE_NAME_PATTERN, RESERVED_BRIDGE_NAMES};
+    use crate::{BridgeName, Engine, InvalidName, NetworkName};
+    use kube::KubeSchema;
+    use kube::core::Rule;
+    use serde::{Deserialize, Serialize};
+
+    /// The bridge of a network on each node: a bridge of Open vSwitch, or a bridge domain of VPP.
+    #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+    #[serde(rename_all = "camelCase")]
+    #[x_kube(validation = immutable("bridge", "name"), validation = immutable("bridge", "id"))]
+    pub struct BridgeSpec {
+        /// With OVS: the name of the bridge; default br- and the network's name, shortened where that is longer than 15 characters. It cannot change.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(length(max = 63))]
+        #[x_kube(validation = bridge_name(), validation = bridge_name_not_reserved())]
+        pub name: Option<String>,
+        /// With VPP: the id of the bridge domain, 1 to 16777215; default one from 8388608 on that follows from the network's name and is the same on
+        /// every node. It cannot change.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[x_kube(validation = bridge_domain_id())]
+        pub id: Option<i64>,
+        /// Its MTU in bytes, and that of every port on it: 576 to 9702.
+        #[serde(default = "default_mtu")]
+        #[x_kube(validation = mtu())]
+        pub mtu: i64,
+        /// Whether the bridge learns where MAC addresses are: Enabled, or Disabled, with which each frame goes to every port.
+        #[serde(default)]
+        pub mac_learning: MacLearning,
+        /// How long the bridge remembers a MAC address that it hears no more of, in seconds. OVS: 15 to 3600. VPP: 60 to 15300 in whole minutes.
+        #[serde(default = "default_mac_age_seconds")]
+        pub mac_age_seconds: i64,
+        /// Managed: the bridge is made, kept as it is written here, and removed with the network. Adopted: somebody else made it, and it must be named
+        /// (OVS: name, VPP: id); it gets ports, of which `mtu` is the MTU, and nothing else of it is changed. It cannot change.
+        #[serde(default)]
+        #[x_kube(validation = ownership_immutable())]
+        pub ownership: Ownership,
+    }
+
+    fn default_mtu() -> i64 {
+        Mtu::default().into()
+    }
+
+    fn default_mac_age_seconds() -> i64 {
+        MacAge::default().into()
+    }
+
+    impl Default for BridgeSpec {
+        fn default() -> Self {
+            Self {
+                name: None,
+                id: None,
+                mtu: default_mtu(),
+                mac_learning: MacLearning::default(),
+                mac_age_seconds: default_mac_age_seconds(),
+                ownership: Ownership::default(),
+            }
+        }
+    }
+
+    /// A managed bridge would become an adopted one, or vice versa.
+    fn ownership_immutable() -> Rule {
+        rule("self == oldSelf", "bridge.ownership cannot change: make a new network and move the pods to it")
+    }
+
+    fn bridge_name() -> Rule {
+        rule(
+            format!("size(self) <= {BRIDGE_NAME_MAX} && self.matches('{BRIDGE_NAME_PATTERN}')"),
+            format!(
+                "use 1 to {BRIDGE_NAME_MAX} letters, digits, '_', '.' and '-', starting with a letter, a digit or '_'"
+            ),
+        )
+    }
+
+    fn bridge_name_not_reserved() -> Rule {
+        let names = RESERVED_BRIDGE_NAMES.map(|name| format!("'{name}'")).join(", ");
+        rule(format!("!(self in [{names}])"), "the name is reserved by Open vSwitch or Linux: choose another")
+    }
+
+    fn mtu() -> Rule {
+        range("MTU", Mtu::MINIMUM, Mtu::MAXIMUM)
+    }
+
+    fn bridge_domain_id() -> Rule {
+        range("bridge domain id", BridgeDomainId::MINIMUM, BridgeDomainId::MAXIMUM)
+    }
+
+    pub(crate) fn bridge_name_with_vpp() -> Rule {
+        at(".bridge.name", "self.engine != 'VPP' || !has(self.bridge.name)", &Problem::BridgeNameWithVpp)
+    }
+
+    pub(crate) fn bridge_id_with_ovs() -> Rule {
+        at(".bridge.id", "self.engine != 'OVS' || !has(self.bridge.id)", &Problem::BridgeIdWithOvs)
+    }
+
+    pub(crate) fn adopted_without_name() -> Rule {
+        let is_named = "self.bridge.ownership != 'Adopted' || has(self.bridge.name)";
+        at(".bridge.name", format!("self.engine != 'OVS' || {is_named}"), &Problem::AdoptedWithoutName)
+    }
+
+    pub(crate) fn adopted_without_id() -> Rule {
+        let is_named = "self.bridge.ownership != 'Adopted' || has(self.bridge.id)";
+        at(".bridge.id", format!("self.engine != 'VPP' || {is_named}"), &Problem::AdoptedWithoutId)
+    }
+
+    pub(crate) fn mac_age_with_ovs() -> Rule {
+        let (minimum, maximum) = MAC_AGE_OVS.into_inner();
+        let fits = format!("self.bridge.macAgeSeconds >= {minimum} && self.bridge.macAgeSeconds <= {maximum}");
+        at(".bridge.macAgeSeconds", format!("self.engine != 'OVS' || ({fits})"), &Problem::MacAgeWithOvs)
+    }
+
+    pub(crate) fn mac_age_with_vpp() -> Rule {
+        let (minimum, maximum) = MAC_AGE_VPP.into_inner();
+        let in_range = format!("self.bridge.macAgeSeconds >= {minimum} && self.bridge.macAgeSeconds <= {maximum}");
+        let fits = format!("{in_range} && self.bridge.macAgeSeconds % {minimum} == 0");
+        at(".bridge.macAgeSeconds", format!("self.engine != 'VPP' || ({fits})"), &Problem::MacAgeWithVpp)
+    }
+
+    /// The bridge of the network, whose own name may be wrong.
+    pub(crate) fn bridge(
+        problems: &mut Problems,
+        engine: Engine,
+        spec: &BridgeSpec,
+        network: Option<&NetworkName>,
+    ) -> Option<Bridge> {
+        let name = name(problems, engine, spec, network);
+        adopted(problems, engine, spec);
+        let mtu = problems.check("spec.bridge.mtu", spec.mtu.try_into());
+        let mac_age = mac_age(spec.mac_age_seconds, engine);
+        let mac_age = problems.check("spec.bridge.macAgeSeconds", mac_age);
+        Some(Bridge {
+            name: name?,
+            mtu: mtu?,
+            mac_learning: spec.mac_learning,
+            mac_age_seconds: mac_age?,
+            ownership: spec.ownership,
+        })
+    }
+
+    /// The name of an adopted bridge is known only to users.
+    fn adopted(problems: &mut Problems, engine: Engine, spec: &BridgeSpec) {
+        let is_adopted = spec.ownership == Ownership::Adopted;
+        match engine {
+            Engine::OpenVswitch => {
+                problems.add_if(is_adopted && spec.name.is_none(), "spec.bridge.name", Problem::AdoptedWithoutName);
+            }
+            Engine::Vpp => {
+                problems.add_if(is_adopted && spec.id.is_none(), "spec.bridge.id", Problem::AdoptedWithoutId);
+            }
+        }
+    }
+
+    fn name(
+        problems: &mut Problems,
+        engine: Engine,
+        spec: &BridgeSpec,
+        network: Option<&NetworkName>,
+    ) -> Option<BridgeName> {
+        match (engine, &spec.name, spec.id) {
+            (Engine::OpenVswitch, _, Some(_)) => {
+                problems.add("spec.bridge.id", Problem::BridgeIdWithOvs);
+                None
+            }
+            (Engine::Vpp, Some(_), _) => {
+                problems.add("spec.bridge.name", Problem::BridgeNameWithVpp);
+                None
+            }
+            (Engine::OpenVswitch, Some(name), None) => {
+                problems.check::<_, InvalidName>("spec.bridge.name", name.clone().try_into())
+            }
+            (Engine::Vpp, None, Some(id)) => {
+                problems.check("spec.bridge.id", BridgeDomainId::try_from(id)).map(BridgeName::from)
+            }
+            (_, None, None) => network.map(|network| engine.default_bridge(network)),
+        }
+    }
+
+    fn mac_age(seconds: i64, engine: Engine) -> Result<MacAge, Problem> {
+        let problem = match engine {
+            Engine::OpenVswitch => Problem::MacAgeWithOvs,
+            Engine::Vpp => Problem::MacAgeWithVpp,
+        };
+        MacAge::try_from(seconds).ok().filter(|age| engine.accepts(*age)).ok_or(problem)
     }
 }

@@ -1,19 +1,24 @@
-//! The VLAN settings of a network.
+//! The VLAN of a port: what users write ([`VlanSpec`]), and its rules in CEL and in Rust. Nodes read
+//! [`Vlan`].
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
-use crate::{VlanTag, rules};
+use crate::cel::{at, range, rule};
+use crate::problem::{Problem, Problems};
+use crate::{Engine, Vlan, VlanTag};
 use kube::KubeSchema;
+use kube::core::Rule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// In which VLANs a port is.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = rules::vlan::tag_missing(),
-    validation = rules::vlan::tag_of_trunk(),
-    validation = rules::vlan::trunks_missing(),
-    validation = rules::vlan::trunks_of_access()
+    validation = tag_missing(),
+    validation = tag_of_trunk(),
+    validation = trunks_missing(),
+    validation = trunks_of_access()
 )]
 pub struct VlanSpec {
     /// Access: untagged at the pod, in the VLAN `tag` on the bridge. Trunk: the pod sends and receives tagged frames of the VLANs `trunks`.
@@ -22,12 +27,12 @@ pub struct VlanSpec {
     pub mode: VlanMode,
     /// The VLAN of untagged frames, 1 to 4094; not with Trunk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = rules::vlan::tag())]
+    #[x_kube(validation = tag())]
     pub tag: Option<i64>,
     /// The VLANs of tagged frames, each 1 to 4094; not with Access.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = VlanTag::MAXIMUM))]
-    #[x_kube(validation = rules::vlan::trunks(), merge_strategy = ListMerge::Set)]
+    #[x_kube(validation = trunks_in_range(), merge_strategy = ListMerge::Set)]
     pub trunks: Vec<i64>,
 }
 
@@ -42,4 +47,84 @@ pub enum VlanMode {
     NativeTagged,
     /// The same, and the pod receives that VLAN untagged.
     NativeUntagged,
+}
+
+fn tag() -> Rule {
+    range("VLAN tag", VlanTag::MINIMUM, VlanTag::MAXIMUM)
+}
+
+/// For the list.
+fn trunks_in_range() -> Rule {
+    let (minimum, maximum) = (VlanTag::MINIMUM, VlanTag::MAXIMUM);
+    rule(
+        format!("self.all(tag, tag >= {minimum} && tag <= {maximum})"),
+        format!("a VLAN tag is out of range: use {minimum} to {maximum}"),
+    )
+}
+
+fn tag_missing() -> Rule {
+    at(".tag", "self.mode == 'Trunk' || has(self.tag)", &Problem::TagMissing)
+}
+
+fn tag_of_trunk() -> Rule {
+    at(".tag", "self.mode != 'Trunk' || !has(self.tag)", &Problem::TagOfTrunk)
+}
+
+fn trunks_missing() -> Rule {
+    at(".trunks", "self.mode == 'Access' || (has(self.trunks) && size(self.trunks) > 0)", &Problem::TrunksMissing)
+}
+
+fn trunks_of_access() -> Rule {
+    at(".trunks", "self.mode != 'Access' || !has(self.trunks) || size(self.trunks) == 0", &Problem::TrunksOfAccess)
+}
+
+pub(crate) fn trunk_with_vpp() -> Rule {
+    let is_access = "!has(self.port.vlan) || self.port.vlan.mode == 'Access'";
+    at(".port.vlan.mode", format!("self.engine != 'VPP' || {is_access}"), &Problem::TrunkWithVpp)
+}
+
+pub(crate) fn fixed_trunk_with_vpp() -> Rule {
+    let are_access = "!has(self.attachments) || self.attachments.all(a, !has(a.vlan) || a.vlan.mode == 'Access')";
+    at(".attachments", format!("self.engine != 'VPP' || {are_access}"), &Problem::TrunkWithVpp)
+}
+
+/// The outer option is `None` when it is wrong.
+pub(super) fn vlan(
+    problems: &mut Problems,
+    engine: Engine,
+    field: &str,
+    spec: Option<&VlanSpec>,
+) -> Option<Option<Vlan>> {
+    let Some(spec) = spec else { return Some(None) };
+    let cannot = engine == Engine::Vpp && spec.mode != VlanMode::Access;
+    problems.add_if(cannot, &format!("{field}.mode"), Problem::TrunkWithVpp);
+    let (tag_field, trunks_field) = (format!("{field}.tag"), format!("{field}.trunks"));
+    let (has_tag, has_trunks) = (spec.tag.is_some(), !spec.trunks.is_empty());
+    let tag = spec.tag.and_then(|tag| problems.check(&tag_field, VlanTag::try_from(tag)));
+    let trunks = trunks(problems, &trunks_field, &spec.trunks);
+    match spec.mode {
+        VlanMode::Trunk => problems.add_if(has_tag, &tag_field, Problem::TagOfTrunk),
+        _ => problems.add_if(!has_tag, &tag_field, Problem::TagMissing),
+    }
+    match spec.mode {
+        VlanMode::Access => problems.add_if(has_trunks, &trunks_field, Problem::TrunksOfAccess),
+        _ => problems.add_if(!has_trunks, &trunks_field, Problem::TrunksMissing),
+    }
+    Some(Some(match spec.mode {
+        VlanMode::Access => Vlan::Access { tag: tag? },
+        VlanMode::Trunk => Vlan::Trunk { trunks },
+        VlanMode::NativeTagged => Vlan::NativeTagged { tag: tag?, trunks },
+        VlanMode::NativeUntagged => Vlan::NativeUntagged { tag: tag?, trunks },
+    }))
+}
+
+fn trunks(problems: &mut Problems, field: &str, tags: &[i64]) -> BTreeSet<VlanTag> {
+    let mut trunks = BTreeSet::new();
+    for (index, tag) in tags.iter().enumerate() {
+        let field = format!("{field}[{index}]");
+        if let Some(tag) = problems.check(&field, VlanTag::try_from(*tag)) {
+            problems.add_if(!trunks.insert(tag), &field, Problem::TrunkTwice(tag));
+        }
+    }
+    trunks
 }

@@ -40,7 +40,7 @@ pub(super) fn resources<'a>(
     for network in networks {
         let Some(plugin) = network.device_plugin else { continue };
         let resource = Resource {
-            devices: DeviceId::all(&network.name, plugin).collect(),
+            devices: DeviceId::all(&network.name, plugin.devices).collect(),
             is_healthy: network.phase == Phase::Active && accepts_pods(published.get(&network.name)),
             has_folders: network.needs_folder(),
         };

@@ -1,0 +1,32 @@
+//! Parts of the validation rules in CEL, which the API server evaluates. The rules themselves are
+//! in [`crate::network`], each beside the check in Rust that does the same.
+
+use crate::problem::Problem;
+use kube::core::{Message, Rule};
+use std::fmt::Display;
+
+/// A rule with its message.
+pub(crate) fn rule(expression: impl Into<String>, message: impl Into<String>) -> Rule {
+    Rule::new(expression).message(Message::Message(message.into()))
+}
+
+/// A rule with the message of a problem, about a field below the object that has the rule.
+pub(crate) fn at(field: &str, expression: impl Into<String>, problem: &Problem) -> Rule {
+    rule(expression, problem.to_string()).field_path(field)
+}
+
+/// The range of a number.
+pub(crate) fn range(what: &str, minimum: impl Display, maximum: impl Display) -> Rule {
+    rule(
+        format!("self >= {minimum} && self <= {maximum}"),
+        format!("{what} is out of range: use {minimum} to {maximum}"),
+    )
+}
+
+/// `field` of `object` is immutable, also when it is unset.
+pub(crate) fn immutable(object: &str, field: &str) -> Rule {
+    rule(
+        format!("has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})"),
+        format!("{object}.{field} cannot be changed, added or removed: make a new network and move the pods to it"),
+    )
+}

@@ -1,0 +1,13 @@
+//! What the controller makes of a network: one [`CompiledNetwork`] for all nodes, from which each
+//! agent [selects](selection) what its node carries, and the [network](node_network::NodeNetwork)
+//! as that node and its CNI plugin have it.
+
+pub mod node_network;
+
+#[cfg(feature = "api")]
+pub mod selection;
+#[cfg(feature = "api")]
+mod spec;
+
+#[cfg(feature = "api")]
+pub use spec::{CompiledNetwork, CompiledNetworkSpec};

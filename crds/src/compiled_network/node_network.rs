@@ -1,0 +1,118 @@
+//! One network for one node: the agent selects, programs and publishes it, and the plugin attaches
+//! pods to it.
+
+use crate::network::attachments::FixedAttachment;
+use crate::network::bridge::Bridge;
+use crate::network::device_plugin::DevicePlugin;
+use crate::network::port::Port;
+use crate::{Engine, MemifSecretKind, MemifSocketKind, NetworkName, PortType};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// The namespaces whose pods may attach to a network.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Namespaces {
+    /// Every namespace, also one that is created later.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+    /// These namespaces, sorted.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[cfg_attr(feature = "api", schemars(schema_with = "namespace_names"))]
+    pub names: BTreeSet<String>,
+}
+
+/// Names of namespaces. The list has a single writer, so the API server need not track the
+/// ownership of each item.
+#[cfg(feature = "api")]
+fn namespace_names(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "description": "These namespaces, sorted.",
+        "type": "array",
+        "items": {"type": "string", "maxLength": crate::names::NAMESPACE_NAME_MAX},
+        "x-kubernetes-list-type": "atomic",
+    })
+}
+
+impl Namespaces {
+    /// Every namespace.
+    pub const fn all() -> Self {
+        Self { all: true, names: BTreeSet::new() }
+    }
+
+    /// Whether pods of this namespace may attach.
+    pub fn allow(&self, namespace: &str) -> bool {
+        self.all || self.names.contains(namespace)
+    }
+}
+
+impl<S: Into<String>> FromIterator<S> for Namespaces {
+    fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Self {
+        Self { all: false, names: names.into_iter().map(Into::into).collect() }
+    }
+}
+
+/// Whether pods may still join a network.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum Phase {
+    /// Pods may attach.
+    #[default]
+    Active,
+    /// The network is being deleted, or the node is no longer selected: running pods keep it, new ones are refused.
+    Draining,
+}
+
+/// One network as one node should have it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeNetwork {
+    /// The network's name.
+    pub name: NetworkName,
+    /// The `metadata.generation` of the network that this was compiled from.
+    pub generation: i64,
+    /// Whether pods may still join.
+    #[serde(default)]
+    pub phase: Phase,
+    /// Who carries it.
+    pub engine: Engine,
+    /// Its bridge.
+    pub bridge: Bridge,
+    /// What its ports start from.
+    pub port: Port,
+    /// Namespaces whose pods may attach.
+    #[serde(default)]
+    pub namespaces: Namespaces,
+    /// A CNI IPAM configuration, passed on as it is; none means that ports get no address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipam: Option<serde_json::Value>,
+    /// What the names of pods fix, sorted by namespace and pod.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<FixedAttachment>,
+    /// How kubelet counts its attachments; none means that it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_plugin: Option<DevicePlugin>,
+}
+
+impl NodeNetwork {
+    /// What is fixed for a pod.
+    pub fn fixed(&self, namespace: &str, pod: &str) -> Option<&FixedAttachment> {
+        self.attachments.iter().find(|fixed| fixed.namespace.as_str() == namespace && fixed.pod.as_str() == pod)
+    }
+
+    /// Whether a pod meets the engine in a folder. A device of the pod's kernel and a socket without a file need none.
+    pub fn needs_folder(&self) -> bool {
+        let memif = self.port.memif;
+        match self.port.port_type {
+            PortType::VhostUser => true,
+            PortType::Memif => memif.socket == MemifSocketKind::Volume || memif.secret == MemifSecretKind::Generated,
+            PortType::Veth => false,
+        }
+    }
+
+    /// Whether pods of this namespace may attach.
+    pub fn allows(&self, namespace: &str) -> bool {
+        self.namespaces.allow(namespace)
+    }
+}

@@ -1,0 +1,202 @@
+//! Settings that are fixed for a pod by name (its addresses, MAC address, VLAN and rate limit): what
+//! users write ([`AttachmentSpec`]), its rules in CEL and in Rust, and what nodes read
+//! ([`FixedAttachment`]).
+
+use crate::types::address::InterfaceAddress;
+use crate::types::mac::MacAddress;
+use crate::types::names::{NamespaceName, PodName};
+use crate::types::rate::RateLimit;
+use crate::types::vlan::Vlan;
+use serde::{Deserialize, Serialize};
+
+#[cfg(feature = "api")]
+pub use spec::AttachmentSpec;
+#[cfg(feature = "api")]
+pub(super) use spec::{attachments, unique_ips, unique_macs};
+
+/// What is fixed for one pod. What is left out is as the network says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct FixedAttachment {
+    /// The pod's namespace.
+    pub namespace: NamespaceName,
+    /// The pod's name.
+    pub pod: PodName,
+    /// Its addresses; none means that IPAM chooses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ips: Vec<InterfaceAddress>,
+    /// Its MAC address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mac: Option<MacAddress>,
+    /// Its VLAN.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vlan: Option<Vlan>,
+    /// Its rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<RateLimit>,
+}
+
+#[cfg(feature = "api")]
+mod spec {
+    #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
+
+    use super::FixedAttachment;
+    use crate::cel::rule;
+    use crate::network::port::{RateLimitSpec, rate_limit};
+    use crate::network::vlan::{VlanSpec, vlan};
+    use crate::problem::{Problem, Problems};
+    use crate::types::limits::{ATTACHMENTS_MAX, CIDR_MAX, IPS_MAX};
+    use crate::types::mac::{MAC_PATTERN, NO_MAC};
+    use crate::types::names::{NAMESPACE_NAME_MAX, NAMESPACE_NAME_PATTERN, POD_NAME_MAX, POD_NAME_PATTERN};
+    use crate::{Engine, InterfaceAddress, MacAddress, NamespaceName, PodName};
+    use kube::KubeSchema;
+    use kube::core::Rule;
+    use serde::{Deserialize, Serialize};
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::net::IpAddr;
+
+    /// What the name of a pod fixes. What is left out is as the network says.
+    #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+    #[serde(rename_all = "camelCase")]
+    pub struct AttachmentSpec {
+        /// The pod's namespace.
+        #[schemars(length(max = NAMESPACE_NAME_MAX))]
+        #[x_kube(validation = namespace())]
+        pub namespace: String,
+        /// The pod's name. A pod of this name need not be there yet.
+        #[schemars(length(max = POD_NAME_MAX))]
+        #[x_kube(validation = pod())]
+        pub pod: String,
+        /// Its addresses with prefix lengths, instead of those that `ipam` would choose; at most 2. They are one interface's, and a second one of the pod on this network is refused. A change is for pods that attach from then on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(length(max = IPS_MAX), inner(length(max = CIDR_MAX)))]
+        #[x_kube(validation = ips())]
+        pub ips: Vec<String>,
+        /// Its MAC address. It is one interface's, and a second one of the pod on this network is refused. A change is for pods that attach from then on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(length(max = NO_MAC.len()))]
+        #[x_kube(validation = mac())]
+        pub mac: Option<String>,
+        /// Its VLAN, instead of `port.vlan`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub vlan: Option<VlanSpec>,
+        /// Its rate, instead of `port.rateLimit`; {} means no limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub rate_limit: Option<RateLimitSpec>,
+    }
+
+    // Rules on the whole list compare all pairs: the API server estimates their cost, so the length of
+    // the list is limited.
+
+    fn namespace() -> Rule {
+        rule(
+            format!("size(self) <= {NAMESPACE_NAME_MAX} && self.matches('{NAMESPACE_NAME_PATTERN}')"),
+            format!("not a namespace: use 1 to {NAMESPACE_NAME_MAX} lower-case letters, digits and '-'"),
+        )
+    }
+
+    fn pod() -> Rule {
+        rule(
+            format!("size(self) <= {POD_NAME_MAX} && self.matches('{POD_NAME_PATTERN}')"),
+            format!("not the name of a pod: use 1 to {POD_NAME_MAX} lower-case letters, digits, '-' and '.'"),
+        )
+    }
+
+    fn ips() -> Rule {
+        rule(
+            "self.all(ip, isCIDR(ip))",
+            "not an address with its prefix length: use CIDR notation, such as 10.56.217.5/24",
+        )
+    }
+
+    fn mac() -> Rule {
+        rule(
+            format!("self.matches('{MAC_PATTERN}') && self != '{NO_MAC}'"),
+            "not the MAC address of an interface: write six pairs of hexadecimal digits with colons, the first pair even",
+        )
+    }
+
+    /// For the list of all.
+    pub(crate) fn unique_macs() -> Rule {
+        rule(
+            "self.all(a, !has(a.mac) || self.filter(b, has(b.mac) && b.mac.lowerAscii() == a.mac.lowerAscii()).size() == 1)",
+            "two attachments have the same mac: give each its own",
+        )
+    }
+
+    /// On the whole list. Addresses are compared, not their text: 10.0.0.5/24 and 10.0.0.5/16 are one
+    /// address.
+    pub(crate) fn unique_ips() -> Rule {
+        let same = "b.ips.filter(y, isCIDR(y) && cidr(y).ip() == cidr(x).ip())";
+        let count = format!("self.map(b, has(b.ips) ? size({same}) : 0).sum()");
+        rule(
+            format!("self.all(a, !has(a.ips) || a.ips.all(x, !isCIDR(x) || {count} == 1))"),
+            "an address is there twice in ips: give each attachment its own",
+        )
+    }
+
+    /// The attachments, sorted by namespace and pod, without invalid ones.
+    pub(crate) fn attachments(
+        problems: &mut Problems,
+        engine: Engine,
+        specs: &[AttachmentSpec],
+    ) -> Vec<FixedAttachment> {
+        let too_many = Problem::TooMany { count: specs.len(), maximum: ATTACHMENTS_MAX };
+        problems.add_if(specs.len() > ATTACHMENTS_MAX, "spec.attachments", too_many);
+        let mut used = UsedAddresses::default();
+        let mut fixed = BTreeMap::new();
+        for (index, spec) in specs.iter().enumerate() {
+            let field = format!("spec.attachments[{index}]");
+            let Some(one) = attachment(problems, engine, &field, spec) else { continue };
+            used.reserve(problems, &field, &one);
+            if let Some(other) = fixed.insert((one.namespace.clone(), one.pod.clone()), one) {
+                problems.add(field, Problem::AttachmentTwice { namespace: other.namespace, pod: other.pod });
+            }
+        }
+        fixed.into_values().collect()
+    }
+
+    fn attachment(
+        problems: &mut Problems,
+        engine: Engine,
+        field: &str,
+        spec: &AttachmentSpec,
+    ) -> Option<FixedAttachment> {
+        let namespace = problems.check(&format!("{field}.namespace"), NamespaceName::try_from(spec.namespace.clone()));
+        let pod = problems.check(&format!("{field}.pod"), PodName::try_from(spec.pod.clone()));
+        let too_many = Problem::TooMany { count: spec.ips.len(), maximum: IPS_MAX };
+        problems.add_if(spec.ips.len() > IPS_MAX, &format!("{field}.ips"), too_many);
+        let ips = spec.ips.iter().enumerate();
+        let ips = ips.filter_map(|(place, ip)| problems.check(&format!("{field}.ips[{place}]"), ip.parse())).collect();
+        let mac = spec.mac.as_ref().map(|mac| problems.check(&format!("{field}.mac"), mac.parse()));
+        let vlan = vlan(problems, engine, &format!("{field}.vlan"), spec.vlan.as_ref());
+        let rate = spec.rate_limit.map(|rate| rate_limit(problems, &format!("{field}.rateLimit"), rate));
+        Some(FixedAttachment {
+            namespace: namespace?,
+            pod: pod?,
+            ips,
+            mac: mac.flatten(),
+            vlan: vlan?,
+            rate_limit: rate.flatten(),
+        })
+    }
+
+    /// Addresses in use by earlier attachments.
+    #[derive(Default)]
+    struct UsedAddresses {
+        ips: BTreeSet<IpAddr>,
+        macs: BTreeSet<MacAddress>,
+    }
+
+    impl UsedAddresses {
+        fn reserve(&mut self, problems: &mut Problems, field: &str, one: &FixedAttachment) {
+            for ip in one.ips.iter().copied().map(InterfaceAddress::ip) {
+                problems.add_if(!self.ips.insert(ip), &format!("{field}.ips"), Problem::IpTwice(ip));
+            }
+            if let Some(mac) = one.mac {
+                problems.add_if(!self.macs.insert(mac), &format!("{field}.mac"), Problem::MacTwice(mac));
+            }
+        }
+    }
+}

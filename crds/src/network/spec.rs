@@ -1,0 +1,105 @@
+//! `UserspaceNetwork`: the object that users write. One network is one layer-2 segment: a bridge on
+//! each of its nodes, and the namespaces that may use it.
+#![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
+
+use super::attachments::{self, AttachmentSpec};
+use super::bridge::{self, BridgeSpec};
+use super::definitions::Definitions;
+use super::device_plugin::DevicePluginSpec;
+use super::ipam::IpamSpec;
+use super::port::{self, PortSpec};
+use super::status::UserspaceNetworkStatus;
+use super::{name, selectors, vlan};
+use crate::Engine;
+use crate::cel::rule;
+use crate::types::limits::ATTACHMENTS_MAX;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::core::Rule;
+use kube::{CustomResource, KubeSchema};
+use serde::{Deserialize, Serialize};
+
+/// A network for DPDK programs: a bridge of a userspace switch on each node, and who may attach to it.
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[kube(
+    group = "usnet.dev",
+    version = "v1alpha1",
+    kind = "UserspaceNetwork",
+    shortname = "usn",
+    category = "usnet",
+    category = "userspace",
+    status = "UserspaceNetworkStatus",
+    derive = "PartialEq",
+    doc = "A network for DPDK programs: a bridge of a userspace switch on each node, and who may attach to it.",
+    validation = name::is_dns_label(),
+    validation = name::fits_vpp_tag(),
+    validation = name::fits_device_ids(),
+    printcolumn(name = "Engine", type_ = "string", json_path = ".spec.engine"),
+    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status"),
+    printcolumn(name = "Nodes", type_ = "string", json_path = ".status.nodes.summary", description = "programmed/selected"),
+    printcolumn(name = "Pods", type_ = "integer", json_path = ".status.attachments", description = "attached interfaces of pods"),
+    printcolumn(name = "Connected", type_ = "integer", json_path = ".status.connected", description = "attached interfaces whose program is connected to the engine", priority = 1),
+    printcolumn(name = "Reason", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].reason"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(name = "Message", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].message", priority = 1)
+)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = bridge::bridge_name_with_vpp(),
+    validation = bridge::bridge_id_with_ovs(),
+    validation = bridge::adopted_without_name(),
+    validation = bridge::adopted_without_id(),
+    validation = bridge::mac_age_with_ovs(),
+    validation = bridge::mac_age_with_vpp(),
+    validation = port::memif_with_ovs(),
+    validation = port::memif_with_its_type(),
+    validation = port::vhost_user_with_its_type(),
+    validation = port::engine_role_with_ovs(),
+    validation = port::egress_of_veth_with_ovs(),
+    validation = port::fixed_egress_of_veth_with_ovs(),
+    validation = vlan::trunk_with_vpp(),
+    validation = vlan::fixed_trunk_with_vpp()
+)]
+pub struct UserspaceNetworkSpec {
+    /// The software switch that carries the network: OVS (Open vSwitch with its userspace datapath) or VPP (fd.io). It cannot change.
+    #[x_kube(validation = engine_immutable())]
+    pub engine: Engine,
+    /// Namespaces whose pods may attach, and that get a NetworkAttachmentDefinition of the network's name; {} means all.
+    #[schemars(schema_with = "selectors::label_selector")]
+    #[x_kube(validation = selectors::values_fit_operator())]
+    pub namespace_selector: LabelSelector,
+    /// Where NetworkAttachmentDefinitions are made: PerNamespace, one in each selected namespace ({} leaves out kube-system, kube-public, kube-node-lease and
+    /// usnet-system, which can be selected by name), or Shared, one in usnet-system that pods name as usnet-system/<name>.
+    #[serde(default)]
+    pub definitions: Definitions,
+    /// Nodes that carry the network; default every node that has the engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "selectors::label_selector")]
+    #[x_kube(validation = selectors::values_fit_operator())]
+    pub node_selector: Option<LabelSelector>,
+    /// The bridge on each node.
+    #[serde(default)]
+    pub bridge: BridgeSpec,
+    /// What every port starts from.
+    #[serde(default)]
+    pub port: PortSpec,
+    /// A CNI IPAM configuration, passed on as it is; without it ports get no address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipam: Option<IpamSpec>,
+    /// What the names of pods fix: addresses, MAC, VLAN, rate. At most 128.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = ATTACHMENTS_MAX))]
+    #[x_kube(
+        merge_strategy = ListMerge::Map(vec!["namespace".into(), "pod".into()]),
+        validation = attachments::unique_macs(),
+        validation = attachments::unique_ips()
+    )]
+    pub attachments: Vec<AttachmentSpec>,
+    /// Makes the network a resource usnet.dev/<name> of the nodes that carry it, which pods ask for; default it is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_plugin: Option<DevicePluginSpec>,
+}
+
+/// The ports of running pods cannot move from one engine to another.
+fn engine_immutable() -> Rule {
+    rule("self == oldSelf", "engine cannot change: make a new network and move the pods to it")
+}

@@ -1,0 +1,65 @@
+//! The status of a network, which the controller writes.
+#![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Most failed nodes in the status of a network. A list of all nodes of a large cluster would not
+/// fit into one object.
+pub const FAILURES_MAX: usize = 10;
+
+/// What the controller found.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct UserspaceNetworkStatus {
+    /// The generation that this status speaks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// Ready, Accepted, DefinitionsReady, Programmed; while true also Reconciling, Stalled, DeletionBlocked.
+    #[serde(default)]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+    /// How many nodes carry the network.
+    #[serde(default)]
+    pub nodes: NodeCounts,
+    /// Attached interfaces of pods, on all nodes.
+    #[serde(default)]
+    pub attachments: i64,
+    /// Those of them whose program in the pod is connected to the engine.
+    #[serde(default)]
+    pub connected: i64,
+    /// Nodes that failed, at most 10.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["node".into()]))]
+    pub failures: Vec<NodeFailure>,
+}
+
+/// How many nodes carry a network.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeCounts {
+    /// Nodes that should carry it.
+    pub selected: i64,
+    /// Those that do, at the observed generation.
+    pub programmed: i64,
+    /// Those that cannot.
+    pub failed: i64,
+    /// Those that Kubernetes calls NotReady; they do not hold Ready back.
+    pub unreachable: i64,
+    /// programmed/selected, for people.
+    pub summary: String,
+}
+
+/// Why a node does not carry a network.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeFailure {
+    /// The node.
+    pub node: String,
+    /// The reason, in one word.
+    pub reason: String,
+    /// What failed and what to do.
+    pub message: String,
+}

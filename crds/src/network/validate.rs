@@ -1,0 +1,84 @@
+//! Converts specs of users into validated types. The API server enforces the same rules (see
+//! the files of this folder), but the CRD of a cluster may be older, or lack the rules: after [`validate`] the
+//! unvalidated spec is not read again.
+
+pub use crate::problem::{InvalidField, InvalidSpec, Problem};
+
+use super::device_plugin::DevicePluginSpec;
+use super::name::network_name;
+use super::selectors::selector;
+use super::{Definitions, UserspaceNetwork, attachments, bridge, ipam, port};
+use crate::problem::Problems;
+use crate::{Bridge, DevicePlugin, Engine, FixedAttachment, NetworkName, Port};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::core::Selector;
+
+/// A network whose spec breaks no rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ValidNetwork {
+    /// Its name.
+    pub name: NetworkName,
+    /// Its engine.
+    pub engine: Engine,
+    /// Namespaces whose pods may attach.
+    pub namespaces: Selector,
+    /// Where its NetworkAttachmentDefinitions are.
+    pub definitions: Definitions,
+    /// Nodes that carry it; none means those that have the engine.
+    pub nodes: Option<Selector>,
+    /// The node selector as written, for the nodes.
+    pub node_selector: Option<LabelSelector>,
+    /// Its bridge.
+    pub bridge: Bridge,
+    /// What its ports start from.
+    pub port: Port,
+    /// A CNI IPAM configuration.
+    pub ipam: Option<serde_json::Value>,
+    /// What the names of pods fix, sorted by namespace and pod.
+    pub attachments: Vec<FixedAttachment>,
+    /// How kubelet counts its attachments.
+    pub device_plugin: Option<DevicePlugin>,
+}
+
+/// Validates a network.
+///
+/// # Errors
+/// All the fields that break a rule.
+pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec> {
+    let mut problems = Problems::default();
+    let spec = &network.spec;
+    let name = problems
+        .check("metadata.name", network_name(spec.engine, spec.device_plugin.is_some(), network.metadata.name.clone()));
+    let namespaces = selector(&mut problems, "spec.namespaceSelector", &spec.namespace_selector);
+    let nodes = match &spec.node_selector {
+        Some(nodes) => selector(&mut problems, "spec.nodeSelector", nodes).map(Some),
+        None => Some(None),
+    };
+    let bridge = bridge::bridge(&mut problems, spec.engine, &spec.bridge, name.as_ref());
+    let port = port::port(&mut problems, spec.engine, &spec.port);
+    let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());
+    let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);
+    let fixed_rates = spec.attachments.iter().map(|fixed| fixed.rate_limit.unwrap_or_default());
+    port::egress_over_veth(&mut problems, spec.engine, &spec.port, fixed_rates);
+    let check_devices =
+        |plugin: &DevicePluginSpec| problems.check("spec.devicePlugin.devices", plugin.devices.try_into());
+    let device_plugin = spec.device_plugin.as_ref().and_then(check_devices);
+    match (name, namespaces, nodes, bridge, port, ipam) {
+        (Some(name), Some(namespaces), Some(nodes), Some(bridge), Some(port), Some(ipam)) if problems.count() == 0 => {
+            Ok(ValidNetwork {
+                name,
+                engine: spec.engine,
+                namespaces,
+                definitions: spec.definitions,
+                nodes,
+                node_selector: spec.node_selector.clone(),
+                bridge,
+                port,
+                ipam,
+                attachments,
+                device_plugin,
+            })
+        }
+        _ => Err(problems.into_invalid()),
+    }
+}

@@ -1,0 +1,220 @@
+//! `UserspaceNodeState`: what is specific to one node (spec, written by the controller), and the
+//! state of that node (status, written by its agent). What nodes have in common is in
+//! [`crate::CompiledNetwork`]. There is one object for each node, so that no agent writes or
+//! watches the state of another node, and its size does not grow with the number of networks.
+#![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
+#![expect(clippy::duplicated_attributes, reason = "columns and categories repeat words, as they must")]
+
+use crate::Engine;
+use crate::names::{NAMESPACE_NAME_MAX, NETWORK_NAME_MAX, POD_NAME_MAX};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::{CustomResource, KubeSchema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Most pods that a node names for one network.
+pub const PODS_MAX: usize = 10;
+/// Most networks that a status lists. An agent with more reports a lower `programmedThrough`, so
+/// that the others count as pending.
+pub const REPORTS_MAX: usize = 512;
+/// Longest reason of a network on a node, in bytes.
+pub const REASON_MAX: usize = 64;
+/// Longest message of a network on a node, in characters; what is longer is cut by the agent.
+pub const MESSAGE_MAX: usize = 512;
+/// Most attachments that a node counts for one network: far more than any kubelet runs.
+pub const ATTACHMENTS_COUNT_MAX: i64 = 100_000;
+/// Numbers of nodes end here: what is derived from them has to fit into address ranges.
+pub const NODE_NUMBER_MAX: u32 = 65_535;
+/// Largest generation or epoch: what a double of JSON holds exactly.
+const NUMBER_MAX: i64 = 9_007_199_254_740_991;
+const REASON_PATTERN: &str = "^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$";
+const POD_REFERENCE_MAX: usize = NAMESPACE_NAME_MAX + 1 + POD_NAME_MAX;
+
+/// One node. The object has the name of the Node, which owns it.
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[kube(
+    group = "usnet.dev",
+    version = "v1alpha1",
+    kind = "UserspaceNodeState",
+    shortname = "usns",
+    category = "usnet",
+    category = "userspace",
+    status = "UserspaceNodeStateStatus",
+    derive = "PartialEq",
+    doc = "What is true of one node alone (spec, written by the controller), and what the node has (status, written by its agent).",
+    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status"),
+    printcolumn(name = "Engines", type_ = "string", json_path = ".status.summary.engines"),
+    printcolumn(
+        name = "Networks",
+        type_ = "string",
+        json_path = ".status.summary.networks",
+        description = "programmed/selected"
+    ),
+    printcolumn(
+        name = "Pods",
+        type_ = "integer",
+        json_path = ".status.summary.attachments",
+        description = "attached interfaces of pods"
+    ),
+    printcolumn(
+        name = "Problem",
+        type_ = "string",
+        json_path = ".status.summary.problem",
+        description = "the first one"
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].message",
+        priority = 1
+    )
+)]
+#[serde(rename_all = "camelCase")]
+pub struct UserspaceNodeStateSpec {
+    /// The number of the node, which no other node has and which stays: what each node has a part of, such as ranges of addresses, follows from it.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = NODE_NUMBER_MAX))]
+    pub number: u32,
+    /// All labels of the Node, so that its agent can evaluate node selectors without reading Nodes.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// What the agent of the node found.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct UserspaceNodeStateStatus {
+    /// The generation of the spec that this status speaks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = NUMBER_MAX))]
+    pub observed_generation: Option<i64>,
+    /// The resourceVersion up to which every CompiledNetwork that selects the node is programmed, but for those that `networks` lists as Pending, Failed or
+    /// Draining, and but for all networks of an engine that is not connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 20), regex(pattern = r"^[0-9]+$"))]
+    pub programmed_through: Option<String>,
+    /// Ready, OVSConnected, VPPConnected.
+    #[serde(default)]
+    #[schemars(schema_with = "node_conditions")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+    /// Networks that are not programmed, and networks with pods, by name. A network that is programmed and has no pods is not listed, and neither is one that
+    /// fails only because its engine is not connected. The list is replaced whole.
+    #[serde(default)]
+    #[schemars(length(max = REPORTS_MAX))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub networks: Vec<NetworkReport>,
+    /// The engines that the agent is connected to.
+    #[serde(default)]
+    #[schemars(length(max = 2))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["engine".into()]))]
+    pub engines: Vec<EngineReport>,
+    /// For users: the columns of `kubectl get`.
+    #[serde(default)]
+    pub summary: NodeSummary,
+}
+
+/// One network as the node has it.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
+#[serde(rename_all = "camelCase")]
+pub struct NetworkReport {
+    /// The network's name.
+    #[schemars(length(max = NETWORK_NAME_MAX))]
+    pub name: String,
+    /// The generation of the network that was last tried.
+    #[schemars(range(min = 0, max = NUMBER_MAX))]
+    pub generation: i64,
+    /// How far it is.
+    pub state: NetworkState,
+    /// Why it is not programmed, in one word.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(min = 1, max = REASON_MAX), regex(pattern = REASON_PATTERN))]
+    pub reason: String,
+    /// Why it is not programmed, and what to do.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = MESSAGE_MAX))]
+    pub message: String,
+    /// Attached interfaces of pods.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = ATTACHMENTS_COUNT_MAX))]
+    pub attachments: i64,
+    /// Those of them whose program in the pod is connected to the engine.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = ATTACHMENTS_COUNT_MAX))]
+    pub connected: i64,
+    /// Who they are, as namespace/name; at most 10.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = PODS_MAX), inner(length(max = POD_REFERENCE_MAX)))]
+    pub pods: Vec<String>,
+}
+
+/// How far a network is on a node.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NetworkState {
+    /// The engine was read again after the last change and shows what the spec asks.
+    Programmed,
+    /// Not yet.
+    Pending,
+    /// It cannot be, for the reason given; the agent keeps trying.
+    Failed,
+    /// It is being deleted, or the node is no longer selected, and pods still use it: new attachments are refused.
+    Draining,
+}
+
+/// An engine that the agent is connected to.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
+#[serde(rename_all = "camelCase")]
+pub struct EngineReport {
+    /// Which one.
+    pub engine: Engine,
+    /// Its version, as it says itself.
+    #[schemars(length(max = 64))]
+    pub version: String,
+    /// Counts the restarts of the engine that the agent has seen.
+    #[schemars(range(min = 0, max = NUMBER_MAX))]
+    pub epoch: i64,
+}
+
+/// A node in one line.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeSummary {
+    /// The connected engines with their versions.
+    #[serde(default)]
+    #[schemars(length(max = 160))]
+    pub engines: String,
+    /// Programmed networks of those that select the node, as `2/3`.
+    #[serde(default)]
+    #[schemars(length(max = 32))]
+    pub networks: String,
+    /// Attached interfaces of pods.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = ATTACHMENTS_COUNT_MAX))]
+    pub attachments: i64,
+    /// The first thing that is wrong; empty when nothing is.
+    #[serde(default)]
+    #[schemars(length(max = 160))]
+    pub problem: String,
+}
+
+/// The conditions of a node, with the limits that the controller relies on: the token of an agent
+/// can be stolen.
+fn node_conditions(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "maxItems": 8,
+        "items": {
+            "type": "object",
+            "properties": {
+                "type": {"type": "string", "minLength": 1, "maxLength": 64},
+                "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
+                "reason": {"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$"},
+                "message": {"type": "string", "maxLength": 1024},
+                "lastTransitionTime": {"type": "string", "format": "date-time"},
+                "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0},
+            },
+            "required": ["type", "status", "reason", "message", "lastTransitionTime"],
+        },
+    })
+}

@@ -1,0 +1,79 @@
+//! Addresses of interfaces, with the prefix lengths of their subnets.
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// Text that is not an address with its prefix length.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not an address with its prefix length: use CIDR notation, such as 10.56.217.5/24")]
+pub struct InvalidAddress(String);
+
+/// The address of an interface, with the length of its subnet's prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct InterfaceAddress(IpNet);
+
+impl InterfaceAddress {
+    /// The address alone.
+    pub const fn ip(self) -> IpAddr {
+        match self.0 {
+            IpNet::V4(net) => IpAddr::V4(net.addr()),
+            IpNet::V6(net) => IpAddr::V6(net.addr()),
+        }
+    }
+
+    /// Length of its prefix, in bits.
+    pub fn prefix(self) -> u8 {
+        self.0.prefix_len()
+    }
+}
+
+impl FromStr for InterfaceAddress {
+    type Err = InvalidAddress;
+    fn from_str(text: &str) -> Result<Self, InvalidAddress> {
+        let invalid = || InvalidAddress(text.to_owned());
+        match text.parse().map_err(|_| invalid())? {
+            // The API server rejects IPv4-mapped IPv6 addresses as well: an address would have two
+            // forms.
+            IpNet::V6(net) if net.addr().to_ipv4_mapped().is_some() => Err(invalid()),
+            net => Ok(Self(net)),
+        }
+    }
+}
+
+impl TryFrom<String> for InterfaceAddress {
+    type Error = InvalidAddress;
+    fn try_from(text: String) -> Result<Self, InvalidAddress> {
+        text.parse()
+    }
+}
+
+impl From<InterfaceAddress> for String {
+    fn from(address: InterfaceAddress) -> Self {
+        address.to_string()
+    }
+}
+
+impl fmt::Display for InterfaceAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_keeps_its_host_bits() {
+        let address: InterfaceAddress = "10.56.217.131/24".parse().unwrap();
+        assert_eq!((address.to_string().as_str(), address.prefix()), ("10.56.217.131/24", 24));
+        assert_eq!(address.ip(), IpAddr::from([10, 56, 217, 131]));
+        for bad in ["10.56.217.131", "10.56.217.131/33", "::ffff:10.0.0.1/120", "10.0.0.1/24 ", ""] {
+            assert!(bad.parse::<InterfaceAddress>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Validated numeric newtypes, and the limits that the CRD and Rust share.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::RangeInclusive;
+
+/// Longest text of an address with its prefix length.
+pub const CIDR_MAX: usize = 43;
+/// Longest text of an address.
+pub const IP_MAX: usize = 39;
+/// Longest IPAM configuration of a network or a NetworkAttachmentDefinition, in bytes of JSON:
+/// every node stores it, and any tenant may write one.
+pub const IPAM_MAX: usize = 8 * 1024;
+/// Longest id of a device, in bytes, by kubelet's device plugin API.
+pub const DEVICE_ID_MAX: usize = 63;
+/// Longest name of a network with devices, in bytes: their ids end in `-` and a number of up to
+/// three digits.
+pub const DEVICE_NETWORK_NAME_MAX: usize = DEVICE_ID_MAX - 4;
+/// Most pods with fixed settings in one network. With [`IPS_MAX`] it keeps the rule that addresses
+/// are unique within the cost limit of the API server.
+pub const ATTACHMENTS_MAX: usize = 128;
+/// Most addresses of one pod: one of each family.
+pub const IPS_MAX: usize = 2;
+/// Most values of one requirement of a label selector, such as names of namespaces: CEL rejects
+/// rules over unbounded lists.
+pub const SELECTOR_VALUES_MAX: usize = 256;
+
+/// Why a number was rejected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} {value} is out of range: use {minimum} to {maximum}")]
+pub struct OutOfRange {
+    what: &'static str,
+    value: i64,
+    minimum: u16,
+    maximum: u16,
+}
+
+macro_rules! number {
+    ($(#[$docs:meta])* $name:ident, $what:literal, $minimum:literal, $maximum:literal) => {
+        $(#[$docs])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "i64", into = "i64")]
+        pub struct $name(u16);
+
+        impl $name {
+            /// The smallest value.
+            pub const MINIMUM: u16 = $minimum;
+            /// The largest value.
+            pub const MAXIMUM: u16 = $maximum;
+
+            /// The number itself.
+            pub const fn get(self) -> u16 {
+                self.0
+            }
+        }
+
+        impl TryFrom<i64> for $name {
+            type Error = OutOfRange;
+            fn try_from(value: i64) -> Result<Self, OutOfRange> {
+                match u16::try_from(value) {
+                    Ok(number) if (Self::MINIMUM..=Self::MAXIMUM).contains(&number) => Ok(Self(number)),
+                    _ => Err(OutOfRange { what: $what, value, minimum: $minimum, maximum: $maximum }),
+                }
+            }
+        }
+
+        impl From<$name> for i64 {
+            fn from(number: $name) -> Self {
+                Self::from(number.0)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(formatter)
+            }
+        }
+    };
+}
+
+number!(
+    /// Largest payload of a frame, in bytes. 9702 is what DPDK's ports carry in Open vSwitch; it silently ignores larger ones.
+    Mtu, "MTU", 576, 9702
+);
+number!(
+    /// The id of a VLAN (IEEE 802.1Q), without the two reserved ones.
+    VlanTag, "VLAN tag", 1, 4094
+);
+number!(
+    /// Queue pairs of one port. A vhost-user port takes at most 128.
+    Queues, "number of queues", 1, 128
+);
+
+number!(
+    /// Devices of one network on one node. Each is a message to kubelet, and part of its name has three digits.
+    DeviceCount, "number of devices", 1, 1000
+);
+
+number!(
+    /// How long a bridge remembers where a MAC address is, in seconds. Open vSwitch takes 15 to 3600; VPP counts whole minutes, up to 255.
+    MacAge, "age of MAC addresses", 15, 15_300
+);
+/// The MAC aging times that Open vSwitch accepts, in seconds.
+pub const MAC_AGE_OVS: RangeInclusive<u16> = 15..=3600;
+/// The MAC aging times that VPP accepts, in seconds: 1 to 255 minutes. With 0 entries never expire.
+pub const MAC_AGE_VPP: RangeInclusive<u16> = 60..=15_300;
+
+number!(
+    /// The limits of [`RingSize`]. VPP's API silently accepts larger ones; its CLI does not.
+    RingSizeRange, "ring size", 2, 32_768
+);
+
+/// Why a ring size was rejected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidRingSize {
+    /// Too small or too large.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
+    /// Not a power of two.
+    #[error("ring size {0} is not a power of two: use 2, 4, 8 and so on up to {max}", max = RingSize::MAXIMUM)]
+    NotPowerOfTwo(i64),
+}
+
+/// Descriptors of one ring of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub struct RingSize(RingSizeRange);
+
+impl RingSize {
+    /// The smallest value.
+    pub const MINIMUM: u16 = RingSizeRange::MINIMUM;
+    /// The largest value.
+    pub const MAXIMUM: u16 = RingSizeRange::MAXIMUM;
+
+    /// The number itself.
+    pub const fn get(self) -> u16 {
+        self.0.get()
+    }
+
+    /// Every one, from the smallest to the largest.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let sizes = std::iter::successors(Some(Self::MINIMUM), |size| size.checked_mul(2));
+        sizes.filter_map(|size| Self::try_from(i64::from(size)).ok())
+    }
+}
+
+impl TryFrom<i64> for RingSize {
+    type Error = InvalidRingSize;
+    fn try_from(value: i64) -> Result<Self, InvalidRingSize> {
+        let range = RingSizeRange::try_from(value)?;
+        if range.get().is_power_of_two() { Ok(Self(range)) } else { Err(InvalidRingSize::NotPowerOfTwo(value)) }
+    }
+}
+
+impl From<RingSize> for i64 {
+    fn from(size: RingSize) -> Self {
+        size.0.into()
+    }
+}
+
+impl Default for RingSize {
+    fn default() -> Self {
+        Self(RingSizeRange(1024))
+    }
+}
+
+impl Default for DeviceCount {
+    fn default() -> Self {
+        Self(64)
+    }
+}
+
+impl Default for MacAge {
+    fn default() -> Self {
+        Self(300)
+    }
+}
+
+impl Default for Mtu {
+    fn default() -> Self {
+        Self(1500)
+    }
+}
+
+impl Default for Queues {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_hold_at_both_ends() {
+        assert_eq!(Mtu::try_from(576).map(Mtu::get), Ok(576));
+        assert_eq!(Mtu::try_from(9702).map(Mtu::get), Ok(9702));
+        assert!(Mtu::try_from(575).is_err() && Mtu::try_from(9703).is_err());
+        assert!(VlanTag::try_from(0).is_err() && VlanTag::try_from(4095).is_err() && VlanTag::try_from(4094).is_ok());
+    }
+
+    #[test]
+    fn ring_sizes_are_powers_of_two() {
+        assert!([2, 1024, 32_768].into_iter().all(|size| RingSize::try_from(size).is_ok()));
+        for bad in [0, 1, 3, 1000, 32_767, 65_536, -2] {
+            assert!(RingSize::try_from(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_would_wrap_is_refused_by_name() {
+        let refused = VlanTag::try_from(65_536 + 7).unwrap_err();
+        assert_eq!(refused.to_string(), "VLAN tag 65543 is out of range: use 1 to 4094");
+    }
+}

@@ -1,0 +1,16 @@
+//! Validated newtypes: names, numbers, addresses. Each is checked once, on input, and has its limits
+//! as constants, which the CRD's schema and CEL rules use as well.
+
+pub mod address;
+pub mod bridge_domain;
+pub mod device;
+pub mod hash;
+pub mod limits;
+pub mod mac;
+pub mod names;
+pub mod port_type;
+pub mod rate;
+pub mod vlan;
+
+#[cfg(feature = "api")]
+mod schema;

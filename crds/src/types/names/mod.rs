@@ -1,0 +1,241 @@
+//! Validated newtypes of names: each is checked once, on input.
+
+mod generated;
+
+pub use super::hash::fnv1a;
+use super::limits::DEVICE_NETWORK_NAME_MAX;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Longest name of a network, in bytes: it is also the name of its NetworkAttachmentDefinition and
+/// of files, so it is a DNS label.
+pub const NETWORK_NAME_MAX: usize = 63;
+/// Longest name of an Open vSwitch bridge, in bytes: it names a network device too, and Open vSwitch silently truncates longer ones.
+pub const BRIDGE_NAME_MAX: usize = 15;
+/// Pattern of bridge names, shared by Rust code and the CRD. Open vSwitch never creates a bridge
+/// with `/` in its name, and creates no local port for one with a space or `:`.
+pub const BRIDGE_NAME_PATTERN: &str = "^[a-zA-Z0-9_][a-zA-Z0-9_.-]*$";
+/// Names that Open vSwitch or Linux reserve.
+pub const RESERVED_BRIDGE_NAMES: [&str; 4] = ["all", "default", "lo", "ovs-netdev"];
+
+/// Longest name of a network with VPP, in bytes: the tag of a bridge domain has 63 bytes, and our
+/// prefix precedes the name.
+pub const VPP_NETWORK_NAME_MAX: usize = 57;
+
+/// Longest name of a namespace, in bytes: a DNS label (RFC 1123).
+pub const NAMESPACE_NAME_MAX: usize = 63;
+/// Longest name of a pod, in bytes: a DNS subdomain (RFC 1123).
+pub const POD_NAME_MAX: usize = 253;
+/// Pattern of names of namespaces, for the CRD.
+pub const NAMESPACE_NAME_PATTERN: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+/// Pattern of names of pods, for the CRD.
+pub const POD_NAME_PATTERN: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+
+/// Pattern of the name of an IPAM plugin: a file name in the CNI plugin directory, never a path.
+pub const PLUGIN_PATTERN: &str = "^[a-zA-Z0-9][a-zA-Z0-9._-]*$";
+/// Longest name of an IPAM plugin, in bytes.
+pub const PLUGIN_NAME_MAX: usize = 63;
+
+/// Why a name was rejected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidName {
+    /// The name of a network is not a DNS label.
+    #[error(
+        "network name {0:?} is not a DNS label: use 1 to {NETWORK_NAME_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
+    )]
+    Network(String),
+    /// The name of a bridge has characters or a length that Open vSwitch mishandles.
+    #[error(
+        "bridge name {0:?} cannot be used: use 1 to {BRIDGE_NAME_MAX} letters, digits, '_', '.' and '-', starting with a letter, a digit or '_'"
+    )]
+    Bridge(String),
+    /// The name of a network does not fit into the tag of a bridge domain.
+    #[error(
+        "network name {0:?} is too long for VPP, which keeps it in the tag of a bridge domain: use at most {VPP_NETWORK_NAME_MAX} characters"
+    )]
+    VppNetwork(String),
+    /// The name of a network does not fit into the ids of its devices.
+    #[error(
+        "network name {0:?} is too long for devicePlugin, whose devices have it in their ids: use at most {DEVICE_NETWORK_NAME_MAX} characters"
+    )]
+    DeviceNetwork(String),
+    /// The name of a namespace is not a DNS label.
+    #[error(
+        "namespace {0:?} is not a DNS label: use 1 to {NAMESPACE_NAME_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
+    )]
+    Namespace(String),
+    /// The name of a pod is not a DNS subdomain.
+    #[error(
+        "pod name {0:?} is not a DNS subdomain: use 1 to {POD_NAME_MAX} lower-case letters, digits, '-' and '.', each part starting and ending with a letter or digit"
+    )]
+    Pod(String),
+    /// The name of a bridge is reserved.
+    #[error("bridge name {0:?} is reserved by Open vSwitch or Linux: choose another")]
+    ReservedBridge(String),
+}
+
+/// The name of a `UserspaceNetwork`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct NetworkName(String);
+
+/// The name of a bridge in an engine.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BridgeName(String);
+
+/// The name of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct NamespaceName(String);
+
+/// The name of a pod.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PodName(String);
+
+impl BridgeName {
+    /// The default bridge of a network: `br-` and its name, truncated with a hash of the whole name
+    /// where it is too long.
+    pub fn default_for(network: &NetworkName) -> Self {
+        let whole = format!("br-{network}");
+        if whole.len() <= BRIDGE_NAME_MAX {
+            return Self(whole);
+        }
+        let start: String = network.as_str().chars().take(5).collect();
+        Self(format!("br-{start}-{:06x}", fnv1a(network.as_str().as_bytes()) & 0xff_ffff))
+    }
+
+    /// The name of a bridge domain of VPP: the digits of its id.
+    pub(super) fn of_id(id: u32) -> Self {
+        Self(id.to_string())
+    }
+}
+
+/// One part of a DNS name, of any length.
+fn is_dns_part(name: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !name.is_empty() && name.bytes().all(inner) && !name.starts_with('-') && !name.ends_with('-')
+}
+
+fn is_dns_label(name: &str, longest: usize) -> bool {
+    name.len() <= longest && is_dns_part(name)
+}
+
+fn is_bridge_name(name: &str) -> bool {
+    let first = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    (1..=BRIDGE_NAME_MAX).contains(&name.len())
+        && name.bytes().next().is_some_and(first)
+        && name.bytes().all(|byte| first(byte) || byte == b'.' || byte == b'-')
+}
+
+impl TryFrom<String> for NetworkName {
+    type Error = InvalidName;
+    fn try_from(name: String) -> Result<Self, InvalidName> {
+        if is_dns_label(&name, NETWORK_NAME_MAX) { Ok(Self(name)) } else { Err(InvalidName::Network(name)) }
+    }
+}
+
+impl TryFrom<String> for NamespaceName {
+    type Error = InvalidName;
+    fn try_from(name: String) -> Result<Self, InvalidName> {
+        if is_dns_label(&name, NAMESPACE_NAME_MAX) { Ok(Self(name)) } else { Err(InvalidName::Namespace(name)) }
+    }
+}
+
+impl TryFrom<String> for PodName {
+    type Error = InvalidName;
+    fn try_from(name: String) -> Result<Self, InvalidName> {
+        let is_subdomain = name.len() <= POD_NAME_MAX && name.split('.').all(is_dns_part);
+        if is_subdomain { Ok(Self(name)) } else { Err(InvalidName::Pod(name)) }
+    }
+}
+
+impl TryFrom<String> for BridgeName {
+    type Error = InvalidName;
+    fn try_from(name: String) -> Result<Self, InvalidName> {
+        if !is_bridge_name(&name) {
+            return Err(InvalidName::Bridge(name));
+        }
+        if RESERVED_BRIDGE_NAMES.contains(&name.as_str()) {
+            return Err(InvalidName::ReservedBridge(name));
+        }
+        Ok(Self(name))
+    }
+}
+
+macro_rules! text_conversions {
+    ($($name:ty),*) => {$(
+        impl $name {
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+        impl std::str::FromStr for $name {
+            type Err = InvalidName;
+            fn from_str(name: &str) -> Result<Self, InvalidName> {
+                Self::try_from(name.to_owned())
+            }
+        }
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.0
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(&self.0)
+            }
+        }
+    )*};
+}
+text_conversions!(NetworkName, BridgeName, NamespaceName, PodName);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_names_are_dns_labels() {
+        for good in ["a", "blue", "blue-2", &"a".repeat(63)] {
+            assert!(good.parse::<NetworkName>().is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "a-", "Blue", "a.b", "a/b", &"a".repeat(64)] {
+            assert!(bad.parse::<NetworkName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn pod_names_have_parts_and_namespaces_have_one() {
+        for good in ["db", "mysql-0", "0", &"a".repeat(63)] {
+            assert!(good.parse::<PodName>().is_ok() && good.parse::<NamespaceName>().is_ok(), "{good}");
+        }
+        let long = "a".repeat(253);
+        assert!("a.b-c.0".parse::<PodName>().is_ok() && "a.b".parse::<NamespaceName>().is_err());
+        assert!(long.parse::<PodName>().is_ok() && format!("{long}a").parse::<PodName>().is_err());
+        for bad in ["", "a..b", ".a", "a.", "A", "a_b", "-a", "a.-b"] {
+            assert!(bad.parse::<PodName>().is_err() && bad.parse::<NamespaceName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn bridge_names_are_those_that_open_vswitch_handles() {
+        for good in ["br0", "br-blue", "_x", "a.b", &"b".repeat(15)] {
+            assert!(good.parse::<BridgeName>().is_ok(), "{good}");
+        }
+        for bad in ["", "b/r", "-br", "b r", "b:r", "brü", ".", "..", "%d", "all", "ovs-netdev", &"b".repeat(16)] {
+            assert!(bad.parse::<BridgeName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_default_bridge_name_fits_and_tells_long_networks_apart() {
+        let bridge = |network: &str| BridgeName::default_for(&network.parse().unwrap()).to_string();
+        assert_eq!(bridge("blue"), "br-blue");
+        assert_eq!(bridge("exactlytwelv"), "br-exactlytwelv");
+        let (one, other) = (bridge("a-rather-long-name-1"), bridge("a-rather-long-name-2"));
+        assert_ne!(one, other);
+        assert!(one.parse::<BridgeName>().is_ok() && one.len() == BRIDGE_NAME_MAX, "{one}");
+    }
+}

@@ -1,0 +1,71 @@
+//! How the interface of a pod meets the engine, and the settings of each type of port.
+
+use serde::{Deserialize, Serialize};
+
+/// How a pod's interface meets the engine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum PortType {
+    /// A vhost-user socket; who listens on it is [`VhostUser::engine_role`].
+    #[default]
+    VhostUser,
+    /// A memif socket that VPP listens on and the pod's program connects to.
+    Memif,
+    /// A device of the pod's kernel: one end of a veth pair, whose other end the engine has.
+    Veth,
+}
+
+/// Which end of a socket listens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum SocketRole {
+    /// It connects, and connects again when the other end comes back.
+    #[default]
+    Client,
+    /// It makes the socket and listens.
+    Server,
+}
+
+/// Ports of the type vhost-user.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct VhostUser {
+    /// Client (the default): the pod's program listens and the engine connects. Server: the other way round, with VPP only.
+    pub engine_role: SocketRole,
+}
+
+/// Where a pod finds the socket of its memif.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum MemifSocketKind {
+    /// A file in the pod's `usnet` volume.
+    #[default]
+    Volume,
+    /// An abstract socket in the pod's network namespace, named like the interface. It needs no volume.
+    Abstract,
+}
+
+/// Whether a memif asks its peer for a secret.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum MemifSecretKind {
+    /// No secret: the socket is the pod's own, and most programs bring none.
+    #[default]
+    None,
+    /// A new one for each attachment, in the description that the pod finds in its volume.
+    Generated,
+}
+
+/// Ports of the type memif.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Memif {
+    /// Where the socket is. Volume (the default): a file in the pod's `usnet` volume. Abstract: in the pod's network namespace, named like the
+    /// interface, which needs no volume.
+    pub socket: MemifSocketKind,
+    /// Whether the pod's program has to know a secret. None (the default): the socket is the pod's own, and most programs bring none. Generated: a
+    /// new one for each attachment, in the description that the pod finds in its volume; only with the socket Volume.
+    pub secret: MemifSecretKind,
+}

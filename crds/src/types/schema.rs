@@ -1,0 +1,72 @@
+//! The JSON schemas of the newtypes, with their limits, so that the API server validates them.
+
+use super::address::InterfaceAddress;
+use super::limits::{CIDR_MAX, DeviceCount, MacAge, Mtu, Queues, RingSize, VlanTag};
+use super::mac::{MacAddress, NO_MAC};
+use super::names::{self, BridgeName, NamespaceName, NetworkName, PodName};
+use super::rate::KilobitsPerSecond;
+use super::vlan::Vlan;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::borrow::Cow;
+
+macro_rules! number_schema {
+    ($($name:ident),*) => {$(
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": "integer", "format": "int64", "minimum": Self::MINIMUM, "maximum": Self::MAXIMUM})
+            }
+        }
+    )*};
+}
+number_schema!(DeviceCount, KilobitsPerSecond, MacAge, Mtu, Queues, RingSize, VlanTag);
+
+macro_rules! text_schema {
+    ($($name:ident: $maximum:expr),*) => {$(
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": "string", "maxLength": $maximum})
+            }
+        }
+    )*};
+}
+text_schema!(
+    BridgeName: names::BRIDGE_NAME_MAX,
+    InterfaceAddress: CIDR_MAX,
+    MacAddress: NO_MAC.len(),
+    NamespaceName: names::NAMESPACE_NAME_MAX,
+    NetworkName: names::NETWORK_NAME_MAX,
+    PodName: names::POD_NAME_MAX
+);
+
+impl JsonSchema for Vlan {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Vlan".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "How the frames of a port are tagged.",
+            "type": "object",
+            "properties": {
+                "mode": {"type": "string", "enum": ["Access", "Trunk", "NativeTagged", "NativeUntagged"]},
+                "tag": VlanTag::json_schema(generator),
+                "trunks": {"type": "array", "items": VlanTag::json_schema(generator), "maxItems": VlanTag::MAXIMUM},
+            },
+            "required": ["mode"],
+        })
+    }
+}
