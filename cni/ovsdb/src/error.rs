@@ -1,13 +1,14 @@
 //! Errors of requests to the database.
 
-use crate::cache::CacheError;
+use crate::monitor::CacheError;
 use crate::reply::{DatabaseError, ErrorCode, TransactionError};
 use crate::value::ParseError;
 use crate::wire::WireError;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use usnet_transport::TransferError;
 
 /// Why a request to the database failed.
 #[derive(Debug, thiserror::Error)]
@@ -133,6 +134,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// The connection failed while `request` had no answer.
+    pub(crate) fn transfer(socket: &Path, request: &'static str, error: TransferError) -> Self {
+        let socket = socket.to_owned();
+        match error {
+            TransferError::Timeout { limit } => Self::Timeout { socket, request, limit },
+            TransferError::Closed => Self::Closed { socket },
+            TransferError::Io(source) => Self::Io { socket, source },
+        }
+    }
+
     /// The kind of error, if it is one of the database.
     #[must_use]
     pub fn code(&self) -> Option<&ErrorCode> {

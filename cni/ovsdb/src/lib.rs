@@ -17,28 +17,21 @@
 #[cfg(feature = "async")]
 pub mod asynchronous;
 pub mod blocking;
-mod cache;
 mod error;
 pub mod monitor;
 mod operation;
 mod reply;
 pub mod schema;
+mod transact;
 mod transaction;
 mod value;
 pub mod wire;
 
-pub use cache::{Cache, CacheError};
 pub use error::Error;
+pub use monitor::{Cache, CacheError};
 pub use operation::{Condition, Function, Mutation, Mutator, Operation, Until};
 pub use reply::{DatabaseError, ErrorCode, OperationResult, Reply, ReplyError, TransactionError};
 pub use schema::{Bridge, Column, Interface, OpenVswitch, Port, Qos, SchemaError, Table, TableRow};
+pub use transact::Database;
 pub use transaction::{CountIndex, DATABASE, NextCfgIndex, RowsIndex, SelectIndex, Transaction};
 pub use value::{Atom, ColumnKind, FromAtom, FromValue, InvalidUuid, NamedUuid, ParseError, Real, Row, Uuid, Value};
-
-/// A database that does transactions: a blocking client, or the handle of a session.
-pub trait Database {
-    /// Executes the transaction and reads the answer, within a time that the implementation limits.
-    ///
-    /// The future of [`blocking::Client`] is ready at the first poll.
-    fn transact(&mut self, transaction: &Transaction) -> impl Future<Output = Result<Reply, Error>> + Send;
-}

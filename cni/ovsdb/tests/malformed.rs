@@ -5,7 +5,7 @@
 
 use peak_alloc::PeakAlloc;
 use serde_json::json;
-use usnet_ovsdb::wire::{Endpoint, Event};
+use usnet_ovsdb::wire::{Endpoint, Event, Protocol};
 use usnet_ovsdb::{Cache, monitor, schema};
 
 #[global_allocator]

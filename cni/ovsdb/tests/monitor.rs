@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use usnet_ovsdb::schema::TABLES;
-use usnet_ovsdb::wire::{Endpoint, Event};
+use usnet_ovsdb::wire::{Endpoint, Event, Protocol};
 use usnet_ovsdb::{Cache, DATABASE, Transaction, monitor};
 
 /// A raw connection, without any client in between.

@@ -3,9 +3,10 @@
 use crate::wire::{DecodeError, FrameError};
 use std::fmt::{self, Display, Formatter};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use usnet_transport::TransferError;
 
 /// Why a request to VPP failed.
 #[derive(Debug, thiserror::Error)]
@@ -118,6 +119,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// The connection failed while `request` had no answer.
+    pub(crate) fn transfer(socket: &Path, request: &'static str, error: TransferError) -> Self {
+        let socket = socket.to_owned();
+        match error {
+            TransferError::Timeout { limit } => Self::Timeout { socket, request, limit },
+            TransferError::Closed => Self::Closed { socket },
+            TransferError::Io(source) => Self::Io { socket, source },
+        }
+    }
+
     /// Whether it is certain that nothing was changed. Otherwise read before retrying.
     #[must_use]
     pub const fn nothing_done(&self) -> bool {

@@ -16,6 +16,7 @@
 //! - A message may contain a secret: no type with encoded requests prints them.
 
 mod answers;
+mod api;
 #[cfg(feature = "async")]
 pub mod asynchronous;
 mod batch;
@@ -28,20 +29,8 @@ mod shutdown;
 pub mod wire;
 
 pub use answers::{Answers, ReplyError};
+pub use api::Api;
 pub use batch::{Batch, DumpTicket, Ticket};
 pub use error::{Error, ProtocolError, Remedy};
 pub use messages::{Descriptor, Dump, Message, Reply, Request};
 pub use return_code::ReturnCode;
-
-/// A VPP that does requests: a blocking client, or the handle of a session.
-pub trait Api {
-    /// Sends all requests of the batch and reads all answers, within a time that the implementation
-    /// limits.
-    ///
-    /// A rejected request is no error here: see [`Answers::reply`]. If VPP lacks a message of the
-    /// batch, nothing is sent. The future of [`blocking::Client`] is ready at the first poll.
-    fn send(&mut self, batch: &Batch) -> impl Future<Output = Result<Answers, Error>> + Send;
-
-    /// Whether VPP knows the message, as of the last connection. If not, an older one may be used.
-    fn supports<M: Message>(&self) -> bool;
-}

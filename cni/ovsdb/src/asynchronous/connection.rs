@@ -1,50 +1,23 @@
 //! One connection of a session, from its first byte to the error that ends it.
 
-use super::{Answer, Options, Request, Snapshot, State};
-use crate::wire::{Endpoint, Event, RequestId};
+use super::waiting::{Request, Waiting};
+use super::{Options, Snapshot, State};
+use crate::transact::{self, Answer};
+use crate::wire::{Endpoint, Event, RequestId, WireError};
 use crate::{Cache, Error, monitor};
 use serde_json::json;
-use std::collections::BTreeMap;
-use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::io::Interest;
-use tokio::net::UnixStream;
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep_until, timeout};
-
-const READ_SIZE: usize = 64 << 10;
-/// Transactions that the server works on; the next ones wait in the queue.
-const WINDOW: usize = 64;
-
-/// The transactions that the server works on.
-#[derive(Debug, Default)]
-pub(super) struct Waiting(BTreeMap<RequestId, oneshot::Sender<Result<Answer, Error>>>);
-
-impl Waiting {
-    /// Whether another transaction may be sent. Those of cancelled callers do not count.
-    fn has_room(&mut self) -> bool {
-        if self.0.len() >= WINDOW {
-            self.0.retain(|_, answer| !answer.is_closed());
-        }
-        self.0.len() < WINDOW
-    }
-
-    /// Reports to all callers that their answer is lost.
-    pub(super) fn fail(self, socket: &Path, reason: &Arc<Error>) {
-        for answer in self.0.into_values() {
-            let error = Error::AnswerLost { socket: socket.to_owned(), source: Arc::clone(reason) };
-            let _receiver_gone = answer.send(Err(error));
-        }
-    }
-}
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
+use usnet_transport::TransferError;
+use usnet_transport::asynchronous::Socket;
 
 #[derive(Debug)]
 pub(super) struct Connection<'session> {
     options: &'session Options,
-    stream: UnixStream,
+    socket: Socket,
     endpoint: Endpoint,
-    buffer: Vec<u8>,
     snapshot: Snapshot,
     /// The request for the first dump, until it is answered.
     monitor: Option<RequestId>,
@@ -57,16 +30,12 @@ impl<'session> Connection<'session> {
     /// Connects and requests the initial dump.
     pub(super) async fn open(options: &'session Options, epoch: u64) -> Result<Self, Error> {
         let refused = |source| Error::Connect { socket: options.socket.clone(), source };
-        let stream = timeout(options.timeout, UnixStream::connect(&options.socket))
-            .await
-            .unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
-            .map_err(refused)?;
+        let socket = Socket::connect(&options.socket, options.timeout).await.map_err(refused)?;
         let cache = Arc::new(Cache::new(&options.tables));
         let mut connection = Self {
             options,
-            stream,
+            socket,
             endpoint: Endpoint::default(),
-            buffer: vec![0; READ_SIZE],
             snapshot: Snapshot { epoch, cache },
             monitor: None,
             last_received: Instant::now(),
@@ -97,68 +66,37 @@ impl<'session> Connection<'session> {
         waiting: &mut Waiting,
         state: &watch::Sender<State>,
     ) -> Result<(), Error> {
-        let writing = !self.endpoint.outgoing().is_empty();
-        let interest = if writing { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
         // No transaction before the initial dump, nor while too many are in flight.
         let accepting = self.monitor.is_none() && waiting.has_room();
+        let keepalive_at = self.keepalive_deadline();
         // In this order: received data is handled before the keepalive is checked.
         tokio::select! {
             biased;
-            ready = self.stream.ready(interest) => {
-                let ready = ready.map_err(|error| self.io(error))?;
-                if ready.is_readable() {
-                    self.read()?;
+            transferred = self.socket.transfer(&mut self.endpoint) => {
+                if transferred.map_err(|error| self.error(error))? {
+                    self.last_received = Instant::now();
+                    self.probed = None;
                     self.handle_events(waiting, state)?;
                 }
-                if ready.is_writable() {
-                    self.write()?;
-                }
             }
-            () = sleep_until(self.keepalive_deadline()) => self.check_keepalive()?,
+            () = sleep_until(keepalive_at) => self.check_keepalive()?,
             Some(request) = requests.recv(), if accepting => {
-                let id = self.request(super::REQUEST, &request.params)?;
-                waiting.0.insert(id, request.answer);
+                let id = self.request(transact::METHOD, &request.content)?;
+                waiting.add(id, request.answer);
             }
         }
         Ok(())
     }
 
     fn request(&mut self, method: &str, params: &impl serde::Serialize) -> Result<RequestId, Error> {
-        self.endpoint.request(method, params).map_err(|source| Error::Wire { socket: self.socket(), source })
-    }
-
-    fn read(&mut self) -> Result<(), Error> {
-        match self.stream.try_read(&mut self.buffer) {
-            Ok(0) => Err(Error::Closed { socket: self.socket() }),
-            Ok(bytes) => {
-                self.endpoint.receive(self.buffer.get(..bytes).unwrap_or_default());
-                self.last_received = Instant::now();
-                self.probed = None;
-                Ok(())
-            }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
-            Err(error) => Err(self.io(error)),
-        }
-    }
-
-    fn write(&mut self) -> Result<(), Error> {
-        let outgoing = self.endpoint.outgoing();
-        if outgoing.is_empty() {
-            return Ok(());
-        }
-        match self.stream.try_write(outgoing) {
-            Ok(bytes) => self.endpoint.sent(bytes),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(error) => return Err(self.io(error)),
-        }
-        Ok(())
+        self.endpoint.request(method, params).map_err(|source| Error::Wire { socket: self.path(), source })
     }
 
     /// Handles all received messages: updates are published before answers are delivered.
     fn handle_events(&mut self, waiting: &mut Waiting, state: &watch::Sender<State>) -> Result<(), Error> {
         let mut answers = Vec::new();
         let mut changed = false;
-        let wire = |source| Error::Wire { socket: self.options.socket.clone(), source };
+        let wire = |source: WireError| Error::Wire { socket: self.options.socket.clone(), source };
         while let Some(event) = self.endpoint.next_event().map_err(wire)? {
             match event {
                 Event::Response { id, result } if Some(id) == self.monitor => {
@@ -166,13 +104,13 @@ impl<'session> Connection<'session> {
                     self.monitor = None;
                     changed = true;
                 }
-                Event::Response { id, result } => answers.extend(waiting.0.remove(&id).zip(Some(result))),
+                Event::Response { id, result } => answers.extend(waiting.remove(id).zip(Some(result))),
                 Event::Notification { method, params } if method == monitor::UPDATE_METHOD => {
                     self.apply(monitor::parse_update(&params))?;
                     changed = true;
                 }
                 Event::Notification { method, .. } if method == monitor::CANCELED_METHOD => {
-                    return Err(Error::MonitorCanceled { socket: self.socket() });
+                    return Err(Error::MonitorCanceled { socket: self.path() });
                 }
                 Event::Notification { .. } => {}
             }
@@ -189,7 +127,7 @@ impl<'session> Connection<'session> {
 
     fn apply_initial_dump(&mut self, answer: Answer) -> Result<(), Error> {
         let dump = answer.map_err(|error| Error::Refused {
-            socket: self.socket(),
+            socket: self.path(),
             request: monitor::METHOD,
             error: error.into(),
         })?;
@@ -197,9 +135,9 @@ impl<'session> Connection<'session> {
     }
 
     fn apply(&mut self, updates: Result<Vec<monitor::RowUpdate>, crate::ParseError>) -> Result<(), Error> {
-        let updates = updates.map_err(|source| Error::Monitor { socket: self.socket(), source })?;
+        let updates = updates.map_err(|source| Error::Monitor { socket: self.path(), source })?;
         let applied = Arc::make_mut(&mut self.snapshot.cache).apply(updates);
-        applied.map_err(|source| Error::Cache { socket: self.socket(), source })
+        applied.map_err(|source| Error::Cache { socket: self.path(), source })
     }
 
     fn keepalive_deadline(&self) -> Instant {
@@ -208,20 +146,17 @@ impl<'session> Connection<'session> {
 
     fn check_keepalive(&mut self) -> Result<(), Error> {
         if self.probed.is_some() {
-            return Err(Error::Timeout { socket: self.socket(), request: "echo", limit: self.options.probe_after });
+            return Err(Error::Timeout { socket: self.path(), request: "echo", limit: self.options.probe_after });
         }
         self.probed = Some(Instant::now());
         self.request("echo", &json!([])).map(drop)
     }
 
-    fn io(&self, source: io::Error) -> Error {
-        match source.kind() {
-            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => Error::Closed { socket: self.socket() },
-            _ => Error::Io { socket: self.socket(), source },
-        }
+    fn error(&self, error: TransferError) -> Error {
+        Error::transfer(self.socket.path(), transact::METHOD, error)
     }
 
-    fn socket(&self) -> std::path::PathBuf {
-        self.options.socket.clone()
+    fn path(&self) -> PathBuf {
+        self.socket.path().to_owned()
     }
 }

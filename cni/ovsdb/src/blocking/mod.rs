@@ -4,11 +4,11 @@ mod connection;
 #[cfg(test)]
 mod tests;
 
-use crate::reply;
-use crate::{Database, Error, Reply, Transaction};
+use crate::{Database, Error, Reply, Transaction, transact};
 use connection::Connection;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use usnet_transport::blocking::Deadline;
 
 /// A connection to the database. After a loss it is reestablished by the next request.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Client {
     /// [`Error::Connect`] if the connection is refused.
     pub fn connect(socket: impl Into<PathBuf>, timeout: Duration) -> Result<Self, Error> {
         let socket = socket.into();
-        let connection = Some(Connection::open(&socket, Instant::now() + timeout)?);
+        let connection = Some(Connection::open(&socket, &Deadline::after(timeout))?);
         Ok(Self { socket, timeout, connection })
     }
 
@@ -42,25 +42,14 @@ impl Client {
     /// # Errors
     /// [`Error::Transaction`] if the database did not commit; others if the request failed.
     pub fn transact(&mut self, transaction: &Transaction) -> Result<Reply, Error> {
-        const REQUEST: &str = "transact";
-        let limit = self.timeout.saturating_add(transaction.longest_wait());
-        let deadline = Instant::now() + limit;
+        let deadline = Deadline::after(transact::limit(self.timeout, transaction));
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => Connection::open(&self.socket, deadline)?,
+            None => Connection::open(&self.socket, &deadline)?,
         };
-        let socket = || self.socket.clone();
-        let answer = connection
-            .call(REQUEST, transaction, deadline)
-            .map_err(|failure| failure.into_error(socket(), REQUEST, limit))?;
+        let answer = connection.call(transact::METHOD, transaction, &deadline)?;
         self.connection = Some(connection);
-        let result = answer.map_err(|error| Error::Refused {
-            socket: self.socket.clone(),
-            request: REQUEST,
-            error: Box::new(error),
-        })?;
-        reply::parse(transaction, &result)
-            .map_err(|source| Error::Transaction { socket: self.socket.clone(), source: Box::new(source) })
+        transact::read_answer(&self.socket, transaction, answer)
     }
 }
 

@@ -2,31 +2,8 @@
 //! by counting braces outside of strings. Each byte is scanned once, however the stream is split
 //! into reads.
 
-use super::Message;
-
-/// An initial dump of 10,000 ports is 3 MiB; the limit is against a peer that is not a database.
-const MESSAGE_MAX: usize = 256 << 20;
-
-/// Bytes that are not OVSDB's JSON-RPC.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum WireError {
-    /// A message does not begin with a brace.
-    #[error("a message begins with byte 0x{byte:02x} instead of '{{'; is this an OVSDB socket?")]
-    NotAnObject {
-        /// The first byte.
-        byte: u8,
-    },
-    /// A message does not end.
-    #[error("a message is longer than {MESSAGE_MAX} bytes")]
-    TooLong,
-    /// A message is not JSON.
-    #[error("a message is not JSON")]
-    Json(#[source] serde_json::Error),
-    /// JSON, and neither request nor response.
-    #[error("a message is neither a request nor a response: {0}")]
-    NotJsonRpc(String),
-}
+use super::error::{MESSAGE_MAX, WireError};
+use super::message::Message;
 
 /// Where in a message the next byte is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,14 @@
 //! The client's end of a connection: numbers requests, answers echo, and classifies messages. No
 //! IO.
 
-use super::{Decoder, Message, WireError};
+use super::decoder::Decoder;
+use super::error::WireError;
+use super::message::Message;
 use crate::reply::DatabaseError;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
+use std::fmt::{self, Debug, Formatter};
+use usnet_transport::{Outgoing, Protocol};
 
 /// The id of a request on its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,12 +34,10 @@ pub enum Event {
 }
 
 /// The client's end of a connection.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Endpoint {
     decoder: Decoder,
-    outgoing: Vec<u8>,
-    /// Bytes of `outgoing` that were written.
-    sent: usize,
+    outgoing: Outgoing,
     next_id: u64,
 }
 
@@ -58,28 +60,7 @@ impl Endpoint {
     }
 
     fn send(&mut self, message: &impl Serialize) -> Result<(), WireError> {
-        // Moved only if at least half was written, so that each byte is moved once at most.
-        if self.sent * 2 >= self.outgoing.len() {
-            self.outgoing.drain(..self.sent);
-            self.sent = 0;
-        }
-        serde_json::to_writer(&mut self.outgoing, message).map_err(WireError::Json)
-    }
-
-    /// The bytes to write to the socket.
-    #[must_use]
-    pub fn outgoing(&self) -> &[u8] {
-        self.outgoing.get(self.sent..).unwrap_or_default()
-    }
-
-    /// Reports that this many bytes of [`Endpoint::outgoing`] were written.
-    pub fn sent(&mut self, bytes: usize) {
-        self.sent = self.outgoing.len().min(self.sent + bytes);
-    }
-
-    /// Adds bytes that were read.
-    pub fn receive(&mut self, bytes: &[u8]) {
-        self.decoder.push(bytes);
+        serde_json::to_writer(self.outgoing.end(), message).map_err(WireError::Json)
     }
 
     /// The next message of the server, if it is complete. Echo requests are answered here.
@@ -105,5 +86,25 @@ impl Endpoint {
             }
         }
         Ok(None)
+    }
+}
+
+impl Protocol for Endpoint {
+    fn outgoing(&self) -> &[u8] {
+        self.outgoing.unsent()
+    }
+
+    fn sent(&mut self, bytes: usize) {
+        self.outgoing.sent(bytes);
+    }
+
+    fn receive(&mut self, bytes: &[u8]) {
+        self.decoder.push(bytes);
+    }
+}
+
+impl Debug for Endpoint {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Endpoint").field("next_id", &self.next_id).finish_non_exhaustive()
     }
 }

@@ -1,6 +1,6 @@
 //! One message of JSON-RPC 1.0.
 
-use super::WireError;
+use super::error::WireError;
 use crate::value::shortened;
 use serde::Deserialize;
 use serde_json::Value as Json;

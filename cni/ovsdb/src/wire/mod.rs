@@ -2,10 +2,13 @@
 
 mod decoder;
 mod endpoint;
+mod error;
 mod message;
 #[cfg(test)]
 mod tests;
 
-pub use decoder::{Decoder, WireError};
+pub use decoder::Decoder;
 pub use endpoint::{Endpoint, Event, RequestId};
+pub use error::WireError;
 pub use message::Message;
+pub use usnet_transport::Protocol;

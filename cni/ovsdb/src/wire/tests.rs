@@ -1,4 +1,4 @@
-use super::{Decoder, Endpoint, Event, Message, WireError};
+use super::{Decoder, Endpoint, Event, Message, Protocol, WireError};
 use crate::reply::ErrorCode;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};

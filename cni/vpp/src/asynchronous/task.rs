@@ -1,25 +1,27 @@
-//! Connects, and connects again.
+//! The task of a session: serves one connection after the other.
 
-use super::connection::{Connection, Waiting};
-use super::instance::Instance;
-use super::{Options, Published, Request, State};
-use crate::Error;
+use super::connection::Connection;
+use super::state::Published;
+use super::waiting::{Request, Waiting};
+use super::{Instance, Options, State};
+use crate::{Answers, Error};
 use std::sync::Arc;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep};
+use usnet_transport::asynchronous::{Backoff, reject};
 
-/// The task of a session. Ends only when it is aborted, or when all senders of requests are
-/// dropped.
+/// The task of a session. Ends only when it is aborted, or when all callers are gone.
 pub(super) async fn run(options: Options, mut requests: mpsc::Receiver<Request>, published: Published) {
+    let not_sent = |reason: &Arc<Error>| -> Result<Answers, Error> {
+        Err(Error::NotSent { socket: options.socket.clone(), source: Arc::clone(reason) })
+    };
     let mut reason = Arc::new(Error::NotYetConnected { socket: options.socket.clone() });
     let mut epoch = 0;
     let mut last_instance: Option<Instance> = None;
-    let mut pause = options.retry_min;
+    let mut backoff = Backoff::new(options.retry_min, options.retry_max);
     loop {
-        let started = Instant::now();
         let opened = tokio::select! {
             opened = Connection::open(&options) => opened,
-            () = reject(&options, &mut requests, &reason) => return,
+            () = reject(&mut requests, || not_sent(&reason)) => return,
         };
         let mut waiting = Waiting::default();
         let error = match opened {
@@ -35,24 +37,8 @@ pub(super) async fn run(options: Options, mut requests: mpsc::Receiver<Request>,
         reason = Arc::new(error);
         published.state.send_replace(State::Disconnected { reason: Arc::clone(&reason) });
         waiting.fail(&options.socket, &reason);
-        // If VPP accepts connections and drops them immediately, reconnecting backs off.
-        if started.elapsed() > options.retry_max {
-            pause = options.retry_min;
+        if !backoff.wait(&mut requests, || not_sent(&reason)).await {
+            return;
         }
-        tokio::select! {
-            () = sleep(pause) => {}
-            () = reject(&options, &mut requests, &reason) => return,
-        }
-        pause = (pause * 2).min(options.retry_max);
-    }
-}
-
-/// Requests are not queued without a connection: a batch fails at once. Returns when all senders
-/// are dropped.
-async fn reject(options: &Options, requests: &mut mpsc::Receiver<Request>, reason: &Arc<Error>) {
-    while let Some(request) = requests.recv().await {
-        let error = Error::NotSent { socket: options.socket.clone(), source: Arc::clone(reason) };
-        // The receiver is gone if the caller was cancelled.
-        let _receiver_gone = request.answer.send(Err(error));
     }
 }

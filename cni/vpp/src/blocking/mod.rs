@@ -2,12 +2,13 @@
 
 mod connection;
 
-use crate::endpoint::Table;
+use crate::endpoint::{self, Table};
 use crate::{Answers, Api, Batch, Error, Message};
 use connection::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use usnet_transport::blocking::Deadline;
 
 /// A connection to VPP. After a loss it is reestablished by the next batch.
 #[derive(Debug)]
@@ -28,8 +29,7 @@ impl Client {
     /// [`Error::Connect`] if the connection is refused; others if the peer is not VPP.
     pub fn connect(socket: impl Into<PathBuf>, timeout: Duration) -> Result<Self, Error> {
         let socket = socket.into();
-        let (connection, table) = Connection::open(&socket, Instant::now() + timeout)
-            .map_err(|failure| failure.into_error(&socket, timeout))?;
+        let (connection, table) = Connection::open(&socket, &Deadline::after(timeout))?;
         Ok(Self { socket, timeout, table, connection: Some(connection) })
     }
 
@@ -45,21 +45,18 @@ impl Client {
     /// [`Error::Unsupported`] if VPP lacks a message, and then nothing was sent; others if the
     /// requests failed.
     pub fn send(&mut self, batch: &Batch) -> Result<Answers, Error> {
-        let limit = self.timeout.saturating_add(crate::endpoint::timeout_for(batch.len()));
-        self.exchange(batch, Instant::now() + limit).map_err(|failure| failure.into_error(&self.socket, limit))
-    }
-
-    fn exchange(&mut self, batch: &Batch, deadline: Instant) -> Result<Answers, connection::Failure> {
+        let deadline = Deadline::after(self.timeout.saturating_add(endpoint::timeout_for(batch.len())));
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => {
-                let (connection, table) = Connection::open(&self.socket, deadline)?;
+                let (connection, table) = Connection::open(&self.socket, &deadline)?;
                 self.table = table;
                 connection
             }
         };
-        let answers = connection.exchange(batch, deadline);
-        if matches!(answers, Ok(_) | Err(connection::Failure::Unknown(_))) {
+        let answers = connection.exchange(batch, &deadline);
+        // Of an unsupported batch nothing was sent: the connection is as good as before.
+        if matches!(answers, Ok(_) | Err(Error::Unsupported { .. })) {
             self.connection = Some(connection);
         }
         answers

@@ -11,6 +11,7 @@ mod interface;
 mod macros;
 mod memclnt;
 mod memif;
+mod message;
 mod policer;
 #[cfg(test)]
 mod tests;
@@ -21,95 +22,9 @@ pub use bridge::*;
 pub use interface::*;
 pub use memclnt::*;
 pub use memif::*;
+pub use message::{Descriptor, Dump, Message, Reply, Request, write_message};
 pub use policer::*;
 pub use vhost::*;
-
-use crate::wire::{DecodeError, Header, Reader, Writer};
-
-/// A message of VPP's binary API.
-pub trait Message: Sized {
-    /// VPP's name.
-    const NAME: &'static str;
-    /// The CRC of the layout, 8 hexadecimal digits.
-    const CRC: &'static str;
-    /// Name and CRC as VPP's table of messages has them.
-    const NAME_CRC: &'static str;
-    /// The plugin that has to be loaded; `None` if every VPP has the message.
-    const PLUGIN: Option<&'static str>;
-    /// The header before the fields.
-    const HEADER: Header;
-
-    /// Appends the fields.
-    fn encode(&self, writer: &mut Writer);
-
-    /// Decodes the fields. Bytes after the last field are ignored, as by VPP.
-    ///
-    /// # Errors
-    /// The message ends before its last field.
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
-
-    /// Name and CRC as VPP's table of messages has them.
-    #[must_use]
-    fn name_crc() -> &'static str {
-        Self::NAME_CRC
-    }
-}
-
-/// A message that is answered by one reply.
-pub trait Request: Message {
-    /// The answer.
-    type Reply: Reply;
-}
-
-/// The answer to a request.
-pub trait Reply: Message {
-    /// 0, or why the request was refused.
-    fn retval(&self) -> i32;
-}
-
-/// A message that is answered by any number of details.
-pub trait Dump: Message {
-    /// One of the answers.
-    type Details: Message;
-}
-
-/// What a table needs to know of a message.
-#[derive(Debug, Clone, Copy)]
-pub struct Descriptor {
-    /// VPP's name.
-    pub name: &'static str,
-    /// Name and CRC as VPP's table of messages has them.
-    pub name_crc: &'static str,
-    /// The plugin that has to be loaded; `None` if every VPP has the message.
-    pub plugin: Option<&'static str>,
-    /// The header before the fields.
-    pub header: Header,
-    /// Decodes fields and encodes them again: for tests of the whole table, and to check what a
-    /// peer sent.
-    pub recode: fn(&[u8]) -> Result<Vec<u8>, DecodeError>,
-}
-
-impl Descriptor {
-    /// The descriptor of a message.
-    #[must_use]
-    pub const fn of<M: Message>() -> Self {
-        Self { name: M::NAME, name_crc: M::NAME_CRC, plugin: M::PLUGIN, header: M::HEADER, recode: recode::<M> }
-    }
-}
-
-impl PartialEq for Descriptor {
-    fn eq(&self, other: &Self) -> bool {
-        self.name_crc == other.name_crc
-    }
-}
-
-impl Eq for Descriptor {}
-
-fn recode<M: Message>(fields: &[u8]) -> Result<Vec<u8>, DecodeError> {
-    let mut writer = Writer::default();
-    M::decode(&mut Reader::new(fields))?.encode(&mut writer);
-    Ok(writer.into_bytes())
-}
 
 /// All messages of the table.
 pub fn all() -> impl Iterator<Item = &'static Descriptor> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::wire::{FixedText, Secret};
+use crate::wire::{FixedText, Header, Reader, Secret, Writer};
 use std::collections::BTreeMap;
 
 /// The minimum size of each message in bytes, including id and envelope, with the name and CRC of

@@ -1,6 +1,7 @@
 //! The observed meaning of a return code, and what to do then.
 
-use super::ReturnCode;
+use super::codes::ReturnCode;
+use std::fmt::{self, Display, Formatter};
 
 impl ReturnCode {
     /// What to do about it, for the codes that the messages of this crate were seen to give.
@@ -38,5 +39,28 @@ impl ReturnCode {
             Self::ApiEndianFailed => "VPP could not read the request; this is an error of the client",
             _ => return None,
         })
+    }
+}
+
+impl Display for ReturnCode {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} ({})", self.name(), self.number())?;
+        self.advice().map_or(Ok(()), |advice| write!(formatter, ": {advice}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ReturnCode;
+
+    #[test]
+    fn number_and_name_belong_together() {
+        let code = ReturnCode::from(-14);
+        assert_eq!((code, code.number(), code.name()), (ReturnCode::SyscallError4, -14, "SYSCALL_ERROR_4"));
+        assert!(code.to_string().starts_with("SYSCALL_ERROR_4 (-14): VPP cannot listen at the memif socket"), "{code}");
+        assert_eq!(ReturnCode::from(-1234).to_string(), "unknown return code (-1234)");
+        for number in -200..0 {
+            assert_eq!(ReturnCode::from(number).number(), number);
+        }
     }
 }

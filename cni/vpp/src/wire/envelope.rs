@@ -1,7 +1,6 @@
 //! The header of a message before its fields.
 
-use super::{DecodeError, Field, Reader, Writer};
-use crate::Message;
+use super::field::{DecodeError, Field, Reader, Writer};
 
 /// Which parts of an [`Envelope`] a message has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,11 +65,4 @@ pub fn write_frame(out: &mut Vec<u8>, id: u16, header: Header, envelope: Envelop
     }
     writer.put(fields);
     *out = writer.into_bytes();
-}
-
-/// Appends a frame with a message.
-pub fn write_message<M: Message>(out: &mut Vec<u8>, id: u16, envelope: Envelope, message: &M) {
-    let mut fields = Writer::default();
-    message.encode(&mut fields);
-    write_frame(out, id, M::HEADER, envelope, &fields.into_bytes());
 }

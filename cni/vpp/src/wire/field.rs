@@ -1,6 +1,4 @@
-//! The types that fields of messages have.
-
-use super::{DecodeError, Reader, Writer};
+//! What a field is: it writes itself to a [`Writer`] and reads itself from a [`Reader`].
 
 /// A type with a form on the wire.
 pub trait Field: Sized {
@@ -17,80 +15,106 @@ pub trait Field: Sized {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
-macro_rules! integers {
-    ($($integer:ty),*) => {$(
-        impl Field for $integer {
-            const MIN_SIZE: usize = size_of::<Self>();
-
-            fn encode(&self, writer: &mut Writer) {
-                writer.put(&self.to_be_bytes());
-            }
-
-            fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-                Ok(Self::from_be_bytes(reader.array()?))
-            }
-        }
-    )*};
+/// A message ended within a field. No other error is possible: every bit pattern of a field is
+/// valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the message ends too early: {field} needs {needed} more bytes and {left} are left")]
+pub struct DecodeError {
+    /// The field in which it ended.
+    pub field: &'static str,
+    /// The bytes that the field or a part of it needs.
+    pub needed: usize,
+    /// The bytes that were left.
+    pub left: usize,
 }
 
-integers!(u8, u16, u32, u64, i32);
+/// The part of a message that is not yet read.
+#[derive(Debug, Clone)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+    field: &'static str,
+}
 
-impl Field for bool {
-    const MIN_SIZE: usize = 1;
-
-    fn encode(&self, writer: &mut Writer) {
-        writer.put(&[u8::from(*self)]);
+impl<'a> Reader<'a> {
+    /// Reads from the start of `bytes`.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, field: "message" }
     }
 
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(u8::decode(reader)? != 0)
+    /// How many bytes are left.
+    #[must_use]
+    pub const fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Reads a field. `name` appears in the error.
+    ///
+    /// # Errors
+    /// The message ends before the field does.
+    pub fn field<F: Field>(&mut self, name: &'static str) -> Result<F, DecodeError> {
+        self.field = name;
+        F::decode(self)
+    }
+
+    /// The next bytes.
+    ///
+    /// # Errors
+    /// Fewer than `count` are left.
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or_else(|| self.too_short(count))?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    /// The next `N` bytes.
+    ///
+    /// # Errors
+    /// Fewer are left.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let (taken, rest) = self.rest.split_first_chunk().ok_or_else(|| self.too_short(N))?;
+        self.rest = rest;
+        Ok(*taken)
+    }
+
+    /// The error that `needed` bytes are not there.
+    pub(super) const fn too_short(&self, needed: usize) -> DecodeError {
+        DecodeError { field: self.field, needed, left: self.rest.len() }
     }
 }
 
-/// An array of a fixed length. `[u8; 6]` is a MAC address.
-impl<F: Field + Copy + Default, const N: usize> Field for [F; N] {
-    const MIN_SIZE: usize = N * F::MIN_SIZE;
-
-    fn encode(&self, writer: &mut Writer) {
-        for element in self {
-            element.encode(writer);
-        }
-    }
-
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut array = [F::default(); N];
-        for element in &mut array {
-            *element = F::decode(reader)?;
-        }
-        Ok(array)
-    }
+/// Collects the bytes of a message. It has no `Debug`: a message may contain a secret.
+#[derive(Default)]
+#[expect(missing_debug_implementations, reason = "a message may hold a secret")]
+pub struct Writer {
+    bytes: Vec<u8>,
 }
 
-/// An array preceded by its length as u32.
-impl<F: Field> Field for Vec<F> {
-    const MIN_SIZE: usize = u32::MIN_SIZE;
-
-    fn encode(&self, writer: &mut Writer) {
-        // Longer than the largest message long before it is too long for the count.
-        writer.field(&u32::try_from(self.len()).unwrap_or(u32::MAX));
-        self.iter().for_each(|element| element.encode(writer));
+impl Writer {
+    /// Appends to `bytes`.
+    #[must_use]
+    pub const fn append_to(bytes: Vec<u8>) -> Self {
+        Self { bytes }
     }
 
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let count = u32::decode(reader)?;
-        decode_elements(reader, usize::try_from(count).unwrap_or(usize::MAX))
+    /// Appends a field.
+    pub fn field(&mut self, field: &impl Field) {
+        field.encode(self);
     }
-}
 
-/// Reads `count` elements. The count is not believed before the message is long enough for it.
-pub(crate) fn decode_elements<F: Field>(reader: &mut Reader<'_>, count: usize) -> Result<Vec<F>, DecodeError> {
-    let needed = count.saturating_mul(F::MIN_SIZE.max(1));
-    if reader.left() < needed {
-        return Err(reader.too_short(needed));
+    /// Appends bytes as they are.
+    pub fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
     }
-    let mut elements = Vec::with_capacity(count);
-    for _ in 0..count {
-        elements.push(F::decode(reader)?);
+
+    /// Appends zeros.
+    pub fn zeros(&mut self, count: usize) {
+        self.bytes.resize(self.bytes.len() + count, 0);
     }
-    Ok(elements)
+
+    /// What was written.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
 }

@@ -8,17 +8,15 @@ mod envelope;
 mod field;
 mod frame;
 mod macros;
-mod reader;
 #[cfg(test)]
 mod tests;
 mod text;
-mod writer;
+mod types;
 
-pub use envelope::{Envelope, Header, message_id, read_envelope, write_frame, write_message};
-pub use field::Field;
-pub(crate) use field::decode_elements;
+pub use crate::messages::write_message;
+pub use envelope::{Envelope, Header, message_id, read_envelope, write_frame};
+pub use field::{DecodeError, Field, Reader, Writer};
 pub use frame::{FrameDecoder, FrameError, MAX_MESSAGE};
 pub(crate) use macros::{flags, open_enum, structure};
-pub use reader::{DecodeError, Reader};
 pub use text::{FixedText, Secret, Text, TextError};
-pub use writer::Writer;
+pub(crate) use types::decode_elements;

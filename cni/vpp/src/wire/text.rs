@@ -1,6 +1,6 @@
 //! Texts of fixed and of any length, and secrets.
 
-use super::{DecodeError, Field, Reader, Writer};
+use super::field::{DecodeError, Field, Reader, Writer};
 use std::fmt::{self, Debug, Display, Formatter};
 
 /// A text that does not fit its field.

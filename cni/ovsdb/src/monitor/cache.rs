@@ -3,10 +3,7 @@
 //! A clone is cheap and never changes: tables and rows are shared until one of the two copies is
 //! updated.
 
-#[cfg(test)]
-mod tests;
-
-use crate::monitor::{Change, RowUpdate};
+use super::messages::{Change, RowUpdate};
 use crate::schema::{Bridge, Interface, OpenVswitch, Port, SchemaError, Table, TableRow};
 use crate::value::{ColumnKind, Row, Uuid, Value};
 use std::collections::BTreeMap;

@@ -1,39 +1,33 @@
 //! One connection of a session, from its first byte to the error that ends it.
 
-mod opening;
-mod waiting;
-
-pub(super) use waiting::Waiting;
-
-use super::{Connected, Instance, Options, Published, Request, State};
+use super::state::Published;
+use super::waiting::{Request, Waiting};
+use super::{Connected, Instance, Options, State};
 use crate::endpoint::{Endpoint, Event, Table};
 use crate::messages::ControlPing;
 use crate::{Batch, Error, shutdown};
-use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::io::Interest;
-use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
+use usnet_transport::TransferError;
+use usnet_transport::asynchronous::Socket;
 
-const READ_SIZE: usize = 64 << 10;
 /// Requests that wait for VPP. With so many of them, batches wait in the queue.
 const BACKLOG: usize = 4096;
 
 pub(super) struct Connection<'session> {
-    options: &'session Options,
-    stream: UnixStream,
-    endpoint: Endpoint,
-    buffer: Vec<u8>,
-    table: Arc<Table>,
-    version: String,
-    instance: Instance,
+    pub(super) options: &'session Options,
+    pub(super) socket: Socket,
+    pub(super) endpoint: Endpoint,
+    pub(super) table: Arc<Table>,
+    pub(super) version: String,
+    pub(super) instance: Instance,
     /// Interface events.
-    changes: u64,
-    last_received: Instant,
+    pub(super) changes: u64,
+    pub(super) last_received: Instant,
     /// Whether the connection works, so that VPP can handle a shutdown.
-    is_usable: bool,
+    pub(super) is_usable: bool,
 }
 
 impl Connection<'_> {
@@ -78,8 +72,8 @@ impl Connection<'_> {
         // In this order: received data is handled before the keepalive is checked.
         tokio::select! {
             biased;
-            moved = move_bytes(&self.stream, &mut self.endpoint, &mut self.buffer) => {
-                if moved.map_err(|error| self.io(error))? {
+            transferred = self.socket.transfer(&mut self.endpoint) => {
+                if transferred.map_err(|error| self.error(error))? {
                     self.last_received = Instant::now();
                     self.handle_events(waiting, state)?;
                 }
@@ -95,14 +89,14 @@ impl Connection<'_> {
     }
 
     fn submit(&mut self, request: Request, waiting: &mut Waiting) {
-        match self.endpoint.submit(request.batch) {
+        match self.endpoint.submit(request.content) {
             Ok(batch) => {
                 let limit = self.options.timeout + crate::endpoint::timeout_for(self.endpoint.unanswered());
                 waiting.add(batch, request.answer, limit);
             }
             Err(unknown) => {
                 // The receiver is gone if the caller was cancelled.
-                let _receiver_gone = request.answer.send(Err(unknown.into_error(self.socket())));
+                let _receiver_gone = request.answer.send(Err(unknown.into_error(self.path())));
             }
         }
     }
@@ -135,30 +129,25 @@ impl Connection<'_> {
     /// ping.
     fn check_keepalive(&mut self, waiting: &mut Waiting) -> Result<(), Error> {
         if let Some(limit) = waiting.first_limit() {
-            return Err(Error::Timeout { socket: self.socket(), request: self.endpoint.pending_request(), limit });
+            return Err(Error::Timeout { socket: self.path(), request: self.endpoint.pending_request(), limit });
         }
         let mut probe = Batch::new();
         probe.request(ControlPing {});
         let (answer, _receiver_gone) = oneshot::channel();
-        self.submit(Request { batch: probe, answer }, waiting);
+        self.submit(Request { content: probe, answer }, waiting);
         Ok(())
     }
 
-    fn next_event(&mut self) -> Result<Option<Event>, Error> {
-        self.endpoint.next_event().map_err(|source| Error::Protocol { socket: self.socket(), source })
+    pub(super) fn next_event(&mut self) -> Result<Option<Event>, Error> {
+        self.endpoint.next_event().map_err(|source| Error::Protocol { socket: self.path(), source })
     }
 
-    fn io(&self, source: io::Error) -> Error {
-        match source.kind() {
-            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof => {
-                Error::Closed { socket: self.socket() }
-            }
-            _ => Error::Io { socket: self.socket(), source },
-        }
+    pub(super) fn error(&self, error: TransferError) -> Error {
+        Error::transfer(self.socket.path(), self.endpoint.pending_request(), error)
     }
 
-    fn socket(&self) -> PathBuf {
-        self.options.socket.clone()
+    pub(super) fn path(&self) -> PathBuf {
+        self.socket.path().to_owned()
     }
 }
 
@@ -166,35 +155,7 @@ impl Connection<'_> {
 impl Drop for Connection<'_> {
     fn drop(&mut self) {
         if self.is_usable {
-            shutdown::close(&mut self.endpoint, &self.stream);
+            shutdown::close(&mut self.endpoint, &self.socket);
         }
-    }
-}
-
-/// Waits until the socket is readable, or writable if there is something to write, and does both
-/// once. Returns whether something was read. Cancel safe: nothing is lost if this is dropped while
-/// it waits.
-async fn move_bytes(stream: &UnixStream, endpoint: &mut Endpoint, buffer: &mut [u8]) -> io::Result<bool> {
-    let writing = !endpoint.outgoing().is_empty();
-    let interest = if writing { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
-    let ready = stream.ready(interest).await?;
-    if ready.is_writable() && writing {
-        match stream.try_write(endpoint.outgoing()) {
-            Ok(bytes) => endpoint.sent(bytes),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-    }
-    if !ready.is_readable() {
-        return Ok(false);
-    }
-    match stream.try_read(buffer) {
-        Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
-        Ok(bytes) => {
-            endpoint.receive(buffer.get(..bytes).unwrap_or_default());
-            Ok(true)
-        }
-        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
-        Err(error) => Err(error),
     }
 }

@@ -1,7 +1,7 @@
 //! The batches in flight, with their callers.
 
 use crate::endpoint::BatchId;
-use crate::{Answers, Error};
+use crate::{Answers, Batch, Error};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -9,9 +9,12 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+/// A batch on its way to the task.
+pub(super) type Request = usnet_transport::asynchronous::Request<Batch, Result<Answers, Error>>;
+
 /// The batches that VPP works on.
 #[derive(Debug, Default)]
-pub(in crate::asynchronous) struct Waiting {
+pub(super) struct Waiting {
     callers: BTreeMap<BatchId, Caller>,
     deadlines: BTreeSet<(Instant, BatchId)>,
 }
@@ -50,7 +53,7 @@ impl Waiting {
     }
 
     /// Reports to all callers that their answers are lost.
-    pub(in crate::asynchronous) fn fail(self, socket: &Path, reason: &Arc<Error>) {
+    pub(super) fn fail(self, socket: &Path, reason: &Arc<Error>) {
         for caller in self.callers.into_values() {
             let error = Error::AnswerLost { socket: socket.to_owned(), source: Arc::clone(reason) };
             let _receiver_gone = caller.answer.send(Err(error));

@@ -1,37 +1,32 @@
 //! The first messages of a connection: the message table, the identification of VPP, and the
 //! subscription to interface events.
 
-use super::{Connection, READ_SIZE, move_bytes};
-use crate::asynchronous::Options;
-use crate::asynchronous::instance::{Instance, SocketFile};
+use super::connection::Connection;
+use super::{Instance, Options, SocketFile};
 use crate::endpoint::{BatchId, Endpoint, Event, Table};
 use crate::messages::{ControlPing, ShowVersion, SwInterfaceEvent, WantInterfaceEvents};
 use crate::{Answers, Batch, Error, ReplyError};
-use std::io::ErrorKind;
 use std::sync::Arc;
-use tokio::net::UnixStream;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
+use usnet_transport::TransferError;
+use usnet_transport::asynchronous::Socket;
 
 impl<'session> Connection<'session> {
     /// Connects, reads the table, and subscribes.
-    pub(in crate::asynchronous) async fn open(options: &'session Options) -> Result<Self, Error> {
+    pub(super) async fn open(options: &'session Options) -> Result<Self, Error> {
         let connect_error = |source| Error::Connect { socket: options.socket.clone(), source };
         // Read before connecting and compared afterwards: otherwise a VPP that starts in between
         // would be mistaken for the previous one.
-        let socket = SocketFile::at(&options.socket).map_err(connect_error)?;
+        let socket_file = SocketFile::at(&options.socket).map_err(connect_error)?;
         let deadline = Instant::now() + options.timeout;
-        let stream = timeout(options.timeout, UnixStream::connect(&options.socket))
-            .await
-            .unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
-            .map_err(connect_error)?;
+        let socket = Socket::connect(&options.socket, options.timeout).await.map_err(connect_error)?;
         let mut connection = Self {
             options,
-            stream,
+            socket,
             endpoint: Endpoint::new(),
-            buffer: vec![0; READ_SIZE],
             table: Arc::default(),
             version: String::new(),
-            instance: Instance { pid: 0, socket },
+            instance: Instance { pid: 0, socket: socket_file },
             changes: 0,
             last_received: Instant::now(),
             is_usable: false,
@@ -40,7 +35,7 @@ impl<'session> Connection<'session> {
         connection.is_usable = true;
         connection.identify_and_subscribe(deadline).await?;
         match SocketFile::at(&options.socket) {
-            Ok(still) if still == socket => Ok(connection),
+            Ok(still) if still == socket_file => Ok(connection),
             _ => Err(Error::Replaced { socket: options.socket.clone() }),
         }
     }
@@ -55,12 +50,12 @@ impl<'session> Connection<'session> {
 
     /// Identifies VPP, and subscribes to interface events.
     async fn identify_and_subscribe(&mut self, deadline: Instant) -> Result<(), Error> {
-        self.table.require::<SwInterfaceEvent>().map_err(|unknown| unknown.into_error(self.socket()))?;
+        self.table.require::<SwInterfaceEvent>().map_err(|unknown| unknown.into_error(self.path()))?;
         let mut batch = Batch::new();
         let ping = batch.request(ControlPing {});
         let version = batch.request(ShowVersion {});
         let events = batch.request(WantInterfaceEvents { enable_disable: 1, pid: std::process::id() });
-        let submitted = self.endpoint.submit(batch).map_err(|unknown| unknown.into_error(self.socket()))?;
+        let submitted = self.endpoint.submit(batch).map_err(|unknown| unknown.into_error(self.path()))?;
         let answers = self.wait_for_answers(submitted, deadline).await;
         self.is_usable = answers.is_ok();
         let answers = answers?;
@@ -86,14 +81,9 @@ impl<'session> Connection<'session> {
             if let Some(event) = self.next_event()? {
                 return Ok(event);
             }
-            let moving = move_bytes(&self.stream, &mut self.endpoint, &mut self.buffer);
-            match timeout_at(deadline, moving).await {
-                Ok(moved) => moved.map_err(|error| self.io(error))?,
-                Err(_) => {
-                    let (request, limit) = (self.endpoint.pending_request(), self.options.timeout);
-                    return Err(Error::Timeout { socket: self.socket(), request, limit });
-                }
-            };
+            let timeout = TransferError::Timeout { limit: self.options.timeout };
+            let transferring = timeout_at(deadline, self.socket.transfer(&mut self.endpoint));
+            transferring.await.unwrap_or(Err(timeout)).map_err(|error| self.error(error))?;
         }
     }
 }

@@ -1,0 +1,42 @@
+//! What a session connects to.
+
+use crate::{DATABASE, Table, schema};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a session connects to, and its times.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The database's socket.
+    pub socket: PathBuf,
+    /// The database.
+    pub database: &'static str,
+    /// The tables to watch.
+    pub tables: Vec<&'static Table>,
+    /// How long connecting may take, and a transaction on top of its wait operations.
+    pub timeout: Duration,
+    /// After this time without received data an echo is sent; after the same time again the
+    /// connection is closed.
+    pub probe_after: Duration,
+    /// The first pause before connecting again; doubles up to `retry_max`.
+    pub retry_min: Duration,
+    /// The longest pause before connecting again.
+    pub retry_max: Duration,
+}
+
+impl Options {
+    /// All tables of [`schema::TABLES`], 10 s for a transaction, a probe after 5 s, pauses from 50
+    /// ms to 2 s.
+    #[must_use]
+    pub fn new(socket: impl Into<PathBuf>) -> Self {
+        Self {
+            socket: socket.into(),
+            database: DATABASE,
+            tables: schema::TABLES.to_vec(),
+            timeout: Duration::from_secs(10),
+            probe_after: Duration::from_secs(5),
+            retry_min: Duration::from_millis(50),
+            retry_max: Duration::from_secs(2),
+        }
+    }
+}

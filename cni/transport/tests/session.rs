@@ -1,0 +1,43 @@
+//! The parts of a session on tokio.
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::time::{Duration, Instant};
+use usnet_transport::asynchronous::{Backoff, Caller, Request, Task};
+
+const SHORTEST: Duration = Duration::from_millis(20);
+const LONGEST: Duration = Duration::from_millis(80);
+
+#[tokio::test]
+async fn pauses_double_up_to_the_longest_and_requests_fail_meanwhile() {
+    let (caller, mut requests, _state) = Caller::<u8, &str, ()>::new(());
+    let mut backoff = Backoff::new(SHORTEST, LONGEST);
+    for at_least in [SHORTEST, SHORTEST * 2, LONGEST, LONGEST] {
+        let started = Instant::now();
+        let (next, answer) = tokio::join!(backoff.wait(&mut requests, || "not sent"), caller.call(7));
+        assert_eq!((next, answer), (true, Some("not sent")));
+        assert!(started.elapsed() >= at_least, "{:?} instead of {at_least:?}", started.elapsed());
+    }
+    tokio::time::sleep(LONGEST * 2).await;
+    let started = Instant::now();
+    backoff.wait(&mut requests, || "not sent").await;
+    assert!(started.elapsed() < LONGEST, "a connection that lasted makes the pause short again");
+    drop(caller);
+    assert!(!backoff.wait(&mut requests, || "not sent").await, "nobody is left");
+}
+
+#[tokio::test]
+async fn task_answers_its_callers_and_ends_with_its_session() {
+    let (caller, mut requests, state) = Caller::<u8, u8, Option<u8>>::new(None);
+    let task = Task::start(async move {
+        state.send_replace(Some(3));
+        while let Some(Request { content, answer }) = requests.recv().await {
+            let _receiver_gone = answer.send(content + 1);
+        }
+    });
+    assert_eq!(caller.wait_for(|state| *state).await, Some(3));
+    assert_eq!(caller.clone().call(7).await, Some(8));
+    drop(task);
+    assert_eq!(caller.call(7).await, None);
+    let never = tokio::time::timeout(Duration::from_secs(20), caller.wait_for(|state| state.filter(|seen| *seen == 4)));
+    assert_eq!(never.await.expect("it does not wait for a task that has ended"), None);
+}

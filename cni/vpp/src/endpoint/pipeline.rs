@@ -1,0 +1,195 @@
+//! Requests in flight: limits their number, and matches answers with requests.
+
+use super::table::{Table, Unknown};
+use crate::answers::Answers;
+use crate::batch::{AnswerKind, Batch};
+use crate::error::ProtocolError;
+use crate::messages::{ControlPing, ControlPingReply, write_message};
+use crate::wire::{Envelope, Header, Reader, read_envelope, write_frame};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Unanswered messages at VPP; further requests wait here. VPP stops reading while its answers are
+/// not read, and it handles messages one after the other: more of them in flight would not be
+/// faster, fewer would leave it waiting for the client.
+const WINDOW: usize = 256;
+
+/// Names a batch that was submitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct BatchId(u64);
+
+/// All answers to a batch.
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub(super) batch: BatchId,
+    pub(super) answers: Answers,
+}
+
+/// The batches that are not yet completely answered.
+pub(super) struct Pipeline {
+    batches: BTreeMap<BatchId, InFlight>,
+    /// Those with requests that were not yet sent.
+    unsent: VecDeque<BatchId>,
+    /// By context.
+    expected: BTreeMap<u32, Expected>,
+    /// Requests of all batches.
+    unanswered: usize,
+    next_batch: u64,
+    next_context: u32,
+}
+
+/// A batch with missing answers.
+struct InFlight {
+    batch: Batch,
+    sent: usize,
+    unanswered: usize,
+    answers: Answers,
+}
+
+/// What has to come with a context.
+#[derive(Clone, Copy)]
+struct Expected {
+    batch: BatchId,
+    /// The request's index in its batch.
+    index: usize,
+    /// The id of the message.
+    answer: u16,
+    role: Role,
+}
+
+#[derive(Clone, Copy)]
+enum Role {
+    Reply,
+    Details,
+    /// The reply to the control ping after the dump with this context.
+    EndOfDump(u32),
+}
+
+impl Pipeline {
+    pub(super) const fn new() -> Self {
+        Self {
+            batches: BTreeMap::new(),
+            unsent: VecDeque::new(),
+            expected: BTreeMap::new(),
+            unanswered: 0,
+            next_batch: 0,
+            next_context: 1,
+        }
+    }
+
+    /// Adds a batch. An empty one is answered at once.
+    ///
+    /// # Errors
+    /// [`Unknown`] if the table lacks a message of it. Then nothing of it is sent.
+    pub(super) fn submit(&mut self, batch: Batch, table: &Table) -> Result<(BatchId, Option<Answered>), Unknown> {
+        table.check(&batch)?;
+        let id = BatchId(self.next_batch);
+        self.next_batch += 1;
+        let answers = Answers::waiting_for(&batch);
+        if batch.is_empty() {
+            return Ok((id, Some(Answered { batch: id, answers })));
+        }
+        let unanswered = batch.len();
+        self.unanswered += unanswered;
+        self.batches.insert(id, InFlight { batch, sent: 0, unanswered, answers });
+        self.unsent.push_back(id);
+        Ok((id, None))
+    }
+
+    /// Requests that have no answer yet.
+    #[cfg(feature = "async")]
+    pub(super) const fn unanswered(&self) -> usize {
+        self.unanswered
+    }
+
+    /// The request that VPP has to answer next.
+    pub(super) fn pending_request(&self) -> Option<&'static str> {
+        let expected = self.expected.values().next()?;
+        let (entry, _) = self.batches.get(&expected.batch)?.batch.entry(expected.index)?;
+        Some(entry.request.name)
+    }
+
+    /// The context of the next message. None is used twice on a connection.
+    pub(super) const fn next_context(&mut self) -> u32 {
+        let context = self.next_context;
+        self.next_context = context.wrapping_add(1);
+        context
+    }
+
+    /// Handles an answer; returns all answers of its batch if it was the last one.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Unexpected`] if no request is answered by it.
+    pub(super) fn handle_answer(&mut self, message: Vec<u8>) -> Result<Option<Answered>, ProtocolError> {
+        let (id, Envelope { context, .. }) = read_envelope(Header::Context, &mut Reader::new(&message))?;
+        let expected = self.expected.get(&context).filter(|expected| expected.answer == id).copied();
+        let Some(Expected { batch, index, role, .. }) = expected else {
+            return Err(ProtocolError::Unexpected { id, context });
+        };
+        match role {
+            Role::Details => {
+                self.add_answer(batch, index, message);
+                return Ok(None);
+            }
+            Role::Reply => self.add_answer(batch, index, message),
+            Role::EndOfDump(dump) => {
+                self.expected.remove(&dump);
+            }
+        }
+        self.expected.remove(&context);
+        Ok(self.finish_request(batch))
+    }
+
+    fn add_answer(&mut self, batch: BatchId, index: usize, message: Vec<u8>) {
+        if let Some(batch) = self.batches.get_mut(&batch) {
+            batch.answers.add(index, message);
+        }
+    }
+
+    /// One request of the batch is answered.
+    fn finish_request(&mut self, id: BatchId) -> Option<Answered> {
+        let batch = self.batches.get_mut(&id)?;
+        batch.unanswered -= 1;
+        self.unanswered -= 1;
+        if batch.unanswered > 0 {
+            return None;
+        }
+        self.batches.remove(&id).map(|done| Answered { batch: id, answers: done.answers })
+    }
+
+    /// Sends requests while fewer than the limit are in flight.
+    pub(super) fn fill_window(&mut self, table: &Table, outgoing: &mut Vec<u8>) {
+        while self.expected.len() < WINDOW
+            && let Some(id) = self.unsent.front().copied()
+        {
+            if self.send_next(id, table, outgoing).is_none() {
+                self.unsent.pop_front();
+            }
+        }
+    }
+
+    /// Sends the batch's next request, if it has one more.
+    fn send_next(&mut self, id: BatchId, table: &Table, outgoing: &mut Vec<u8>) -> Option<()> {
+        let context = self.next_context;
+        let in_flight = self.batches.get_mut(&id)?;
+        let index = in_flight.sent;
+        let (entry, fields) = in_flight.batch.entry(index)?;
+        let (request, answer) = (table.id(&entry.request)?, table.id(&entry.answer)?);
+        let envelope = Envelope { client_index: table.client_index(), context };
+        write_frame(outgoing, request, entry.request.header, envelope, fields);
+        let answer_kind = entry.answer_kind;
+        in_flight.sent += 1;
+        self.next_context();
+        let role = match answer_kind {
+            AnswerKind::Reply => Role::Reply,
+            AnswerKind::Dump => Role::Details,
+        };
+        self.expected.insert(context, Expected { batch: id, index, answer, role });
+        if answer_kind == AnswerKind::Dump {
+            let (ping, answer) = (table.id_of::<ControlPing>()?, table.id_of::<ControlPingReply>()?);
+            let end = self.next_context();
+            write_message(outgoing, ping, Envelope { context: end, ..envelope }, &ControlPing {});
+            self.expected.insert(end, Expected { batch: id, index, answer, role: Role::EndOfDump(context) });
+        }
+        Some(())
+    }
+}
