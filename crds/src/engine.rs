@@ -10,7 +10,7 @@ use std::fmt;
 /// The software switch that carries a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
-pub enum Engine {
+pub enum EngineKind {
     /// Open vSwitch with its userspace (netdev) datapath.
     #[serde(rename = "OVS")]
     OpenVswitch,
@@ -19,7 +19,7 @@ pub enum Engine {
     Vpp,
 }
 
-impl Engine {
+impl EngineKind {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::OpenVswitch, Self::Vpp];
 
@@ -57,7 +57,7 @@ impl Engine {
     }
 }
 
-impl fmt::Display for Engine {
+impl fmt::Display for EngineKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OpenVswitch => formatter.write_str("Open vSwitch"),
@@ -69,7 +69,7 @@ impl fmt::Display for Engine {
 impl NetworkName {
     /// The name of the network that is generated for a bridge: `ovs-` or `vpp-` and the name of the
     /// bridge, converted where that is no DNS label. Two bridges never share a name.
-    pub fn for_bridge(engine: Engine, bridge: &BridgeName) -> Self {
+    pub fn for_bridge(engine: EngineKind, bridge: &BridgeName) -> Self {
         Self::generated(engine.short_name(), bridge)
     }
 }

@@ -33,7 +33,7 @@ pub mod node_state;
 pub mod problem;
 
 pub use compiled_network::node_network::{Namespaces, NodeNetwork, Phase};
-pub use engine::Engine;
+pub use engine::EngineKind;
 pub use network::attachments::FixedAttachment;
 pub use network::bridge::{Bridge, MacLearning, Ownership};
 pub use network::device_plugin::DevicePlugin;

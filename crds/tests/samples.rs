@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use support::{rejected_by_cel, with_defaults};
 use usnet_crds::validate::{ValidNetwork, validate};
-use usnet_crds::{Engine, MemifSocketKind, Ownership, PortType, RateLimit, Vlan};
+use usnet_crds::{EngineKind, MemifSocketKind, Ownership, PortType, RateLimit, Vlan};
 
 struct Sample {
     file: String,
@@ -70,11 +70,11 @@ fn samples_cover_each_port_type() {
         .map(|network| (network.engine, network.port.port_type, network.port.memif.socket))
         .collect();
     let expected = [
-        (Engine::OpenVswitch, PortType::VhostUser, MemifSocketKind::Volume),
-        (Engine::OpenVswitch, PortType::Veth, MemifSocketKind::Volume),
-        (Engine::Vpp, PortType::VhostUser, MemifSocketKind::Volume),
-        (Engine::Vpp, PortType::Memif, MemifSocketKind::Volume),
-        (Engine::Vpp, PortType::Memif, MemifSocketKind::Abstract),
+        (EngineKind::OpenVswitch, PortType::VhostUser, MemifSocketKind::Volume),
+        (EngineKind::OpenVswitch, PortType::Veth, MemifSocketKind::Volume),
+        (EngineKind::Vpp, PortType::VhostUser, MemifSocketKind::Volume),
+        (EngineKind::Vpp, PortType::Memif, MemifSocketKind::Volume),
+        (EngineKind::Vpp, PortType::Memif, MemifSocketKind::Abstract),
     ];
     assert_eq!(shown, expected.into());
 }

@@ -9,7 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 /// How many changes are kept.
 pub const KEPT: usize = 500;
@@ -24,7 +24,7 @@ pub struct Change {
     /// When it was finished.
     pub time: MicroTime,
     /// The engine that was changed.
-    pub engine: Engine,
+    pub engine: EngineKind,
     /// The network that it belongs to, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
@@ -198,7 +198,7 @@ mod tests {
     fn change(number: i64) -> Change {
         Change {
             time: MicroTime(Timestamp::from_second(number).unwrap()),
-            engine: Engine::Vpp,
+            engine: EngineKind::Vpp,
             network: Some("blue".into()),
             attachment: None,
             operation: format!("number {number}"),

@@ -7,7 +7,7 @@ use crate::model::port::{AttachedPort, PortBackend, PortName, SocketPath};
 use crate::store::paths::NodePaths;
 use std::path::PathBuf;
 use tempfile::TempDir;
-use usnet_crds::{Bridge, BridgeName, Engine, NetworkName, NodeNetwork, Phase, Port, RateLimit, SocketRole};
+use usnet_crds::{Bridge, BridgeName, EngineKind, NetworkName, NodeNetwork, Phase, Port, RateLimit, SocketRole};
 
 /// Paths in a temporary directory, which is deleted with the first value.
 pub(crate) fn node_paths() -> (TempDir, NodePaths) {
@@ -21,7 +21,7 @@ pub(crate) fn network(name: &str) -> NodeNetwork {
     NodeNetwork {
         generation: 1,
         phase: Phase::Active,
-        engine: Engine::OpenVswitch,
+        engine: EngineKind::OpenVswitch,
         bridge: Bridge::named(BridgeName::default_for(&name)),
         port: Port::default(),
         namespaces: ["default"].into_iter().collect(),

@@ -5,7 +5,7 @@ use crate::network::attachments::FixedAttachment;
 use crate::network::bridge::Bridge;
 use crate::network::device_plugin::DevicePlugin;
 use crate::network::port::Port;
-use crate::{Engine, MemifSecretKind, MemifSocketKind, NetworkName, PortType};
+use crate::{EngineKind, MemifSecretKind, MemifSocketKind, NetworkName, PortType};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -76,7 +76,7 @@ pub struct NodeNetwork {
     #[serde(default)]
     pub phase: Phase,
     /// Who carries it.
-    pub engine: Engine,
+    pub engine: EngineKind,
     /// Its bridge.
     pub bridge: Bridge,
     /// What its ports start from.

@@ -1,7 +1,7 @@
 //! Which nodes a network selects. Pure, and shared: the agent decides by it what its node carries,
 //! and the controller counts nodes by it.
 
-use crate::Engine;
+use crate::EngineKind;
 use kube::core::{Selector, SelectorExt};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// reached.
 pub fn selects(
     selector: Option<&Selector>,
-    engine: Engine,
+    engine: EngineKind,
     labels: &BTreeMap<String, String>,
-    missing: &BTreeSet<Engine>,
+    missing: &BTreeSet<EngineKind>,
 ) -> bool {
     match selector {
         Some(selector) => selector.matches(labels),
@@ -38,11 +38,11 @@ mod tests {
             let labels = Some([("rack".to_owned(), value.to_owned())].into());
             Selector::try_from(LabelSelector { match_labels: labels, ..LabelSelector::default() }).unwrap()
         };
-        let without_ovs = BTreeSet::from([Engine::OpenVswitch]);
-        assert!(selects(Some(&selector("a")), Engine::OpenVswitch, &labels, &without_ovs));
-        assert!(!selects(Some(&selector("b")), Engine::OpenVswitch, &labels, &BTreeSet::new()));
-        assert!(!selects(None, Engine::OpenVswitch, &labels, &without_ovs));
-        assert!(selects(None, Engine::Vpp, &labels, &without_ovs));
+        let without_ovs = BTreeSet::from([EngineKind::OpenVswitch]);
+        assert!(selects(Some(&selector("a")), EngineKind::OpenVswitch, &labels, &without_ovs));
+        assert!(!selects(Some(&selector("b")), EngineKind::OpenVswitch, &labels, &BTreeSet::new()));
+        assert!(!selects(None, EngineKind::OpenVswitch, &labels, &without_ovs));
+        assert!(selects(None, EngineKind::Vpp, &labels, &without_ovs));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use super::node_network::{Namespaces, NodeNetwork, Phase};
 use crate::network::selectors;
 use crate::types::limits::ATTACHMENTS_MAX;
-use crate::{Bridge, DevicePlugin, Engine, FixedAttachment, NetworkName, Port};
+use crate::{Bridge, DevicePlugin, EngineKind, FixedAttachment, NetworkName, Port};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, Time};
 use kube::{CustomResource, KubeSchema};
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -45,7 +45,7 @@ pub struct CompiledNetworkSpec {
     #[serde(default)]
     pub phase: Phase,
     /// The software switch that carries the network.
-    pub engine: Engine,
+    pub engine: EngineKind,
     /// The nodes that carry it, as in the UserspaceNetwork; default every node that has the engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "selectors::label_selector")]

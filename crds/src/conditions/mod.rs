@@ -2,7 +2,7 @@
 //! one. Conventions: the Kubernetes API conventions, and kstatus, by which GitOps tools evaluate
 //! health.
 
-use crate::Engine;
+use crate::EngineKind;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use std::fmt;
 
@@ -29,10 +29,10 @@ pub const VPP_CONNECTED: &str = "VPPConnected";
 pub const MANIFESTS_ACCEPTED: &str = "ManifestsAccepted";
 
 /// The condition of a node that tells whether its agent is connected to this engine.
-pub const fn engine_connected(engine: Engine) -> &'static str {
+pub const fn engine_connected(engine: EngineKind) -> &'static str {
     match engine {
-        Engine::OpenVswitch => OVS_CONNECTED,
-        Engine::Vpp => VPP_CONNECTED,
+        EngineKind::OpenVswitch => OVS_CONNECTED,
+        EngineKind::Vpp => VPP_CONNECTED,
     }
 }
 

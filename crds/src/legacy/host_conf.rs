@@ -3,7 +3,7 @@
 //! keys count as absent.
 
 use super::keys::Keys;
-use crate::Engine;
+use crate::EngineKind;
 use serde_json::{Map, Value};
 use std::path::{Component, Path, PathBuf};
 
@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostConf {
     /// `host.engine`.
-    pub engine: Option<Engine>,
+    pub engine: Option<EngineKind>,
     /// With Open vSwitch the bridge: `host.bridge.bridgeName`, or the default.
     pub bridge: Option<String>,
     /// `socketfile` of the host, if it is a file name.
@@ -33,7 +33,7 @@ impl HostConf {
         let named = kinds.iter().flatten().filter_map(|kind| kind.text("socketfile").ok().flatten());
         Self {
             engine,
-            bridge: (engine == Some(Engine::OpenVswitch))
+            bridge: (engine == Some(EngineKind::OpenVswitch))
                 .then(|| bridge.unwrap_or(super::parse::DEFAULT_BRIDGE).to_owned()),
             socket_file: named.filter(|name| is_file_name(name)).map(str::to_owned).next(),
             shared_dir: shared_dir(configuration).and_then(plain_path),
@@ -75,7 +75,7 @@ mod tests {
             "host": {"engine": "ovs-dpdk", "iftype": "vhostuser", "vhost": {"mode": "server", "socketfile": "s"}},
         });
         let expected = HostConf {
-            engine: Some(Engine::OpenVswitch),
+            engine: Some(EngineKind::OpenVswitch),
             bridge: Some("br0".to_owned()),
             socket_file: Some("s".to_owned()),
             shared_dir: Some("/var/run/old".into()),
@@ -83,7 +83,7 @@ mod tests {
         };
         assert_eq!(read(&listening), expected);
         let vpp = json!({"host": {"engine": "vpp", "bridge": {"bridgeName": "4"}}});
-        assert_eq!(read(&vpp), HostConf { engine: Some(Engine::Vpp), ..HostConf::default() });
+        assert_eq!(read(&vpp), HostConf { engine: Some(EngineKind::Vpp), ..HostConf::default() });
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub use error::InvalidLegacy;
 pub use host_conf::{HostConf, plain_path, shared_dir};
 pub use settings::{SettingMismatch, Settings};
 
-use crate::{BridgeName, Engine, InvalidName, MacAddress, NetworkName};
+use crate::{BridgeName, EngineKind, InvalidName, MacAddress, NetworkName};
 use keys::Keys;
 use serde_json::{Map, Value};
 
@@ -74,7 +74,7 @@ pub enum InvalidNadConfig {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Legacy {
     /// `host.engine`.
-    pub engine: Engine,
+    pub engine: EngineKind,
     /// `host.bridge.bridgeName` or `host.bridge.bridgeId`; with VPP the digits of the bridge domain's id.
     pub bridge: BridgeName,
     /// The requested settings of the bridge and of its ports.

@@ -6,7 +6,7 @@ use super::keys::Keys;
 use super::settings::Settings;
 use super::vlan::vlan;
 use crate::{
-    BridgeDomainId, BridgeName, Engine, KilobitsPerSecond, MacAddress, PortType, Queues, RateLimit, SocketRole,
+    BridgeDomainId, BridgeName, EngineKind, KilobitsPerSecond, MacAddress, PortType, Queues, RateLimit, SocketRole,
 };
 use serde_json::Value;
 
@@ -69,20 +69,20 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
     })
 }
 
-pub(super) fn engine(host: &Keys<'_>) -> Result<Engine, InvalidLegacy> {
+pub(super) fn engine(host: &Keys<'_>) -> Result<EngineKind, InvalidLegacy> {
     match host.text("engine")? {
-        Some("ovs-dpdk") => Ok(Engine::OpenVswitch),
-        Some("vpp") => Ok(Engine::Vpp),
+        Some("ovs-dpdk") => Ok(EngineKind::OpenVswitch),
+        Some("vpp") => Ok(EngineKind::Vpp),
         Some(other) => Err(host.unsupported("engine", other, "use ovs-dpdk or vpp")),
         None => Err(host.missing("engine", "write ovs-dpdk or vpp")),
     }
 }
 
-fn port_type(host: &Keys<'_>, engine: Engine) -> Result<PortType, InvalidLegacy> {
+fn port_type(host: &Keys<'_>, engine: EngineKind) -> Result<PortType, InvalidLegacy> {
     match (host.text("iftype")?, engine) {
         (Some("vhostuser"), _) => Ok(PortType::VhostUser),
-        (Some("memif"), Engine::Vpp) => Ok(PortType::Memif),
-        (Some("memif"), Engine::OpenVswitch) => {
+        (Some("memif"), EngineKind::Vpp) => Ok(PortType::Memif),
+        (Some("memif"), EngineKind::OpenVswitch) => {
             Err(host.unsupported("iftype", "memif", "Open vSwitch has no memif: use vhostuser, or the engine vpp"))
         }
         (Some(other), _) => Err(host.unsupported("iftype", other, "use vhostuser, or with vpp memif")),
@@ -115,7 +115,7 @@ fn socket_file<'a>(kind: &Keys<'a>) -> Result<Option<&'a str>, InvalidLegacy> {
 
 /// With Intel's userspace CNI the engine is the server by default. Open vSwitch's server ports do
 /// not survive its restart.
-fn vhost_role(host: &Keys<'_>, container: &Keys<'_>, engine: Engine) -> Result<SocketRole, InvalidLegacy> {
+fn vhost_role(host: &Keys<'_>, container: &Keys<'_>, engine: EngineKind) -> Result<SocketRole, InvalidLegacy> {
     let (ours, pods) = (mode(host)?, mode(container)?);
     if let (Some(ours), Some(pods)) = (ours, pods)
         && ours == pods
@@ -125,7 +125,7 @@ fn vhost_role(host: &Keys<'_>, container: &Keys<'_>, engine: Engine) -> Result<S
     }
     let opposite = |role| if role == SocketRole::Client { SocketRole::Server } else { SocketRole::Client };
     let role = ours.or(pods.map(opposite)).unwrap_or(SocketRole::Server);
-    if (engine, role) == (Engine::OpenVswitch, SocketRole::Server) {
+    if (engine, role) == (EngineKind::OpenVswitch, SocketRole::Server) {
         let advice =
             "Open vSwitch no longer listens at sockets (dpdkvhostuser): write client, and let the pod's program listen";
         return Err(host.unsupported("mode", host.text("mode")?.unwrap_or("nothing, which meant server"), advice));
@@ -176,13 +176,13 @@ fn rate_limit(vhost: &Keys<'_>) -> Result<RateLimit, InvalidLegacy> {
     Ok(RateLimit { egress_kbps, ..RateLimit::default() })
 }
 
-fn bridge_name(bridge: &Keys<'_>, engine: Engine) -> Result<BridgeName, InvalidLegacy> {
+fn bridge_name(bridge: &Keys<'_>, engine: EngineKind) -> Result<BridgeName, InvalidLegacy> {
     const KEY: &str = "bridgeName";
     let name = bridge.text(KEY)?;
     match engine {
-        Engine::OpenVswitch => BridgeName::try_from(name.unwrap_or(DEFAULT_BRIDGE).to_owned())
+        EngineKind::OpenVswitch => BridgeName::try_from(name.unwrap_or(DEFAULT_BRIDGE).to_owned())
             .map_err(|problem| bridge.out_of_range(KEY, &problem)),
-        Engine::Vpp => {
+        EngineKind::Vpp => {
             let Some(name) = name else {
                 let id: Option<BridgeDomainId> = bridge.number("bridgeId")?;
                 return id

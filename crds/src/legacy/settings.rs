@@ -1,7 +1,7 @@
 //! The settings of bridge and port that a configuration of Intel's userspace CNI requests, and
 //! whether a network matches them.
 
-use crate::{Bridge, Engine, Mtu, Port, PortType, Queues, RateLimit, RingSize, SocketRole, VhostUser, Vlan};
+use crate::{Bridge, EngineKind, Mtu, Port, PortType, Queues, RateLimit, RingSize, SocketRole, VhostUser, Vlan};
 use std::fmt;
 
 /// The requested settings of bridge and port.
@@ -59,7 +59,7 @@ impl Settings {
     ///
     /// Type, role and VLAN are always compared: a pod of another type would not find its socket,
     /// and one without `vlanId` must not join a VLAN. The others are compared when present.
-    pub fn mismatches(&self, engine: Engine, bridge: &Bridge, port: &Port) -> Vec<SettingMismatch> {
+    pub fn mismatches(&self, engine: EngineKind, bridge: &Bridge, port: &Port) -> Vec<SettingMismatch> {
         let is_vhost_user = self.port_type == PortType::VhostUser && port.port_type == PortType::VhostUser;
         let role = |role| Role(engine, role);
         let all = [
@@ -98,7 +98,7 @@ impl fmt::Display for Type {
 }
 
 #[derive(PartialEq)]
-struct Role(Engine, SocketRole);
+struct Role(EngineKind, SocketRole);
 
 impl fmt::Display for Role {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -49,7 +49,7 @@ mod spec {
     use crate::types::limits::{ATTACHMENTS_MAX, CIDR_MAX, IPS_MAX};
     use crate::types::mac::{MAC_PATTERN, NO_MAC};
     use crate::types::names::{NAMESPACE_NAME_MAX, NAMESPACE_NAME_PATTERN, POD_NAME_MAX, POD_NAME_PATTERN};
-    use crate::{Engine, InterfaceAddress, MacAddress, NamespaceName, PodName};
+    use crate::{EngineKind, InterfaceAddress, MacAddress, NamespaceName, PodName};
     use kube::KubeSchema;
     use kube::core::Rule;
     use serde::{Deserialize, Serialize};
@@ -139,7 +139,7 @@ mod spec {
     /// The attachments, sorted by namespace and pod, without invalid ones.
     pub(crate) fn attachments(
         problems: &mut Problems,
-        engine: Engine,
+        engine: EngineKind,
         specs: &[AttachmentSpec],
     ) -> Vec<FixedAttachment> {
         let too_many = Problem::TooMany { count: specs.len(), maximum: ATTACHMENTS_MAX };
@@ -159,7 +159,7 @@ mod spec {
 
     fn attachment(
         problems: &mut Problems,
-        engine: Engine,
+        engine: EngineKind,
         field: &str,
         spec: &AttachmentSpec,
     ) -> Option<FixedAttachment> {

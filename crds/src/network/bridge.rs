@@ -78,7 +78,7 @@ mod spec {
     use crate::types::bridge_domain::BridgeDomainId;
     use crate::types::limits::{MAC_AGE_OVS, MAC_AGE_VPP, MacAge, Mtu};
     use crate::types::names::{BRIDGE_NAME_MAX, BRIDGE_NAME_PATTERN, RESERVED_BRIDGE_NAMES};
-    use crate::{BridgeName, Engine, InvalidName, NetworkName};
+    use crate::{BridgeName, EngineKind, InvalidName, NetworkName};
     use kube::KubeSchema;
     use kube::core::Rule;
     use serde::{Deserialize, Serialize};
@@ -197,7 +197,7 @@ mod spec {
     /// The bridge of the network, whose own name may be wrong.
     pub(crate) fn bridge(
         problems: &mut Problems,
-        engine: Engine,
+        engine: EngineKind,
         spec: &BridgeSpec,
         network: Option<&NetworkName>,
     ) -> Option<Bridge> {
@@ -216,13 +216,13 @@ mod spec {
     }
 
     /// The name of an adopted bridge is known only to users.
-    fn adopted(problems: &mut Problems, engine: Engine, spec: &BridgeSpec) {
+    fn adopted(problems: &mut Problems, engine: EngineKind, spec: &BridgeSpec) {
         let is_adopted = spec.ownership == Ownership::Adopted;
         match engine {
-            Engine::OpenVswitch => {
+            EngineKind::OpenVswitch => {
                 problems.add_if(is_adopted && spec.name.is_none(), "spec.bridge.name", Problem::AdoptedWithoutName);
             }
-            Engine::Vpp => {
+            EngineKind::Vpp => {
                 problems.add_if(is_adopted && spec.id.is_none(), "spec.bridge.id", Problem::AdoptedWithoutId);
             }
         }
@@ -230,33 +230,33 @@ mod spec {
 
     fn name(
         problems: &mut Problems,
-        engine: Engine,
+        engine: EngineKind,
         spec: &BridgeSpec,
         network: Option<&NetworkName>,
     ) -> Option<BridgeName> {
         match (engine, &spec.name, spec.id) {
-            (Engine::OpenVswitch, _, Some(_)) => {
+            (EngineKind::OpenVswitch, _, Some(_)) => {
                 problems.add("spec.bridge.id", Problem::BridgeIdWithOvs);
                 None
             }
-            (Engine::Vpp, Some(_), _) => {
+            (EngineKind::Vpp, Some(_), _) => {
                 problems.add("spec.bridge.name", Problem::BridgeNameWithVpp);
                 None
             }
-            (Engine::OpenVswitch, Some(name), None) => {
+            (EngineKind::OpenVswitch, Some(name), None) => {
                 problems.check::<_, InvalidName>("spec.bridge.name", name.clone().try_into())
             }
-            (Engine::Vpp, None, Some(id)) => {
+            (EngineKind::Vpp, None, Some(id)) => {
                 problems.check("spec.bridge.id", BridgeDomainId::try_from(id)).map(BridgeName::from)
             }
             (_, None, None) => network.map(|network| engine.default_bridge(network)),
         }
     }
 
-    fn mac_age(seconds: i64, engine: Engine) -> Result<MacAge, Problem> {
+    fn mac_age(seconds: i64, engine: EngineKind) -> Result<MacAge, Problem> {
         let problem = match engine {
-            Engine::OpenVswitch => Problem::MacAgeWithOvs,
-            Engine::Vpp => Problem::MacAgeWithVpp,
+            EngineKind::OpenVswitch => Problem::MacAgeWithOvs,
+            EngineKind::Vpp => Problem::MacAgeWithVpp,
         };
         MacAge::try_from(seconds).ok().filter(|age| engine.accepts(*age)).ok_or(problem)
     }

@@ -3,7 +3,7 @@
 use crate::cel::rule;
 use crate::types::limits::DEVICE_NETWORK_NAME_MAX;
 use crate::types::names::{NETWORK_NAME_MAX, VPP_NETWORK_NAME_MAX};
-use crate::{Engine, InvalidName, NetworkName};
+use crate::{EngineKind, InvalidName, NetworkName};
 use kube::core::Rule;
 
 /// The API server allows dots in names of custom resources; it validates the rest of a DNS label.
@@ -36,7 +36,7 @@ pub(super) fn fits_vpp_tag() -> Rule {
 
 /// The name of the network, which the engine and kubelet must be able to store.
 pub(super) fn network_name(
-    engine: Engine,
+    engine: EngineKind,
     has_devices: bool,
     name: Option<String>,
 ) -> Result<NetworkName, InvalidName> {
@@ -45,7 +45,7 @@ pub(super) fn network_name(
         return Err(InvalidName::DeviceNetwork(name.into()));
     }
     match engine {
-        Engine::Vpp if name.as_str().len() > VPP_NETWORK_NAME_MAX => Err(InvalidName::VppNetwork(name.into())),
+        EngineKind::Vpp if name.as_str().len() > VPP_NETWORK_NAME_MAX => Err(InvalidName::VppNetwork(name.into())),
         _ => Ok(name),
     }
 }

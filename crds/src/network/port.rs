@@ -52,7 +52,8 @@ mod spec {
     use crate::problem::{Problem, Problems};
     use crate::types::limits::{Queues, RingSize};
     use crate::{
-        Engine, KilobitsPerSecond, Memif, MemifSecretKind, MemifSocketKind, PortType, RateLimit, SocketRole, VhostUser,
+        EngineKind, KilobitsPerSecond, Memif, MemifSecretKind, MemifSocketKind, PortType, RateLimit, SocketRole,
+        VhostUser,
     };
     use kube::KubeSchema;
     use kube::core::Rule;
@@ -189,7 +190,7 @@ mod spec {
         at(".attachments", format!("!({OVS_VETH} && {are_limited})"), &Problem::EgressOfVethWithOvs)
     }
 
-    pub(crate) fn port(problems: &mut Problems, engine: Engine, spec: &PortSpec) -> Option<Port> {
+    pub(crate) fn port(problems: &mut Problems, engine: EngineKind, spec: &PortSpec) -> Option<Port> {
         let port_type = spec.port_type.unwrap_or_else(|| engine.default_port_type());
         problems.add_if((engine, port_type) == OVS_MEMIF, "spec.port.type", Problem::MemifWithOvs);
         let queues = problems.check("spec.port.queues", spec.queues.try_into());
@@ -208,11 +209,11 @@ mod spec {
         })
     }
 
-    const OVS_MEMIF: (Engine, PortType) = (Engine::OpenVswitch, PortType::Memif);
+    const OVS_MEMIF: (EngineKind, PortType) = (EngineKind::OpenVswitch, PortType::Memif);
     const UNKNOWABLE_SECRET: Memif = Memif { socket: MemifSocketKind::Abstract, secret: MemifSecretKind::Generated };
 
     /// What is only for ports of one type.
-    fn settings(problems: &mut Problems, engine: Engine, port_type: PortType, spec: &PortSpec) {
+    fn settings(problems: &mut Problems, engine: EngineKind, port_type: PortType, spec: &PortSpec) {
         let is_foreign = |own: PortType| port_type != own;
         if let Some(memif) = spec.memif {
             problems.add_if(is_foreign(PortType::Memif), "spec.port.memif", Problem::OnlyForMemif);
@@ -220,7 +221,7 @@ mod spec {
         }
         if let Some(vhost_user) = spec.vhost_user {
             problems.add_if(is_foreign(PortType::VhostUser), "spec.port.vhostUser", Problem::OnlyForVhostUser);
-            let cannot = (engine, vhost_user.engine_role) == (Engine::OpenVswitch, SocketRole::Server);
+            let cannot = (engine, vhost_user.engine_role) == (EngineKind::OpenVswitch, SocketRole::Server);
             problems.add_if(cannot, "spec.port.vhostUser.engineRole", Problem::ServerWithOvs);
         }
     }
@@ -229,11 +230,11 @@ mod spec {
     /// before the kernel polices them.
     pub(crate) fn egress_over_veth(
         problems: &mut Problems,
-        engine: Engine,
+        engine: EngineKind,
         port: &PortSpec,
         fixed_rates: impl Iterator<Item = RateLimitSpec>,
     ) {
-        if (engine, port.port_type) != (Engine::OpenVswitch, Some(PortType::Veth)) {
+        if (engine, port.port_type) != (EngineKind::OpenVswitch, Some(PortType::Veth)) {
             return;
         }
         let mut check = |field: &str, rate: RateLimitSpec| {

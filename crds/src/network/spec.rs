@@ -10,7 +10,7 @@ use super::ipam::IpamSpec;
 use super::port::{self, PortSpec};
 use super::status::UserspaceNetworkStatus;
 use super::{name, selectors, vlan};
-use crate::Engine;
+use crate::EngineKind;
 use crate::cel::rule;
 use crate::types::limits::ATTACHMENTS_MAX;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -62,7 +62,7 @@ use serde::{Deserialize, Serialize};
 pub struct UserspaceNetworkSpec {
     /// The software switch that carries the network: OVS (Open vSwitch with its userspace datapath) or VPP (fd.io). It cannot change.
     #[x_kube(validation = engine_immutable())]
-    pub engine: Engine,
+    pub engine: EngineKind,
     /// Namespaces whose pods may attach, and that get a NetworkAttachmentDefinition of the network's name; {} means all.
     #[schemars(schema_with = "selectors::label_selector")]
     #[x_kube(validation = selectors::values_fit_operator())]

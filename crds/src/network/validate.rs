@@ -9,7 +9,7 @@ use super::name::network_name;
 use super::selectors::selector;
 use super::{Definitions, UserspaceNetwork, attachments, bridge, ipam, port};
 use crate::problem::Problems;
-use crate::{Bridge, DevicePlugin, Engine, FixedAttachment, NetworkName, Port};
+use crate::{Bridge, DevicePlugin, EngineKind, FixedAttachment, NetworkName, Port};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Selector;
 
@@ -19,7 +19,7 @@ pub struct ValidNetwork {
     /// Its name.
     pub name: NetworkName,
     /// Its engine.
-    pub engine: Engine,
+    pub engine: EngineKind,
     /// Namespaces whose pods may attach.
     pub namespaces: Selector,
     /// Where its NetworkAttachmentDefinitions are.

@@ -4,7 +4,7 @@
 
 use crate::cel::{at, range, rule};
 use crate::problem::{Problem, Problems};
-use crate::{Engine, Vlan, VlanTag};
+use crate::{EngineKind, Vlan, VlanTag};
 use kube::KubeSchema;
 use kube::core::Rule;
 use schemars::JsonSchema;
@@ -91,12 +91,12 @@ pub(crate) fn fixed_trunk_with_vpp() -> Rule {
 /// The outer option is `None` when it is wrong.
 pub(super) fn vlan(
     problems: &mut Problems,
-    engine: Engine,
+    engine: EngineKind,
     field: &str,
     spec: Option<&VlanSpec>,
 ) -> Option<Option<Vlan>> {
     let Some(spec) = spec else { return Some(None) };
-    let cannot = engine == Engine::Vpp && spec.mode != VlanMode::Access;
+    let cannot = engine == EngineKind::Vpp && spec.mode != VlanMode::Access;
     problems.add_if(cannot, &format!("{field}.mode"), Problem::TrunkWithVpp);
     let (tag_field, trunks_field) = (format!("{field}.tag"), format!("{field}.trunks"));
     let (has_tag, has_trunks) = (spec.tag.is_some(), !spec.trunks.is_empty());

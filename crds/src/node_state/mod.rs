@@ -5,7 +5,7 @@
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 #![expect(clippy::duplicated_attributes, reason = "columns and categories repeat words, as they must")]
 
-use crate::Engine;
+use crate::EngineKind;
 use crate::names::{NAMESPACE_NAME_MAX, NETWORK_NAME_MAX, POD_NAME_MAX};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
@@ -168,7 +168,7 @@ pub enum NetworkState {
 #[serde(rename_all = "camelCase")]
 pub struct EngineReport {
     /// Which one.
-    pub engine: Engine,
+    pub engine: EngineKind,
     /// Its version, as it says itself.
     #[schemars(length(max = 64))]
     pub version: String,

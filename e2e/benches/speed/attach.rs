@@ -5,7 +5,7 @@ use crate::programs::{Programs, median, milliseconds, ratio, report, timed};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_dataplane::paths::NodePaths;
 use usnet_ovsdb::blocking::Client;
 use usnet_ovsdb::{Condition, Interface, Mutation, Row, Transaction, Value};
@@ -68,7 +68,7 @@ fn prepare(switch: &OpenVswitch, folder: &Path) -> NodePaths {
     };
     let bridge = ["add-br", "br-bench", "--", "set", "Bridge", "br-bench", "datapath_type=netdev"];
     switch.vsctl(&[&bridge[..], &["external_ids:usnet.dev/network=bench"]].concat()).expect("the bridge");
-    pod::prepare(&roots, pod::network(Engine::OpenVswitch, "bench"), switch.socket());
+    pod::prepare(&roots, pod::network(EngineKind::OpenVswitch, "bench"), switch.socket());
     roots
 }
 

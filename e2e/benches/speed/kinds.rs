@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use usnet_crds::{Engine, Memif, MemifSecretKind, MemifSocketKind, Port, PortType, SocketRole, VhostUser};
+use usnet_crds::{EngineKind, Memif, MemifSecretKind, MemifSocketKind, Port, PortType, SocketRole, VhostUser};
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::journal::Journal;
 use usnet_plugin::attachment::engine::EngineClient;
@@ -37,15 +37,15 @@ pub(crate) fn run(programs: &Programs, node: &Node) {
     }
 }
 
-fn kinds(engine: Engine) -> Vec<(&'static str, Port)> {
+fn kinds(engine: EngineKind) -> Vec<(&'static str, Port)> {
     let of = |port_type| Port { port_type, ..Port::default() };
     let memif = |socket| Port { memif: Memif { socket, secret: MemifSecretKind::None }, ..of(PortType::Memif) };
     let veth = ("Veth", of(PortType::Veth));
     let vhost_user = ("VhostUser", of(PortType::VhostUser));
     let server = VhostUser { engine_role: SocketRole::Server };
     match engine {
-        Engine::OpenVswitch => vec![vhost_user, veth],
-        Engine::Vpp => vec![
+        EngineKind::OpenVswitch => vec![vhost_user, veth],
+        EngineKind::Vpp => vec![
             ("Memif", memif(MemifSocketKind::Volume)),
             ("Memif, abstract", memif(MemifSocketKind::Abstract)),
             vhost_user,

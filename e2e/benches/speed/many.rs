@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
-use usnet_crds::{Engine, NodeNetwork};
+use usnet_crds::{EngineKind, NodeNetwork};
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles};
 use usnet_dataplane::node_file::NodeFile;
 use usnet_dataplane::paths::NodePaths;
@@ -38,7 +38,7 @@ pub(crate) fn run(programs: &Programs) {
 }
 
 fn network(index: usize) -> NodeNetwork {
-    pod::network(Engine::OpenVswitch, &format!("net-{index}"))
+    pod::network(EngineKind::OpenVswitch, &format!("net-{index}"))
 }
 
 /// The real agent, as it comes up on a node whose last networks it has on disk, with no API server to be seen.
@@ -50,7 +50,7 @@ fn agent(programs: &Programs) -> Duration {
         version: NodeFile::VERSION,
         generation: 1,
         networks: (0..NETWORKS).map(network).map(Arc::new).collect(),
-        engines_seen: [Engine::OpenVswitch].into(),
+        engines_seen: [EngineKind::OpenVswitch].into(),
         ..NodeFile::default()
     };
     node.write(&roots).expect("the node file");

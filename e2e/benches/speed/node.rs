@@ -4,7 +4,7 @@ use crate::pod;
 use crate::programs::in_namespace;
 use std::path::PathBuf;
 use tempfile::TempDir;
-use usnet_crds::{Bridge, Engine, NodeNetwork, Port};
+use usnet_crds::{Bridge, EngineKind, NodeNetwork, Port};
 use usnet_dataplane::engine::Engine as Driver;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
@@ -20,7 +20,7 @@ const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 /// The engine's files and the node's.
 pub(crate) struct Node {
     /// Which engine.
-    pub(crate) engine: Engine,
+    pub(crate) engine: EngineKind,
     /// What it is called in the report.
     pub(crate) name: String,
     /// Where everything is.
@@ -36,7 +36,7 @@ pub(crate) fn on_open_vswitch(measure: impl FnOnce(&Node) + Send) {
     let folder = tempfile::tempdir().expect("a folder");
     let (run, socket) = (switch.folder().join("run"), switch.socket().to_owned());
     let roots = NodePaths { run, open_vswitch_socket: socket.clone(), ..NodePaths::below(folder.path()) };
-    let (engine, name) = (Engine::OpenVswitch, "Open vSwitch".to_owned());
+    let (engine, name) = (EngineKind::OpenVswitch, "Open vSwitch".to_owned());
     let node = Node { engine, name, roots, socket, _folder: folder };
     let mut driver = ovs::OpenVswitch::new(Client::connect(&node.socket, TIMEOUT).expect("the database answers"));
     node.add_bridge(&mut driver);
@@ -50,7 +50,7 @@ pub(crate) fn on_vpp(measure: impl FnOnce(&Node)) {
     let folder = tempfile::tempdir().expect("a folder");
     let (run, socket) = (vpp.folder().join("run"), vpp.socket().to_owned());
     let roots = NodePaths { run, vpp_socket: socket.clone(), ..NodePaths::below(folder.path()) };
-    let (engine, name) = (Engine::Vpp, format!("VPP ({kind})"));
+    let (engine, name) = (EngineKind::Vpp, format!("VPP ({kind})"));
     let node = Node { engine, name, roots, socket, _folder: folder };
     let mut driver = vpp::Vpp::new(vpp.client().expect("VPP answers"), MemifSocketIds::default());
     node.add_bridge(&mut driver);

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 use std::{env, fs};
 use tempfile::NamedTempFile;
-use usnet_crds::{Bridge, Engine, NetworkName, NodeNetwork, Phase, Port};
+use usnet_crds::{Bridge, EngineKind, NetworkName, NodeNetwork, Phase, Port};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles, ProgrammedNetwork};
 use usnet_dataplane::paths::NodePaths;
@@ -15,7 +15,7 @@ use usnet_dataplane::paths::NodePaths;
 const POD: &str = "0b3c1f6e-0000-4000-8000-000000000001";
 
 /// A network with all that is usual for its engine.
-pub(crate) fn network(engine: Engine, name: &str) -> NodeNetwork {
+pub(crate) fn network(engine: EngineKind, name: &str) -> NodeNetwork {
     let name: NetworkName = name.parse().expect("a valid name");
     NodeNetwork {
         generation: 1,

@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
 use k8s_openapi::jiff::Timestamp;
 use state_file::{AgentLock, StateFile, is_agent_running};
 use std::sync::Arc;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_crds::conditions::{ConditionUpdate, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 
@@ -97,7 +97,7 @@ fn the_history_can_be_read_for_one_network() {
     let (_folder, roots) = roots();
     let change = |network: &str| Change {
         time: MicroTime(Timestamp::UNIX_EPOCH),
-        engine: Engine::Vpp,
+        engine: EngineKind::Vpp,
         network: Some(network.into()),
         attachment: None,
         operation: format!("create bridge 4 for network {network}"),

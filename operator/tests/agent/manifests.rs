@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use usnet_crds::conditions::reason::BRIDGE_CONFLICT;
 use usnet_crds::node_state::NetworkState;
-use usnet_crds::{Engine, NetworkName, NodeNetwork, SocketRole};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork, SocketRole};
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::node_file::NodeFile;
 use usnet_dataplane::port::{PortBackend, SocketPath};
@@ -114,7 +114,7 @@ fn a_network_whose_file_is_removed_keeps_its_pods_and_takes_no_new_ones() {
     let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
     testbed.wait_until_programmed("blue");
     let socket = SocketPath::try_from(testbed.ovs.folder().join("c1.sock")).unwrap();
-    let network: NodeNetwork = network_with(Engine::OpenVswitch, "blue");
+    let network: NodeNetwork = network_with(EngineKind::OpenVswitch, "blue");
     let pod = testbed.record("c1", &network, PortBackend::VhostUser { socket, engine_role: SocketRole::Client });
     testbed.write(&pod);
     agent.wait_for_network("blue", "has a pod", |entry| entry.attachments == 1);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use usnet_crds::{Bridge, Engine, NetworkName, NodeNetwork, Phase, Port, PortType, Queues, RateLimit, RingSize};
+use usnet_crds::{Bridge, EngineKind, NetworkName, NodeNetwork, Phase, Port, PortType, Queues, RateLimit, RingSize};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::journal::Journal;
@@ -28,14 +28,14 @@ pub(crate) fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> 
 
 /// A network with Open vSwitch.
 pub(crate) fn network(name: &str) -> NodeNetwork {
-    network_with(Engine::OpenVswitch, name)
+    network_with(EngineKind::OpenVswitch, name)
 }
 
-pub(crate) fn network_with(engine: Engine, name: &str) -> NodeNetwork {
+pub(crate) fn network_with(engine: EngineKind, name: &str) -> NodeNetwork {
     let name: NetworkName = name.parse().unwrap();
     let port_type = match engine {
-        Engine::OpenVswitch => PortType::VhostUser,
-        Engine::Vpp => PortType::Memif,
+        EngineKind::OpenVswitch => PortType::VhostUser,
+        EngineKind::Vpp => PortType::Memif,
     };
     NodeNetwork {
         generation: 1,
@@ -80,8 +80,8 @@ impl Node {
             network: network.name.clone(),
             engine: network.engine,
             engine_socket: match network.engine {
-                Engine::OpenVswitch => self.roots.open_vswitch_socket.clone(),
-                Engine::Vpp => self.roots.vpp_socket.clone(),
+                EngineKind::OpenVswitch => self.roots.open_vswitch_socket.clone(),
+                EngineKind::Vpp => self.roots.vpp_socket.clone(),
             },
             memif_socket_ids: MemifSocketIds::default(),
             port: AttachedPort {

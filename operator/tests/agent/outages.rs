@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_crds::conditions::READY;
 use usnet_crds::node_state::NetworkState;
 use usnet_test_openvswitch::OpenVswitch;
@@ -19,7 +19,7 @@ fn a_database_that_dies_withdraws_all_network_files_until_it_is_restarted() {
     let agent = RunningAgent::start(&testbed.roots);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
-    let epoch = agent.epoch(Engine::OpenVswitch);
+    let epoch = agent.epoch(EngineKind::OpenVswitch);
 
     testbed.ovs.kill_ovsdb_server().unwrap();
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
@@ -32,10 +32,10 @@ fn a_database_that_dies_withdraws_all_network_files_until_it_is_restarted() {
     testbed.ovs.start_ovsdb_server().unwrap();
     testbed.wait_until_programmed("blue");
     agent.wait_for_connection("Connected");
-    assert_eq!(agent.epoch(Engine::OpenVswitch), epoch + 1);
+    assert_eq!(agent.epoch(EngineKind::OpenVswitch), epoch + 1);
     drop(agent);
     assert_eq!(
-        RunningAgent::start(&testbed.roots).epoch(Engine::OpenVswitch),
+        RunningAgent::start(&testbed.roots).epoch(EngineKind::OpenVswitch),
         epoch + 1,
         "the count outlives the agent"
     );
@@ -105,7 +105,7 @@ fn an_engine_that_can_come_back_only_in_another_mount_ends_the_agent() {
         agent.wait_for_connection("NeverSeen");
         fs::remove_dir(&run_folder).unwrap();
         let error = agent.wait_for_end();
-        let engine = if is_vpp { Engine::Vpp } else { Engine::OpenVswitch };
+        let engine = if is_vpp { EngineKind::Vpp } else { EngineKind::OpenVswitch };
         assert!(error.contains(&format!("{engine} was deleted")), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 use usnet_crds::conditions::{ConditionUpdate, OVS_CONNECTED};
 use usnet_crds::node_state::NetworkReport;
-use usnet_crds::{Engine, NodeNetwork};
+use usnet_crds::{EngineKind, NodeNetwork};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
 use usnet_operator::agent::Agent;
@@ -86,7 +86,7 @@ impl RunningAgent {
         })
     }
 
-    pub(crate) fn epoch(&self, engine: Engine) -> i64 {
+    pub(crate) fn epoch(&self, engine: EngineKind) -> i64 {
         self.wait_for_report(&format!("{engine} is up"), |report| {
             report.engines.iter().find(|up| up.engine == engine).map(|up| up.epoch)
         })

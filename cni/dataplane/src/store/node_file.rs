@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use usnet_crds::{Engine, NetworkName, NodeNetwork};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -49,10 +49,10 @@ pub struct NodeFile {
     /// The engines that this node ever had. The agent waits for an engine that it had before and
     /// does not report one that it never had as missing.
     #[serde(default)]
-    pub engines_seen: BTreeSet<Engine>,
+    pub engines_seen: BTreeSet<EngineKind>,
     /// How often the agent saw each engine restart. It is preserved over restarts of the agent.
     #[serde(default)]
-    pub epochs: BTreeMap<Engine, u64>,
+    pub epochs: BTreeMap<EngineKind, u64>,
 }
 
 /// A network that selects the node, but that the node cannot have as it is.
@@ -65,7 +65,7 @@ pub struct RefusedNetwork {
     pub generation: i64,
     /// The engine that it is for; none where that cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub engine: Option<Engine>,
+    pub engine: Option<EngineKind>,
     /// Why not, in CamelCase.
     pub reason: String,
     /// Why not, and what to do.
@@ -114,7 +114,7 @@ mod tests {
         let refused = RefusedNetwork {
             name: "red".parse().unwrap(),
             generation: 2,
-            engine: Some(Engine::Vpp),
+            engine: Some(EngineKind::Vpp),
             reason: "BridgeConflict".into(),
             message: "bridge br0 belongs to blue".into(),
         };
@@ -125,8 +125,8 @@ mod tests {
             networks: vec![Arc::new(network("blue"))],
             versions: BTreeMap::from([(name, 48_000)]),
             refused: vec![refused],
-            engines_seen: BTreeSet::from([Engine::OpenVswitch]),
-            epochs: BTreeMap::from([(Engine::OpenVswitch, 2), (Engine::Vpp, 5)]),
+            engines_seen: BTreeSet::from([EngineKind::OpenVswitch]),
+            epochs: BTreeMap::from([(EngineKind::OpenVswitch, 2), (EngineKind::Vpp, 5)]),
         }
     }
 

@@ -10,7 +10,7 @@ pub(crate) trait Switch {
     /// The driver.
     type Engine: Engine;
     /// Which one it is.
-    const KIND: usnet_crds::Engine;
+    const KIND: usnet_crds::EngineKind;
     /// Whether it knows what it had when it has been killed and started again.
     const REMEMBERS: bool;
 

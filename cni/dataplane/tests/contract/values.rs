@@ -3,7 +3,7 @@
 use crate::switch::Switch;
 use std::process::Command;
 use usnet_crds::{
-    Bridge, Engine as Kind, Mtu, Namespaces, NetworkName, NodeNetwork, Phase, Port, RateLimit, Vlan, VlanTag,
+    Bridge, EngineKind as Kind, Mtu, Namespaces, NetworkName, NodeNetwork, Phase, Port, RateLimit, Vlan, VlanTag,
 };
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::{Desired, DesiredAttachment, PortPolicy, port_settings};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::time::Duration;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::engine::{Engine as Driver, EngineError, OpError};
 use usnet_dataplane::legacy_port::LegacyPort;
@@ -77,16 +77,16 @@ impl EngineClient {
     /// # Errors
     /// When it does not answer.
     pub fn connect_to(
-        engine: Engine,
+        engine: EngineKind,
         socket: &Path,
         memif_socket_ids: MemifSocketIds,
     ) -> Result<Self, EngineClientError> {
         match engine {
-            Engine::OpenVswitch => {
+            EngineKind::OpenVswitch => {
                 let client = OvsdbClient::connect(socket, OVSDB_TIMEOUT).map_err(EngineError::from)?;
                 Ok(Self::OpenVswitch(client))
             }
-            Engine::Vpp => {
+            EngineKind::Vpp => {
                 let client = VppClient::connect(socket, VPP_TIMEOUT).map_err(EngineError::from)?;
                 Ok(Self::Vpp(Vpp::new(client, memif_socket_ids)))
             }

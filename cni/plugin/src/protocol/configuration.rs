@@ -295,7 +295,7 @@ fn is_name(name: &str) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
-    use usnet_crds::Engine;
+    use usnet_crds::EngineKind;
 
     fn parse(document: &Value) -> Configuration {
         Configuration::parse(document.to_string().as_bytes()).unwrap()
@@ -331,7 +331,7 @@ mod tests {
     fn a_legacy_configuration_names_a_bridge() {
         let document = json!({"Host": {"engine": "vpp", "iftype": "memif", "bridge": {"bridgeName": "4"}}, "IPAM": {"Type": "static"}});
         let Target::Bridge(legacy) = parse(&document).target().unwrap() else { panic!("{document}") };
-        assert_eq!((legacy.engine, legacy.bridge.as_str()), (Engine::Vpp, "4"));
+        assert_eq!((legacy.engine, legacy.bridge.as_str()), (EngineKind::Vpp, "4"));
         assert_eq!(parse(&document).ipam().unwrap(), Some(json!({"type": "static"})));
         let called_with = parse(&document).for_ipam("x", &json!({"type": "static"}));
         assert!(called_with.get("IPAM").is_none() && called_with["ipam"] == json!({"type": "static"}), "{called_with}");

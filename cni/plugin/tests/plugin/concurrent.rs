@@ -6,7 +6,7 @@ use crate::support::pod::Pod;
 use crate::support::{NETWORK, TestNode, port_types};
 use std::collections::BTreeSet;
 use std::thread::{Builder, scope};
-use usnet_crds::{Engine, Port};
+use usnet_crds::{EngineKind, Port};
 
 on_each_engine! {
     pods_that_start_and_stop_concurrently_do_not_interfere,
@@ -28,8 +28,8 @@ const REPETITIONS: usize = 8;
 
 fn ports(node: &TestNode) -> Vec<Port> {
     match node.engine.kind() {
-        Engine::OpenVswitch => vec![port_types::vhost_user()],
-        Engine::Vpp => vec![port_types::vhost_user(), port_types::memif_in_volume()],
+        EngineKind::OpenVswitch => vec![port_types::vhost_user()],
+        EngineKind::Vpp => vec![port_types::vhost_user(), port_types::memif_in_volume()],
     }
 }
 
@@ -56,8 +56,8 @@ fn assert_ports(node: &TestNode, count: usize) {
 
 fn pods_that_start_and_stop_concurrently_do_not_interfere(node: &mut TestNode) {
     let count = match node.engine.kind() {
-        Engine::OpenVswitch => PODS_OF_OPEN_VSWITCH,
-        Engine::Vpp => PODS_OF_VPP,
+        EngineKind::OpenVswitch => PODS_OF_OPEN_VSWITCH,
+        EngineKind::Vpp => PODS_OF_VPP,
     };
     let pods = pods(node, "p", count);
     for port in ports(node) {

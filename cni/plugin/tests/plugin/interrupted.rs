@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use usnet_crds::{Engine, Port, PortType};
+use usnet_crds::{EngineKind, Port, PortType};
 use usnet_plugin::attachment::detach::Detachment;
 use usnet_plugin::attachment::node::Node;
 use usnet_plugin::attachment::{attach, detach};
@@ -34,8 +34,8 @@ const KILLS: u32 = 24;
 /// The port types.
 fn port_types_of(node: &TestNode) -> Vec<Port> {
     match node.engine.kind() {
-        Engine::OpenVswitch => vec![port_types::vhost_user(), port_types::veth()],
-        Engine::Vpp => port_types::all().into_iter().chain([port_types::veth()]).collect(),
+        EngineKind::OpenVswitch => vec![port_types::vhost_user(), port_types::veth()],
+        EngineKind::Vpp => port_types::all().into_iter().chain([port_types::veth()]).collect(),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::support::{NETWORK, TestNode, tools};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
-use usnet_crds::{Engine, NetworkName, Vlan};
+use usnet_crds::{EngineKind, NetworkName, Vlan};
 use usnet_dataplane::network_file::NetworkFile;
 
 on_each_engine! {
@@ -77,8 +77,8 @@ fn unsupported_configurations_are_rejected_by_add_and_accepted_by_del(node: &mut
 
 fn add_waits_for_a_network_with_the_bridge_and_names_the_bridge(node: &mut TestNode) {
     let (bridge, network) = match node.engine.kind() {
-        Engine::OpenVswitch => ("br0", "ovs-br0"),
-        Engine::Vpp => ("77", "vpp-77"),
+        EngineKind::OpenVswitch => ("br0", "ovs-br0"),
+        EngineKind::Vpp => ("77", "vpp-77"),
     };
     let configuration = with(legacy(node), "/host/bridge/bridgeName", json!(bridge));
     let message = node.call("ADD", &node.pod("p"), "net1", &configuration).message(11);
@@ -113,8 +113,8 @@ fn mismatching_settings_are_rejected_by_key(node: &mut TestNode) {
 
 fn the_agents_reason_is_passed_on(node: &mut TestNode) {
     let bridge = match node.engine.kind() {
-        Engine::OpenVswitch => "br0",
-        Engine::Vpp => "77",
+        EngineKind::OpenVswitch => "br0",
+        EngineKind::Vpp => "77",
     };
     let name = NetworkName::for_bridge(node.engine.kind(), &bridge.parse().unwrap());
     let configuration = with(legacy(node), "/host/bridge/bridgeName", json!(bridge));

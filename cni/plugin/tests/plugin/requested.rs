@@ -4,7 +4,7 @@ use crate::support::engine::on_each_engine;
 use crate::support::{NETWORK, TestNode, configuration, port_types, tools};
 use serde_json::{Value, json};
 use std::fs;
-use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind, Port};
+use usnet_crds::{EngineKind, MemifSecretKind, MemifSocketKind, Port};
 
 on_each_engine! {
     a_pod_gets_the_mac_and_the_addresses_that_it_requests,
@@ -73,8 +73,8 @@ fn without_ipam_requested_addresses_with_a_prefix_are_used(node: &mut TestNode) 
 
 fn a_pod_may_request_less_bandwidth_than_its_network_allows_but_not_more(node: &mut TestNode) {
     let standard = match node.engine.kind() {
-        Engine::OpenVswitch => port_types::vhost_user(),
-        Engine::Vpp => port_types::memif(MemifSocketKind::Volume, MemifSecretKind::None),
+        EngineKind::OpenVswitch => port_types::vhost_user(),
+        EngineKind::Vpp => port_types::memif(MemifSocketKind::Volume, MemifSecretKind::None),
     };
     let limit = |ingress: i64| serde_json::from_value(json!({"ingressKbps": ingress})).unwrap();
     node.program_network_with(NETWORK, &Port { rate_limit: limit(5000), ..standard }, None);

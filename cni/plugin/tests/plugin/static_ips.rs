@@ -6,7 +6,7 @@ use crate::support::pod::Pod;
 use crate::support::{NAMESPACE, NETWORK, NETWORK_NAMESPACE, TestNode, configuration, port_types, tools};
 use serde_json::{Value, json};
 use std::fs;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 on_each_engine! {
     a_pod_gets_its_addresses_and_its_mac_without_ipam,
@@ -22,8 +22,8 @@ on_each_engine! {
 /// the pod that it names.
 fn program(node: &TestNode, mut static_attachment: Value, ipam: Option<Value>) {
     let port = match node.engine.kind() {
-        Engine::OpenVswitch => port_types::vhost_user(),
-        Engine::Vpp => port_types::memif(usnet_crds::MemifSocketKind::Volume, usnet_crds::MemifSecretKind::None),
+        EngineKind::OpenVswitch => port_types::vhost_user(),
+        EngineKind::Vpp => port_types::memif(usnet_crds::MemifSocketKind::Volume, usnet_crds::MemifSecretKind::None),
     };
     let mut network = node.program_network_with(NETWORK, &port, ipam);
     static_attachment["namespace"] = json!(NAMESPACE);
@@ -170,15 +170,15 @@ fn the_port_has_the_static_vlan_and_rate(node: &mut TestNode) {
     let vlan = json!({"mode": "Access", "tag": 77});
     // VPP's driver does not support rates yet, and rejects them.
     let rate = match node.engine.kind() {
-        Engine::OpenVswitch => json!({"ingressKbps": 10_000, "egressKbps": 20_000}),
-        Engine::Vpp => json!({}),
+        EngineKind::OpenVswitch => json!({"ingressKbps": 10_000, "egressKbps": 20_000}),
+        EngineKind::Vpp => json!({}),
     };
     program(node, json!({"vlan": vlan, "rateLimit": rate}), None);
     node.add(&node.pod("p"), "net1").result();
     let record: Value = serde_json::from_slice(&fs::read(&node.records()[0]).unwrap()).unwrap();
     assert_eq!((&record["port"]["settings"]["vlan"], &record["port"]["settings"]["rateLimit"]), (&vlan, &rate));
     let ports = node.ports(NETWORK);
-    if node.engine.kind() == Engine::OpenVswitch {
+    if node.engine.kind() == EngineKind::OpenVswitch {
         assert_eq!(node.open_vswitch().vsctl(&["get", "Port", &ports[0], "tag"]).unwrap().trim(), "77");
     }
 }

@@ -13,7 +13,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
-use usnet_crds::{Engine, Mtu, NodeNetwork, Vlan};
+use usnet_crds::{EngineKind, Mtu, NodeNetwork, Vlan};
 use usnet_test_vpp::Kind;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -81,7 +81,7 @@ fn add_configures_the_interface_as_assigned_and_del_removes_it(node: &mut TestNo
 
     let [device] = node.devices().try_into().unwrap();
     assert_eq!(node.ports(NETWORK).len(), 1);
-    if node.engine.kind() == Engine::OpenVswitch {
+    if node.engine.kind() == EngineKind::OpenVswitch {
         assert_eq!(node.ports(NETWORK), [device.as_str()]);
     }
     let on_node = ip(&["link", "show", "dev", &device]);

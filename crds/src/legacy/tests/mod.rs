@@ -73,14 +73,14 @@ fn tag(number: i64) -> VlanTag {
 #[test]
 fn intels_examples_are_parsed() {
     let legacy = read(&open_vswitch()).unwrap();
-    assert_eq!((legacy.engine, legacy.bridge.as_str()), (Engine::OpenVswitch, "br-4"));
+    assert_eq!((legacy.engine, legacy.bridge.as_str()), (EngineKind::OpenVswitch, "br-4"));
     assert_eq!(legacy.network_name().as_str(), "ovs-br-4");
     assert_eq!(legacy.ipam, Some(open_vswitch()["ipam"].clone()));
     let port = Port { port_type: PortType::VhostUser, ..Port::default() };
     assert_eq!(legacy.settings.port(), port);
 
     let legacy = read(&vpp()).unwrap();
-    assert_eq!((legacy.engine, legacy.network_name().as_str()), (Engine::Vpp, "vpp-4"));
+    assert_eq!((legacy.engine, legacy.network_name().as_str()), (EngineKind::Vpp, "vpp-4"));
     assert_eq!(legacy.settings.port(), Port { port_type: PortType::Memif, ..Port::default() });
     assert_eq!(legacy.ipam, None);
 

@@ -24,10 +24,10 @@ impl NetworkName {
 mod tests {
     use super::super::VPP_NETWORK_NAME_MAX;
     use super::*;
-    use crate::Engine;
+    use crate::EngineKind;
     use std::collections::BTreeSet;
 
-    fn name(engine: Engine, bridge: &str) -> String {
+    fn name(engine: EngineKind, bridge: &str) -> String {
         let name = NetworkName::for_bridge(engine, &bridge.parse().unwrap());
         let text = name.to_string();
         assert!(text.len() <= VPP_NETWORK_NAME_MAX, "{text}");
@@ -37,16 +37,16 @@ mod tests {
 
     #[test]
     fn a_network_is_called_after_its_engine_and_bridge() {
-        assert_eq!(name(Engine::OpenVswitch, "br0"), "ovs-br0");
-        assert_eq!(name(Engine::Vpp, "4"), "vpp-4");
-        assert!(name(Engine::OpenVswitch, "Br_0").starts_with("ovs-br-0--"));
-        assert!(name(Engine::OpenVswitch, &"_".repeat(15)).starts_with("ovs---"));
+        assert_eq!(name(EngineKind::OpenVswitch, "br0"), "ovs-br0");
+        assert_eq!(name(EngineKind::Vpp, "4"), "vpp-4");
+        assert!(name(EngineKind::OpenVswitch, "Br_0").starts_with("ovs-br-0--"));
+        assert!(name(EngineKind::OpenVswitch, &"_".repeat(15)).starts_with("ovs---"));
     }
 
     #[test]
     fn no_two_bridges_share_a_name() {
         let bridges = ["br-0", "br_0", "br.0", "BR-0", "br--0", "br-0-", "_", "__", "b", "B", "b-"];
-        let names: BTreeSet<_> = bridges.iter().map(|bridge| name(Engine::OpenVswitch, bridge)).collect();
+        let names: BTreeSet<_> = bridges.iter().map(|bridge| name(EngineKind::OpenVswitch, bridge)).collect();
         assert_eq!(names.len(), bridges.len());
     }
 }

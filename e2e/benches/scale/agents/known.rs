@@ -12,7 +12,7 @@ use usnet_crds::node_selection::{resource_version, selects};
 use usnet_crds::node_state::{
     EngineReport, NetworkReport, NetworkState, NodeSummary, PODS_MAX, REPORTS_MAX, UserspaceNodeStateStatus,
 };
-use usnet_crds::{CompiledNetwork, Engine, UserspaceNodeState};
+use usnet_crds::{CompiledNetwork, EngineKind, UserspaceNodeState};
 
 /// The names of networks, once for all agents.
 static NAMES: Mutex<Option<HashSet<Arc<str>>>> = Mutex::new(None);
@@ -22,7 +22,7 @@ static NAMES: Mutex<Option<HashSet<Arc<str>>>> = Mutex::new(None);
 struct Network {
     version: u64,
     generation: i64,
-    engine: Engine,
+    engine: EngineKind,
     selector: Option<Box<Selector>>,
 }
 
@@ -100,7 +100,7 @@ impl Known {
 
     /// These nodes have Open vSwitch and no VPP.
     fn is_selected(&self, network: &Network) -> bool {
-        let missing = BTreeSet::from([Engine::Vpp]);
+        let missing = BTreeSet::from([EngineKind::Vpp]);
         selects(network.selector.as_deref(), network.engine, &self.labels, &missing)
     }
 
@@ -161,7 +161,7 @@ pub(super) fn status(facts: &Facts) -> UserspaceNodeStateStatus {
             condition(VPP_CONNECTED, "False", reason::NEVER_SEEN, "there is no /run/vpp/api.sock".to_owned()),
         ],
         networks: reports.clone(),
-        engines: vec![EngineReport { engine: Engine::OpenVswitch, version: "3.5.0".to_owned(), epoch: 1 }],
+        engines: vec![EngineReport { engine: EngineKind::OpenVswitch, version: "3.5.0".to_owned(), epoch: 1 }],
         summary: NodeSummary {
             engines: "OVS 3.5.0".to_owned(),
             networks: format!("{selected}/{selected}"),

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{Namespace, Node};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
-use usnet_crds::{Engine, UserspaceNetwork};
+use usnet_crds::{EngineKind, UserspaceNetwork};
 
 /// Requests of one client that are under way at once.
 pub(crate) const AT_ONCE: usize = 32;
@@ -14,7 +14,7 @@ const MTUS: [i64; 2] = [1500, 9000];
 /// What networks of a cluster have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Template {
-    pub(crate) engine: Engine,
+    pub(crate) engine: EngineKind,
     /// One definition for each network, or one in each namespace.
     pub(crate) shares_definitions: bool,
 }

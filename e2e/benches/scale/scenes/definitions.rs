@@ -11,10 +11,10 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::json;
 use std::time::{Duration, Instant};
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 const SIZE: Size = Size { nodes: 10, networks: 100, namespaces: 1000 };
-const TEMPLATE: Template = Template { engine: Engine::OpenVswitch, shares_definitions: false };
+const TEMPLATE: Template = Template { engine: EngineKind::OpenVswitch, shares_definitions: false };
 const OTHERS: usize = 5;
 const AIM: Duration = Duration::from_secs(2);
 /// So many definitions are written before the other networks come.

@@ -8,7 +8,7 @@ use crate::measure::Figures;
 use crate::report::{Report, progress};
 use crate::rows::{change, leader_change, node_outage, pods, rest};
 use crate::settings::{Settings, Size};
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 /// Networks that change at once.
 pub(crate) const MANY: usize = 100;
@@ -24,7 +24,8 @@ struct Rows {
 
 pub(crate) async fn run(size: Size, settings: &Settings, report: &mut Report) {
     report.scene(size.to_string());
-    let mut cluster = Cluster::start(size, Template { engine: Engine::OpenVswitch, shares_definitions: false }).await;
+    let mut cluster =
+        Cluster::start(size, Template { engine: EngineKind::OpenVswitch, shares_definitions: false }).await;
     if settings.is_floor_only {
         start::without_controllers(&mut cluster).await;
     } else {

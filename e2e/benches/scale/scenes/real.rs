@@ -10,7 +10,7 @@ use crate::real_agents::RealAgents;
 use crate::report::{Report, progress};
 use crate::rows::{change, rest};
 use crate::settings::{Settings, Size};
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 const NODES: usize = 20;
 const NETWORKS: [usize; 2] = [10, 1000];
@@ -23,7 +23,7 @@ pub(crate) async fn run(settings: &Settings, report: &mut Report) {
 
 async fn with(size: Size, settings: &Settings, report: &mut Report) {
     report.scene(format!("real agents: {size}"));
-    let mut cluster = Cluster::start(size, Template { engine: Engine::Vpp, shares_definitions: false }).await;
+    let mut cluster = Cluster::start(size, Template { engine: EngineKind::Vpp, shares_definitions: false }).await;
     let measured = if settings.is_floor_only {
         start::without_controllers(&mut cluster).await;
         start_agents(&mut cluster).await;

@@ -13,7 +13,7 @@ use kube::{Api, ResourceExt};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use usnet_crds::node_selection::resource_version;
-use usnet_crds::{CompiledNetwork, Engine, UserspaceNodeState};
+use usnet_crds::{CompiledNetwork, EngineKind, UserspaceNodeState};
 
 const WATCHING: usize = 20;
 const LIMIT: Duration = Duration::from_secs(1200);
@@ -25,7 +25,7 @@ pub(crate) async fn run(size: Size, report: &mut Report) {
     report.scene(size.to_string());
     report.row("row 3: sizes");
     // A definition in each namespace of each network is row 6; here they would be most of the content, which does not count them.
-    let template = Template { engine: Engine::OpenVswitch, shares_definitions: true };
+    let template = Template { engine: EngineKind::OpenVswitch, shares_definitions: true };
     let mut cluster = Cluster::start(size, template).await;
     cluster.controllers.start();
     cluster.controllers.wait_until_ready();

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use usnet_crds::{Engine, NodeNetwork};
+use usnet_crds::{EngineKind, NodeNetwork};
 use usnet_dataplane::paths::NodePaths;
 use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::Batch;
@@ -23,7 +23,7 @@ pub(crate) fn run(programs: &Programs, kind: Kind) {
     let folder = tempfile::tempdir().expect("a folder");
     let (run, vpp_socket) = (vpp.folder().join("run"), vpp.socket().to_owned());
     let roots = NodePaths { run, vpp_socket, ..NodePaths::below(folder.path()) };
-    let network = pod::network(Engine::Vpp, "bench");
+    let network = pod::network(EngineKind::Vpp, "bench");
     let domain = fill(&vpp, &network);
     pod::prepare(&roots, network, vpp.socket());
 

@@ -6,7 +6,7 @@ use super::floor;
 use crate::pod;
 use crate::programs::{median, ratio, report};
 use std::time::{Duration, Instant};
-use usnet_crds::{Engine, NodeNetwork};
+use usnet_crds::{EngineKind, NodeNetwork};
 use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::Batch;
 use usnet_vpp::blocking::Client;
@@ -35,7 +35,7 @@ pub(crate) fn run(kind: Kind) {
 }
 
 fn network(index: usize) -> NodeNetwork {
-    let mut network = pod::network(Engine::Vpp, &format!("net-{index}"));
+    let mut network = pod::network(EngineKind::Vpp, &format!("net-{index}"));
     // Of so many, two would choose the same one.
     let id = i64::try_from(index + 1).ok().and_then(|id| usnet_crds::BridgeDomainId::try_from(id).ok());
     network.bridge.name = id.expect("an id").into();

@@ -7,7 +7,7 @@ use crate::pod;
 use crate::programs::{median, ratio, report};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use usnet_crds::{Engine, NodeNetwork, RateLimit};
+use usnet_crds::{EngineKind, NodeNetwork, RateLimit};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::journal::Journal;
@@ -26,7 +26,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(kind: Kind) {
     let mut vpp = Vpp::start(kind).expect("VPP starts");
-    let networks: Vec<_> = (0..NETWORKS).map(|index| pod::network(Engine::Vpp, &format!("net-{index}"))).collect();
+    let networks: Vec<_> = (0..NETWORKS).map(|index| pod::network(EngineKind::Vpp, &format!("net-{index}"))).collect();
     let (folders, roots) = roots(&vpp);
     fill_journal(&roots, &vpp, &networks);
     let mut agent = RunningAgent::start((folders, roots));
@@ -71,7 +71,7 @@ fn record(id: AttachmentId, roots: &NodePaths, network: &NodeNetwork, socket: Pa
         version: Record::VERSION,
         progress: Progress::Attached,
         network: network.name.clone(),
-        engine: Engine::Vpp,
+        engine: EngineKind::Vpp,
         engine_socket: roots.vpp_socket.clone(),
         memif_socket_ids: MemifSocketIds::default(),
         port: AttachedPort {

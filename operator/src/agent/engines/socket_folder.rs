@@ -5,7 +5,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 /// An engine's socket cannot come back where the agent expects it.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +14,7 @@ use usnet_crds::Engine;
     folder.display()
 )]
 pub struct SocketFolderDeleted {
-    engine: Engine,
+    engine: EngineKind,
     folder: PathBuf,
 }
 
@@ -23,7 +23,7 @@ pub struct SocketFolderDeleted {
 /// # Errors
 /// When it was deleted and is only held by a mount. A folder that does not exist may still be
 /// created.
-pub(crate) fn check(engine: Engine, socket: &Path) -> Result<(), SocketFolderDeleted> {
+pub(crate) fn check(engine: EngineKind, socket: &Path) -> Result<(), SocketFolderDeleted> {
     let Some(folder) = socket.parent() else { return Ok(()) };
     // A folder has at least one link while it has a name.
     let is_deleted = fs::metadata(folder).is_ok_and(|folder| folder.nlink() == 0);
@@ -40,16 +40,16 @@ mod tests {
     fn only_a_folder_that_was_deleted_under_a_mount_is_an_error() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("vpp");
-        assert!(check(Engine::Vpp, &path.join("api.sock")).is_ok(), "it may still come");
+        assert!(check(EngineKind::Vpp, &path.join("api.sock")).is_ok(), "it may still come");
         fs::create_dir(&path).unwrap();
         // A reference to the folder that outlives its name, as a mount does.
         let held = File::open(&path).unwrap();
         let seen = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd())).join("api.sock");
-        assert!(check(Engine::Vpp, &seen).is_ok());
+        assert!(check(EngineKind::Vpp, &seen).is_ok());
         fs::remove_dir(&path).unwrap();
         fs::create_dir(&path).unwrap();
-        let gone = check(Engine::Vpp, &seen).unwrap_err();
+        let gone = check(EngineKind::Vpp, &seen).unwrap_err();
         assert!(gone.to_string().contains("of the socket of VPP was deleted"), "{gone}");
-        assert!(check(Engine::Vpp, &path.join("api.sock")).is_ok());
+        assert!(check(EngineKind::Vpp, &path.join("api.sock")).is_ok());
     }
 }

@@ -6,7 +6,7 @@ use crate::error_chain::ErrorChain;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_dataplane::engine::{Engine as _, EngineError};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::vpp::Vpp;
@@ -70,7 +70,7 @@ fn disconnected(reason: &Error) -> EngineState {
 }
 
 impl EngineWatcher for VppWatcher {
-    const ENGINE: Engine = Engine::Vpp;
+    const ENGINE: EngineKind = EngineKind::Vpp;
     /// VPP's main thread answers, and on a small VPP forwards packets as well: a burst of
     /// connecting clients must not keep it answering all the time.
     const MIN_INTERVAL: Duration = Duration::from_millis(100);

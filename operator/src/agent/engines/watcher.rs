@@ -4,13 +4,13 @@ use crate::agent::model::engine_view::EngineUp;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_dataplane::engine::{self, EngineError};
 
 /// A connection to an engine.
 pub(crate) trait EngineWatcher {
     /// The engine.
-    const ENGINE: Engine;
+    const ENGINE: EngineKind;
     /// The shortest time between two observations, of which a burst of events would cause many.
     const MIN_INTERVAL: Duration;
     /// The state of the session, which changes whenever the engine may have.

@@ -1,6 +1,6 @@
 //! An engine as it was last observed: step one of a reconcile.
 
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_crds::conditions::reason::DISCONNECTED;
 use usnet_dataplane::observed::Observed;
 
@@ -34,7 +34,7 @@ pub(crate) struct Outage {
 
 impl Outage {
     /// The state of the engine is not known.
-    pub(crate) fn unknown(engine: Engine) -> Self {
+    pub(crate) fn unknown(engine: EngineKind) -> Self {
         Self { reason: DISCONNECTED, message: format!("the connection to {engine} is being made again") }
     }
 }

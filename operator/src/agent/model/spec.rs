@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use usnet_crds::{Engine, NetworkName, NodeNetwork};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 
 pub use usnet_dataplane::node_file::RefusedNetwork;
 
@@ -47,7 +47,7 @@ pub(crate) struct EngineSpec {
 
 impl EngineSpec {
     /// The part of one engine.
-    pub(crate) fn of(node: &Arc<NodeSpec>, engine: Engine) -> Self {
+    pub(crate) fn of(node: &Arc<NodeSpec>, engine: EngineKind) -> Self {
         let (own, other): (Vec<_>, Vec<_>) = node.networks.iter().partition(|network| network.engine == engine);
         // A refused network that the node still has, for now or for its pods, is among its
         // networks.

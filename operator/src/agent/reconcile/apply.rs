@@ -12,7 +12,7 @@ use usnet_dataplane::plan::Op;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ApplyContext<'a> {
     /// The engine that is changed.
-    pub engine: usnet_crds::Engine,
+    pub engine: usnet_crds::EngineKind,
     /// The metrics that count the operations.
     pub metrics: &'a Metrics,
     /// When the event that triggered this reconcile was seen.

@@ -3,7 +3,7 @@
 use super::plan::JournalView;
 use crate::error_chain::ErrorChain;
 use std::collections::BTreeSet;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::journal::{Error, Journal, Records};
 
@@ -38,7 +38,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// When the folder cannot be listed.
-    pub(crate) fn read(&mut self, engine: Engine) -> Result<JournalSnapshot, Error> {
+    pub(crate) fn read(&mut self, engine: EngineKind) -> Result<JournalSnapshot, Error> {
         let Records { mut records, unreadable } = self.journal.records()?;
         records.retain(|record| record.engine == engine);
         let texts: BTreeSet<String> = unreadable.iter().map(|error| ErrorChain(error).to_string()).collect();

@@ -5,7 +5,7 @@ use crate::agent::model::engine_facts::EngineFacts;
 use prometheus::core::Collector;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, exponential_buckets};
 use std::time::Duration;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_crds::conditions::Status;
 use usnet_crds::node_state::NetworkState;
 use usnet_dataplane::plan::Op;
@@ -105,7 +105,7 @@ impl Metrics {
     }
 
     /// Sets the gauges of an engine.
-    pub(crate) fn engine(&self, engine: Engine, facts: &EngineFacts) {
+    pub(crate) fn engine(&self, engine: EngineKind, facts: &EngineFacts) {
         let engine = label(engine);
         for state in NETWORK_STATES {
             let count = facts.networks.iter().filter(|network| network.state == state).count();
@@ -124,7 +124,7 @@ impl Metrics {
     }
 
     /// Counts an operation that was sent, with others, and its result.
-    pub(crate) fn operation(&self, engine: Engine, operation: &Op, took: Duration, worked: bool) {
+    pub(crate) fn operation(&self, engine: EngineKind, operation: &Op, took: Duration, worked: bool) {
         let labels = [label(engine), kind(operation)];
         self.operations.with_label_values(&labels).observe(took.as_secs_f64());
         if !worked {
@@ -133,7 +133,7 @@ impl Metrics {
     }
 
     /// Counts an operation that repaired drift.
-    pub(crate) fn repair(&self, engine: Engine) {
+    pub(crate) fn repair(&self, engine: EngineKind) {
         self.repairs.with_label_values(&[label(engine)]).inc();
     }
 
@@ -160,10 +160,10 @@ const fn result(worked: bool) -> &'static str {
 }
 
 /// As the API spells it.
-const fn label(engine: Engine) -> &'static str {
+const fn label(engine: EngineKind) -> &'static str {
     match engine {
-        Engine::OpenVswitch => "OVS",
-        Engine::Vpp => "VPP",
+        EngineKind::OpenVswitch => "OVS",
+        EngineKind::Vpp => "VPP",
     }
 }
 

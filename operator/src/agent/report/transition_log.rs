@@ -7,14 +7,14 @@ use crate::error_chain::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use usnet_crds::node_state::NetworkState;
-use usnet_crds::{Engine, NetworkName};
+use usnet_crds::{EngineKind, NetworkName};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::Op;
 
 /// What was logged last for one engine.
 #[derive(Debug)]
 pub(crate) struct TransitionLog {
-    engine: Engine,
+    engine: EngineKind,
     network_health: BTreeMap<NetworkName, NetworkHealth>,
     outage: Option<Outage>,
     was_up: bool,
@@ -25,7 +25,7 @@ pub(crate) struct TransitionLog {
 
 impl TransitionLog {
     /// Nothing was logged yet.
-    pub(crate) fn new(engine: Engine) -> Self {
+    pub(crate) fn new(engine: EngineKind) -> Self {
         Self {
             engine,
             network_health: BTreeMap::new(),

@@ -4,7 +4,7 @@
 use crate::agent::model::spec::NodeSpec;
 use crate::error_chain::ErrorChain;
 use std::sync::Arc;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_dataplane::node_file::{Error, NodeFile};
 use usnet_dataplane::paths::NodePaths;
 
@@ -38,12 +38,12 @@ impl PersistedState {
     }
 
     /// Restarts of an engine that were seen on this node.
-    pub(crate) fn epoch(&self, engine: Engine) -> u64 {
+    pub(crate) fn epoch(&self, engine: EngineKind) -> u64 {
         self.file.epochs.get(&engine).copied().unwrap_or_default()
     }
 
     /// Whether the engine was ever reached on this node.
-    pub(crate) fn has_seen(&self, engine: Engine) -> bool {
+    pub(crate) fn has_seen(&self, engine: EngineKind) -> bool {
         self.file.engines_seen.contains(&engine)
     }
 
@@ -73,7 +73,7 @@ impl PersistedState {
     ///
     /// # Errors
     /// As [`save_spec`](Self::keep_spec).
-    pub(crate) fn save_connection(&mut self, engine: Engine, restarted: bool) -> Result<(), Error> {
+    pub(crate) fn save_connection(&mut self, engine: EngineKind, restarted: bool) -> Result<(), Error> {
         let is_new = self.file.engines_seen.insert(engine);
         if restarted {
             *self.file.epochs.entry(engine).or_default() += 1;
@@ -98,10 +98,10 @@ mod tests {
     fn a_new_node_has_no_spec_even_after_its_engine_was_seen() {
         let (_folder, roots) = roots();
         let mut state = PersistedState::load(&roots);
-        state.save_connection(Engine::OpenVswitch, false).unwrap();
+        state.save_connection(EngineKind::OpenVswitch, false).unwrap();
         let again = PersistedState::load(&roots);
         assert_eq!(again.spec(), None, "an unknown spec must not look like an empty one");
-        assert!(again.has_seen(Engine::OpenVswitch));
+        assert!(again.has_seen(EngineKind::OpenVswitch));
     }
 
     #[test]
@@ -111,12 +111,12 @@ mod tests {
         let networks = vec![Arc::new(network("blue"))];
         let spec = NodeSpec { revision: 0, generation: 3, through: 7, networks, ..NodeSpec::default() };
         state.save_spec(&NodeSpec { revision: 9, ..spec.clone() }).unwrap();
-        state.save_connection(Engine::Vpp, true).unwrap();
-        state.save_connection(Engine::Vpp, false).unwrap();
-        state.save_connection(Engine::OpenVswitch, false).unwrap();
+        state.save_connection(EngineKind::Vpp, true).unwrap();
+        state.save_connection(EngineKind::Vpp, false).unwrap();
+        state.save_connection(EngineKind::OpenVswitch, false).unwrap();
         let again = PersistedState::load(&roots);
         assert_eq!(
-            (again.spec(), again.epoch(Engine::Vpp), again.epoch(Engine::OpenVswitch)),
+            (again.spec(), again.epoch(EngineKind::Vpp), again.epoch(EngineKind::OpenVswitch)),
             (Some(Arc::new(spec)), 1, 0)
         );
     }

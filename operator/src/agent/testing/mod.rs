@@ -4,7 +4,7 @@ pub(crate) mod api_server;
 
 use std::path::PathBuf;
 use tempfile::TempDir;
-use usnet_crds::{Bridge, Engine, NetworkName, NodeNetwork, Phase, Port, Queues, RateLimit, RingSize, SocketRole};
+use usnet_crds::{Bridge, EngineKind, NetworkName, NodeNetwork, Phase, Port, Queues, RateLimit, RingSize, SocketRole};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::memif::MemifSocketIds;
@@ -24,10 +24,10 @@ pub(crate) fn name(name: &str) -> NetworkName {
 }
 
 pub(crate) fn network(network: &str) -> NodeNetwork {
-    network_with(Engine::OpenVswitch, network)
+    network_with(EngineKind::OpenVswitch, network)
 }
 
-pub(crate) fn network_with(engine: Engine, network: &str) -> NodeNetwork {
+pub(crate) fn network_with(engine: EngineKind, network: &str) -> NodeNetwork {
     let name = name(network);
     NodeNetwork {
         generation: 1,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::nad::{FROM_NAD_LABEL, FROM_NAD_VALUE};
 use usnet_crds::node_state::NetworkReport;
 use usnet_crds::validate::ValidNetwork;
-use usnet_crds::{Engine, NetworkName, Phase, UserspaceNetworkStatus};
+use usnet_crds::{EngineKind, NetworkName, Phase, UserspaceNetworkStatus};
 
 /// Labels of an object.
 pub type Labels = BTreeMap<String, String>;
@@ -75,7 +75,7 @@ pub struct Selection {
     /// Active or Draining.
     pub phase: Phase,
     /// The engine of the network.
-    pub engine: Engine,
+    pub engine: EngineKind,
     /// The node selector; none selects the nodes that have the engine.
     pub nodes: Option<Selector>,
 }
@@ -129,9 +129,9 @@ pub struct NodeStatus {
     /// The resourceVersion up to which compiled networks are programmed.
     pub through: u64,
     /// Engines that were never reachable on the node.
-    pub missing: BTreeSet<Engine>,
+    pub missing: BTreeSet<EngineKind>,
     /// Engines that are not connected, including missing ones, with the agent's message.
-    pub down: BTreeMap<Engine, String>,
+    pub down: BTreeMap<EngineKind, String>,
     /// Networks that are not programmed, or have pods.
     pub reports: BTreeMap<String, NetworkReport>,
 }

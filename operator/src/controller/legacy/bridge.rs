@@ -7,7 +7,7 @@ use super::{LegacyEvaluation, Member, admits, messages, network_of};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::network::SELECTOR_VALUES_MAX;
 use usnet_crds::validate::ValidNetwork;
-use usnet_crds::{BridgeName, Engine, NetworkName};
+use usnet_crds::{BridgeName, EngineKind, NetworkName};
 
 /// A bridge that NADs of Intel's userspace CNI name.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct LegacyBridge<'a> {
     pub(super) cache: &'a Cache,
     /// The networks of each bridge.
     pub(super) owners: &'a BridgeOwners<'a>,
-    pub(super) engine: Engine,
+    pub(super) engine: EngineKind,
     pub(super) bridge: &'a BridgeName,
     /// The name of the network that is generated for it.
     pub(super) name: NetworkName,
@@ -23,7 +23,7 @@ pub(super) struct LegacyBridge<'a> {
 
 /// The networks of each bridge.
 #[derive(Debug)]
-pub(super) struct BridgeOwners<'a>(BTreeMap<(Engine, &'a BridgeName), Vec<&'a ValidNetwork>>);
+pub(super) struct BridgeOwners<'a>(BTreeMap<(EngineKind, &'a BridgeName), Vec<&'a ValidNetwork>>);
 
 impl<'a> BridgeOwners<'a> {
     pub(super) fn of(cache: &'a Cache) -> Self {

@@ -30,7 +30,7 @@ use kube::core::SelectorExt;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::legacy::{InvalidNadConfig, Legacy, NadConfig};
 use usnet_crds::validate::ValidNetwork;
-use usnet_crds::{BridgeName, Engine, NetworkName};
+use usnet_crds::{BridgeName, EngineKind, NetworkName};
 
 /// The default maximum of networks that the NADs of one namespace create.
 pub const NETWORKS_MAX: usize = 32;
@@ -61,7 +61,7 @@ pub fn evaluate(cache: &Cache, options: &Options) -> LegacyEvaluation {
     if cache.nads.availability != Availability::Known {
         return evaluation;
     }
-    let mut bridges: BTreeMap<(Engine, &BridgeName), Vec<Member<'_>>> = BTreeMap::new();
+    let mut bridges: BTreeMap<(EngineKind, &BridgeName), Vec<Member<'_>>> = BTreeMap::new();
     for (key, nad) in cache.nads.user_nads().iter().filter(|(key, _)| is_active(cache, key)) {
         match &nad.config {
             Ok(NadConfig::Network(network)) => evaluation.records.extend(check_named_network(cache, key, nad, network)),
@@ -91,7 +91,7 @@ pub fn evaluate(cache: &Cache, options: &Options) -> LegacyEvaluation {
 fn create<'a>(
     cache: &'a Cache,
     options: &Options,
-    bridges: BTreeMap<(Engine, &'a BridgeName), Vec<Member<'a>>>,
+    bridges: BTreeMap<(EngineKind, &'a BridgeName), Vec<Member<'a>>>,
     evaluation: &mut LegacyEvaluation,
 ) -> BTreeSet<NetworkName> {
     let owners = BridgeOwners::of(cache);

@@ -7,7 +7,7 @@ use usnet_crds::legacy::{Legacy, Settings};
 use usnet_crds::network::{BridgeSpec, Definitions, PortSpec, RateLimitSpec, VlanMode, VlanSpec};
 use usnet_crds::validate::{InvalidSpec, ValidNetwork, validate};
 use usnet_crds::{
-    BridgeDomainId, Engine, PortType, RateLimit, UserspaceNetwork, UserspaceNetworkSpec, VhostUser, Vlan,
+    BridgeDomainId, EngineKind, PortType, RateLimit, UserspaceNetwork, UserspaceNetworkSpec, VhostUser, Vlan,
 };
 
 /// The API server labels every namespace with its name.
@@ -51,8 +51,8 @@ fn bridge(legacy: &Legacy) -> BridgeSpec {
     let usual = BridgeSpec::default();
     let mtu = legacy.settings.mtu.map_or(usual.mtu, i64::from);
     match legacy.engine {
-        Engine::OpenVswitch => BridgeSpec { name: Some(legacy.bridge.to_string()), mtu, ..usual },
-        Engine::Vpp => {
+        EngineKind::OpenVswitch => BridgeSpec { name: Some(legacy.bridge.to_string()), mtu, ..usual },
+        EngineKind::Vpp => {
             let id = BridgeDomainId::try_from(&legacy.bridge).ok().map(i64::from);
             BridgeSpec { id, mtu, ..usual }
         }

@@ -5,7 +5,7 @@ use crate::controller::cache::objects::Selection;
 use crate::controller::cache::{Cache, Labels, Node, NodeState};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_crds::node_selection::selects;
 
 /// A node with its UserspaceNodeState; none for a new node.
@@ -23,7 +23,7 @@ pub struct NodeView<'a> {
 #[derive(Debug)]
 pub struct SelectedNodes<'a> {
     all: Vec<NodeView<'a>>,
-    selected: BTreeMap<(Option<String>, Engine), Rc<[NodeView<'a>]>>,
+    selected: BTreeMap<(Option<String>, EngineKind), Rc<[NodeView<'a>]>>,
 }
 
 impl<'a> SelectedNodes<'a> {

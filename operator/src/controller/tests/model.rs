@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::time::Instant;
-use usnet_crds::{CompiledNetworkSpec, Engine, Phase, UserspaceNetworkStatus};
+use usnet_crds::{CompiledNetworkSpec, EngineKind, Phase, UserspaceNetworkStatus};
 
 /// More passes than any change needs.
 const PASSES_MAX: usize = 14;
@@ -36,7 +36,7 @@ pub(super) struct Cluster {
     /// Attached interfaces by node and network. Of those on one node all but one are connected.
     pub(super) attachments: BTreeMap<(String, String), i64>,
     /// Engines that nodes do not have.
-    pub(super) without_engine: BTreeSet<(String, Engine)>,
+    pub(super) without_engine: BTreeSet<(String, EngineKind)>,
     /// Nodes on which no agent runs.
     pub(super) without_agent: BTreeSet<String>,
     /// What networks fail with, by node and network.

@@ -3,7 +3,7 @@
 use super::super::write::Write;
 use super::model::{Cluster, key};
 use serde_json::json;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_crds::Phase::{Active, Draining};
 
 #[test]
@@ -233,7 +233,7 @@ fn a_changed_network_is_written_once_whatever_the_number_of_nodes() {
 #[test]
 fn nodes_without_the_engine_are_left_out_unless_they_are_named() {
     let mut cluster = Cluster::new();
-    cluster.without_engine.insert(("node-b".to_owned(), Engine::OpenVswitch));
+    cluster.without_engine.insert(("node-b".to_owned(), EngineKind::OpenVswitch));
     cluster.simple_network("blue");
     let everything = json!({"engine": "OVS", "namespaceSelector": {}, "nodeSelector": {}});
     cluster.network("named", &everything);
@@ -247,8 +247,8 @@ fn nodes_without_the_engine_are_left_out_unless_they_are_named() {
 #[test]
 fn a_network_is_placed_where_its_engine_is() {
     let mut cluster = Cluster::new();
-    cluster.without_engine.insert(("node-a".to_owned(), Engine::Vpp));
-    cluster.without_engine.insert(("node-b".to_owned(), Engine::OpenVswitch));
+    cluster.without_engine.insert(("node-a".to_owned(), EngineKind::Vpp));
+    cluster.without_engine.insert(("node-b".to_owned(), EngineKind::OpenVswitch));
     cluster.simple_network("with-ovs");
     cluster.simple_vpp_network("with-vpp");
     cluster.settle();

@@ -22,7 +22,7 @@ use usnet_crds::node_selection::resource_version;
 use usnet_crds::node_state::{ATTACHMENTS_COUNT_MAX, MESSAGE_MAX, NetworkReport, PODS_MAX, REASON_MAX};
 use usnet_crds::validate::validate;
 use usnet_crds::{
-    CompiledNetworkSpec, Engine, NetworkName, UserspaceNetwork, UserspaceNetworkSpec, UserspaceNodeStateSpec,
+    CompiledNetworkSpec, EngineKind, NetworkName, UserspaceNetwork, UserspaceNetworkSpec, UserspaceNodeStateSpec,
     UserspaceNodeStateStatus,
 };
 
@@ -123,7 +123,7 @@ pub(crate) fn node_status(status: UserspaceNodeStateStatus) -> NodeStatus {
         through: resource_version(status.programmed_through.as_deref()),
         ..NodeStatus::default()
     };
-    for engine in Engine::ALL {
+    for engine in EngineKind::ALL {
         let Some(connected) = find(&status.conditions, engine_connected(engine)) else { continue };
         if connected.reason == reason::NEVER_SEEN {
             parsed.missing.insert(engine);
@@ -233,8 +233,8 @@ mod tests {
             {"type": "VPPConnected", "status": "False", "reason": "NeverSeen", "message": "no socket", "lastTransitionTime": "2026-01-01T00:00:00Z"},
         ]});
         let parsed = node_status(serde_json::from_value(status).unwrap());
-        assert_eq!((parsed.through, &parsed.missing), (12, &BTreeSet::from([Engine::Vpp])));
-        assert_eq!(parsed.down[&Engine::Vpp], "no socket");
+        assert_eq!((parsed.through, &parsed.missing), (12, &BTreeSet::from([EngineKind::Vpp])));
+        assert_eq!(parsed.down[&EngineKind::Vpp], "no socket");
         let reports: BTreeMap<String, NetworkReport> = parsed.reports;
         assert_eq!((reports["a"].reason.as_str(), reports["a"].message.contains('\n')), ("Unknown", false));
         assert_eq!((reports["b"].reason.as_str(), reports["b"].message.len()), ("Unknown", MESSAGE_MAX));

@@ -5,7 +5,7 @@ use super::testbed::{VppTestbed, domain_id, network};
 use crate::node::{network_with, until};
 use crate::running_agent::RunningAgent;
 use usnet_crds::node_state::NetworkState;
-use usnet_crds::{Engine, NodeNetwork, Phase};
+use usnet_crds::{EngineKind, NodeNetwork, Phase};
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_vpp::messages::{BdFlags, BridgeDomainAddDelV2, BridgeFlags};
 
@@ -27,11 +27,11 @@ fn a_network_is_programmed_once_its_bridge_domain_exists(testbed: &VppTestbed) {
     assert_eq!(domain.bd_tag.as_str(), "usnet:blue");
     assert!(domain.learn && domain.flood && domain.forward && domain.uu_flood);
     let Some(NetworkFile::Programmed(file)) = testbed.file("blue") else { panic!("not programmed") };
-    assert_eq!((file.network.engine, file.engine_socket), (Engine::Vpp, testbed.roots.vpp_socket.clone()));
+    assert_eq!((file.network.engine, file.engine_socket), (EngineKind::Vpp, testbed.roots.vpp_socket.clone()));
     let entry = agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
     assert_eq!((entry.generation, entry.attachments, entry.connected), (1, 0, 0));
     let engine = agent.wait_for_report("VPP is up", |report| report.engines.first().cloned());
-    assert!(engine.engine == Engine::Vpp && engine.version.starts_with('2'), "{engine:?}");
+    assert!(engine.engine == EngineKind::Vpp && engine.version.starts_with('2'), "{engine:?}");
 }
 
 fn a_network_that_is_no_longer_desired_is_removed_with_its_file(testbed: &VppTestbed) {
@@ -91,7 +91,7 @@ fn a_bridge_domain_not_owned_by_usnet_is_reported_and_left_alone_until_it_is_rem
 
 fn a_network_that_was_recreated_with_vpp_moves(testbed: &VppTestbed) {
     let agent = RunningAgent::start(&testbed.roots);
-    agent.set_spec(1, &[network_with(Engine::OpenVswitch, "blue")]);
+    agent.set_spec(1, &[network_with(EngineKind::OpenVswitch, "blue")]);
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     agent.set_spec(2, &[network("blue")]);
     testbed.wait_until_programmed("blue");
@@ -99,7 +99,7 @@ fn a_network_that_was_recreated_with_vpp_moves(testbed: &VppTestbed) {
     let count = agent
         .wait_for_report("generation 2", |report| (report.observed_generation() == Some(2)).then(|| names(report)));
     assert_eq!(count, 1);
-    agent.set_spec(3, &[network_with(Engine::OpenVswitch, "blue")]);
+    agent.set_spec(3, &[network_with(EngineKind::OpenVswitch, "blue")]);
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     until("VPP lets go of it", || (!testbed.domains().contains_key(&domain_id(&network("blue")))).then_some(()));
 }

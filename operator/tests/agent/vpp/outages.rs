@@ -4,7 +4,7 @@ use super::on_each_vpp;
 use super::testbed::{VppTestbed, network};
 use crate::node::{Node, until};
 use crate::running_agent::RunningAgent;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_crds::conditions::VPP_CONNECTED;
 use usnet_crds::node_state::NetworkState;
 use usnet_dataplane::attachment::Record;
@@ -43,7 +43,7 @@ fn with_pods(testbed: &VppTestbed, pods: usize) -> (RunningAgent, Vec<Record>) {
 
 fn all_ports_are_back_after_vpp_died(testbed: &mut VppTestbed) {
     let (agent, pods) = with_pods(testbed, 50);
-    let epoch = agent.epoch(Engine::Vpp);
+    let epoch = agent.epoch(EngineKind::Vpp);
     let tags =
         |testbed: &VppTestbed| testbed.ports().into_iter().map(|(socket, port)| (socket, port.tag)).collect::<Vec<_>>();
     let before = tags(testbed);
@@ -54,10 +54,10 @@ fn all_ports_are_back_after_vpp_died(testbed: &mut VppTestbed) {
     testbed.vpp.start_again().unwrap();
     testbed.wait_until_programmed("blue");
     assert_eq!(tags(testbed), before, "promised before all ports were back");
-    assert_eq!(agent.epoch(Engine::Vpp), epoch + 1);
+    assert_eq!(agent.epoch(EngineKind::Vpp), epoch + 1);
     agent.wait_for_network("blue", "has its pods", |entry| entry.attachments == i64::try_from(pods.len()).unwrap());
     drop(agent);
-    assert_eq!(RunningAgent::start(&testbed.roots).epoch(Engine::Vpp), epoch + 1, "the count outlives the agent");
+    assert_eq!(RunningAgent::start(&testbed.roots).epoch(EngineKind::Vpp), epoch + 1, "the count outlives the agent");
 }
 
 fn a_vpp_that_dies_during_a_replay_gets_everything_in_the_end(testbed: &mut VppTestbed) {

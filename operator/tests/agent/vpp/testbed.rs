@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::time::Duration;
-use usnet_crds::{Engine, NodeNetwork};
+use usnet_crds::{EngineKind, NodeNetwork};
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::memif::MemifSocket;
 use usnet_dataplane::port::PortBackend;
@@ -45,7 +45,7 @@ pub(crate) struct ObservedPort {
 
 /// A network with VPP.
 pub(crate) fn network(name: &str) -> NodeNetwork {
-    network_with(Engine::Vpp, name)
+    network_with(EngineKind::Vpp, name)
 }
 
 /// The id of a network's bridge domain.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use usnet_crds::{Engine, NetworkName, RateLimit};
+use usnet_crds::{EngineKind, NetworkName, RateLimit};
 
 /// The pod of an attachment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ pub struct Record {
     /// The network that it joins.
     pub network: NetworkName,
     /// The engine that has its port.
-    pub engine: Engine,
+    pub engine: EngineKind,
     /// The engine's control socket on the node.
     pub engine_socket: PathBuf,
     /// The memif socket ids that usnet owns, if the engine is VPP.

@@ -10,7 +10,7 @@ use crate::testing::{network, record};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use usnet_crds::{Engine, MacLearning};
+use usnet_crds::{EngineKind, MacLearning};
 
 /// What others do to a port or a bridge.
 #[derive(Debug, Clone, Copy)]
@@ -101,8 +101,8 @@ proptest! {
         let pods = ["c1", "c2", "c3"][..pods].iter().zip(["blue", "green", "blue"]);
         let records: Vec<_> = pods.map(|(pod, name)| record(pod, &network(name))).collect();
         let desired = Desired::new(["blue", "green", "red"].map(network), &records);
-        let converged = converge(&desired, Model::empty(Engine::Vpp))?;
-        let mut engine = Model { kind: Engine::Vpp, observed: converged.clone() };
+        let converged = converge(&desired, Model::empty(EngineKind::Vpp))?;
+        let mut engine = Model { kind: EngineKind::Vpp, observed: converged.clone() };
         for (drift, index) in drifts {
             let _nothing_to_change = apply_drift(&mut engine.observed, drift, &index);
         }

@@ -5,13 +5,13 @@ use crate::model::observed::{BridgeMtu, Observed, Tagging};
 use crate::model::port::PortName;
 use crate::plan::{blockers, plan};
 use crate::testing::{attachment, network, record};
-use usnet_crds::{Engine, MacAge, MacLearning, Mtu, NodeNetwork, Ownership, Vlan, VlanTag};
+use usnet_crds::{EngineKind, MacAge, MacLearning, Mtu, NodeNetwork, Ownership, Vlan, VlanTag};
 
 fn engine_with(desired: &Desired) -> Observed {
-    engine_of_kind(Engine::OpenVswitch, desired)
+    engine_of_kind(EngineKind::OpenVswitch, desired)
 }
 
-fn engine_of_kind(kind: Engine, desired: &Desired) -> Observed {
+fn engine_of_kind(kind: EngineKind, desired: &Desired) -> Observed {
     let mut engine = Model::empty(kind);
     engine.apply_all(&plan(desired, &engine.observed)).unwrap();
     engine.observed
@@ -89,7 +89,7 @@ fn a_bridge_whose_mac_addresses_should_age_otherwise_changes_in_place() {
 #[test]
 fn an_engine_whose_bridges_have_no_mtu_needs_no_update() {
     let mut blue = network("blue");
-    let engine = engine_of_kind(Engine::Vpp, &Desired::new([blue.clone()], &[record("c1", &blue)]));
+    let engine = engine_of_kind(EngineKind::Vpp, &Desired::new([blue.clone()], &[record("c1", &blue)]));
     assert_eq!(engine.bridges["br-blue"].mtu, BridgeMtu::OfPortsOnly);
     blue.bridge.mtu = Mtu::try_from(9000).unwrap();
     let desired = Desired::new([blue.clone()], &[record("c1", &blue)]);
@@ -99,7 +99,7 @@ fn an_engine_whose_bridges_have_no_mtu_needs_no_update() {
 #[test]
 fn a_port_set_down_by_others_is_set_up() {
     let desired = Desired::new([network("blue")], &[record("c1", &network("blue"))]);
-    let mut engine = engine_of_kind(Engine::Vpp, &desired);
+    let mut engine = engine_of_kind(EngineKind::Vpp, &desired);
     let ports = &mut engine.bridges.get_mut("br-blue").unwrap().ports;
     ports.get_mut(&PortName::of(&attachment("c1"))).unwrap().is_enabled = false;
     assert_eq!(text(&desired, &engine), ["set MTU 1500, no VLAN and no rate limit on port vhu3c7bbaa36bb of c1.net1"]);
@@ -138,7 +138,7 @@ fn ports_of_an_adopted_bridge_are_created_and_deleted_and_it_is_not_changed() {
     let records = [record("c1", &adopting("br0"))];
     let desired = Desired::new([adopting("br0")], &records);
     assert_eq!(text(&desired, &engine), ["create port vhu3c7bbaa36bb of c1.net1 on bridge br0"]);
-    let mut model = Model { kind: Engine::OpenVswitch, observed: engine };
+    let mut model = Model { kind: EngineKind::OpenVswitch, observed: engine };
     model.apply_all(&plan(&desired, &model.observed)).unwrap();
     assert_eq!((plan(&desired, &model.observed), blockers(&desired, &model.observed).len()), (vec![], 0));
     // The ports of a deleted network are kept while its pods are attached, and deleted with their

@@ -5,18 +5,18 @@ use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, 
 use crate::model::port::{AttachedPort, PortName, PortOwner, PortSettings};
 use crate::plan::Op;
 use std::collections::BTreeMap;
-use usnet_crds::{Bridge, Engine, NetworkName, Ownership};
+use usnet_crds::{Bridge, EngineKind, NetworkName, Ownership};
 
 /// What an engine has, and which one it is like.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Model {
-    pub(super) kind: Engine,
+    pub(super) kind: EngineKind,
     pub(super) observed: Observed,
 }
 
 impl Model {
     /// An engine without anything.
-    pub(super) fn empty(kind: Engine) -> Self {
+    pub(super) fn empty(kind: EngineKind) -> Self {
         Self { kind, observed: Observed::default() }
     }
 
@@ -62,8 +62,8 @@ impl Model {
 
     fn mtu(&self, bridge: &Bridge) -> BridgeMtu {
         match self.kind {
-            Engine::OpenVswitch => BridgeMtu::Set(bridge.mtu.into()),
-            Engine::Vpp => BridgeMtu::OfPortsOnly,
+            EngineKind::OpenVswitch => BridgeMtu::Set(bridge.mtu.into()),
+            EngineKind::Vpp => BridgeMtu::OfPortsOnly,
         }
     }
 

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{
-    BridgeName, Engine, KilobitsPerSecond, MacAge, MacLearning, Mtu, NetworkName, NodeNetwork, Ownership, Queues,
+    BridgeName, EngineKind, KilobitsPerSecond, MacAge, MacLearning, Mtu, NetworkName, NodeNetwork, Ownership, Queues,
     RateLimit, RingSize, Vlan, VlanTag,
 };
 
@@ -205,8 +205,8 @@ fn observed_port_strategy() -> impl Strategy<Value = ObservedPort> {
 
 /// Any observed state.
 pub(super) fn engine_strategy() -> impl Strategy<Value = Model> {
-    let open_vswitch = observed_strategy().prop_map(|observed| Model { kind: Engine::OpenVswitch, observed });
-    prop_oneof![open_vswitch, vpp_strategy().prop_map(|observed| Model { kind: Engine::Vpp, observed })]
+    let open_vswitch = observed_strategy().prop_map(|observed| Model { kind: EngineKind::OpenVswitch, observed });
+    prop_oneof![open_vswitch, vpp_strategy().prop_map(|observed| Model { kind: EngineKind::Vpp, observed })]
 }
 
 /// Foreign bridges and ports, wrong tags, drift, moved ports, a port on two bridges.

@@ -7,11 +7,11 @@ use crate::model::observed::{Observed, ObservedPort};
 use crate::model::port::PortName;
 use crate::plan::plan;
 use crate::testing::{attachment, backend, network, record};
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 /// An engine with the bridge of network blue and the unbridged port of `c1`, modified by `change`.
 fn with_unbridged_port(name: &str, change: impl FnOnce(&mut ObservedPort)) -> Observed {
-    let mut engine = Model::empty(Engine::Vpp);
+    let mut engine = Model::empty(EngineKind::Vpp);
     let spec = Desired::new([network("blue")], &[record("c1", &network("blue"))]);
     engine.apply_all(&plan(&spec, &engine.observed)).unwrap();
     let ports = &mut engine.observed.bridges.get_mut("br-blue").unwrap().ports;
@@ -44,7 +44,7 @@ const CREATED: &str = "create port vhu3c7bbaa36bb of c1.net1 on bridge br-blue";
 fn one_that_is_desired_is_moved_back_and_not_recreated() {
     for engine in [tagged(), untagged()] {
         assert_eq!(text(&desired(Progress::Attached), &engine), [CREATED]);
-        let mut engine = Model { kind: Engine::Vpp, observed: engine };
+        let mut engine = Model { kind: EngineKind::Vpp, observed: engine };
         engine.apply_all(&plan(&desired(Progress::Attached), &engine.observed)).unwrap();
         assert!(engine.observed.unbridged_ports.is_empty());
     }

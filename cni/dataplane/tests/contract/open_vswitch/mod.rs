@@ -62,7 +62,7 @@ fn row_of_port(daemons: &Daemons, port: &str) -> String {
 
 impl Switch for OneSwitch {
     type Engine = OpenVswitch<Client>;
-    const KIND: usnet_crds::Engine = usnet_crds::Engine::OpenVswitch;
+    const KIND: usnet_crds::EngineKind = usnet_crds::EngineKind::OpenVswitch;
     const REMEMBERS: bool = true;
 
     fn engine(&self) -> Self::Engine {

@@ -92,7 +92,7 @@ pub(crate) fn domain_id(bridge: &str) -> u32 {
 
 impl Switch for VppSwitch {
     type Engine = Driver<Recording>;
-    const KIND: usnet_crds::Engine = usnet_crds::Engine::Vpp;
+    const KIND: usnet_crds::EngineKind = usnet_crds::EngineKind::Vpp;
     const REMEMBERS: bool = false;
 
     fn engine(&self) -> Driver<Recording> {

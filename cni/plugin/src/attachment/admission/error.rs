@@ -1,6 +1,6 @@
 //! Why a pod may not attach to a network.
 
-use usnet_crds::{BridgeName, Engine, NetworkName};
+use usnet_crds::{BridgeName, EngineKind, NetworkName};
 use usnet_dataplane::attachment::Pod;
 use usnet_dataplane::network_file;
 
@@ -18,7 +18,7 @@ pub enum AdmissionError {
     )]
     NoBridge {
         /// The engine.
-        engine: Engine,
+        engine: EngineKind,
         /// The bridge.
         bridge: BridgeName,
         /// The network that would be created for it.

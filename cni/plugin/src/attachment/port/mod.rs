@@ -5,7 +5,9 @@ use crate::attachment::pod_files::names::socket_of;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::path::{Component, Path, PathBuf};
-use usnet_crds::{Engine, MemifSecretKind, MemifSocketKind, NetworkName, NodeNetwork, PortType, RateLimit, SocketRole};
+use usnet_crds::{
+    EngineKind, MemifSecretKind, MemifSocketKind, NetworkName, NodeNetwork, PortType, RateLimit, SocketRole,
+};
 use usnet_dataplane::attachment::{AttachmentId, InterfaceName, Pod, Record};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::memif::{InvalidSecret, InvalidSocket, MemifSecret, MemifSocket};
@@ -43,7 +45,7 @@ pub enum PortError {
         /// The network.
         network: NetworkName,
         /// Its engine.
-        engine: Engine,
+        engine: EngineKind,
         /// The port type.
         port: &'static str,
     },
@@ -87,7 +89,7 @@ pub fn port(
     requested: RateLimit,
     location: SocketLocation<'_>,
 ) -> Result<AttachedPort, PortError> {
-    if network.engine == Engine::Vpp {
+    if network.engine == EngineKind::Vpp {
         check_attachment(attachment)?;
     }
     let backend = backend(network, attachment, location)?;
@@ -139,14 +141,14 @@ fn backend(
     match (network.port.port_type, network.engine) {
         (PortType::VhostUser, engine) => {
             let engine_role = network.port.vhost_user.engine_role;
-            if engine == Engine::OpenVswitch && engine_role == SocketRole::Server {
+            if engine == EngineKind::OpenVswitch && engine_role == SocketRole::Server {
                 return unsupported_by_engine("VhostUser with engineRole Server");
             }
             Ok(PortBackend::VhostUser { socket: SocketPath::try_from(file())?, engine_role })
         }
         (PortType::Veth, _) => Ok(PortBackend::Veth { device: DeviceName::of(attachment) }),
-        (PortType::Memif, Engine::OpenVswitch) => unsupported_by_engine("Memif"),
-        (PortType::Memif, Engine::Vpp) => Ok(PortBackend::Memif {
+        (PortType::Memif, EngineKind::OpenVswitch) => unsupported_by_engine("Memif"),
+        (PortType::Memif, EngineKind::Vpp) => Ok(PortBackend::Memif {
             socket: match network.port.memif.socket {
                 MemifSocketKind::Volume => MemifSocket::file(file())?,
                 MemifSocketKind::Abstract => abstract_socket(attachment, location.network_namespace)?,

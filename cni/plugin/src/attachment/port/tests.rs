@@ -2,7 +2,7 @@ use super::*;
 use std::collections::BTreeSet;
 use usnet_crds::{Bridge, Memif, Namespaces, Phase, Port, RateLimit, VhostUser};
 
-fn network(engine: Engine, port: Port) -> NodeNetwork {
+fn network(engine: EngineKind, port: Port) -> NodeNetwork {
     let name: NetworkName = "blue".parse().unwrap();
     NodeNetwork {
         bridge: Bridge::named(engine.default_bridge(&name)),
@@ -41,24 +41,24 @@ const NAMESPACE: &str = "/run/netns/p";
 
 #[test]
 fn a_memif_is_in_the_volume_or_in_the_network_namespace() {
-    let volume = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
+    let volume = network(EngineKind::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
     let port = created(&volume, "net1", NAMESPACE).unwrap();
     assert_eq!(port.backend.socket_file(), Some(Path::new("/run/usnet/ports/0b6e/net1.sock")));
     assert!(needs_volume(&port) && port.secret.is_none());
 
-    let inside = network(Engine::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::None));
+    let inside = network(EngineKind::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::None));
     let port = created(&inside, "net1", NAMESPACE).unwrap();
     let PortBackend::Memif { socket } = &port.backend else { panic!("{port:?}") };
     assert_eq!(socket.to_string(), "abstract:net1,netns_name=/run/netns/p");
     assert!(!needs_volume(&port));
 
-    let secret = network(Engine::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::Generated));
+    let secret = network(EngineKind::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::Generated));
     assert!(needs_volume(&created(&secret, "net1", NAMESPACE).unwrap()), "it is told in the volume");
 }
 
 #[test]
 fn secrets_are_long_printable_and_unique() {
-    let network = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::Generated));
+    let network = network(EngineKind::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::Generated));
     let ports: Vec<_> = (0..100).map(|_| created(&network, "net1", NAMESPACE).unwrap()).collect();
     let secrets: BTreeSet<_> = ports.iter().map(|port| port.secret.as_ref().unwrap().reveal()).collect();
     assert_eq!(secrets.len(), 100);
@@ -75,7 +75,7 @@ fn secrets_are_long_printable_and_unique() {
 
 #[test]
 fn a_network_namespace_that_vpp_would_resolve_differently_is_rejected() {
-    let network = network(Engine::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::None));
+    let network = network(EngineKind::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::None));
     for bad in ["", "netns/p", "p", "/run/netns/../p", "/run/./p", "/proc/self/.."] {
         let rejected = created(&network, "net1", bad);
         assert!(matches!(rejected, Err(PortError::NetworkNamespace { .. })), "{bad}: {rejected:?}");
@@ -88,7 +88,7 @@ fn a_network_namespace_that_vpp_would_resolve_differently_is_rejected() {
 
 #[test]
 fn names_that_vpp_would_reject_are_rejected() {
-    let memif_network = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
+    let memif_network = network(EngineKind::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
     assert!(matches!(created(&memif_network, "net@1", NAMESPACE), Err(PortError::MemifSocket(_))));
     let location = SocketLocation {
         directory: Path::new("/run/usnet/ports/0b6e"),
@@ -100,7 +100,7 @@ fn names_that_vpp_would_reject_are_rejected() {
     let usual = attachment(&"0123456789abcdef".repeat(4), "fifteen-letters");
     assert!(port(&memif_network, &usual, &pod(), RateLimit::default(), location).is_ok());
     // Open vSwitch has no such limits.
-    let open_vswitch = network(Engine::OpenVswitch, Port::default());
+    let open_vswitch = network(EngineKind::OpenVswitch, Port::default());
     assert!(port(&open_vswitch, &long, &pod(), RateLimit::default(), location).is_ok());
 }
 
@@ -116,10 +116,10 @@ fn socket_paths_are_limited_to_the_engines_length() {
             SocketLocation { directory: &directory, socket_name: "net1.sock", network_namespace: Path::new(NAMESPACE) },
         )
     };
-    let memif_network = network(Engine::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
+    let memif_network = network(EngineKind::Vpp, memif(MemifSocketKind::Volume, MemifSecretKind::None));
     assert!(at(&memif_network, 106).is_ok());
     assert!(matches!(at(&memif_network, 107), Err(PortError::MemifSocket(_))));
-    for engine in Engine::ALL {
+    for engine in EngineKind::ALL {
         let vhost = network(engine, Port::default());
         assert!(at(&vhost, 107).is_ok());
         assert!(matches!(at(&vhost, 108), Err(PortError::SocketPath(_))));
@@ -130,8 +130,8 @@ fn socket_paths_are_limited_to_the_engines_length() {
 fn port_types_that_an_engine_lacks_are_rejected() {
     let server = Port { vhost_user: VhostUser { engine_role: SocketRole::Server }, ..Port::default() };
     for port in [memif(MemifSocketKind::Volume, MemifSecretKind::None), server] {
-        let rejected = created(&network(Engine::OpenVswitch, port.clone()), "net1", NAMESPACE).unwrap_err();
+        let rejected = created(&network(EngineKind::OpenVswitch, port.clone()), "net1", NAMESPACE).unwrap_err();
         assert!(rejected.to_string().contains("spec.port of UserspaceNetwork blue"), "{rejected}");
-        assert!(created(&network(Engine::Vpp, port), "net1", NAMESPACE).is_ok());
+        assert!(created(&network(EngineKind::Vpp, port), "net1", NAMESPACE).is_ok());
     }
 }

@@ -21,7 +21,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use usnet_crds::legacy::HostConf;
-use usnet_crds::{Engine, PortType};
+use usnet_crds::{EngineKind, PortType};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::legacy_annotation::{file_name, short_id, socket_name, state_file_name};
 use usnet_dataplane::legacy_port::LegacyPort;
@@ -98,11 +98,11 @@ impl LegacyState {
         }
     }
 
-    fn engine(&self, host: &HostConf) -> Engine {
+    fn engine(&self, host: &HostConf) -> EngineKind {
         match (&self.content, host.engine) {
-            (Content { port: Some(_), .. }, _) => Engine::OpenVswitch,
-            (Content { interface_index: Some(_), .. }, _) => Engine::Vpp,
-            (_, configured) => configured.unwrap_or(Engine::OpenVswitch),
+            (Content { port: Some(_), .. }, _) => EngineKind::OpenVswitch,
+            (Content { interface_index: Some(_), .. }, _) => EngineKind::Vpp,
+            (_, configured) => configured.unwrap_or(EngineKind::OpenVswitch),
         }
     }
 
@@ -148,7 +148,7 @@ fn folder(roots: &NodePaths) -> PathBuf {
 }
 
 /// The engine's socket according to the agent, or its default.
-fn engine_socket(node: &Node, engine: Engine) -> PathBuf {
+fn engine_socket(node: &Node, engine: EngineKind) -> PathBuf {
     let names = node.networks.list().unwrap_or_default();
     let files = names.iter().filter_map(|name| node.networks.read(name).ok().flatten());
     let configured = files.filter_map(|file| match file {
@@ -156,8 +156,8 @@ fn engine_socket(node: &Node, engine: Engine) -> PathBuf {
         _ => None,
     });
     let default_socket = || match engine {
-        Engine::OpenVswitch => node.roots.open_vswitch_socket.clone(),
-        Engine::Vpp => node.roots.vpp_socket.clone(),
+        EngineKind::OpenVswitch => node.roots.open_vswitch_socket.clone(),
+        EngineKind::Vpp => node.roots.vpp_socket.clone(),
     };
     configured.into_iter().next().unwrap_or_else(default_socket)
 }

@@ -3,7 +3,7 @@
 use super::vpp::{self as test_vpp, VppSnapshot};
 use std::path::PathBuf;
 use std::time::Duration;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_dataplane::engine::Engine as Driver;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::plan::Op;
@@ -73,10 +73,10 @@ impl TestEngine {
         Self::OpenVswitch(Box::new(builder.start().expect("Open vSwitch")))
     }
 
-    pub(crate) fn kind(&self) -> Engine {
+    pub(crate) fn kind(&self) -> EngineKind {
         match self {
-            Self::OpenVswitch(_) => Engine::OpenVswitch,
-            Self::Vpp(_) => Engine::Vpp,
+            Self::OpenVswitch(_) => EngineKind::OpenVswitch,
+            Self::Vpp(_) => EngineKind::Vpp,
         }
     }
 

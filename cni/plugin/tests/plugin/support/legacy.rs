@@ -2,7 +2,7 @@
 
 use super::{NETWORK, TestNode, port_types};
 use serde_json::{Value, json};
-use usnet_crds::{Engine, Port};
+use usnet_crds::{EngineKind, Port};
 
 /// An example of the legacy plugin, for the bridge of [`NETWORK`]: vhost-user, and the pod's
 /// program listens.
@@ -40,8 +40,8 @@ pub(crate) fn legacy_vpp_vhost_user(node: &TestNode) -> Value {
 
 fn engine_name(node: &TestNode) -> &'static str {
     match node.engine.kind() {
-        Engine::OpenVswitch => "ovs-dpdk",
-        Engine::Vpp => "vpp",
+        EngineKind::OpenVswitch => "ovs-dpdk",
+        EngineKind::Vpp => "vpp",
     }
 }
 
@@ -49,8 +49,8 @@ fn engine_name(node: &TestNode) -> &'static str {
 /// is programmed for one at a time.
 pub(crate) fn port_types_of(node: &TestNode) -> Vec<(Port, Value)> {
     match node.engine.kind() {
-        Engine::OpenVswitch => vec![(port_types::vhost_user(), legacy(node))],
-        Engine::Vpp => vec![
+        EngineKind::OpenVswitch => vec![(port_types::vhost_user(), legacy(node))],
+        EngineKind::Vpp => vec![
             (port_types::memif_in_volume(), legacy_memif(node)),
             (port_types::vhost_user_of_vpp(), legacy_vpp_vhost_user(node)),
             (port_types::vhost_user(), legacy(node)),

@@ -6,17 +6,17 @@ use crate::soak::steps::engine;
 use crate::soak::steps::names;
 use crate::support::cluster::{check, on_node};
 use crate::support::vpp;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 /// Takes away the bridge of a network, if it is ours.
 pub(crate) fn remove_bridge(node: usize, network: usize) -> Result<(), String> {
     let (node, name) = (names::node(node), names::bridge_of(network));
     match engine(network) {
-        Engine::OpenVswitch => {
+        EngineKind::OpenVswitch => {
             check(bridges::is_ours(node, &name)?, "it is not ours")?;
             bridges::remove(node, &name)
         }
-        Engine::Vpp => {
+        EngineKind::Vpp => {
             let domain = Domain::read(node, &name)?;
             check(domain.is_ours(), "it is not ours")?;
             domain.remove(node)
@@ -28,11 +28,11 @@ pub(crate) fn remove_bridge(node: usize, network: usize) -> Result<(), String> {
 pub(crate) fn change_bridge(node: usize, network: usize, setting: usize) -> Result<(), String> {
     let (node, name) = (names::node(node), names::bridge_of(network));
     match engine(network) {
-        Engine::OpenVswitch => {
+        EngineKind::OpenVswitch => {
             check(bridges::is_ours(node, &name)?, "it is not ours")?;
             bridges::change(node, &name, setting)
         }
-        Engine::Vpp => {
+        EngineKind::Vpp => {
             let domain = Domain::read(node, &name)?;
             check(domain.is_ours(), "it is not ours")?;
             domain.change(node, setting)
@@ -44,8 +44,8 @@ pub(crate) fn change_bridge(node: usize, network: usize, setting: usize) -> Resu
 pub(crate) fn remove_port(node: usize, network: usize, port: usize) -> Result<(), String> {
     let (node, name) = (names::node(node), names::bridge_of(network));
     match engine(network) {
-        Engine::OpenVswitch => bridges::remove_port(node, &bridges::port(node, &name, port)?),
-        Engine::Vpp => domains::remove_port(node, Domain::read(node, &name)?.port(port)?),
+        EngineKind::OpenVswitch => bridges::remove_port(node, &bridges::port(node, &name, port)?),
+        EngineKind::Vpp => domains::remove_port(node, Domain::read(node, &name)?.port(port)?),
     }
 }
 
@@ -53,8 +53,8 @@ pub(crate) fn remove_port(node: usize, network: usize, port: usize) -> Result<()
 pub(crate) fn change_port(node: usize, network: usize, port: usize) -> Result<(), String> {
     let (node, name) = (names::node(node), names::bridge_of(network));
     match engine(network) {
-        Engine::OpenVswitch => bridges::change_port(node, &bridges::port(node, &name, port)?, port),
-        Engine::Vpp => domains::change_port(node, Domain::read(node, &name)?.port(port)?, port),
+        EngineKind::OpenVswitch => bridges::change_port(node, &bridges::port(node, &name, port)?, port),
+        EngineKind::Vpp => domains::change_port(node, Domain::read(node, &name)?.port(port)?, port),
     }
 }
 

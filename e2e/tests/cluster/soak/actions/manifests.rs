@@ -3,7 +3,7 @@
 use crate::soak::steps::names;
 use crate::soak::steps::{ByHand, Old, Wishes, engine, is_adopted};
 use serde_json::{Value, json};
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 /// A network of a person.
 pub(crate) fn network(network: usize, wishes: Wishes) -> Value {
@@ -11,7 +11,7 @@ pub(crate) fn network(network: usize, wishes: Wishes) -> Value {
     let engine = engine(network);
     let (vlan, rate) = (vlan.and_then(|(mode, tag)| self::vlan(engine, mode, tag)), rate.map(rate_limit));
     let mut spec = json!({
-        "engine": if engine == Engine::Vpp { "VPP" } else { "OVS" },
+        "engine": if engine == EngineKind::Vpp { "VPP" } else { "OVS" },
         "bridge": bridge(network, mtu, age),
         "port": {},
         "namespaceSelector": team.map_or_else(|| json!({}), |team| json!({"matchLabels": {"team": team}})),
@@ -19,7 +19,7 @@ pub(crate) fn network(network: usize, wishes: Wishes) -> Value {
     for (field, value) in [("vlan", vlan), ("rateLimit", rate)] {
         value.into_iter().for_each(|value| spec["port"][field] = value);
     }
-    if engine == Engine::Vpp {
+    if engine == EngineKind::Vpp {
         spec["port"]["type"] = json!(if vhost_user { "VhostUser" } else { "Memif" });
     }
     if let Some(pod) = fixed {
@@ -38,8 +38,8 @@ pub(crate) fn network(network: usize, wishes: Wishes) -> Value {
 fn bridge(network: usize, mtu: i64, age: i64) -> Value {
     let name = names::bridge_of(network);
     let mut bridge = match engine(network) {
-        Engine::OpenVswitch => json!({"name": name}),
-        Engine::Vpp => json!({"id": name.parse::<i64>().unwrap()}),
+        EngineKind::OpenVswitch => json!({"name": name}),
+        EngineKind::Vpp => json!({"id": name.parse::<i64>().unwrap()}),
     };
     bridge["mtu"] = json!(mtu);
     match is_adopted(network) {
@@ -50,13 +50,13 @@ fn bridge(network: usize, mtu: i64, age: i64) -> Value {
 }
 
 /// The VLAN of a port, if the engine has such.
-fn vlan(engine: Engine, mode: &str, tag: Option<i64>) -> Option<Value> {
+fn vlan(engine: EngineKind, mode: &str, tag: Option<i64>) -> Option<Value> {
     let mut vlan = json!({"mode": mode});
     tag.into_iter().for_each(|tag| vlan["tag"] = json!(tag));
     if mode != "Access" {
         vlan["trunks"] = json!([11, 12]);
     }
-    (mode == "Access" || engine == Engine::OpenVswitch).then_some(vlan)
+    (mode == "Access" || engine == EngineKind::OpenVswitch).then_some(vlan)
 }
 
 fn rate_limit(kbps: i64) -> Value {
@@ -107,19 +107,19 @@ pub(crate) fn naming(network: &str) -> Value {
 pub(crate) fn old_config(network: usize, is_other: bool) -> Value {
     let bridge = names::bridge_of(network);
     let (host, container) = match (engine(network), is_other) {
-        (Engine::OpenVswitch, _) => {
+        (EngineKind::OpenVswitch, _) => {
             let vlan = if is_other { 7 } else { 0 };
             let bridge = json!({"bridgeName": bridge, "vlanId": vlan});
             let host =
                 json!({"engine": "ovs-dpdk", "iftype": "vhostuser", "vhost": {"mode": "client"}, "bridge": bridge});
             (host, json!({"engine": "ovs-dpdk", "iftype": "vhostuser", "vhost": {"mode": "server"}}))
         }
-        (Engine::Vpp, true) => {
+        (EngineKind::Vpp, true) => {
             let bridge = json!({"bridgeName": bridge});
             let host = json!({"engine": "vpp", "iftype": "vhostuser", "vhost": {"mode": "server"}, "bridge": bridge});
             (host, json!({"engine": "vpp", "iftype": "vhostuser", "vhost": {"mode": "client"}}))
         }
-        (Engine::Vpp, false) => {
+        (EngineKind::Vpp, false) => {
             let host = json!({"engine": "vpp", "IfType": "memif", "memif": {"role": "master"}, "bridge": {"bridgeName": bridge}});
             (host, json!({"engine": "vpp", "iftype": "memif", "memif": {"role": "slave"}}))
         }

@@ -6,7 +6,7 @@ use crate::support::vpp::process;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::Engine as _;
@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 pub(crate) fn engines_have_what_was_selected(node: &str, file: &NodeFile) -> Result<(), String> {
     let networks = &file.networks;
     let records = records(node)?;
-    for engine in Engine::ALL {
+    for engine in EngineKind::ALL {
         let observed = observe(node, engine)?;
         let of_engine = networks.iter().filter(|network| network.engine == engine).cloned();
         let of_records = records.iter().filter(|record| record.engine == engine);
@@ -41,14 +41,14 @@ pub(crate) fn engines_have_what_was_selected(node: &str, file: &NodeFile) -> Res
     check(is_right, format!("{node} has files of {files:?}, selected {selected:?}, and knows {known:?}"))
 }
 
-fn observe(node: &str, engine: Engine) -> Result<Observed, String> {
+fn observe(node: &str, engine: EngineKind) -> Result<Observed, String> {
     let roots = roots(node);
     let observed = match engine {
-        Engine::OpenVswitch => {
+        EngineKind::OpenVswitch => {
             let client = usnet_ovsdb::blocking::Client::connect(roots.open_vswitch_socket, LIMIT).map_err(text)?;
             poll_once(OpenVswitch::new(client).observe())
         }
-        Engine::Vpp => {
+        EngineKind::Vpp => {
             let client = usnet_vpp::blocking::Client::connect(roots.vpp_socket, LIMIT).map_err(text)?;
             poll_once(Vpp::new(client, MemifSocketIds::default()).observe())
         }

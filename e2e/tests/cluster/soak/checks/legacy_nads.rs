@@ -6,7 +6,7 @@ use crate::soak::steps::{FIRST_OLD, NETWORKS, engine};
 use crate::support::cluster::check;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 /// Complains about the first that is not; gives how many there are.
 pub(crate) fn networks_follow_from_definitions(written: &Written) -> Result<usize, String> {
@@ -74,8 +74,8 @@ fn has_what_they_say(number: usize, network: &Value, definitions: &[Definition])
     let spec = &network["spec"];
     let is_other = definitions.first().is_some_and(|oldest| oldest.is_other);
     let found = match engine(number) {
-        Engine::OpenVswitch => spec["port"]["vlan"].is_object(),
-        Engine::Vpp => spec["port"]["type"] == "VhostUser",
+        EngineKind::OpenVswitch => spec["port"]["vlan"].is_object(),
+        EngineKind::Vpp => spec["port"]["type"] == "VhostUser",
     };
     check(found == is_other, format!("{}, of {definitions:?}: {spec}", names::network(number)))?;
     let agreeing = definitions.iter().filter(|definition| definition.is_other == is_other);

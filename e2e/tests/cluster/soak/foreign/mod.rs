@@ -8,13 +8,13 @@ use crate::soak::foreign::domains::Domain;
 use crate::soak::steps::names;
 use crate::soak::steps::{FOREIGN, NETWORKS, Part, Place};
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 /// What somebody writes on what is theirs.
 const OWNER: &str = "somebody";
 
 /// A bridge: the number of its node, its engine and its name.
-type Bridge = (usize, Engine, String);
+type Bridge = (usize, EngineKind, String);
 
 /// What somebody made, and what it looked like then.
 #[derive(Debug, Default)]
@@ -29,8 +29,8 @@ impl Foreign {
     pub(crate) fn add_bridge(&mut self, node: usize, place: Place) -> Result<(), String> {
         let (engine, name) = names::place(place);
         match engine {
-            Engine::OpenVswitch => bridges::make(names::node(node), &name, OWNER)?,
-            Engine::Vpp => domains::make(names::node(node), &name, OWNER)?,
+            EngineKind::OpenVswitch => bridges::make(names::node(node), &name, OWNER)?,
+            EngineKind::Vpp => domains::make(names::node(node), &name, OWNER)?,
         }
         let bridge = (node, engine, name);
         let look = show_bridge(&bridge)?;
@@ -57,8 +57,8 @@ impl Foreign {
     pub(crate) fn add_port(&mut self, node: usize, network: usize) -> Result<(), String> {
         let (engine, name) = names::place(Place::OfNetwork(network));
         match engine {
-            Engine::OpenVswitch => bridges::add_port(names::node(node), &name, &port_of(&name), OWNER)?,
-            Engine::Vpp => domains::add_loopback(names::node(node), &name)?,
+            EngineKind::OpenVswitch => bridges::add_port(names::node(node), &name, &port_of(&name), OWNER)?,
+            EngineKind::Vpp => domains::add_loopback(names::node(node), &name)?,
         }
         let bridge = (node, engine, name);
         let look = show_port(&bridge)?;
@@ -92,7 +92,7 @@ impl Foreign {
     /// VPP forgets everything when it ends, that of somebody else too.
     pub(crate) fn forget(&mut self, node: usize, part: Part) {
         if part == Part::Vpp {
-            let is_gone = |(on, of, _): &Bridge| (*on, *of) == (node, Engine::Vpp);
+            let is_gone = |(on, of, _): &Bridge| (*on, *of) == (node, EngineKind::Vpp);
             self.bridges.retain(|bridge, _| !is_gone(bridge));
             self.ports.retain(|bridge, _| !is_gone(bridge));
         }
@@ -152,29 +152,29 @@ pub(crate) fn clear(node: usize) {
 
 fn show_bridge((node, engine, name): &Bridge) -> Result<String, String> {
     match engine {
-        Engine::OpenVswitch => bridges::show(names::node(*node), name),
-        Engine::Vpp => Ok(Domain::read(names::node(*node), name)?.show()),
+        EngineKind::OpenVswitch => bridges::show(names::node(*node), name),
+        EngineKind::Vpp => Ok(Domain::read(names::node(*node), name)?.show()),
     }
 }
 
 fn remove_bridge((node, engine, name): &Bridge) -> Result<(), String> {
     match engine {
-        Engine::OpenVswitch => bridges::remove(names::node(*node), name),
-        Engine::Vpp => domains::remove(names::node(*node), name),
+        EngineKind::OpenVswitch => bridges::remove(names::node(*node), name),
+        EngineKind::Vpp => domains::remove(names::node(*node), name),
     }
 }
 
 fn show_port((node, engine, name): &Bridge) -> Result<String, String> {
     match engine {
-        Engine::OpenVswitch => bridges::show_port(names::node(*node), &port_of(name)),
-        Engine::Vpp => domains::show_loopback(names::node(*node), name),
+        EngineKind::OpenVswitch => bridges::show_port(names::node(*node), &port_of(name)),
+        EngineKind::Vpp => domains::show_loopback(names::node(*node), name),
     }
 }
 
 fn remove_port((node, engine, name): &Bridge) -> Result<(), String> {
     match engine {
-        Engine::OpenVswitch => bridges::remove_port(names::node(*node), &port_of(name)),
-        Engine::Vpp => domains::remove_loopback(names::node(*node), name),
+        EngineKind::OpenVswitch => bridges::remove_port(names::node(*node), &port_of(name)),
+        EngineKind::Vpp => domains::remove_loopback(names::node(*node), name),
     }
 }
 

@@ -4,7 +4,7 @@ pub(crate) mod names;
 pub(crate) mod seed;
 pub(crate) mod stopped;
 
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 /// Networks that people write and whose bridges usnet makes. Some share a bridge, which only one of them can have.
 const MANAGED: usize = 14;
@@ -212,10 +212,10 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    pub(crate) const fn engine(self) -> Engine {
+    pub(crate) const fn engine(self) -> EngineKind {
         match self {
-            Self::Vpp => Engine::Vpp,
-            Self::OpenVswitch | Self::Database | Self::Switch => Engine::OpenVswitch,
+            Self::Vpp => EngineKind::Vpp,
+            Self::OpenVswitch | Self::Database | Self::Switch => EngineKind::OpenVswitch,
         }
     }
 }
@@ -236,8 +236,8 @@ pub(crate) struct Wishes {
 }
 
 /// The engine of a network.
-pub(crate) const fn engine(network: usize) -> Engine {
-    if network.is_multiple_of(2) { Engine::OpenVswitch } else { Engine::Vpp }
+pub(crate) const fn engine(network: usize) -> EngineKind {
+    if network.is_multiple_of(2) { EngineKind::OpenVswitch } else { EngineKind::Vpp }
 }
 
 /// Whether a network adopts its bridge.

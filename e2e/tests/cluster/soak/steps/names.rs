@@ -2,7 +2,7 @@
 
 use crate::soak::steps::{ByHand, FIRST_OLD, NETWORKS, Old, Place, bridge, engine, is_adopted};
 use crate::support::cluster::NODES;
-use usnet_crds::{Engine, NetworkName};
+use usnet_crds::{EngineKind, NetworkName};
 
 /// The start of almost everything that is called something here; networks that follow from definitions are called after their bridges.
 pub(crate) const OURS: &str = "life-";
@@ -42,12 +42,12 @@ pub(crate) fn old(definition: Old) -> String {
 }
 
 /// The engine of a place, and the name of its bridge: with VPP the id of a bridge domain in digits.
-pub(crate) fn place(place: Place) -> (Engine, String) {
+pub(crate) fn place(place: Place) -> (EngineKind, String) {
     match place {
         Place::OfNetwork(network) => (engine(network), bridge_of(network)),
         Place::Own(number) => match engine(number) {
-            Engine::OpenVswitch => (Engine::OpenVswitch, format!("br-somebody-{number}")),
-            Engine::Vpp => (Engine::Vpp, (9000 + number).to_string()),
+            EngineKind::OpenVswitch => (EngineKind::OpenVswitch, format!("br-somebody-{number}")),
+            EngineKind::Vpp => (EngineKind::Vpp, (9000 + number).to_string()),
         },
     }
 }
@@ -55,7 +55,7 @@ pub(crate) fn place(place: Place) -> (Engine, String) {
 /// The bridge that a network asks for.
 pub(crate) fn bridge_of(network: usize) -> String {
     match engine(network) {
-        Engine::OpenVswitch => format!("br-{OURS}{}", bridge(network)),
-        Engine::Vpp => (7000 + bridge(network)).to_string(),
+        EngineKind::OpenVswitch => format!("br-{OURS}{}", bridge(network)),
+        EngineKind::Vpp => (7000 + bridge(network)).to_string(),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::soak::steps::{Part, Step};
 use std::collections::BTreeMap;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 /// What comes back after some steps. The API server is the first in order: nodes need it to come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +54,7 @@ impl StoppedParts {
     }
 
     /// Whether no part of the engine is stopped.
-    pub(crate) fn has_engine(&self, node: usize, engine: Engine) -> bool {
+    pub(crate) fn has_engine(&self, node: usize, engine: EngineKind) -> bool {
         let is_part = |stopped: &StoppedPart| match stopped {
             StoppedPart::Engine(on, part) => *on == node && part.engine() == engine,
             StoppedPart::ApiServer | StoppedPart::Node(_) => false,

@@ -8,7 +8,7 @@ use crate::error_chain::ErrorChain;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_dataplane::engine::EngineError;
 use usnet_dataplane::ovs::{OpenVswitch, observed_from};
 use usnet_ovsdb::asynchronous::{Handle, Options, Session, Snapshot, State};
@@ -63,7 +63,7 @@ impl OpenVswitchWatcher {
 }
 
 impl EngineWatcher for OpenVswitchWatcher {
-    const ENGINE: Engine = Engine::OpenVswitch;
+    const ENGINE: EngineKind = EngineKind::OpenVswitch;
     /// An observation only reads what the session has in memory already.
     const MIN_INTERVAL: Duration = Duration::ZERO;
     type SessionState = State;

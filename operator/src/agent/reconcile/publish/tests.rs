@@ -1,7 +1,7 @@
 use super::*;
 use crate::agent::testing::{name, network, network_with, roots};
 use std::fs;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 
 fn draining(network_name: &str) -> NodeNetwork {
     NodeNetwork { phase: Phase::Draining, ..network(network_name) }
@@ -71,7 +71,7 @@ fn nothing_becomes_programmed_during_apply() {
 #[test]
 fn a_file_of_another_engine_is_withdrawn() {
     let published = files(&[network("blue")], &NetworkHealth::PROGRAMMED);
-    let during = files_during_apply(&published, &by_name(&[network_with(Engine::Vpp, "blue")]), &[]);
+    let during = files_during_apply(&published, &by_name(&[network_with(EngineKind::Vpp, "blue")]), &[]);
     assert!(matches!(during.get(&name("blue")), Some(NetworkFile::Unavailable { .. })), "{during:?}");
 }
 

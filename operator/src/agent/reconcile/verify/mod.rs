@@ -6,7 +6,7 @@ use crate::agent::model::operation::attachment_of;
 use crate::agent::model::reason;
 use std::collections::BTreeMap;
 use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE};
-use usnet_crds::{Engine, NetworkName, NodeNetwork};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::{Desired, PortPolicy};
 use usnet_dataplane::engine::OpError;
@@ -18,7 +18,7 @@ use usnet_dataplane::port::AttachedPort;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Evidence<'a> {
     /// Which engine.
-    pub engine: Engine,
+    pub engine: EngineKind,
     /// The desired state of the engine.
     pub desired: &'a Desired,
     /// The observed engine after the last change.

@@ -19,7 +19,7 @@ fn evaluate_in(
 ) -> NetworkHealth {
     let desired = Desired::new([network("blue")], records);
     let evidence = Evidence {
-        engine: Engine::Vpp,
+        engine: EngineKind::Vpp,
         desired: &desired,
         observed,
         remaining: &plan(&desired, observed),
@@ -123,7 +123,7 @@ fn an_adopted_bridge_is_programmed_as_it_is_or_reports_what_is_wrong_with_it() {
         assert!(remaining.iter().all(|operation| network_of(operation) != Some(&name("blue"))), "{remaining:?}");
         let blockers = blockers(&desired, observed);
         let evidence = Evidence {
-            engine: Engine::OpenVswitch,
+            engine: EngineKind::OpenVswitch,
             desired: &desired,
             observed,
             remaining: &remaining,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use usnet_crds::conditions::reason::{CONNECTED, FOREIGN_PORTS};
 use usnet_crds::conditions::{ConditionUpdate, OVS_CONNECTED, Status, VPP_CONNECTED};
 use usnet_crds::node_state::{EngineReport, NetworkReport, NetworkState, PODS_MAX};
-use usnet_crds::{Engine, NetworkName, NodeNetwork, Phase};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::observed::{ObservedPort, Peer};
 use usnet_dataplane::plan::Blocker;
@@ -21,7 +21,7 @@ use usnet_dataplane::plan::Blocker;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts<'a> {
     /// Which engine.
-    pub engine: Engine,
+    pub engine: EngineKind,
     /// Its desired state; none before the first spec.
     pub spec: Option<&'a EngineSpec>,
     /// The health of each network of the spec.
@@ -145,8 +145,8 @@ fn entry(users: &Users<'_>, name: &NetworkName, state: NetworkState, why: Option
 
 fn connected(facts: Facts<'_>) -> ConditionUpdate {
     let kind = match facts.engine {
-        Engine::OpenVswitch => OVS_CONNECTED,
-        Engine::Vpp => VPP_CONNECTED,
+        EngineKind::OpenVswitch => OVS_CONNECTED,
+        EngineKind::Vpp => VPP_CONNECTED,
     };
     match facts.view {
         EngineView::Up(up) => {

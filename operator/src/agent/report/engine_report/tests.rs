@@ -20,7 +20,7 @@ fn outage() -> Outage {
 
 fn spec(networks: &[NodeNetwork]) -> EngineSpec {
     let networks = networks.iter().cloned().map(Arc::new).collect();
-    EngineSpec::of(&Arc::new(NodeSpec { generation: 4, networks, ..NodeSpec::default() }), Engine::OpenVswitch)
+    EngineSpec::of(&Arc::new(NodeSpec { generation: 4, networks, ..NodeSpec::default() }), EngineKind::OpenVswitch)
 }
 
 fn report_of(
@@ -29,7 +29,7 @@ fn report_of(
     records: &[Record],
     view: &EngineView,
 ) -> EngineFacts {
-    let engine = Engine::OpenVswitch;
+    let engine = EngineKind::OpenVswitch;
     report(Facts { engine, spec: Some(spec), network_health, blockers: &BTreeMap::new(), records, view, epoch: 2 })
 }
 

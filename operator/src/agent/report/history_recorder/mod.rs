@@ -8,7 +8,7 @@ use crate::history::{Change, Outcome, Why};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
-use usnet_crds::{Engine, NetworkName};
+use usnet_crds::{EngineKind, NetworkName};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::Op;
@@ -93,13 +93,13 @@ struct OpenFailure {
 /// The open failures of one engine.
 #[derive(Debug)]
 pub(crate) struct HistoryRecorder {
-    engine: Engine,
+    engine: EngineKind,
     open_failures: BTreeMap<String, OpenFailure>,
 }
 
 impl HistoryRecorder {
     /// A recorder without failures.
-    pub(crate) fn new(engine: Engine) -> Self {
+    pub(crate) fn new(engine: EngineKind) -> Self {
         Self { engine, open_failures: BTreeMap::new() }
     }
 

@@ -26,7 +26,7 @@ struct Scene {
 impl Scene {
     fn new(records: &[Record]) -> Self {
         Self {
-            recorder: HistoryRecorder::new(Engine::Vpp),
+            recorder: HistoryRecorder::new(EngineKind::Vpp),
             cause: Cause { is_new_spec: true, is_inherited: false, restarted: None, since: Instant::now() },
             desired: Desired::new(vec![network("blue")], records),
             network_health: BTreeMap::from([(name("blue"), NetworkHealth::PROGRAMMED)]),

@@ -7,7 +7,7 @@ use crate::agent::model::spec::{NodeSpec, RefusedNetwork};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch::Sender;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_crds::conditions::reason::{ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING};
 use usnet_crds::conditions::{ConditionUpdate, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState, PODS_MAX};
@@ -15,9 +15,9 @@ use usnet_crds::node_state::{NetworkReport, NetworkState, PODS_MAX};
 /// The last results of all engines.
 #[derive(Debug)]
 pub(crate) struct NodeReport {
-    engines: BTreeMap<Engine, EngineFacts>,
+    engines: BTreeMap<EngineKind, EngineFacts>,
     /// Why a reconciler failed: its last result may be out of date.
-    problems: BTreeMap<Engine, String>,
+    problems: BTreeMap<EngineKind, String>,
     reports: Sender<Option<Report>>,
     waits_for_all: bool,
 }
@@ -30,14 +30,14 @@ impl NodeReport {
     }
 
     /// Sets the result of one engine.
-    pub(crate) fn update(&mut self, engine: Engine, facts: EngineFacts) {
+    pub(crate) fn update(&mut self, engine: EngineKind, facts: EngineFacts) {
         self.engines.insert(engine, facts);
         self.problems.remove(&engine);
         self.publish();
     }
 
     /// Records why the reconciler of one engine failed.
-    pub(crate) fn mark_failed(&mut self, engine: Engine, problem: String) {
+    pub(crate) fn mark_failed(&mut self, engine: EngineKind, problem: String) {
         self.problems.insert(engine, problem);
         self.publish();
     }
@@ -49,7 +49,7 @@ impl NodeReport {
     }
 
     fn publish(&self) {
-        let all_are_known = Engine::ALL.iter().all(|engine| self.engines.contains_key(engine));
+        let all_are_known = EngineKind::ALL.iter().all(|engine| self.engines.contains_key(engine));
         if self.engines.is_empty() || (self.waits_for_all && !all_are_known) {
             return;
         }
@@ -63,8 +63,8 @@ impl NodeReport {
 }
 
 /// One report of all engines.
-fn merge(engines: &BTreeMap<Engine, EngineFacts>, problems: &BTreeMap<Engine, String>) -> Report {
-    let unknown = Engine::ALL.into_iter().find(|engine| !engines.contains_key(engine));
+fn merge(engines: &BTreeMap<EngineKind, EngineFacts>, problems: &BTreeMap<EngineKind, String>) -> Report {
+    let unknown = EngineKind::ALL.into_iter().find(|engine| !engines.contains_key(engine));
     let spec = match unknown {
         Some(_) => None,
         None => oldest_spec(engines.values()),

@@ -4,7 +4,7 @@ use std::slice::from_ref;
 use tokio::sync::watch;
 use usnet_crds::conditions::{OVS_CONNECTED, VPP_CONNECTED};
 
-const ENGINES: [Engine; 2] = Engine::ALL;
+const ENGINES: [EngineKind; 2] = EngineKind::ALL;
 
 fn entry(name: &str, generation: i64, state: NetworkState, pods: &[&str]) -> NetworkReport {
     let is_done = matches!(state, NetworkState::Programmed);
@@ -20,12 +20,12 @@ fn entry(name: &str, generation: i64, state: NetworkState, pods: &[&str]) -> Net
     }
 }
 
-fn facts(engine: Engine, revision: u64, networks: &[NetworkReport]) -> EngineFacts {
+fn facts(engine: EngineKind, revision: u64, networks: &[NetworkReport]) -> EngineFacts {
     facts_of(engine, NodeSpec { revision, generation: 4, ..NodeSpec::default() }, networks)
 }
 
-fn facts_of(engine: Engine, spec: NodeSpec, networks: &[NetworkReport]) -> EngineFacts {
-    let kind = if engine == Engine::Vpp { VPP_CONNECTED } else { OVS_CONNECTED };
+fn facts_of(engine: EngineKind, spec: NodeSpec, networks: &[NetworkReport]) -> EngineFacts {
+    let kind = if engine == EngineKind::Vpp { VPP_CONNECTED } else { OVS_CONNECTED };
     EngineFacts {
         spec: Some(Arc::new(spec)),
         networks: networks.to_vec(),
@@ -90,8 +90,8 @@ fn a_network_that_the_node_cannot_have_is_a_failure_with_the_pods_that_it_had() 
     let left = entry("red", 2, NetworkState::Draining, &["default/old"]);
     let (sender, reports) = watch::channel(None);
     let mut node_report = NodeReport::new(sender);
-    node_report.update(Engine::OpenVswitch, facts_of(Engine::OpenVswitch, spec.clone(), &[left]));
-    node_report.update(Engine::Vpp, facts_of(Engine::Vpp, spec, &[]));
+    node_report.update(EngineKind::OpenVswitch, facts_of(EngineKind::OpenVswitch, spec.clone(), &[left]));
+    node_report.update(EngineKind::Vpp, facts_of(EngineKind::Vpp, spec, &[]));
     let report = reports.borrow().clone().unwrap();
     let entries: Vec<_> = report.networks.iter().map(|it| (it.name.as_str(), it.state, it.attachments)).collect();
     assert_eq!(entries, [("green", NetworkState::Failed, 0), ("red", NetworkState::Failed, 1)]);
@@ -118,7 +118,7 @@ fn nothing_is_reported_before_both_engines_are_known_or_one_takes_too_long() {
     node_report.stop_waiting();
     assert_eq!(*reports.borrow(), None, "nothing is known");
     node_report.waits_for_all = true;
-    node_report.update(Engine::OpenVswitch, facts(Engine::OpenVswitch, 1, &[]));
+    node_report.update(EngineKind::OpenVswitch, facts(EngineKind::OpenVswitch, 1, &[]));
     assert_eq!(*reports.borrow(), None);
     node_report.stop_waiting();
     let partial = reports.borrow().clone().expect("Open vSwitch does not wait for VPP");
@@ -136,14 +136,14 @@ fn the_same_report_is_sent_once_and_a_problem_until_it_is_resolved() {
     reports.mark_unchanged();
     post_both(&mut node_report);
     assert!(!reports.has_changed().unwrap());
-    node_report.mark_failed(Engine::Vpp, "no space left".to_owned());
+    node_report.mark_failed(EngineKind::Vpp, "no space left".to_owned());
     let spoiled = reports.borrow().clone().unwrap();
     assert_eq!(
         (ready_of(&spoiled).reason.as_str(), ready_of(&spoiled).message.as_str()),
         (AGENT_FAILED, "no space left")
     );
-    node_report.update(Engine::OpenVswitch, facts(Engine::OpenVswitch, 1, &[]));
+    node_report.update(EngineKind::OpenVswitch, facts(EngineKind::OpenVswitch, 1, &[]));
     assert_eq!(ready_of(&reports.borrow().clone().unwrap()).reason, AGENT_FAILED);
-    node_report.update(Engine::Vpp, facts(Engine::Vpp, 1, &[]));
+    node_report.update(EngineKind::Vpp, facts(EngineKind::Vpp, 1, &[]));
     assert_eq!(ready_of(&reports.borrow().clone().unwrap()).status, Status::True);
 }

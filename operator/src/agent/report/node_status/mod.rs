@@ -7,7 +7,7 @@ use crate::agent::model::report::Report;
 use crate::one_line::OneLine;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use std::collections::BTreeSet;
-use usnet_crds::Engine;
+use usnet_crds::EngineKind;
 use usnet_crds::conditions::reason::{FOREIGN_PORTS, NEVER_SEEN};
 use usnet_crds::conditions::{self, ConditionUpdate, READY, Status, engine_connected};
 use usnet_crds::node_state::{
@@ -95,7 +95,7 @@ impl Report {
 
     /// The first thing that is wrong.
     fn problem(&self) -> Option<String> {
-        let disconnected = Engine::ALL.into_iter().find_map(|engine| {
+        let disconnected = EngineKind::ALL.into_iter().find_map(|engine| {
             let kind = engine_connected(engine);
             let is_down = |finding: &&ConditionUpdate| {
                 finding.kind == kind && finding.status == Status::False && finding.reason != NEVER_SEEN

@@ -104,7 +104,7 @@ fn texts_and_numbers_fit_into_the_schema() {
     long.generation = i64::MAX;
     let mut report = report(vec![long, programmed("b", i64::MAX)]);
     let version = "9".repeat(200);
-    report.engines = vec![EngineReport { engine: Engine::Vpp, version, epoch: -1 }];
+    report.engines = vec![EngineReport { engine: EngineKind::Vpp, version, epoch: -1 }];
     report.findings = vec![ConditionUpdate::new(READY, Status::False, AGENT_FAILED, "x".repeat(5000))];
     let status = status(&report);
     let entry = &status.networks[0];
@@ -121,7 +121,7 @@ fn texts_and_numbers_fit_into_the_schema() {
 #[test]
 fn a_node_in_one_line() {
     let mut report = report(vec![programmed("a", 2), failed("b", "BridgeExists", 1), draining("c", "", 4)]);
-    report.engines = vec![EngineReport { engine: Engine::OpenVswitch, version: "3.1.0".into(), epoch: 1 }];
+    report.engines = vec![EngineReport { engine: EngineKind::OpenVswitch, version: "3.1.0".into(), epoch: 1 }];
     let expected = NodeSummary {
         engines: "Open vSwitch 3.1.0".into(),
         networks: "1/2".into(),

@@ -2,12 +2,12 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::{BridgeName, Engine, NetworkName, NodeNetwork};
+use usnet_crds::{BridgeName, EngineKind, NetworkName, NodeNetwork};
 
 /// A bridge of one of the engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Bridge<'a> {
-    engine: Engine,
+    engine: EngineKind,
     name: &'a BridgeName,
 }
 

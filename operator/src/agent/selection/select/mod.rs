@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::conditions::reason::BRIDGE_CONFLICT;
 use usnet_crds::node_selection::selects;
-use usnet_crds::{Engine, NetworkName, NodeNetwork, Phase};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork, Phase};
 
 /// Reason of a network on a node: the agent cannot read its newest version.
 pub const UNREADABLE: &str = "Unreadable";
@@ -27,7 +27,7 @@ pub struct Facts<'a> {
     /// All compiled networks.
     pub input: &'a Input,
     /// The engines that were never reached on this node.
-    pub missing: &'a BTreeSet<Engine>,
+    pub missing: &'a BTreeSet<EngineKind>,
     /// The previous spec of the node.
     pub previous: &'a NodeSpec,
     /// Networks of `previous` that cannot be removed at once: they have attachments, or pods may
@@ -166,8 +166,8 @@ fn draining(previous: &Arc<NodeNetwork>) -> Arc<NodeNetwork> {
 fn conflict(compiled: &Compiled, owner: &NetworkName) -> RefusedNetwork {
     let NodeNetwork { name, generation, engine, bridge, .. } = compiled.network.as_ref();
     let (field, kind) = match engine {
-        Engine::OpenVswitch => ("spec.bridge.name", "bridge"),
-        Engine::Vpp => ("spec.bridge.id", "bridge domain"),
+        EngineKind::OpenVswitch => ("spec.bridge.name", "bridge"),
+        EngineKind::Vpp => ("spec.bridge.id", "bridge domain"),
     };
     let message = format!(
         "{field}: {kind} {} already belongs to network {owner}: choose another, or delete one of the two networks",

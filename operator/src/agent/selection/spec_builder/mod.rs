@@ -13,7 +13,7 @@ use tokio::sync::watch::{Receiver, Sender};
 use tokio::time::{sleep, sleep_until};
 use usnet_crds::conditions::engine_connected;
 use usnet_crds::conditions::reason::NEVER_SEEN;
-use usnet_crds::{Engine, NetworkName, Phase};
+use usnet_crds::{EngineKind, NetworkName, Phase};
 
 /// How long a network stays as it is when its compiled network disappears without having been draining: it was deleted by hand, or with its CRD.
 pub const LOST_GRACE: Duration = Duration::from_secs(60);
@@ -110,12 +110,12 @@ impl SpecBuilder {
 }
 
 /// The engines that were never reached on this node.
-fn missing_engines(report: &Report) -> BTreeSet<Engine> {
-    let is_missing = |engine: &Engine| {
+fn missing_engines(report: &Report) -> BTreeSet<EngineKind> {
+    let is_missing = |engine: &EngineKind| {
         let kind = engine_connected(*engine);
         report.findings.iter().any(|finding| finding.kind == kind && finding.reason == NEVER_SEEN)
     };
-    Engine::ALL.into_iter().filter(is_missing).collect()
+    EngineKind::ALL.into_iter().filter(is_missing).collect()
 }
 
 /// Sends each spec of the node, beginning with the one that an earlier run of the agent left. Ends when the agent or the source of the inputs does.

@@ -152,7 +152,7 @@ fn versions_that_go_back_are_followed() {
 fn without_an_engine_a_network_without_a_selector_is_not_selected() {
     let mut node = Node::new(&[compiled(5, "blue")]);
     let finding = usnet_crds::conditions::ConditionUpdate::new(
-        engine_connected(Engine::OpenVswitch),
+        engine_connected(EngineKind::OpenVswitch),
         usnet_crds::conditions::Status::False,
         NEVER_SEEN,
         "",

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::conditions::reason::FOREIGN_PORTS;
 use usnet_crds::node_state::{NetworkReport, NetworkState};
-use usnet_crds::{Engine, NetworkName, Phase};
+use usnet_crds::{EngineKind, NetworkName, Phase};
 
 /// One agent.
 #[derive(Debug, Clone, Default)]
@@ -57,9 +57,9 @@ impl Cluster {
         select(Facts { input: &input, missing: &missing, previous: held, in_use: &in_use, lost: &BTreeSet::new() })
     }
 
-    fn missing(&self, node: &str) -> BTreeSet<Engine> {
-        let lacks = |engine: &Engine| self.without_engine.contains(&(node.to_owned(), *engine));
-        Engine::ALL.into_iter().filter(lacks).collect()
+    fn missing(&self, node: &str) -> BTreeSet<EngineKind> {
+        let lacks = |engine: &EngineKind| self.without_engine.contains(&(node.to_owned(), *engine));
+        EngineKind::ALL.into_iter().filter(lacks).collect()
     }
 
     fn attached(&self, node: &str, network: &str) -> i64 {

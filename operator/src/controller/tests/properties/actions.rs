@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use usnet_crds::{Engine, Namespaces};
+use usnet_crds::{EngineKind, Namespaces};
 
 const NODES: [&str; 3] = ["node-a", "node-b", "node-c"];
 /// The last is the name of the generated network of the bridge `7`.
@@ -25,7 +25,7 @@ pub(super) enum Action {
     Node(usize, bool),
     NodeLeaves(usize),
     NodeRecreated(usize),
-    Engine(usize, Engine, bool),
+    Engine(usize, EngineKind, bool),
     Agent(usize, bool),
     Label(bool),
     Namespace(bool),
@@ -88,7 +88,7 @@ pub(super) fn event() -> impl Strategy<Value = Action> {
         1 => (node.clone(), any::<bool>()).prop_map(|(node, is_ready)| Action::Node(node, is_ready)),
         1 => node.clone().prop_map(Action::NodeLeaves),
         1 => node.clone().prop_map(Action::NodeRecreated),
-        1 => (node.clone(), prop::sample::select(Engine::ALL.as_slice()), any::<bool>())
+        1 => (node.clone(), prop::sample::select(EngineKind::ALL.as_slice()), any::<bool>())
             .prop_map(|(node, engine, has)| Action::Engine(node, engine, has)),
         1 => (node, any::<bool>()).prop_map(|(node, runs)| Action::Agent(node, runs)),
         1 => any::<bool>().prop_map(Action::Label),

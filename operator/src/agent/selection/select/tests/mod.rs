@@ -62,7 +62,7 @@ fn the_network_that_has_the_bridge_keeps_it() {
 fn bridges_of_two_engines_do_not_conflict() {
     let ovs = on_bridge("4", 10, compiled(1, "ovs"));
     let mut vpp = on_bridge("4", 20, compiled(2, "vpp"));
-    vpp.network = Arc::new(NodeNetwork { engine: Engine::Vpp, ..NodeNetwork::clone(&vpp.network) });
+    vpp.network = Arc::new(NodeNetwork { engine: EngineKind::Vpp, ..NodeNetwork::clone(&vpp.network) });
     let twin = Compiled {
         network: Arc::new(NodeNetwork { name: name("x"), ..NodeNetwork::clone(&vpp.network) }),
         ..vpp.clone()
