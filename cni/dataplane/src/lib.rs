@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`model`] | the values: [`desired`] and [`observed`] state, ports, attachments | none |
 //! | [`plan`] | the comparison of both states, which returns operations | none |
-//! | [`engine`] | the [`engine::Engine`] trait, and a driver for each engine, which observes and applies | control sockets |
+//! | [`engine`] | the [`engine::EngineDriver`] trait, and a driver for each engine, which observes and applies | control sockets |
 //! | [`store`] | files on the node: the [`journal`] of attachments, [`network_file`]s for the plugin | files |
 //! | [`legacy`] | file names, annotation and ports of Intel's userspace CNI | none |
 
@@ -16,7 +16,7 @@ pub mod store;
 #[cfg(test)]
 mod testing;
 
-pub use engine::{ovs, poll_once, vpp};
+pub use engine::{ovs, vpp};
 pub use legacy::{annotation as legacy_annotation, port as legacy_port};
 pub use model::{attachment, desired, drift, memif, observed, port};
 pub use store::{atomic_file, journal, network_file, node_file, paths, shared_dirs};

@@ -5,11 +5,10 @@ use crate::programs::in_namespace;
 use std::path::PathBuf;
 use tempfile::TempDir;
 use usnet_crds::{Bridge, EngineKind, NodeNetwork, Port};
-use usnet_dataplane::engine::Engine as Driver;
+use usnet_dataplane::engine::BlockingDriver;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::plan::Op;
-use usnet_dataplane::poll_once::poll_once;
 use usnet_dataplane::{ovs, vpp};
 use usnet_ovsdb::blocking::Client;
 use usnet_test_openvswitch::OpenVswitch;
@@ -67,11 +66,11 @@ impl Node {
         pod::network(self.engine, "bench")
     }
 
-    fn add_bridge(&self, driver: &mut impl Driver) {
+    fn add_bridge(&self, driver: &mut impl BlockingDriver) {
         let NodeNetwork { name: network, bridge, .. } = self.network();
         let bridge = Bridge::named(bridge.name);
-        let answers = poll_once(driver.apply(&[Op::CreateBridge { network, bridge }]));
-        for answer in answers.expect("it answers at once").expect("the engine answers") {
+        let answers = driver.apply(&[Op::CreateBridge { network, bridge }]);
+        for answer in answers.expect("the engine answers") {
             answer.expect("the bridge is made");
         }
     }

@@ -1,13 +1,23 @@
 //! The interface of this crate to a software switch.
 
 use super::error::{EngineError, OpError};
+use crate::legacy::port::{LegacyPort, LegacyPortLocation};
 use crate::model::observed::Observed;
 use crate::plan::Op;
 use std::future::Future;
+use std::time::Duration;
+use usnet_crds::EngineKind;
 
-/// A software switch of this node. Drivers keep no state that matters: everything is found again by
-/// ownership tags.
-pub trait Engine {
+/// The driver of a software switch of this node. Drivers keep no state that matters: everything is
+/// found again by ownership tags.
+///
+/// A driver is built on a session with its switch. On an async session its futures need a runtime;
+/// on a blocking session they complete at the first poll, and the driver is also a
+/// [`BlockingDriver`](super::BlockingDriver).
+pub trait EngineDriver {
+    /// Which engine this is, for errors.
+    const ENGINE: EngineKind;
+
     /// Reads everything that [`plan`](crate::plan::plan) compares. A failed read is an error and
     /// never looks like an empty switch.
     fn observe(&mut self) -> impl Future<Output = Result<Observed, EngineError>> + Send;
@@ -21,4 +31,15 @@ pub trait Engine {
         &mut self,
         operations: &[Op],
     ) -> impl Future<Output = Result<Vec<Result<(), OpError>>, EngineError>> + Send;
+
+    /// Changes how long the engine may take to act on one operation. Ignored for an engine that
+    /// replies only when it has acted: there the timeout of the session applies.
+    fn set_apply_timeout(&mut self, _timeout: Duration) {}
+
+    /// Deletes a port that the legacy userspace CNI created, if it exists. Its bridge is kept, even
+    /// if this was its last port.
+    fn remove_legacy_port(
+        &mut self,
+        port: LegacyPortLocation<'_>,
+    ) -> impl Future<Output = Result<LegacyPort, EngineError>> + Send;
 }

@@ -1,36 +1,53 @@
 //! Errors of engines.
 
 use crate::model::port::PortName;
+use std::error::Error;
 use std::path::PathBuf;
+use usnet_crds::EngineKind;
 
 /// The engine as a whole did not answer. It is unknown what it did.
+///
+/// The folder of each engine converts the errors of its session into this one.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// Its control socket did not answer.
-    #[error("Open vSwitch on this node cannot be used")]
-    OpenVswitch(#[from] usnet_ovsdb::Error),
-    /// Its database sent an unusable reply.
-    #[error("the database of Open vSwitch on this node does not hold what it should")]
-    OpenVswitchAnswer(#[from] usnet_ovsdb::ReplyError),
-    /// Its database is empty, or has not been read yet.
-    #[error(
-        "the database of Open vSwitch on this node has no row in the table Open_vSwitch: start Open vSwitch's own service, which makes it"
-    )]
-    OpenVswitchEmpty,
-    /// VPP's API socket did not answer.
-    #[error("VPP on this node cannot be used")]
-    Vpp(#[from] usnet_vpp::Error),
-    /// VPP sent an unusable reply.
-    #[error("VPP on this node does not answer as it should")]
-    VppAnswer(#[from] usnet_vpp::ReplyError),
-    /// The database took the request, but the switch did not act on it in time.
-    #[error("{engine} took the request but did not act on it within {seconds} s: is its switch process running?")]
+    /// Its control socket did not answer, or it cannot serve requests.
+    #[error("{engine} on this node cannot be used")]
+    Unavailable {
+        /// Which engine.
+        engine: EngineKind,
+        /// Why not, in the terms of the engine.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// It answered, but with what its protocol does not allow.
+    #[error("{engine} on this node sent an invalid reply")]
+    InvalidReply {
+        /// Which engine.
+        engine: EngineKind,
+        /// What is wrong with it.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// It accepted the request, but did not act on it in time.
+    #[error("{engine} accepted the request but did not act on it within {seconds} s: is its switch process running?")]
     NotActing {
-        /// Which engine, or program of it.
-        engine: &'static str,
+        /// Which engine.
+        engine: EngineKind,
         /// How long it was waited for.
         seconds: u64,
     },
+}
+
+/// A name that does not fit into an ownership tag, by which the object would be found again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} cannot be tagged in {engine}, whose tags have {limit} bytes: {remedy}")]
+pub struct TagTooLong {
+    /// Which engine.
+    pub engine: EngineKind,
+    /// The owner, for example `network blue`.
+    pub what: String,
+    /// The longest tag, in bytes.
+    pub limit: usize,
+    /// What to do.
+    pub remedy: &'static str,
 }
 
 /// One operation failed; the others are not affected.
@@ -80,9 +97,9 @@ pub enum OpError {
         /// The socket.
         socket: PathBuf,
     },
-    /// The name does not fit into an ownership tag, by which the object would be found again.
+    /// The owner does not fit into an ownership tag.
     #[error(transparent)]
-    TagTooLong(#[from] super::vpp::TagTooLong),
+    TagTooLong(#[from] TagTooLong),
     /// The engine has no id left for the port's socket.
     #[error("all {count} memif socket ids of usnet are in use: give the agent a larger range with --memif-socket-ids")]
     NoSocketId {

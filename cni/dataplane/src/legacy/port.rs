@@ -2,6 +2,26 @@
 //! knows them from the state file of the legacy plugin, and the driver verifies that the object in
 //! the engine matches.
 
+use std::fmt;
+
+/// Where to find a port of the legacy plugin. Each engine uses what it can search by.
+#[derive(Clone, Copy)]
+pub struct LegacyPortLocation<'a> {
+    /// Its bridge of Open vSwitch, where that is known.
+    pub bridge: Option<&'a str>,
+    /// Its name in Open vSwitch.
+    pub port: &'a str,
+    /// Whether a socket of VPP, by its path, is its own.
+    pub owns_socket: &'a (dyn Fn(&str) -> bool + Sync),
+}
+
+impl fmt::Debug for LegacyPortLocation<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bridge, port, .. } = self;
+        formatter.debug_struct("LegacyPortLocation").field("bridge", bridge).field("port", port).finish_non_exhaustive()
+    }
+}
+
 /// The result of deleting a port of the legacy plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LegacyPort {

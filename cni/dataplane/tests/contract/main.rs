@@ -1,5 +1,5 @@
 //! The contract of every engine, on real ones: the cases are written once, for any
-//! [`Engine`](usnet_dataplane::engine::Engine).
+//! [`BlockingDriver`](usnet_dataplane::engine::BlockingDriver).
 //!
 //! Needs root; see `e2e/openvswitch` for what else.
 

@@ -1,14 +1,14 @@
 //! What the cases need of a switch.
 
 use usnet_crds::{NetworkName, RateLimit};
-use usnet_dataplane::engine::Engine;
+use usnet_dataplane::engine::BlockingDriver;
 use usnet_dataplane::port::{PortBackend, PortName};
 
 /// A switch for one test, and changes of it by other clients. Bridges have the names of the
 /// networks' bridges.
 pub(crate) trait Switch {
     /// The driver.
-    type Engine: Engine;
+    type Engine: BlockingDriver;
     /// Which one it is.
     const KIND: usnet_crds::EngineKind;
     /// Whether it knows what it had when it has been killed and started again.

@@ -7,10 +7,9 @@ use usnet_crds::{
 };
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::{Desired, DesiredAttachment, PortPolicy, port_settings};
-use usnet_dataplane::engine::{Engine, EngineError, OpError};
+use usnet_dataplane::engine::{BlockingDriver, EngineError, OpError};
 use usnet_dataplane::observed::{BridgeMtu, Observed};
 use usnet_dataplane::plan::{Op, plan};
-use usnet_dataplane::poll_once::poll_once;
 use usnet_dataplane::port::{AttachedPort, DeviceName, PortName, PortOwner};
 
 /// Values that fit a switch.
@@ -140,26 +139,29 @@ pub(crate) fn is_foreign(result: &Result<(), OpError>, network: &NodeNetwork) ->
     matches!(result, Err(OpError::Foreign { what }) if what.split(' ').next_back() == Some(bridge(network)))
 }
 
-pub(crate) fn try_apply(engine: &mut impl Engine, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
-    poll_once(engine.apply(operations)).expect("a blocking engine")
+pub(crate) fn try_apply(
+    engine: &mut impl BlockingDriver,
+    operations: &[Op],
+) -> Result<Vec<Result<(), OpError>>, EngineError> {
+    engine.apply(operations)
 }
 
-pub(crate) fn apply(engine: &mut impl Engine, operations: &[Op]) -> Vec<Result<(), OpError>> {
+pub(crate) fn apply(engine: &mut impl BlockingDriver, operations: &[Op]) -> Vec<Result<(), OpError>> {
     let results = try_apply(engine, operations).expect("an engine that answers");
     assert_eq!(results.len(), operations.len());
     results
 }
 
-pub(crate) fn try_observe(engine: &mut impl Engine) -> Result<Observed, EngineError> {
-    poll_once(engine.observe()).expect("a blocking engine")
+pub(crate) fn try_observe(engine: &mut impl BlockingDriver) -> Result<Observed, EngineError> {
+    engine.observe()
 }
 
-pub(crate) fn observe(engine: &mut impl Engine) -> Observed {
+pub(crate) fn observe(engine: &mut impl BlockingDriver) -> Observed {
     try_observe(engine).expect("an engine that answers")
 }
 
 /// Plans and applies, and asserts that all operations succeed and that the next plan is empty.
-pub(crate) fn converge(engine: &mut impl Engine, desired: &Desired) -> Vec<Op> {
+pub(crate) fn converge(engine: &mut impl BlockingDriver, desired: &Desired) -> Vec<Op> {
     let operations = plan(desired, &observe(engine));
     for (operation, result) in operations.iter().zip(apply(engine, &operations)) {
         assert_eq!(result, Ok(()), "{operation}");

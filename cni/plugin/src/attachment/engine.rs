@@ -1,16 +1,16 @@
 //! A synchronous client of the engine of an attachment, for one operation.
 
+use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 use usnet_crds::EngineKind;
 use usnet_dataplane::attachment::Record;
-use usnet_dataplane::engine::{Engine as Driver, EngineError, OpError};
-use usnet_dataplane::legacy_port::LegacyPort;
+use usnet_dataplane::engine::{BlockingDriver, EngineError, OpError};
+use usnet_dataplane::legacy_port::{LegacyPort, LegacyPortLocation};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::plan::Op;
-use usnet_dataplane::poll_once::{WouldBlock, poll_once};
 use usnet_dataplane::port::PortOwner;
 use usnet_dataplane::vpp::Vpp;
 use usnet_ovsdb::blocking::Client as OvsdbClient;
@@ -37,30 +37,20 @@ pub enum EngineClientError {
     /// The engine rejected the operation.
     #[error(transparent)]
     Operation(#[from] OpError),
-    /// The driver needs an async runtime, or returned fewer results than operations: a defect of
-    /// usnet.
-    #[error("the driver of the engine gave no answer; this is a defect of usnet, please report it")]
-    NoAnswer(#[source] Option<WouldBlock>),
-}
-
-/// Where to find a port of the legacy plugin.
-#[derive(Clone, Copy)]
-pub struct LegacyPortLocation<'a> {
-    /// Its bridge of Open vSwitch, where that is known.
-    pub bridge: Option<&'a str>,
-    /// Its name in Open vSwitch.
-    pub port: &'a str,
-    /// Whether a socket of VPP, by its path, is its own.
-    pub owns_socket: &'a (dyn Fn(&str) -> bool + Sync),
+    /// The driver returned fewer results than operations: a defect of usnet.
+    #[error("the driver of the engine returned no result; this is a defect of usnet, please report it")]
+    NoResult,
 }
 
 /// A connection to an engine, for one operation.
-#[derive(Debug)]
-pub enum EngineClient {
-    /// Open vSwitch.
-    OpenVswitch(OvsdbClient),
-    /// VPP.
-    Vpp(Vpp<VppClient>),
+pub struct EngineClient {
+    driver: Box<dyn BlockingDriver>,
+}
+
+impl fmt::Debug for EngineClient {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("EngineClient").finish_non_exhaustive()
+    }
 }
 
 impl EngineClient {
@@ -81,29 +71,25 @@ impl EngineClient {
         socket: &Path,
         memif_socket_ids: MemifSocketIds,
     ) -> Result<Self, EngineClientError> {
-        match engine {
+        let driver: Box<dyn BlockingDriver> = match engine {
             EngineKind::OpenVswitch => {
                 let client = OvsdbClient::connect(socket, OVSDB_TIMEOUT).map_err(EngineError::from)?;
-                Ok(Self::OpenVswitch(client))
+                Box::new(OpenVswitch::new(client))
             }
             EngineKind::Vpp => {
                 let client = VppClient::connect(socket, VPP_TIMEOUT).map_err(EngineError::from)?;
-                Ok(Self::Vpp(Vpp::new(client, memif_socket_ids)))
+                Box::new(Vpp::new(client, memif_socket_ids))
             }
-        }
+        };
+        Ok(Self { driver })
     }
 
     /// The objects of the engine that usnet owns.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn observe(self) -> Result<Observed, EngineClientError> {
-        let no_answer = |error| EngineClientError::NoAnswer(Some(error));
-        let observed = match self {
-            Self::OpenVswitch(client) => poll_once(OpenVswitch::new(client).observe()),
-            Self::Vpp(mut driver) => poll_once(driver.observe()),
-        };
-        Ok(observed.map_err(no_answer)??)
+    pub fn observe(mut self) -> Result<Observed, EngineClientError> {
+        Ok(self.driver.observe()?)
     }
 
     /// Creates the port of an attachment, and returns when the engine has applied it.
@@ -140,26 +126,13 @@ impl EngineClient {
     ///
     /// # Errors
     /// When it is not certain that the port is removed.
-    pub fn remove_legacy_port(self, place: LegacyPortLocation<'_>) -> Result<LegacyPort, EngineClientError> {
-        let no_answer = |error| EngineClientError::NoAnswer(Some(error));
-        let removed = match self {
-            Self::OpenVswitch(client) => {
-                poll_once(OpenVswitch::new(client).remove_legacy_port(place.bridge, place.port))
-            }
-            Self::Vpp(mut driver) => poll_once(driver.remove_legacy_port(place.owns_socket)),
-        };
-        Ok(removed.map_err(no_answer)??)
+    pub fn remove_legacy_port(mut self, place: LegacyPortLocation<'_>) -> Result<LegacyPort, EngineClientError> {
+        Ok(self.driver.remove_legacy_port(place)?)
     }
 
-    fn apply(self, operation: Op, timeout: Duration) -> Result<(), EngineClientError> {
-        match self {
-            Self::OpenVswitch(client) => apply(OpenVswitch::new(client).with_timeout(timeout), operation),
-            Self::Vpp(driver) => apply(driver, operation),
-        }
+    fn apply(mut self, operation: Op, timeout: Duration) -> Result<(), EngineClientError> {
+        self.driver.set_apply_timeout(timeout);
+        let results = self.driver.apply(&[operation])?;
+        Ok(results.into_iter().next().ok_or(EngineClientError::NoResult)??)
     }
-}
-
-fn apply(mut driver: impl Driver, operation: Op) -> Result<(), EngineClientError> {
-    let answers = poll_once(driver.apply(&[operation])).map_err(|error| EngineClientError::NoAnswer(Some(error)))??;
-    answers.into_iter().next().ok_or(EngineClientError::NoAnswer(None))?.map_err(EngineClientError::from)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use usnet_crds::EngineKind;
-use usnet_dataplane::engine::{Engine as _, EngineError};
+use usnet_dataplane::engine::{EngineDriver as _, EngineError};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::vpp::Vpp;
 use usnet_vpp::Error;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use usnet_crds::EngineKind;
-use usnet_dataplane::engine::{self, EngineError};
+use usnet_dataplane::engine::{EngineDriver, EngineError};
 
 /// A connection to an engine.
 pub(crate) trait EngineWatcher {
@@ -16,7 +16,7 @@ pub(crate) trait EngineWatcher {
     /// The state of the session, which changes whenever the engine may have.
     type SessionState;
     /// Its driver.
-    type Driver: engine::Engine;
+    type Driver: EngineDriver;
 
     /// The engine's control socket.
     fn socket(&self) -> &Path;

@@ -5,7 +5,7 @@ use crate::agent::report::metrics::Metrics;
 use std::collections::BTreeSet;
 use std::time::Instant;
 use usnet_crds::NetworkName;
-use usnet_dataplane::engine::{Engine, EngineError, OpError};
+use usnet_dataplane::engine::{EngineDriver, EngineError, OpError};
 use usnet_dataplane::plan::Op;
 
 /// What the log and the metrics need to know beside the operations.
@@ -29,7 +29,7 @@ pub(crate) struct ApplyContext<'a> {
 /// # Errors
 /// When the engine as a whole did not answer: then the result of every operation is unknown.
 pub(crate) async fn apply(
-    engine: &mut impl Engine,
+    engine: &mut impl EngineDriver,
     operations: &[Op],
     context: ApplyContext<'_>,
 ) -> Result<Vec<Result<(), OpError>>, EngineError> {

@@ -1,12 +1,16 @@
 //! The driver for Open vSwitch on a database session.
 
 use super::snapshot::OvsSnapshot;
-use super::{apply, observe};
-use crate::engine::driver::Engine;
+use super::{apply, legacy, observe};
+use crate::engine::blocking::NeverWaits;
+use crate::engine::driver::EngineDriver;
 use crate::engine::error::{EngineError, OpError};
+use crate::legacy::port::{LegacyPort, LegacyPortLocation};
 use crate::model::observed::Observed;
 use crate::plan::Op;
 use std::time::Duration;
+use usnet_crds::EngineKind;
+use usnet_ovsdb::blocking::Client;
 use usnet_ovsdb::{Cache, Database};
 
 /// How long the switch may take for one operation; each further one of the same list adds a little.
@@ -17,7 +21,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(4);
 /// Open vSwitch on this node.
 #[derive(Debug)]
 pub struct OpenVswitch<D> {
-    pub(super) database: D,
+    database: D,
     timeout: Duration,
 }
 
@@ -34,7 +38,12 @@ impl<D: Database + Send> OpenVswitch<D> {
     }
 }
 
-impl<D: Database + Send> Engine for OpenVswitch<D> {
+impl NeverWaits for Client {}
+impl<D: NeverWaits> NeverWaits for OpenVswitch<D> {}
+
+impl<D: Database + Send> EngineDriver for OpenVswitch<D> {
+    const ENGINE: EngineKind = EngineKind::OpenVswitch;
+
     async fn observe(&mut self) -> Result<Observed, EngineError> {
         Ok(observe::observe(&OvsSnapshot::read(&mut self.database).await?))
     }
@@ -42,9 +51,17 @@ impl<D: Database + Send> Engine for OpenVswitch<D> {
     async fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
         apply::apply(&mut self.database, self.timeout, operations).await
     }
+
+    fn set_apply_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+    }
+
+    async fn remove_legacy_port(&mut self, port: LegacyPortLocation<'_>) -> Result<LegacyPort, EngineError> {
+        legacy::remove_port(&mut self.database, port).await
+    }
 }
 
-/// The observed state, as by [`Engine::observe`], from the rows of a session.
+/// The observed state, as by [`EngineDriver::observe`], from the rows of a session.
 ///
 /// # Errors
 /// The session has not read the database yet, or a row has an unexpected type.

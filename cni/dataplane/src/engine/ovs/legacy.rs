@@ -1,12 +1,11 @@
 //! Deletion of a port of the legacy userspace CNI: named after the container, of one of two
 //! interface types, on the bridge of its configuration.
 
-use super::driver::OpenVswitch;
 use super::ports::VHOST_USER_CLIENT;
 use super::snapshot::OvsSnapshot;
 use super::tags::{ATTACHMENT_KEY, NETWORK_KEY};
 use crate::engine::error::EngineError;
-use crate::legacy::port::LegacyPort;
+use crate::legacy::port::{LegacyPort, LegacyPortLocation};
 use std::collections::BTreeMap;
 use usnet_ovsdb::{Bridge, Condition, Database, Error, Mutation, Port, Transaction, Value};
 
@@ -18,36 +17,33 @@ const OWNER_KEY: &str = "owner";
 const FORK_OWNER: &str = "userspace-cni";
 const FORK_KEYS: [&str; 4] = [OWNER_KEY, "container-id", "interface", "iface-id"];
 
-impl<D: Database + Send> OpenVswitch<D> {
-    /// Deletes a port of the legacy plugin, if it is on the given bridge. The bridge is kept, even
-    /// if this was its last port.
-    ///
-    /// # Errors
-    /// The database does not answer.
-    pub async fn remove_legacy_port(&mut self, bridge: Option<&str>, port: &str) -> Result<LegacyPort, EngineError> {
-        let snapshot = OvsSnapshot::read(&mut self.database).await?;
-        let Some(found) = snapshot.port(port) else { return Ok(LegacyPort::Absent) };
-        let bridge = match find_legacy_bridge(&snapshot, bridge, found) {
-            Ok(bridge) => bridge,
-            Err(found) => return Ok(LegacyPort::Foreign { found }),
-        };
-        let mut transaction = Transaction::new();
-        // Fails if the port was changed since it was read.
-        let external_ids = found.external_ids.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-        transaction.require_row(
-            "Port",
-            vec![Condition::uuid(found.uuid), Condition::equal("external_ids", Value::map(external_ids))],
-        );
-        let on_bridge = vec![Condition::uuid(bridge.uuid)];
-        let _ = transaction.mutate("Bridge", on_bridge, vec![Mutation::delete("ports", found.uuid)]);
-        let _ = transaction.bump_next_cfg();
-        match self.database.transact(&transaction).await {
-            Ok(_) => Ok(LegacyPort::Absent),
-            Err(Error::Transaction { .. }) => {
-                Ok(LegacyPort::Foreign { found: format!("port {port} was changed by somebody else just now") })
-            }
-            Err(error) => Err(error.into()),
+/// Deletes a port of the legacy plugin, if it is on the given bridge.
+pub(super) async fn remove_port(
+    database: &mut impl Database,
+    LegacyPortLocation { bridge, port, .. }: LegacyPortLocation<'_>,
+) -> Result<LegacyPort, EngineError> {
+    let snapshot = OvsSnapshot::read(database).await?;
+    let Some(found) = snapshot.port(port) else { return Ok(LegacyPort::Absent) };
+    let bridge = match find_legacy_bridge(&snapshot, bridge, found) {
+        Ok(bridge) => bridge,
+        Err(found) => return Ok(LegacyPort::Foreign { found }),
+    };
+    let mut transaction = Transaction::new();
+    // Fails if the port was changed since it was read.
+    let external_ids = found.external_ids.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    transaction.require_row(
+        "Port",
+        vec![Condition::uuid(found.uuid), Condition::equal("external_ids", Value::map(external_ids))],
+    );
+    let on_bridge = vec![Condition::uuid(bridge.uuid)];
+    let _ = transaction.mutate("Bridge", on_bridge, vec![Mutation::delete("ports", found.uuid)]);
+    let _ = transaction.bump_next_cfg();
+    match database.transact(&transaction).await {
+        Ok(_) => Ok(LegacyPort::Absent),
+        Err(Error::Transaction { .. }) => {
+            Ok(LegacyPort::Foreign { found: format!("port {port} was changed by somebody else just now") })
         }
+        Err(error) => Err(error.into()),
     }
 }
 

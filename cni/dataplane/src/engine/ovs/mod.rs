@@ -4,7 +4,7 @@
 //! of type `dpdkvhostuserclient`. Both carry ownership tags in `external_ids` ([`NETWORK_KEY`],
 //! [`ATTACHMENT_KEY`]); rows without them are only read.
 //!
-//! [`apply`](crate::engine::Engine::apply) needs two round trips if there is no conflict: the transaction, and the
+//! [`apply`](crate::engine::EngineDriver::apply) needs two round trips if there is no conflict: the transaction, and the
 //! wait for the switch together with the query for the result. A list of operations is one
 //! transaction however long it is, because the switch's work for each transaction grows with its
 //! configuration. The exception is a name that is deleted and created again.
@@ -12,6 +12,7 @@
 mod apply;
 mod batch;
 mod driver;
+mod error;
 mod legacy;
 mod observe;
 mod plan_op;
@@ -25,4 +26,5 @@ mod tests;
 mod verify;
 
 pub use driver::{OpenVswitch, TIMEOUT, observed_from};
+pub use error::EmptyDatabase;
 pub use tags::{ATTACHMENT_KEY, NETWORK_KEY};

@@ -1,5 +1,6 @@
 //! The relevant rows of the database, all of one moment.
 
+use super::error::EmptyDatabase;
 use crate::engine::error::EngineError;
 use std::collections::BTreeMap;
 use usnet_ovsdb::{
@@ -73,8 +74,7 @@ impl OvsSnapshot {
         interfaces: Vec<Interface>,
     ) -> Result<Self, EngineError> {
         Ok(Self {
-            // Without this row nothing was read: that must not look like a switch without bridges.
-            next_cfg: open_vswitch.ok_or(EngineError::OpenVswitchEmpty)?.next_cfg,
+            next_cfg: open_vswitch.ok_or(EmptyDatabase)?.next_cfg,
             port_names: ports.iter().map(|port| (port.name.clone(), port.uuid)).collect(),
             interface_names: interfaces.iter().map(|interface| (interface.name.clone(), interface.uuid)).collect(),
             bridges: bridges.into_iter().map(|bridge| (bridge.name.clone(), bridge)).collect(),

@@ -1,18 +1,22 @@
 //! The driver for VPP on a session of its binary API.
 
 use super::snapshot::VppSnapshot;
-use super::{apply, observe};
-use crate::engine::driver::Engine;
+use super::{apply, legacy, observe};
+use crate::engine::blocking::NeverWaits;
+use crate::engine::driver::EngineDriver;
 use crate::engine::error::{EngineError, OpError};
+use crate::legacy::port::{LegacyPort, LegacyPortLocation};
 use crate::model::memif::MemifSocketIds;
 use crate::model::observed::Observed;
 use crate::plan::Op;
+use usnet_crds::EngineKind;
 use usnet_vpp::Api;
+use usnet_vpp::blocking::Client;
 
 /// VPP on this node.
 #[derive(Debug)]
 pub struct Vpp<A> {
-    pub(super) api: A,
+    api: A,
     socket_ids: MemifSocketIds,
 }
 
@@ -23,12 +27,21 @@ impl<A: Api + Send> Vpp<A> {
     }
 }
 
-impl<A: Api + Send> Engine for Vpp<A> {
+impl NeverWaits for Client {}
+impl<A: NeverWaits> NeverWaits for Vpp<A> {}
+
+impl<A: Api + Send> EngineDriver for Vpp<A> {
+    const ENGINE: EngineKind = EngineKind::Vpp;
+
     async fn observe(&mut self) -> Result<Observed, EngineError> {
         Ok(observe::observe(&VppSnapshot::read(&mut self.api).await?, self.socket_ids))
     }
 
     async fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
         apply::apply(&mut self.api, self.socket_ids, operations).await
+    }
+
+    async fn remove_legacy_port(&mut self, port: LegacyPortLocation<'_>) -> Result<LegacyPort, EngineError> {
+        legacy::remove_port(&mut self.api, port).await
     }
 }

@@ -3,55 +3,49 @@
 //! another pod's by now.
 
 use super::command::{VppCommand, send};
-use super::driver::Vpp;
-use super::snapshot::{InterfaceKind, VppSnapshot};
+use super::snapshot::{Interface, InterfaceKind, VppSnapshot};
 use crate::engine::error::EngineError;
-use crate::legacy::port::LegacyPort;
+use crate::legacy::port::{LegacyPort, LegacyPortLocation};
 use usnet_vpp::{Api, ReplyError};
 
-impl<A: Api + Send> Vpp<A> {
-    /// Deletes an interface of the legacy plugin and the id of its memif socket, which is selected
-    /// by `is_its_socket`. The bridge domain is kept.
-    ///
-    /// # Errors
-    /// VPP does not answer, or rejects a request.
-    pub async fn remove_legacy_port(
-        &mut self,
-        is_its_socket: impl Fn(&str) -> bool,
-    ) -> Result<LegacyPort, EngineError> {
-        let snapshot = VppSnapshot::read(&mut self.api).await?;
-        let mut commands = Vec::new();
-        for (index, interface) in &snapshot.interfaces {
-            if !interface.kind.socket().is_some_and(&is_its_socket) {
-                continue;
-            }
-            if interface.is_tagged {
-                // The legacy plugin tags nothing.
-                return Ok(LegacyPort::Foreign { found: format!("interface {} carries a tag", interface.name) });
-            }
-            match &interface.kind {
-                InterfaceKind::Memif { .. } => commands.push(VppCommand::DeleteMemif { index: *index }),
-                InterfaceKind::VhostUser { .. } => commands.push(VppCommand::DeleteVhostUser { index: *index }),
-                InterfaceKind::AfPacket { .. } | InterfaceKind::Other => {}
-            }
+/// Deletes an interface of the legacy plugin and the id of its memif socket. The bridge domain is
+/// kept.
+pub(super) async fn remove_port(
+    api: &mut impl Api,
+    LegacyPortLocation { owns_socket, .. }: LegacyPortLocation<'_>,
+) -> Result<LegacyPort, EngineError> {
+    let snapshot = VppSnapshot::read(api).await?;
+    let mut commands = Vec::new();
+    for (index, interface) in &snapshot.interfaces {
+        if !interface.kind.socket().is_some_and(owns_socket) {
+            continue;
         }
-        // Also one that was added and never used.
-        let ids = snapshot.sockets.iter().filter(|(_, name)| is_its_socket(name));
-        commands.extend(ids.map(|(id, _)| VppCommand::DeleteMemifSocket { id: *id }));
-        for outcome in send(&mut self.api, &commands).await? {
-            match outcome {
-                // Deleted by another client in between.
-                Ok(_) | Err(ReplyError::Refused { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
+        if interface.is_tagged {
+            // The legacy plugin tags nothing.
+            return Ok(LegacyPort::Foreign { found: format!("interface {} carries a tag", interface.name) });
         }
-        let left = VppSnapshot::read(&mut self.api).await?;
-        let is_left = |interface: &super::snapshot::Interface| interface.kind.socket().is_some_and(&is_its_socket);
-        match left.interfaces.values().find(|interface| is_left(interface)) {
-            None => Ok(LegacyPort::Absent),
-            Some(interface) => {
-                Ok(LegacyPort::Foreign { found: format!("VPP did not take interface {} away", interface.name) })
-            }
+        match &interface.kind {
+            InterfaceKind::Memif { .. } => commands.push(VppCommand::DeleteMemif { index: *index }),
+            InterfaceKind::VhostUser { .. } => commands.push(VppCommand::DeleteVhostUser { index: *index }),
+            InterfaceKind::AfPacket { .. } | InterfaceKind::Other => {}
+        }
+    }
+    // Also one that was added and never used.
+    let ids = snapshot.sockets.iter().filter(|(_, name)| owns_socket(name));
+    commands.extend(ids.map(|(id, _)| VppCommand::DeleteMemifSocket { id: *id }));
+    for outcome in send(api, &commands).await? {
+        match outcome {
+            // Deleted by another client in between.
+            Ok(_) | Err(ReplyError::Refused { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let left = VppSnapshot::read(api).await?;
+    let is_left = |interface: &Interface| interface.kind.socket().is_some_and(owns_socket);
+    match left.interfaces.values().find(|interface| is_left(interface)) {
+        None => Ok(LegacyPort::Absent),
+        Some(interface) => {
+            Ok(LegacyPort::Foreign { found: format!("VPP did not take interface {} away", interface.name) })
         }
     }
 }

@@ -23,6 +23,7 @@ mod apply;
 mod command;
 mod create_ports;
 mod driver;
+mod error;
 mod failure;
 mod legacy;
 mod observe;
@@ -33,4 +34,4 @@ mod snapshot;
 mod tags;
 
 pub use driver::Vpp;
-pub use tags::{TAG_MAX, TagTooLong, check_attachment};
+pub use tags::{TAG_MAX, check_attachment};

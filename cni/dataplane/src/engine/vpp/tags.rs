@@ -4,10 +4,11 @@
 //! attachment, whose container id of 64 hexadecimal digits is packed to fit: `usn:`, 43 characters
 //! of base64 and the rest. All other attachments are written out after `usn=`.
 
+use crate::engine::error::TagTooLong;
 use crate::model::attachment::AttachmentId;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use usnet_crds::NetworkName;
+use usnet_crds::{EngineKind, NetworkName};
 use usnet_vpp::wire::FixedText;
 
 /// A tag of VPP.
@@ -23,22 +24,17 @@ const PLAIN: &str = "usn=";
 const DIGITS: usize = 64;
 const PACKED_DIGITS: usize = 43;
 
-/// A name that does not fit into a tag.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TagTooLong {
-    /// An attachment.
-    #[error(
-        "attachment {0} cannot be marked in VPP, whose tags have {TAG_MAX} bytes: use container ids of {DIGITS} hexadecimal digits, or shorter ones"
-    )]
-    Attachment(String),
-    /// A network.
-    #[error("network {0} cannot be marked in VPP, whose tags have {TAG_MAX} bytes: use a shorter name")]
-    Network(NetworkName),
+/// What to do about a name that does not fit.
+const USE_SHORTER_ID: &str = "use container ids of 64 hexadecimal digits, or shorter ones";
+const USE_SHORTER_NAME: &str = "use a shorter name";
+
+fn too_long(what: String, remedy: &'static str) -> TagTooLong {
+    TagTooLong { engine: EngineKind::Vpp, what, limit: TAG_MAX, remedy }
 }
 
 /// The tag of a network's bridge domain.
 pub(super) fn network_tag(network: &NetworkName) -> Result<Tag, TagTooLong> {
-    Tag::new(format!("{NETWORK}{network}")).map_err(|_| TagTooLong::Network(network.clone()))
+    Tag::new(format!("{NETWORK}{network}")).map_err(|_| too_long(format!("network {network}"), USE_SHORTER_NAME))
 }
 
 /// The network that owns a bridge domain. A tag that usnet could not have written is not its own.
@@ -52,7 +48,7 @@ pub(super) fn attachment_tag(attachment: &str) -> Result<Tag, TagTooLong> {
         Some(packed) => format!("{PACKED}{packed}"),
         None => format!("{PLAIN}{attachment}"),
     };
-    Tag::new(tag).map_err(|_| TagTooLong::Attachment(attachment.to_owned()))
+    Tag::new(tag).map_err(|_| too_long(format!("attachment {attachment}"), USE_SHORTER_ID))
 }
 
 /// The attachment that owns an interface. A tag that usnet could not have written is not its own.
@@ -112,7 +108,8 @@ mod tests {
                 "{name}"
             );
         }
-        assert_eq!(attachment_tag(&"x".repeat(60)), Err(TagTooLong::Attachment("x".repeat(60))));
+        let too_long = attachment_tag(&"x".repeat(60)).unwrap_err();
+        assert_eq!(too_long.what, format!("attachment {}", "x".repeat(60)));
         let digits = format!("{}.a", "0".repeat(64));
         assert!(attachment_tag(&digits).unwrap().as_str().len() < TAG_MAX);
     }

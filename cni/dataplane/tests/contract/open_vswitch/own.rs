@@ -5,7 +5,7 @@ use crate::switch::Switch;
 use crate::values::{Values, apply, converge, create_bridge, observe, port_name};
 use std::fs;
 use usnet_crds::SocketRole;
-use usnet_dataplane::engine::OpError;
+use usnet_dataplane::engine::{NeverWaits, OpError};
 use usnet_dataplane::memif::MemifSocket;
 use usnet_dataplane::observed::{ElementState, Tagging};
 use usnet_dataplane::ovs::OpenVswitch;
@@ -20,6 +20,8 @@ struct Counting {
     client: Client,
     round_trips: usize,
 }
+
+impl NeverWaits for &mut Counting {}
 
 impl Database for &mut Counting {
     async fn transact(&mut self, transaction: &Transaction) -> Result<Reply, Error> {

@@ -1,6 +1,7 @@
 //! A client that records requests that change something.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use usnet_dataplane::engine::NeverWaits;
 use usnet_vpp::blocking::Client;
 use usnet_vpp::{Answers, Api, Batch, Error, Message};
 
@@ -28,6 +29,9 @@ pub(crate) struct Recording {
     pub(crate) client: Client,
     pub(crate) changes: Changes,
 }
+
+/// Its client blocks.
+impl NeverWaits for Recording {}
 
 impl Api for Recording {
     async fn send(&mut self, batch: &Batch) -> Result<Answers, Error> {

@@ -10,9 +10,10 @@ use usnet_crds::{
 };
 use usnet_dataplane::attachment::{AttachmentId, InterfaceName, Pod, Record};
 use usnet_dataplane::desired::port_settings;
+use usnet_dataplane::engine::TagTooLong;
 use usnet_dataplane::memif::{InvalidSecret, InvalidSocket, MemifSecret, MemifSocket};
 use usnet_dataplane::port::{AttachedPort, DeviceName, PortBackend, PortName, SocketPath, SocketPathTooLong};
-use usnet_dataplane::vpp::{TagTooLong, check_attachment};
+use usnet_dataplane::vpp::check_attachment;
 
 /// Random bytes of a secret. In base64 they are 23 characters, the maximum of a memif.
 const SECRET_BYTES: usize = 17;

@@ -8,7 +8,7 @@
 mod error;
 mod files;
 
-use crate::attachment::engine::{EngineClient, LegacyPortLocation};
+use crate::attachment::engine::EngineClient;
 use crate::attachment::ipam::Ipam;
 use crate::attachment::node::Node;
 use crate::protocol::configuration::Configuration;
@@ -24,7 +24,7 @@ use usnet_crds::legacy::HostConf;
 use usnet_crds::{EngineKind, PortType};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::legacy_annotation::{file_name, short_id, socket_name, state_file_name};
-use usnet_dataplane::legacy_port::LegacyPort;
+use usnet_dataplane::legacy_port::{LegacyPort, LegacyPortLocation};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::paths::NodePaths;

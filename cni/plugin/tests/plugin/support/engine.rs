@@ -4,10 +4,9 @@ use super::vpp::{self as test_vpp, VppSnapshot};
 use std::path::PathBuf;
 use std::time::Duration;
 use usnet_crds::EngineKind;
-use usnet_dataplane::engine::Engine as Driver;
+use usnet_dataplane::engine::BlockingDriver;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::plan::Op;
-use usnet_dataplane::poll_once::poll_once;
 use usnet_dataplane::{ovs, vpp};
 use usnet_ovsdb::blocking::Client;
 use usnet_test_openvswitch::{Builder, OpenVswitch};
@@ -167,8 +166,8 @@ impl TestEngine {
     }
 }
 
-fn apply(mut driver: impl Driver, operation: Op) {
-    for answer in poll_once(driver.apply(&[operation])).unwrap().unwrap() {
+fn apply(mut driver: impl BlockingDriver, operation: Op) {
+    for answer in driver.apply(&[operation]).unwrap() {
         answer.unwrap();
     }
 }

@@ -9,14 +9,13 @@ use std::time::Duration;
 use usnet_crds::EngineKind;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::desired::Desired;
-use usnet_dataplane::engine::Engine as _;
+use usnet_dataplane::engine::BlockingDriver as _;
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::plan::plan;
-use usnet_dataplane::poll_once::poll_once;
 use usnet_dataplane::vpp::Vpp;
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -46,14 +45,14 @@ fn observe(node: &str, engine: EngineKind) -> Result<Observed, String> {
     let observed = match engine {
         EngineKind::OpenVswitch => {
             let client = usnet_ovsdb::blocking::Client::connect(roots.open_vswitch_socket, LIMIT).map_err(text)?;
-            poll_once(OpenVswitch::new(client).observe())
+            OpenVswitch::new(client).observe()
         }
         EngineKind::Vpp => {
             let client = usnet_vpp::blocking::Client::connect(roots.vpp_socket, LIMIT).map_err(text)?;
-            poll_once(Vpp::new(client, MemifSocketIds::default()).observe())
+            Vpp::new(client, MemifSocketIds::default()).observe()
         }
     };
-    observed.map_err(text)?.map_err(text)
+    observed.map_err(text)
 }
 
 /// The attachments of a node.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use usnet_crds::EngineKind;
 use usnet_dataplane::engine::EngineError;
-use usnet_dataplane::ovs::{OpenVswitch, observed_from};
+use usnet_dataplane::ovs::{EmptyDatabase, OpenVswitch, observed_from};
 use usnet_ovsdb::asynchronous::{Handle, Options, Session, Snapshot, State};
 use usnet_ovsdb::{Error, ReplyError};
 use vswitchd_liveness::{STALL_TIMEOUT, VswitchdLiveness};
@@ -37,7 +37,7 @@ impl OpenVswitchWatcher {
     }
 
     fn read(&mut self, snapshot: &Snapshot) -> Result<EngineState, EngineError> {
-        let root = snapshot.cache.open_vswitch().map_err(ReplyError::from)?.ok_or(EngineError::OpenVswitchEmpty)?;
+        let root = snapshot.cache.open_vswitch().map_err(ReplyError::from)?.ok_or(EmptyDatabase)?;
         if !self.liveness.update(root.next_cfg, root.cur_cfg, Instant::now()) {
             let waited = STALL_TIMEOUT.as_secs();
             return Ok(self.stalled(&format!("no change was carried out for {waited} s")));

@@ -12,6 +12,7 @@ use crate::engine::error::{EngineError, OpError};
 use crate::plan::Op;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use usnet_crds::EngineKind;
 use usnet_ovsdb::{Database, Error, ErrorCode, Transaction, TransactionError};
 
 /// Additional time for each further operation: the switch deletes about 40 bridges per second.
@@ -176,7 +177,7 @@ impl<D: Database + Send> ApplySession<'_, D> {
                 Queries::add_to(&mut transaction, &done.iter().map(|(_, operation)| *operation).collect::<Vec<_>>());
             let reply = self.database.transact(&transaction).await.map_err(|error| match error.code() {
                 Some(ErrorCode::TimedOut) => {
-                    EngineError::NotActing { engine: "Open vSwitch", seconds: timeout.as_secs() }
+                    EngineError::NotActing { engine: EngineKind::OpenVswitch, seconds: timeout.as_secs() }
                 }
                 _ => error.into(),
             })?;

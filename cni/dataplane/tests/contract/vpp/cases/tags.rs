@@ -81,7 +81,7 @@ pub(crate) fn names_too_long_for_a_tag_are_rejected_and_nothing_is_created(switc
     let results = apply(&mut engine, &operations);
     for (result, advice) in results.iter().zip(["64 hexadecimal digits", "use a shorter name"]) {
         let text = result.as_ref().expect_err("it is too long").to_string();
-        assert!(text.contains("cannot be marked in VPP") && text.contains(advice), "{text}");
+        assert!(text.contains("cannot be tagged in VPP") && text.contains(advice), "{text}");
     }
     assert_eq!(results[2], Ok(()));
     let observed = observe(&mut engine);
