@@ -3,19 +3,12 @@
 //! other; `usnet install-plugin` installs the CNI plugin on a node.
 
 pub mod agent;
-pub(crate) mod api_error;
-pub mod api_server;
+pub mod api;
 pub(crate) mod backoff;
-pub mod command_line;
+pub mod cli;
 pub mod controller;
-pub mod error_chain;
-pub mod history;
-pub mod install_plugin;
+pub mod display;
 pub mod leader;
-pub mod logging;
 pub mod node;
-pub mod one_line;
-pub mod shutdown;
 pub mod standalone;
 pub mod telemetry;
-mod watch;

@@ -1,10 +1,10 @@
-//! The binary `usnet`: see [`usnet_operator::command_line`].
+//! The binary `usnet`: see [`usnet_operator::cli::command_line`].
 
 use clap::Parser;
 use std::process::ExitCode;
-use usnet_operator::command_line::CommandLine;
-use usnet_operator::error_chain::ErrorChain;
-use usnet_operator::logging;
+use usnet_operator::cli::command_line::CommandLine;
+use usnet_operator::cli::logging;
+use usnet_operator::display::ErrorChain;
 
 fn main() -> ExitCode {
     let command_line = CommandLine::parse();

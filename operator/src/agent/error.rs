@@ -1,7 +1,8 @@
 //! Why the agent ends.
 
 use super::engines::SocketFolderDeleted;
-use crate::{api_server, telemetry};
+use crate::api::client;
+use crate::telemetry;
 use std::io;
 use usnet_dataplane::{journal, network_file};
 
@@ -10,7 +11,7 @@ use usnet_dataplane::{journal, network_file};
 pub enum Error {
     /// The API server cannot be reached.
     #[error(transparent)]
-    ApiServer(#[from] api_server::Error),
+    ApiServer(#[from] client::Error),
     /// The node's run folder cannot be used.
     #[error("the run folder of usnet cannot be used: is it mounted, and writable?")]
     RunFolder(#[source] io::Error),

@@ -15,7 +15,7 @@ use super::report::node_report::NodeReport;
 use super::selection::persisted_state::PersistedState;
 use super::selection::spec_store::SpecStore;
 use super::watch::folder_watch;
-use crate::history::HistoryFile;
+use crate::node::history_file::HistoryFile;
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::rc::Rc;

@@ -8,9 +8,10 @@ use super::report::metrics::Metrics;
 use super::report::{state_writer, status_writer};
 use super::selection::spec_builder;
 use super::{pod_annotations, watch};
+use crate::api::client;
 use crate::node::state_file::AgentLock;
+use crate::standalone;
 use crate::telemetry::{self, Telemetry};
-use crate::{api_server, standalone};
 use kube::Client;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -95,7 +96,7 @@ pub async fn run_at(roots: &NodePaths, options: Options) -> Result<(), Error> {
                 standalone::follow(folder, options.node_name, persisted_spec.clone(), channels).await;
             }
             None => {
-                let (journal, client) = (Journal::open(roots)?, api_server::client().await?);
+                let (journal, client) = (Journal::open(roots)?, client::client().await?);
                 tokio::join!(
                     sync_with_api_server(client.clone(), options.node_name, inputs, reports_of_agent.clone(), metrics),
                     pod_annotations::run(client, roots, journal),

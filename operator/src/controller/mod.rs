@@ -1,120 +1,30 @@
 //! The controller: computes the desired state of all nodes, once for the cluster. The steps in
-//! order; all but the first and the last two are pure:
+//! order; those that perform IO are marked, all others are pure:
 //!
-//! 1. [`watch`] (IO): the watches, applied to the [`cache`];
-//! 2. [`dirty`]: from a change of the cache to what must be evaluated again;
-//! 3. [`plan`]: evaluates that, with [`compile`] (compiled networks, node states,
-//!    NetworkAttachmentDefinitions, "NADs" below), [`status`] (conditions for users) and [`legacy`]
-//!    (NADs of Intel's userspace CNI), each a function of the cache;
-//! 4. [`write`](mod@write): the pending writes, their order and how many are in flight;
-//! 5. [`worker`] (IO): the event loop. It takes changes, evaluates and sends, and never blocks on
-//!    any of them;
-//! 6. [`events`] (IO): Kubernetes Events.
+//! 1. [`run`](mod@run) (IO): starts everything; its event loop calls the other steps;
+//! 2. [`watch`] (IO): the watches of the API server;
+//! 3. [`cache`]: the cluster as last observed, and what a change of it makes dirty;
+//! 4. [`evaluate`]: evaluates what is dirty, with the next three, each a function of the cache;
+//! 5. [`compile`]: compiled networks, node states and NetworkAttachmentDefinitions ("NADs" below);
+//! 6. [`status`]: conditions for users;
+//! 7. [`legacy`]: NADs of Intel's userspace CNI;
+//! 8. [`write`](mod@write): the pending writes, their order and how many are in flight, and the
+//!    requests (IO);
+//! 9. [`events`]: Kubernetes Events (IO).
 //!
 //! Nothing that is cached or written grows with networks × nodes. Several replicas may run: all
 //! watch, and the one that [`crate::leader`] elects writes.
 
 pub mod cache;
 pub mod compile;
-pub mod dirty;
+pub mod evaluate;
 pub mod events;
 pub mod legacy;
-pub mod metrics;
-pub mod plan;
+pub mod run;
 pub mod status;
-pub(crate) mod watch;
-mod worker;
-pub mod write;
-
-use crate::api_server;
-use crate::leader::Elector;
-use crate::telemetry::{self, Telemetry};
-use futures::FutureExt;
-use metrics::Metrics;
-use std::sync::Arc;
-use tokio::sync::oneshot;
-use worker::{LeaderState, Worker};
-
-/// Options of `usnet controller`.
-#[derive(Debug, Clone, clap::Args)]
-pub struct Options {
-    /// The name by which this controller stands for election: that of its pod, which the API server reads from the pod's token as well.
-    #[arg(long, env = "POD_NAME")]
-    pub identity: String,
-    #[command(flatten)]
-    legacy: legacy::Options,
-    #[command(flatten)]
-    telemetry: telemetry::ListenOptions,
-}
-
-/// Why the controller ended.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The API server cannot be configured.
-    #[error(transparent)]
-    ApiServer(#[from] api_server::Error),
-    /// Its state cannot be served.
-    #[error(transparent)]
-    Telemetry(#[from] telemetry::Error),
-    /// A programming error.
-    #[error("the metrics could not be registered")]
-    Metrics(#[from] prometheus::Error),
-    /// The watches ended, which they never do by themselves.
-    #[error(transparent)]
-    WatchesEnded(#[from] Ended),
-}
-
-/// The watches ended, which they never do by themselves.
-#[derive(Debug, thiserror::Error)]
-#[error("the watches of the API server ended: restart the controller")]
-pub struct Ended;
-
-/// Runs the controller until `end`. It waits for an API server that is unreachable.
-///
-/// # Errors
-/// When it cannot start, or the watches end.
-pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), Error> {
-    let client = api_server::client().await?;
-    let telemetry = Arc::new(Telemetry::default());
-    let metrics = Arc::new(Metrics::register(telemetry.registry())?);
-    let (event_recorder, records) = events::queue(metrics.dropped_events());
-    let elector = Elector::new(client.clone(), options.identity.clone());
-    // All writes pass the fence.
-    let writer = elector.fence().client(&client);
-    let worker = Worker {
-        watcher: client,
-        writer: writer.clone(),
-        roles: elector.roles(),
-        legacy: options.legacy,
-        metrics,
-        event_recorder,
-        telemetry: Arc::clone(&telemetry),
-        observer: watch::Observer::default(),
-        state: LeaderState::default(),
-        is_leader: false,
-    };
-    let (end_election, ended) = oneshot::channel::<()>();
-    // A task of its own, so that the lease is renewed while an evaluation computes.
-    let election = tokio::spawn(elector.run_until(ended.map(drop)));
-    let wait_for_end = async {
-        end.await;
-        drop(end_election);
-        Ok(())
-    };
-    let publish = async {
-        events::publish(writer, options.identity, records).await;
-        Ok(())
-    };
-    let work = async { worker.run().await.map_err(Error::from) };
-    let result = tokio::select! {
-        result = async { tokio::try_join!(work, wait_for_end, publish) } => result.map(drop),
-        Err(error) = telemetry.serve(options.telemetry) => Err(error.into()),
-    };
-    if let Ok(elector) = election.await {
-        elector.release().await;
-    }
-    result
-}
-
 #[cfg(test)]
 mod tests;
+pub(crate) mod watch;
+pub mod write;
+
+pub use run::{Error, Options, run};

@@ -1,9 +1,10 @@
 //! Acquires, renews and releases the Lease.
 
+use super::boot_clock;
 use super::decide::{Decision, LeaseObservation, LeaseSnapshot, decide};
 use super::fence::Fence;
-use super::{FENCE_MARGIN, LEASE_DURATION, LEASE_NAME, RENEW_INTERVAL, RETRY_PERIOD, boot_clock};
-use crate::error_chain::ErrorChain;
+use super::timing::{FENCE_MARGIN, LEASE_DURATION, LEASE_NAME, RENEW_INTERVAL, RETRY_PERIOD};
+use crate::display::ErrorChain;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;

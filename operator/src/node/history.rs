@@ -1,7 +1,7 @@
 //! `usnet node history`.
 
-use super::{Error, Output, document_text, table};
-use crate::history::{Change, read};
+use super::history_file::{Change, read};
+use super::output::{Error, Output, document_text, table};
 use usnet_crds::NetworkName;
 use usnet_dataplane::paths::NodePaths;
 

@@ -1,7 +1,7 @@
 //! `usnet node status`.
 
+use super::output::{Error, Output, age, document_text, table};
 use super::state_file::{StateFile, is_agent_running};
-use super::{Error, Output, age, document_text, table};
 use std::fmt::Write;
 use std::time::SystemTime;
 use usnet_crds::node_state::{NetworkReport, NetworkState};

@@ -1,7 +1,7 @@
 use super::*;
 use crate::agent::model::report::Report;
 use crate::agent::model::spec::NodeSpec;
-use crate::history::{Change, HistoryFile, Outcome, Why};
+use crate::node::history_file::{Change, HistoryFile, Outcome, Why};
 use crate::standalone::problem::Problem;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
 use k8s_openapi::jiff::Timestamp;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::{ConditionUpdate, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
+use usnet_dataplane::paths::NodePaths;
 
 fn roots() -> (tempfile::TempDir, NodePaths) {
     crate::agent::testing::roots()

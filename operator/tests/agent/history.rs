@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
 use usnet_crds::{Mtu, NodeNetwork};
-use usnet_operator::history::{self, Change, Outcome, Why};
+use usnet_operator::node::history_file::{self, Change, Outcome, Why};
 use usnet_test_vpp::{Fault, Kind};
 
 fn changes(node: &Node) -> Vec<Change> {
-    history::read(&node.roots.history_file()).unwrap()
+    history_file::read(&node.roots.history_file()).unwrap()
 }
 
 /// The history of one attachment, once its port is created.

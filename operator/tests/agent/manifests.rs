@@ -14,7 +14,7 @@ use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::node_file::NodeFile;
 use usnet_dataplane::port::{PortBackend, SocketPath};
 use usnet_dataplane::shared_dirs::SharedDirs;
-use usnet_operator::history::{Outcome, Why};
+use usnet_operator::node::history_file::{Outcome, Why};
 use usnet_operator::node::state_file::is_agent_running;
 use usnet_test_openvswitch::OpenVswitch;
 use usnet_test_vpp::{Kind, Vpp};

@@ -11,7 +11,7 @@ use usnet_crds::node_state::NetworkReport;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
 use usnet_operator::agent::{self, Options};
-use usnet_operator::history::{self, Change};
+use usnet_operator::node::history_file::{self, Change};
 use usnet_operator::node::state_file::{StateFile, is_agent_running};
 use usnet_operator::telemetry;
 
@@ -110,7 +110,7 @@ impl StandaloneAgent {
     }
 
     pub(crate) fn history(&self) -> Vec<Change> {
-        history::read(&self.roots.history_file()).unwrap()
+        history_file::read(&self.roots.history_file()).unwrap()
     }
 }
 

@@ -7,7 +7,7 @@ use super::resource::Resource;
 use super::server::{self, RegistrationError};
 use super::service::Service;
 use crate::agent::report::metrics::Metrics;
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use std::convert::Infallible;
 use std::fs;
 use std::io::{self, ErrorKind};

@@ -2,7 +2,7 @@
 
 use super::watcher::{EngineState, EngineWatcher, Reconnected};
 use crate::agent::model::engine_view::EngineUp;
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;

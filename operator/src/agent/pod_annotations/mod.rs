@@ -15,7 +15,7 @@ mod tests;
 
 use crate::agent::watch::folder_watch;
 use crate::backoff::Backoff;
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use desired::{DesiredAnnotations, desired_annotations};
 use kube::Client;
 use merge::changes;

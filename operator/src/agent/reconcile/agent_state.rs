@@ -6,7 +6,7 @@ use super::publish::Publisher;
 use crate::agent::report::metrics::Metrics;
 use crate::agent::report::node_report::NodeReport;
 use crate::agent::selection::persisted_state::PersistedState;
-use crate::history::HistoryFile;
+use crate::node::history_file::HistoryFile;
 use std::cell::RefCell;
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::memif::MemifSocketIds;

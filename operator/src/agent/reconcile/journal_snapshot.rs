@@ -1,7 +1,7 @@
 //! The journal, as the reconciler of one engine needs it.
 
 use super::plan::JournalView;
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use std::collections::BTreeSet;
 use usnet_crds::EngineKind;
 use usnet_dataplane::attachment::Record;

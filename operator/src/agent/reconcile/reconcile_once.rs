@@ -17,7 +17,7 @@ use crate::agent::model::operation::attachment_of;
 use crate::agent::model::spec::EngineSpec;
 use crate::agent::report::engine_report::{self, Facts};
 use crate::agent::report::history_recorder::{Attempt, Cause, Failure, Now, Observation};
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};

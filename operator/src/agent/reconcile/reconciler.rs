@@ -13,7 +13,7 @@ use crate::agent::report::history_recorder::HistoryRecorder;
 use crate::agent::report::replay::Replay;
 use crate::agent::report::transition_log::TransitionLog;
 use crate::backoff::Backoff;
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::Arc;

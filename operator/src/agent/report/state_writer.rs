@@ -2,7 +2,7 @@
 
 use crate::agent::model::report::Report;
 use crate::backoff::Backoff;
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use crate::node::state_file::StateFile;
 use crate::standalone::problem::Problem;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};

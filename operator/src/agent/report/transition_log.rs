@@ -3,7 +3,7 @@
 use crate::agent::model::engine_view::{EngineView, Outage};
 use crate::agent::model::health::NetworkHealth;
 use crate::agent::model::operation::{attachment_of, network_of};
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use usnet_crds::node_state::NetworkState;

@@ -2,7 +2,7 @@
 //! often they were restarted.
 
 use crate::agent::model::spec::NodeSpec;
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use std::sync::Arc;
 use usnet_crds::EngineKind;
 use usnet_dataplane::node_file::{Error, NodeFile};

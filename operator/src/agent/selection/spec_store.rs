@@ -2,7 +2,7 @@
 
 use crate::agent::model::spec::NodeSpec;
 use crate::agent::reconcile::agent_state::AgentState;
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Watches folders: the plugin writes and removes records in the journal, network files may be
 //! removed by others, and kubelet recreates its socket.
 
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use futures::StreamExt;
 use inotify::{EventMask, Inotify, WatchMask};
 use std::fs::DirBuilder;

@@ -5,7 +5,7 @@ use super::collect::Collector;
 use super::list_watch::{Event, ListWatch, Object};
 use super::node_state::{OwnState, StoredStatus};
 use crate::agent::model::input::Input;
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use kube::Client;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};

@@ -3,10 +3,8 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::runtime::watcher::Event;
-use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use usnet_crds::legacy::{InvalidNadConfig, NadConfig};
 
@@ -45,13 +43,6 @@ pub struct UserNad {
     pub created: Option<Time>,
     /// Its parsed `spec.config`, or why it is invalid.
     pub config: Result<NadConfig, InvalidNadConfig>,
-}
-
-/// Hash of the content of a generated NAD.
-pub fn fingerprint(config: &str, owner: Option<&str>, label: Option<&str>, resource: Option<&str>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (config, owner, label, resource).hash(&mut hasher);
-    hasher.finish()
 }
 
 /// All NetworkAttachmentDefinitions.

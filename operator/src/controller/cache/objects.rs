@@ -1,9 +1,10 @@
 //! The cached part of each kind of object.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::core::Selector;
+use kube::core::{Selector, SelectorExt};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::nad::{FROM_NAD_LABEL, FROM_NAD_VALUE};
+use usnet_crds::network::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES};
 use usnet_crds::node_state::NetworkReport;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{EngineKind, NetworkName, Phase, UserspaceNetworkStatus};
@@ -46,6 +47,17 @@ impl Network {
         let follows_from_bridge =
             |valid: &ValidNetwork| NetworkName::for_bridge(valid.engine, &valid.bridge.name) == valid.name;
         self.has_from_nad_label && self.spec.as_ref().map_or(true, follows_from_bridge)
+    }
+
+    /// Whether the network needs a NAD in this namespace. A network that was generated from NADs
+    /// has none of its own.
+    pub fn needs_nad(&self, valid: &ValidNetwork, name: &str, namespace: &Namespace) -> bool {
+        let selects = || match valid.definitions {
+            Definitions::Shared => name == SHARED_NAMESPACE,
+            Definitions::PerNamespace if valid.namespaces.selects_all() => !SYSTEM_NAMESPACES.contains(&name),
+            Definitions::PerNamespace => valid.namespaces.matches(&namespace.labels),
+        };
+        !namespace.is_deleting && !self.is_from_nad() && selects()
     }
 
     /// The label and its value.

@@ -1,126 +1,18 @@
-//! Compile (pure): from the specs of users to the specs that all nodes read. Each network is
-//! compiled independently: from its spec and the namespaces of the cluster, and from nothing of any
-//! node, so that the result does not depend on the order of events.
+//! Compile (pure): from the specs of users to what is desired. Each network is compiled
+//! independently: from its spec and the namespaces of the cluster, and from nothing of any node, so
+//! that the result does not depend on the order of events.
+//!
+//! - [`Stage`]: the lifecycle stage of a network, which decides what of it is compiled;
+//! - [`network`]: the CompiledNetwork, which all nodes read;
+//! - [`nads`]: its NetworkAttachmentDefinitions;
+//! - [`nodes`]: the specs of UserspaceNodeStates.
 //!
 //! Rejecting a network changes nothing: nodes keep the last compiled spec, so that a bad edit never
 //! interrupts traffic.
 
 pub mod nads;
+pub mod network;
 pub mod nodes;
+mod stage;
 
-use super::cache::{Cache, Compiled, Namespace, Network};
-use super::write::Write;
-use kube::core::SelectorExt;
-use std::collections::BTreeMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
-use usnet_crds::conditions::reason;
-use usnet_crds::validate::ValidNetwork;
-use usnet_crds::{CompiledNetworkSpec, Namespaces, Phase};
-
-/// The lifecycle stage of a network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage<'a> {
-    /// It has no finalizer yet, which is set before anything else.
-    New,
-    /// It is rolled out to nodes and namespaces.
-    Active,
-    /// Its spec is invalid: the last valid one stays in effect.
-    Rejected {
-        /// The reason of the condition.
-        reason: &'static str,
-        /// The message of the condition.
-        message: &'a str,
-    },
-    /// Its deletion was requested.
-    Deleting,
-}
-
-impl<'a> Stage<'a> {
-    /// Of this network.
-    pub fn of(network: &'a Network) -> Self {
-        match &network.spec {
-            _ if network.is_deleting() => Self::Deleting,
-            _ if !network.has_finalizer => Self::New,
-            Ok(_) => Self::Active,
-            Err(message) => Self::Rejected { reason: reason::INVALID, message },
-        }
-    }
-}
-
-/// Compiles a network for all nodes.
-pub fn compile(network: &Network, valid: &ValidNetwork, cluster: &BTreeMap<String, Namespace>) -> CompiledNetworkSpec {
-    CompiledNetworkSpec {
-        generation: network.generation,
-        created: network.created.clone(),
-        phase: if network.is_deleting() { Phase::Draining } else { Phase::Active },
-        engine: valid.engine,
-        node_selector: valid.node_selector.clone(),
-        bridge: valid.bridge.clone(),
-        port: valid.port.clone(),
-        namespaces: namespaces(valid, cluster),
-        ipam: valid.ipam.clone(),
-        attachments: valid.attachments.clone(),
-        device_plugin: valid.device_plugin,
-    }
-}
-
-/// The namespaces whose pods may attach. A selector for all of them is not expanded: the list would
-/// change with every namespace.
-fn namespaces(valid: &ValidNetwork, cluster: &BTreeMap<String, Namespace>) -> Namespaces {
-    if valid.namespaces.selects_all() {
-        return Namespaces::all();
-    }
-    let selected = cluster.iter().filter(|(_, namespace)| valid.namespaces.matches(&namespace.labels));
-    selected.map(|(name, _)| name.as_str()).collect()
-}
-
-/// Hash of the content of a compiled network, stable within this process.
-pub fn fingerprint(spec: &CompiledNetworkSpec) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    // Serialization cannot fail. If it did, the network would be written repeatedly, and not be
-    // lost.
-    serde_json::to_string(spec).unwrap_or_default().hash(&mut hasher);
-    hasher.finish()
-}
-
-/// The write that brings the compiled network of this name up to date; none when it is.
-pub fn write(cache: &Cache, name: &str) -> Option<Write> {
-    let found = cache.compiled.get(name);
-    let Some(network) = cache.networks.get(name) else {
-        // Its network is deleted and no longer used on any node. Kubernetes' garbage collector
-        // would do the same, where it runs.
-        return found.map(|found| Write::DeleteCompiled { network: name.to_owned(), uid: found.uid.clone() });
-    };
-    if let Some(found) = found.filter(|found| found.owner.as_ref() != Some(&network.uid)) {
-        return Some(Write::DeleteCompiled { network: name.to_owned(), uid: found.uid.clone() });
-    }
-    match (Stage::of(network), &network.spec) {
-        (Stage::New | Stage::Rejected { .. }, _) => None,
-        (Stage::Deleting, _) if found.is_some() => drain(name, found?),
-        (Stage::Deleting, _) if !network.has_finalizer => None,
-        // Deleted manually: nodes with pods on it must learn that it is being deleted.
-        (Stage::Active | Stage::Deleting, Ok(valid)) => {
-            let spec = compile(network, valid, &cache.namespaces);
-            let is_current = found.is_some_and(|found| found.fingerprint == Some(fingerprint(&spec)));
-            (!is_current).then(|| Write::Compiled {
-                network: name.to_owned(),
-                owner: network.uid.clone(),
-                uid: found.map(|found| found.uid.clone()),
-                spec: Box::new(spec),
-            })
-        }
-        (Stage::Active | Stage::Deleting, Err(_)) => None,
-    }
-}
-
-/// Nodes drain what was compiled last, whatever the current spec is.
-fn drain(name: &str, found: &Compiled) -> Option<Write> {
-    let is_draining = found.selection.as_ref().is_some_and(|selection| selection.phase == Phase::Draining);
-    (!is_draining).then(|| Write::DrainCompiled { network: name.to_owned(), uid: found.uid.clone() })
-}
-
-/// Whether the compiled network is up to date.
-pub fn is_current(cache: &Cache, name: &str) -> bool {
-    cache.compiled.contains_key(name) && write(cache, name).is_none()
-}
+pub use stage::Stage;

@@ -1,51 +1,25 @@
 //! The desired NetworkAttachmentDefinitions (NADs) of a network, pure. Each pair of network and
 //! namespace is decided independently.
 
-use super::Stage;
-use crate::controller::cache::nads::fingerprint;
-use crate::controller::cache::{Cache, NadKey, Namespace, Network};
-use crate::controller::write::Write;
-use kube::core::SelectorExt;
+use super::stage::Stage;
+use crate::controller::cache::fingerprint;
+use crate::controller::cache::{Cache, NadKey, Network};
+use crate::controller::write::{DesiredNad, Write};
 use usnet_crds::device::resource_name;
 use usnet_crds::nad;
-use usnet_crds::network::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES};
 use usnet_crds::validate::ValidNetwork;
 
-/// A desired NetworkAttachmentDefinition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DesiredNad {
-    /// The configuration, as JSON text.
-    pub config: String,
-    /// The uid of the network that owns it.
-    pub owner: String,
-    /// The resource that its pods request, if the network has a device plugin.
-    pub resource: Option<String>,
-}
-
-impl DesiredNad {
-    /// The desired NAD of a network; the same in each namespace.
-    pub fn of(network: &Network, valid: &ValidNetwork) -> Self {
-        Self {
-            config: nad::config(&valid.name),
-            owner: network.uid.clone(),
-            resource: valid.device_plugin.map(|_| resource_name(&valid.name)),
-        }
-    }
-
-    fn fingerprint(&self, name: &str) -> u64 {
-        fingerprint(&self.config, Some(&self.owner), Some(name), self.resource.as_deref())
+/// The desired NAD of a network; the same in each namespace.
+pub fn desired(network: &Network, valid: &ValidNetwork) -> DesiredNad {
+    DesiredNad {
+        config: nad::config(&valid.name),
+        owner: network.uid.clone(),
+        resource: valid.device_plugin.map(|_| resource_name(&valid.name)),
     }
 }
 
-/// Whether the network needs a NAD in this namespace. A network that was generated from NADs has
-/// none of its own.
-pub fn needs_nad(network: &Network, valid: &ValidNetwork, name: &str, namespace: &Namespace) -> bool {
-    let selects = || match valid.definitions {
-        Definitions::Shared => name == SHARED_NAMESPACE,
-        Definitions::PerNamespace if valid.namespaces.selects_all() => !SYSTEM_NAMESPACES.contains(&name),
-        Definitions::PerNamespace => valid.namespaces.matches(&namespace.labels),
-    };
-    !namespace.is_deleting && !network.is_from_nad() && selects()
+fn fingerprint_of(desired: &DesiredNad, name: &str) -> u64 {
+    fingerprint::of_nad(&desired.config, Some(&desired.owner), Some(name), desired.resource.as_deref())
 }
 
 /// How many NADs of a network are up to date.
@@ -63,9 +37,9 @@ pub struct NadProgress {
 
 /// Compares desired with existing NADs.
 pub fn progress(cache: &Cache, name: &str, network: &Network, valid: &ValidNetwork) -> NadProgress {
-    let desired = DesiredNad::of(network, valid).fingerprint(name);
+    let desired = fingerprint_of(&desired(network, valid), name);
     let mut progress = NadProgress::default();
-    for (namespace, _) in cache.namespaces.iter().filter(|(key, namespace)| needs_nad(network, valid, key, namespace)) {
+    for (namespace, _) in cache.namespaces.iter().filter(|(key, namespace)| network.needs_nad(valid, key, namespace)) {
         if cache.nads.is_taken(name, namespace) {
             progress.conflicts += 1;
             progress.first_conflict.get_or_insert_with(|| namespace.clone());
@@ -90,9 +64,9 @@ pub fn write(cache: &Cache, name: &str, namespace: &str, may_delete: bool) -> Op
     let delete = || found.map(|_| Write::DeleteNad { key: key() });
     let Some(network) = cache.networks.get(name) else { return delete() };
     match (Stage::of(network), &network.spec) {
-        (Stage::Active, Ok(valid)) if needs_nad(network, valid, namespace, in_cluster) => {
-            let desired = DesiredNad::of(network, valid);
-            let is_present = found == Some(desired.fingerprint(name));
+        (Stage::Active, Ok(valid)) if network.needs_nad(valid, namespace, in_cluster) => {
+            let desired = desired(network, valid);
+            let is_present = found == Some(fingerprint_of(&desired, name));
             let needed = !is_present && !cache.nads.is_taken(name, namespace);
             needed.then(|| Write::Nad { key: key(), desired })
         }

@@ -1,107 +1,13 @@
-//! Kubernetes Events (`events.k8s.io/v1`): what happened; the status holds the current state. A
-//! separate task sends them, and nothing waits for it.
+//! Kubernetes Events (`events.k8s.io/v1`): what happened; the status holds the current state.
+//!
+//! 1. [`record`]: one event; which transitions of conditions are reported;
+//! 2. [`reported_conditions`]: reports each transition once;
+//! 3. [`publish`](mod@publish) (IO): a separate task sends them, and nothing waits for it.
 
+mod publish;
 mod record;
 mod reported_conditions;
 
+pub use publish::{EventReceiver, EventRecorder, publish, queue};
 pub use record::{EventRecord, EventType, network_reference, transitions};
 pub use reported_conditions::ReportedConditions;
-
-use crate::api_error::message;
-use crate::leader::REQUEST_TIMEOUT;
-use kube::Client;
-use kube::runtime::events::{Event, Recorder, Reporter};
-use prometheus::IntCounter;
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::time::timeout;
-
-/// The source of the events, in `kubectl describe`.
-const REPORTER: &str = "usnet-controller";
-/// Capacity of the queue. More events than this at once come from a fault that the status describes
-/// better.
-const QUEUE: usize = 256;
-/// The API's limit for the note of an event, in bytes.
-const NOTE_MAX: usize = 1024;
-
-/// Queues events without blocking.
-#[derive(Debug, Clone)]
-pub struct EventRecorder {
-    queue: Sender<EventRecord>,
-    dropped: IntCounter,
-}
-
-/// The receiving end of an [`EventRecorder`].
-#[derive(Debug)]
-pub struct EventReceiver(Receiver<EventRecord>);
-
-/// Creates the queue of events. Dropped events are counted.
-pub fn queue(dropped: IntCounter) -> (EventRecorder, EventReceiver) {
-    let (queue, records) = channel(QUEUE);
-    (EventRecorder { queue, dropped }, EventReceiver(records))
-}
-
-impl EventRecorder {
-    /// Queues an event. It is dropped when the queue is full: an event must never delay work.
-    pub fn record(&self, record: EventRecord) {
-        match self.queue.try_send(record) {
-            Ok(()) | Err(TrySendError::Closed(_)) => {}
-            Err(TrySendError::Full(_)) => self.dropped.inc(),
-        }
-    }
-}
-
-/// Publishes events until every [`EventRecorder`] is dropped. A failed event is not retried.
-/// `instance` names this replica.
-pub async fn publish(client: Client, instance: String, mut records: EventReceiver) {
-    let recorder = Recorder::new(client, Reporter { controller: REPORTER.to_owned(), instance: Some(instance) });
-    while let Some(record) = records.0.recv().await {
-        let event = event(&record);
-        let problem = match timeout(REQUEST_TIMEOUT, recorder.publish(&event, &record.regarding)).await {
-            Ok(Ok(())) => continue,
-            Ok(Err(error)) => message(&error),
-            Err(_) => format!("no answer within {} s", REQUEST_TIMEOUT.as_secs()),
-        };
-        let (kind, object) = (&record.regarding.kind, &record.regarding.name);
-        tracing::debug!(kind, object, reason = record.reason, problem, "an event was not written");
-    }
-}
-
-fn event(record: &EventRecord) -> Event {
-    let end = record.message.floor_char_boundary(NOTE_MAX);
-    Event {
-        type_: record.kind,
-        reason: record.reason.clone(),
-        note: Some(record.message.get(..end).unwrap_or_default().to_owned()),
-        action: "Reconcile".to_owned(),
-        secondary: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn record(message: &str) -> EventRecord {
-        let regarding = network_reference("blue", "uid-1");
-        EventRecord { regarding, kind: EventType::Normal, reason: "Ready".to_owned(), message: message.to_owned() }
-    }
-
-    #[test]
-    fn a_long_text_is_cut_between_letters() {
-        let note = event(&record(&"ä".repeat(600))).note.unwrap();
-        assert_eq!(note, "ä".repeat(512));
-        let note = event(&record(&format!("x{}", "ä".repeat(600)))).note.unwrap();
-        assert_eq!(note.len(), 1023);
-    }
-
-    #[test]
-    fn a_full_queue_drops_and_never_waits() {
-        let dropped = IntCounter::new("dropped", "Dropped.").unwrap();
-        let (event_recorder, mut records) = queue(dropped.clone());
-        (0..QUEUE + 5).for_each(|number| event_recorder.record(record(&number.to_string())));
-        let kept: Vec<EventRecord> = std::iter::from_fn(|| records.0.try_recv().ok()).collect();
-        assert_eq!((kept.len(), dropped.get()), (QUEUE, 5));
-        assert_eq!(kept.first().map(|record| record.message.as_str()), Some("0"));
-    }
-}

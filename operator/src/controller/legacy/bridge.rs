@@ -1,9 +1,12 @@
 //! A bridge and the NADs of Intel's userspace CNI that name it, the oldest first.
 
-use super::super::cache::{Cache, Network};
-use super::super::events::EventRecord;
-use super::super::write::Write;
-use super::{LegacyEvaluation, Member, admits, messages, network_of};
+use super::evaluation::LegacyEvaluation;
+use super::member::{Member, admits};
+use super::messages;
+use super::spec::network_of;
+use crate::controller::cache::{Cache, Network};
+use crate::controller::events::EventRecord;
+use crate::controller::write::Write;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::network::SELECTOR_VALUES_MAX;
 use usnet_crds::validate::ValidNetwork;

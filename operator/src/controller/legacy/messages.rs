@@ -1,12 +1,11 @@
-//! The events of NADs. Each is reported once.
+//! The events of NADs.
 
-use super::super::cache::NadKey;
-use super::super::cache::nads::UserNad;
-use super::super::events::{EventRecord, EventType};
-use super::Member;
+use super::member::Member;
+use crate::controller::cache::NadKey;
+use crate::controller::cache::nads::UserNad;
+use crate::controller::events::{EventRecord, EventType};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
-use std::collections::BTreeSet;
 use std::fmt::Display;
 use usnet_crds::legacy::SettingMismatch;
 use usnet_crds::network::SELECTOR_VALUES_MAX;
@@ -27,25 +26,6 @@ pub(super) const TOO_MANY_NAMESPACES: &str = "TooManyNamespaces";
 
 /// NADs of one namespace ask for too many networks.
 pub(super) const TOO_MANY_NETWORKS: &str = "TooManyNetworks";
-
-/// The events that were reported and still apply.
-#[derive(Debug, Clone, Default)]
-pub struct EventDeduplicator(BTreeSet<(String, String, String)>);
-
-impl EventDeduplicator {
-    /// Returns the events that were not reported yet. Events that no longer apply are dropped, and
-    /// reported again when they recur.
-    pub fn filter_new(&mut self, records: Vec<EventRecord>) -> Vec<EventRecord> {
-        let identity = |record: &EventRecord| {
-            let object = record.regarding.uid.clone().unwrap_or_default();
-            (object, record.reason.clone(), record.message.clone())
-        };
-        let now: BTreeSet<_> = records.iter().map(identity).collect();
-        let new = records.into_iter().filter(|record| !self.0.contains(&identity(record))).collect();
-        self.0 = now;
-        new
-    }
-}
 
 fn record(key: &NadKey, nad: &UserNad, reason: &str, message: String) -> EventRecord {
     EventRecord {

@@ -1,8 +1,10 @@
 //! Whether and where configurations of the userspace CNI are converted.
 
-use super::NETWORKS_MAX;
 use crate::controller::cache::Cache;
 use kube::core::{Expression, Selector, SelectorExt};
+
+/// The default maximum of networks that the NADs of one namespace create.
+pub const NETWORKS_MAX: usize = 32;
 
 /// Whether bridges that definitions of the userspace CNI (Intel) name become networks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]

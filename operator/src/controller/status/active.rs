@@ -1,7 +1,7 @@
 //! Conditions of a network that is not being deleted: Ready, the conditions that it summarizes, and
 //! Reconciling or Stalled (kstatus), which tell tools whether to wait or to call an operator.
 
-use super::{StatusInputs, count};
+use super::inputs::{StatusInputs, count};
 use crate::controller::cache::nads::Availability;
 use crate::controller::compile::Stage;
 use usnet_crds::conditions::reason::{

@@ -1,7 +1,7 @@
 //! Conditions of a network that is being deleted.
 
-use super::count;
 use super::deletion::DeletionState;
+use super::inputs::count;
 use usnet_crds::conditions::reason::{FOREIGN_PORTS, IN_USE, TERMINATING};
 use usnet_crds::conditions::{ConditionUpdate, DELETION_BLOCKED, READY, RECONCILING, Status};
 use usnet_crds::network::{FORCE_DELETE, NodeCounts};

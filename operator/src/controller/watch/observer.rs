@@ -1,11 +1,11 @@
 //! Applies watch events to the cache, and marks what must be evaluated again.
 
-use super::{Kind, ObjectEvent, WatchUpdate};
-use crate::api_error::message;
+use super::update::{Kind, ObjectEvent, WatchUpdate};
+use crate::api::error::message;
+use crate::controller::cache::dirty::Dirty;
 use crate::controller::cache::nads::Availability;
 use crate::controller::cache::reflector::{Changed, Reflector};
 use crate::controller::cache::{Cache, NodeState};
-use crate::controller::dirty::Dirty;
 use crate::controller::write::Target;
 use kube::runtime::watcher::{self, Event};
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 //! yet, or it failed recently. So nothing is written twice, and failures are retried with back-off.
 //! Pure; time is passed in.
 
-use super::Target;
+use super::target::Target;
 use crate::backoff::Backoff;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,181 +1,20 @@
-//! Write: the writes to the API server ([`Write`], pure values), their order and concurrency
-//! ([`queue`], [`limiter`], pure), and the requests ([`request`], IO).
+//! Write: the writes to the API server, in the order in which each goes through this folder. All but
+//! the last are pure:
+//!
+//! 1. [`Write`]: one write as a value, and the [`Target`] that it changes;
+//! 2. [`queue`]: the pending writes by priority, one for each target;
+//! 3. [`guards`]: targets that may not be written now;
+//! 4. [`limiter`] and [`token_bucket`]: how many requests may be in flight, and how often counts are
+//!    written;
+//! 5. [`request`] (IO): sends a write.
 
 pub mod guards;
 pub mod limiter;
-mod network_from_nad;
-mod objects;
+mod operation;
 pub mod queue;
 pub mod request;
+mod target;
 pub mod token_bucket;
 
-use super::cache::{Labels, NadKey};
-use super::compile::nads::DesiredNad;
-use std::fmt;
-use usnet_crds::{CompiledNetworkSpec, UserspaceNetworkSpec, UserspaceNetworkStatus};
-
-/// One write to the API server.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Write {
-    /// Adds or removes the finalizer of a network.
-    Finalizer {
-        /// The network.
-        network: String,
-        /// Its uid.
-        uid: String,
-        /// Whether the finalizer is desired.
-        present: bool,
-    },
-    /// Creates or replaces a compiled network.
-    Compiled {
-        /// The network.
-        network: String,
-        /// The uid of the UserspaceNetwork.
-        owner: String,
-        /// The uid of the object that is replaced; none to create it.
-        uid: Option<String>,
-        /// The whole spec.
-        spec: Box<CompiledNetworkSpec>,
-    },
-    /// Sets the phase of a compiled network to Draining.
-    DrainCompiled {
-        /// The network.
-        network: String,
-        /// The uid of the object.
-        uid: String,
-    },
-    /// Deletes a compiled network.
-    DeleteCompiled {
-        /// The network.
-        network: String,
-        /// The uid of the object.
-        uid: String,
-    },
-    /// Creates the state of a node, or writes its spec.
-    NodeState {
-        /// The node.
-        node: String,
-        /// The uid of the Node, which owns the state.
-        owner: String,
-        /// The uid of the object that is replaced; none to create it.
-        uid: Option<String>,
-        /// Its number.
-        number: u32,
-        /// Its labels.
-        labels: Labels,
-    },
-    /// Deletes the state of a node that left the cluster, or of an earlier node of that name.
-    DeleteNodeState {
-        /// The node.
-        node: String,
-    },
-    /// Writes the status of a network.
-    Status {
-        /// The network.
-        network: String,
-        /// Its uid.
-        uid: String,
-        /// The whole status.
-        status: Box<UserspaceNetworkStatus>,
-    },
-    /// Creates or repairs a NetworkAttachmentDefinition.
-    Nad {
-        /// Namespace and name.
-        key: NadKey,
-        /// The desired content.
-        desired: DesiredNad,
-    },
-    /// Deletes a generated NetworkAttachmentDefinition. The admission policy protects all others.
-    DeleteNad {
-        /// Namespace and name.
-        key: NadKey,
-    },
-    /// Creates the generated network of a bridge that NADs name, or restores its spec.
-    NetworkFromNad {
-        /// The network.
-        network: String,
-        /// Its uid; none to create it.
-        uid: Option<String>,
-        /// The whole spec.
-        spec: Box<UserspaceNetworkSpec>,
-    },
-    /// Deletes a network that was generated from NetworkAttachmentDefinitions.
-    DeleteNetwork {
-        /// The network.
-        network: String,
-        /// Its uid: a later object of that name is not deleted.
-        uid: String,
-    },
-}
-
-/// What a write changes. At most one write is in flight for each target.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Target {
-    /// The finalizer of a network.
-    Finalizer(String),
-    /// A compiled network.
-    Compiled(String),
-    /// The state of a node.
-    NodeState(String),
-    /// The status of a network.
-    Status(String),
-    /// A network that is generated from NetworkAttachmentDefinitions.
-    NetworkFromNad(String),
-    /// A NetworkAttachmentDefinition.
-    Nad(NadKey),
-}
-
-impl Write {
-    /// What it changes.
-    pub fn target(&self) -> Target {
-        match self {
-            Self::Finalizer { network, .. } => Target::Finalizer(network.clone()),
-            Self::Compiled { network, .. }
-            | Self::DrainCompiled { network, .. }
-            | Self::DeleteCompiled { network, .. } => Target::Compiled(network.clone()),
-            Self::NodeState { node, .. } | Self::DeleteNodeState { node } => Target::NodeState(node.clone()),
-            Self::Status { network, .. } => Target::Status(network.clone()),
-            Self::Nad { key, .. } | Self::DeleteNad { key } => Target::Nad(key.clone()),
-            Self::NetworkFromNad { network, .. } | Self::DeleteNetwork { network, .. } => {
-                Target::NetworkFromNad(network.clone())
-            }
-        }
-    }
-
-    /// The kind of write, as a label of metrics.
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Finalizer { .. } => "Finalizer",
-            Self::Compiled { .. } | Self::DrainCompiled { .. } => "CompiledNetwork",
-            Self::DeleteCompiled { .. } => "DeleteCompiledNetwork",
-            Self::NodeState { .. } => "NodeState",
-            Self::DeleteNodeState { .. } => "DeleteNodeState",
-            Self::Status { .. } => "Status",
-            Self::Nad { .. } => "Definition",
-            Self::DeleteNad { .. } => "DeleteDefinition",
-            Self::NetworkFromNad { .. } => "NetworkFromNad",
-            Self::DeleteNetwork { .. } => "DeleteNetwork",
-        }
-    }
-}
-
-impl fmt::Display for Write {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Finalizer { network, present: true, .. } => {
-                write!(formatter, "add the finalizer of UserspaceNetwork {network}")
-            }
-            Self::Finalizer { network, .. } => write!(formatter, "remove the finalizer of UserspaceNetwork {network}"),
-            Self::Compiled { network, .. } => write!(formatter, "write CompiledNetwork {network}"),
-            Self::DrainCompiled { network, .. } => write!(formatter, "drain CompiledNetwork {network}"),
-            Self::DeleteCompiled { network, .. } => write!(formatter, "delete CompiledNetwork {network}"),
-            Self::NodeState { node, .. } => write!(formatter, "write UserspaceNodeState {node}"),
-            Self::DeleteNodeState { node } => write!(formatter, "delete UserspaceNodeState {node}"),
-            Self::Status { network, .. } => write!(formatter, "write the status of UserspaceNetwork {network}"),
-            Self::Nad { key, .. } => write!(formatter, "write NetworkAttachmentDefinition {key}"),
-            Self::DeleteNad { key } => write!(formatter, "delete NetworkAttachmentDefinition {key}"),
-            Self::NetworkFromNad { network, .. } => write!(formatter, "write UserspaceNetwork {network}"),
-            Self::DeleteNetwork { network, .. } => write!(formatter, "delete UserspaceNetwork {network}"),
-        }
-    }
-}
+pub use operation::{DesiredNad, Write};
+pub use target::Target;

@@ -1,7 +1,8 @@
 //! The queue of pending writes, by priority: first those that users wait for. Only the newest write
 //! of each target is kept. Pure; time is passed in.
 
-use super::{Target, Write};
+use super::operation::Write;
+use super::target::Target;
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::Instant;
 

@@ -5,7 +5,7 @@
 use crate::agent::model::health::NetworkHealth;
 use crate::agent::model::reason;
 use crate::agent::model::spec::RefusedNetwork;
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use usnet_crds::{NetworkName, NodeNetwork, Phase};

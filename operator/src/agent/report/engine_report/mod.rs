@@ -6,7 +6,7 @@ use crate::agent::model::engine_view::{EngineView, Outage};
 use crate::agent::model::health::{NetworkHealth, Why};
 use crate::agent::model::reason;
 use crate::agent::model::spec::EngineSpec;
-use crate::one_line::OneLine;
+use crate::display::OneLine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::conditions::reason::{CONNECTED, FOREIGN_PORTS};

@@ -4,7 +4,7 @@
 
 use crate::agent::model::health::NetworkHealth;
 use crate::agent::model::operation::{attachment_of, network_of, parse_attachment_tag};
-use crate::history::{Change, Outcome, Why};
+use crate::node::history_file::{Change, Outcome, Why};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};

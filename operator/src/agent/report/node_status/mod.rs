@@ -4,7 +4,7 @@
 
 use crate::agent::model::reason::{AGENT_FAILED, ENGINE_UNREACHABLE};
 use crate::agent::model::report::Report;
-use crate::one_line::OneLine;
+use crate::display::OneLine;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use std::collections::BTreeSet;
 use usnet_crds::EngineKind;

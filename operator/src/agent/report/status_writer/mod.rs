@@ -9,7 +9,7 @@ use crate::agent::watch::StoredStatus;
 use crate::agent::watch::api_backoff::{retry_after, with_jitter};
 use crate::agent::watch::list_watch::Object;
 use crate::backoff::Backoff;
-use crate::error_chain::ErrorChain;
+use crate::display::ErrorChain;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams};

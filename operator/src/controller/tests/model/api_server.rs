@@ -2,8 +2,8 @@
 
 use super::super::super::cache::NodeState;
 use super::super::super::cache::nads::{Nad, NadKey};
-use super::super::super::compile::nads::DesiredNad;
-use super::super::super::watch::parse;
+use super::super::super::cache::parse;
+use super::super::super::write::DesiredNad;
 use super::super::super::write::Write;
 use super::Cluster;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;

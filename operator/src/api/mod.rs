@@ -1,0 +1,9 @@
+//! The API server, as the controller and the agent use it.
+//!
+//! - [`client`]: the client (IO);
+//! - [`error`]: its errors, for users and for retries;
+//! - [`watch`](mod@watch) (IO): watches that recover from any failure.
+
+pub mod client;
+pub(crate) mod error;
+pub(crate) mod watch;

@@ -1,0 +1,108 @@
+//! The command line of `usnet`, and the runtime that each of its programs runs in.
+
+use super::logging::LogFormat;
+use super::{install_plugin, shutdown};
+use crate::{agent, controller, node};
+use clap::{Parser, Subcommand};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use std::io;
+use tokio::runtime::Builder;
+
+/// Networks for DPDK pods, kept on every node as Kubernetes objects say.
+#[derive(Debug, Parser)]
+#[command(name = "usnet", version)]
+pub struct CommandLine {
+    /// The form of log lines; RUST_LOG chooses which are written.
+    #[arg(long, global = true, value_enum, default_value_t, env = "USNET_LOG_FORMAT")]
+    pub log_format: LogFormat,
+    #[command(subcommand)]
+    program: Program,
+}
+
+#[derive(Debug, Subcommand)]
+enum Program {
+    /// Compiles the networks of the cluster into what each node should have (one for the cluster).
+    Controller(controller::Options),
+    /// Keeps the bridges of this node as they should be (one for each node).
+    Agent(agent::Options),
+    /// Tells what this node has and what was changed on it, without an API server.
+    Node(node::Options),
+    /// Puts the CNI plugin into the node's folder of CNI plugins.
+    InstallPlugin(install_plugin::Options),
+}
+
+/// Why a program of `usnet` ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The async runtime or the signal handlers could not be set up.
+    #[error("cannot start the async runtime")]
+    Runtime(#[source] io::Error),
+    /// The controller ended.
+    #[error("the controller failed")]
+    Controller(#[source] controller::Error),
+    /// The agent ended.
+    #[error("the agent failed")]
+    Agent(#[source] agent::Error),
+    /// The node has no answer.
+    #[error(transparent)]
+    Node(#[from] node::Error),
+    /// The plugin was not installed.
+    #[error(transparent)]
+    InstallPlugin(#[from] install_plugin::Error),
+}
+
+impl CommandLine {
+    /// Runs the chosen program until it is done or the process is asked to end.
+    ///
+    /// # Errors
+    /// When the program cannot start or cannot go on.
+    pub fn run(self) -> Result<(), Error> {
+        match self.program {
+            Program::Controller(options) => run_until_shutdown(&mut two_threads(), async |requested| {
+                controller::run(options, requested).await.map_err(Error::Controller)
+            }),
+            Program::Agent(options) => run_until_shutdown(&mut one_thread(), async |requested| {
+                tokio::select! {
+                    result = agent::run(options) => result.map_err(Error::Agent),
+                    () = requested => Ok(()),
+                }
+            }),
+            Program::Node(options) => Ok(node::run(options)?),
+            Program::InstallPlugin(options) => Ok(install_plugin::run(&options)?),
+        }
+    }
+}
+
+/// Enough for the agent, which is mostly idle; each thread would have its own memory arena.
+fn one_thread() -> Builder {
+    Builder::new_current_thread()
+}
+
+/// The controller computes for seconds when it starts with a large cluster. Spawned tasks, such as
+/// the election, run meanwhile.
+fn two_threads() -> Builder {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(1);
+    builder
+}
+
+/// Runs a program with a future that is ready on shutdown.
+fn run_until_shutdown(
+    runtime: &mut Builder,
+    program: impl AsyncFnOnce(BoxFuture<'static, ()>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let runtime = runtime.enable_all().build().map_err(Error::Runtime)?;
+    runtime.block_on(async { program(shutdown::requested().map_err(Error::Runtime)?.boxed()).await })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn options_do_not_clash() {
+        CommandLine::command().debug_assert();
+    }
+}

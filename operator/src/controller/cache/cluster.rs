@@ -1,0 +1,36 @@
+//! The cache as a whole.
+
+use super::nads::NadSet;
+use super::node_numbers::NodeNumbers;
+use super::objects::{Compiled, Namespace, Network, Node, NodeState};
+use std::collections::BTreeMap;
+
+/// The last observed state of the cluster.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Cache {
+    /// All UserspaceNetworks by name.
+    pub networks: BTreeMap<String, Network>,
+    /// All CompiledNetworks by name.
+    pub compiled: BTreeMap<String, Compiled>,
+    /// All Namespaces by name.
+    pub namespaces: BTreeMap<String, Namespace>,
+    /// All Nodes by name.
+    pub nodes: BTreeMap<String, Node>,
+    /// All UserspaceNodeStates by the name of their node.
+    pub states: BTreeMap<String, NodeState>,
+    /// The numbers of nodes.
+    pub node_numbers: NodeNumbers,
+    /// NetworkAttachmentDefinitions.
+    pub nads: NadSet,
+}
+
+impl Cache {
+    /// The nodes with their UserspaceNodeStates. The state of an earlier node of the same name is
+    /// left out.
+    pub fn nodes_with_states(&self) -> impl Iterator<Item = (&str, &Node, Option<&NodeState>)> {
+        self.nodes.iter().map(|(name, node)| {
+            let state = self.states.get(name).filter(|state| state.is_of(node));
+            (name.as_str(), node, state)
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! Maps a change of the cache to what must be evaluated again. Pure. Anything that is not marked
+//! here is unaffected: [`crate::controller::evaluate`] verifies that with a property test.
+
+use super::cluster::Cache;
+use super::nads::NadKey;
+use super::objects::{Compiled, Namespace, Network, Node, NodeState, NodeStatus};
+use super::reflector::Changed;
+use kube::core::SelectorExt;
+use std::collections::BTreeSet;
+
+/// What must be evaluated again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Dirty {
+    /// Networks whose finalizer and compiled network are compared.
+    pub networks: BTreeSet<String>,
+    /// Networks whose status is compared.
+    pub statuses: BTreeSet<String>,
+    /// Nodes whose state is compared.
+    pub nodes: BTreeSet<String>,
+    /// Networks of which all NADs are compared.
+    pub nads_of: BTreeSet<String>,
+    /// Single NADs.
+    pub nads: BTreeSet<NadKey>,
+    /// Whether users' NADs are evaluated.
+    pub legacy: bool,
+}
+
+impl Dirty {
+    /// All objects of the cache.
+    pub fn everything(cache: &Cache) -> Self {
+        let networks: BTreeSet<String> = cache.networks.keys().chain(cache.compiled.keys()).cloned().collect();
+        let mut nads_of = networks.clone();
+        nads_of.extend(cache.nads.generated_names().map(str::to_owned));
+        Self {
+            statuses: networks.clone(),
+            networks,
+            nodes: cache.nodes.keys().chain(cache.states.keys()).cloned().collect(),
+            nads_of,
+            nads: BTreeSet::new(),
+            legacy: true,
+        }
+    }
+
+    /// Whether nothing is dirty.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// A UserspaceNetwork changed.
+    pub fn network(&mut self, cache: &Cache, (name, before): Changed<String, Network>) {
+        let now = cache.networks.get(&name);
+        self.statuses.insert(name.clone());
+        if before.as_ref().map(without_status) != now.map(without_status) {
+            self.nads_of.insert(name.clone());
+            self.networks.insert(name);
+            self.legacy = true;
+        }
+    }
+
+    /// A CompiledNetwork changed.
+    pub fn compiled(&mut self, (name, _): Changed<String, Compiled>) {
+        self.statuses.insert(name.clone());
+        self.networks.insert(name);
+    }
+
+    /// A Namespace changed.
+    pub fn namespace(&mut self, cache: &Cache, (name, before): Changed<String, Namespace>) {
+        let now = cache.namespaces.get(&name);
+        let (before, nothing) = (before.as_ref(), Namespace::default());
+        self.legacy = true;
+        for (network, found) in &cache.networks {
+            let Ok(valid) = &found.spec else { continue };
+            let selects = |namespace: &Namespace| valid.namespaces.matches(&namespace.labels);
+            if before.is_some_and(selects) != now.is_some_and(selects) && !valid.namespaces.selects_all() {
+                self.networks.insert(network.clone());
+                self.statuses.insert(network.clone());
+            }
+            let has = |namespace: &Namespace| found.needs_nad(valid, &name, namespace);
+            let is_deleting = |namespace: Option<&Namespace>| namespace.unwrap_or(&nothing).is_deleting;
+            if before.is_some_and(has) != now.is_some_and(has)
+                || before.is_some() != now.is_some()
+                || is_deleting(before) != is_deleting(now)
+            {
+                self.nads.insert(NadKey { namespace: name.clone(), name: network.clone() });
+                self.statuses.insert(network.clone());
+            }
+        }
+        // NADs of deleted networks can be deleted once a namespace of this name exists.
+        if before.is_some() != now.is_some() {
+            let orphans = cache.nads.generated_names().filter(|name| !cache.networks.contains_key(*name));
+            let keys = orphans.map(|orphan| NadKey { namespace: name.clone(), name: orphan.to_owned() });
+            self.nads.extend(keys);
+        }
+    }
+
+    /// A Node changed.
+    pub fn node(&mut self, cache: &Cache, (name, _): Changed<String, Node>) {
+        self.nodes.insert(name);
+        self.all_statuses(cache);
+    }
+
+    /// A UserspaceNodeState changed.
+    pub fn node_state(&mut self, cache: &Cache, (name, before): Changed<String, NodeState>) {
+        let now = cache.states.get(&name);
+        let spec = |state: &NodeState| {
+            (state.uid.clone(), state.owner.clone(), state.number, state.labels.clone(), state.created.clone())
+        };
+        let is_same_spec = before.as_ref().map(spec) == now.map(spec);
+        if !is_same_spec {
+            self.nodes.insert(name);
+        }
+        let status = |state: Option<&NodeState>| state.and_then(|state| state.status.clone());
+        match (status(before.as_ref()), status(now)) {
+            (Some(before_status), Some(now_status)) if is_same_spec => {
+                let generation = |state: Option<&NodeState>| state.map(|state| state.generation);
+                if generation(before.as_ref()) == generation(now) {
+                    self.node_status(cache, &before_status, &now_status);
+                } else {
+                    self.all_statuses(cache);
+                }
+            }
+            (None, None) if is_same_spec => {}
+            _ => self.all_statuses(cache),
+        }
+    }
+
+    fn node_status(&mut self, cache: &Cache, before: &NodeStatus, now: &NodeStatus) {
+        let of_node = |status: &NodeStatus| (status.observed_generation, status.missing.clone(), status.down.clone());
+        if of_node(before) != of_node(now) {
+            return self.all_statuses(cache);
+        }
+        let (low, high) = (before.through.min(now.through), before.through.max(now.through));
+        let reached = cache.compiled.iter().filter(|(_, compiled)| low < compiled.version && compiled.version <= high);
+        self.statuses.extend(reached.map(|(name, _)| name.clone()));
+        let names = before.reports.keys().chain(now.reports.keys());
+        let differs = |name: &&String| before.reports.get(*name) != now.reports.get(*name);
+        self.statuses.extend(names.filter(differs).filter(|name| cache.networks.contains_key(*name)).cloned());
+    }
+
+    fn all_statuses(&mut self, cache: &Cache) {
+        self.statuses.extend(cache.networks.keys().cloned());
+    }
+
+    /// A NetworkAttachmentDefinition changed. `user_nads_changed`: one that a user wrote did.
+    pub fn nad(&mut self, keys: Vec<NadKey>, user_nads_changed: bool) {
+        self.legacy |= user_nads_changed;
+        for key in keys {
+            self.statuses.insert(key.name.clone());
+            self.nads.insert(key);
+        }
+    }
+}
+
+fn without_status(network: &Network) -> Network {
+    Network { status: None, ..network.clone() }
+}

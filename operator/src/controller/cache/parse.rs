@@ -1,0 +1,243 @@
+//! Parses watched objects for the cache, pure: each object is parsed once, on arrival, and only
+//! what is used is kept.
+
+use super::fingerprint;
+use super::nads::{Nad, NadKey, UserNad};
+use super::objects::{Compiled, Namespace, Network, Node, NodeState, NodeStatus, Selection};
+use super::partial_objects::{
+    CompiledObject, Config, NadObject, NamespaceObject, NetworkObject, NodeCondition, NodeObject, NodeStateObject,
+};
+use crate::display::OneLine;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::Resource;
+use kube::core::Selector;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use usnet_crds::conditions::{Status, engine_connected, find, reason};
+use usnet_crds::legacy::{self, InvalidNadConfig, NadConfig};
+use usnet_crds::nad::{self, FROM_NAD_LABEL, FROM_NAD_VALUE, NETWORK_LABEL, RESOURCE_ANNOTATION};
+use usnet_crds::network::{FINALIZER, FORCE_DELETE};
+use usnet_crds::node_selection::resource_version;
+use usnet_crds::node_state::{ATTACHMENTS_COUNT_MAX, MESSAGE_MAX, NetworkReport, PODS_MAX, REASON_MAX};
+use usnet_crds::validate::validate;
+use usnet_crds::{
+    CompiledNetworkSpec, EngineKind, NetworkName, UserspaceNetwork, UserspaceNetworkSpec, UserspaceNodeStateSpec,
+    UserspaceNodeStateStatus,
+};
+
+/// The reason when that of an agent is invalid.
+const UNKNOWN_REASON: &str = "Unknown";
+
+pub(crate) fn network(object: &NetworkObject) -> (String, Network) {
+    let metadata = &object.metadata;
+    let name = metadata.name.clone().unwrap_or_default();
+    let spec = match read::<UserspaceNetworkSpec>(object.spec.as_deref()) {
+        Ok(spec) => {
+            let network = UserspaceNetwork { metadata: name_only(&name), spec, status: None };
+            validate(&network).map_err(|invalid| invalid.to_string())
+        }
+        Err(problem) => Err(format!("the object cannot be read: {problem}")),
+    };
+    (name, network_with_spec(metadata, spec, read(object.status.as_deref()).ok()))
+}
+
+/// A network with this spec, or with its validation error.
+pub(crate) fn network_with_spec(
+    metadata: &ObjectMeta,
+    spec: Result<usnet_crds::validate::ValidNetwork, String>,
+    status: Option<usnet_crds::UserspaceNetworkStatus>,
+) -> Network {
+    Network {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        generation: metadata.generation.unwrap_or_default(),
+        created: metadata.creation_timestamp.clone(),
+        deleted: metadata.deletion_timestamp.clone(),
+        has_from_nad_label: label(metadata, FROM_NAD_LABEL).as_deref() == Some(FROM_NAD_VALUE),
+        has_finalizer: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER),
+        force_delete: annotation(metadata, FORCE_DELETE),
+        spec,
+        status,
+    }
+}
+
+pub(crate) fn compiled(object: &CompiledObject) -> (String, Compiled) {
+    let metadata = &object.metadata;
+    let name = metadata.name.clone().unwrap_or_default();
+    let owner = owner(metadata, &UserspaceNetwork::api_version(&()), &UserspaceNetwork::kind(&()), &name);
+    let spec = read::<CompiledNetworkSpec>(object.spec.as_deref()).ok();
+    let selection = spec.as_ref().and_then(|spec| {
+        let nodes = spec.node_selector.clone().map(Selector::try_from).transpose().ok()?;
+        Some(Selection { generation: spec.generation, phase: spec.phase, engine: spec.engine, nodes })
+    });
+    let compiled = Compiled {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        version: resource_version(metadata.resource_version.as_deref()),
+        owner,
+        fingerprint: spec.as_ref().filter(|_| selection.is_some()).map(fingerprint::of_compiled),
+        selection,
+    };
+    (name, compiled)
+}
+
+pub(crate) fn namespace(object: &NamespaceObject) -> (String, Namespace) {
+    let metadata = &object.metadata;
+    let is_deleting = metadata.deletion_timestamp.is_some();
+    let labels = metadata.labels.clone().unwrap_or_default();
+    (metadata.name.clone().unwrap_or_default(), Namespace { labels, is_deleting })
+}
+
+pub(crate) fn node(object: &NodeObject) -> (String, Node) {
+    let metadata = &object.metadata;
+    let is_true = |condition: &NodeCondition| condition.kind == "Ready" && condition.status == "True";
+    let node = Node {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        created: metadata.creation_timestamp.clone(),
+        labels: metadata.labels.clone().unwrap_or_default(),
+        is_ready: object.status.conditions.iter().flatten().any(is_true),
+    };
+    (metadata.name.clone().unwrap_or_default(), node)
+}
+
+pub(crate) fn node_state(object: &NodeStateObject) -> (String, NodeState) {
+    let metadata = &object.metadata;
+    let name = metadata.name.clone().unwrap_or_default();
+    let spec = read::<UserspaceNodeStateSpec>(object.spec.as_deref()).ok();
+    let state = NodeState {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        created: metadata.creation_timestamp.clone(),
+        owner: owner(metadata, "v1", "Node", &name),
+        generation: metadata.generation.unwrap_or_default(),
+        number: spec.as_ref().map(|spec| spec.number),
+        labels: spec.map(|spec| spec.labels).unwrap_or_default(),
+        status: read::<UserspaceNodeStateStatus>(object.status.as_deref()).ok().map(node_status),
+    };
+    (name, state)
+}
+
+/// Parses the report of an agent and enforces limits: the token of an agent can be stolen, and an
+/// older CRD may have no limits.
+pub(crate) fn node_status(status: UserspaceNodeStateStatus) -> NodeStatus {
+    let mut parsed = NodeStatus {
+        observed_generation: status.observed_generation,
+        through: resource_version(status.programmed_through.as_deref()),
+        ..NodeStatus::default()
+    };
+    for engine in EngineKind::ALL {
+        let Some(connected) = find(&status.conditions, engine_connected(engine)) else { continue };
+        if connected.reason == reason::NEVER_SEEN {
+            parsed.missing.insert(engine);
+        }
+        if connected.status == Status::False.as_str() {
+            parsed.down.insert(engine, one_line(&connected.message));
+        }
+    }
+    let reports = status.networks.into_iter().map(report).map(|report| (report.name.clone(), report));
+    parsed.reports = reports.collect();
+    parsed
+}
+
+fn report(report: NetworkReport) -> NetworkReport {
+    let count = |number: i64| number.clamp(0, ATTACHMENTS_COUNT_MAX);
+    NetworkReport {
+        reason: valid_reason(&report.reason),
+        message: one_line(&report.message),
+        attachments: count(report.attachments),
+        connected: count(report.connected),
+        pods: report.pods.iter().take(PODS_MAX).map(|pod| one_line(pod)).collect(),
+        ..report
+    }
+}
+
+fn valid_reason(reason: &str) -> String {
+    let is_valid = (1..=REASON_MAX).contains(&reason.len())
+        && reason.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && reason.starts_with(|first: char| first.is_ascii_alphabetic());
+    if is_valid { reason.to_owned() } else { UNKNOWN_REASON.to_owned() }
+}
+
+fn one_line(text: &str) -> String {
+    OneLine(text).to_string().chars().take(MESSAGE_MAX).collect()
+}
+
+pub(crate) fn nad(object: &NadObject) -> (NadKey, Nad) {
+    let metadata = &object.metadata;
+    let name = metadata.name.clone().unwrap_or_default();
+    let namespace = metadata.namespace.clone().unwrap_or_default();
+    let (label, resource) = (label(metadata, NETWORK_LABEL), annotation(metadata, RESOURCE_ANNOTATION));
+    let owner = owner(metadata, &UserspaceNetwork::api_version(&()), &UserspaceNetwork::kind(&()), &name);
+    let nad = match &object.spec.config {
+        Config::Text(config) if owner.is_some() || is_generated_without_owner(&name, label.as_deref(), config) => {
+            let found = fingerprint::of_nad(config, owner.as_deref(), label.as_deref(), resource.as_deref());
+            Nad::Generated(found)
+        }
+        Config::TooLong(_) if owner.is_some() => Nad::Generated(0),
+        Config::Text(config) => user_nad(metadata, legacy::parse_nad_config(config).transpose()),
+        Config::TooLong(length) => user_nad(metadata, Some(Err(InvalidNadConfig::TooLong(*length)))),
+    };
+    (NadKey { namespace, name }, nad)
+}
+
+fn user_nad(metadata: &ObjectMeta, config: Option<Result<NadConfig, InvalidNadConfig>>) -> Nad {
+    let Some(mut config) = config else { return Nad::Other };
+    // Only the plugin uses it, and reads it from the NAD.
+    if let Ok(NadConfig::Legacy(legacy)) = &mut config {
+        legacy.ipam = None;
+    }
+    let (uid, created) = (metadata.uid.clone().unwrap_or_default(), metadata.creation_timestamp.clone());
+    Nad::User(Box::new(UserNad { uid, created, config }))
+}
+
+/// Whether the NAD lost its owner reference, but is exactly what the controller generates: then it
+/// is adopted again.
+fn is_generated_without_owner(name: &str, label: Option<&str>, config: &str) -> bool {
+    label == Some(name) && name.parse::<NetworkName>().is_ok_and(|name| nad::config(&name) == config)
+}
+
+fn read<T: DeserializeOwned>(text: Option<&RawValue>) -> Result<T, serde_json::Error> {
+    serde_json::from_str(text.map_or("null", RawValue::get))
+}
+
+fn name_only(name: &str) -> ObjectMeta {
+    ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() }
+}
+
+fn label(metadata: &ObjectMeta, name: &str) -> Option<String> {
+    metadata.labels.as_ref()?.get(name).cloned()
+}
+
+fn annotation(metadata: &ObjectMeta, name: &str) -> Option<String> {
+    metadata.annotations.as_ref()?.get(name).cloned()
+}
+
+/// The uid of the owner of this kind and name.
+fn owner(metadata: &ObjectMeta, api_version: &str, kind: &str, name: &str) -> Option<String> {
+    let is_it = |owner: &&OwnerReference| owner.api_version == api_version && owner.kind == kind && owner.name == name;
+    metadata.owner_references.iter().flatten().find(is_it).map(|owner| owner.uid.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    #[test]
+    fn reports_of_agents_are_limited() {
+        let reports = json!([
+            {"name": "a", "generation": 1, "state": "Failed", "reason": "", "message": "one\ntwo"},
+            {"name": "b", "generation": 1, "state": "Failed", "reason": "x".repeat(300_000), "message": "y".repeat(300_000)},
+            {"name": "c", "generation": 1, "state": "Programmed", "attachments": -5, "connected": 4_611_686_018_427_387_904_i64},
+        ]);
+        let status = json!({"programmedThrough": "12", "networks": reports, "conditions": [
+            {"type": "VPPConnected", "status": "False", "reason": "NeverSeen", "message": "no socket", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+        ]});
+        let parsed = node_status(serde_json::from_value(status).unwrap());
+        assert_eq!((parsed.through, &parsed.missing), (12, &BTreeSet::from([EngineKind::Vpp])));
+        assert_eq!(parsed.down[&EngineKind::Vpp], "no socket");
+        let reports: BTreeMap<String, NetworkReport> = parsed.reports;
+        assert_eq!((reports["a"].reason.as_str(), reports["a"].message.contains('\n')), ("Unknown", false));
+        assert_eq!((reports["b"].reason.as_str(), reports["b"].message.len()), ("Unknown", MESSAGE_MAX));
+        assert_eq!((reports["c"].attachments, reports["c"].connected), (0, ATTACHMENTS_COUNT_MAX));
+    }
+}

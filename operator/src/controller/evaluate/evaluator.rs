@@ -1,0 +1,290 @@
+//! Evaluates what is marked [`Dirty`].
+
+use super::outbox::Outbox;
+use crate::controller::cache::dirty::Dirty;
+use crate::controller::cache::nads::Availability;
+use crate::controller::cache::{Cache, NadKey, Network};
+use crate::controller::compile::{self, Stage, nads, nodes};
+use crate::controller::events::EventRecord;
+use crate::controller::legacy;
+use crate::controller::status::due::{StatusTimes, Urgency};
+use crate::controller::status::evaluate::evaluate;
+use crate::controller::status::inputs::Facts;
+use crate::controller::status::selected_nodes::SelectedNodes;
+use crate::controller::write::guards::Guards;
+use crate::controller::write::queue::Class;
+use crate::controller::write::{Target, Write};
+use std::collections::{BTreeMap, BTreeSet};
+use tokio::time::Instant;
+
+/// How many times in a row the API server rejected a compiled network, and its last message.
+type Rejection = (u32, String);
+/// Rejections in a row before they are reported: a single one may be a race with another writer.
+const REJECTIONS_BEFORE_REPORT: u32 = 2;
+
+/// The state of evaluations beside the cache, and what remains to be evaluated.
+#[derive(Debug, Default)]
+pub struct Evaluator {
+    dirty: Dirty,
+    /// Networks whose NADs must be counted again.
+    uncounted: BTreeSet<String>,
+    /// Networks whose current spec is not compiled for nodes yet.
+    outdated: BTreeSet<String>,
+    /// NAD progress by network.
+    progress: BTreeMap<String, nads::NadProgress>,
+    /// Networks that are being deleted and no longer in use on any node.
+    deletable: BTreeSet<String>,
+    rejections: BTreeMap<String, Rejection>,
+    /// Networks whose NADs are being compared, namespace by namespace, with the last namespace
+    /// done.
+    scans: BTreeMap<String, Option<String>>,
+    /// The network whose NAD was written last: networks are served round-robin.
+    last_scan: Option<String>,
+    times: StatusTimes,
+}
+
+impl Evaluator {
+    /// Marks what must be evaluated.
+    pub fn mark(&mut self, dirty: Dirty) {
+        let names = dirty.nads.iter().map(|key| key.name.clone());
+        self.uncounted.extend(names.chain(dirty.nads_of.iter().cloned()));
+        self.uncounted.extend(dirty.networks.iter().cloned());
+        self.scans.extend(dirty.nads_of.iter().map(|name| (name.clone(), None)));
+        self.dirty.networks.extend(dirty.networks);
+        self.dirty.statuses.extend(dirty.statuses);
+        self.dirty.nodes.extend(dirty.nodes);
+        self.dirty.nads.extend(dirty.nads);
+        self.dirty.legacy |= dirty.legacy;
+    }
+
+    /// Marks the owner of a target dirty, because the target may be written again.
+    pub fn mark_target(&mut self, target: Target) {
+        match target {
+            Target::Finalizer(name) | Target::Compiled(name) => {
+                self.dirty.statuses.insert(name.clone());
+                self.dirty.networks.insert(name);
+            }
+            Target::NodeState(name) => drop(self.dirty.nodes.insert(name)),
+            Target::Status(name) => drop(self.dirty.statuses.insert(name)),
+            Target::NetworkFromNad(_) => self.dirty.legacy = true,
+            Target::Nad(key) => drop(self.dirty.nads.insert(key)),
+        }
+    }
+
+    /// Whether something is left for [`Self::evaluate`].
+    pub fn is_dirty(&self) -> bool {
+        !self.dirty.networks.is_empty() || !self.dirty.statuses.is_empty() || !self.dirty.nodes.is_empty()
+    }
+
+    /// Whether something is left for [`Self::count_nads`].
+    pub fn has_uncounted(&self) -> bool {
+        !self.uncounted.is_empty()
+    }
+
+    /// Whether something is left for [`Self::evaluate_legacy`].
+    pub const fn is_legacy_dirty(&self) -> bool {
+        self.dirty.legacy
+    }
+
+    /// Evaluates nodes, networks and statuses that are marked.
+    pub fn evaluate(&mut self, cache: &mut Cache, outbox: &mut Outbox<'_>) {
+        for name in std::mem::take(&mut self.dirty.nodes) {
+            let write = nodes::write(cache, &name);
+            outbox.put_now(&Target::NodeState(name), write, Class::Network);
+        }
+        for name in std::mem::take(&mut self.dirty.networks) {
+            self.evaluate_network(cache, outbox, &name);
+        }
+        let mut nodes = SelectedNodes::new(cache);
+        for name in std::mem::take(&mut self.dirty.statuses) {
+            self.evaluate_status(cache, &mut nodes, outbox, &name);
+        }
+    }
+
+    fn evaluate_network(&mut self, cache: &Cache, outbox: &mut Outbox<'_>, name: &str) {
+        let compiled = compile::network::write(cache, name)
+            .filter(|_| !is_finalizer_removal_in_flight(cache, outbox.guards, name));
+        set_member(&mut self.outdated, name, compiled.is_some());
+        outbox.put_now(&Target::Compiled(name.to_owned()), compiled, network_class(cache, name));
+        self.evaluate_finalizer(cache, outbox, name);
+        if !cache.networks.contains_key(name) {
+            self.progress.remove(name);
+            self.deletable.remove(name);
+            self.rejections.remove(name);
+            self.times.remove(name);
+            outbox.queue.remove(&Target::Status(name.to_owned()));
+        }
+    }
+
+    fn evaluate_finalizer(&self, cache: &Cache, outbox: &mut Outbox<'_>, name: &str) {
+        let write = cache.networks.get(name).and_then(|network| {
+            let present = match Stage::of(network) {
+                Stage::New => true,
+                Stage::Deleting if network.has_finalizer && self.may_remove_finalizer(cache, name) => false,
+                _ => return None,
+            };
+            Some(Write::Finalizer { network: name.to_owned(), uid: network.uid.clone(), present })
+        });
+        outbox.put_now(&Target::Finalizer(name.to_owned()), write, network_class(cache, name));
+    }
+
+    fn may_remove_finalizer(&self, cache: &Cache, name: &str) -> bool {
+        self.deletable.contains(name) && !nads::has_deletable(cache, name)
+    }
+
+    fn evaluate_status(&mut self, cache: &Cache, nodes: &mut SelectedNodes<'_>, outbox: &mut Outbox<'_>, name: &str) {
+        let rejection = self.rejections.get(name).filter(|(count, _)| *count >= REJECTIONS_BEFORE_REPORT);
+        let facts = Facts {
+            is_outdated: self.outdated.contains(name),
+            rejection: rejection.map(|(_, message)| message.as_str()),
+            nads: self.progress.get(name),
+        };
+        let evaluation = evaluate(cache, nodes, name, facts, &outbox.now.time);
+        let was_deletable = self.deletable.contains(name);
+        set_member(&mut self.deletable, name, evaluation.may_delete);
+        if evaluation.may_delete && !was_deletable {
+            self.scans.insert(name.to_owned(), None);
+        }
+        if evaluation.may_delete || was_deletable {
+            self.evaluate_finalizer(cache, outbox, name);
+        }
+        let target = Target::Status(name.to_owned());
+        let old = cache.networks.get(name).map(|network| (network, network.status.as_ref()));
+        let (Some((network, old)), Some(status)) = (old, evaluation.status) else {
+            return outbox.queue.remove(&target);
+        };
+        if old == Some(&status) {
+            self.times.clear_due(name);
+            return outbox.queue.remove(&target);
+        }
+        let urgency = Urgency::of(old, &status, evaluation.has_unreachable_pods);
+        let class = match urgency {
+            Urgency::Counts | Urgency::NodeCounts => Class::Counts,
+            Urgency::Transition | Urgency::Begin if network.is_from_nad() => Class::LegacyNetwork,
+            Urgency::Transition | Urgency::Begin => Class::Status,
+        };
+        let due = self.times.due(name, &network.uid, urgency, &status, outbox.now.instant);
+        let (network, uid) = (name.to_owned(), network.uid.clone());
+        outbox.put(&target, Some(Write::Status { network, uid, status: Box::new(status) }), class, due);
+    }
+
+    /// Counts the NADs of networks with changes. This iterates over all namespaces, so the caller
+    /// rate-limits it.
+    pub fn count_nads(&mut self, cache: &Cache) {
+        for name in std::mem::take(&mut self.uncounted) {
+            let network = cache.networks.get(&name).and_then(|network| Some((network, network.spec.as_ref().ok()?)));
+            let Some((network, valid)) = network else { continue };
+            let progress = nads::progress(cache, &name, network, valid);
+            if self.progress.get(&name) != Some(&progress) {
+                self.progress.insert(name.clone(), progress);
+                self.dirty.statuses.insert(name);
+            }
+        }
+    }
+
+    /// Evaluates users' NADs; returns the events to report.
+    pub fn evaluate_legacy(
+        &mut self,
+        cache: &Cache,
+        options: &legacy::Options,
+        outbox: &mut Outbox<'_>,
+    ) -> Vec<EventRecord> {
+        self.dirty.legacy = false;
+        let found = legacy::evaluate(cache, options);
+        let targets: BTreeSet<Target> = found.writes.iter().map(Write::target).collect();
+        outbox.queue.retain_targets(Class::NetworkFromNad, &targets);
+        for write in found.writes {
+            outbox.put_now(&write.target(), Some(write), Class::NetworkFromNad);
+        }
+        found.records
+    }
+
+    /// The next NAD write: single dirty NADs first, then one network after the other (round-robin).
+    pub fn next_nad_write(&mut self, cache: &Cache, guards: &Guards) -> Option<Write> {
+        if cache.nads.availability != Availability::Known {
+            return None;
+        }
+        while let Some(key) = self.dirty.nads.pop_first() {
+            // A blocked one is marked dirty again when its guard expires.
+            if guards.is_blocked(&Target::Nad(key.clone())) {
+                continue;
+            }
+            let may_delete = self.deletable.contains(&key.name);
+            if let Some(write) = nads::write(cache, &key.name, &key.namespace, may_delete) {
+                return Some(write);
+            }
+        }
+        while let Some(name) = self.next_scan() {
+            let after = self.scans.get(&name).cloned().flatten();
+            let is_busy = |namespace: &str| {
+                let key = NadKey { namespace: namespace.to_owned(), name: name.clone() };
+                guards.is_blocked(&Target::Nad(key))
+            };
+            let may_delete = self.deletable.contains(&name);
+            match nads::next_write(cache, &name, after.as_deref(), may_delete, is_busy) {
+                Some((namespace, write)) => {
+                    self.scans.insert(name.clone(), Some(namespace));
+                    self.last_scan = Some(name);
+                    return Some(write);
+                }
+                None => drop(self.scans.remove(&name)),
+            }
+        }
+        None
+    }
+
+    fn next_scan(&self) -> Option<String> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let last = self.last_scan.as_deref().map_or(Unbounded, Excluded);
+        let next = self.scans.range::<str, _>((last, Unbounded)).next();
+        next.or_else(|| self.scans.first_key_value()).map(|(name, _)| name.clone())
+    }
+
+    /// Whether NADs remain to be compared.
+    pub fn has_dirty_nads(&self) -> bool {
+        !self.scans.is_empty() || !self.dirty.nads.is_empty()
+    }
+
+    /// A status is being written.
+    pub fn record_status_write(&mut self, write: &Write, now: Instant) {
+        if let Write::Status { network, status, .. } = write {
+            self.times.record_write(network, status, now);
+        }
+    }
+
+    /// Records whether the API server accepted the compiled network (none) or rejected it.
+    pub fn record_compile_result(&mut self, network: &str, rejection: Option<String>) {
+        match rejection {
+            None if self.rejections.remove(network).is_none() => return,
+            None => {}
+            Some(message) => {
+                let count = self.rejections.get(network).map_or(0, |(count, _)| *count);
+                self.rejections.insert(network.to_owned(), (count.saturating_add(1), message));
+            }
+        }
+        self.dirty.statuses.insert(network.to_owned());
+    }
+}
+
+/// Whether the removal of the finalizer of a deleted network is in flight. Kubernetes' garbage
+/// collector may then be faster than the watch that shows the network deleted, and a compiled
+/// network that was created again would exist briefly, on all nodes.
+fn is_finalizer_removal_in_flight(cache: &Cache, guards: &Guards, name: &str) -> bool {
+    cache.networks.get(name).is_some_and(Network::is_deleting) && guards.is_blocked(&Target::Finalizer(name.to_owned()))
+}
+
+/// The priority class of finalizers and compiled networks of this network.
+fn network_class(cache: &Cache, name: &str) -> Class {
+    match cache.networks.get(name).is_some_and(Network::is_from_nad) {
+        true => Class::LegacyNetwork,
+        false => Class::Network,
+    }
+}
+
+fn set_member(names: &mut BTreeSet<String>, name: &str, is_in: bool) {
+    if is_in {
+        names.insert(name.to_owned());
+    } else {
+        names.remove(name);
+    }
+}

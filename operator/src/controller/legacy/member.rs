@@ -1,0 +1,20 @@
+//! A NAD that names a bridge.
+
+use crate::controller::cache::nads::UserNad;
+use crate::controller::cache::{Cache, NadKey};
+use kube::core::SelectorExt;
+use usnet_crds::legacy::Legacy;
+use usnet_crds::validate::ValidNetwork;
+
+/// A NAD of Intel's userspace CNI.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Member<'a> {
+    pub(super) key: &'a NadKey,
+    pub(super) nad: &'a UserNad,
+    pub(super) legacy: &'a Legacy,
+}
+
+/// Whether pods of the NAD's namespace may attach.
+pub(super) fn admits(cache: &Cache, network: &ValidNetwork, key: &NadKey) -> bool {
+    cache.namespaces.get(&key.namespace).is_some_and(|namespace| network.namespaces.matches(&namespace.labels))
+}

@@ -1,0 +1,126 @@
+//! Metrics of the controller. Names and labels are API: dashboards use them.
+
+use crate::controller::cache::{Cache, Network, NodeState};
+use crate::controller::write::request::{Done, Error};
+use prometheus::{
+    Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, exponential_buckets,
+};
+use std::collections::BTreeMap;
+use usnet_crds::conditions::{READY, STALLED, Status, find};
+
+/// Values of the label `state` for networks.
+const NETWORK_STATES: [&str; 5] = ["Ready", "Working", "Stalled", "Deleting", "Unknown"];
+/// Values of the label `state` for nodes: the agent has reported for its current spec, has not yet,
+/// or the node is not ready.
+const NODE_STATES: [&str; 3] = ["UpToDate", "Behind", "NotReady"];
+
+/// All metrics of the controller. A standby shows no networks and no nodes.
+#[derive(Debug)]
+pub struct Metrics {
+    pub(super) leader: IntGauge,
+    pub(super) queued: IntGauge,
+    pub(super) evaluations: Histogram,
+    errors: IntCounterVec,
+    writes: IntCounterVec,
+    networks: IntGaugeVec,
+    nodes: IntGaugeVec,
+    dropped_events: IntCounter,
+}
+
+impl Metrics {
+    /// Registers all of them.
+    ///
+    /// # Errors
+    /// When a name is registered already.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let options = |name: &str, help: &str| Opts::new(format!("usnet_controller_{name}"), help);
+        let evaluations = "Time of one evaluation of what changed: compile and compare. The count is their number.";
+        let buckets = exponential_buckets(0.001, 2.0, 15)?;
+        let evaluations = HistogramOpts { common_opts: options("reconcile_seconds", evaluations), buckets };
+        let metrics = Self {
+            leader: IntGauge::with_opts(options("leader", "1 while this replica leads and writes, else 0."))?,
+            queued: IntGauge::with_opts(options("queue_depth", "Writes that wait, definitions not counted."))?,
+            evaluations: Histogram::with_opts(evaluations)?,
+            errors: IntCounterVec::new(
+                options("reconcile_errors_total", "Writes that failed, by the word of the API server for why."),
+                &["reason"],
+            )?,
+            writes: IntCounterVec::new(
+                options("writes_total", "Writes to the API server, by what was written and whether it worked."),
+                &["kind", "result"],
+            )?,
+            networks: IntGaugeVec::new(options("networks", "Networks by state."), &["state"])?,
+            nodes: IntGaugeVec::new(options("nodes", "Nodes by state."), &["state"])?,
+            dropped_events: IntCounter::with_opts(options("dropped_events_total", "Events dropped: too many waited."))?,
+        };
+        registry.register(Box::new(metrics.leader.clone()))?;
+        registry.register(Box::new(metrics.queued.clone()))?;
+        registry.register(Box::new(metrics.evaluations.clone()))?;
+        registry.register(Box::new(metrics.dropped_events.clone()))?;
+        for counters in [&metrics.errors, &metrics.writes] {
+            registry.register(Box::new(counters.clone()))?;
+        }
+        for gauges in [&metrics.networks, &metrics.nodes] {
+            registry.register(Box::new(gauges.clone()))?;
+        }
+        Ok(metrics)
+    }
+
+    /// Counts events that were dropped.
+    pub(super) fn dropped_events(&self) -> IntCounter {
+        self.dropped_events.clone()
+    }
+
+    /// Counts one write.
+    pub(super) fn write(&self, kind: &str, result: &Result<Done, Error>) {
+        let label = if result.is_ok() { "success" } else { "error" };
+        self.writes.with_label_values(&[kind, label]).inc();
+        if let Err(error) = result {
+            self.errors.with_label_values(&[error.reason()]).inc();
+        }
+    }
+
+    /// Counts networks and nodes as the leader sees them.
+    pub(super) fn cluster(&self, cache: &Cache) {
+        set(&self.networks, &NETWORK_STATES, cache.networks.values().map(network_state));
+        let nodes = cache.nodes.iter().map(|(name, node)| {
+            let is_current = cache.states.get(name).is_some_and(NodeState::is_observed);
+            match (node.is_ready, is_current) {
+                (false, _) => "NotReady",
+                (true, true) => "UpToDate",
+                (true, false) => "Behind",
+            }
+        });
+        set(&self.nodes, &NODE_STATES, nodes);
+    }
+
+    /// This replica is a standby: the leader exports the state of the cluster.
+    pub(super) fn reset_to_standby(&self) {
+        self.leader.set(0);
+        self.queued.set(0);
+        self.networks.reset();
+        self.nodes.reset();
+    }
+}
+
+fn set(gauges: &IntGaugeVec, states: &[&'static str], found: impl Iterator<Item = &'static str>) {
+    let mut counts: BTreeMap<&str, i64> = states.iter().map(|state| (*state, 0)).collect();
+    for state in found {
+        *counts.entry(state).or_default() += 1;
+    }
+    for (state, count) in counts {
+        gauges.with_label_values(&[state]).set(count);
+    }
+}
+
+fn network_state(network: &Network) -> &'static str {
+    let conditions = network.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+    let holds = |kind| find(conditions, kind).map(|condition| condition.status.as_str());
+    match holds(READY) {
+        _ if network.is_deleting() => "Deleting",
+        _ if holds(STALLED) == Some(Status::True.as_str()) => "Stalled",
+        Some("True") => "Ready",
+        Some("False") => "Working",
+        _ => "Unknown",
+    }
+}

@@ -1,0 +1,87 @@
+//! Starts the parts of the controller and ends them in order (IO).
+
+use super::metrics::Metrics;
+use super::worker::{Ended, LeaderState, Worker};
+use crate::api::client;
+use crate::controller::{events, legacy, watch};
+use crate::leader::Elector;
+use crate::telemetry::{self, Telemetry};
+use futures::FutureExt;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// Options of `usnet controller`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The name by which this controller stands for election: that of its pod, which the API server reads from the pod's token as well.
+    #[arg(long, env = "POD_NAME")]
+    pub identity: String,
+    #[command(flatten)]
+    legacy: legacy::Options,
+    #[command(flatten)]
+    telemetry: telemetry::ListenOptions,
+}
+
+/// Why the controller ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The API server cannot be configured.
+    #[error(transparent)]
+    ApiServer(#[from] client::Error),
+    /// Its state cannot be served.
+    #[error(transparent)]
+    Telemetry(#[from] telemetry::Error),
+    /// A programming error.
+    #[error("the metrics could not be registered")]
+    Metrics(#[from] prometheus::Error),
+    /// The watches ended, which they never do by themselves.
+    #[error(transparent)]
+    WatchesEnded(#[from] Ended),
+}
+
+/// Runs the controller until `end`. It waits for an API server that is unreachable.
+///
+/// # Errors
+/// When it cannot start, or the watches end.
+pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), Error> {
+    let client = client::client().await?;
+    let telemetry = Arc::new(Telemetry::default());
+    let metrics = Arc::new(Metrics::register(telemetry.registry())?);
+    let (event_recorder, records) = events::queue(metrics.dropped_events());
+    let elector = Elector::new(client.clone(), options.identity.clone());
+    // All writes pass the fence.
+    let writer = elector.fence().client(&client);
+    let worker = Worker {
+        watcher: client,
+        writer: writer.clone(),
+        roles: elector.roles(),
+        legacy: options.legacy,
+        metrics,
+        event_recorder,
+        telemetry: Arc::clone(&telemetry),
+        observer: watch::Observer::default(),
+        state: LeaderState::default(),
+        is_leader: false,
+    };
+    let (end_election, ended) = oneshot::channel::<()>();
+    // A task of its own, so that the lease is renewed while an evaluation computes.
+    let election = tokio::spawn(elector.run_until(ended.map(drop)));
+    let wait_for_end = async {
+        end.await;
+        drop(end_election);
+        Ok(())
+    };
+    let publish = async {
+        events::publish(writer, options.identity, records).await;
+        Ok(())
+    };
+    let work = async { worker.run().await.map_err(Error::from) };
+    let result = tokio::select! {
+        result = async { tokio::try_join!(work, wait_for_end, publish) } => result.map(drop),
+        Err(error) = telemetry.serve(options.telemetry) => Err(error.into()),
+    };
+    if let Ok(elector) = election.await {
+        elector.release().await;
+    }
+    result
+}

@@ -1,0 +1,65 @@
+//! The status of one network.
+
+use super::deletion::DeletionState;
+use super::inputs::{Facts, StatusInputs};
+use super::selected_nodes::SelectedNodes;
+use super::tally::Tally;
+use super::{active, deleting};
+use crate::controller::cache::Cache;
+use crate::controller::compile::Stage;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use usnet_crds::UserspaceNetworkStatus;
+use usnet_crds::conditions::merge;
+use usnet_crds::network::NodeCounts;
+
+/// The result of evaluating a status.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// The desired status; none to leave the current one.
+    pub status: Option<UserspaceNetworkStatus>,
+    /// The network is being deleted and no longer in use.
+    pub may_delete: bool,
+    /// Pods are attached on nodes that are not ready: a change of the number of those nodes is
+    /// worth a write of its own.
+    pub has_unreachable_pods: bool,
+}
+
+/// Evaluates one network.
+pub fn evaluate(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, facts: Facts<'_>, now: &Time) -> Evaluation {
+    let nothing = Evaluation { status: None, may_delete: false, has_unreachable_pods: false };
+    let Some(network) = cache.networks.get(name) else { return nothing };
+    let stage = Stage::of(network);
+    if stage == Stage::New {
+        return nothing;
+    }
+    let old = network.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+    let generation = Some(network.generation);
+    if stage == Stage::Deleting {
+        let state = DeletionState::of(cache, nodes, name, network, facts.is_outdated);
+        let may_delete = state.may_delete(name);
+        let status = (!may_delete && network.has_finalizer).then(|| UserspaceNetworkStatus {
+            observed_generation: generation,
+            conditions: merge(old, deleting::conditions(&state), generation, now),
+            nodes: deleting::counts(&state),
+            attachments: state.attachments,
+            connected: state.connected,
+            failures: Vec::new(),
+        });
+        return Evaluation { status, may_delete, has_unreachable_pods: false };
+    }
+    let tally = Tally::of(nodes, name, cache.compiled.get(name), facts.is_outdated);
+    let (attachments, connected, has_unreachable_pods) =
+        (tally.attachments, tally.connected, tally.has_unreachable_pods);
+    let counts: NodeCounts = tally.counts();
+    let failures = tally.failures.clone();
+    let inputs = StatusInputs { name, network, stage, facts, availability: cache.nads.availability, tally };
+    let status = UserspaceNetworkStatus {
+        observed_generation: generation,
+        conditions: merge(old, active::conditions(&inputs), generation, now),
+        nodes: counts,
+        attachments,
+        connected,
+        failures,
+    };
+    Evaluation { status: Some(status), may_delete: false, has_unreachable_pods }
+}

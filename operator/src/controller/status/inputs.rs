@@ -1,0 +1,35 @@
+//! The inputs of a status.
+
+use super::tally::Tally;
+use crate::controller::cache::Network;
+use crate::controller::cache::nads::Availability;
+use crate::controller::compile::Stage;
+use crate::controller::compile::nads::NadProgress;
+
+/// Results of the other steps for a network.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Facts<'a> {
+    /// The compiled network is not up to date.
+    pub is_outdated: bool,
+    /// Why the API server rejects its compiled network.
+    pub rejection: Option<&'a str>,
+    /// The progress of its NADs; none before they were counted.
+    pub nads: Option<&'a NadProgress>,
+}
+
+/// The inputs of a status.
+#[derive(Debug)]
+pub(super) struct StatusInputs<'a> {
+    pub(super) name: &'a str,
+    pub(super) network: &'a Network,
+    pub(super) stage: Stage<'a>,
+    pub(super) facts: Facts<'a>,
+    pub(super) availability: Availability,
+    pub(super) tally: Tally,
+}
+
+/// A number with its noun.
+pub(super) fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}

@@ -1,0 +1,70 @@
+//! The watches (IO).
+
+use super::update::{Kind, ObjectEvent, WatchUpdate};
+use crate::api::watch::watch as follow;
+use crate::controller::cache::parse;
+use crate::controller::cache::partial_objects::{
+    CompiledObject, NadObject, NamespaceObject, NetworkObject, NodeObject, NodeStateObject,
+};
+use crate::controller::write::guards::DELETED;
+use futures::StreamExt;
+use futures::stream::{BoxStream, SelectAll, select_all};
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+use usnet_crds::node_selection::resource_version;
+
+/// The page size of lists. A page is buffered while it is read; each object is a few KB.
+const PAGE: u32 = 500;
+/// The page size of lists of NADs: one may have a megabyte, and a tenant may create many.
+const NAD_PAGE: u32 = 50;
+
+/// All watches as one stream.
+pub(in crate::controller) fn changes(client: &Client) -> SelectAll<BoxStream<'static, WatchUpdate>> {
+    let all = || client.clone();
+    select_all([
+        watch(Api::<NetworkObject>::all(all()), Kind::Networks, |event| {
+            ObjectEvent::Network(Box::new(map(event, parse::network)))
+        }),
+        watch(Api::<CompiledObject>::all(all()), Kind::Compiled, |event| {
+            ObjectEvent::Compiled(map(event, parse::compiled))
+        }),
+        watch(Api::<NamespaceObject>::all(all()), Kind::Namespaces, |event| {
+            ObjectEvent::Namespace(map(event, parse::namespace))
+        }),
+        watch(Api::<NodeObject>::all(all()), Kind::Nodes, |event| ObjectEvent::Node(map(event, parse::node))),
+        watch(Api::<NodeStateObject>::all(all()), Kind::NodeStates, |event| {
+            ObjectEvent::NodeState(map(event, parse::node_state))
+        }),
+        watch(Api::<NadObject>::all(all()), Kind::Definitions, |event| ObjectEvent::Nad(map(event, parse::nad))),
+    ])
+}
+
+fn watch<K>(api: Api<K>, kind: Kind, seen: fn(Event<K>) -> ObjectEvent) -> BoxStream<'static, WatchUpdate>
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+{
+    let page = if kind == Kind::Definitions { NAD_PAGE } else { PAGE };
+    let change = move |result: Result<Event<K>, watcher::Error>| {
+        let version = match &result {
+            Ok(Event::Apply(object) | Event::InitApply(object)) => {
+                resource_version(object.meta().resource_version.as_deref())
+            }
+            Ok(Event::Delete(_)) => DELETED,
+            _ => 0,
+        };
+        WatchUpdate { kind, version, result: result.map(seen).map_err(Box::new) }
+    };
+    follow(api, watcher::Config::default().page_size(page)).map(change).boxed()
+}
+
+fn map<K, T>(event: Event<K>, parse: fn(&K) -> T) -> Event<T> {
+    match event {
+        Event::Apply(object) => Event::Apply(parse(&object)),
+        Event::Delete(object) => Event::Delete(parse(&object)),
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(parse(&object)),
+        Event::InitDone => Event::InitDone,
+    }
+}

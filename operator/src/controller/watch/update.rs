@@ -1,0 +1,58 @@
+//! What a watch reports.
+
+use crate::controller::cache::{Compiled, Nad, NadKey, Namespace, Network, Node, NodeState};
+use crate::controller::write::Target;
+use crate::controller::write::guards::DELETED;
+use kube::runtime::watcher::{self, Event};
+
+/// The watched kinds. Their `Debug` form is a field of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::controller) enum Kind {
+    Networks,
+    Compiled,
+    Namespaces,
+    Nodes,
+    NodeStates,
+    Definitions,
+}
+
+/// An event of one kind. Networks are boxed, as they are the largest.
+#[derive(Debug)]
+pub(in crate::controller) enum ObjectEvent {
+    Network(Box<Event<(String, Network)>>),
+    Compiled(Event<(String, Compiled)>),
+    Namespace(Event<(String, Namespace)>),
+    Node(Event<(String, Node)>),
+    NodeState(Event<(String, NodeState)>),
+    Nad(Event<(NadKey, Nad)>),
+    /// The object of this target was read and does not exist.
+    Absent(Target),
+}
+
+/// An event with the resourceVersion of its object, or the error of a watch.
+#[derive(Debug)]
+pub(in crate::controller) struct WatchUpdate {
+    pub(super) kind: Kind,
+    pub(super) version: u64,
+    pub(super) result: Result<ObjectEvent, Box<watcher::Error>>,
+}
+
+impl WatchUpdate {
+    /// An object that was read.
+    pub(in crate::controller) fn found(version: u64, seen: ObjectEvent) -> Self {
+        let kind = match &seen {
+            ObjectEvent::Network(_) => Kind::Networks,
+            ObjectEvent::Compiled(_) => Kind::Compiled,
+            ObjectEvent::Namespace(_) => Kind::Namespaces,
+            ObjectEvent::Node(_) => Kind::Nodes,
+            ObjectEvent::NodeState(_) => Kind::NodeStates,
+            ObjectEvent::Nad(_) | ObjectEvent::Absent(_) => Kind::Definitions,
+        };
+        Self { kind, version, result: Ok(seen) }
+    }
+
+    /// An object that was read and does not exist.
+    pub(in crate::controller) fn absent(target: &Target) -> Self {
+        Self::found(DELETED, ObjectEvent::Absent(target.clone()))
+    }
+}

@@ -1,0 +1,37 @@
+//! The log lines of writes.
+
+use crate::controller::write::operation::Write;
+use usnet_crds::conditions::{READY, find as find_condition};
+
+/// Logs each successful write once.
+pub(super) fn log(write: &Write) {
+    match write {
+        Write::Finalizer { network, present: true, .. } => tracing::info!(network, "added the finalizer"),
+        Write::Finalizer { network, .. } => tracing::info!(network, "removed the finalizer: the network is deleted"),
+        Write::Compiled { network, spec, .. } => {
+            tracing::info!(network, generation = spec.generation, "compiled the network for all nodes");
+        }
+        Write::DrainCompiled { network, .. } => tracing::info!(network, "nodes drain the network"),
+        Write::DeleteCompiled { network, .. } => tracing::info!(network, "deleted the compiled network"),
+        Write::NodeState { node, number, .. } => tracing::info!(node, number, "wrote the node state"),
+        Write::DeleteNodeState { node } => {
+            tracing::info!(node, "deleted the state of a node that left or was recreated");
+        }
+        Write::Nad { key, .. } => {
+            tracing::debug!(network = key.name, namespace = key.namespace, "wrote the definition");
+        }
+        Write::DeleteNad { key } => {
+            tracing::debug!(network = key.name, namespace = key.namespace, "deleted the definition");
+        }
+        Write::NetworkFromNad { network, uid: None, .. } => {
+            tracing::info!(network, "created the network of definitions");
+        }
+        Write::NetworkFromNad { network, .. } => tracing::info!(network, "restored the network of definitions"),
+        Write::DeleteNetwork { network, .. } => tracing::info!(network, "deleted the network of definitions"),
+        Write::Status { network, status, .. } => {
+            let Some(condition) = find_condition(&status.conditions, READY) else { return };
+            let (ready, reason) = (&condition.status, &condition.reason);
+            tracing::debug!(network, ready, reason, "{}", condition.message);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Sends a write (IO).
+
+use super::log::log;
+use super::outcome::{Done, Error, Outcome};
+use super::verbs::{FIELD_MANAGER, create_or_replace, delete, ignore_not_found, patch_parameters, replace, written};
+use super::{network_from_nad, objects};
+use crate::controller::cache::partial_objects::{CompiledObject, NadObject, NetworkObject, NodeStateObject};
+use crate::controller::write::operation::Write;
+use crate::leader::REQUEST_TIMEOUT;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::json;
+use tokio::time::timeout;
+use usnet_crds::node_selection::resource_version;
+use usnet_crds::{CompiledNetwork, UserspaceNodeState};
+
+/// Sends one write.
+pub async fn send(client: Client, write: Write) -> Outcome {
+    let result = match timeout(REQUEST_TIMEOUT, request(client, &write)).await {
+        Ok(Ok(done)) => {
+            if done != Done::NoOp {
+                log(&write);
+            }
+            Ok(done)
+        }
+        Ok(Err(error)) => Err(Error::Request { write: write.to_string(), error: Box::new(error) }),
+        Err(_) => Err(Error::Timeout { write: write.to_string() }),
+    };
+    Outcome { write, result }
+}
+
+async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
+    let apply = PatchParams::apply(FIELD_MANAGER).force();
+    match write {
+        Write::Finalizer { network, uid, present } => {
+            let body = objects::finalizer(network, uid, *present);
+            written(networks(client).patch_metadata(network, &apply, &Patch::Apply(&body)).await)
+        }
+        Write::Compiled { network, owner, uid, spec } => {
+            let api: Api<CompiledNetwork> = Api::all(client);
+            let object = objects::compiled(network, owner, spec);
+            create_or_replace(&api, network, &object, uid.as_deref(), &[("/spec", &json!(object.spec))]).await
+        }
+        Write::DrainCompiled { network, uid } => {
+            let body = replace(uid, &[("/spec/phase", &json!("Draining"))])?;
+            written(compiled(client).patch_metadata(network, &patch_parameters(), &body).await)
+        }
+        Write::DeleteCompiled { network, uid } => delete(&compiled(client), network, Some(uid)).await,
+        Write::NodeState { node, owner, uid, number, labels } => {
+            let api: Api<UserspaceNodeState> = Api::all(client);
+            let object = objects::node_state(node, owner, *number, labels);
+            let (spec, owners) = (json!(object.spec), json!(object.metadata.owner_references));
+            let fields = [("/spec", &spec), ("/metadata/ownerReferences", &owners)];
+            create_or_replace(&api, node, &object, uid.as_deref(), &fields).await
+        }
+        Write::DeleteNodeState { node } => delete(&node_states(client), node, None).await,
+        Write::Status { network, uid, status } => {
+            let body = objects::status(network, uid, status);
+            let answer = networks(client).patch_status(network, &apply, &Patch::Apply(&body)).await;
+            ignore_not_found(answer.map(|it| Done::Written(resource_version(it.metadata.resource_version.as_deref()))))
+        }
+        Write::Nad { key, desired } => {
+            let body = objects::nad(key, desired);
+            let api = nads(client, &key.namespace);
+            written(api.patch_metadata(&key.name, &apply, &Patch::Apply(&body)).await)
+        }
+        Write::DeleteNad { key } => delete(&nads(client, &key.namespace), &key.name, None).await,
+        Write::NetworkFromNad { network, uid, spec } => {
+            network_from_nad::write(client, network, uid.as_deref(), spec).await
+        }
+        Write::DeleteNetwork { network, uid } => delete(&networks(client), network, Some(uid)).await,
+    }
+}
+
+// Responses are deserialized as in watches, so that unreadable fields do not fail a write.
+
+fn networks(client: Client) -> Api<NetworkObject> {
+    Api::all(client)
+}
+
+fn compiled(client: Client) -> Api<CompiledObject> {
+    Api::all(client)
+}
+
+fn node_states(client: Client) -> Api<NodeStateObject> {
+    Api::all(client)
+}
+
+fn nads(client: Client, namespace: &str) -> Api<NadObject> {
+    Api::namespaced(client, namespace)
+}

@@ -1,0 +1,66 @@
+//! The verbs of requests, each with the uid of its object as precondition (IO).
+
+use super::outcome::Done;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::PartialObjectMeta;
+use kube::{Api, Resource};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt::Debug;
+use usnet_crds::node_selection::resource_version;
+
+/// The field manager of server-side apply.
+pub(super) const FIELD_MANAGER: &str = "usnet-controller";
+
+/// Creates the object, or replaces these fields of the object with this uid.
+pub(super) async fn create_or_replace<K>(
+    api: &Api<K>,
+    name: &str,
+    object: &K,
+    uid: Option<&str>,
+    fields: &[(&str, &Value)],
+) -> Result<Done, kube::Error>
+where
+    K: Resource + Clone + Serialize + DeserializeOwned + Debug,
+{
+    let Some(uid) = uid else {
+        let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let created = api.create(&parameters, object).await?;
+        return Ok(Done::Written(resource_version(created.meta().resource_version.as_deref())));
+    };
+    written(api.patch_metadata(name, &patch_parameters(), &replace(uid, fields)?).await)
+}
+
+pub(super) fn patch_parameters() -> PatchParams {
+    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}
+
+/// A patch that replaces fields, with the uid as precondition. Server-side apply would keep fields
+/// that others added.
+pub(super) fn replace(uid: &str, fields: &[(&str, &Value)]) -> Result<Patch<()>, kube::Error> {
+    let mut operations = vec![json!({"op": "test", "path": "/metadata/uid", "value": uid})];
+    operations.extend(fields.iter().map(|(path, value)| json!({"op": "add", "path": path, "value": value})));
+    serde_json::from_value(operations.into()).map(Patch::Json).map_err(kube::Error::SerdeError)
+}
+
+pub(super) fn written<K>(answer: Result<PartialObjectMeta<K>, kube::Error>) -> Result<Done, kube::Error> {
+    answer.map(|answer| Done::Written(resource_version(answer.metadata.resource_version.as_deref())))
+}
+
+pub(super) async fn delete<K>(api: &Api<K>, name: &str, uid: Option<&String>) -> Result<Done, kube::Error>
+where
+    K: Resource + Clone + DeserializeOwned + Debug,
+{
+    let preconditions = Preconditions { uid: uid.cloned(), resource_version: None };
+    let parameters = DeleteParams { preconditions: uid.map(|_| preconditions), ..DeleteParams::default() };
+    ignore_not_found(api.delete(name, &parameters).await.map(|_| Done::Deleted))
+}
+
+/// An object that does not exist needs no change.
+pub(super) fn ignore_not_found(result: Result<Done, kube::Error>) -> Result<Done, kube::Error> {
+    match result {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Done::NoOp),
+        other => other,
+    }
+}

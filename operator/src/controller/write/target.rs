@@ -1,0 +1,20 @@
+//! What a write changes.
+
+use crate::controller::cache::NadKey;
+
+/// What a write changes. At most one write is in flight for each target.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// The finalizer of a network.
+    Finalizer(String),
+    /// A compiled network.
+    Compiled(String),
+    /// The state of a node.
+    NodeState(String),
+    /// The status of a network.
+    Status(String),
+    /// A network that is generated from NetworkAttachmentDefinitions.
+    NetworkFromNad(String),
+    /// A NetworkAttachmentDefinition.
+    Nad(NadKey),
+}

@@ -1,0 +1,23 @@
+//! The times of the election.
+
+use std::time::Duration;
+
+/// The name of the Lease, in the controller's namespace.
+pub const LEASE_NAME: &str = "usnet-controller";
+/// How long others wait for a holder that stopped renewing.
+pub(super) const LEASE_DURATION: Duration = Duration::from_secs(10);
+/// The holder stops writing this long before the lease expires.
+pub(super) const FENCE_MARGIN: Duration = Duration::from_secs(5);
+/// The timeout of a write. It is shorter than the margin.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
+/// The interval of renewals.
+pub(super) const RENEW_INTERVAL: Duration = Duration::from_secs(2);
+/// The interval at which standbys read the lease.
+pub(super) const RETRY_PERIOD: Duration = Duration::from_secs(1);
+
+const _: () =
+    assert!(REQUEST_TIMEOUT.as_secs() < FENCE_MARGIN.as_secs() && FENCE_MARGIN.as_secs() < LEASE_DURATION.as_secs());
+const _: () = assert!(
+    2 * RENEW_INTERVAL.as_secs() < LEASE_DURATION.as_secs() - FENCE_MARGIN.as_secs(),
+    "two tries while it may write"
+);

@@ -1,0 +1,82 @@
+//! What the commands print: tables, JSON or YAML.
+
+use clap::ValueEnum;
+use serde::Serialize;
+use std::io;
+use usnet_dataplane::atomic_file;
+
+/// How an answer is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// A table for people.
+    #[default]
+    Table,
+    /// JSON.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+/// Why a command has no output.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No agent has written the state since the node started.
+    #[error("no agent has run on this node since it started: there is no {}", .0.display())]
+    NoState(std::path::PathBuf),
+    /// The state file cannot be read.
+    #[error("what the agent said of this node cannot be read")]
+    State(#[from] atomic_file::Error),
+    /// The history cannot be read.
+    #[error("the history of this node cannot be read from {}", path.display())]
+    History {
+        /// Its file.
+        path: std::path::PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The output cannot be serialised.
+    #[error("the answer cannot be written as YAML")]
+    Yaml(#[from] serde_yaml::Error),
+    /// The output cannot be written.
+    #[error("the answer cannot be printed")]
+    Print(#[source] io::Error),
+}
+
+/// A document as JSON or YAML text; none when a table was requested.
+pub(super) fn document_text<T: Serialize>(document: &T, output: Output) -> Option<Result<String, Error>> {
+    match output {
+        Output::Table => None,
+        Output::Json => {
+            let text = serde_json::to_string_pretty(document).map_err(|error| Error::Print(error.into()));
+            Some(text.map(|text| text + "\n"))
+        }
+        Output::Yaml => Some(serde_yaml::to_string(document).map_err(Error::Yaml)),
+    }
+}
+
+/// Lines with columns of equal width, two spaces apart.
+pub(super) fn table<const COLUMNS: usize>(heads: [&str; COLUMNS], rows: &[[String; COLUMNS]]) -> String {
+    let mut widths = heads.map(str::len);
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let line = |cells: &[String; COLUMNS]| {
+        let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        let line = padded.collect::<Vec<_>>().join("  ");
+        line.trim_end().to_owned() + "\n"
+    };
+    std::iter::once(&heads.map(str::to_owned)).chain(rows).map(line).collect()
+}
+
+/// A duration as `kubectl` prints ages: its largest unit.
+pub(super) fn age(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..7200 => format!("{}m", seconds / 60),
+        7200..172_800 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}

@@ -1,0 +1,81 @@
+//! The agent's input from a folder of manifests: each network as the controller would compile it.
+//! Pure.
+
+use super::baseline::Baseline;
+use super::files::folder::Folder;
+use super::problem::Problem;
+use super::snapshot::{ManifestSnapshot, Source, snapshot};
+use crate::agent::model::input::{Compiled, Input};
+use crate::controller::cache::{Labels, Network};
+use crate::controller::compile::network::compile;
+use kube::core::{ParseExpressionError, SelectorExt};
+use std::collections::BTreeMap;
+use usnet_crds::validate::ValidNetwork;
+use usnet_crds::{NetworkName, Phase};
+
+/// The result of an evaluation.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Evaluation {
+    /// What the agent selects from.
+    pub input: Input,
+    /// What has no effect, and why.
+    pub problems: Vec<Problem>,
+}
+
+/// Evaluates a folder for the node of this name.
+pub(super) fn evaluate(folder: &Folder, node: &str, baseline: &Baseline) -> Evaluation {
+    let mut snapshot = snapshot(folder, node, baseline);
+    let mut networks = BTreeMap::new();
+    let mut problems = std::mem::take(&mut snapshot.problems);
+    for (name, network) in &snapshot.cache.networks {
+        // What has no valid name was rejected with its document, and no node can have it.
+        let Ok(name) = name.parse::<NetworkName>() else { continue };
+        let compiled = match &network.spec {
+            _ if network.is_deleting() => baseline.draining(&name),
+            Err(_) => baseline.unchanged(&name),
+            Ok(valid) => match compiled(&snapshot, network, valid) {
+                Ok(compiled) if !folder.is_complete() && loses_the_node(&compiled, &snapshot.labels, baseline) => {
+                    baseline.unchanged(&name)
+                }
+                Ok(compiled) => Some(baseline.numbered(compiled)),
+                Err(error) => {
+                    let source = snapshot.sources.get(name.as_str());
+                    let problem = |it: &Source| it.problem("spec.nodeSelector", Some(name.as_str()), error.to_string());
+                    problems.extend(source.map(problem));
+                    baseline.unchanged(&name)
+                }
+            },
+        };
+        networks.extend(compiled.map(|compiled| (name, compiled)));
+    }
+    problems.sort();
+    let version = networks.values().map(|network| network.version).chain([baseline.version()]).max();
+    let input = Input {
+        generation: baseline.generation(&snapshot.labels),
+        labels: snapshot.labels,
+        networks,
+        unreadable: BTreeMap::new(),
+        version: version.unwrap_or_default(),
+    };
+    Evaluation { input, problems }
+}
+
+/// The network as an API server would give it, without generation and version.
+fn compiled(
+    snapshot: &ManifestSnapshot,
+    network: &Network,
+    valid: &ValidNetwork,
+) -> Result<Compiled, ParseExpressionError> {
+    Compiled::new(valid.name.clone(), 0, String::new(), &compile(network, valid, &snapshot.cache.namespaces))
+}
+
+/// Whether the node has the network, and its selector does not match the known labels. A file that
+/// could never be read may have the others.
+fn loses_the_node(compiled: &Compiled, labels: &Labels, baseline: &Baseline) -> bool {
+    let held = baseline.held(compiled.network.name.as_str());
+    held.is_some_and(|held| held.phase == Phase::Active)
+        && compiled.selector.as_ref().is_some_and(|selector| !selector.matches(labels))
+}
+
+#[cfg(test)]
+mod tests;

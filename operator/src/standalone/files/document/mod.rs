@@ -1,0 +1,184 @@
+//! One file of manifests: YAML documents, each an object as the API server would take it. Pure.
+//!
+//! Like `kubectl` with its strict validation, this rejects unknown fields: a misspelt one would silently have no effect.
+
+use super::locate::line_of;
+use crate::controller::cache::parse;
+use crate::controller::cache::partial_objects::NadObject;
+use crate::controller::cache::{Labels, Nad, NadKey, Network};
+use crate::standalone::problem::Problem;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use usnet_crds::UserspaceNetwork;
+use usnet_crds::validate::{InvalidField, validate};
+
+/// An object of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::standalone) struct Document {
+    /// Where it is, as in a [`Problem`].
+    pub number: usize,
+    /// Where it begins.
+    pub line: Option<usize>,
+    /// The object.
+    pub object: Object,
+}
+
+/// The kinds that are read.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::standalone) enum Object {
+    /// A network, or what is wrong with it.
+    Network { name: String, network: Result<Box<Network>, Vec<Problem>> },
+    /// A namespace that network selectors can select by its labels.
+    Namespace { name: String, labels: Labels },
+    /// The labels of a node.
+    Node { name: String, labels: Labels },
+    /// A NetworkAttachmentDefinition.
+    Definition { key: NadKey, definition: Nad },
+    /// Something else.
+    Other(Problem),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Header {
+    api_version: String,
+    kind: String,
+    metadata: ObjectMeta,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// Why nothing of it can be used: it is no YAML, or a document does not say which object it is.
+pub(super) fn read(file: &str, text: &str) -> Result<Vec<Document>, Box<Problem>> {
+    let documents = || serde_yaml::Deserializer::from_str(text);
+    let header = |(index, document)| {
+        Option::<Header>::deserialize(document)
+            .map_err(|error| Box::new(Problem { document: Some(index + 1), ..unreadable(file, &error) }))
+    };
+    let headers = documents().enumerate().map(header).collect::<Result<Vec<_>, _>>()?;
+    let mut read = Vec::new();
+    for ((index, header), document) in headers.into_iter().enumerate().zip(documents()) {
+        // An empty document, as there is one before the first `---` or after the last.
+        let Some(header) = header else { continue };
+        let place = Place { file, text, index };
+        read.push(Document {
+            number: index + 1,
+            line: line_of(text, index, ""),
+            object: place.object(header, document)?,
+        });
+    }
+    Ok(read)
+}
+
+/// A document of a file.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    file: &'a str,
+    text: &'a str,
+    index: usize,
+}
+
+impl Place<'_> {
+    fn object(self, header: Header, document: serde_yaml::Deserializer<'_>) -> Result<Object, Box<Problem>> {
+        let Header { api_version, kind, metadata } = header;
+        let labels = metadata.labels.unwrap_or_default();
+        let Some(name) = metadata.name.filter(|name| !name.is_empty()) else {
+            return Err(Box::new(self.problem("metadata.name", "is missing: give the object a name")));
+        };
+        Ok(match (api_version.as_str(), kind.as_str()) {
+            ("usnet.dev/v1alpha1", "UserspaceNetwork") => {
+                Object::Network { network: self.network(&name, document).map(Box::new), name }
+            }
+            ("v1", "Namespace") => Object::Namespace { name, labels },
+            ("v1", "Node") => Object::Node { name, labels },
+            ("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition") => self.definition(document)?,
+            ("usnet.dev/v1alpha1", _) | (_, "UserspaceNetwork" | "NetworkAttachmentDefinition") => {
+                let message = format!(
+                    "{kind} of {api_version} is not known to this release: use usnet.dev/v1alpha1 UserspaceNetwork or k8s.cni.cncf.io/v1 NetworkAttachmentDefinition"
+                );
+                return Err(Box::new(self.problem("kind", message)));
+            }
+            _ => Object::Other(self.problem(
+                "kind",
+                format!("{kind} of {api_version} has no effect here: only UserspaceNetwork, NetworkAttachmentDefinition, Namespace and Node are read"),
+            )),
+        })
+    }
+
+    fn network(self, name: &str, document: serde_yaml::Deserializer<'_>) -> Result<Network, Vec<Problem>> {
+        let of_network = |problem| Problem { network: Some(name.to_owned()), ..problem };
+        let network: UserspaceNetwork = self
+            .strictly(document)
+            .map_err(|problems: Vec<Problem>| problems.into_iter().map(of_network).collect::<Vec<_>>())?;
+        let valid = validate(&network).map_err(|invalid| {
+            let problem =
+                |invalid: &InvalidField| of_network(self.problem(&invalid.field, invalid.problem.to_string()));
+            invalid.problems.iter().map(problem).collect::<Vec<_>>()
+        })?;
+        // In a file that was copied from a cluster these describe the object there.
+        let metadata = ObjectMeta { uid: None, generation: None, deletion_timestamp: None, ..network.metadata };
+        Ok(Network { has_finalizer: true, ..parse::network_with_spec(&metadata, Ok(valid), None) })
+    }
+
+    fn definition(self, document: serde_yaml::Deserializer<'_>) -> Result<Object, Box<Problem>> {
+        let read: Result<NadObject, _> = NadObject::deserialize(document);
+        let mut definition = read.map_err(|error| Box::new(self.unreadable(&error)))?;
+        // As kubectl does without --namespace.
+        definition.metadata.namespace.get_or_insert_with(|| "default".to_owned());
+        let (key, definition) = parse::nad(&definition);
+        Ok(Object::Definition { key, definition })
+    }
+
+    fn strictly<T: DeserializeOwned>(self, document: serde_yaml::Deserializer<'_>) -> Result<T, Vec<Problem>> {
+        let mut unknown = Vec::new();
+        let object = serde_ignored::deserialize(document, |path| unknown.push(path.to_string()));
+        let object = object.map_err(|error| vec![self.unreadable(&error)])?;
+        // The library writes an option as a field `?`, and does not ask the type for its kind and version.
+        let unknown = unknown.into_iter().map(|field| field.replace(".?", ""));
+        let unknown: Vec<_> = unknown.filter(|field| !matches!(field.as_str(), "apiVersion" | "kind")).collect();
+        if unknown.is_empty() {
+            return Ok(object);
+        }
+        let message = "there is no such field: correct its name, or leave it out";
+        Err(unknown.iter().map(|field| self.problem(field, message)).collect())
+    }
+
+    fn problem(self, field: &str, message: impl Into<String>) -> Problem {
+        Problem {
+            file: self.file.to_owned(),
+            document: Some(self.index + 1),
+            line: line_of(self.text, self.index, field),
+            field: field.to_owned(),
+            network: None,
+            message: message.into(),
+        }
+    }
+
+    fn unreadable(self, error: &serde_yaml::Error) -> Problem {
+        Problem { document: Some(self.index + 1), ..unreadable(self.file, error) }
+    }
+}
+
+/// The library's messages have the form `field: what at line 3 column 4`.
+fn unreadable(file: &str, error: &serde_yaml::Error) -> Problem {
+    let text = error.to_string();
+    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
+    let is_field = |field: &str| field.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".[]-_/".contains(&byte));
+    let (field, message) = match text.split_once(": ") {
+        Some((field, message)) if is_field(field) => (field, message),
+        _ => ("", text),
+    };
+    Problem {
+        file: file.to_owned(),
+        document: None,
+        line: error.location().map(|location| location.line()),
+        field: field.to_owned(),
+        network: None,
+        message: message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

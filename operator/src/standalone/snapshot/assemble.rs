@@ -1,0 +1,65 @@
+//! Puts the documents of a folder together. Pure.
+
+use super::manifest_snapshot::{ManifestSnapshot, invalid_network};
+use super::nads::{is_from_definitions, merge_definitions};
+use super::source::Source;
+use crate::controller::cache::{Cache, Labels, NadSet, Network};
+use crate::standalone::baseline::Baseline;
+use crate::standalone::files::document::Object;
+use crate::standalone::files::folder::Folder;
+
+/// Puts the documents of a folder together, for the node of this name.
+pub(in crate::standalone) fn snapshot(folder: &Folder, node: &str, baseline: &Baseline) -> ManifestSnapshot {
+    let cache = Cache { nads: NadSet::none(), ..Cache::default() };
+    let problems = folder.problems().cloned().collect();
+    let mut snapshot =
+        ManifestSnapshot { cache, labels: well_known_labels(node), problems, ..ManifestSnapshot::default() };
+    for (file, document) in folder.documents() {
+        let source = Source { file: file.to_owned(), document: document.number, line: document.line };
+        match &document.object {
+            Object::Network { name, network } => snapshot.network(name, network, source, baseline.held(name)),
+            Object::Namespace { name, labels } => snapshot.namespace(name, labels),
+            Object::Node { name, labels } if name == node => snapshot.labels.extend(labels.clone()),
+            Object::Node { .. } => {}
+            Object::Definition { key, definition } => snapshot.definition(key, definition, source),
+            Object::Other(problem) => snapshot.problems.push(problem.clone()),
+        }
+    }
+    networks_missing_manifest(&mut snapshot, baseline, folder.is_complete());
+    snapshot
+}
+
+/// Networks that were there and are in no document: definitions ask for them, or they are being deleted. While a file could never be read they stay, and so
+/// does a network from definitions while one in its namespaces cannot be read: that may be the one that asks for it.
+fn networks_missing_manifest(snapshot: &mut ManifestSnapshot, baseline: &Baseline, is_complete: bool) {
+    for network in baseline.networks() {
+        let missing = || Network {
+            has_from_nad_label: is_from_definitions(network),
+            ..invalid_network("no file that can be read has it".to_owned())
+        };
+        snapshot.cache.networks.entry(network.name.to_string()).or_insert_with(missing);
+    }
+    let unreadable = merge_definitions(snapshot, baseline);
+    for network in baseline.networks() {
+        let has_manifest = snapshot.sources.contains_key(network.name.as_str());
+        let may_be_meant = is_from_definitions(network) && !unreadable.is_disjoint(&network.namespaces.names);
+        if is_complete && !has_manifest && !may_be_meant {
+            snapshot.delete(network.name.as_str());
+        }
+    }
+}
+
+/// The labels that kubelet puts on every node.
+fn well_known_labels(node: &str) -> Labels {
+    let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let architecture = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    Labels::from([
+        label("kubernetes.io/hostname", node),
+        label("kubernetes.io/os", "linux"),
+        label("kubernetes.io/arch", architecture),
+    ])
+}

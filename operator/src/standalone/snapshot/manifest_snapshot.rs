@@ -1,0 +1,122 @@
+//! The cluster of one node that a folder of manifests describes: the same [`Cache`] as the controller's, so that its functions apply. Pure.
+//!
+//! What the API server would know and a folder cannot say is added here: a network that is in no file any more is being deleted, and the namespaces are those
+//! that are named.
+
+use super::source::Source;
+use crate::controller::cache::parse;
+use crate::controller::cache::{Cache, Labels, Nad, NadKey, Namespace, Network};
+use crate::standalone::problem::Problem;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::jiff::Timestamp;
+use kube::core::{Expression, Selector};
+use std::collections::BTreeMap;
+use usnet_crds::NodeNetwork;
+
+/// The label that Kubernetes puts on every namespace: its name.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+/// What a folder describes.
+#[derive(Debug, Default)]
+pub(in crate::standalone) struct ManifestSnapshot {
+    /// Networks, namespaces and definitions. A network without a readable spec stays as the node has it.
+    pub cache: Cache,
+    /// The labels of the node.
+    pub labels: Labels,
+    /// Where each network was found; of one that definitions ask for, where the first of these is.
+    pub sources: BTreeMap<String, Source>,
+    /// Where each definition was found.
+    pub definition_sources: BTreeMap<NadKey, Source>,
+    /// What has no effect, and why.
+    pub problems: Vec<Problem>,
+}
+
+impl ManifestSnapshot {
+    /// Marks a network as being deleted.
+    pub(super) fn delete(&mut self, name: &str) {
+        if let Some(network) = self.cache.networks.get_mut(name) {
+            network.deleted = Some(Time(Timestamp::UNIX_EPOCH));
+        }
+    }
+
+    pub(super) fn definition(&mut self, key: &NadKey, definition: &Nad, source: Source) {
+        if let Some(first) = self.definition_sources.get(key) {
+            let problem = source.duplicate_of(first, &format!("NetworkAttachmentDefinition {key}"), None);
+            self.problems.push(problem);
+            return;
+        }
+        self.namespace(&key.namespace, &Labels::new());
+        self.cache.nads.insert(key.clone(), definition.clone());
+        self.definition_sources.insert(key.clone(), source);
+    }
+
+    pub(super) fn namespace(&mut self, name: &str, labels: &Labels) {
+        let namespace = self.cache.namespaces.entry(name.to_owned()).or_insert_with(|| Namespace {
+            labels: Labels::from([(NAMESPACE_NAME.to_owned(), name.to_owned())]),
+            ..Namespace::default()
+        });
+        namespace.labels.extend(labels.clone());
+    }
+
+    pub(super) fn network(
+        &mut self,
+        name: &str,
+        read: &Result<Box<Network>, Vec<Problem>>,
+        source: Source,
+        held: Option<&NodeNetwork>,
+    ) {
+        if let Some(first) = self.sources.get(name) {
+            self.problems.push(source.duplicate_of(first, &format!("network {name}"), Some(name)));
+            return;
+        }
+        let mut network = match read {
+            Ok(network) => Network::clone(network),
+            Err(problems) => {
+                self.problems.extend(problems.clone());
+                invalid_network("its document cannot be used".to_owned())
+            }
+        };
+        if let Ok(valid) = &network.spec {
+            for namespace in named_namespaces(&valid.namespaces) {
+                self.namespace(&namespace, &Labels::new());
+            }
+        }
+        if let Some((field, message)) = held.and_then(|held| fixed_field(&network, held)) {
+            self.problems.push(source.problem(field, Some(name), message.clone()));
+            network.spec = Err(message);
+        }
+        self.cache.networks.insert(name.to_owned(), network);
+        self.sources.insert(name.to_owned(), source);
+    }
+}
+
+/// A network whose spec is not known, and why.
+pub(super) fn invalid_network(why: String) -> Network {
+    Network { has_finalizer: true, ..parse::network_with_spec(&ObjectMeta::default(), Err(why), None) }
+}
+
+/// A field that cannot change while the node has the network. The API server rejects such a change; here the network has to be removed first, so that the pods
+/// on the old bridge are waited for.
+fn fixed_field(network: &Network, held: &NodeNetwork) -> Option<(&'static str, String)> {
+    let wanted = network.spec.as_ref().ok()?;
+    let (field, is, was) = if wanted.engine != held.engine {
+        ("spec.engine", wanted.engine.to_string(), held.engine.to_string())
+    } else if wanted.bridge.name != held.bridge.name {
+        ("spec.bridge", wanted.bridge.name.to_string(), held.bridge.name.to_string())
+    } else {
+        return None;
+    };
+    let message =
+        format!("cannot change from {was} to {is}: remove the network, wait until it is gone, and add it again");
+    Some((field, message))
+}
+
+/// The namespaces that a selector names: they exist, whether or not a document describes them.
+fn named_namespaces(selector: &Selector) -> Vec<String> {
+    let names = selector.clone().into_iter().flat_map(|expression| match expression {
+        Expression::Equal(key, name) if key == NAMESPACE_NAME => vec![name],
+        Expression::In(key, names) if key == NAMESPACE_NAME => names.into_iter().collect(),
+        _ => Vec::new(),
+    });
+    names.collect()
+}

@@ -1,0 +1,33 @@
+//! Where an object was found.
+
+use crate::standalone::problem::Problem;
+
+/// Where an object was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::standalone) struct Source {
+    pub file: String,
+    pub document: usize,
+    pub line: Option<usize>,
+}
+
+impl Source {
+    /// Something wrong with the object that was found here, and the network that it is about where there is one.
+    pub(in crate::standalone) fn problem(&self, field: &str, network: Option<&str>, message: String) -> Problem {
+        Problem {
+            file: self.file.clone(),
+            document: Some(self.document),
+            line: self.line,
+            field: field.to_owned(),
+            network: network.map(str::to_owned),
+            message,
+        }
+    }
+
+    pub(super) fn duplicate_of(&self, first: &Self, what: &str, network: Option<&str>) -> Problem {
+        let message = format!(
+            "{what} is already in {} document {}, which is the one that counts: remove one of the two",
+            first.file, first.document
+        );
+        self.problem("metadata.name", network, message)
+    }
+}
