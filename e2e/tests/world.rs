@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use usnet_e2e::wait;
+use usnet_e2e::host::wait;
 
 /// Worlds take a machine's CPUs when they start; one test at a time keeps each within its limits.
 static TURN: Mutex<()> = Mutex::new(());

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use usnet_e2e::certificates::{Authority, Subject};
-use usnet_e2e::{probes, wait};
+use usnet_e2e::host::{probes, wait};
+use usnet_e2e::kubernetes::certificates::{Authority, Subject};
 
 const LIMIT: Duration = Duration::from_secs(120);
 

@@ -53,7 +53,7 @@ fn main() {
     // Cargo passes `--bench` as well.
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     if let [role, file] = words.as_slice()
-        && role == agents::ROLE
+        && role == agents::protocol::ROLE
     {
         return agents::process::run(file.as_ref());
     }

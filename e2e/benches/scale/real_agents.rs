@@ -2,7 +2,7 @@
 
 use crate::api_server::ApiServer;
 use crate::cluster::controllers::program;
-use crate::cluster::write_kubeconfig;
+use crate::cluster::kubeconfig::write_kubeconfig;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use std::fs::{self, File};

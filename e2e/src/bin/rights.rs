@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use usnet_e2e::progress;
 use usnet_e2e::rights::{self, Differences, RolesError, UsageError};
+use usnet_e2e::testbed::progress;
 
 #[derive(Debug, thiserror::Error)]
 enum Error {

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(usnet_e2e::roles::run())
+    ExitCode::from(usnet_e2e::processes::roles::run())
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{NAMESPACE, Right};
+use super::right::{NAMESPACE, Right};
 
 /// Why roles could not be read.
 #[derive(Debug, thiserror::Error)]

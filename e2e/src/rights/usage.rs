@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::{NAMESPACE, Right};
+use super::right::{NAMESPACE, Right};
 
 /// What was asked for, by the API server's decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

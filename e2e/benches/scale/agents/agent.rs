@@ -1,8 +1,8 @@
 //! One agent.
 
+use super::counters::Counters;
 use super::known::Known;
 use super::pace::Pace;
-use super::process::Shared;
 use super::protocol::Attachment;
 use futures::StreamExt;
 use futures::stream::{BoxStream, select};
@@ -45,7 +45,7 @@ enum News {
 pub(super) struct Agent {
     client: Client,
     node: String,
-    shared: Arc<Shared>,
+    shared: Arc<Counters>,
     reported: Arc<AtomicU64>,
     known: Known,
     pace: Pace,
@@ -57,7 +57,7 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    pub(super) fn new(client: Client, node: String, shared: Arc<Shared>, reported: Arc<AtomicU64>) -> Self {
+    pub(super) fn new(client: Client, node: String, shared: Arc<Counters>, reported: Arc<AtomicU64>) -> Self {
         Self {
             client,
             node,

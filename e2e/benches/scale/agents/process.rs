@@ -1,17 +1,17 @@
 //! The process of agents itself.
 
 use super::agent::{Agent, Order};
-use super::protocol::{Answer, Attachment, Command, Identity, Start, Stats};
+use super::counters::{Counters, client};
+use super::protocol::{Answer, Attachment, Command, Identity, Start};
 use super::silent::{self, Silent};
 use futures::future::join_all;
-use kube::Client;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;
 use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Semaphore, oneshot};
@@ -20,36 +20,6 @@ use tokio::sync::{Semaphore, oneshot};
 const STARTING: usize = 50;
 const LIMIT: Duration = Duration::from_secs(600);
 const POLL: Duration = Duration::from_millis(20);
-
-/// What all agents of the process have in common.
-#[derive(Default)]
-pub(super) struct Shared {
-    writes: AtomicUsize,
-    failed: AtomicUsize,
-    bytes: AtomicUsize,
-    largest: AtomicUsize,
-}
-
-impl Shared {
-    pub(super) fn wrote(&self, bytes: usize) {
-        self.writes.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.largest.fetch_max(bytes, Ordering::Relaxed);
-    }
-
-    pub(super) fn failed(&self) {
-        self.failed.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn take(&self) -> Stats {
-        Stats {
-            writes: self.writes.swap(0, Ordering::Relaxed),
-            failed: self.failed.swap(0, Ordering::Relaxed),
-            bytes: self.bytes.swap(0, Ordering::Relaxed),
-            largest: self.largest.swap(0, Ordering::Relaxed),
-        }
-    }
-}
 
 /// Runs until the benchmark closes standard input.
 pub(crate) fn run(file: &Path) {
@@ -67,7 +37,7 @@ pub(crate) fn run(file: &Path) {
 struct Agents {
     kubeconfig: Value,
     silent: Vec<Identity>,
-    shared: Arc<Shared>,
+    shared: Arc<Counters>,
     orders: HashMap<String, UnboundedSender<Order>>,
     /// The resourceVersion that each has reported; 0 before its first report.
     reported: Vec<Arc<AtomicU64>>,
@@ -76,7 +46,7 @@ struct Agents {
 impl Agents {
     fn start(start: Start) -> Self {
         let Start { kubeconfig, agents, silent } = start;
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<Counters>::default();
         let mut all = Self { kubeconfig, silent, shared, orders: HashMap::new(), reported: Vec::new() };
         let starting = Arc::new(Semaphore::new(STARTING));
         for identity in agents {
@@ -133,10 +103,4 @@ impl Agents {
         let waits = attachments.into_iter().map(order).collect::<Vec<_>>();
         tokio::time::timeout(LIMIT, join_all(waits)).await.is_ok()
     }
-}
-
-/// An agent's own client.
-pub(super) async fn client(mut kubeconfig: Value, token: &str) -> Client {
-    kubeconfig["users"][0]["user"] = json!({"token": token});
-    crate::cluster::client(kubeconfig).await
 }

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// The first argument of the process of agents.
+pub(crate) const ROLE: &str = "internal-agents";
+
 /// The file that the process starts with.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {

@@ -1,8 +1,8 @@
 //! Agents that report once and watch nothing: for the size of what a cluster holds, and not for what it costs.
 
 use super::agent::patch;
+use super::counters::{Counters, client};
 use super::known::{Facts, status};
-use super::process::{Shared, client};
 use super::protocol::Identity;
 use futures::{StreamExt, stream};
 use k8s_openapi::jiff::Timestamp;
@@ -16,7 +16,7 @@ const TRIES: usize = 10;
 pub(super) struct Silent<'a> {
     pub(super) kubeconfig: &'a Value,
     pub(super) agents: &'a [Identity],
-    pub(super) shared: &'a Shared,
+    pub(super) shared: &'a Counters,
 }
 
 impl Silent<'_> {

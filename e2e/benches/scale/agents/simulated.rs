@@ -1,7 +1,6 @@
 //! The process of agents, as the benchmark sees it.
 
-use super::ROLE;
-use super::protocol::{Answer, Attachment, Command, Identity, Start, Stats};
+use super::protocol::{Answer, Attachment, Command, Identity, ROLE, Start, Stats};
 use crate::api_server::ApiServer;
 use std::collections::BTreeMap;
 use std::fs;

@@ -11,7 +11,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use usnet_e2e::{probes, wait};
+use usnet_e2e::host::{probes, wait};
 
 use crate::api_server::free_port;
 use crate::measure::process::{cpu_seconds, peak_mib};

@@ -2,19 +2,17 @@
 
 pub(crate) mod controllers;
 pub(crate) mod installation;
+pub(crate) mod kubeconfig;
 pub(crate) mod networks;
 pub(crate) mod objects;
 pub(crate) mod raw_client;
 pub(crate) mod tokens;
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
-use serde_json::Value;
+use kube::Client;
 
-use crate::agents::Fleet;
+use crate::agents::fleet::Fleet;
 use crate::api_server::ApiServer;
 use crate::measure::audit::Audit;
 use crate::measure::process::{cpu_seconds, peak_mib};
@@ -22,6 +20,7 @@ use crate::measure::{Cpu, Figures, Peak, Window};
 use crate::report::progress;
 use crate::settings::Size;
 use controllers::Controllers;
+use kubeconfig::{client, write_kubeconfig};
 use networks::NetworkStatuses;
 use objects::Template;
 use raw_client::RawClient;
@@ -153,19 +152,4 @@ impl Cluster {
             }
         }
     }
-}
-
-/// A client without retries of its own, as those of usnet's programs.
-pub(crate) async fn client(kubeconfig: Value) -> Client {
-    let kubeconfig: Kubeconfig = serde_json::from_value(kubeconfig).expect("a kubeconfig");
-    let options = KubeConfigOptions::default();
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.expect("a configuration");
-    config.default_retry = false;
-    Client::try_from(config).expect("a client")
-}
-
-pub(crate) fn write_kubeconfig(server: &ApiServer, name: &str, token: &str) -> PathBuf {
-    let path = server.folder.path().join(format!("{name}.kubeconfig"));
-    std::fs::write(&path, server.token_kubeconfig(token).to_string()).expect("a kubeconfig");
-    path
 }

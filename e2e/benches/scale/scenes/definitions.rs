@@ -1,6 +1,7 @@
 //! Row 6: definitions are written by the hundred thousand, and meanwhile somebody makes another network.
 
-use crate::agents::{Fleet, Simulated};
+use crate::agents::fleet::Fleet;
+use crate::agents::simulated::Simulated;
 use crate::cluster::objects::{Template, make_networks, network_name};
 use crate::cluster::{Cluster, LIMIT, QUIET, tokens};
 use crate::measure::audit::User;

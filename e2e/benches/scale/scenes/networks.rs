@@ -1,7 +1,8 @@
 //! Rows 1, 2, 4, 5, 7 and 8: first with the controllers, then their floors with the raw client.
 
 use super::start;
-use crate::agents::{Fleet, Simulated};
+use crate::agents::fleet::Fleet;
+use crate::agents::simulated::Simulated;
 use crate::cluster::objects::Template;
 use crate::cluster::{Cluster, tokens};
 use crate::measure::Figures;

@@ -2,7 +2,7 @@
 
 use super::networks::MANY;
 use super::start;
-use crate::agents::Fleet;
+use crate::agents::fleet::Fleet;
 use crate::cluster::objects::Template;
 use crate::cluster::{Cluster, QUIET, tokens};
 use crate::measure::Figures;

@@ -1,6 +1,7 @@
 //! Row 3: how large objects, etcd and the controller get. A few agents watch; the others report once, so that the whole content is there.
 
-use crate::agents::{Fleet, Simulated};
+use crate::agents::fleet::Fleet;
+use crate::agents::simulated::Simulated;
 use crate::cluster::objects::{Template, make_networks, network_name};
 use crate::cluster::{Cluster, QUIET, tokens};
 use crate::measure::etcd;

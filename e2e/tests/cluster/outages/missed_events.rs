@@ -8,7 +8,7 @@ use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{Scene, agent_pod, compiled, remains, wait_ready};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
-use usnet_e2e::control_plane::ETCD;
+use usnet_e2e::kubernetes::control_plane::ETCD;
 
 #[test]
 fn what_changed_while_nobody_watched_is_found_by_listing_anew() {

@@ -1,6 +1,6 @@
 //! The sockets at which VPP listens for peers. Nobody accepts: a peer's connection waits in the queue.
 
-use super::address::MemifAddress;
+use crate::simulator::model::memif_address::MemifAddress;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, listen, socket};
 use std::fs::{self, File, Permissions};
@@ -23,7 +23,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 const PATH_MAX: usize = 107;
 
 /// Listens for the peers of memifs.
-pub(super) fn for_memif(address: &MemifAddress) -> io::Result<OwnedFd> {
+pub(crate) fn for_memif(address: &MemifAddress) -> io::Result<OwnedFd> {
     match address {
         MemifAddress::File(path) => {
             remove_stale(path)?;
@@ -77,7 +77,7 @@ fn listen_in(namespace: &Path, name: &str) -> io::Result<OwnedFd> {
 }
 
 /// Listens for the peer of a vhost-user interface. VPP removes whatever is at the path, and cuts the path afterwards.
-pub(super) fn for_vhost(path: &str) -> io::Result<UnixListener> {
+pub(crate) fn for_vhost(path: &str) -> io::Result<UnixListener> {
     let _may_be_none = fs::remove_file(path);
     let end = path.floor_char_boundary(PATH_MAX);
     let cut = path.get(..end).unwrap_or(path);

@@ -30,23 +30,23 @@ impl Display for LogEntry {
 
 /// All messages that came.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(crate) struct Log {
     entries: Vec<LogEntry>,
     file: File,
 }
 
 impl Log {
     /// An empty log. What another simulator wrote to the file stays.
-    pub(super) fn create(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn create(path: &Path) -> Result<Self, Error> {
         let file = File::options().create(true).append(true).open(path).map_err(Error::file(path))?;
         Ok(Self { entries: Vec::new(), file })
     }
 
-    pub(super) fn entries(&self) -> Vec<LogEntry> {
+    pub(crate) fn entries(&self) -> Vec<LogEntry> {
         self.entries.clone()
     }
 
-    pub(super) fn add(&mut self, entry: LogEntry) {
+    pub(crate) fn add(&mut self, entry: LogEntry) {
         // A full disk must not change what is simulated; the entry is in memory.
         let _written = self.file.write_all(format!("{entry}\n").as_bytes());
         self.entries.push(entry);

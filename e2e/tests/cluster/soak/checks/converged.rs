@@ -3,28 +3,19 @@
 use crate::soak::actions::fault_injection::marked;
 use crate::soak::checks::compiled::{engines_have_what_was_selected, records};
 use crate::soak::checks::legacy_nads;
+use crate::soak::checks::objects::Objects;
 use crate::soak::run::Week;
 use crate::soak::steps::names::{self, OURS};
 use crate::soak::steps::{FIRST_OLD, NAMESPACES, adopted};
-use crate::support::cluster::{NODES, check, condition, get, on_node, try_run};
+use crate::support::cluster::{NODES, check, condition, get, on_node};
 use crate::support::node_file::NodeFile;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use usnet_crds::{NodeNetwork, Phase};
-
-/// What people wrote, as the API server has it now.
-pub(crate) struct Written {
-    pub(crate) networks: BTreeMap<String, Value>,
-    nodes: BTreeMap<String, Value>,
-    pub(crate) namespaces: BTreeMap<String, Value>,
-    pub(crate) definitions: Vec<Value>,
-    compiled: BTreeMap<String, Value>,
-    states: BTreeMap<String, Value>,
-}
 
 /// What is not as it should be, or what there is. Things on their way are complaints too: ask again.
 pub(crate) fn complaint(week: &Week<'_>) -> Result<String, String> {
-    let written = Written::read()?;
+    let written = Objects::read()?;
     written.networks.values().try_for_each(has_settled)?;
     written.all_is_compiled()?;
     written.states_have_the_labels_of_nodes()?;
@@ -44,22 +35,7 @@ pub(crate) fn complaint(week: &Week<'_>) -> Result<String, String> {
     Ok(format!("{networks} networks, {of_definitions} of them from definitions; {adopting} adopted bridges in use"))
 }
 
-impl Written {
-    fn read() -> Result<Self, String> {
-        Ok(Self {
-            networks: ours(list(&["usn"])?),
-            nodes: by_name(list(&["nodes"])?),
-            namespaces: by_name(list(&["namespaces"])?),
-            definitions: list(&["net-attach-def", "-A"])?,
-            compiled: ours(list(&["ucn"])?),
-            states: by_name(list(&["usns"])?),
-        })
-    }
-
-    fn state(&self, node: &str) -> Result<&Value, String> {
-        self.states.get(node).ok_or_else(|| format!("{node} has no state"))
-    }
-
+impl Objects {
     /// There is a compiled network for each network that is accepted or being deleted, and for no other.
     fn all_is_compiled(&self) -> Result<(), String> {
         for name in self.compiled.keys() {
@@ -196,28 +172,6 @@ fn is_accepted(network: &Value) -> bool {
 fn selects(selector: &Value, object: &Value) -> bool {
     let labels = &object["metadata"]["labels"];
     selector["matchLabels"].as_object().is_none_or(|wanted| wanted.iter().all(|(key, value)| labels[key] == *value))
-}
-
-fn list(what: &[&str]) -> Result<Vec<Value>, String> {
-    let text = try_run("kubectl", &[&["get", "-o", "json"], what].concat(), "")?;
-    let mut list: Value = serde_json::from_str(&text).map_err(self::text)?;
-    serde_json::from_value(list["items"].take()).map_err(self::text)
-}
-
-fn by_name(objects: Vec<Value>) -> BTreeMap<String, Value> {
-    let name = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    objects.into_iter().map(|object| (name(&object), object)).collect()
-}
-
-/// Those of the week, without what other tests may still have.
-fn ours(networks: Vec<Value>) -> BTreeMap<String, Value> {
-    let (mut all, ours) = (by_name(networks), names::all_networks().collect::<BTreeSet<_>>());
-    all.retain(|name, _| ours.contains(name));
-    all
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 /// What is still there of the networks of the week, once all were deleted.

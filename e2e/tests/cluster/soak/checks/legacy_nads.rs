@@ -1,6 +1,6 @@
 //! Whether the networks that follow from definitions of the older userspace CNI are there just as long as the definitions, and as the oldest of them says.
 
-use crate::soak::checks::converged::Written;
+use crate::soak::checks::objects::Objects;
 use crate::soak::steps::names;
 use crate::soak::steps::{FIRST_OLD, NETWORKS, engine};
 use crate::support::cluster::check;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use usnet_crds::EngineKind;
 
 /// Complains about the first that is not; gives how many there are.
-pub(crate) fn networks_follow_from_definitions(written: &Written) -> Result<usize, String> {
+pub(crate) fn networks_follow_from_definitions(written: &Objects) -> Result<usize, String> {
     let mut count = 0;
     for number in FIRST_OLD..NETWORKS {
         let name = names::network(number);
@@ -43,7 +43,7 @@ struct Definition {
 }
 
 /// Those for the bridge of a network, the oldest first. What is in a namespace that is being deleted does not count.
-fn of_bridge(number: usize, written: &Written) -> Vec<Definition> {
+fn of_bridge(number: usize, written: &Objects) -> Vec<Definition> {
     let start = format!("{}old-{number}-", names::OURS);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut found: Vec<Definition> = Vec::new();
@@ -62,7 +62,7 @@ fn of_bridge(number: usize, written: &Written) -> Vec<Definition> {
 }
 
 /// Whether a network of a person has the bridge, which definitions join.
-fn is_claimed(number: usize, written: &Written) -> bool {
+fn is_claimed(number: usize, written: &Objects) -> bool {
     (0..FIRST_OLD).any(|other| {
         let is_same = names::bridge_of(other) == names::bridge_of(number) && engine(other) == engine(number);
         is_same && written.networks.contains_key(&names::network(other))

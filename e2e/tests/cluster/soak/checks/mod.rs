@@ -3,3 +3,4 @@
 pub(crate) mod compiled;
 pub(crate) mod converged;
 pub(crate) mod legacy_nads;
+pub(crate) mod objects;

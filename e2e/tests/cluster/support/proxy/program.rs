@@ -8,9 +8,9 @@ use std::fs::{self, File};
 use std::process::{Child, Command};
 use std::time::Duration;
 use tempfile::TempDir;
-use usnet_e2e::folder::WorldFolder;
-use usnet_e2e::settings::Settings;
-use usnet_e2e::wait;
+use usnet_e2e::host::wait;
+use usnet_e2e::testbed::folder::WorldFolder;
+use usnet_e2e::testbed::settings::Settings;
 
 /// How long a program may take to end in good order.
 const LONGEST_END: Duration = Duration::from_secs(20);

@@ -1,10 +1,10 @@
 //! One message: from the faults that hit it to its answers.
 
-use super::Server;
-use crate::simulator::LogEntry;
-use crate::simulator::dispatch::{Handler, Outcome, Treatment};
 use crate::simulator::fault::{Breakage, Moment};
-use crate::simulator::table::Table;
+use crate::simulator::handlers::dispatch::{Handler, Outcome, Treatment};
+use crate::simulator::log::LogEntry;
+use crate::simulator::server::table::Table;
+use crate::simulator::server::thread::Server;
 use std::ops::ControlFlow;
 use usnet_vpp::Message;
 use usnet_vpp::messages::{
@@ -14,7 +14,7 @@ use usnet_vpp::wire::{Envelope, Header, Reader, message_id, read_envelope, write
 
 impl Server {
     /// Does what clients ask. When it is slow, one message of each, so that the next turn looks at everything else.
-    pub(super) fn work(&mut self) -> ControlFlow<()> {
+    pub(crate) fn work(&mut self) -> ControlFlow<()> {
         let clients: Vec<u32> = self.clients.keys().copied().collect();
         for index in clients {
             while let Some(message) = self.next_message(index) {

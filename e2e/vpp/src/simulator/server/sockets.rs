@@ -1,30 +1,15 @@
 //! Waiting for, accepting, reading and writing of all sockets. None of them blocks.
 
-use super::Server;
-use crate::simulator::client::Client;
-use crate::simulator::control::Controller;
+use crate::simulator::server::client::Client;
+use crate::simulator::server::control::Controller;
+use crate::simulator::server::thread::Server;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use std::io::{self, ErrorKind, Read};
+use std::io::Read;
 use std::os::fd::AsFd;
-use std::os::unix::net::UnixListener;
-use std::path::Path;
-
-pub(super) const READ_SIZE: usize = 64 * 1024;
-
-/// Listens at a path. What is there is of one that ended.
-pub(super) fn listen(path: &Path) -> io::Result<UnixListener> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let listener = UnixListener::bind(path)?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
-}
 
 impl Server {
     /// Waits until a socket has something, unless messages are left from before.
-    pub(super) fn wait(&mut self) {
+    pub(crate) fn wait(&mut self) {
         let is_left = !self.shared.faults().hang && self.clients.values().any(|client| client.has_messages());
         let timeout = if is_left { PollTimeout::ZERO } else { PollTimeout::NONE };
         let input = |socket| PollFd::new(socket, PollFlags::POLLIN);
@@ -43,7 +28,7 @@ impl Server {
         let _drained = self.woken.read(&mut self.buffer);
     }
 
-    pub(super) fn accept(&mut self) {
+    pub(crate) fn accept(&mut self) {
         while let Ok((stream, _)) = self.control.accept() {
             self.controllers.extend(Controller::new(stream));
         }
@@ -55,13 +40,13 @@ impl Server {
         }
     }
 
-    pub(super) fn read(&mut self) {
+    pub(crate) fn read(&mut self) {
         self.controllers.retain_mut(Controller::read);
         let buffer = &mut self.buffer;
         self.clients.values_mut().for_each(|client| client.read(buffer));
     }
 
-    pub(super) fn write(&mut self) {
+    pub(crate) fn write(&mut self) {
         let gone: Vec<u32> =
             self.clients.iter_mut().filter_map(|(index, client)| (!client.write()).then_some(*index)).collect();
         gone.into_iter().for_each(|client| self.disconnect(client));

@@ -1,0 +1,138 @@
+//! Open vSwitch with DPDK on a node, without huge pages and devices.
+
+use std::fs;
+use std::io;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+
+use crate::host::command::{self, CommandError};
+use crate::host::component::{Component, ComponentName};
+use crate::host::probes;
+use crate::nodes::node::{Node, NodeError};
+use crate::testbed::folder::WorldFolder;
+
+/// A link in the world's own folder of programs to the build with DPDK.
+const PROGRAM: &str = "ovs-vswitchd";
+
+const SOCKET: &str = "/run/openvswitch/db.sock";
+const DATABASE: &str = "/var/lib/openvswitch/conf.db";
+const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
+
+/// Memory for packets, in MiB. A connected port takes 62 MiB with `per-port-memory`, so this is for eight ports.
+const MEMORY_MIB: u32 = 512;
+
+/// Longest sleep of an idle polling thread, in microseconds: with none, each node would take a whole CPU.
+const LONGEST_SLEEP_US: u32 = 200;
+
+/// Why Open vSwitch could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenVSwitchError {
+    /// A folder or file of the node could not be made.
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    /// One of its tools failed.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
+
+/// The two programs of Open vSwitch on a node.
+#[derive(Debug)]
+pub struct OpenVSwitch {
+    /// Holds the configuration.
+    pub server: Arc<Component>,
+    /// Forwards packets.
+    pub switch: Arc<Component>,
+}
+
+/// Makes an empty database and describes the programs. Between the start of the two, call [`configure`].
+///
+/// # Errors
+/// When the database cannot be made.
+pub fn prepare(folder: &WorldFolder, node: &Node) -> Result<OpenVSwitch, OpenVSwitchError> {
+    for path in ["/etc/openvswitch", "/run/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch"] {
+        fs::create_dir_all(node.path(path)).map_err(|source| node.not_written(path, source))?;
+    }
+    remove_machine_database(node)?;
+    command::run(node.command("ovsdb-tool").args(["create", DATABASE, SCHEMA]))?;
+    Ok(OpenVSwitch { server: Arc::new(server(folder, node)), switch: Arc::new(switch(folder, node)) })
+}
+
+/// The machine's own database, which the node's copy of `/var` shows until now.
+fn remove_machine_database(node: &Node) -> Result<(), NodeError> {
+    match fs::remove_file(node.path(DATABASE)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(node.not_written(DATABASE, error)),
+        _ => Ok(()),
+    }
+}
+
+fn server(folder: &WorldFolder, node: &Node) -> Component {
+    let arguments = [DATABASE, &format!("--remote=punix:{SOCKET}"), "--pidfile", "--log-file"].map(str::to_owned);
+    let launch = node.launcher("ovsdb-server", arguments.to_vec());
+    let is_ready = probes::unix_socket(node.path(SOCKET));
+    Component::new(ComponentName::on(node.name(), "ovsdb-server"), &folder.logs(), launch, is_ready)
+}
+
+fn switch(folder: &WorldFolder, node: &Node) -> Component {
+    let arguments = [&format!("unix:{SOCKET}"), "--pidfile", "--log-file"].map(str::to_owned);
+    let launch = node.launcher(PROGRAM, arguments.to_vec());
+    let is_ready = probes::command(serving(node));
+    Component::new(ComponentName::on(node.name(), "ovs-vswitchd"), &folder.logs(), launch, is_ready)
+}
+
+/// After a kill the database still says what the last process said. Only a change that the new process takes up shows that it
+/// serves: `ovs-vsctl` waits for that, and the value differs each time.
+fn serving(node: &Node) -> impl Fn() -> Command + Send + Sync + use<> {
+    let counter = AtomicU64::new(0);
+    let build = node.launcher("ovs-vsctl", vec!["--timeout=5".to_owned()]);
+    move || {
+        let mut command = build();
+        let count = counter.fetch_add(1, Ordering::Relaxed);
+        command.args(["wait-until", "Open_vSwitch", ".", "dpdk_initialized=true", "--", "set", "Open_vSwitch", "."]);
+        command.arg(format!("external_ids:world-probe={count}"));
+        command
+    }
+}
+
+/// Writes the settings that the switch reads at its start.
+///
+/// # Errors
+/// When `ovs-vsctl` fails.
+pub fn configure(node: &Node) -> Result<(), OpenVSwitchError> {
+    let version = command::run(node.command(PROGRAM).arg("--version"))?;
+    let version = version.lines().next().and_then(|line| line.split(' ').next_back()).unwrap_or_default();
+    let (first, last) = usable_cpus();
+    let settings = [
+        "other_config:dpdk-init=true".to_owned(),
+        format!(
+            "other_config:dpdk-extra=\"--no-pci --no-huge --legacy-mem -m {MEMORY_MIB} --file-prefix={}\"",
+            node.name()
+        ),
+        "other_config:per-port-memory=true".to_owned(),
+        format!("other_config:dpdk-lcore-mask={:#x}", cpu_mask(first)),
+        format!("other_config:pmd-cpu-mask={:#x}", cpu_mask(last)),
+        format!("other_config:pmd-maxsleep={LONGEST_SLEEP_US}"),
+        format!("external_ids:system-id={}", node.name()),
+        format!("external_ids:hostname={}", node.name()),
+        format!("ovs_version={version}"),
+    ];
+    let set = ["--no-wait", "init", "--", "set", "Open_vSwitch", "."];
+    command::run(node.command("ovs-vsctl").args(set).args(settings))?;
+    Ok(())
+}
+
+/// The first and the last CPU that this process may use.
+fn usable_cpus() -> (usize, usize) {
+    let Ok(allowed) = sched_getaffinity(Pid::from_raw(0)) else { return (0, 0) };
+    let mut usable = (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false));
+    let first = usable.next().unwrap_or(0);
+    (first, usable.next_back().unwrap_or(first))
+}
+
+/// DPDK's masks name the CPUs below 64 in what we use of them; the first CPU stands for one beyond.
+fn cpu_mask(cpu: usize) -> u64 {
+    u32::try_from(cpu).ok().and_then(|cpu| 1_u64.checked_shl(cpu)).unwrap_or(1)
+}

@@ -1,0 +1,122 @@
+//! VPP on a node: a real one without huge pages and devices, else the simulator of its binary API.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use usnet_test_vpp::{PROGRAM_VARIABLE, Simulator, plugin_folder};
+use usnet_vpp::blocking::Client;
+use usnet_vpp::messages::ShowVersion;
+use usnet_vpp::{Batch, ReplyError};
+
+use crate::engines::vpp_program::VppProgram;
+use crate::host::component::{Component, ComponentName};
+use crate::nodes::node::{Node, NodeError};
+use crate::testbed::folder::WorldFolder;
+
+/// The hidden subcommand that [`simulate`] is for.
+pub const SIMULATOR_ROLE: &str = "internal-vpp-simulator";
+
+/// Where `vppctl`, our agent and our plugin look.
+const FOLDER: &str = "/run/vpp";
+const SOCKET: &str = "/run/vpp/api.sock";
+const CONFIGURATION: &str = "/etc/vpp/startup.conf";
+const LOGS: &str = "/var/log/vpp";
+
+/// The sleep between two turns of the main loop, in microseconds. Idle, VPP takes a twelfth of a CPU with it; with none, a
+/// VPP with a port would take a whole one.
+const SLEEP_US: u32 = 200;
+
+/// How long one question may take.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// Why VPP could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum VppError {
+    /// A folder or file of the node could not be made.
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    /// This program, which is the simulator as well, cannot be found.
+    #[error("cannot find the simulator")]
+    ThisProgram(#[source] std::io::Error),
+    /// It runs and does not say what it is.
+    #[error(transparent)]
+    Api(#[from] usnet_vpp::Error),
+    /// It answered, but not with its version.
+    #[error("VPP on {node} does not tell its version")]
+    Version {
+        /// The node.
+        node: String,
+        /// What it answered.
+        #[source]
+        source: ReplyError,
+    },
+}
+
+/// Which one runs on a node, for the person who started the world.
+///
+/// # Errors
+/// When it does not answer.
+pub fn describe(program: &VppProgram, node: &Node) -> Result<String, VppError> {
+    Ok(match program {
+        VppProgram::Real(_) => format!("VPP: real, vpp {}", version(node)?),
+        VppProgram::Simulator => format!("VPP: simulator (no vpp by {PROGRAM_VARIABLE} or on PATH)"),
+    })
+}
+
+/// Writes what VPP reads at its start and describes the program.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn prepare(folder: &WorldFolder, node: &Node, program: &VppProgram) -> Result<Arc<Component>, VppError> {
+    for path in [FOLDER, LOGS] {
+        fs::create_dir_all(node.path(path)).map_err(|source| node.not_written(path, source))?;
+    }
+    let (program, arguments) = match program {
+        VppProgram::Real(program) => {
+            node.write(CONFIGURATION, &configuration(program))?;
+            (program.clone(), ["-c", CONFIGURATION])
+        }
+        VppProgram::Simulator => (env::current_exe().map_err(VppError::ThisProgram)?, [SIMULATOR_ROLE, FOLDER]),
+    };
+    let launch = node.launcher(&program.to_string_lossy(), arguments.map(str::to_owned).to_vec());
+    let socket = node.path(SOCKET);
+    let is_ready = move || Client::connect(&socket, LIMIT).is_ok();
+    Ok(Arc::new(Component::new(ComponentName::on(node.name(), "vpp"), &folder.logs(), launch, is_ready)))
+}
+
+/// The simulator's own process. It ends when it is killed.
+///
+/// # Errors
+/// When it cannot listen.
+pub fn simulate(folder: &Path) -> Result<u8, usnet_test_vpp::Error> {
+    Simulator::start(folder, &[])?.wait();
+    Ok(1)
+}
+
+fn version(node: &Node) -> Result<String, VppError> {
+    let mut batch = Batch::new();
+    let version = batch.request(ShowVersion {});
+    let answers = Client::connect(node.path(SOCKET), LIMIT)?.send(&batch)?;
+    let reply = answers.reply(version).map_err(|source| VppError::Version { node: node.name().to_owned(), source })?;
+    Ok(reply.version.into_string())
+}
+
+/// Pages of 4 KiB, so that VPP neither needs huge pages nor raises their number on the machine.
+fn configuration(program: &Path) -> String {
+    let plugins = plugin_folder(program).map(|path| format!("path {} ", path.display())).unwrap_or_default();
+    format!(
+        "unix {{\n  \
+           nodaemon nosyslog nobanner nocolor\n  \
+           runtime-dir {FOLDER} cli-listen {FOLDER}/cli.sock log {LOGS}/cli.log poll-sleep-usec {SLEEP_US}\n\
+         }}\n\
+         memory {{ main-heap-size 256M main-heap-page-size 4k }}\n\
+         buffers {{ page-size 4k buffers-per-numa 16384 }}\n\
+         socksvr {{ socket-name {SOCKET} }}\n\
+         statseg {{ socket-name {FOLDER}/stats.sock size 32M page-size 4k per-node-counters off }}\n\
+         plugins {{ {plugins}plugin default {{ disable }} plugin memif_plugin.so {{ enable }} \
+         plugin vhost_plugin.so {{ enable }} plugin af_packet_plugin.so {{ enable }} }}\n"
+    )
+}

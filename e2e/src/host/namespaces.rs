@@ -1,0 +1,150 @@
+//! Namespaces and mounts: what keeps a world apart from the machine, and its nodes apart from each other.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+
+use crate::testbed::folder::WorldFolder;
+
+/// Folders of which each node has its own writable copy, so that every program can use its standard paths.
+pub const NODE_COPIES: [&str; 3] = ["/etc", "/opt", "/var"];
+
+/// Folders of a node that hold root filesystems and volumes of containers: plain folders, as on a real node, because
+/// an overlay on an overlay is not allowed everywhere.
+const NODE_FOLDERS: [(&str, &str); 2] = [("kubelet", "/var/lib/kubelet"), ("containerd", "/var/lib/containerd")];
+
+/// Kernel settings that kubelet sets for the whole machine unless it finds these values. A node shows them to it, so that the machine keeps its own.
+const KUBELET_SETTINGS: [(&str, &str); 6] = [
+    ("vm/overcommit_memory", "1"),
+    ("vm/panic_on_oom", "0"),
+    ("kernel/panic", "10"),
+    ("kernel/panic_on_oops", "1"),
+    ("kernel/keys/root_maxkeys", "1000000"),
+    ("kernel/keys/root_maxbytes", "25000000"),
+];
+
+/// Why a namespace could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum NamespaceError {
+    /// The kernel refused new namespaces.
+    #[error("cannot make new namespaces ({0:?})")]
+    Unshare(CloneFlags, #[source] Errno),
+    /// A mount failed.
+    #[error("cannot mount {what} on {target}")]
+    Mount {
+        /// The file system or folder.
+        what: String,
+        /// Where it should appear.
+        target: PathBuf,
+        /// What the kernel said.
+        #[source]
+        source: Errno,
+    },
+    /// A folder or file for a mount cannot be made.
+    #[error("cannot prepare {path}")]
+    Prepare {
+        /// The folder or file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The node's host name cannot be set.
+    #[error("cannot set the host name {0}")]
+    HostName(String, #[source] Errno),
+}
+
+/// Gives this process, the first of a pid namespace, a network, mounts and IPC of its own.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn enter_world() -> Result<(), NamespaceError> {
+    let flags = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC;
+    unshare(flags).map_err(|source| NamespaceError::Unshare(flags, source))?;
+    propagate(MsFlags::MS_PRIVATE)?;
+    mount_new("proc", Path::new("/proc"), None)?;
+    mount_new("tmpfs", Path::new("/run"), Some("mode=755"))
+}
+
+/// Makes this process a node: network, mounts and host name of its own, with the node's folders in their standard places.
+///
+/// # Errors
+/// When the kernel refuses or a folder cannot be made.
+pub fn enter_node(folder: &WorldFolder, name: &str) -> Result<(), NamespaceError> {
+    let flags = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS;
+    unshare(flags).map_err(|source| NamespaceError::Unshare(flags, source))?;
+    nix::unistd::sethostname(name).map_err(|source| NamespaceError::HostName(name.to_owned(), source))?;
+    propagate(MsFlags::MS_PRIVATE)?;
+    mount_new("tmpfs", Path::new("/run"), Some("mode=755"))?;
+    // VPP keeps files here under the same names on each node.
+    mount_new("tmpfs", Path::new("/dev/shm"), Some("mode=1777"))?;
+    let node = folder.node(name);
+    for top in NODE_COPIES {
+        mount_copy(Path::new(top), &node.join(top.trim_start_matches('/')))?;
+    }
+    for (own, standard) in NODE_FOLDERS {
+        bind_folder(&node.join(own), Path::new(standard))?;
+    }
+    show_kubelet_settings(&node)?;
+    // Volumes that a container mounts for others (mountPropagation) need shared mounts, as systemd makes them on a real node.
+    propagate(MsFlags::MS_SHARED)?;
+    let forward = Path::new("/proc/sys/net/ipv4/ip_forward");
+    fs::write(forward, "1").map_err(|source| NamespaceError::Prepare { path: forward.to_owned(), source })
+}
+
+fn propagate(kind: MsFlags) -> Result<(), NamespaceError> {
+    mount(None::<&str>, "/", None::<&str>, kind | MsFlags::MS_REC, None::<&str>).map_err(|source| {
+        NamespaceError::Mount { what: format!("propagation {kind:?}"), target: PathBuf::from("/"), source }
+    })
+}
+
+fn mount_new(kind: &str, target: &Path, options: Option<&str>) -> Result<(), NamespaceError> {
+    mount(Some(kind), target, Some(kind), MsFlags::empty(), options).map_err(|source| NamespaceError::Mount {
+        what: kind.to_owned(),
+        target: target.to_owned(),
+        source,
+    })
+}
+
+/// Lays a writable layer in `layers` over `target`: what the node changes there, nobody else sees.
+fn mount_copy(target: &Path, layers: &Path) -> Result<(), NamespaceError> {
+    let (upper, work) = (layers.join("upper"), layers.join("work"));
+    create_folder(&upper)?;
+    create_folder(&work)?;
+    let options = format!("lowerdir={},upperdir={},workdir={}", target.display(), upper.display(), work.display());
+    mount_new("overlay", target, Some(&options))
+}
+
+fn bind_folder(from: &Path, target: &Path) -> Result<(), NamespaceError> {
+    create_folder(from)?;
+    create_folder(target)?;
+    bind(from, target)
+}
+
+fn show_kubelet_settings(node: &Path) -> Result<(), NamespaceError> {
+    let folder = node.join("sysctl");
+    create_folder(&folder)?;
+    for (setting, value) in KUBELET_SETTINGS {
+        let file = folder.join(setting.replace('/', "."));
+        fs::write(&file, format!("{value}\n"))
+            .map_err(|source| NamespaceError::Prepare { path: file.clone(), source })?;
+        bind(&file, &Path::new("/proc/sys").join(setting))?;
+    }
+    Ok(())
+}
+
+fn bind(from: &Path, target: &Path) -> Result<(), NamespaceError> {
+    mount(Some(from), target, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(|source| NamespaceError::Mount {
+        what: from.display().to_string(),
+        target: target.to_owned(),
+        source,
+    })
+}
+
+fn create_folder(path: &Path) -> Result<(), NamespaceError> {
+    fs::create_dir_all(path).map_err(|source| NamespaceError::Prepare { path: path.to_owned(), source })
+}

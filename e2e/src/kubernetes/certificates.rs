@@ -1,0 +1,169 @@
+//! The world's certificate authority, and the identities that it hands out.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+};
+use serde_json::json;
+
+use crate::testbed::addresses;
+
+/// Why a certificate could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificateError {
+    /// Key or certificate could not be generated.
+    #[error("cannot make the certificate of {subject}")]
+    Generate {
+        /// Whose certificate.
+        subject: String,
+        /// What the library said.
+        #[source]
+        source: rcgen::Error,
+    },
+    /// A file could not be written.
+    #[error("cannot write {path}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Who a certificate is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The user's name (CN).
+    pub name: &'a str,
+    /// The user's group (O).
+    pub group: &'a str,
+    /// Names and addresses at which the holder serves.
+    pub serves_at: &'a [String],
+}
+
+/// Files of one identity.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The certificate, PEM.
+    pub certificate: PathBuf,
+    /// Its private key, PEM.
+    pub key: PathBuf,
+}
+
+/// The certificate authority of a world, with its folder.
+#[derive(Debug)]
+pub struct Authority {
+    folder: PathBuf,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    /// Makes an authority and the key pair of service-account tokens in `folder`.
+    ///
+    /// # Errors
+    /// When a key cannot be made or a file not be written.
+    pub fn create(folder: &Path) -> Result<Self, CertificateError> {
+        fs::create_dir_all(folder).map_err(|source| CertificateError::Write { path: folder.to_owned(), source })?;
+        let failed = |source| CertificateError::Generate { subject: "the authority".to_owned(), source };
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, "usnet world");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+        let key = KeyPair::generate().map_err(failed)?;
+        let certificate = params.self_signed(&key).map_err(failed)?;
+        let authority = Self { folder: folder.to_owned(), issuer: Issuer::new(params, key) };
+        write(&authority.certificate(), &certificate.pem())?;
+        write(&authority.key(), &authority.issuer.key().serialize_pem())?;
+        let tokens = KeyPair::generate().map_err(failed)?;
+        write(&authority.token_key(), &tokens.serialize_pem())?;
+        write(&authority.token_public_key(), &tokens.public_key_pem())?;
+        Ok(authority)
+    }
+
+    /// The authority's certificate.
+    #[must_use]
+    pub fn certificate(&self) -> PathBuf {
+        self.folder.join("ca.crt")
+    }
+
+    /// The authority's private key.
+    #[must_use]
+    pub fn key(&self) -> PathBuf {
+        self.folder.join("ca.key")
+    }
+
+    /// The private key that signs service-account tokens.
+    #[must_use]
+    pub fn token_key(&self) -> PathBuf {
+        self.folder.join("service-accounts.key")
+    }
+
+    /// The public key that checks service-account tokens.
+    #[must_use]
+    pub fn token_public_key(&self) -> PathBuf {
+        self.folder.join("service-accounts.pub")
+    }
+
+    /// Issues a certificate for a client, a server or both, in files that start with `file`.
+    ///
+    /// # Errors
+    /// When it cannot be made or written.
+    pub fn issue(&self, file: &str, subject: Subject<'_>) -> Result<Identity, CertificateError> {
+        let failed = |source| CertificateError::Generate { subject: subject.name.to_owned(), source };
+        let mut params = CertificateParams::new(subject.serves_at).map_err(failed)?;
+        params.distinguished_name.push(DnType::CommonName, subject.name);
+        params.distinguished_name.push(DnType::OrganizationName, subject.group);
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
+        let key = KeyPair::generate().map_err(failed)?;
+        let certificate = params.signed_by(&key, &self.issuer).map_err(failed)?;
+        let identity = Identity {
+            certificate: self.folder.join(format!("{file}.crt")),
+            key: self.folder.join(format!("{file}.key")),
+        };
+        write(&identity.certificate, &certificate.pem())?;
+        write(&identity.key, &key.serialize_pem())?;
+        Ok(identity)
+    }
+
+    /// Writes a kubeconfig to `path` that talks to the world's API server as `identity`. The format is JSON, which YAML includes.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_kubeconfig(&self, path: &Path, identity: &Identity) -> Result<(), CertificateError> {
+        let text = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "world", "cluster": {
+                "server": format!("https://{}:443", addresses::CONTROL_PLANE),
+                "certificate-authority": self.certificate(),
+            }}],
+            "users": [{"name": "user", "user": {
+                "client-certificate": identity.certificate,
+                "client-key": identity.key,
+            }}],
+            "contexts": [{"name": "world", "context": {"cluster": "world", "user": "user"}}],
+            "current-context": "world",
+        });
+        write(path, &format!("{text:#}\n"))
+    }
+
+    /// Issues a client certificate and writes a kubeconfig that uses it into the authority's folder; gives the kubeconfig's path.
+    ///
+    /// # Errors
+    /// When a file cannot be made.
+    pub fn client(&self, file: &str, name: &str, group: &str) -> Result<PathBuf, CertificateError> {
+        let identity = self.issue(file, Subject { name, group, serves_at: &[] })?;
+        let path = self.folder.join(format!("{file}.kubeconfig"));
+        self.write_kubeconfig(&path, &identity)?;
+        Ok(path)
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), CertificateError> {
+    fs::write(path, text).map_err(|source| CertificateError::Write { path: path.to_owned(), source })
+}

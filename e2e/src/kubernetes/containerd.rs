@@ -1,0 +1,38 @@
+//! containerd on a node.
+
+use crate::host::component::{Component, ComponentName};
+use crate::host::probes;
+use crate::kubernetes::images::names::PAUSE_IMAGE;
+use crate::nodes::node::{Node, NodeError};
+use crate::testbed::folder::WorldFolder;
+
+const CONFIGURATION: &str = "/etc/containerd/config.toml";
+const SOCKET: &str = "/run/containerd/containerd.sock";
+
+/// How containerd keeps the files of images: plain copies, which work on every file system.
+pub const SNAPSHOTTER: &str = "native";
+
+/// Writes containerd's configuration and describes the program.
+///
+/// # Errors
+/// When the configuration cannot be written.
+pub fn prepare(folder: &WorldFolder, node: &Node) -> Result<Component, NodeError> {
+    node.write(CONFIGURATION, &configuration())?;
+    let launch = node.launcher("containerd", vec![format!("--config={CONFIGURATION}")]);
+    let is_ready = probes::unix_socket(node.path(SOCKET));
+    Ok(Component::new(ComponentName::on(node.name(), "containerd"), &folder.logs(), launch, is_ready))
+}
+
+/// `restrict_oom_score_adj`: without CAP_SYS_RESOURCE, as in some virtual machines, runc may not lower the score and ends.
+fn configuration() -> String {
+    format!(
+        "version = 3\n\
+         \n\
+         [plugins.'io.containerd.cri.v1.images']\n\
+         snapshotter = '{SNAPSHOTTER}'\n\
+         pinned_images = {{ sandbox = 'docker.io/library/{PAUSE_IMAGE}' }}\n\
+         \n\
+         [plugins.'io.containerd.cri.v1.runtime']\n\
+         restrict_oom_score_adj = true\n"
+    )
+}

@@ -1,0 +1,86 @@
+//! Installs usnet in the world as a user would: `kubectl apply -k config/default`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::host::command::CommandError;
+use crate::kubernetes::kubectl::Kubectl;
+use crate::testbed::folder::WorldFolder;
+
+const NAMESPACE: &str = "--namespace=usnet-system";
+
+/// How long the controller and all agents may take until they run.
+const TIMEOUT: &str = "--timeout=60s";
+
+/// Why usnet could not be installed.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// kubectl failed.
+    #[error("cannot install usnet")]
+    Kubectl(#[from] CommandError),
+    /// The kustomization that names the world's image could not be written.
+    #[error("cannot write {0}")]
+    Write(PathBuf, #[source] io::Error),
+    /// The checkout has no `config/default`.
+    #[error("there is nothing to install in {0}")]
+    NoConfiguration(PathBuf, #[source] io::Error),
+}
+
+/// Applies `config/default` of the checkout, with the world's image in place of the released one.
+///
+/// # Errors
+/// When a file is missing or the API server refuses an object.
+pub fn apply(folder: &WorldFolder, checkout: &Path) -> Result<(), InstallError> {
+    let overlay = folder.root().join("install");
+    fs::create_dir_all(&overlay).map_err(|source| InstallError::Write(overlay.clone(), source))?;
+    let overlay = overlay.canonicalize().map_err(|source| InstallError::Write(overlay, source))?;
+    let default = checkout.join("config/default");
+    let default = default.canonicalize().map_err(|source| InstallError::NoConfiguration(default, source))?;
+    let file = overlay.join("kustomization.yaml");
+    let text = format!("{:#}\n", kustomization(&overlay, &default));
+    fs::write(&file, text).map_err(|source| InstallError::Write(file, source))?;
+    Kubectl::new(folder).run(&["apply", "--kustomize", &overlay.to_string_lossy()])?;
+    Ok(())
+}
+
+/// Waits until the controller and the agents on all nodes run.
+///
+/// # Errors
+/// When they do not in time.
+pub fn wait(folder: &WorldFolder) -> Result<(), InstallError> {
+    let kubectl = Kubectl::new(folder);
+    for workload in ["deployment/usnet-controller", "daemonset/usnet-agent"] {
+        kubectl.run(&["rollout", "status", NAMESPACE, TIMEOUT, workload])?;
+    }
+    Ok(())
+}
+
+fn kustomization(overlay: &Path, default: &Path) -> serde_json::Value {
+    json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": [relative(overlay, default)],
+        // A tag other than `latest` also means that the image on the node is used: no registry can be reached from here.
+        "images": [{"name": "usnet", "newTag": "e2e"}],
+    })
+}
+
+/// The way from one folder to another; kustomize accepts no absolute paths.
+fn relative(from: &Path, to: &Path) -> PathBuf {
+    let up = from.components().skip(1).map(|_| Path::new("..")).collect::<PathBuf>();
+    up.join(to.strip_prefix("/").unwrap_or(to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_leads_over_the_root() {
+        let way = relative(Path::new("/tmp/usnet-1/install"), Path::new("/src/config/default"));
+        assert_eq!(way, Path::new("../../../src/config/default"));
+    }
+}

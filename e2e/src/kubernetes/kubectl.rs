@@ -1,0 +1,66 @@
+//! kubectl as the world's administrator.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::host::command::{self, CommandError};
+use crate::host::wait;
+use crate::testbed::folder::WorldFolder;
+
+/// How long an object may take to appear.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Runs kubectl with the world's kubeconfig and a cache inside of the world's folder.
+#[derive(Clone, Debug)]
+pub struct Kubectl {
+    kubeconfig: PathBuf,
+    cache: PathBuf,
+}
+
+impl Kubectl {
+    /// For the world in `folder`.
+    #[must_use]
+    pub fn new(folder: &WorldFolder) -> Self {
+        Self { kubeconfig: folder.kubeconfig(), cache: cache_folder(folder) }
+    }
+
+    /// A kubectl command that is not started yet.
+    #[must_use]
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("kubectl");
+        command.args(arguments).env("KUBECONFIG", &self.kubeconfig).env("KUBECACHEDIR", &self.cache);
+        command
+    }
+
+    /// Runs kubectl and gives what it printed.
+    ///
+    /// # Errors
+    /// When it fails, with what it said.
+    pub fn run(&self, arguments: &[&str]) -> Result<String, CommandError> {
+        command::run(&mut self.command(arguments))
+    }
+
+    /// Waits until objects exist. `kubectl wait --for=create` sometimes fails at once for those that do not.
+    ///
+    /// # Errors
+    /// When one does not in time, or the API server does not answer.
+    pub fn wait_for_existence(&self, objects: &[&str]) -> Result<(), CommandError> {
+        let get = [&["get", "--output=name"], objects].concat();
+        if wait::until(LIMIT, || self.run(&get).is_ok()) { Ok(()) } else { self.run(&get).map(drop) }
+    }
+
+    /// Applies objects.
+    ///
+    /// # Errors
+    /// When the API server refuses them.
+    pub fn apply(&self, objects: &str) -> Result<String, CommandError> {
+        command::run_with_input(&mut self.command(&["apply", "--filename=-"]), objects)
+    }
+}
+
+/// Where kubectl keeps what it learned about the API, instead of in the user's home.
+#[must_use]
+pub fn cache_folder(folder: &WorldFolder) -> PathBuf {
+    folder.temporary().join("kubectl")
+}

@@ -1,0 +1,73 @@
+//! Networks of pods on a node: Multus, which serves the networks annotation, with a plain network of its own behind it.
+
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::host::requirements;
+use crate::kubernetes::certificates::{Authority, CertificateError};
+use crate::nodes::node::{Node, NodeError};
+use crate::testbed::addresses;
+
+/// CNI plugins that every node has.
+const PLUGINS: [&str; 8] = ["bridge", "dhcp", "host-local", "loopback", "multus", "ptp", "static", "whereabouts"];
+
+const PLUGIN_FOLDER: &str = "/opt/cni/bin";
+const MULTUS_KUBECONFIG: &str = "/etc/cni/net.d/multus.d/multus.kubeconfig";
+
+/// The custom resource of the Network Plumbing Working Group that describes a network for pods.
+pub const DEFINITION_CRD: &str = include_str!("../../manifests/network-attachment-definition.yaml");
+
+/// Why a node's pod network could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum PodNetworkError {
+    /// A file of the node could not be written.
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    /// The identity of Multus could not be made.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+}
+
+/// Puts the CNI plugins and their configuration on a node.
+///
+/// # Errors
+/// When a file cannot be made.
+pub fn install(node: &Node, authority: &Authority, tools: &[PathBuf]) -> Result<(), PodNetworkError> {
+    let folder = node.path(PLUGIN_FOLDER);
+    std::fs::create_dir_all(&folder).map_err(|source| node.not_written(PLUGIN_FOLDER, source))?;
+    for plugin in PLUGINS {
+        if let Some(program) = requirements::find_in(tools, plugin) {
+            symlink(program, folder.join(plugin)).map_err(|source| node.not_written(PLUGIN_FOLDER, source))?;
+        }
+    }
+    let kubeconfig = authority.client(&format!("multus-{}", node.name()), "multus", "system:masters")?;
+    let text = std::fs::read_to_string(&kubeconfig)
+        .map_err(|source| CertificateError::Write { path: kubeconfig.clone(), source })?;
+    node.write(MULTUS_KUBECONFIG, &text)?;
+    node.write("/etc/cni/net.d/00-multus.conf", &configuration(node.index()))?;
+    Ok(())
+}
+
+fn configuration(node: u8) -> String {
+    let address_management = json!({
+        "type": "host-local",
+        "ranges": [[{"subnet": addresses::pods(node)}]],
+        "routes": [{"dst": "0.0.0.0/0"}],
+    });
+    let text = json!({
+        "cniVersion": "1.0.0",
+        "name": "multus",
+        "type": "multus",
+        "kubeconfig": MULTUS_KUBECONFIG,
+        "logFile": "/var/log/multus.log",
+        "logLevel": "verbose",
+        "delegates": [{
+            "cniVersion": "1.0.0",
+            "name": "pods",
+            "plugins": [{"type": "ptp", "ipam": address_management}],
+        }],
+    });
+    format!("{text:#}\n")
+}

@@ -1,0 +1,45 @@
+//! The command line of `e2e/world`.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use crate::engines::selection::Engines;
+
+/// Runs a command in a Kubernetes cluster of its own, in namespaces of this machine, and ends the cluster with it.
+///
+/// COMMAND finds kubectl, `on-node NODE COMMAND...` and `component stop|start NAME [NODE]` on its PATH, and KUBECONFIG and
+/// USNET_WORLD (the world's folder) in its environment; with a VPP, USNET_WORLD_VPP says whether it is `real` or the
+/// `simulator`. The exit status is that of COMMAND, or 125 when the world did not
+/// start. On failure the logs are kept in e2e/world.failed/.
+#[derive(Debug, Parser)]
+#[command(name = "world")]
+pub struct Arguments {
+    /// Number of nodes: node-a, node-b and so on.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=26))]
+    pub nodes: u8,
+
+    /// What forwards packets on each node.
+    #[arg(long, value_enum, default_value_t = Engines::Both)]
+    pub engine: Engines,
+
+    /// Leave out usnet: the cluster alone.
+    #[arg(long)]
+    pub no_install: bool,
+
+    /// Folders of the Go-built programs, joined by ':'. `e2e/world` sets it.
+    #[arg(long, env = "USNET_TOOLS", value_delimiter = ':', hide = true, required = true)]
+    pub tools: Vec<PathBuf>,
+
+    /// The checkout. `e2e/world` sets it.
+    #[arg(long, env = "USNET_CHECKOUT", hide = true)]
+    pub checkout: PathBuf,
+
+    /// Folder with the static binaries `usnet` and `userspace`.
+    #[arg(long, env = "USNET_IMAGE_BINARIES", hide = true, required_unless_present = "no_install")]
+    pub image_binaries: Option<PathBuf>,
+
+    /// What to run in the world.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}

@@ -1,0 +1,104 @@
+//! The process that the caller starts. It stays outside the world's namespaces, and the world ends with it.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, unshare};
+
+use crate::engines::vpp_program::VppProgram;
+use crate::host::command;
+use crate::host::requirements::{self, RequirementError};
+use crate::processes::arguments::Arguments;
+use crate::processes::init;
+use crate::processes::janitor::Janitor;
+use crate::testbed::failure;
+use crate::testbed::folder::WorldFolder;
+use crate::testbed::progress;
+use crate::testbed::settings::{self, Settings, SettingsError};
+
+/// Why no world could be started.
+#[derive(Debug, thiserror::Error)]
+pub enum OuterError {
+    /// The machine lacks something.
+    #[error(transparent)]
+    Requirement(#[from] RequirementError),
+    /// The world's folder cannot be made.
+    #[error("cannot make a folder for the world in {0}; set TMPDIR to a folder that can be written")]
+    Folder(PathBuf, #[source] io::Error),
+    /// The settings cannot be written.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The process that cleans up cannot be started.
+    #[error("cannot start the world's janitor")]
+    Janitor(#[source] io::Error),
+    /// The kernel refused a new pid namespace.
+    #[error("cannot make a pid namespace")]
+    Namespace(#[source] Errno),
+    /// The world's first process cannot be started.
+    #[error("cannot start the world's first process")]
+    Init(#[source] io::Error),
+}
+
+/// Runs a whole world and gives the exit status of its command.
+///
+/// # Errors
+/// When the world's first process cannot be started. What fails later is printed, and shows in the status.
+pub fn run(arguments: Arguments) -> Result<u8, OuterError> {
+    let vpp = arguments.engine.have_vpp().then(VppProgram::find);
+    requirements::check(&arguments.tools, arguments.engine, vpp.as_ref())?;
+    let folder = create_folder()?;
+    let janitor = Janitor::start(&folder).map_err(OuterError::Janitor)?;
+    let settings = settings_of(arguments, vpp);
+    let status = run_inner(&folder, &settings);
+    if !matches!(status, Ok(0)) {
+        failure::keep_logs(&folder, &settings);
+    }
+    janitor.finish();
+    status
+}
+
+fn create_folder() -> Result<WorldFolder, OuterError> {
+    let parent = std::env::temp_dir();
+    requirements::check_folder(&parent)?;
+    let folder = tempfile::Builder::new()
+        .prefix("usnet-")
+        .tempdir_in(&parent)
+        .map_err(|source| OuterError::Folder(parent, source))?;
+    // The janitor removes it: this process may not come to it.
+    Ok(WorldFolder::new(folder.keep()))
+}
+
+fn settings_of(arguments: Arguments, vpp: Option<VppProgram>) -> Settings {
+    let cache = std::env::var_os("USNET_CACHE").map(PathBuf::from).unwrap_or_else(|| {
+        let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+        base.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache")).join("usnet")
+    });
+    Settings {
+        nodes: arguments.nodes,
+        engines: arguments.engine,
+        vpp,
+        install: !arguments.no_install,
+        tools: arguments.tools,
+        checkout: arguments.checkout,
+        binaries: arguments.image_binaries,
+        cache,
+        outer_process: std::process::id(),
+        started_ms: u64::try_from(settings::now().as_millis()).unwrap_or(u64::MAX),
+        command: arguments.command,
+    }
+}
+
+fn run_inner(folder: &WorldFolder, settings: &Settings) -> Result<u8, OuterError> {
+    settings.write(folder)?;
+    progress::say(settings, &format!("{}: starting a cluster of {} node(s)", folder.id(), settings.nodes));
+    // Only children enter the new pid namespace, so that this process can still clean up on the machine.
+    unshare(CloneFlags::CLONE_NEWPID).map_err(OuterError::Namespace)?;
+    let status = run_init(folder).map_err(OuterError::Init)?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+}
+
+fn run_init(folder: &WorldFolder) -> io::Result<ExitStatus> {
+    command::this_program()?.arg(init::ROLE).arg(folder.root()).status()
+}

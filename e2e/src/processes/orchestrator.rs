@@ -1,0 +1,157 @@
+//! Starts the parts of a world in the right order, as many at a time as can be, and runs the user's command in it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{self, ScopedJoinHandle};
+
+use crate::engines::vpp;
+use crate::kubernetes::certificates::Authority;
+use crate::kubernetes::control_plane::{self, ControlPlane};
+use crate::kubernetes::images::archive::ArchiveError;
+use crate::kubernetes::images::archives;
+use crate::kubernetes::install;
+use crate::kubernetes::kubectl::Kubectl;
+use crate::nodes::fabric;
+use crate::nodes::node::Node;
+use crate::nodes::pod_network;
+use crate::nodes::programs;
+use crate::processes::control::{self, Components};
+use crate::processes::start::{NOT_STARTED, OrchestratorError, Start};
+use crate::processes::user_command;
+use crate::testbed::failure;
+use crate::testbed::folder::WorldFolder;
+use crate::testbed::progress;
+use crate::testbed::settings::Settings;
+
+/// The hidden subcommand that [`run`] is for.
+pub const ROLE: &str = "internal-orchestrator";
+
+/// Starts the world in `folder`, runs the user's command and gives its exit status.
+#[must_use]
+pub fn run(folder: &WorldFolder) -> u8 {
+    let result = start_and_run(folder);
+    if !matches!(result, Ok(0)) {
+        failure::record_cluster(folder);
+    }
+    result.unwrap_or_else(|error| {
+        progress::error(&error);
+        NOT_STARTED
+    })
+}
+
+fn start_and_run(folder: &WorldFolder) -> Result<u8, OrchestratorError> {
+    let settings = Settings::read(folder)?;
+    for path in [folder.logs(), folder.temporary()] {
+        fs::create_dir_all(&path).map_err(|source| OrchestratorError::Folder(path, source))?;
+    }
+    user_command::prepare(folder, &settings)?;
+    let authority = Authority::create(&folder.certificates())?;
+    let control_plane = control_plane::prepare(folder, &authority)?;
+    let components = Arc::new(Components::default());
+    let start = Start { folder: folder.clone(), settings, authority, components };
+    fabric::create()?;
+    let _nodes = start_all(&start, &control_plane)?;
+    let socket = folder.control_socket();
+    control::serve(&socket, Arc::clone(&start.components))
+        .map_err(|source| OrchestratorError::Control(socket, source))?;
+    let program = start.settings.command.first().map(String::as_str).unwrap_or_default();
+    progress::say(&start.settings, &format!("ready; running {program}"));
+    Ok(user_command::run(folder, &start.settings)?)
+}
+
+/// Everything between an empty world and one in which pods can run. The nodes live as long as what this gives.
+fn start_all(start: &Start, control_plane: &ControlPlane) -> Result<Vec<Node>, OrchestratorError> {
+    thread::scope(|scope| {
+        let api = scope.spawn(|| start_api(start, control_plane));
+        let (nodes, archives) = start_nodes(start)?;
+        say_engines(&start.settings, &nodes)?;
+        thread::scope(|scope| {
+            let imports: Vec<_> = nodes
+                .iter()
+                .flat_map(|node| archives.iter().map(move |archive| (node, archive)))
+                .map(|(node, archive)| scope.spawn(move || archives::import(node, archive)))
+                .collect();
+            join(api)??;
+            let kubelets: Vec<_> =
+                nodes.iter().map(|node| scope.spawn(|| programs::start_kubelet(start, node))).collect();
+            start_controllers(start, control_plane)?;
+            imports.into_iter().try_for_each(|import| Ok::<_, OrchestratorError>(join(import)??))?;
+            progress::say(&start.settings, "the nodes have the images");
+            kubelets.into_iter().try_for_each(|kubelet| join(kubelet)?)
+        })?;
+        wait_for_pods(start)?;
+        Ok(nodes)
+    })
+}
+
+fn say_engines(settings: &Settings, nodes: &[Node]) -> Result<(), OrchestratorError> {
+    progress::say(settings, &format!("the nodes have containerd, {}", settings.engines.names()));
+    if let (Some(vpp), Some(node)) = (&settings.vpp, nodes.first()) {
+        progress::say(settings, &vpp::describe(vpp, node)?);
+    }
+    Ok(())
+}
+
+/// The nodes with what they need before the API server, and the archives of the images that they need after it.
+fn start_nodes(start: &Start) -> Result<(Vec<Node>, Vec<PathBuf>), OrchestratorError> {
+    let names = start.settings.node_names();
+    thread::scope(|scope| {
+        let base = scope.spawn(|| archives::base_archive(&start.folder, &start.settings));
+        let usnet = scope.spawn(|| usnet_archive(start));
+        let nodes: Vec<_> = (0_u8..)
+            .zip(&names)
+            .map(|(index, name)| scope.spawn(move || programs::start(start, name, index)))
+            .collect();
+        let nodes = nodes.into_iter().map(|node| join(node)?).collect::<Result<Vec<_>, OrchestratorError>>()?;
+        let archives = std::iter::once(join(base)??).chain(join(usnet)??).collect();
+        Ok((nodes, archives))
+    })
+}
+
+fn join<T>(thread: ScopedJoinHandle<'_, T>) -> Result<T, OrchestratorError> {
+    thread.join().map_err(|_| OrchestratorError::Panic)
+}
+
+fn usnet_archive(start: &Start) -> Result<Option<PathBuf>, ArchiveError> {
+    let binaries = start.settings.binaries.as_ref().filter(|_| start.settings.install);
+    binaries.map(|binaries| archives::usnet_archive(&start.folder, binaries)).transpose()
+}
+
+fn start_api(start: &Start, control_plane: &ControlPlane) -> Result<(), OrchestratorError> {
+    start.components.start(&control_plane.etcd)?;
+    start.components.start(&control_plane.apiserver)?;
+    progress::say(&start.settings, "the API server is ready");
+    Ok(())
+}
+
+/// The control plane's other programs, and the objects that the world brings.
+fn start_controllers(start: &Start, control_plane: &ControlPlane) -> Result<(), OrchestratorError> {
+    thread::scope(|scope| {
+        let manager = scope.spawn(|| start.components.start(&control_plane.controller_manager));
+        let scheduler = scope.spawn(|| start.components.start(&control_plane.scheduler));
+        Kubectl::new(&start.folder).apply(pod_network::DEFINITION_CRD)?;
+        if start.settings.install {
+            install::apply(&start.folder, &start.settings.checkout)?;
+            progress::say(&start.settings, "config/default is applied");
+        }
+        join(manager)??;
+        Ok(join(scheduler)??)
+    })
+}
+
+/// Waits until pods can run: nodes are ready and pods have a service account.
+fn wait_for_pods(start: &Start) -> Result<(), OrchestratorError> {
+    let kubectl = Kubectl::new(&start.folder);
+    let nodes: Vec<String> = start.settings.node_names().iter().map(|name| format!("node/{name}")).collect();
+    let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
+    kubectl.wait_for_existence(&nodes)?;
+    kubectl.run(&[&["wait", "--timeout=60s", "--for=condition=Ready"], nodes.as_slice()].concat())?;
+    progress::say(&start.settings, "the nodes are ready");
+    kubectl.wait_for_existence(&["serviceaccount/default"])?;
+    if start.settings.install {
+        install::wait(&start.folder)?;
+        progress::say(&start.settings, "usnet is installed");
+    }
+    Ok(())
+}

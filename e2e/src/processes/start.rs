@@ -1,0 +1,74 @@
+//! What the threads of a start share, and why one fails.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::engines::open_vswitch::OpenVSwitchError;
+use crate::engines::vpp::VppError;
+use crate::host::cgroups::CgroupError;
+use crate::host::command::CommandError;
+use crate::host::component::ComponentError;
+use crate::kubernetes::certificates::Authority;
+use crate::kubernetes::certificates::CertificateError;
+use crate::kubernetes::control_plane::ControlPlaneError;
+use crate::kubernetes::images::archive::ArchiveError;
+use crate::kubernetes::install::InstallError;
+use crate::kubernetes::kubelet::KubeletError;
+use crate::nodes::node::NodeError;
+use crate::nodes::pod_network::PodNetworkError;
+use crate::processes::control::Components;
+use crate::processes::user_command::UserCommandError;
+use crate::testbed::folder::WorldFolder;
+use crate::testbed::settings::{Settings, SettingsError};
+
+/// The exit status of a world that did not start.
+pub(crate) const NOT_STARTED: u8 = 125;
+
+/// Why a world did not start or its command not run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OrchestratorError {
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error("cannot prepare the world's folder {0}")]
+    Folder(PathBuf, #[source] io::Error),
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    #[error(transparent)]
+    ControlPlane(#[from] ControlPlaneError),
+    #[error(transparent)]
+    Cgroup(#[from] CgroupError),
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    #[error(transparent)]
+    Component(#[from] ComponentError),
+    #[error("cannot make the images of the world")]
+    Archive(#[from] ArchiveError),
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    #[error(transparent)]
+    Kubelet(#[from] KubeletError),
+    #[error("cannot set up Open vSwitch")]
+    OpenVSwitch(#[from] OpenVSwitchError),
+    #[error("cannot set up VPP")]
+    Vpp(#[from] VppError),
+    #[error("cannot set up the network of pods")]
+    PodNetwork(#[from] PodNetworkError),
+    #[error(transparent)]
+    Install(#[from] InstallError),
+    #[error(transparent)]
+    UserCommand(#[from] UserCommandError),
+    #[error("cannot serve {0}")]
+    Control(PathBuf, #[source] io::Error),
+    #[error("a thread of the world's start panicked; its message is above")]
+    Panic,
+}
+
+/// What every thread of the start needs.
+#[derive(Debug)]
+pub(crate) struct Start {
+    pub(crate) folder: WorldFolder,
+    pub(crate) settings: Settings,
+    pub(crate) authority: Authority,
+    pub(crate) components: Arc<Components>,
+}

@@ -1,0 +1,124 @@
+//! The command that the world is for, and the programs that it finds on its PATH.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use crate::engines::vpp_program::VppProgram;
+use crate::host::requirements;
+use crate::kubernetes::audit;
+use crate::kubernetes::kubectl;
+use crate::processes::control;
+use crate::testbed::folder::WorldFolder;
+use crate::testbed::settings::Settings;
+
+/// Why the command could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum UserCommandError {
+    /// A program for its PATH could not be made.
+    #[error("cannot make {0}")]
+    Program(PathBuf, #[source] io::Error),
+    /// It could not be started.
+    #[error("cannot run {0}")]
+    Start(String, #[source] io::Error),
+}
+
+/// Makes `kubectl`, `on-node` and `component`.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn prepare(folder: &WorldFolder, settings: &Settings) -> Result<(), UserCommandError> {
+    let programs = folder.programs();
+    fs::create_dir_all(&programs).map_err(|source| UserCommandError::Program(programs.clone(), source))?;
+    let kubectl = requirements::find_in(&settings.tools, "kubectl").unwrap_or_default();
+    // As Debian's alternatives do: Open vSwitch's own tools find the process by this name.
+    let vppctl = settings.vpp.as_ref().and_then(VppProgram::vppctl).map(|vppctl| ("vppctl", vppctl));
+    let always = [("kubectl", kubectl), ("ovs-vswitchd", PathBuf::from(requirements::VSWITCHD))];
+    for (name, program) in always.into_iter().chain(vppctl) {
+        let link = programs.join(name);
+        symlink(program, &link).map_err(|source| UserCommandError::Program(link, source))?;
+    }
+    let world = std::env::current_exe().map_err(|source| UserCommandError::Program(programs.clone(), source))?;
+    script(&programs.join("on-node"), &on_node(folder))?;
+    script(&programs.join("component"), &component(folder, &world))
+}
+
+/// Runs the user's command with the caller's terminal and gives its exit status.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn run(folder: &WorldFolder, settings: &Settings) -> Result<u8, UserCommandError> {
+    let mut words = settings.command.iter();
+    let program = words.next().cloned().unwrap_or_default();
+    let status = Command::new(&program)
+        .args(words)
+        .env("KUBECONFIG", folder.kubeconfig())
+        .env("KUBECACHEDIR", kubectl::cache_folder(folder))
+        .env("USNET_WORLD", folder.root())
+        .env(audit::VARIABLE, folder.audit_log())
+        .envs(settings.vpp.as_ref().map(|vpp| ("USNET_WORLD_VPP", vpp.word())))
+        .status()
+        .map_err(|source| UserCommandError::Start(program, source))?;
+    Ok(exit_code(status))
+}
+
+/// A shell's convention: 128 and the signal's number for a command that a signal ended.
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+fn on_node(folder: &WorldFolder) -> String {
+    let nodes = quoted(&folder.root().join("nodes"));
+    format!(
+        "#!/bin/sh\n\
+         # Runs a command in the namespaces of a node: on-node NODE COMMAND...\n\
+         [ $# -ge 2 ] || {{ echo 'usage: on-node NODE COMMAND...' >&2; exit 2; }}\n\
+         nodes={nodes}\n\
+         [ -r \"$nodes/$1/pid\" ] || {{ echo \"on-node: there is no $1; there are:\" $(ls \"$nodes\") >&2; exit 2; }}\n\
+         pid=$(cat \"$nodes/$1/pid\")\n\
+         shift\n\
+         exec nsenter --net --mount --uts --target \"$pid\" --wdns=\"$PWD\" -- \"$@\"\n"
+    )
+}
+
+fn component(folder: &WorldFolder, world: &Path) -> String {
+    format!(
+        "#!/bin/sh\n\
+         # Stops (SIGKILL) or starts a program of the world and waits until it has: component stop|start NAME [NODE]\n\
+         exec {} {} {} \"$@\"\n",
+        quoted(world),
+        control::ROLE,
+        quoted(folder.root()),
+    )
+}
+
+/// A path as one word of a shell script.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
+}
+
+fn script(path: &Path, text: &str) -> Result<(), UserCommandError> {
+    fs::write(path, text)
+        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o755)))
+        .map_err(|source| UserCommandError::Program(path.to_owned(), source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_shows_in_the_exit_code() {
+        assert_eq!(exit_code(ExitStatus::from_raw(9)), 137);
+        assert_eq!(exit_code(ExitStatus::from_raw(3 << 8)), 3);
+    }
+
+    #[test]
+    fn a_quote_in_a_path_stays_in_it() {
+        assert_eq!(quoted(Path::new("/tmp/it's")), r"'/tmp/it'\''s'");
+    }
+}

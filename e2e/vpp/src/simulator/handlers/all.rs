@@ -1,0 +1,69 @@
+//! The messages that the simulator handles: all of the client's table.
+
+use crate::simulator::handlers::dispatch::{Handler, changing, listing, reading};
+use usnet_vpp::messages::{
+    AfPacketCreateV3, AfPacketDelete, AfPacketDump, BridgeDomainAddDel, BridgeDomainAddDelV2, BridgeDomainDump,
+    BridgeDomainSetMacAge, BridgeFlags, CliInband, ControlPing, CreateLoopbackInstance, CreateVhostUserIfV2,
+    DeleteLoopback, DeleteVhostUserIf, HwInterfaceSetMtu, L2FlagsGet, L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite,
+    MemifCreate, MemifCreateV2, MemifDelete, MemifDump, MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2,
+    MemifSocketFilenameDump, PolicerAddDel, PolicerDump, PolicerInput, PolicerOutput, ShowVersion, SwInterfaceDump,
+    SwInterfaceSetFlags, SwInterfaceSetL2Bridge, SwInterfaceSetMtu, SwInterfaceTagAddDel, SwInterfaceVhostUserDump,
+    WantInterfaceEvents,
+};
+
+/// What does each message.
+pub(crate) static HANDLERS: &[Handler] = &[
+    reading::<ControlPing>(),
+    reading::<ShowVersion>(),
+    reading::<CliInband>(),
+    reading::<WantInterfaceEvents>(),
+    listing::<SwInterfaceDump>(),
+    listing::<BridgeDomainDump>(),
+    listing::<MemifDump>(),
+    listing::<MemifSocketFilenameDump>(),
+    listing::<SwInterfaceVhostUserDump>(),
+    listing::<PolicerDump>(),
+    listing::<AfPacketDump>(),
+    reading::<L2FlagsGet>(),
+    changing::<SwInterfaceSetFlags>(),
+    changing::<HwInterfaceSetMtu>(),
+    changing::<SwInterfaceSetMtu>(),
+    changing::<SwInterfaceTagAddDel>(),
+    changing::<L2InterfaceVlanTagRewrite>(),
+    changing::<L2InterfaceEfpFilter>(),
+    changing::<CreateLoopbackInstance>(),
+    changing::<DeleteLoopback>(),
+    changing::<BridgeDomainAddDel>(),
+    changing::<BridgeDomainAddDelV2>(),
+    changing::<BridgeFlags>(),
+    changing::<BridgeDomainSetMacAge>(),
+    changing::<SwInterfaceSetL2Bridge>(),
+    changing::<MemifSocketFilenameAddDel>(),
+    changing::<MemifSocketFilenameAddDelV2>(),
+    changing::<MemifCreate>(),
+    changing::<MemifCreateV2>(),
+    changing::<MemifDelete>(),
+    changing::<CreateVhostUserIfV2>(),
+    changing::<DeleteVhostUserIf>(),
+    changing::<AfPacketCreateV3>(),
+    changing::<AfPacketDelete>(),
+    changing::<PolicerAddDel>(),
+    changing::<PolicerInput>(),
+    changing::<PolicerOutput>(),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::HANDLERS;
+    use usnet_vpp::messages;
+    use usnet_vpp::wire::Header;
+
+    #[test]
+    fn every_message_of_the_table_is_done() {
+        let asked = |name: &str| !name.starts_with("sockclnt_") && !name.ends_with("_reply");
+        let requests =
+            messages::all().filter(|message| message.header == Header::ClientAndContext && asked(message.name));
+        let missing = requests.filter(|message| !HANDLERS.iter().any(|handler| handler.request == **message));
+        assert_eq!(missing.map(|message| message.name).collect::<Vec<_>>(), Vec::<&str>::new());
+    }
+}

@@ -1,0 +1,13 @@
+//! What is done with each message.
+
+mod af_packet;
+pub(crate) mod all;
+mod bridge_domain;
+pub(crate) mod dispatch;
+mod features;
+mod interface;
+mod memif;
+mod memif_messages;
+mod policer;
+mod system;
+mod vhost_user;

@@ -1,0 +1,48 @@
+//! The messages about VPP as a whole.
+
+use crate::simulator::handlers::dispatch::{Failure, Handle};
+use crate::simulator::model::state::State;
+use usnet_vpp::ReturnCode;
+use usnet_vpp::messages::{
+    CliInband, CliInbandReply, ControlPing, ControlPingReply, ShowVersion, ShowVersionReply, WantInterfaceEvents,
+    WantInterfaceEventsReply,
+};
+use usnet_vpp::wire::FixedText;
+
+impl Handle for ControlPing {
+    /// VPP leaves the client's index out.
+    fn handle(&self, _state: &mut State) -> Result<ControlPingReply, Failure> {
+        Ok(ControlPingReply { retval: 0, client_index: 0, vpe_pid: std::process::id() })
+    }
+}
+
+impl Handle for ShowVersion {
+    fn handle(&self, _state: &mut State) -> Result<ShowVersionReply, Failure> {
+        // These texts are shorter than their fields.
+        let version = FixedText::new("26.06-simulator").unwrap_or_default();
+        let program = FixedText::new("vpe").unwrap_or_default();
+        Ok(ShowVersionReply { program, version, ..ShowVersionReply::default() })
+    }
+}
+
+impl Handle for CliInband {
+    fn handle(&self, _state: &mut State) -> Result<CliInbandReply, Failure> {
+        Ok(CliInbandReply::default())
+    }
+}
+
+impl Handle for WantInterfaceEvents {
+    /// Twice is refused, on and off alike.
+    fn handle(&self, state: &mut State) -> Result<WantInterfaceEventsReply, Failure> {
+        let subscribed = state.subscribers.contains_key(&state.caller);
+        if subscribed == (self.enable_disable != 0) {
+            return Err(ReturnCode::InvalidRegistration.into());
+        }
+        if subscribed {
+            state.subscribers.remove(&state.caller);
+        } else {
+            state.subscribers.insert(state.caller, self.pid);
+        }
+        Ok(WantInterfaceEventsReply::default())
+    }
+}

@@ -1,0 +1,61 @@
+//! What is behind each kind of interface.
+
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use usnet_vpp::messages::{MemifMode, MemifRole};
+use usnet_vpp::wire::FixedText;
+
+const NO_SUCH_FILE: i32 = 2;
+const CONNECTION_REFUSED: i32 = 111;
+
+/// What is behind an interface.
+#[derive(Debug)]
+pub(crate) enum Device {
+    /// `local0`, which is always there.
+    Local,
+    Loopback {
+        instance: u32,
+    },
+    Memif(Memif),
+    Vhost(Vhost),
+    AfPacket(AfPacket),
+}
+
+/// What is behind a memif.
+#[derive(Debug)]
+pub(crate) struct Memif {
+    pub(crate) id: u32,
+    pub(crate) role: MemifRole,
+    pub(crate) mode: MemifMode,
+    pub(crate) zero_copy: bool,
+    pub(crate) socket_id: u32,
+    /// Where its socket file was when it was made. Another one may be there now.
+    pub(crate) slot: u32,
+}
+
+/// What is behind a vhost-user interface.
+#[derive(Debug)]
+pub(crate) struct Vhost {
+    pub(crate) path: FixedText<256>,
+    /// The number in its name, unless the client chose another.
+    pub(crate) number: u32,
+    /// Where VPP listens, if it is the server.
+    pub(crate) listener: Option<UnixListener>,
+}
+
+impl Vhost {
+    /// Why a client is not connected. It never is.
+    pub(crate) fn socket_error(&self) -> i32 {
+        match &self.listener {
+            Some(_) => 0,
+            None if Path::new(self.path.as_str()).exists() => CONNECTION_REFUSED,
+            None => NO_SUCH_FILE,
+        }
+    }
+}
+
+/// What is behind an interface on a device of the kernel.
+#[derive(Debug)]
+pub(crate) struct AfPacket {
+    pub(crate) device: FixedText<64>,
+}

@@ -1,0 +1,12 @@
+//! All that a VPP knows, without sockets and messages.
+
+pub(crate) mod bridge_domains;
+pub(crate) mod device;
+pub(crate) mod features;
+pub(crate) mod interface;
+pub(crate) mod memif_address;
+pub(crate) mod memif_sockets;
+pub(crate) mod policers;
+pub(crate) mod pool;
+pub(crate) mod random;
+pub(crate) mod state;

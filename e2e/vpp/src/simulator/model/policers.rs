@@ -1,0 +1,19 @@
+//! Policers by name, and whether any was ever used.
+
+use crate::simulator::model::pool::Pool;
+use usnet_vpp::messages::PolicerAddDel;
+use usnet_vpp::wire::FixedText;
+
+/// All policers, in the order of their indexes.
+#[derive(Debug, Default)]
+pub(crate) struct Policers {
+    pub(crate) policers: Pool<PolicerAddDel>,
+    /// Whether any interface ever had one, in and out. VPP writes to address 0 when it takes one away before.
+    pub(crate) was_used: [bool; 2],
+}
+
+impl Policers {
+    pub(crate) fn index(&self, name: &FixedText<64>) -> Option<u32> {
+        self.policers.iter().find(|(_, policer)| policer.name == *name).map(|(index, _)| index)
+    }
+}

@@ -1,0 +1,124 @@
+//! All that a VPP knows. It is empty after each start.
+
+use crate::simulator::model::bridge_domains::BridgeDomains;
+use crate::simulator::model::device::Device;
+use crate::simulator::model::features::Features;
+use crate::simulator::model::interface::{Interface, Rewrite};
+use crate::simulator::model::memif_sockets::Sockets;
+use crate::simulator::model::policers::Policers;
+use crate::simulator::model::pool::Pool;
+use crate::simulator::model::random::Random;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use usnet_vpp::ReturnCode;
+
+/// All that a VPP knows.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// The client index of whose message is being done.
+    pub(crate) caller: u32,
+    /// Who gets interface events: client index and what it called its process.
+    pub(crate) subscribers: BTreeMap<u32, u32>,
+    /// What subscribers were not told yet, by `sw_if_index`.
+    pub(crate) events: BTreeMap<u32, Event>,
+    pub(crate) runtime_directory: PathBuf,
+    pub(crate) interfaces: Pool<Interface>,
+    /// By `sw_if_index`, because VPP does not forget them with the interface.
+    pub(crate) rewrites: BTreeMap<u32, Rewrite>,
+    /// By `sw_if_index`, for the same reason.
+    pub(crate) features: BTreeMap<u32, Features>,
+    pub(crate) policers: Policers,
+    pub(crate) bridges: BridgeDomains,
+    pub(crate) sockets: Sockets,
+    /// The numbers in the names of vhost-user interfaces.
+    pub(crate) vhost_numbers: Pool<()>,
+    pub(crate) bridge_ids: Random,
+    pub(crate) addresses: Random,
+    names: BTreeSet<String>,
+}
+
+/// What happened to an interface since its subscribers were told.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Event {
+    pub(crate) admin_up: bool,
+    pub(crate) link_up: bool,
+    pub(crate) deleted: bool,
+}
+
+impl State {
+    pub(crate) fn new(runtime_directory: &Path) -> Self {
+        let mut state = Self {
+            caller: 0,
+            subscribers: BTreeMap::new(),
+            events: BTreeMap::new(),
+            runtime_directory: runtime_directory.to_owned(),
+            interfaces: Pool::default(),
+            rewrites: BTreeMap::new(),
+            features: BTreeMap::new(),
+            policers: Policers::default(),
+            bridges: BridgeDomains::default(),
+            sockets: Sockets::new(runtime_directory),
+            vhost_numbers: Pool::default(),
+            bridge_ids: Random::default(),
+            addresses: Random::default(),
+            names: BTreeSet::new(),
+        };
+        state.add_interface(Interface::new("local0".to_owned(), Device::Local));
+        state.events.clear();
+        state
+    }
+
+    /// An interface, or the refusal that VPP gives.
+    pub(crate) fn interface(&mut self, sw_if_index: u32) -> Result<&mut Interface, ReturnCode> {
+        self.interfaces.get_mut(sw_if_index).ok_or(ReturnCode::InvalidSwIfIndex)
+    }
+
+    /// What is done to VLAN tags on an interface.
+    pub(crate) fn rewrite(&self, sw_if_index: u32) -> Rewrite {
+        self.rewrites.get(&sw_if_index).copied().unwrap_or_default()
+    }
+
+    /// Whether an interface has this name. VPP dies when it is to make a second one.
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    pub(crate) fn add_interface(&mut self, interface: Interface) -> u32 {
+        self.names.insert(interface.name.clone());
+        let sw_if_index = self.interfaces.insert(interface);
+        self.events.entry(sw_if_index).or_default();
+        sw_if_index
+    }
+
+    /// What an interface that leaves its bridge domain, and goes to no other, loses.
+    pub(crate) fn forget_l2(&mut self, sw_if_index: u32) {
+        self.rewrites.remove(&sw_if_index);
+        self.features.remove(&sw_if_index);
+    }
+
+    /// Takes it out of its bridge domain as well, and only with that its VLAN tag rewrite and the like go.
+    pub(crate) fn remove_interface(&mut self, sw_if_index: u32) {
+        if self.leave_bridge(sw_if_index) {
+            self.forget_l2(sw_if_index);
+        }
+        if let Some(interface) = self.interfaces.remove(sw_if_index) {
+            self.names.remove(&interface.name);
+            self.events.entry(sw_if_index).or_default().deleted = true;
+        }
+    }
+
+    /// Takes an interface out of its bridge domain. False if it was in none.
+    pub(crate) fn leave_bridge(&mut self, sw_if_index: u32) -> bool {
+        let left = self.interfaces.get_mut(sw_if_index).and_then(|interface| interface.bridge.take());
+        if let Some(domain) = left.and_then(|(id, _)| self.bridges.0.get_mut(&id)) {
+            domain.remove(sw_if_index);
+        }
+        left.is_some()
+    }
+
+    /// A locally administered address that no other interface got.
+    pub(crate) fn new_address(&mut self) -> [u8; 6] {
+        let [a, b, c, d] = self.addresses.next().to_be_bytes();
+        [0x02, 0xfe, a, b, c, d]
+    }
+}

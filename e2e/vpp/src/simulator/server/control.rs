@@ -1,0 +1,100 @@
+//! The control socket: faults and commands in words, one a line.
+
+use crate::simulator::fault::Fault;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+
+/// A line that came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Command {
+    Fault(Fault),
+    /// No faults any more.
+    Well,
+    /// VPP ends and comes back, empty.
+    Restart,
+    /// VPP ends.
+    Die,
+}
+
+impl Command {
+    fn parse(line: &str) -> Result<Self, String> {
+        match line.trim() {
+            "well" => Ok(Self::Well),
+            "restart" => Ok(Self::Restart),
+            "die" => Ok(Self::Die),
+            words => words.parse().map(Self::Fault).map_err(|error| format!("{error}, well, restart, die")),
+        }
+    }
+}
+
+/// A connection to the control socket.
+#[derive(Debug)]
+pub(crate) struct Controller {
+    pub(crate) stream: UnixStream,
+    received: Vec<u8>,
+}
+
+impl Controller {
+    pub(crate) fn new(stream: UnixStream) -> std::io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self { stream, received: Vec::new() })
+    }
+
+    /// Reads what is there. False when the other side is gone.
+    pub(crate) fn read(&mut self) -> bool {
+        let mut buffer = [0; 4096];
+        loop {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return false,
+                Ok(count) => self.received.extend_from_slice(buffer.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return error.kind() == ErrorKind::WouldBlock,
+            }
+        }
+    }
+
+    /// The next command of those that came. Lines that are none are answered here.
+    pub(crate) fn next_command(&mut self) -> Option<Command> {
+        while let Some(end) = self.received.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.received.drain(..=end).collect();
+            match Command::parse(&String::from_utf8_lossy(&line)) {
+                Ok(command) => return Some(command),
+                Err(problem) => self.answer(&format!("error: {problem}")),
+            }
+        }
+        None
+    }
+
+    /// Answers a line.
+    pub(crate) fn answer(&mut self, text: &str) {
+        // Lines are short, and who does not read them is gone.
+        let _sent = self.stream.write_all(format!("{text}\n").as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Command, Controller};
+    use crate::Fault;
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn lines_are_commands_or_answered_with_an_error() {
+        let (mut ours, theirs) = UnixStream::pair().expect("pair");
+        let mut controller = Controller::new(theirs).expect("controller");
+        ours.write_all(b"well\nnonsense\nhang\nrest").expect("write");
+        assert!(controller.read());
+        assert_eq!(controller.next_command(), Some(Command::Well));
+        assert_eq!(controller.next_command(), Some(Command::Fault(Fault::Hang)));
+        assert_eq!(controller.next_command(), None);
+        ours.write_all(b"art\n").expect("write");
+        assert!(controller.read());
+        assert_eq!(controller.next_command(), Some(Command::Restart));
+        let mut answer = String::new();
+        BufReader::new(&ours).read_line(&mut answer).expect("read");
+        assert!(answer.starts_with("error: \"nonsense\" is no fault"), "{answer}");
+        drop(ours);
+        assert!(!controller.read());
+    }
+}

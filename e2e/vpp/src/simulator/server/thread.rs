@@ -1,0 +1,146 @@
+//! The thread of a simulated VPP: one after the other it reads, does and answers, as VPP's main thread does.
+
+use crate::Error;
+use crate::simulator::model::state::State;
+use crate::simulator::server::client::Client;
+use crate::simulator::server::control::{Command, Controller};
+use crate::simulator::server::listen::{READ_SIZE, listen};
+use crate::simulator::server::shared::Shared;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use usnet_vpp::messages::{IfStatusFlags, SwInterfaceEvent};
+use usnet_vpp::wire::Envelope;
+
+/// VPP numbers its clients from here.
+const FIRST_CLIENT: u32 = 0x8000_0001;
+
+/// All of a simulated VPP.
+pub(crate) struct Server {
+    folder: PathBuf,
+    socket: PathBuf,
+    pub(crate) shared: Arc<Shared>,
+    /// Readable when the test wants something.
+    pub(crate) woken: UnixStream,
+    pub(crate) control: UnixListener,
+    pub(crate) controllers: Vec<Controller>,
+    pub(crate) listener: UnixListener,
+    /// By client index.
+    pub(crate) clients: BTreeMap<u32, Client>,
+    pub(crate) next_client: u32,
+    pub(crate) state: State,
+    /// How often it was restarted.
+    pub(crate) life: u16,
+    pub(crate) buffer: Vec<u8>,
+}
+
+impl Server {
+    /// Binds its sockets; what an earlier one left there is removed.
+    pub(crate) fn bind(folder: &Path, socket: &Path, shared: Arc<Shared>, woken: UnixStream) -> Result<Self, Error> {
+        let control = folder.join("control.sock");
+        Ok(Self {
+            state: State::new(folder),
+            folder: folder.to_owned(),
+            socket: socket.to_owned(),
+            shared,
+            woken,
+            control: listen(&control).map_err(Error::file(control))?,
+            controllers: Vec::new(),
+            listener: listen(socket).map_err(Error::file(socket))?,
+            clients: BTreeMap::new(),
+            next_client: FIRST_CLIENT,
+            life: 0,
+            buffer: vec![0; READ_SIZE],
+        })
+    }
+
+    /// Serves until it dies or is told to end.
+    pub(crate) fn run(mut self) {
+        while !self.shared.is_stopped() && self.turn().is_continue() {}
+    }
+
+    /// Waits until there is something to do, and does it. It breaks when VPP is to die.
+    fn turn(&mut self) -> ControlFlow<()> {
+        self.wait();
+        self.accept();
+        self.read();
+        self.obey()?;
+        self.work()?;
+        self.tell();
+        self.write();
+        ControlFlow::Continue(())
+    }
+
+    /// Does what the control socket says.
+    fn obey(&mut self) -> ControlFlow<()> {
+        for index in 0..self.controllers.len() {
+            while let Some(command) = self.controllers.get_mut(index).and_then(Controller::next_command) {
+                let done = self.command(command);
+                if let Some(controller) = self.controllers.get_mut(index) {
+                    controller.answer("ok");
+                }
+                done?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn command(&mut self, command: Command) -> ControlFlow<()> {
+        match command {
+            Command::Fault(fault) => self.shared.faults().add(fault),
+            Command::Well => self.shared.faults().clear(),
+            Command::Restart => return self.restart(),
+            Command::Die => return ControlFlow::Break(()),
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Ends and comes back: on another socket file of the same name, and with other ids of messages.
+    pub(crate) fn restart(&mut self) -> ControlFlow<()> {
+        // First of all, so that a client that sees its connection end connects to the new one.
+        match listen(&self.socket) {
+            Ok(listener) => self.listener = listener,
+            Err(_) => return ControlFlow::Break(()),
+        }
+        self.state = State::new(&self.folder);
+        self.life = self.life.wrapping_add(1);
+        self.clients.clear();
+        ControlFlow::Continue(())
+    }
+
+    pub(crate) fn disconnect(&mut self, client: u32) {
+        self.state.subscribers.remove(&client);
+        if let Some(mut client) = self.clients.remove(&client) {
+            // What was answered before was answered.
+            let _gone = client.write();
+        }
+    }
+
+    /// Tells subscribers what happened to interfaces.
+    fn tell(&mut self) {
+        for (sw_if_index, event) in std::mem::take(&mut self.state.events) {
+            let up = if event.admin_up { IfStatusFlags::ADMIN_UP } else { IfStatusFlags::default() };
+            let linked = if event.link_up { IfStatusFlags::LINK_UP } else { IfStatusFlags::default() };
+            for (client_index, pid) in &self.state.subscribers {
+                let client = self.clients.get_mut(client_index);
+                let found = client.and_then(|client| {
+                    let id = client.table.as_ref()?.id_of::<SwInterfaceEvent>()?;
+                    Some((client, id))
+                });
+                let Some((client, id)) = found else { continue };
+                let envelope = Envelope { client_index: *client_index, context: 0 };
+                let told = SwInterfaceEvent { pid: *pid, sw_if_index, flags: up | linked, deleted: event.deleted };
+                client.send(id, envelope, &told);
+            }
+        }
+    }
+}
+
+impl Drop for Server {
+    /// Before its sockets are closed: whoever sees their end sees that it does not run.
+    fn drop(&mut self) {
+        self.shared.ended();
+    }
+}
