@@ -20,9 +20,7 @@ use crate::protocol::network_selection::annotation::AnnotationError;
 use crate::protocol::version::SpecVersion;
 use usnet_dataplane::atomic_file;
 use usnet_dataplane::attachment::AttachmentId;
-use usnet_dataplane::engine::OpError;
 use usnet_dataplane::journal;
-use usnet_dataplane::memif::InvalidSocket;
 
 /// Why a verb failed.
 #[derive(Debug, thiserror::Error)]
@@ -136,25 +134,23 @@ impl Error {
         let code = match self {
             Self::Ipam(IpamError::Rejected { code, .. }) => return *code,
             Self::RollbackFailed { cause, .. } | Self::NetworkSelectionElement { cause, .. } => return cause.code(),
-            Self::Annotation(AnnotationError::Configuration(error)) => configuration_code(error),
-            Self::Annotation(_) => ErrorCode::InvalidConfiguration,
+            Self::Annotation(error) => error.code(),
             Self::Input(error) => error.code(),
             Self::Environment(_) => ErrorCode::InvalidEnvironment,
-            Self::PodRequest(error) => pod_request_code(error),
-            Self::Configuration(error) => configuration_code(error),
-            Self::Admission(error) => admission_code(error),
+            Self::PodRequest(error) => error.code(),
+            Self::Configuration(error) => error.code(),
+            Self::Admission(error) => error.code(),
             Self::AlreadyAttached(_) => ErrorCode::AlreadyAttached,
             Self::CheckFailed { .. } => ErrorCode::CheckFailed,
             Self::StatusFailed { code, .. } => *code,
             Self::AddressInUse(_) => ErrorCode::InvalidConfiguration,
-            Self::DeviceAllocation(error) => device_allocation_code(error),
-            Self::PodDirectory(error) => pod_directory_code(error),
-            Self::SharedDir(SharedDirError::Create { .. }) => ErrorCode::IoFailure,
-            Self::SharedDir(_) => ErrorCode::PodVolume,
-            Self::Port(error) => port_code(error),
-            Self::Ipam(error) => ipam_code(error),
-            Self::Interface(error) => interface_code(error),
-            Self::EngineClient(error) => engine_client_code(error),
+            Self::DeviceAllocation(error) => error.code(),
+            Self::PodDirectory(error) => error.code(),
+            Self::SharedDir(error) => error.code(),
+            Self::Port(error) => error.code(),
+            Self::Ipam(error) => error.code(),
+            Self::Interface(error) => error.code(),
+            Self::EngineClient(error) => error.code(),
             Self::Journal(journal::Error::Busy(_)) => ErrorCode::TryAgainLater,
             Self::Journal(_) | Self::DeviceInfo(_) | Self::LegacyState(_) | Self::SharedDirs(_) => ErrorCode::IoFailure,
         };
@@ -195,121 +191,4 @@ impl From<LegacyStateError> for Error {
 pub fn causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
-fn configuration_code(error: &ConfigurationError) -> ErrorCode {
-    match error {
-        ConfigurationError::NotAnObject(_) => ErrorCode::DecodingFailure,
-        ConfigurationError::Version(_) | ConfigurationError::VerbNotInVersion { .. } => ErrorCode::IncompatibleVersion,
-        ConfigurationError::MutuallyExclusive(_) => ErrorCode::UnsupportedField,
-        ConfigurationError::WrongType { .. }
-        | ConfigurationError::Name(_)
-        | ConfigurationError::Missing { .. }
-        | ConfigurationError::Network(_)
-        | ConfigurationError::Legacy(_) => ErrorCode::InvalidConfiguration,
-    }
-}
-
-fn pod_request_code(error: &PodRequestError) -> ErrorCode {
-    const CNI_ARGS: &str = "CNI_ARGS";
-    match error {
-        PodRequestError::Configuration(error) => configuration_code(error),
-        PodRequestError::Mac { requested_by: CNI_ARGS, .. }
-        | PodRequestError::Address { requested_by: CNI_ARGS, .. } => ErrorCode::InvalidEnvironment,
-        PodRequestError::Mac { .. }
-        | PodRequestError::Address { .. }
-        | PodRequestError::NoPrefix { .. }
-        | PodRequestError::DefaultRoute(_)
-        | PodRequestError::DefaultRoutes(_)
-        | PodRequestError::Rate(_) => ErrorCode::InvalidConfiguration,
-        PodRequestError::Unsupported { .. } => ErrorCode::UnsupportedField,
-    }
-}
-
-fn admission_code(error: &AdmissionError) -> ErrorCode {
-    match error {
-        AdmissionError::Unknown(_) | AdmissionError::NoBridge { .. } | AdmissionError::Unavailable { .. } => {
-            ErrorCode::TryAgainLater
-        }
-        AdmissionError::SettingMismatch { .. } => ErrorCode::InvalidConfiguration,
-        AdmissionError::Draining(_) => ErrorCode::NetworkDraining,
-        AdmissionError::Namespace { .. } => ErrorCode::NamespaceNotAllowed,
-        AdmissionError::File(_) => ErrorCode::IoFailure,
-    }
-}
-
-fn device_allocation_code(error: &DeviceAllocationError) -> ErrorCode {
-    match error {
-        DeviceAllocationError::Configuration(error) => configuration_code(error),
-        DeviceAllocationError::DeviceNotAllocatedToPod { .. } | DeviceAllocationError::InUse { .. } => {
-            ErrorCode::InvalidConfiguration
-        }
-        DeviceAllocationError::NoDeviceOrVolume { .. } => ErrorCode::PodVolume,
-        DeviceAllocationError::Read { .. } | DeviceAllocationError::Format { .. } => ErrorCode::IoFailure,
-    }
-}
-
-fn pod_directory_code(error: &PodDirectoryError) -> ErrorCode {
-    match error {
-        PodDirectoryError::NoVolume { .. }
-        | PodDirectoryError::NotADirectory(_)
-        | PodDirectoryError::PathOccupied { .. } => ErrorCode::PodVolume,
-        PodDirectoryError::Busy(_) => ErrorCode::TryAgainLater,
-        PodDirectoryError::File { .. } | PodDirectoryError::NosymfollowUnsupported | PodDirectoryError::Journal(_) => {
-            ErrorCode::IoFailure
-        }
-    }
-}
-
-fn port_code(error: &PortError) -> ErrorCode {
-    match error {
-        PortError::NetworkNamespace { .. }
-        | PortError::Tag(_)
-        | PortError::MemifSocket(InvalidSocket::Character { .. }) => ErrorCode::InvalidEnvironment,
-        PortError::UnsupportedByEngine { .. } | PortError::SharedSocket { .. } => ErrorCode::InvalidConfiguration,
-        PortError::SocketPath(_) | PortError::MemifSocket(_) | PortError::NoRandomBytes(_) => ErrorCode::IoFailure,
-        PortError::Secret(_) => ErrorCode::Internal,
-    }
-}
-
-fn interface_code(error: &InterfaceError) -> ErrorCode {
-    match error {
-        InterfaceError::Namespace { .. } | InterfaceError::NodeNamespace(_) => ErrorCode::InvalidEnvironment,
-        InterfaceError::Exists(_) => ErrorCode::InterfaceExists,
-        InterfaceError::DeviceExists(_) => ErrorCode::PortRejected,
-        InterfaceError::Gone(_) => ErrorCode::TryAgainLater,
-        InterfaceError::Kernel { .. } | InterfaceError::Ipv6 { .. } => ErrorCode::IoFailure,
-    }
-}
-
-fn ipam_code(error: &IpamError) -> ErrorCode {
-    match error {
-        IpamError::NoType | IpamError::NeedsInterface(_) => ErrorCode::InvalidConfiguration,
-        IpamError::NoFolders(..) => ErrorCode::InvalidEnvironment,
-        IpamError::Run { .. } => ErrorCode::IoFailure,
-        IpamError::Undecodable(..) => ErrorCode::DecodingFailure,
-        IpamError::NotInstalled { .. }
-        | IpamError::TimedOut { .. }
-        | IpamError::Rejected { .. }
-        | IpamError::Failed { .. }
-        | IpamError::StaticIpNotAssigned { .. }
-        | IpamError::NoAddress(_) => ErrorCode::IpamFailed,
-    }
-}
-
-fn engine_client_code(error: &EngineClientError) -> ErrorCode {
-    let EngineClientError::Operation(error) = error else { return ErrorCode::TryAgainLater };
-    match error {
-        // The agent recreates the bridge, and removes orphaned ports.
-        OpError::BridgeMissing { .. }
-        | OpError::PortMissing { .. }
-        | OpError::PortDiffers { .. }
-        | OpError::SocketInUse { .. } => ErrorCode::TryAgainLater,
-        OpError::Foreign { .. }
-        | OpError::BridgeUnusable { .. }
-        | OpError::BridgeInUse { .. }
-        | OpError::NoSocketId { .. }
-        | OpError::TagTooLong(_)
-        | OpError::Refused { .. } => ErrorCode::PortRejected,
-    }
 }

@@ -272,7 +272,7 @@ impl<'a> Attachment<'a> {
                 (None, None) => device_info::MOUNT_PATH.to_owned(),
             };
             let socket = PodSocket { folder: &folder, socket: &description.socket.to_string() };
-            file.write(&description.kind, description.role, socket)?;
+            file.write(&description.endpoint, description.role, socket)?;
         }
         if !needs_volume(&self.record.port) {
             return Ok(());

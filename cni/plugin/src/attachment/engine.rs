@@ -1,5 +1,6 @@
 //! A synchronous client of the engine of an attachment, for one operation.
 
+use crate::protocol::error::ErrorCode;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
@@ -40,6 +41,26 @@ pub enum EngineClientError {
     /// The driver returned fewer results than operations: a defect of usnet.
     #[error("the driver of the engine returned no result; this is a defect of usnet, please report it")]
     NoResult,
+}
+
+impl EngineClientError {
+    /// The CNI code.
+    pub fn code(&self) -> ErrorCode {
+        let Self::Operation(error) = self else { return ErrorCode::TryAgainLater };
+        match error {
+            // The agent recreates the bridge, and removes orphaned ports.
+            OpError::BridgeMissing { .. }
+            | OpError::PortMissing { .. }
+            | OpError::PortDiffers { .. }
+            | OpError::SocketInUse { .. } => ErrorCode::TryAgainLater,
+            OpError::Foreign { .. }
+            | OpError::BridgeUnusable { .. }
+            | OpError::BridgeInUse { .. }
+            | OpError::NoSocketId { .. }
+            | OpError::TagTooLong(_)
+            | OpError::Refused { .. } => ErrorCode::PortRejected,
+        }
+    }
 }
 
 /// A connection to an engine, for one operation.

@@ -6,6 +6,7 @@
 //! separately, and no link is followed. As with the legacy plugin, a pod that sees the folder sees
 //! the files of all other pods in it.
 
+use crate::protocol::error::ErrorCode;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat};
 use nix::sys::stat::{Mode, fchmod, mkdirat};
@@ -47,6 +48,16 @@ pub enum SharedDirError {
         /// Why not.
         source: io::Error,
     },
+}
+
+impl SharedDirError {
+    /// The CNI code.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Create { .. } => ErrorCode::IoFailure,
+            Self::InvalidPath(_) | Self::NotAllowed { .. } | Self::NotADirectory(_) => ErrorCode::PodVolume,
+        }
+    }
 }
 
 struct Allowed<'a>(&'a [PathBuf]);

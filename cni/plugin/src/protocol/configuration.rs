@@ -1,5 +1,6 @@
 //! The network configuration that a runtime writes to a plugin's standard input.
 
+use crate::protocol::error::ErrorCode;
 use crate::protocol::version::{SpecVersion, UnsupportedVersion};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -69,6 +70,20 @@ pub enum ConfigurationError {
     /// It is an invalid legacy configuration.
     #[error("the network configuration, of the older userspace CNI, cannot be used: {0}")]
     Legacy(InvalidLegacy),
+}
+
+impl ConfigurationError {
+    /// The CNI code.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::NotAnObject(_) => ErrorCode::DecodingFailure,
+            Self::Version(_) | Self::VerbNotInVersion { .. } => ErrorCode::IncompatibleVersion,
+            Self::MutuallyExclusive(_) => ErrorCode::UnsupportedField,
+            Self::WrongType { .. } | Self::Name(_) | Self::Missing { .. } | Self::Network(_) | Self::Legacy(_) => {
+                ErrorCode::InvalidConfiguration
+            }
+        }
+    }
 }
 
 /// The attachment target of a configuration.

@@ -1,5 +1,6 @@
 //! Why a pod may not attach to a network.
 
+use crate::protocol::error::ErrorCode;
 use usnet_crds::{BridgeName, EngineKind, NetworkName};
 use usnet_dataplane::attachment::Pod;
 use usnet_dataplane::network_file;
@@ -68,6 +69,17 @@ pub enum AdmissionError {
 }
 
 impl AdmissionError {
+    /// The CNI code.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unknown(_) | Self::NoBridge { .. } | Self::Unavailable { .. } => ErrorCode::TryAgainLater,
+            Self::SettingMismatch { .. } => ErrorCode::InvalidConfiguration,
+            Self::Draining(_) => ErrorCode::NetworkDraining,
+            Self::Namespace { .. } => ErrorCode::NamespaceNotAllowed,
+            Self::File(_) => ErrorCode::IoFailure,
+        }
+    }
+
     /// Whether the condition may be transient.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unknown(_) | Self::NoBridge { .. } | Self::Unavailable { .. })

@@ -1,6 +1,7 @@
 //! Why an interface could not be created or removed.
 
 use super::netlink::NetlinkError;
+use crate::protocol::error::ErrorCode;
 use std::io;
 use std::path::PathBuf;
 use usnet_dataplane::attachment::InterfaceName;
@@ -52,6 +53,19 @@ pub enum InterfaceError {
         /// Why not.
         source: io::Error,
     },
+}
+
+impl InterfaceError {
+    /// The CNI code.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Namespace { .. } | Self::NodeNamespace(_) => ErrorCode::InvalidEnvironment,
+            Self::Exists(_) => ErrorCode::InterfaceExists,
+            Self::DeviceExists(_) => ErrorCode::PortRejected,
+            Self::Gone(_) => ErrorCode::TryAgainLater,
+            Self::Kernel { .. } | Self::Ipv6 { .. } => ErrorCode::IoFailure,
+        }
+    }
 }
 
 pub(super) fn failed(action: &'static str, device: &str) -> impl FnOnce(NetlinkError) -> InterfaceError + use<> {

@@ -1,9 +1,12 @@
 use super::*;
+use crate::protocol::environment::Environment;
+use serde_json::Value;
 use serde_json::json;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A folder of plugins with one that is this shell script.
@@ -55,7 +58,8 @@ fn a_failure_without_json_shows_what_was_written() {
 fn a_plugin_that_hangs_is_stopped() {
     let (folder, environment) = plugin("echo $$ > \"$0.pid\"; exec sleep 600");
     let configuration = configuration();
-    let ipam = Ipam { timeout: Duration::from_millis(300), ..Ipam::find(&configuration, &environment).unwrap() };
+    let mut ipam = Ipam::find(&configuration, &environment).unwrap();
+    ipam.timeout = Duration::from_millis(300);
     assert!(matches!(ipam.assign(), Err(IpamError::TimedOut { .. })));
     let pid = fs::read_to_string(folder.path().join("addresses.pid")).unwrap();
     assert!(!Path::new("/proc").join(pid.trim()).exists(), "process {pid} still runs");

@@ -1,6 +1,7 @@
 //! Why a pod's directory cannot be used.
 
 use super::volume::VOLUME;
+use crate::protocol::error::ErrorCode;
 use std::io;
 use std::path::{Path, PathBuf};
 use usnet_dataplane::attachment::Pod;
@@ -54,6 +55,17 @@ pub enum PodDirectoryError {
     /// The other users of the directory are unknown.
     #[error("cannot tell whether another interface of the pod is attached")]
     Journal(#[from] journal::Error),
+}
+
+impl PodDirectoryError {
+    /// The CNI code.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::NoVolume { .. } | Self::NotADirectory(_) | Self::PathOccupied { .. } => ErrorCode::PodVolume,
+            Self::Busy(_) => ErrorCode::TryAgainLater,
+            Self::File { .. } | Self::NosymfollowUnsupported | Self::Journal(_) => ErrorCode::IoFailure,
+        }
+    }
 }
 
 pub(super) fn file_error(action: &'static str, path: &Path, source: io::Error) -> PodDirectoryError {

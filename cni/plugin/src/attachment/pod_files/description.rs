@@ -10,43 +10,13 @@
 //! A memif with an abstract socket and no secret needs no volume and has no description: its socket
 //! has the interface's name, in the network namespace of the pod, and its id is 0.
 
+use crate::attachment::port::pod_endpoint::{EndpointType, Role, pod_endpoint};
 use crate::protocol::result::{AssignedAddress, Assignment, Route};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
-use usnet_crds::{MacAddress, Mtu, NetworkName, Queues, RingSize, SocketRole};
+use usnet_crds::{MacAddress, Mtu, NetworkName, Queues, RingSize};
 use usnet_dataplane::attachment::{InterfaceName, Record};
-use usnet_dataplane::memif::MemifSecret;
-use usnet_dataplane::port::PortBackend;
-
-/// The engine creates one memif per socket.
-const MEMIF_ID: u32 = 0;
-
-/// The type of the interface.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "kebab-case")]
-pub enum Kind {
-    /// vhost-user, as virtio devices in userspace speak it.
-    VhostUser,
-    /// A memif that carries Ethernet frames.
-    Memif {
-        /// The memif's id on its socket.
-        id: u32,
-        /// The secret that the engine requires, if any.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        secret: Option<MemifSecret>,
-    },
-}
-
-/// The program's side of the socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// It creates the socket and listens; the engine connects.
-    Server,
-    /// It connects to the socket that the engine created.
-    Client,
-}
 
 /// Where the socket is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,9 +49,9 @@ pub struct Description {
     pub network: NetworkName,
     /// The interface's name.
     pub interface: InterfaceName,
-    /// The type of the interface.
+    /// The type of the endpoint, with what is specific to it.
     #[serde(flatten)]
-    pub kind: Kind,
+    pub endpoint: EndpointType,
     /// The program's side of the socket.
     pub role: Role,
     /// Where the socket is.
@@ -112,17 +82,12 @@ impl Description {
     /// The description of an attachment; none for a veth, which is described by the kernel.
     pub fn new(record: &Record, mac: MacAddress, assignment: &Assignment) -> Option<Self> {
         let (interface, port) = (&record.id.interface, &record.port);
-        let (kind, role) = match &port.backend {
-            PortBackend::VhostUser { engine_role: SocketRole::Client, .. } => (Kind::VhostUser, Role::Server),
-            PortBackend::VhostUser { engine_role: SocketRole::Server, .. } => (Kind::VhostUser, Role::Client),
-            PortBackend::Memif { .. } => (Kind::Memif { id: MEMIF_ID, secret: port.secret.clone() }, Role::Client),
-            PortBackend::Veth { .. } => return None,
-        };
+        let (endpoint, role) = pod_endpoint(port)?;
         Some(Self {
             version: Self::VERSION,
             network: record.network.clone(),
             interface: interface.clone(),
-            kind,
+            endpoint,
             role,
             socket: match port.backend.socket_file() {
                 Some(path) => Socket::File(path.file_name().unwrap_or_default().to_string_lossy().into_owned()),

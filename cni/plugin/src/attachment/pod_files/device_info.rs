@@ -2,7 +2,7 @@
 //! network status. Format: Device Information Specification 1.1.0 of the Network Plumbing Working
 //! Group, from the side of the pod's program.
 
-use crate::attachment::pod_files::description::{Kind, Role};
+use crate::attachment::port::pod_endpoint::{self, EndpointType, Role};
 use crate::attachment::request::pod_request::PodRequestError;
 use crate::protocol::configuration::Configuration;
 use serde_json::{Value, json};
@@ -65,9 +65,9 @@ impl DeviceInfoFile {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, kind: &Kind, role: Role, place: PodSocket<'_>) -> Result<(), DeviceInfoError> {
+    pub fn write(&self, endpoint: &EndpointType, role: Role, place: PodSocket<'_>) -> Result<(), DeviceInfoError> {
         let failed = |source| DeviceInfoError { path: self.0.clone(), source };
-        let text = device_info(kind, role, place).to_string();
+        let text = device_info(endpoint, role, place).to_string();
         self.replace(text.as_bytes()).map_err(failed)
     }
 
@@ -90,24 +90,10 @@ impl DeviceInfoFile {
 
 /// The kernel has a NUL before the name of an abstract socket, which is conventionally written as
 /// `@`.
-fn device_info(kind: &Kind, role: Role, PodSocket { folder, socket }: PodSocket<'_>) -> Value {
+fn device_info(endpoint: &EndpointType, role: Role, PodSocket { folder, socket }: PodSocket<'_>) -> Value {
     let path = if socket.starts_with('@') { socket.to_owned() } else { format!("{folder}/{socket}") };
-    match kind {
-        Kind::VhostUser => {
-            let mode = match role {
-                Role::Server => "server",
-                Role::Client => "client",
-            };
-            json!({"type": "vhost-user", "version": VERSION, "vhost-user": {"mode": mode, "path": path}})
-        }
-        Kind::Memif { .. } => {
-            let role = match role {
-                Role::Server => "master",
-                Role::Client => "slave",
-            };
-            json!({"type": "memif", "version": VERSION, "memif": {"role": role, "path": path, "mode": "ethernet"}})
-        }
-    }
+    let (name, section) = pod_endpoint::device_info(endpoint, role, &path);
+    json!({"type": name, "version": VERSION, (name): section})
 }
 
 #[cfg(test)]
@@ -140,14 +126,14 @@ mod tests {
     #[test]
     fn device_info_describes_the_pods_side() {
         let place = |socket| PodSocket { folder: MOUNT_PATH, socket };
-        let memif = device_info(&Kind::Memif { id: 0, secret: None }, Role::Client, place("net1.sock"));
+        let memif = device_info(&EndpointType::Memif { id: 0, secret: None }, Role::Client, place("net1.sock"));
         let expected = json!({"role": "slave", "path": "/run/usnet/net1.sock", "mode": "ethernet"});
         assert_eq!(memif, json!({"type": "memif", "version": "1.1.0", "memif": expected}));
         let device = PodSocket { folder: "/run/usnet.dev/blue-3", socket: "net1.sock" };
-        let vhost = device_info(&Kind::VhostUser, Role::Server, device);
+        let vhost = device_info(&EndpointType::VhostUser, Role::Server, device);
         let expected = json!({"mode": "server", "path": "/run/usnet.dev/blue-3/net1.sock"});
         assert_eq!(vhost, json!({"type": "vhost-user", "version": "1.1.0", "vhost-user": expected}));
-        let hidden = device_info(&Kind::Memif { id: 0, secret: None }, Role::Client, place("@net1"));
+        let hidden = device_info(&EndpointType::Memif { id: 0, secret: None }, Role::Client, place("@net1"));
         assert_eq!(hidden["memif"]["path"], "@net1");
     }
 }

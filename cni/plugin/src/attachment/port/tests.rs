@@ -1,6 +1,10 @@
 use super::*;
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use usnet_crds::{Bridge, Memif, Namespaces, Phase, Port, RateLimit, VhostUser};
+use usnet_crds::{EngineKind, MemifSecretKind, MemifSocketKind, NetworkName, NodeNetwork, PortType, SocketRole};
+use usnet_dataplane::attachment::{AttachmentId, Pod};
+use usnet_dataplane::port::{AttachedPort, PortBackend};
 
 fn network(engine: EngineKind, port: Port) -> NodeNetwork {
     let name: NetworkName = "blue".parse().unwrap();

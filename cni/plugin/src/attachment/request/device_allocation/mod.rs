@@ -5,6 +5,7 @@
 //! the pod's sandbox starts.
 
 use crate::protocol::configuration::{Configuration, ConfigurationError};
+use crate::protocol::error::ErrorCode;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -78,6 +79,18 @@ pub enum DeviceAllocationError {
         /// The network.
         network: NetworkName,
     },
+}
+
+impl DeviceAllocationError {
+    /// The CNI code.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Configuration(error) => error.code(),
+            Self::DeviceNotAllocatedToPod { .. } | Self::InUse { .. } => ErrorCode::InvalidConfiguration,
+            Self::NoDeviceOrVolume { .. } => ErrorCode::PodVolume,
+            Self::Read { .. } | Self::Format { .. } => ErrorCode::IoFailure,
+        }
+    }
 }
 
 /// The device that the configuration requests, as written by Multus for a NAD with a resource.

@@ -5,6 +5,7 @@
 
 use crate::protocol::arguments::Arguments;
 use crate::protocol::configuration::{Configuration, ConfigurationError, DEFAULT_ROUTE};
+use crate::protocol::error::ErrorCode;
 use serde_json::Value;
 use std::net::IpAddr;
 use usnet_crds::{InvalidMac, InvalidRate, KilobitsPerSecond, MacAddress, RateLimit};
@@ -66,6 +67,26 @@ pub enum PodRequestError {
         /// Why not, and how to correct it.
         reason: &'static str,
     },
+}
+
+impl PodRequestError {
+    /// The CNI code.
+    pub fn code(&self) -> ErrorCode {
+        const CNI_ARGS: &str = "CNI_ARGS";
+        match self {
+            Self::Configuration(error) => error.code(),
+            Self::Mac { requested_by: CNI_ARGS, .. } | Self::Address { requested_by: CNI_ARGS, .. } => {
+                ErrorCode::InvalidEnvironment
+            }
+            Self::Mac { .. }
+            | Self::Address { .. }
+            | Self::NoPrefix { .. }
+            | Self::DefaultRoute(_)
+            | Self::DefaultRoutes(_)
+            | Self::Rate(_) => ErrorCode::InvalidConfiguration,
+            Self::Unsupported { .. } => ErrorCode::UnsupportedField,
+        }
+    }
 }
 
 /// The settings that a pod requests for its own interface.

@@ -3,6 +3,7 @@
 //! `namespace/name@interface`.
 
 use crate::protocol::configuration::{Configuration, ConfigurationError};
+use crate::protocol::error::ErrorCode;
 use crate::protocol::network_selection::element::{NetworkSelectionElement, NetworkSelectionError};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -62,6 +63,21 @@ pub enum AnnotationError {
         /// Why not.
         source: NetworkSelectionError,
     },
+}
+
+impl AnnotationError {
+    /// The CNI code.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Configuration(error) => error.code(),
+            Self::NotPassed
+            | Self::NotAnnotations
+            | Self::NotText(_)
+            | Self::NotAList { .. }
+            | Self::TooMany { .. }
+            | Self::Element { .. } => ErrorCode::InvalidConfiguration,
+        }
+    }
 }
 
 /// The networks that a pod lists.

@@ -1,8 +1,9 @@
-//! ADD: attaches one interface of a pod to a network.
+//! What can be checked and determined before ADD changes anything. IO: reads files of the node, and
+//! connects to the engine.
 
+use super::request::AddRequest;
 use crate::attachment::admission;
 use crate::attachment::attach::{AttachParams, Attachment};
-use crate::attachment::detach::{Detachment, Outcome};
 use crate::attachment::engine::EngineClient;
 use crate::attachment::interface;
 use crate::attachment::ipam::{self, Ipam, IpamError};
@@ -10,141 +11,45 @@ use crate::attachment::node::Node;
 use crate::attachment::pod_directory::{PodDirectory, PodDirectoryError};
 use crate::attachment::pod_files::device_info::DeviceInfoFile;
 use crate::attachment::pod_files::names::socket_name;
-use crate::attachment::port::{SocketLocation, check_socket_conflict, needs_volume, port};
+use crate::attachment::port::{SocketLocation, needs_volume, port};
 use crate::attachment::request::device_allocation::{self, DeviceAllocationError};
-use crate::attachment::request::mac::mac_of;
-use crate::attachment::request::pod_request::{self, PodRequest, PodRequestError};
+use crate::attachment::request::pod_request::{self, PodRequestError};
 use crate::attachment::request::static_ips::{self, ReservedAddresses};
 use crate::error::Error;
 use crate::legacy::handoff::LegacyHandoff;
 use crate::legacy::shared_dir::SharedDir;
-use crate::protocol::configuration::{Configuration, Target};
-use crate::protocol::environment::{Environment, EnvironmentError};
-use crate::protocol::result::{Assignment, Interface, result, without_default_routes};
-use crate::protocol::version::SpecVersion;
+use crate::protocol::configuration::Target;
 use serde_json::Value;
-use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use usnet_crds::legacy::shared_dir;
 use usnet_crds::{FixedAttachment, InterfaceAddress, MacAddress, NodeNetwork};
-use usnet_dataplane::attachment::{AttachmentId, InterfaceName, Pod, Progress, Record};
+use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::journal::LockedAttachment;
 use usnet_dataplane::network_file::ProgrammedNetwork;
 use usnet_dataplane::shared_dirs::SharedDirs;
 
-/// The parameters of an ADD. All of them are validated before anything is changed.
+/// A validated ADD, connected to its engine.
 #[derive(Debug)]
-pub struct AddRequest<'a> {
-    environment: &'a Environment,
-    configuration: &'a Configuration,
-    version: SpecVersion,
-    target: Target,
-    own_ipam: Option<Value>,
-    previous: Option<&'a Value>,
-    id: AttachmentId,
-    network_namespace: PathBuf,
-    pod: Pod,
-    mac: MacAddress,
-    pod_request: PodRequest,
-    invoked_ifname: Option<InterfaceName>,
+pub struct Prepared {
+    pub(super) record: Record,
+    pub(super) engine: EngineClient,
+    pub(super) params: AttachParams,
 }
 
-/// The outcome of ADD.
-#[derive(Debug)]
-pub struct Attached {
-    /// The journal's record of it.
-    pub record: Record,
-    /// The addresses and routes.
-    pub assignment: Assignment,
+impl Prepared {
+    /// The attachment, before its first step.
+    pub fn attachment<'a>(
+        self,
+        request: &AddRequest<'a>,
+        node: &'a Node,
+        locked: &'a LockedAttachment,
+    ) -> Attachment<'a> {
+        let Self { record, engine, params } = self;
+        Attachment::new(node, request.environment, locked, engine, record, params)
+    }
 }
 
-impl<'a> AddRequest<'a> {
-    /// Parses the environment and the configuration of a call.
-    ///
-    /// # Errors
-    /// What is invalid.
-    pub fn parse(environment: &'a Environment, configuration: &'a Configuration) -> Result<Self, Error> {
-        environment.require_for_add()?;
-        let id = environment.attachment()?;
-        let arguments = environment.arguments()?;
-        configuration.name()?;
-        let target = configuration.target()?;
-        let pod_request = PodRequest::read(configuration, &arguments)?;
-        let mac = match (pod_request.mac, &target) {
-            (Some(requested), _) => requested,
-            (None, Target::Bridge(legacy)) => legacy.mac.unwrap_or_else(|| mac_of(&id)),
-            (None, Target::Network(_)) => mac_of(&id),
-        };
-        Ok(Self {
-            environment,
-            configuration,
-            version: configuration.version()?,
-            target,
-            own_ipam: configuration.ipam()?,
-            previous: configuration.previous_result()?,
-            id,
-            network_namespace: environment.network_namespace(),
-            pod: arguments.pod().map_err(EnvironmentError::Arguments)?,
-            mac,
-            pod_request,
-            invoked_ifname: None,
-        })
-    }
-
-    /// Marks this as one of several interfaces that are attached by a call for `interface`.
-    pub fn with_invoked_ifname(self, interface: &InterfaceName) -> Self {
-        Self { invoked_ifname: Some(interface.clone()), ..self }
-    }
-
-    /// The gateways of the default routes that the pod requests on this interface.
-    pub fn default_route(&self) -> &[IpAddr] {
-        &self.pod_request.default_route
-    }
-
-    /// The environment of the call.
-    pub fn environment(&self) -> &Environment {
-        self.environment
-    }
-
-    /// Attaches the interface.
-    ///
-    /// # Errors
-    /// Why the interface cannot be attached. Everything is rolled back then, or a record stays from
-    /// which it is cleaned up.
-    pub fn run(&self, node: &Node) -> Result<Value, Error> {
-        let attached = self.attach(node, self.prepare(node)?)?;
-        Ok(self.result(&attached, self.previous))
-    }
-
-    /// Attaches a prepared interface.
-    ///
-    /// # Errors
-    /// As [`run`](Self::run).
-    pub fn attach(&self, node: &Node, prepared: Prepared) -> Result<Attached, Error> {
-        self.detach_previous_sandbox(node, &prepared.record)?;
-        let locked = node.journal.lock(&self.id)?;
-        self.roll_back_incomplete_add(node, &locked)?;
-        let (record, assignment) = prepared.attachment(self, node, &locked).run()?;
-        Ok(Attached { record, assignment })
-    }
-
-    /// The result of ADD, appended to `previous`, the result of the plugins before this one.
-    pub fn result(&self, attached: &Attached, previous: Option<&Value>) -> Value {
-        let Attached { record, assignment } = attached;
-        let interface = Interface {
-            name: self.id.interface.as_str(),
-            mac: &record.mac,
-            mtu: record.port.settings.mtu.get(),
-            sandbox: &self.network_namespace,
-            socket: record.port.backend.socket_file(),
-        };
-        // A pod's routing table has one default route per family.
-        let replaced =
-            if record.port.backend.device().is_some() { self.pod_request.default_route.as_slice() } else { &[] };
-        let previous = previous.map(|previous| without_default_routes(previous, replaced));
-        result(self.version, interface, assignment, previous.as_ref())
-    }
-
+impl AddRequest<'_> {
     /// Checks everything that can be checked without a change, and connects to the engine.
     ///
     /// # Errors
@@ -303,59 +208,5 @@ impl<'a> AddRequest<'a> {
             [] => static_ips::request_ips(requested, &self.pod_request.ips),
             ips => static_ips::request_static_ips(requested, ips),
         }))
-    }
-
-    /// kubelet may start a new sandbox of a pod before DEL of the previous one. Both would use the
-    /// same socket, so the previous sandbox is detached first. A socket that another interface uses
-    /// is a conflict.
-    fn detach_previous_sandbox(&self, node: &Node, record: &Record) -> Result<(), Error> {
-        let others = node.other_attachments(&self.pod.uid, &self.id)?;
-        check_socket_conflict(record, &others.known)?;
-        for previous in others.known.iter().filter(|other| other.id.interface == self.id.interface) {
-            let locked = node.journal.lock(&previous.id)?;
-            let environment = self.environment.for_attachment(&previous.id);
-            if let Some(record) = locked.read()? {
-                finish(Detachment::new(node, &environment, &locked, record))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// A killed call left a partial attachment: it is rolled back, and ADD starts from the
-    /// beginning.
-    fn roll_back_incomplete_add(&self, node: &Node, locked: &LockedAttachment) -> Result<(), Error> {
-        match locked.read()? {
-            None => Ok(()),
-            Some(record) if record.progress == Progress::Attached => Err(Error::AlreadyAttached(self.id.clone())),
-            Some(record) => finish(Detachment::new(node, self.environment, locked, record)),
-        }
-    }
-}
-
-fn finish(detachment: Detachment<'_>) -> Result<(), Error> {
-    match detachment.run()? {
-        Outcome::Gone => Ok(()),
-        Outcome::PortRemovalDeferred(error) => Err(error.into()),
-    }
-}
-
-/// A validated ADD, connected to its engine.
-#[derive(Debug)]
-pub struct Prepared {
-    record: Record,
-    engine: EngineClient,
-    params: AttachParams,
-}
-
-impl Prepared {
-    /// The attachment, before its first step.
-    pub fn attachment<'a>(
-        self,
-        request: &AddRequest<'a>,
-        node: &'a Node,
-        locked: &'a LockedAttachment,
-    ) -> Attachment<'a> {
-        let Self { record, engine, params } = self;
-        Attachment::new(node, request.environment, locked, engine, record, params)
     }
 }

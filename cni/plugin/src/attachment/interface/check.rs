@@ -1,0 +1,68 @@
+//! Compares the veth pair with what ADD created.
+
+use super::address;
+use super::error::{InterfaceError, failed};
+use super::link::{self, Link};
+use super::namespace::PodNamespace;
+use super::netlink::Netlink;
+use super::owner::is_ours;
+use ipnet::IpNet;
+use netlink_sys::protocols::NETLINK_ROUTE;
+use usnet_crds::MacAddress;
+use usnet_dataplane::attachment::{InterfaceName, Record};
+use usnet_dataplane::port::DeviceName;
+
+/// How the interface and its other end differ from what ADD created.
+///
+/// # Errors
+/// The kernel's error.
+pub fn differences(record: &Record, device: &DeviceName) -> Result<Vec<String>, InterfaceError> {
+    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("look for", device.as_str()))?;
+    let on_node = link::find(&mut netlink, device.as_str()).map_err(failed("look for", device.as_str()))?;
+    let Some(on_node) = on_node.filter(|found| is_ours(found, &record.id)) else {
+        return Ok(vec![format!("the node has no device {device} of it")]);
+    };
+    let mut found = Vec::new();
+    if !on_node.is_up {
+        found.push(format!("device {device} is switched off"));
+    }
+    let interface = &record.id.interface;
+    let in_pod = PodNamespace::open(&record.network_namespace)?.within(|| read_interface(interface))?;
+    match in_pod {
+        None => found.push(format!("the pod has no interface {interface}")),
+        Some((link, _)) if link.peer != Some(on_node.index) => {
+            found.push(format!("interface {interface} of the pod is another device than the one that was made"));
+        }
+        Some((link, addresses)) => found.extend(interface_differences(record, &link, &addresses)),
+    }
+    Ok(found)
+}
+
+/// In the pod's network namespace.
+fn read_interface(interface: &InterfaceName) -> Result<Option<(Link, Vec<IpNet>)>, InterfaceError> {
+    let name = interface.as_str();
+    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("look for", name))?;
+    let Some(link) = link::find(&mut netlink, name).map_err(failed("look for", name))? else { return Ok(None) };
+    let addresses = address::list(&mut netlink, link.index).map_err(failed("read the addresses of", name))?;
+    Ok(Some((link, addresses)))
+}
+
+fn interface_differences(record: &Record, link: &Link, addresses: &[IpNet]) -> Vec<String> {
+    let interface = &record.id.interface;
+    let mut found = Vec::new();
+    if !link.is_up {
+        found.push(format!("interface {interface} of the pod is switched off"));
+    }
+    let is_mac = record.mac.parse::<MacAddress>().is_ok_and(|mac| mac.octets().as_slice() == link.mac);
+    if !is_mac {
+        found.push(format!("interface {interface} of the pod has another MAC address than {}", record.mac));
+    }
+    let mtu = u32::from(record.port.settings.mtu.get());
+    if link.mtu != mtu {
+        found.push(format!("the MTU of interface {interface} of the pod is {} and should be {mtu}", link.mtu));
+    }
+    let is_there = |ip| addresses.iter().any(|address| address.addr() == ip);
+    let missing = record.addresses.iter().filter(|address| !is_there(address.ip));
+    found.extend(missing.map(|address| format!("interface {interface} of the pod lacks its address {}", address.ip)));
+    found
+}

@@ -1,0 +1,202 @@
+//! One pod's directory: its source and its mount.
+
+use super::error::{PodDirectoryError, file_error};
+use super::lock::lock_mounts;
+use super::source::Source;
+use super::{device, files, mount};
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use usnet_crds::DeviceId;
+use usnet_dataplane::attachment::{AttachmentId, Pod, PodUid, Record};
+use usnet_dataplane::journal;
+use usnet_dataplane::paths::NodePaths;
+
+/// What other attachments of the pod still need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StillUsed {
+    /// The files of these names.
+    pub files: BTreeSet<String>,
+    /// The directory.
+    pub directory: bool,
+    /// The source of the directory.
+    pub source: bool,
+}
+
+/// A pod's directory.
+#[derive(Debug, Clone)]
+pub struct PodDirectory {
+    source: Source,
+    folder: PathBuf,
+    /// The name of the mount in `folder`. It begins with the pod's uid, so that only the pod's own
+    /// attachments use it.
+    name: String,
+}
+
+impl PodDirectory {
+    /// The volume of the pod with this uid, shared by all of its interfaces. Nothing is changed
+    /// yet.
+    pub fn from_volume(roots: &NodePaths, uid: &PodUid) -> Self {
+        Self { source: Source::volumes(roots, uid), folder: roots.ports(), name: uid.to_string() }
+    }
+
+    /// A folder of the node for this interface of the pod alone. Nothing is changed yet.
+    pub fn from_folder(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
+        Self { source: Source::folder(roots, folder), folder: roots.ports(), name: format!("{uid}.{}", id.interface) }
+    }
+
+    /// The folder of a device that kubelet allocated to the pod, for one interface. Nothing is
+    /// changed yet.
+    pub fn from_device(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, device: &DeviceId) -> Self {
+        Self::from_folder(roots, uid, id, roots.devices().join(device.to_string()))
+    }
+
+    /// The directory of an existing attachment.
+    pub fn from_record(roots: &NodePaths, record: &Record) -> Self {
+        match &record.directory_source {
+            None => Self::from_volume(roots, &record.pod.uid),
+            Some(folder) => Self::from_folder(roots, &record.pod.uid, &record.id, folder.clone()),
+        }
+    }
+
+    /// The source folder, for the record; none for the pod's volume.
+    pub fn source_folder(&self) -> Option<&Path> {
+        match &self.source {
+            Source::Volumes(_) => None,
+            Source::Folder(folder) | Source::Device(folder) => Some(folder),
+        }
+    }
+
+    /// The path of the mount that the engine uses.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(&self.name)
+    }
+
+    /// Checks that the source exists, or can be created.
+    ///
+    /// # Errors
+    /// When it does not, or it is not a folder of kubelet or usnet.
+    pub fn check(&self, pod: &Pod) -> Result<(), PodDirectoryError> {
+        if matches!(self.source, Source::Device(_)) {
+            return Ok(());
+        }
+        match (self.source.open(), &self.source) {
+            (Err(PodDirectoryError::File { source, path, .. }), Source::Volumes(_))
+                if source.kind() == ErrorKind::NotFound =>
+            {
+                Err(PodDirectoryError::NoVolume { pod: pod.clone(), path })
+            }
+            (other, _) => other.map(drop),
+        }
+    }
+
+    /// Whether it is mounted for the engine.
+    pub fn is_mounted(&self) -> bool {
+        self.source.open().is_ok_and(|volume| is_same_directory(&volume, &self.path()).unwrap_or(false))
+    }
+
+    /// Mounts the directory for the engine. Does nothing if it is mounted already.
+    ///
+    /// # Errors
+    /// When the source does not exist or cannot be mounted.
+    pub fn mount(&self) -> Result<(), PodDirectoryError> {
+        create_folder(&self.folder)?;
+        let _lock = lock_mounts(&self.folder)?;
+        if let Source::Device(device) = &self.source
+            && !self.is_mounted()
+        {
+            device::prepare(device)?;
+        }
+        let volume = self.source.open()?;
+        let path = self.path();
+        create_folder(&path)?;
+        if is_same_directory(&volume, &path)? {
+            return Ok(());
+        }
+        mount::unmount(&path)?;
+        let staging = self.staging();
+        mount::unmount(&staging)?;
+        create_folder(&staging)?;
+        let mounted = mount::mount(&volume, &staging, &path);
+        mount::unmount(&staging)?;
+        mount::remove_folder(&staging)?;
+        mounted
+    }
+
+    /// Removes our files and unmounts the directory, except for what is `used` by other
+    /// attachments. What is gone already is not an error.
+    ///
+    /// # Errors
+    /// When the other users are unknown, or unmounting fails.
+    pub fn release(
+        &self,
+        files: &[String],
+        used: impl FnOnce() -> Result<StillUsed, journal::Error>,
+    ) -> Result<(), PodDirectoryError> {
+        if !self.folder.exists() {
+            return Ok(());
+        }
+        // The record is written before mounting, and the lock is held from the query to the
+        // unmount, so no new user of the directory can be missed.
+        let _lock = lock_mounts(&self.folder)?;
+        let used = used()?;
+        for file in files.iter().filter(|file| !used.files.contains(*file)) {
+            // If the pod replaced our file, the replacement belongs to the pod and is removed with
+            // it.
+            let _removed = files::remove(&self.path(), file);
+        }
+        if !used.directory {
+            for path in [self.staging(), self.path()] {
+                mount::unmount(&path)?;
+                mount::remove_folder(&path)?;
+            }
+        }
+        match &self.source {
+            Source::Device(device) if !used.source => device::release(device),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes or replaces a file that the pod's users may read. The replacement is atomic for
+    /// readers.
+    ///
+    /// # Errors
+    /// When the pod occupies the path, or the volume is full.
+    pub fn write(&self, file: &str, content: &[u8]) -> Result<(), PodDirectoryError> {
+        files::write(&self.path(), file, content)
+    }
+
+    /// Lets the pod's users connect to a socket that the engine created, if it is still there.
+    ///
+    /// # Errors
+    /// When the file system fails.
+    pub fn set_socket_permissions(&self, file: &str) -> Result<(), PodDirectoryError> {
+        files::set_socket_permissions(&self.path(), file)
+    }
+
+    /// Removes a file or a link of that name, if it exists.
+    ///
+    /// # Errors
+    /// When it is a directory.
+    pub fn remove(&self, file: &str) -> Result<(), PodDirectoryError> {
+        files::remove(&self.path(), file)
+    }
+
+    fn staging(&self) -> PathBuf {
+        self.folder.join(format!(".{}.new", self.name))
+    }
+}
+
+fn is_same_directory(volume: &File, path: &Path) -> Result<bool, PodDirectoryError> {
+    let failed = |error| file_error("look at", path, error);
+    let (one, other) = (volume.metadata().map_err(failed)?, fs::symlink_metadata(path).map_err(failed)?);
+    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
+}
+
+fn create_folder(path: &Path) -> Result<(), PodDirectoryError> {
+    // The engine need not run as root.
+    let created = DirBuilder::new().recursive(true).mode(0o755).create(path);
+    created.map_err(|error| file_error("create", path, error))
+}

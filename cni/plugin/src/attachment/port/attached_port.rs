@@ -1,0 +1,60 @@
+//! The port of one attachment.
+
+use super::backend::{SocketLocation, backend, secret};
+use super::error::PortError;
+use crate::attachment::pod_files::names::socket_of;
+use usnet_crds::{EngineKind, NodeNetwork, RateLimit};
+use usnet_dataplane::attachment::{AttachmentId, Pod, Record};
+use usnet_dataplane::desired::port_settings;
+use usnet_dataplane::port::{AttachedPort, PortName};
+use usnet_dataplane::vpp::check_attachment;
+
+/// The port of a pod's attachment to a network, with the rates that the pod requests.
+///
+/// # Errors
+/// When the engine could not create or tag it.
+pub fn port(
+    network: &NodeNetwork,
+    attachment: &AttachmentId,
+    pod: &Pod,
+    requested: RateLimit,
+    location: SocketLocation<'_>,
+) -> Result<AttachedPort, PortError> {
+    if network.engine == EngineKind::Vpp {
+        check_attachment(attachment)?;
+    }
+    let backend = backend(network, attachment, location)?;
+    Ok(AttachedPort {
+        name: PortName::of(attachment),
+        bridge: network.bridge.name.clone(),
+        ownership: network.bridge.ownership,
+        backend,
+        queues: network.port.queues,
+        ring_size: network.port.ring_size,
+        secret: secret(&network.port)?,
+        settings: port_settings(network, &pod.namespace, &pod.name, requested),
+    })
+}
+
+/// Whether the pod needs its volume for this port: for the socket's file, or to get the secret.
+pub fn needs_volume(port: &AttachedPort) -> bool {
+    port.backend.socket_file().is_some() || port.secret.is_some()
+}
+
+/// Rejects a socket name that another interface of the pod uses: a configuration that names one
+/// fits only one interface of a pod.
+///
+/// # Errors
+/// Which interface has it.
+pub fn check_socket_conflict(record: &Record, others: &[Record]) -> Result<(), PortError> {
+    let Some(socket) = record.port.backend.socket_file() else { return Ok(()) };
+    let shares =
+        |other: &&Record| other.id.interface != record.id.interface && other.port.backend.socket_file() == Some(socket);
+    match others.iter().find(shares) {
+        None => Ok(()),
+        Some(other) => Err(PortError::SharedSocket {
+            file: socket_of(record).unwrap_or_default(),
+            interface: other.id.interface.clone(),
+        }),
+    }
+}

@@ -1,0 +1,56 @@
+//! The engine's side of each port type.
+
+use super::error::PortError;
+use super::memif;
+use std::path::Path;
+use usnet_crds::{EngineKind, NodeNetwork, Port, PortType, SocketRole};
+use usnet_dataplane::attachment::AttachmentId;
+use usnet_dataplane::memif::MemifSecret;
+use usnet_dataplane::port::{DeviceName, PortBackend, SocketPath};
+
+/// Where the socket of an interface is created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SocketLocation<'a> {
+    /// The pod's directory as the engine sees it.
+    pub directory: &'a Path,
+    /// The name of the socket's file there.
+    pub socket_name: &'a str,
+    /// The pod's network namespace, for a memif with an abstract socket.
+    pub network_namespace: &'a Path,
+}
+
+/// The backend of an attachment's port.
+///
+/// # Errors
+/// When the engine does not have this port type, or cannot use the socket.
+pub(super) fn backend(
+    network: &NodeNetwork,
+    attachment: &AttachmentId,
+    location: SocketLocation<'_>,
+) -> Result<PortBackend, PortError> {
+    let file = || location.directory.join(location.socket_name);
+    let unsupported_by_engine =
+        |port| Err(PortError::UnsupportedByEngine { network: network.name.clone(), engine: network.engine, port });
+    match (network.port.port_type, network.engine) {
+        (PortType::VhostUser, engine) => {
+            let engine_role = network.port.vhost_user.engine_role;
+            if engine == EngineKind::OpenVswitch && engine_role == SocketRole::Server {
+                return unsupported_by_engine("VhostUser with engineRole Server");
+            }
+            Ok(PortBackend::VhostUser { socket: SocketPath::try_from(file())?, engine_role })
+        }
+        (PortType::Veth, _) => Ok(PortBackend::Veth { device: DeviceName::of(attachment) }),
+        (PortType::Memif, EngineKind::OpenVswitch) => unsupported_by_engine("Memif"),
+        (PortType::Memif, EngineKind::Vpp) => Ok(PortBackend::Memif {
+            socket: memif::socket(network.port.memif.socket, file, attachment, location.network_namespace)?,
+        }),
+    }
+}
+
+/// The secret that the pod's program has to present, if this port type has one.
+pub(super) fn secret(port: &Port) -> Result<Option<MemifSecret>, PortError> {
+    match port.port_type {
+        PortType::Memif => memif::secret(port.memif.secret),
+        PortType::VhostUser | PortType::Veth => Ok(None),
+    }
+}

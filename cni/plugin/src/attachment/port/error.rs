@@ -1,0 +1,73 @@
+//! Why the port of a network cannot be created for an interface.
+
+use crate::protocol::error::ErrorCode;
+use std::path::PathBuf;
+use usnet_crds::{EngineKind, NetworkName};
+use usnet_dataplane::attachment::InterfaceName;
+use usnet_dataplane::engine::TagTooLong;
+use usnet_dataplane::memif::{InvalidSecret, InvalidSocket};
+use usnet_dataplane::port::SocketPathTooLong;
+
+/// Why the port of a network cannot be created for an interface.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// The socket's path.
+    #[error(transparent)]
+    SocketPath(#[from] SocketPathTooLong),
+    /// The memif's socket.
+    #[error(transparent)]
+    MemifSocket(#[from] InvalidSocket),
+    /// VPP resolves the path relative to its own working directory.
+    #[error(
+        "CNI_NETNS is {path:?}, and a memif with an abstract socket needs an absolute path without \".\" and \"..\" there: the container runtime has to give one, or set spec.port.memif.socket to Volume"
+    )]
+    NetworkNamespace {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The attachment's tag does not fit VPP.
+    #[error("CNI_CONTAINERID or CNI_IFNAME cannot be used with VPP")]
+    Tag(#[from] TagTooLong),
+    /// The port type does not fit the engine. The API rejects such a network.
+    #[error(
+        "network \"{network}\" has ports of a kind that {engine} does not have ({port}): change spec.port of UserspaceNetwork {network}"
+    )]
+    UnsupportedByEngine {
+        /// The network.
+        network: NetworkName,
+        /// Its engine.
+        engine: EngineKind,
+        /// The port type.
+        port: &'static str,
+    },
+    /// A legacy configuration names a socket that another interface of the pod uses.
+    #[error(
+        "socket {file:?} in the pod's volume is that of its interface {interface}: take \"socketfile\" out of the NetworkAttachmentDefinition, or name another one in one of both"
+    )]
+    SharedSocket {
+        /// The name of the socket.
+        file: String,
+        /// Which interface has it.
+        interface: InterfaceName,
+    },
+    /// The kernel returned no random bytes.
+    #[error("cannot make a secret for the memif")]
+    NoRandomBytes(#[source] getrandom::Error),
+    /// A secret of the wrong length: a defect of usnet.
+    #[error("cannot make a secret for the memif; this is a defect of usnet, please report it")]
+    Secret(#[from] InvalidSecret),
+}
+
+impl PortError {
+    /// The CNI code.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::NetworkNamespace { .. } | Self::Tag(_) | Self::MemifSocket(InvalidSocket::Character { .. }) => {
+                ErrorCode::InvalidEnvironment
+            }
+            Self::UnsupportedByEngine { .. } | Self::SharedSocket { .. } => ErrorCode::InvalidConfiguration,
+            Self::SocketPath(_) | Self::MemifSocket(_) | Self::NoRandomBytes(_) => ErrorCode::IoFailure,
+            Self::Secret(_) => ErrorCode::Internal,
+        }
+    }
+}

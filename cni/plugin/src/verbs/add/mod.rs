@@ -1,0 +1,16 @@
+//! ADD: attaches one interface of a pod to a network.
+//!
+//! 1. [`AddRequest::parse`] validates the environment and the configuration. No IO.
+//! 2. [`AddRequest::prepare`] checks and determines everything that it can without a change. IO:
+//!    reads files of the node, and connects to the engine.
+//! 3. [`AddRequest::attach`] cleans up after earlier calls and runs the steps of
+//!    [`attachment`](crate::attachment). IO.
+//! 4. [`AddRequest::result`] is printed by the caller. No IO.
+
+mod prepare;
+mod request;
+mod run;
+
+pub use prepare::Prepared;
+pub use request::AddRequest;
+pub use run::Attached;

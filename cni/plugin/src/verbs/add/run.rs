@@ -1,0 +1,95 @@
+//! ADD itself: the steps, and what an earlier call left. IO.
+
+use super::prepare::Prepared;
+use super::request::AddRequest;
+use crate::attachment::detach::{Detachment, Outcome};
+use crate::attachment::node::Node;
+use crate::attachment::port::check_socket_conflict;
+use crate::error::Error;
+use crate::protocol::result::{Assignment, Interface, result, without_default_routes};
+use serde_json::Value;
+use usnet_dataplane::attachment::{Progress, Record};
+use usnet_dataplane::journal::LockedAttachment;
+
+/// The outcome of ADD.
+#[derive(Debug)]
+pub struct Attached {
+    /// The journal's record of it.
+    pub record: Record,
+    /// The addresses and routes.
+    pub assignment: Assignment,
+}
+
+impl AddRequest<'_> {
+    /// Attaches the interface.
+    ///
+    /// # Errors
+    /// Why the interface cannot be attached. Everything is rolled back then, or a record stays from
+    /// which it is cleaned up.
+    pub fn run(&self, node: &Node) -> Result<Value, Error> {
+        let attached = self.attach(node, self.prepare(node)?)?;
+        Ok(self.result(&attached, self.previous))
+    }
+
+    /// Attaches a prepared interface.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn attach(&self, node: &Node, prepared: Prepared) -> Result<Attached, Error> {
+        self.detach_previous_sandbox(node, &prepared.record)?;
+        let locked = node.journal.lock(&self.id)?;
+        self.roll_back_incomplete_add(node, &locked)?;
+        let (record, assignment) = prepared.attachment(self, node, &locked).run()?;
+        Ok(Attached { record, assignment })
+    }
+
+    /// The result of ADD, appended to `previous`, the result of the plugins before this one.
+    pub fn result(&self, attached: &Attached, previous: Option<&Value>) -> Value {
+        let Attached { record, assignment } = attached;
+        let interface = Interface {
+            name: self.id.interface.as_str(),
+            mac: &record.mac,
+            mtu: record.port.settings.mtu.get(),
+            sandbox: &self.network_namespace,
+            socket: record.port.backend.socket_file(),
+        };
+        // A pod's routing table has one default route per family.
+        let replaced =
+            if record.port.backend.device().is_some() { self.pod_request.default_route.as_slice() } else { &[] };
+        let previous = previous.map(|previous| without_default_routes(previous, replaced));
+        result(self.version, interface, assignment, previous.as_ref())
+    }
+
+    /// kubelet may start a new sandbox of a pod before DEL of the previous one. Both would use the
+    /// same socket, so the previous sandbox is detached first. A socket that another interface uses
+    /// is a conflict.
+    fn detach_previous_sandbox(&self, node: &Node, record: &Record) -> Result<(), Error> {
+        let others = node.other_attachments(&self.pod.uid, &self.id)?;
+        check_socket_conflict(record, &others.known)?;
+        for previous in others.known.iter().filter(|other| other.id.interface == self.id.interface) {
+            let locked = node.journal.lock(&previous.id)?;
+            let environment = self.environment.for_attachment(&previous.id);
+            if let Some(record) = locked.read()? {
+                finish(Detachment::new(node, &environment, &locked, record))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A killed call left a partial attachment: it is rolled back, and ADD starts from the
+    /// beginning.
+    fn roll_back_incomplete_add(&self, node: &Node, locked: &LockedAttachment) -> Result<(), Error> {
+        match locked.read()? {
+            None => Ok(()),
+            Some(record) if record.progress == Progress::Attached => Err(Error::AlreadyAttached(self.id.clone())),
+            Some(record) => finish(Detachment::new(node, self.environment, locked, record)),
+        }
+    }
+}
+
+fn finish(detachment: Detachment<'_>) -> Result<(), Error> {
+    match detachment.run()? {
+        Outcome::Gone => Ok(()),
+        Outcome::PortRemovalDeferred(error) => Err(error.into()),
+    }
+}
