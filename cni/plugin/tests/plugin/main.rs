@@ -19,6 +19,7 @@ mod legacy_handoff;
 mod legacy_shared_dir;
 mod legacy_state;
 mod multi_network;
+mod node_files;
 mod protocol;
 mod requested;
 mod static_ips;

@@ -79,7 +79,7 @@ impl TestNode {
         child
     }
 
-    fn command(&self, verb: &'static str, pod: &Pod, interface: &str, changed: &[(&str, &str)]) -> Command {
+    pub(crate) fn command(&self, verb: &'static str, pod: &Pod, interface: &str, changed: &[(&str, &str)]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_userspace"));
         command.env_clear().envs(self.variables(verb, pod, interface)).envs(changed.iter().copied());
         command.env("USNET_RUN_DIR", &self.roots.run);

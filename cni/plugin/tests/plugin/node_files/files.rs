@@ -1,0 +1,150 @@
+//! The golden files: what is on the node in plain text, with the one path and the secrets that
+//! differ from run to run replaced.
+
+use super::engine;
+use super::nodes::{Attachment, folder_of};
+use crate::support::TestNode;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Set to any value: the golden files are replaced by what is written now.
+const WRITE: &str = "USNET_WRITE_NODE_FILES";
+/// Where all files of the node are.
+const RUN: &str = "/run";
+/// The results of ADD, as a runtime keeps them. The tests' own folder.
+const RESULTS: &str = "/run/results";
+/// What is there is of the tests themselves, of kubelet, or shown twice (mounts).
+const LEFT_OUT: [&str; 4] = ["/run/netns", "/run/plugins", "/run/kubelet/device-plugins", "/run/usnet/ports"];
+/// Stands for the path of the engine's socket, which is in a new folder for each test.
+const ENGINE_SOCKET: &str = "/run/engine.sock";
+/// Stands for a memif secret, which is random.
+const SECRET: &str = "cmFuZG9tIGJ5dGVzLi4uLg";
+
+/// Texts by their paths below `/run`, and by the names of what is no file on the node.
+pub(super) type Files = BTreeMap<String, String>;
+
+pub(super) fn collect(node: &TestNode) -> Files {
+    let mut all = Files::new();
+    for path in regular_files(Path::new(RUN)) {
+        let name = path.strip_prefix(RUN).unwrap().to_str().unwrap().to_owned();
+        all.insert(name, fs::read_to_string(&path).unwrap());
+    }
+    all.insert("engine.json".to_owned(), engine::dump(node));
+    all.insert("devices.json".to_owned(), engine::devices::dump(node));
+    let socket = node.engine.socket().to_str().unwrap().to_owned();
+    let secrets: Vec<String> = all.values().filter_map(|text| secret(text)).collect();
+    for text in all.values_mut() {
+        *text = text.replace(&socket, ENGINE_SOCKET);
+        for secret in &secrets {
+            *text = text.replace(secret.as_str(), SECRET);
+        }
+    }
+    all
+}
+
+/// The memif secret in a record or a description.
+fn secret(text: &str) -> Option<String> {
+    let whole: Value = serde_json::from_str(text).ok()?;
+    let found = whole["port"]["secret"].as_str().or_else(|| whole["secret"].as_str());
+    found.map(str::to_owned)
+}
+
+fn regular_files(folder: &Path) -> Vec<PathBuf> {
+    if LEFT_OUT.iter().any(|left_out| folder == Path::new(left_out)) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()) {
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() {
+            found.extend(regular_files(&path));
+        } else if kind.is_file() && !entry.file_name().to_string_lossy().starts_with('.') {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The files that belong to pods: none once they are detached. Multus removes device info files.
+pub(super) fn of_pods(node: &TestNode) -> Vec<PathBuf> {
+    let roots = &node.roots;
+    let others =
+        [roots.networks(), roots.node_file(), roots.shared_dirs_file(), roots.device_info.clone(), RESULTS.into()];
+    let all = regular_files(Path::new(RUN)).into_iter();
+    all.filter(|path| !others.iter().any(|known| path.starts_with(known))).collect()
+}
+
+/// Replaces the golden files, if that is requested.
+pub(super) fn replace_if_requested(node: &TestNode, written: &Files) {
+    if std::env::var_os(WRITE).is_some() {
+        replace(&golden_folder(node), written);
+    }
+}
+
+/// Compares with the golden files.
+#[track_caller]
+pub(super) fn compare(node: &TestNode, written: &Files) {
+    let folder = golden_folder(node);
+    let golden = read(&folder);
+    let names = |files: &Files| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(written), names(&golden), "other files than in {}", folder.display());
+    for (name, text) in written {
+        assert!(
+            *text == golden[name],
+            "{name} is not written as in {}. Nodes have files of that version: keep its format, or read both and add a folder for the next version.\nwritten:\n{text}\ngolden:\n{}",
+            folder.display(),
+            golden[name]
+        );
+    }
+}
+
+fn golden_folder(node: &TestNode) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/node-files/v1").join(folder_of(&node.engine))
+}
+
+fn replace(folder: &Path, files: &Files) {
+    let _gone = fs::remove_dir_all(folder);
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+fn read(folder: &Path) -> Files {
+    let named = |path: PathBuf| {
+        let text = fs::read_to_string(&path).unwrap();
+        (path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned(), text)
+    };
+    regular_files(folder).into_iter().map(named).collect()
+}
+
+/// The golden files, with the path of this test's engine.
+pub(super) fn golden(node: &TestNode) -> Files {
+    let socket = node.engine.socket().to_str().unwrap().to_owned();
+    let all = read(&golden_folder(node)).into_iter();
+    all.map(|(name, text)| (name, text.replace(ENGINE_SOCKET, &socket))).collect()
+}
+
+/// The path on the node; none for what is no file there.
+pub(super) fn path(name: &str) -> Option<PathBuf> {
+    name.contains('/').then(|| Path::new(RUN).join(name))
+}
+
+/// Keeps the result of an ADD, as a runtime does.
+pub(super) fn keep_result(attachment: &Attachment, result: &Value) {
+    fs::create_dir_all(RESULTS).unwrap();
+    fs::write(result_file(attachment), format!("{result:#}\n")).unwrap();
+}
+
+/// The result of an ADD that was kept.
+pub(super) fn result(attachment: &Attachment) -> Value {
+    serde_json::from_slice(&fs::read(result_file(attachment)).unwrap()).unwrap()
+}
+
+fn result_file(attachment: &Attachment) -> PathBuf {
+    Path::new(RESULTS).join(format!("{}.{}.json", attachment.pod, attachment.interface))
+}

@@ -1,0 +1,61 @@
+//! An IPAM plugin under two names: `dhcp`, which usnet calls once the interface is connected, and
+//! `pool`. It can be held up, so that its caller is killed at that moment.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Where the plugins are, as `CNI_PATH` names it.
+pub(super) const PLUGINS: &str = "/run/plugins";
+const HOLD: &str = "/run/plugins/.hold";
+const HELD: &str = "/run/plugins/.held";
+const ENDED: &str = "/run/plugins/.ended";
+
+/// Each ADD assigns the next address.
+const SCRIPT: &str = r#"#!/bin/sh
+read -r _ || true
+if [ -e /run/plugins/.hold ]; then
+  : >/run/plugins/.held
+  while [ -e /run/plugins/.hold ]; do sleep 0.01; done
+  : >/run/plugins/.ended
+  exit 1
+fi
+if [ "$CNI_COMMAND" = ADD ]; then
+  read -r last </run/plugins/.last || last=9
+  echo $((last + 1)) >/run/plugins/.last
+  echo "{\"cniVersion\": \"1.1.0\", \"ips\": [{\"address\": \"10.57.0.$((last + 1))/24\", \"gateway\": \"10.57.0.1\"}]}"
+fi
+"#;
+
+/// Installs the plugins; the next address is 10.57.0.`last` + 1.
+pub(super) fn install(last: u8) {
+    fs::create_dir_all(PLUGINS).unwrap();
+    fs::write(format!("{PLUGINS}/.last"), format!("{last}\n")).unwrap();
+    for name in ["dhcp", "pool"] {
+        let path = format!("{PLUGINS}/{name}");
+        fs::write(&path, SCRIPT).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+/// Runs a call of the plugin until IPAM is asked, and kills it there.
+pub(super) fn kill_in_ipam(spawn: impl FnOnce() -> std::process::Child) {
+    fs::write(HOLD, "").unwrap();
+    let mut child = spawn();
+    await_file(HELD);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fs::remove_file(HOLD).unwrap();
+    // It holds the attachment's lock until it ends.
+    await_file(ENDED);
+}
+
+fn await_file(path: &str) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !Path::new(path).exists() {
+        assert!(Instant::now() < deadline, "no {path}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    fs::remove_file(path).unwrap();
+}
