@@ -15,7 +15,7 @@ use usnet_transport::TransferError;
 #[non_exhaustive]
 pub enum Error {
     /// The connection was refused.
-    #[error("cannot connect to the database of Open vSwitch at {path}; does ovsdb-server run?", path = socket.display())]
+    #[error("cannot connect to the database of Open vSwitch at {path}; is ovsdb-server running?", path = socket.display())]
     Connect {
         /// The database's socket.
         socket: PathBuf,
@@ -44,7 +44,7 @@ pub enum Error {
         /// The database's socket.
         socket: PathBuf,
     },
-    /// No answer came. A transaction may have been done all the same.
+    /// No answer in time. A transaction may have been committed nevertheless.
     #[error("no answer to {request} from the database of Open vSwitch at {path} within {limit:?}", path = socket.display())]
     Timeout {
         /// The database's socket.
@@ -55,7 +55,7 @@ pub enum Error {
         limit: Duration,
     },
     /// The peer does not speak OVSDB.
-    #[error("cannot understand what came from {path}", path = socket.display())]
+    #[error("cannot decode the data received from {path}", path = socket.display())]
     Wire {
         /// The database's socket.
         socket: PathBuf,
@@ -82,8 +82,8 @@ pub enum Error {
         #[source]
         source: Box<TransactionError>,
     },
-    /// What the monitor sent has another form than documented.
-    #[error("cannot read what the monitor of the database at {path} sent", path = socket.display())]
+    /// An update of the monitor does not have the documented form.
+    #[error("cannot decode an update from the database at {path}", path = socket.display())]
     Monitor {
         /// The database's socket.
         socket: PathBuf,
@@ -91,8 +91,8 @@ pub enum Error {
         #[source]
         source: ParseError,
     },
-    /// What the monitor sent does not fit what it sent before.
-    #[error("the copy of the database at {path} is wrong", path = socket.display())]
+    /// An update of the monitor does not match the updates before it.
+    #[error("the cached copy of the database at {path} is inconsistent", path = socket.display())]
     Cache {
         /// The database's socket.
         socket: PathBuf,
@@ -117,7 +117,7 @@ pub enum Error {
     },
     /// The session lost the connection before the answer. The transaction may have been committed
     /// or not.
-    #[error("the answer to the transaction is lost with the connection to the database at {path}", path = socket.display())]
+    #[error("the connection to the database at {path} was lost before the transaction was answered", path = socket.display())]
     AnswerLost {
         /// The database's socket.
         socket: PathBuf,

@@ -19,7 +19,7 @@ pub trait Database {
     fn transact(&mut self, transaction: &Transaction) -> impl Future<Output = Result<Reply, Error>> + Send;
 }
 
-/// How long a transaction may take: `timeout`, and what the database waits on purpose.
+/// How long a transaction may take: `timeout`, and the time that the transaction itself waits.
 pub(crate) fn limit(timeout: Duration, transaction: &Transaction) -> Duration {
     timeout.saturating_add(transaction.longest_wait())
 }

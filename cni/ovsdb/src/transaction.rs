@@ -160,7 +160,7 @@ impl Transaction {
         self.push(Operation::Comment(text.into()));
     }
 
-    /// The answer comes when the transaction is on the disk.
+    /// The server answers only when the transaction is on disk.
     pub fn commit_durable(&mut self) {
         self.push(Operation::Commit { durable: true });
     }
@@ -186,7 +186,7 @@ impl Transaction {
         self.wait(DATABASE, vec![behind], Until::Equal, timeout);
     }
 
-    /// How long the database may take on purpose: the sum of the timeouts of the wait operations.
+    /// How long the database may wait by request: the sum of the timeouts of the wait operations.
     pub(crate) fn longest_wait(&self) -> Duration {
         let timeout = |operation: &Operation| match operation {
             Operation::Wait { timeout, .. } => *timeout,

@@ -1,7 +1,15 @@
-//! A million malformed inputs for the decoders: no panic, and no more memory than the input allows.
+//! Malformed inputs for the decoders: no panic, and no more memory than the input allows.
+//!
+//! By default a short form with the same inputs in each run. `make fuzz` runs the long form:
+//! `USNET_FUZZ_INPUTS` is the number of inputs, `USNET_FUZZ_SEED` selects others.
 //!
 //! One test in this program, because the allocator counts for the whole process.
-#![expect(clippy::expect_used, clippy::print_stderr, reason = "a test fails by panicking, and shows the input")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and prints the input"
+)]
 
 use peak_alloc::PeakAlloc;
 use serde_json::json;
@@ -11,7 +19,9 @@ use usnet_ovsdb::{Cache, monitor, schema};
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-const INPUTS: usize = 1_000_000;
+/// Inputs of the short form: enough to make each kind of change to each seed many times, in about a
+/// second.
+const INPUTS: u64 = 100_000;
 /// Memory limit of the decoders for each byte of input. JSON is a tree in memory: `{"":0}` takes a
 /// node of a map, which has room for eleven members.
 const BYTES_PER_BYTE: usize = 256;
@@ -20,7 +30,7 @@ const BYTES_AT_LEAST: usize = 8 << 10;
 
 const UUID: &str = "550e8400-e29b-41d4-a716-446655440000";
 
-/// Pseudo-random numbers, the same in each run (splitmix64).
+/// Pseudo-random numbers (splitmix64), the same for the same seed.
 struct Random(u64);
 
 impl Random {
@@ -142,7 +152,7 @@ fn input(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     }
 }
 
-/// Does what a session does with bytes that it read. Counts the events that came out.
+/// Handles bytes as a session does. Returns the number of decoded events.
 fn decode(bytes: &[u8], pieces: usize, waiting: &mut Endpoint) -> usize {
     let mut cache = Cache::new(&schema::TABLES);
     let mut events = 0;
@@ -165,10 +175,10 @@ fn decode(bytes: &[u8], pieces: usize, waiting: &mut Endpoint) -> usize {
     events
 }
 
-/// Shows the input if its decoder panics.
-struct Shown<'input>(&'input [u8]);
+/// Prints the input if its decoder panics.
+struct PrintOnPanic<'input>(&'input [u8]);
 
-impl Drop for Shown<'_> {
+impl Drop for PrintOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{}", String::from_utf8_lossy(self.0));
@@ -176,15 +186,22 @@ impl Drop for Shown<'_> {
     }
 }
 
+/// A number from the environment.
+fn setting(variable: &str, default: u64) -> u64 {
+    let text = std::env::var(variable).ok();
+    text.map_or(default, |text| text.parse().unwrap_or_else(|error| panic!("{variable} is {text:?}: {error}")))
+}
+
 #[test]
-fn a_million_malformed_inputs() {
+fn malformed_inputs_neither_panic_nor_allocate_much() {
+    let inputs = usize::try_from(setting("USNET_FUZZ_INPUTS", INPUTS)).expect("a number of inputs");
     let seeds = seeds();
-    let mut random = Random(7);
+    let mut random = Random(setting("USNET_FUZZ_SEED", 7));
     let mut events = 0;
-    for _ in 0..INPUTS {
+    for _ in 0..inputs {
         let bytes = input(&mut random, &seeds);
         let pieces = 1 + random.below(bytes.len());
-        let shown = Shown(&bytes);
+        let input_printer = PrintOnPanic(&bytes);
         let before = MEMORY.current_usage();
         MEMORY.reset_peak_usage();
         let mut waiting = Endpoint::default();
@@ -193,8 +210,8 @@ fn a_million_malformed_inputs() {
         drop(waiting);
         let used = MEMORY.peak_usage() - before;
         assert!(used <= BYTES_AT_LEAST + BYTES_PER_BYTE * bytes.len(), "{used} bytes for {} of input", bytes.len());
-        drop(shown);
+        drop(input_printer);
     }
     // Otherwise the inputs would be rejected early and prove nothing about the decoders.
-    assert!(events > INPUTS / 10, "only {events} messages in {INPUTS} inputs were JSON-RPC");
+    assert!(events > inputs / 10, "only {events} messages in {inputs} inputs were JSON-RPC");
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{database, insert_bridge, make_bridge};
+use common::{create_bridge, database, insert_bridge};
 use serde_json::{Value as Json, json};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -48,7 +48,7 @@ impl Raw {
 #[test]
 fn resume_never_works_so_everything_is_sent() {
     let (openvswitch, mut client) = database();
-    make_bridge(&mut client, "br0");
+    create_bridge(&mut client, "br0");
     let stream = UnixStream::connect(openvswitch.socket()).expect("connect");
     let mut raw = Raw { stream, endpoint: Endpoint::default() };
     let mut request = monitor::request(DATABASE, &TABLES);

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{AMPLE, database, insert_bridge, make_bridge, named, select};
+use common::{AMPLE, create_bridge, database, insert_bridge, named, select};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -42,7 +42,7 @@ async fn copy_has_the_effect_when_the_answer_arrives() {
 #[tokio::test]
 async fn copy_equals_the_database_after_many_changes() {
     let (openvswitch, mut client) = database();
-    make_bridge(&mut client, "br0");
+    create_bridge(&mut client, "br0");
     let session = Session::start(Options::new(openvswitch.socket()));
     session.connected().await.expect("connected");
     for step in 0_u16..100 {
@@ -67,20 +67,20 @@ async fn copy_equals_the_database_after_many_changes() {
 #[tokio::test]
 async fn killed_server_is_reread_after_its_restart() {
     let (mut openvswitch, mut client) = database();
-    make_bridge(&mut client, "br0");
+    create_bridge(&mut client, "br0");
     let session = Session::start(Options::new(openvswitch.socket()));
     let mut state = session.state();
     assert_eq!(session.connected().await.expect("connected").epoch, 1);
 
     openvswitch.kill_ovsdb_server().expect("kill");
     until(&mut state, |state| state.snapshot().is_none()).await;
-    let error = session.transact(&Transaction::new()).await.expect_err("nobody there");
+    let error = session.transact(&Transaction::new()).await.expect_err("no server");
     assert!(matches!(error, Error::NotSent { .. }) && error.nothing_done(), "{error}");
 
     openvswitch.start_ovsdb_server().expect("start");
     let again = session.connected().await.expect("connected again");
     assert_eq!((again.epoch, bridge_names(&again)), (2, vec!["br0".to_owned()]));
-    make_bridge(&mut client_of(&openvswitch), "br1");
+    create_bridge(&mut client_of(&openvswitch), "br1");
     until(&mut state, |state| state.snapshot().is_some_and(|snapshot| bridge_names(snapshot).len() == 2)).await;
     assert_eq!(select::<Bridge>(&mut client_of(&openvswitch)).len(), 2);
 }
@@ -101,7 +101,7 @@ async fn wait_blocks_no_other_request_and_its_loss_is_reported() {
     let mut short = Transaction::new();
     short.wait_for_cur_cfg(1, Duration::from_millis(100));
     for _ in 0..3 {
-        let error = session.transact(&short).await.expect_err("nobody raises cur_cfg");
+        let error = session.transact(&short).await.expect_err("no vswitchd raises cur_cfg");
         assert_eq!(error.code(), Some(&ErrorCode::TimedOut));
     }
     assert!(!waiting.is_finished());
@@ -113,7 +113,7 @@ async fn wait_blocks_no_other_request_and_its_loss_is_reported() {
 async fn many_at_once() {
     const TRANSACTIONS: usize = 5000;
     let (openvswitch, mut client) = database();
-    make_bridge(&mut client, "br0");
+    create_bridge(&mut client, "br0");
     let session = Session::start(Options { timeout: AMPLE, ..Options::new(openvswitch.socket()) });
     session.connected().await.expect("connected");
     let mut tasks = JoinSet::new();
@@ -155,7 +155,7 @@ async fn dropped_session_ends() {
     drop(session);
     let closed = tokio::time::timeout(AMPLE, async { while state.changed().await.is_ok() {} }).await;
     assert_eq!(closed, Ok(()), "the task still publishes");
-    let error = handle.transact(&Transaction::new()).await.expect_err("nobody to do it");
+    let error = handle.transact(&Transaction::new()).await.expect_err("the session has ended");
     assert!(matches!(error, Error::SessionEnded { .. }), "{error}");
 }
 
@@ -170,7 +170,7 @@ async fn silent_server_is_disconnected_and_retried() {
     let (_second, _) = tokio::time::timeout(AMPLE, listener.accept()).await.expect("in time").expect("accept");
     let mut state = session.state();
     let State::Disconnected { reason } = until(&mut state, |state| state.snapshot().is_none()).await else {
-        panic!("connected to nobody");
+        panic!("connected without a server");
     };
     assert!(matches!(*reason, Error::Timeout { request: "echo", .. }), "{reason}");
 }
@@ -187,6 +187,6 @@ async fn session_waits_for_a_server_that_is_not_started_yet() {
     openvswitch.start_ovsdb_server().expect("start");
     session.connected().await.expect("connected");
     let unknown = Session::start(Options { database: "nowhere", ..Options::new(openvswitch.socket()) });
-    let told = |reason: &Arc<Error>| reason.code() == Some(&ErrorCode::UnknownDatabase);
-    until(&mut unknown.state(), |state| matches!(state, State::Disconnected { reason } if told(reason))).await;
+    let is_unknown = |reason: &Arc<Error>| reason.code() == Some(&ErrorCode::UnknownDatabase);
+    until(&mut unknown.state(), |state| matches!(state, State::Disconnected { reason } if is_unknown(reason))).await;
 }

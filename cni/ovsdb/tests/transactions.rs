@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{AMPLE, database, insert_bridge, insert_port, make_bridge, named, select};
+use common::{AMPLE, create_bridge, database, insert_bridge, insert_port, named, select};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use usnet_ovsdb::blocking::Client;
@@ -28,7 +28,7 @@ fn change_of_no_row_commits_and_drops_the_new_rows() {
     let bridges = transaction.mutate("Bridge", named("nowhere"), vec![Mutation::insert("ports", port)]);
     let reply = client.transact(&transaction).expect("it commits");
 
-    reply.inserted(port).expect("the insert looks successful");
+    reply.inserted(port).expect("the insert reports success");
     let index = 2;
     assert_eq!(reply.expect_count(bridges, 1), Err(ReplyError::Count { index, expected: 1, found: 0 }));
     assert_eq!(select::<Port>(&mut client), []);
@@ -37,7 +37,7 @@ fn change_of_no_row_commits_and_drops_the_new_rows() {
 #[test]
 fn guard_fails_at_once_and_nothing_is_done() {
     let (_openvswitch, mut client) = database();
-    make_bridge(&mut client, "br0");
+    create_bridge(&mut client, "br0");
     let mine = || Condition::includes("external_ids", Value::map([("owner", "me")]));
     let mut transaction = Transaction::new();
     transaction.require_row("Bridge", vec![Condition::equal("name", "br0"), mine()]);
@@ -59,7 +59,7 @@ fn guard_fails_at_once_and_nothing_is_done() {
 #[test]
 fn error_of_the_commit_is_behind_the_results() {
     let (_openvswitch, mut client) = database();
-    make_bridge(&mut client, "br0");
+    create_bridge(&mut client, "br0");
     let mut transaction = Transaction::new();
     insert_bridge(&mut transaction, "br0");
     let error = refused(&mut client, &transaction);
@@ -85,7 +85,7 @@ fn error_in_the_middle_stops_all() {
 #[test]
 fn map_insert_keeps_the_old_value_and_set_map_keys_does_not() {
     let (_openvswitch, mut client) = database();
-    make_bridge(&mut client, "br0");
+    create_bridge(&mut client, "br0");
     let mut change = |pairs: [(&str, &str); 2], overwrite: bool| {
         let mut transaction = Transaction::new();
         let pairs: BTreeMap<_, _> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
@@ -106,12 +106,12 @@ fn map_insert_keeps_the_old_value_and_set_map_keys_does_not() {
 #[test]
 fn references_are_kept_whole() {
     let (_openvswitch, mut client) = database();
-    make_bridge(&mut client, "br0");
+    create_bridge(&mut client, "br0");
     let mut delete = Transaction::new();
     let _count = delete.delete("Bridge", named("br0"));
     let mut dangling = Transaction::new();
-    let nobody: Uuid = "00000000-0000-4000-8000-000000000001".parse().expect("a UUID");
-    let _count = dangling.mutate("Bridge", named("br0"), vec![Mutation::insert("ports", nobody)]);
+    let missing: Uuid = "00000000-0000-4000-8000-000000000001".parse().expect("a UUID");
+    let _count = dangling.mutate("Bridge", named("br0"), vec![Mutation::insert("ports", missing)]);
     for transaction in [delete, dangling] {
         let error = refused(&mut client, &transaction);
         let TransactionError::Commit(error) = error else { panic!("not at commit: {error}") };
@@ -122,8 +122,8 @@ fn references_are_kept_whole() {
     let mut unlink = Transaction::new();
     let count = unlink.mutate(DATABASE, vec![], vec![Mutation::delete("bridges", bridge.uuid)]);
     client.transact(&unlink).expect("a reply").expect_count(count, 1).expect("the root row");
-    assert_eq!(select::<Port>(&mut client), [], "rows that nobody refers to go by themselves");
-    client.transact(&unlink).expect("taking away what is not there is no error");
+    assert_eq!(select::<Port>(&mut client), [], "rows without a reference are deleted by the server");
+    client.transact(&unlink).expect("deleting what does not exist is no error");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn wait_has_its_own_time() {
     let mut client = Client::connect(openvswitch.socket(), Duration::from_secs(1)).expect("connect");
     let mut transaction = Transaction::new();
     transaction.wait_for_cur_cfg(1, Duration::from_millis(1500));
-    let error = client.transact(&transaction).expect_err("nobody raises cur_cfg");
+    let error = client.transact(&transaction).expect_err("no vswitchd raises cur_cfg");
     assert_eq!(error.code(), Some(&ErrorCode::TimedOut), "the database gives up, not the client: {error}");
 }
 
@@ -224,10 +224,10 @@ fn large_transaction_with_large_answer() {
 #[test]
 fn client_survives_a_restart_of_the_server() {
     let (mut openvswitch, mut client) = database();
-    make_bridge(&mut client, "br0");
+    create_bridge(&mut client, "br0");
     openvswitch.kill_ovsdb_server().expect("kill");
     let mut transaction = Transaction::new();
-    transaction.comment("the first finds the connection closed, the second nobody at the socket");
+    transaction.comment("the first finds the connection closed, the second no server at the socket");
     let error = client.transact(&transaction).expect_err("killed");
     assert!(matches!(error, Error::Closed { .. }), "{error}");
     let error = client.transact(&transaction).expect_err("killed");
@@ -247,7 +247,7 @@ async fn bridge_names(database: &mut impl Database) -> Result<Vec<String>, Error
 #[test]
 fn blocking_client_is_a_database_without_runtime() {
     let (openvswitch, mut client) = database();
-    make_bridge(&mut client, "br0");
+    create_bridge(&mut client, "br0");
     let mut other = Client::connect(openvswitch.socket(), AMPLE).expect("connect");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     assert_eq!(runtime.block_on(bridge_names(&mut other)).expect("names"), ["br0"]);

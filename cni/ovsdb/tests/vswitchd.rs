@@ -1,4 +1,4 @@
-//! Waiting until a real `ovs-vswitchd` has acted.
+//! Waiting until a real `ovs-vswitchd` has applied a configuration.
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -45,7 +45,7 @@ fn port_that_cannot_be_created_is_observed_as_well() {
     let port = insert_port(&mut transaction, "v0", Row::new().with("type", "dpdkvhostuserclient"));
     let one = transaction.mutate("Bridge", named("br0"), vec![Mutation::insert("ports", port)]);
     let interface = apply(&mut client, transaction.clone(), "v0").remove(0);
-    assert_eq!(interface.ofport, Some(-1), "cur_cfg says that it was seen, not that it went well");
+    assert_eq!(interface.ofport, Some(-1), "cur_cfg says that it was processed, not that it succeeded");
     assert!(interface.error.is_some_and(|text| text.contains("v0")));
     let _checked_above = one;
 }
@@ -56,7 +56,7 @@ fn dead_vswitchd_is_a_timeout_until_its_restart() {
     let mut client = Client::connect(server.socket(), AMPLE).expect("connect");
     server.kill_vswitchd().expect("kill");
     let row = select::<OpenVswitch>(&mut client).remove(0);
-    assert_eq!(row.next_cfg, row.cur_cfg, "what it left behind looks like all is well");
+    assert_eq!(row.next_cfg, row.cur_cfg, "the rows look as if it were running");
 
     let mut transaction = Transaction::new();
     let raised = transaction.bump_next_cfg();
@@ -64,7 +64,7 @@ fn dead_vswitchd_is_a_timeout_until_its_restart() {
     assert_eq!(next_cfg, row.next_cfg + 1);
     let mut wait = Transaction::new();
     wait.wait_for_cur_cfg(next_cfg, Duration::from_millis(200));
-    let error = client.transact(&wait).expect_err("nobody acts");
+    let error = client.transact(&wait).expect_err("no vswitchd");
     assert_eq!(error.code(), Some(&ErrorCode::TimedOut), "{error}");
 
     server.start_vswitchd().expect("start again");

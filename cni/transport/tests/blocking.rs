@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use usnet_transport::blocking::{Deadline, Socket};
 use usnet_transport::{Outgoing, Protocol, TransferError};
 
-/// Long enough never to be reached where an answer comes.
+/// Long enough never to be reached if there is an answer.
 const AMPLE: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(50);
 

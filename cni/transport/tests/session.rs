@@ -1,5 +1,4 @@
 //! The parts of a session on tokio.
-#![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::time::{Duration, Instant};
 use usnet_transport::asynchronous::{Backoff, Caller, Request, Task};
@@ -20,9 +19,9 @@ async fn pauses_double_up_to_the_longest_and_requests_fail_meanwhile() {
     tokio::time::sleep(LONGEST * 2).await;
     let started = Instant::now();
     backoff.wait(&mut requests, || "not sent").await;
-    assert!(started.elapsed() < LONGEST, "a connection that lasted makes the pause short again");
+    assert!(started.elapsed() < LONGEST, "a connection that lasted resets the pause");
     drop(caller);
-    assert!(!backoff.wait(&mut requests, || "not sent").await, "nobody is left");
+    assert!(!backoff.wait(&mut requests, || "not sent").await, "no caller is left");
 }
 
 #[tokio::test]

@@ -1,11 +1,11 @@
-//! What VPP answered to a batch.
+//! VPP's answers to the requests of a batch.
 
 use crate::batch::{Batch, DumpTicket, Ticket};
 use crate::messages::{Descriptor, Dump, Message, Reply, Request};
 use crate::return_code::ReturnCode;
 use crate::wire::{DecodeError, Reader, read_envelope};
 
-/// What VPP answered to the requests of a batch.
+/// VPP's answers to the requests of a batch, found by the tickets that the batch gave out.
 #[derive(Debug, Default)]
 pub struct Answers {
     answers: Vec<Answer>,
@@ -18,20 +18,20 @@ struct Answer {
     messages: Vec<Vec<u8>>,
 }
 
-/// Why a request has no good answer.
+/// Why a request has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplyError {
-    /// VPP did not do it.
+    /// VPP did not execute the request.
     #[error("VPP refused {message}: {code}")]
     Refused {
         /// The request.
         message: &'static str,
-        /// Why.
+        /// VPP's return code.
         code: ReturnCode,
     },
     /// The reply does not have the layout of its CRC.
-    #[error("VPP answered {message} in a form that is not the documented one")]
+    #[error("the reply to {message} does not have the layout of VPP's API definition")]
     Malformed {
         /// The request.
         message: &'static str,
@@ -40,7 +40,7 @@ pub enum ReplyError {
         source: DecodeError,
     },
     /// The ticket is not one of this batch.
-    #[error("these answers have none for {message}: the ticket belongs to another batch")]
+    #[error("there is no answer to {message}: its ticket belongs to another batch")]
     OtherBatch {
         /// The ticket's request.
         message: &'static str,
@@ -75,7 +75,8 @@ impl Answers {
     /// The reply to a request.
     ///
     /// # Errors
-    /// [`ReplyError::Refused`] when VPP did not do it.
+    /// [`ReplyError::Refused`] if VPP did not execute the request; [`ReplyError::Malformed`] and
+    /// [`ReplyError::OtherBatch`] for other replies and tickets.
     pub fn reply<R: Request>(&self, ticket: Ticket<R>) -> Result<R::Reply, ReplyError> {
         let messages = self.messages::<R>(ticket.index)?;
         let message = messages.first().ok_or(ReplyError::OtherBatch { message: R::NAME })?;
@@ -86,10 +87,10 @@ impl Answers {
         }
     }
 
-    /// The details that a dump brought.
+    /// The details that answer a dump, in VPP's order.
     ///
     /// # Errors
-    /// [`ReplyError::Malformed`].
+    /// [`ReplyError::Malformed`] if one of them is too short; [`ReplyError::OtherBatch`].
     pub fn details<D: Dump>(&self, ticket: DumpTicket<D>) -> Result<Vec<D::Details>, ReplyError> {
         self.messages::<D>(ticket.index)?.iter().map(|message| decode(D::NAME, message)).collect()
     }

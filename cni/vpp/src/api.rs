@@ -8,7 +8,8 @@ pub trait Api {
     /// limits.
     ///
     /// A rejected request is no error here: see [`Answers::reply`]. If VPP lacks a message of the
-    /// batch, nothing is sent. The future of [`blocking::Client`](crate::blocking::Client) is ready at the first poll.
+    /// batch, nothing is sent. The future of [`blocking::Client`](crate::blocking::Client) is ready
+    /// at the first poll.
     fn send(&mut self, batch: &Batch) -> impl Future<Output = Result<Answers, Error>> + Send;
 
     /// Whether VPP knows the message, as of the last connection. If not, an older one may be used.

@@ -23,12 +23,13 @@ pub(crate) struct Entry {
     fields_end: usize,
 }
 
-/// How the end of an answer is known.
+/// Where an answer ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnswerKind {
-    /// There is one.
+    /// After one reply.
     Reply,
-    /// By the reply to a control ping after the dump.
+    /// Before the reply to a control ping that is sent after the dump: details do not say which is
+    /// the last one.
     Dump,
 }
 
@@ -52,7 +53,7 @@ impl Batch {
     }
 
     /// Adds a request.
-    #[expect(clippy::needless_pass_by_value, reason = "a request is made to be sent")]
+    #[expect(clippy::needless_pass_by_value, reason = "a request is built to be sent")]
     pub fn request<R: Request>(&mut self, request: R) -> Ticket<R> {
         let index = self.entries.len();
         self.push(&request, Descriptor::of::<R::Reply>(), AnswerKind::Reply);
@@ -60,7 +61,7 @@ impl Batch {
     }
 
     /// Adds a dump, followed by a control ping whose reply ends it.
-    #[expect(clippy::needless_pass_by_value, reason = "a dump is made to be sent")]
+    #[expect(clippy::needless_pass_by_value, reason = "a dump is built to be sent")]
     pub fn dump<D: Dump>(&mut self, dump: D) -> DumpTicket<D> {
         let index = self.entries.len();
         self.push(&dump, Descriptor::of::<D::Details>(), AnswerKind::Dump);

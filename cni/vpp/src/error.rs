@@ -14,7 +14,7 @@ use usnet_transport::TransferError;
 pub enum Error {
     /// The connection was refused.
     #[error(
-        "cannot connect to VPP at {path}; does VPP run, and does its startup.conf have a section socksvr with this socket?",
+        "cannot connect to VPP at {path}; is VPP running, and does its startup.conf have a section socksvr with this socket?",
         path = socket.display()
     )]
     Connect {
@@ -39,8 +39,8 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// VPP closed the connection: it ended.
-    #[error("VPP at {path} closed the connection; it ended or was restarted", path = socket.display())]
+    /// VPP closed the connection: it exited.
+    #[error("VPP at {path} closed the connection; it exited or was restarted", path = socket.display())]
     Closed {
         /// VPP's socket.
         socket: PathBuf,
@@ -56,7 +56,7 @@ pub enum Error {
         limit: Duration,
     },
     /// The peer does not speak VPP's binary API.
-    #[error("cannot understand what came from {path}", path = socket.display())]
+    #[error("cannot decode the data received from {path}", path = socket.display())]
     Protocol {
         /// VPP's socket.
         socket: PathBuf,
@@ -76,17 +76,17 @@ pub enum Error {
         /// What to do.
         remedy: Remedy,
     },
-    /// VPP refused what a session cannot do without.
-    #[error("VPP at {path} refused what a session starts with", path = socket.display())]
+    /// VPP refused a request that every session needs.
+    #[error("VPP at {path} refused a request that is needed to start a session", path = socket.display())]
     Refused {
         /// VPP's socket.
         socket: PathBuf,
-        /// What it refused.
+        /// The request, and VPP's return code.
         #[source]
         source: crate::ReplyError,
     },
-    /// Another VPP came to the socket while the session connected.
-    #[error("VPP at {path} was replaced by another while connecting to it", path = socket.display())]
+    /// Another VPP created the socket again while the session connected.
+    #[error("VPP at {path} was replaced by another VPP while a connection was opened", path = socket.display())]
     Replaced {
         /// VPP's socket.
         socket: PathBuf,
@@ -102,7 +102,7 @@ pub enum Error {
     },
     /// The session lost the connection before all answers. Each request may have been executed or
     /// not.
-    #[error("answers are lost with the connection to VPP at {path}", path = socket.display())]
+    #[error("the connection to VPP at {path} was lost before all answers were received", path = socket.display())]
     AnswerLost {
         /// VPP's socket.
         socket: PathBuf,
@@ -139,7 +139,7 @@ impl Error {
     }
 }
 
-/// What came is not what VPP sends.
+/// The received bytes are not what VPP sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
@@ -147,20 +147,20 @@ pub enum ProtocolError {
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// A message that the connection itself needs is too short.
-    #[error("a message cannot be read")]
+    #[error("cannot decode a message")]
     Decode(#[from] DecodeError),
-    /// VPP does not want this client.
-    #[error("VPP refused the client with {response}")]
+    /// VPP did not register this client.
+    #[error("VPP refused to register the client: response {response}")]
     ClientRefused {
-        /// Its negative number.
+        /// The negative number in `sockclnt_create_reply`.
         response: i32,
     },
     /// An answer to no request.
-    #[error("message {id} with context {context} answers nothing that was asked")]
+    #[error("message {id} with context {context} does not answer any request")]
     Unexpected {
         /// The message's id.
         id: u16,
-        /// What should be that of a request.
+        /// Its context, which should be that of a request.
         context: u32,
     },
 }
@@ -178,7 +178,7 @@ impl Display for Remedy {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::LoadPlugin(plugin) => write!(formatter, "load the plugin {plugin} in its startup.conf"),
-            Self::UseRelease => formatter.write_str("the releases from 23.06 to 26.06 have it"),
+            Self::UseRelease => formatter.write_str("use a VPP release from 23.06 to 26.06"),
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn close(endpoint: &mut Endpoint, socket: &impl AsFd) {
     if endpoint.close() {
         let deadline = Deadline::after(LIMIT);
         let mut buffer = [0; READ_SIZE];
-        // Until VPP closes the socket. There is nothing to do on an error: this was the last request.
+        // Until VPP closes the socket. An error ends it as well: this was the last request.
         while transfer(socket.as_fd(), &mut Closing(endpoint), &mut buffer, &deadline).is_ok() {}
     }
 }

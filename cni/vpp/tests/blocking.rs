@@ -59,8 +59,8 @@ fn version_process_and_command_line() {
     assert!(shown.as_str().contains(version.version.as_str()), "{shown:?}");
 }
 
-/// A memif of id 3 on socket id 7, after one that is refused.
-fn make_memif(client: &mut Client, path: &str) -> u32 {
+/// A memif of id 3 on socket id 7, after a refused one.
+fn create_memif(client: &mut Client, path: &str) -> u32 {
     let mut batch = Batch::new();
     let socket_filename = Text::from(path);
     let socket = batch.request(MemifSocketFilenameAddDelV2 { is_add: true, socket_id: 7, socket_filename });
@@ -79,7 +79,7 @@ fn created_memif_is_read_back() {
     let Some(vpp) = Vpp::start() else { return };
     let mut client = vpp.client();
     let path = vpp.folder().join("memif.sock").display().to_string();
-    let sw_if_index = make_memif(&mut client, &path);
+    let sw_if_index = create_memif(&mut client, &path);
     let tag = FixedText::new("t".repeat(63)).expect("fits");
     let mut batch = Batch::new();
     batch.request(SwInterfaceTagAddDel { is_add: true, sw_if_index, tag: tag.clone() });
@@ -166,7 +166,7 @@ fn thousands_of_requests_in_one_batch() {
     let commands: Vec<_> = (0..20).map(|_| batch.request(CliInband { cmd: Text::from("show interface") })).collect();
     let answers = client.send(&batch).expect("answers");
     let mut indexes: Vec<u32> =
-        created.iter().map(|ticket| answers.reply(*ticket).expect("made").sw_if_index).collect();
+        created.iter().map(|ticket| answers.reply(*ticket).expect("created").sw_if_index).collect();
     indexes.sort_unstable();
     assert_eq!(indexes, (1..=LOOPBACKS).collect::<Vec<u32>>(), "each request got its own reply");
     for dump in dumps {
@@ -187,7 +187,7 @@ fn client_connects_again_after_vpp_was_killed() {
     vpp.kill();
     let error = client.send(&common::loopback()).expect_err("killed");
     assert!(matches!(error, Error::Closed { .. }) && !error.nothing_done(), "{error}");
-    let error = client.send(&common::loopback()).expect_err("nobody there");
+    let error = client.send(&common::loopback()).expect_err("no server");
     assert!(matches!(error, Error::Connect { .. }) && error.nothing_done(), "{error}");
     vpp.start_again();
     assert_eq!(interfaces(&mut client).len(), 1, "a new VPP is empty");

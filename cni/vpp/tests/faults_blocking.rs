@@ -14,7 +14,7 @@ use usnet_vpp::{Batch, Error};
 fn missing_socket_error_says_what_to_check() {
     let error = Client::connect("/nonexistent/api.sock", AMPLE).expect_err("no socket");
     assert!(error.nothing_done());
-    let expected = "cannot connect to VPP at /nonexistent/api.sock; does VPP run, and does its startup.conf have a \
+    let expected = "cannot connect to VPP at /nonexistent/api.sock; is VPP running, and does its startup.conf have a \
                     section socksvr with this socket?";
     assert_eq!(error.to_string(), expected);
 }
@@ -23,7 +23,7 @@ fn missing_socket_error_says_what_to_check() {
 fn vpp_that_accepts_and_never_answers_is_a_timeout() {
     let socket = Socket::new();
     let _listener = socket.listen();
-    let error = Client::connect(socket.path(), SHORT).expect_err("nobody answers");
+    let error = Client::connect(socket.path(), SHORT).expect_err("no answer");
     assert!(matches!(error, Error::Timeout { request: "sockclnt_create", .. }), "{error}");
 }
 
@@ -105,7 +105,7 @@ fn table_byte_by_byte_and_an_event_between_replies() {
     server.join().expect("server");
 }
 
-/// What is left of the first batch must not be taken for an answer to the second.
+/// What is left of the first batch must not be mistaken for an answer to the second.
 #[test]
 fn connection_is_reestablished_after_a_timeout() {
     let socket = Socket::new();
@@ -141,7 +141,7 @@ fn hanging_vpp_is_disconnected_without_its_shutdown_reply() {
         left.send(()).expect("the test");
     });
     drop(Client::connect(socket.path(), AMPLE).expect("connect"));
-    seen.recv_timeout(AMPLE).expect("the client does not wait for ever");
+    seen.recv_timeout(AMPLE).expect("the client does not wait indefinitely");
     server.join().expect("server");
 }
 
@@ -151,7 +151,7 @@ fn lost_connection_is_closed_without_shutdown() {
     let server = socket.serve(|listener| {
         let mut silent = Peer::greet(listener);
         silent.expect::<CreateLoopbackInstance>();
-        assert_eq!(silent.next(), None, "nobody waits for an answer to it");
+        assert_eq!(silent.next(), None, "no caller waits for an answer to it");
     });
     let mut client = Client::connect(socket.path(), SHORT).expect("connect");
     client.send(&loopback()).expect_err("silent");

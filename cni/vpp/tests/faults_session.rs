@@ -27,12 +27,14 @@ async fn session_waits_for_a_vpp_that_is_not_started_yet() {
     let socket = Socket::new();
     let session = Session::start(Options::new(socket.path()));
     let mut states = session.states();
-    let State::Disconnected { reason } = states.borrow_and_update().clone() else { panic!("connected to nobody") };
+    let State::Disconnected { reason } = states.borrow_and_update().clone() else {
+        panic!("connected without a server")
+    };
     assert!(matches!(*reason, Error::NotYetConnected { .. }), "{reason}");
     let refused =
         |state: &State| matches!(state, State::Disconnected { reason } if matches!(**reason, Error::Connect { .. }));
     until(&mut states, refused).await;
-    let error = session.handle().send(&loopback()).await.expect_err("nobody there");
+    let error = session.handle().send(&loopback()).await.expect_err("no server");
     assert!(matches!(error, Error::NotSent { .. }), "{error}");
     let (ended, end) = mpsc::channel::<()>();
     let server = socket.serve(move |listener| {
@@ -55,7 +57,7 @@ async fn lost_connection_is_distinguished_from_another_vpp_with_the_same_process
     let server = socket.serve(move |listener| {
         for _ in 0..2 {
             let _peer = Peer::greet_session(listener);
-            lost.recv().expect("told to");
+            lost.recv().expect("the test");
         }
     });
     let first = epoch(&mut states, 1).await;
@@ -97,7 +99,7 @@ async fn silent_vpp_is_disconnected_and_retried() {
     server.join().expect("server");
 }
 
-/// The changes are published before the answers that came with them.
+/// The changes are published before the answers that arrived with them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_between_replies_are_counted() {
     let socket = Socket::new();
@@ -192,7 +194,7 @@ async fn session_disconnects_from_a_hanging_vpp() {
     let session = Session::start(Options::new(socket.path()));
     session.connected().await.expect("connected");
     drop(session);
-    seen.recv_timeout(AMPLE).expect("the session does not wait for ever");
+    seen.recv_timeout(AMPLE).expect("the session does not wait indefinitely");
     server.join().expect("server");
 }
 
@@ -206,7 +208,7 @@ async fn dropped_session_ends() {
     session.connected().await.expect("connected");
     let handle = session.handle();
     drop(session);
-    let error = handle.send(&loopback()).await.expect_err("nobody to do it");
+    let error = handle.send(&loopback()).await.expect_err("the session has ended");
     assert!(matches!(error, Error::SessionEnded { .. }), "{error}");
     tokio::task::spawn_blocking(|| server.join().expect("server")).await.expect("no panic");
 }

@@ -1,7 +1,15 @@
-//! A million malformed inputs for the decoders: no panic, and no more memory than the input allows.
+//! Malformed inputs for the decoders: no panic, and no more memory than the input allows.
+//!
+//! By default a short form with the same inputs in each run. `make fuzz` runs the long form:
+//! `USNET_FUZZ_INPUTS` is the number of inputs, `USNET_FUZZ_SEED` selects others.
 //!
 //! One test in this program, because the allocator counts for the whole process.
-#![expect(clippy::expect_used, clippy::print_stderr, reason = "a test fails by panicking, and shows the input")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and prints the input"
+)]
 
 use peak_alloc::PeakAlloc;
 use usnet_vpp::wire::{DecodeError, Envelope, FrameDecoder, Header, Reader, read_envelope, write_frame};
@@ -10,14 +18,16 @@ use usnet_vpp::{Descriptor, messages};
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-const INPUTS: usize = 1_000_000;
+/// Inputs of the short form: enough to make each kind of change to each seed many times, in about a
+/// second.
+const INPUTS: u64 = 100_000;
 /// Memory limit of a decoder for each byte of input: a text with invalid bytes grows threefold, and
 /// the frame, its copy and the result of encoding it again exist at the same time.
 const BYTES_PER_BYTE: usize = 8;
 /// What it may hold for any input.
 const BYTES_AT_LEAST: usize = 1024;
 
-/// Pseudo-random numbers, the same in each run (splitmix64).
+/// Pseudo-random numbers (splitmix64), the same for the same seed.
 struct Random(u64);
 
 impl Random {
@@ -48,7 +58,7 @@ fn seeds() -> Vec<Seed> {
     let mut seeds = Vec::new();
     for descriptor in messages::all() {
         let shortest = (0..1024).map(|size| vec![0; size]).find(|fields| (descriptor.recode)(fields).is_ok());
-        let shortest = shortest.expect("no message of ours has more than 1024 bytes");
+        let shortest = shortest.expect("no message of the table has more than 1024 bytes");
         // A length or a count is the last thing in the shortest form of a message that has one.
         let mut longer = shortest.clone();
         if let Some(last) = longer.last_mut() {
@@ -107,7 +117,8 @@ fn input(random: &mut Random, seeds: &[Seed]) -> (Vec<u8>, &'static Descriptor) 
     (bytes, seed.descriptor)
 }
 
-/// Does what a client does with bytes that it read. Counts what was well formed all the same.
+/// Decodes bytes as a client does. Returns the number of messages that were well formed
+/// nevertheless.
 fn decode(bytes: &[u8], pieces: usize, descriptor: &Descriptor) -> usize {
     let mut decoder = FrameDecoder::default();
     let mut well_formed = 0;
@@ -127,10 +138,10 @@ fn decode_message(header: Header, message: &[u8], descriptor: &Descriptor) -> Re
     (descriptor.recode)(fields).map(drop)
 }
 
-/// Shows the input if its decoder panics.
-struct Shown<'input>(&'input [u8], &'static str);
+/// Prints the input if its decoder panics.
+struct PrintOnPanic<'input>(&'input [u8], &'static str);
 
-impl Drop for Shown<'_> {
+impl Drop for PrintOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("as {}: {:02x?}", self.1, self.0);
@@ -138,23 +149,30 @@ impl Drop for Shown<'_> {
     }
 }
 
+/// A number from the environment.
+fn setting(variable: &str, default: u64) -> u64 {
+    let text = std::env::var(variable).ok();
+    text.map_or(default, |text| text.parse().unwrap_or_else(|error| panic!("{variable} is {text:?}: {error}")))
+}
+
 #[test]
-fn a_million_malformed_inputs() {
+fn malformed_inputs_neither_panic_nor_allocate_much() {
+    let inputs = usize::try_from(setting("USNET_FUZZ_INPUTS", INPUTS)).expect("a number of inputs");
     let seeds = seeds();
-    let mut random = Random(7);
+    let mut random = Random(setting("USNET_FUZZ_SEED", 7));
     let mut well_formed = 0;
-    for _ in 0..INPUTS {
+    for _ in 0..inputs {
         let (bytes, descriptor) = input(&mut random, &seeds);
         let pieces = 1 + random.below(bytes.len());
-        let shown = Shown(&bytes, descriptor.name);
+        let input_printer = PrintOnPanic(&bytes, descriptor.name);
         let before = MEMORY.current_usage();
         MEMORY.reset_peak_usage();
         well_formed += decode(&bytes, pieces, descriptor);
         let used = MEMORY.peak_usage() - before;
         assert!(used <= BYTES_AT_LEAST + BYTES_PER_BYTE * bytes.len(), "{used} bytes for {} of input", bytes.len());
-        drop(shown);
+        drop(input_printer);
     }
     // Otherwise the inputs would be rejected early and prove nothing about the decoders.
-    assert!(well_formed > INPUTS / 10, "only {well_formed} of {INPUTS} were decoded to their end");
-    assert!(well_formed < INPUTS * 9 / 10, "{well_formed} of {INPUTS} were not malformed");
+    assert!(well_formed > inputs / 10, "only {well_formed} of {inputs} were decoded to their end");
+    assert!(well_formed < inputs / 10 * 9, "{well_formed} of {inputs} were not malformed");
 }

@@ -40,7 +40,7 @@ async fn identifies_vpp_and_counts_its_changes() {
     let created = batch.request(CreateLoopbackInstance::default());
     let missing = batch.request(DeleteLoopback { sw_if_index: 999 });
     let answers = Api::send(&mut handle, &batch).await.expect("answers");
-    let sw_if_index = answers.reply(created).expect("made").sw_if_index;
+    let sw_if_index = answers.reply(created).expect("created").sw_if_index;
     let code = ReturnCode::InvalidSwIfIndex;
     assert_eq!(answers.reply(missing), Err(ReplyError::Refused { message: "delete_loopback", code }));
     let created = until_connected(&mut states, |connected| connected.changes > 0).await.changes;
@@ -60,7 +60,7 @@ async fn killed_vpp_is_another_instance_after_its_restart() {
     let first = session.connected().await.expect("connected");
     vpp.kill();
     until(&mut states, |state| state.connected().is_none()).await;
-    let error = session.handle().send(&loopback()).await.expect_err("nobody there");
+    let error = session.handle().send(&loopback()).await.expect_err("no server");
     assert!(matches!(error, Error::NotSent { .. }) && error.nothing_done(), "{error}");
     assert!(session.handle().supports::<MemifCreateV2>(), "the last one did");
     vpp.start_again();
@@ -121,7 +121,7 @@ async fn many_at_once() {
             batch.request(CliInband { cmd: Text::from("show interface") });
             let dump = batch.dump(common::all_interfaces());
             let answers = handle.send(&batch).await.expect("answers");
-            let sw_if_index = answers.reply(created).expect("made").sw_if_index;
+            let sw_if_index = answers.reply(created).expect("created").sw_if_index;
             let found = answers.details(dump).expect("interfaces");
             assert!(found.iter().any(|interface| interface.sw_if_index == sw_if_index));
             sw_if_index

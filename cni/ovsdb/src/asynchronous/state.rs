@@ -1,4 +1,4 @@
-//! What a session knows.
+//! The state that a session publishes.
 
 use crate::{Cache, Error};
 use std::sync::Arc;

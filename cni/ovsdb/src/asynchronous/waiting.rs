@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// Transactions that the server works on; the next ones wait in the queue.
+/// Transactions in flight; further ones wait in the queue. The server handles them one after the
+/// other: more in flight would not be faster, and their answers would all be held in its memory.
 const WINDOW: usize = 64;
 
 /// The parameters of a transaction, on their way to the task.

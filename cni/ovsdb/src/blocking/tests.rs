@@ -5,7 +5,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
-/// Long enough never to be reached where an answer comes.
+/// Long enough never to be reached if there is an answer.
 const AMPLE: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(50);
 
@@ -19,7 +19,7 @@ fn silent_server_is_a_timeout() {
     let folder = tempfile::tempdir().expect("folder");
     let (_listener, path) = listener(folder.path());
     let mut client = Client::connect(&path, SHORT).expect("the kernel accepts");
-    let error = client.transact(&Transaction::new()).expect_err("nobody answers");
+    let error = client.transact(&Transaction::new()).expect_err("no answer");
     assert!(matches!(error, Error::Timeout { request: "transact", .. }), "{error}");
     assert!(!error.nothing_done());
     assert!(error.to_string().contains(&path.display().to_string()), "{error}");
@@ -32,7 +32,7 @@ fn server_that_reads_nothing_is_a_timeout_even_for_much_data() {
     let mut client = Client::connect(&path, SHORT).expect("the kernel accepts");
     let mut transaction = Transaction::new();
     transaction.comment("x".repeat(8 << 20));
-    let error = client.transact(&transaction).expect_err("nobody reads");
+    let error = client.transact(&transaction).expect_err("not read");
     assert!(matches!(error, Error::Timeout { .. }), "{error}");
 }
 
@@ -55,7 +55,7 @@ fn full_queue_of_the_listener_is_an_error_and_no_hang() {
 fn missing_socket_error_says_what_to_check() {
     let error = Client::connect("/nonexistent/db.sock", AMPLE).expect_err("no socket");
     assert!(error.nothing_done());
-    let expected = "cannot connect to the database of Open vSwitch at /nonexistent/db.sock; does ovsdb-server run?";
+    let expected = "cannot connect to the database of Open vSwitch at /nonexistent/db.sock; is ovsdb-server running?";
     assert_eq!(error.to_string(), expected);
 }
 
@@ -75,7 +75,7 @@ fn lost_connection_is_reestablished() {
         let (mut stream, _) = listener.accept().expect("accept again");
         answer(&mut stream, r#"{"id":"e","method":"echo","params":[]}{"id":0,"result":[],"error":null}"#);
         let mut echo = [0; 4096];
-        let bytes = stream.read(&mut echo).expect("the answer to echo comes with the next request");
+        let bytes = stream.read(&mut echo).expect("the answer to echo is sent with the next request");
         stream.write_all(br#"{"id":1,"result":[],"error":null}"#).expect("write");
         String::from_utf8_lossy(&echo[..bytes]).into_owned()
     });

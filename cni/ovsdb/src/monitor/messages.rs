@@ -14,7 +14,7 @@ pub const UPDATE_METHOD: &str = "update3";
 /// The notification that the server drops the monitor, for example because the schema was changed.
 pub const CANCELED_METHOD: &str = "monitor_canceled";
 
-/// "No transaction seen yet."
+/// Stands for "no transaction seen yet" in the request.
 const NO_TRANSACTION: &str = "00000000-0000-0000-0000-000000000000";
 /// One monitor for each connection needs no better name.
 const MONITOR_ID: &str = "usnet";

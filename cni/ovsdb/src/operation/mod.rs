@@ -54,8 +54,8 @@ pub enum Operation {
         /// The changes, done in order.
         mutations: Vec<Mutation>,
     },
-    /// Deletes rows. A row that another one refers to makes the commit fail: delete it from that
-    /// column instead.
+    /// Deletes rows. The commit fails if another row refers to one of them: delete the reference
+    /// instead.
     Delete {
         /// The table.
         table: &'static str,
@@ -79,16 +79,16 @@ pub enum Operation {
         /// indefinitely, this crate does not.
         timeout: Duration,
     },
-    /// With `durable`, the answer comes when the transaction is on the disk.
+    /// With `durable`, the server answers only when the transaction is on disk.
     Commit {
         /// Whether to wait for the disk.
         durable: bool,
     },
-    /// Makes the transaction fail: a dry run.
+    /// Fails the transaction: a dry run.
     Abort,
     /// A text for the log of the database.
     Comment(String),
-    /// Makes the transaction fail unless this client holds the lock.
+    /// Fails the transaction unless this client holds the lock.
     Assert {
         /// The lock's name.
         lock: &'static str,

@@ -18,11 +18,11 @@ pub enum TransactionError {
         /// The error of the database.
         error: DatabaseError,
     },
-    /// Every operation went well and the whole breaks a rule of the schema.
+    /// Every operation succeeded, and their sum violates the schema.
     #[error("the commit failed: {0}")]
     Commit(DatabaseError),
     /// The reply does not conform to RFC 7047.
-    #[error("cannot read the answer to operation {index} ({operation})")]
+    #[error("cannot decode the result of operation {index} ({operation})")]
     Malformed {
         /// The place of the operation.
         index: usize,
@@ -33,11 +33,11 @@ pub enum TransactionError {
         source: ParseError,
     },
     /// The answer is not a list with a result for each operation.
-    #[error("the answer is not a list of {expected} results")]
+    #[error("the reply is not a list of {expected} results")]
     NotResults {
         /// The number of operations.
         expected: usize,
-        /// What came instead.
+        /// What was received instead.
         #[source]
         source: ParseError,
     },

@@ -2,7 +2,7 @@
 //!
 //! It is a list with one result for each operation. An error takes the place of a result; the
 //! operations after it have `null`. An error of the commit is an additional element at the end, and
-//! all before it look like success.
+//! all before it report success.
 
 mod error;
 mod parse;

@@ -35,8 +35,8 @@ pub enum ReplyError {
         /// The kind of result that was requested.
         expected: &'static str,
     },
-    /// The transaction was committed and found another number of rows.
-    #[error("the transaction was committed, and its operation {index} found {found} rows instead of {expected}")]
+    /// The transaction was committed and matched another number of rows.
+    #[error("the transaction was committed, and its operation {index} matched {found} rows instead of {expected}")]
     Count {
         /// The place of the operation.
         index: usize,

@@ -18,11 +18,11 @@ enum Position {
     Escape,
 }
 
-/// The frame decoder. Pass bytes to [`Decoder::push`], then take messages until there is none.
+/// The frame decoder. Pass bytes to [`Decoder::push`], then read messages until there is none.
 #[derive(Debug)]
 pub struct Decoder {
     buffer: Vec<u8>,
-    /// Bytes of the buffer that belong to messages already taken.
+    /// How many bytes of the buffer belong to returned messages.
     taken: usize,
     /// Bytes of the buffer that were scanned.
     scanned: usize,

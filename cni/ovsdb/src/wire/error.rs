@@ -1,6 +1,7 @@
 //! Why a stream is not one of a database.
 
-/// An initial dump of 10,000 ports is 3 MiB; the limit is against a peer that is not a database.
+/// The longest accepted message, in bytes. An initial dump of 10,000 ports is 3 MiB; the limit is
+/// for a peer that is not a database, whose first brace might never be closed.
 pub(super) const MESSAGE_MAX: usize = 256 << 20;
 
 /// Bytes that are not OVSDB's JSON-RPC.

@@ -1,4 +1,5 @@
-//! JSON-RPC 1.0 as used by OVSDB (RFC 7047 §4), without IO: bytes in, messages out, and vice versa.
+//! JSON-RPC 1.0 as used by OVSDB (RFC 7047 §4), without IO: bytes in, messages out, and vice
+//! versa.
 
 mod decoder;
 mod endpoint;

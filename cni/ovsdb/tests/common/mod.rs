@@ -7,7 +7,7 @@ use usnet_ovsdb::blocking::Client;
 use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, Row, TableRow, Transaction};
 use usnet_test_openvswitch::OpenVswitch;
 
-/// Long enough never to be reached where an answer comes.
+/// Long enough never to be reached if there is an answer.
 pub const AMPLE: Duration = Duration::from_secs(30);
 
 /// `ovsdb-server` alone, with a client.
@@ -26,14 +26,14 @@ pub fn insert_bridge(transaction: &mut Transaction, name: &str) -> NamedUuid {
     bridge
 }
 
-/// Adds a port with one interface, which belong to no bridge yet.
+/// Adds a port with one interface, which are on no bridge yet.
 pub fn insert_port(transaction: &mut Transaction, name: &str, interface: Row) -> NamedUuid {
     let interface = transaction.insert("Interface", interface.with("name", name));
     transaction.insert("Port", Row::new().with("name", name).with("interfaces", interface))
 }
 
 /// A bridge, created and committed.
-pub fn make_bridge(client: &mut Client, name: &str) {
+pub fn create_bridge(client: &mut Client, name: &str) {
     let mut transaction = Transaction::new();
     insert_bridge(&mut transaction, name);
     client.transact(&transaction).expect("a bridge");

@@ -26,8 +26,8 @@ impl Backoff {
     /// requests that arrive meanwhile, so that they fail at once and are not queued. Returns
     /// whether there is a next attempt: not if all callers are gone.
     pub async fn wait<Q, A>(&mut self, requests: &mut mpsc::Receiver<Request<Q, A>>, refuse: impl Fn() -> A) -> bool {
-        // Only a connection that lasted makes the pauses short again: if a server accepts
-        // connections and drops them immediately, reconnecting backs off.
+        // Only a connection that lasted resets the pause: a server that accepts connections and
+        // drops them immediately must not be connected to in a loop.
         if self.started.elapsed() > self.longest {
             self.pause = self.shortest;
         }

@@ -17,7 +17,7 @@ pub struct Request<Q, A> {
     pub answer: oneshot::Sender<A>,
 }
 
-/// The callers' end of a session, which can be cloned. It does not keep the session alive.
+/// The callers' end of a session, which can be cloned. The session ends although callers exist.
 #[derive(Debug)]
 pub struct Caller<Q, A, S> {
     requests: mpsc::Sender<Request<Q, A>>,

@@ -13,7 +13,8 @@ use tokio::time::{Instant, sleep_until};
 use usnet_transport::TransferError;
 use usnet_transport::asynchronous::Socket;
 
-/// Requests that wait for VPP. With so many of them, batches wait in the queue.
+/// Requests that wait for VPP, of all batches together. With so many of them, further batches wait
+/// in the queue: a bound on memory that is far above the largest batch of the agent.
 const BACKLOG: usize = 4096;
 
 pub(super) struct Connection<'session> {

@@ -17,7 +17,7 @@ pub struct Session {
     _task: Task,
 }
 
-/// A way to use a session from several places. It does not keep the session alive.
+/// Sends batches to a session; can be cloned. The session ends although handles exist.
 #[derive(Debug, Clone)]
 pub struct Handle {
     socket: Arc<Path>,
@@ -44,7 +44,7 @@ impl Session {
         self.handle.clone()
     }
 
-    /// What the session knows, with a way to wait for changes.
+    /// The session's state, with a way to wait for changes.
     #[must_use]
     pub fn states(&self) -> watch::Receiver<State> {
         self.handle.states()
@@ -60,7 +60,7 @@ impl Session {
 }
 
 impl Handle {
-    /// What the session knows, with a way to wait for changes.
+    /// The session's state, with a way to wait for changes.
     #[must_use]
     pub fn states(&self) -> watch::Receiver<State> {
         self.caller.state()

@@ -1,4 +1,4 @@
-//! What a session knows.
+//! The state that a session publishes.
 
 use super::Instance;
 use crate::Error;
@@ -6,7 +6,7 @@ use crate::endpoint::Table;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What a session knows.
+/// The state of a session.
 #[derive(Debug, Clone)]
 pub enum State {
     /// There is no connection; the session keeps trying.

@@ -1,6 +1,6 @@
 //! The client's end of a connection, without IO: batches in, bytes out; bytes in, answers out.
 //!
-//! - `table`: the messages that VPP knows, with their ids, as it told them at connecting.
+//! - `table`: the messages that VPP knows, with their ids, read at connecting.
 //! - `pipeline`: requests in flight, and their answers by context.
 
 mod pipeline;
@@ -25,13 +25,14 @@ use usnet_transport::{Outgoing, Protocol};
 /// The client's name in VPP's `show api clients`.
 const CLIENT_NAME: &str = "usnet";
 
-/// Additional timeout for a number of requests. VPP handles the slowest of them in a tenth of it.
+/// Additional timeout for a number of requests: 5 ms for each. VPP handles the slowest of them in a
+/// tenth of it; more would hide a hanging VPP behind a large batch.
 pub(crate) fn timeout_for(requests: usize) -> Duration {
     const REQUEST: Duration = Duration::from_millis(5);
     REQUEST.saturating_mul(u32::try_from(requests).unwrap_or(u32::MAX))
 }
 
-/// What came out of the bytes.
+/// What the received bytes mean.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// VPP sent its table; batches can be submitted.

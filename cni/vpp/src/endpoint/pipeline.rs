@@ -45,7 +45,7 @@ struct InFlight {
     answers: Answers,
 }
 
-/// What has to come with a context.
+/// The answer that VPP has to send with a context.
 #[derive(Clone, Copy)]
 struct Expected {
     batch: BatchId,

@@ -97,7 +97,7 @@ fn replies_details_and_events_are_distinguished() {
 }
 
 #[test]
-fn no_more_than_the_window_is_under_way() {
+fn no_more_than_the_window_is_in_flight() {
     let mut endpoint = connected(|_| true);
     let mut batch = Batch::new();
     for _ in 0..1000 {
@@ -181,7 +181,7 @@ fn unsupported(knows: impl Fn(&str) -> bool) -> crate::Error {
     batch.request(ControlPing {});
     batch.request(MemifCreateV2::default());
     let unknown = endpoint.submit(batch).expect_err("not known");
-    assert_eq!(sent(&mut endpoint), [], "nothing goes out");
+    assert_eq!(sent(&mut endpoint), [], "nothing is sent");
     unknown.into_error(PathBuf::from("/run/vpp/api.sock"))
 }
 
@@ -229,7 +229,7 @@ fn conversation() -> (Batch, Vec<u8>) {
     (batch, bytes)
 }
 
-/// What came of it: how many batches were answered, and the error at the end.
+/// The outcome: how many batches were answered, and the error at the end.
 fn converse(bytes: &[u8], pieces: usize) -> (usize, Option<ProtocolError>) {
     let mut endpoint = Endpoint::new();
     let (batch, _) = conversation();

@@ -58,7 +58,7 @@ open_enum! {
 flags! {
     /// L2 input features, as far as usnet uses them. The bits are those of 26.06.
     L2InputFeatures {
-        /// Their VLAN tags are rewritten.
+        /// VLAN tags are rewritten.
         VTR = 1 << 11,
         /// A policer is attached.
         POLICER = 1 << 15,
@@ -68,7 +68,7 @@ flags! {
 flags! {
     /// L2 output features, as far as usnet uses them. The bits are those of 26.06.
     L2OutputFeatures {
-        /// Those that would not come in as they are are dropped: [`L2InterfaceEfpFilter`].
+        /// Frames that would not be accepted as input are dropped: [`L2InterfaceEfpFilter`].
         EFP_FILTER = 1 << 6,
         /// A policer is attached.
         POLICER = 1 << 12,
@@ -76,9 +76,10 @@ flags! {
 }
 
 messages! { INTERFACE_EVENTS, None;
-    /// An interface came, went or changed. Read it again: the flags are not its state.
+    /// An interface was created, deleted or changed. Read it again: the flags are only those that
+    /// were set since the last event, not its state.
     ///
-    /// It may come between any two replies.
+    /// It may arrive between any two replies.
     Client SwInterfaceEvent("sw_interface_event", "2d3d95a7") {
         /// What the subscriber gave in [`WantInterfaceEvents`].
         pid: u32,
@@ -96,7 +97,7 @@ requests! { INTERFACE_REQUESTS, None;
         pid: u32,
     } => WantInterfaceEventsReply("e8d4e804") {}
 
-    /// Switches an interface on or off.
+    /// Sets an interface administratively up or down.
     SwInterfaceSetFlags("sw_interface_set_flags", "f5aec1b8") {
         sw_if_index: u32,
         flags: IfStatusFlags,

@@ -20,7 +20,7 @@ open_enum! {
     /// How a policer judges a packet.
     PolicerType: u8 {
         /// One rate, two colours: a packet is within the rate (`conform`) or not (`violate`;
-        /// `exceed` never comes).
+        /// `exceed` is never used).
         OneRateTwoColour = 0,
         /// RFC 2697.
         OneRateThreeColour = 1,

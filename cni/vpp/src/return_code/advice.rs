@@ -1,4 +1,4 @@
-//! The observed meaning of a return code, and what to do then.
+//! The observed meaning of a return code, and what to do about it.
 
 use super::codes::ReturnCode;
 use std::fmt::{self, Display, Formatter};
@@ -8,35 +8,33 @@ impl ReturnCode {
     #[must_use]
     pub const fn advice(self) -> Option<&'static str> {
         Some(match self {
-            Self::InvalidSwIfIndex => "the interface is gone; read the interfaces again",
-            Self::NoSuchEntry => "it does not exist, or no more; read again before changing it",
+            Self::InvalidSwIfIndex => "the interface does not exist any more; read the interfaces again",
+            Self::NoSuchEntry => "the object does not exist; read the state again before changing it",
             Self::SyscallError2 => {
-                "VPP cannot listen at the vhost-user socket; does its directory exist, and may VPP write there?"
+                "VPP cannot listen on the vhost-user socket; check that its directory exists and that VPP may write to it"
             }
             Self::SyscallError4 => {
-                "VPP cannot listen at the memif socket; its directory must exist, nobody else may listen there or have put \
-                 a file there, and the path may have at most 106 bytes of [A-Za-z0-9_./-]; delete the socket's id before \
+                "VPP cannot listen on the memif socket; its directory must exist, the path must not be used by another \
+                 listener or file, and it may have at most 106 bytes of [A-Za-z0-9_./-]; delete the socket id before \
                  trying again"
             }
             Self::SubifAlreadyExists => {
-                "the memif's id is taken on its socket, or the socket has memifs of the other role"
+                "the memif id is in use on this socket, or the socket has memifs of the other role"
             }
             Self::InvalidArgument => {
-                "a value is out of range; is the ring size a power of two, and was the socket's id added?"
+                "a value is out of range; check that the ring size is a power of two and that the socket id was added"
             }
-            Self::UnexpectedIntfState => "it is in use; remove the memifs on the socket first",
+            Self::UnexpectedIntfState => "the socket id is in use; delete the memifs on it first",
             Self::TunnelExist => "such a tunnel exists; read the tunnels again",
             Self::IfAlreadyExists => "another interface uses the same socket path or name",
-            Self::EntryAlreadyExists => {
-                "the id belongs to something else, such as another socket file; take another id"
-            }
+            Self::EntryAlreadyExists => "the id is in use, for example for another socket file; use another id",
             Self::BdAlreadyExists => {
-                "the bridge domain's id is taken, or is 0, which is VPP's own; change its flags instead, or take another id"
+                "the bridge domain exists already, or its id is 0, which VPP reserves; change its flags instead, or use another id"
             }
-            Self::BdInUse => "interfaces are still in the bridge domain; take them out first",
-            Self::BdNotModifiable => "bridge domain 0 is VPP's own; take another id",
-            Self::BdIdExceedMax => "the bridge domain's id must be at most 16777215",
-            Self::ApiEndianFailed => "VPP could not read the request; this is an error of the client",
+            Self::BdInUse => "the bridge domain still has interfaces; remove them first",
+            Self::BdNotModifiable => "VPP reserves bridge domain 0; use another id",
+            Self::BdIdExceedMax => "the bridge domain id must be at most 16777215",
+            Self::ApiEndianFailed => "VPP could not decode the request; this is a defect of the client",
             _ => return None,
         })
     }
@@ -57,7 +55,7 @@ mod tests {
     fn number_and_name_belong_together() {
         let code = ReturnCode::from(-14);
         assert_eq!((code, code.number(), code.name()), (ReturnCode::SyscallError4, -14, "SYSCALL_ERROR_4"));
-        assert!(code.to_string().starts_with("SYSCALL_ERROR_4 (-14): VPP cannot listen at the memif socket"), "{code}");
+        assert!(code.to_string().starts_with("SYSCALL_ERROR_4 (-14): VPP cannot listen on the memif socket"), "{code}");
         assert_eq!(ReturnCode::from(-1234).to_string(), "unknown return code (-1234)");
         for number in -200..0 {
             assert_eq!(ReturnCode::from(number).number(), number);

@@ -18,7 +18,7 @@ pub enum Header {
 pub struct Envelope {
     /// What VPP called the client in `sockclnt_create_reply`.
     pub client_index: u32,
-    /// Any number; it comes back in the reply.
+    /// Any number; VPP copies it to the reply.
     pub context: u32,
 }
 

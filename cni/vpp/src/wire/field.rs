@@ -18,7 +18,7 @@ pub trait Field: Sized {
 /// A message ended within a field. No other error is possible: every bit pattern of a field is
 /// valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the message ends too early: {field} needs {needed} more bytes and {left} are left")]
+#[error("the message is too short: {field} needs {needed} more bytes, {left} are left")]
 pub struct DecodeError {
     /// The field in which it ended.
     pub field: &'static str,

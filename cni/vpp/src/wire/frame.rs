@@ -1,16 +1,20 @@
-//! Cuts the stream into messages.
+//! Divides the stream into messages.
 
-/// The longest accepted message, in bytes. The longest message of VPP is its message table, 91 kB.
+/// The longest accepted message, in bytes. The longest message of VPP is its message table, 91 kB;
+/// the replies of `cli_inband` can be longer. A limit at all is for a peer that is not VPP: its
+/// bytes could announce up to 4 GiB.
 pub const MAX_MESSAGE: usize = 16 << 20;
 
 /// Bytes of the header of a frame.
 pub(super) const FRAME_HEADER: usize = 16;
 
-/// The stream is not one of VPP.
+/// The stream does not come from VPP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// A length that no message of VPP has.
-    #[error("a message of {length} bytes was announced, more than any of VPP has; does something else listen there?")]
+    #[error(
+        "the peer announced a message of {length} bytes, longer than any message of VPP; is another program listening on the socket?"
+    )]
     TooLong {
         /// The announced length, in bytes.
         length: u32,
@@ -22,7 +26,7 @@ pub enum FrameError {
 #[expect(missing_debug_implementations, reason = "a message may hold a secret")]
 pub struct FrameDecoder {
     buffer: Vec<u8>,
-    /// How much of the buffer was given out.
+    /// How many bytes of the buffer belong to returned messages.
     taken: usize,
 }
 
@@ -38,7 +42,7 @@ impl FrameDecoder {
     /// VPP.
     ///
     /// # Errors
-    /// The stream is not one of VPP, and cannot be used any more.
+    /// The stream does not come from VPP, and cannot be used any more.
     pub fn next_message(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
         while let Some((header, rest)) = self.buffer.get(self.taken..).and_then(<[u8]>::split_first_chunk) {
             let length = announced_length(header)?;

@@ -57,11 +57,11 @@ fn announced_length_is_bounded() {
     let mut decoder = FrameDecoder::default();
     decoder.receive(b"HTTP/1.1 400 Bad Request");
     assert_eq!(decoder.next_message(), Err(FrameError::TooLong { length: u32::from_be_bytes(*b" 400") }));
-    assert!(decoder.next_message().is_err(), "it does not get well again");
+    assert!(decoder.next_message().is_err(), "the stream cannot be used any more");
 }
 
 #[test]
-fn fixed_text_refuses_what_vpp_would_cut() {
+fn fixed_text_rejects_what_vpp_would_truncate() {
     assert_eq!(FixedText::<4>::new("four"), Err(TextError::TooLong { length: 4, limit: 3 }));
     assert_eq!(FixedText::<4>::new("a\0b"), Err(TextError::Nul { position: 1 }));
     let text = FixedText::<4>::new("abc").expect("fits");
@@ -70,7 +70,7 @@ fn fixed_text_refuses_what_vpp_would_cut() {
 }
 
 #[test]
-fn text_from_vpp_is_taken_as_it_is() {
+fn text_from_vpp_is_accepted_unchanged() {
     assert_eq!(decoded::<FixedText<6>>(b"ab\0cd\0").as_str(), "ab");
     assert_eq!(decoded::<FixedText<3>>(b"abc").as_str(), "abc");
     let replaced = decoded::<FixedText<3>>(b"\xff\xffc");
@@ -83,7 +83,7 @@ fn text_from_vpp_is_taken_as_it_is() {
 #[test]
 fn lengths_are_validated() {
     let text = Reader::new(b"\xff\xff\xff\xffxy").field::<Text>("cmd").expect_err("no such length");
-    assert_eq!(text.to_string(), "the message ends too early: cmd needs 4294967295 more bytes and 2 are left");
+    assert_eq!(text.to_string(), "the message is too short: cmd needs 4294967295 more bytes, 2 are left");
     let members = Reader::new(b"\xff\xff\xff\xff\0\0\0\0").field::<Vec<BridgeDomainSwIf>>("sw_if_details");
     assert_eq!(members.map_err(|error| (error.needed, error.left)), Err((9 * 0xffff_ffff, 4)));
 }

@@ -6,16 +6,16 @@ use std::fmt::{self, Debug, Display, Formatter};
 /// A text that does not fit its field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// Too long: VPP would cut it, or not see its end.
-    #[error("the text has {length} bytes; VPP takes at most {limit} here")]
+    /// Too long: VPP would truncate it, or not find its end.
+    #[error("the text has {length} bytes; VPP accepts at most {limit} here")]
     TooLong {
-        /// The text's bytes.
+        /// The length of the text, in bytes.
         length: usize,
-        /// The most bytes.
+        /// The limit, in bytes.
         limit: usize,
     },
     /// A NUL ends a text for VPP.
-    #[error("the text has a NUL at byte {position}, where it would end for VPP")]
+    #[error("the text contains a NUL at byte {position}, where VPP would end it")]
     Nul {
         /// The byte's index.
         position: usize,
@@ -27,7 +27,7 @@ pub enum TextError {
 pub struct FixedText<const N: usize>(String);
 
 impl<const N: usize> FixedText<N> {
-    /// The most bytes of a text.
+    /// The longest text, in bytes: one less than the field, for the NUL at its end.
     pub const LIMIT: usize = N.saturating_sub(1);
 
     /// Checks a text.
@@ -120,7 +120,7 @@ impl Field for Text {
     const MIN_SIZE: usize = u32::MIN_SIZE;
 
     fn encode(&self, writer: &mut Writer) {
-        // Longer than the largest message long before it is too long for the length.
+        // Not reached: no message is that long.
         writer.field(&u32::try_from(self.0.len()).unwrap_or(u32::MAX));
         writer.put(self.0.as_bytes());
     }

@@ -56,7 +56,7 @@ impl<F: Field> Field for Vec<F> {
     const MIN_SIZE: usize = u32::MIN_SIZE;
 
     fn encode(&self, writer: &mut Writer) {
-        // Longer than the largest message long before it is too long for the count.
+        // Not reached: no message is that long.
         writer.field(&u32::try_from(self.len()).unwrap_or(u32::MAX));
         self.iter().for_each(|element| element.encode(writer));
     }
@@ -67,7 +67,8 @@ impl<F: Field> Field for Vec<F> {
     }
 }
 
-/// Reads `count` elements. The count is not believed before the message is long enough for it.
+/// Reads `count` elements. Memory is allocated only if the message is long enough for that many:
+/// the count comes from the peer.
 pub(crate) fn decode_elements<F: Field>(reader: &mut Reader<'_>, count: usize) -> Result<Vec<F>, DecodeError> {
     let needed = count.saturating_mul(F::MIN_SIZE.max(1));
     if reader.left() < needed {

@@ -11,9 +11,9 @@ use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{CreateLoopbackInstance, SwInterfaceDetails, SwInterfaceDump};
 use usnet_vpp::{Batch, messages};
 
-/// Long enough never to be reached where an answer comes.
+/// Long enough never to be reached if there is an answer.
 pub const AMPLE: Duration = Duration::from_secs(30);
-/// Short enough to wait for where none comes.
+/// Short enough to wait for if there is none.
 pub const SHORT: Duration = Duration::from_millis(100);
 
 /// A real VPP.

@@ -97,7 +97,7 @@ fn a_missing_message_is_reported_or_not_needed(node: &mut TestNode) {
                 let error = output.error().to_string();
                 let advises = |remedy| error.contains(missing) && error.contains(remedy);
                 assert!(
-                    advises("the releases from 23.06 to 26.06 have it") || advises("_plugin.so"),
+                    advises("use a VPP release from 23.06 to 26.06") || advises("_plugin.so"),
                     "without {missing}: {error}"
                 );
                 // An ADD that cannot read it leaves it to DEL.
