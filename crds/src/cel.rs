@@ -1,6 +1,7 @@
 //! Parts of the validation rules in CEL, which the API server evaluates. The rules themselves are
 //! in [`crate::network`], each beside the check in Rust that does the same.
 
+use crate::EngineKind;
 use crate::problem::Problem;
 use kube::core::{Message, Rule};
 use std::fmt::Display;
@@ -29,4 +30,18 @@ pub(crate) fn immutable(object: &str, field: &str) -> Rule {
         format!("has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})"),
         format!("{object}.{field} cannot be changed, added or removed: make a new network and move the pods to it"),
     )
+}
+
+/// An expression that must hold with this engine.
+pub(crate) fn with_engine(engine: EngineKind, expression: &str) -> String {
+    format!("self.engine != '{}' || {expression}", engine.traits().api_name)
+}
+
+/// Whether a field has one of these values.
+pub(crate) fn one_of<'a>(field: &str, values: impl Iterator<Item = &'a str>) -> String {
+    let values: Vec<String> = values.map(|value| format!("'{value}'")).collect();
+    match values.as_slice() {
+        [only] => format!("{field} == {only}"),
+        several => format!("{field} in [{}]", several.join(", ")),
+    }
 }

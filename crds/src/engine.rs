@@ -1,9 +1,12 @@
-//! The engines, and what each of them supports.
+//! The engines, and one table of what each of them supports. Rules in CEL and in Rust, defaults,
+//! messages, labels of metrics and names of conditions are lookups in this table: a new engine is
+//! one variant of [`EngineKind`] and one row.
 
 use crate::types::bridge_domain::BridgeDomainId;
-use crate::types::limits::{MAC_AGE_OVS, MAC_AGE_VPP, MacAge};
-use crate::types::names::{BridgeName, NetworkName};
-use crate::types::port_type::PortType;
+use crate::types::limits::{MAC_AGE_OVS, MAC_AGE_VPP, MacAge, MacAgeRange};
+use crate::types::names::{BridgeName, NETWORK_NAME_MAX, NetworkName, VPP_NETWORK_NAME_MAX};
+use crate::types::port_type::{PortType, SocketRole};
+use crate::types::vlan::VlanMode;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -19,57 +22,172 @@ pub enum EngineKind {
     Vpp,
 }
 
+/// What one engine supports: a row of the table.
+#[derive(Debug)]
+pub struct EngineTraits {
+    /// Its name in the API and in the labels of metrics. `serde` has the same name.
+    pub api_name: &'static str,
+    /// Its name in messages.
+    pub label: &'static str,
+    /// What the names of generated networks begin with.
+    pub short_name: &'static str,
+    /// Its name in configurations of Intel's userspace CNI, `host.engine`.
+    pub legacy_name: &'static str,
+    /// The condition of a node that tells whether its agent is connected to the engine.
+    pub connected_condition: &'static str,
+    /// The field by which users choose a bridge.
+    pub bridge_key: BridgeKey,
+    /// What the engine calls a bridge.
+    pub bridge_noun: &'static str,
+    /// Longest name of a network, in bytes.
+    pub network_name_max: usize,
+    /// Where the engine keeps that name, which is why it is limited.
+    pub network_name_place: &'static str,
+    /// The ages of MAC addresses that it accepts.
+    pub mac_age: MacAgeRange,
+    /// The default port type: what most programs for this engine support.
+    pub default_port_type: PortType,
+    /// The types of ports that it has.
+    pub port_types: &'static [PortType],
+    /// The types of ports on which it cannot limit what a pod sends.
+    pub unlimited_egress: &'static [PortType],
+    /// The ends of a vhost-user socket that it can be.
+    pub vhost_user_roles: &'static [SocketRole],
+    /// The VLAN modes of its ports.
+    pub vlan_modes: &'static [VlanMode],
+}
+
+const OPEN_VSWITCH: EngineTraits = EngineTraits {
+    api_name: "OVS",
+    label: "Open vSwitch",
+    short_name: "ovs",
+    legacy_name: "ovs-dpdk",
+    connected_condition: "OVSConnected",
+    bridge_key: BridgeKey::Name,
+    bridge_noun: "bridge",
+    network_name_max: NETWORK_NAME_MAX,
+    network_name_place: "external_ids",
+    mac_age: MAC_AGE_OVS,
+    default_port_type: PortType::VhostUser,
+    port_types: &[PortType::VhostUser, PortType::Veth],
+    // The userspace datapath receives frames of kernel devices through a packet socket, before the
+    // kernel polices them.
+    unlimited_egress: &[PortType::Veth],
+    // Its server ports (dpdkvhostuser) do not survive a restart of the engine.
+    vhost_user_roles: &[SocketRole::Client],
+    vlan_modes: &VlanMode::ALL,
+};
+
+const VPP: EngineTraits = EngineTraits {
+    api_name: "VPP",
+    label: "VPP",
+    short_name: "vpp",
+    legacy_name: "vpp",
+    connected_condition: "VPPConnected",
+    bridge_key: BridgeKey::Id,
+    bridge_noun: "bridge domain",
+    // VPP would truncate the tag that contains the name.
+    network_name_max: VPP_NETWORK_NAME_MAX,
+    network_name_place: "the tag of a bridge domain",
+    mac_age: MAC_AGE_VPP,
+    default_port_type: PortType::Memif,
+    port_types: &[PortType::VhostUser, PortType::Memif, PortType::Veth],
+    unlimited_egress: &[],
+    vhost_user_roles: &[SocketRole::Client, SocketRole::Server],
+    // A bridge domain learns a MAC address once, not once for each VLAN.
+    vlan_modes: &[VlanMode::Access],
+};
+
+/// The field by which users choose a bridge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BridgeKey {
+    /// `bridge.name`.
+    Name,
+    /// `bridge.id`, whose digits are the name of the bridge everywhere else.
+    Id,
+}
+
+impl BridgeKey {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Name, Self::Id];
+
+    /// The name of the field in `spec.bridge`.
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Id => "id",
+        }
+    }
+}
+
 impl EngineKind {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::OpenVswitch, Self::Vpp];
 
+    /// What this engine supports.
+    pub const fn traits(self) -> &'static EngineTraits {
+        match self {
+            Self::OpenVswitch => &OPEN_VSWITCH,
+            Self::Vpp => &VPP,
+        }
+    }
+
     /// The default bridge of a network.
     pub fn default_bridge(self, network: &NetworkName) -> BridgeName {
-        match self {
-            Self::OpenVswitch => BridgeName::default_for(network),
-            Self::Vpp => BridgeDomainId::default_for(network).into(),
+        match self.traits().bridge_key {
+            BridgeKey::Name => BridgeName::default_for(network),
+            BridgeKey::Id => BridgeDomainId::default_for(network).into(),
         }
     }
 
-    /// Whether this engine accepts an age of MAC addresses. VPP counts whole minutes.
-    pub fn accepts(self, age: MacAge) -> bool {
-        let seconds = age.get();
-        match self {
-            Self::OpenVswitch => MAC_AGE_OVS.contains(&seconds),
-            Self::Vpp => MAC_AGE_VPP.contains(&seconds) && seconds.is_multiple_of(*MAC_AGE_VPP.start()),
-        }
-    }
-
-    /// What generated names begin with.
-    const fn short_name(self) -> &'static str {
-        match self {
-            Self::OpenVswitch => "ovs",
-            Self::Vpp => "vpp",
-        }
+    /// Whether this engine accepts an age of MAC addresses.
+    pub const fn accepts(self, age: MacAge) -> bool {
+        self.traits().mac_age.contains(age)
     }
 
     /// The default port type: what most programs for this engine support.
     pub const fn default_port_type(self) -> PortType {
-        match self {
-            Self::OpenVswitch => PortType::VhostUser,
-            Self::Vpp => PortType::Memif,
-        }
+        self.traits().default_port_type
     }
 }
 
 impl fmt::Display for EngineKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OpenVswitch => formatter.write_str("Open vSwitch"),
-            Self::Vpp => formatter.write_str("VPP"),
-        }
+        formatter.write_str(self.traits().label)
     }
 }
 
 impl NetworkName {
-    /// The name of the network that is generated for a bridge: `ovs-` or `vpp-` and the name of the
-    /// bridge, converted where that is no DNS label. Two bridges never share a name.
+    /// The name of the network that is generated for a bridge: the short name of the engine, `-` and
+    /// the name of the bridge, converted where that is no DNS label. Two bridges never share a name.
     pub fn for_bridge(engine: EngineKind, bridge: &BridgeName) -> Self {
-        Self::generated(engine.short_name(), bridge)
+        Self::generated(engine.traits().short_name, bridge)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_agree_with_the_api_and_with_themselves() {
+        for engine in EngineKind::ALL {
+            let row = engine.traits();
+            assert_eq!(serde_json::to_value(engine).unwrap(), row.api_name);
+            assert!(row.port_types.contains(&row.default_port_type), "{engine}");
+            // The rules look at `port.type` itself, which is not set for the default type.
+            assert!(!row.unlimited_egress.contains(&row.default_port_type), "{engine}");
+            assert!(row.vhost_user_roles.contains(&SocketRole::default()), "{engine}");
+            assert!(engine.accepts(MacAge::default()) && row.network_name_max <= NETWORK_NAME_MAX, "{engine}");
+        }
+        for port_type in PortType::ALL {
+            assert_eq!(serde_json::to_value(port_type).unwrap(), port_type.as_str());
+        }
+        for mode in VlanMode::ALL {
+            assert_eq!(serde_json::to_value(mode).unwrap(), mode.as_str());
+        }
+        for role in SocketRole::ALL {
+            assert_eq!(serde_json::to_value(role).unwrap(), role.as_str());
+        }
     }
 }

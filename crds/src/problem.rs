@@ -1,9 +1,12 @@
 //! Validation errors of a spec. The CEL rules have the same messages.
 
-use crate::types::limits::{IPAM_MAX, MAC_AGE_OVS, MAC_AGE_VPP};
+use crate::engine::{BridgeKey, EngineTraits};
+use crate::types::limits::{IPAM_MAX, MacAgeRange};
+use crate::types::port_type::{PortType, SocketRole};
+use crate::types::vlan::VlanMode;
 use crate::{
-    InvalidAddress, InvalidBridgeDomainId, InvalidMac, InvalidName, InvalidRate, InvalidRingSize, MacAddress,
-    NamespaceName, OutOfRange, PodName, VlanTag,
+    EngineKind, InvalidAddress, InvalidBridgeDomainId, InvalidMac, InvalidName, InvalidRate, InvalidRingSize,
+    MacAddress, NamespaceName, OutOfRange, PodName, VlanTag,
 };
 use ipnet::IpNet;
 use std::fmt;
@@ -57,12 +60,6 @@ pub enum Problem {
     /// An IPAM configuration that is too long for every node.
     #[error("the IPAM configuration has {0} bytes of JSON, and {max} is the limit", max = IPAM_MAX)]
     IpamTooLong(usize),
-    /// Only users know which Open vSwitch bridge to adopt.
-    #[error("a bridge that somebody else made has to be named: set bridge.name, or ownership Managed")]
-    AdoptedWithoutName,
-    /// Only users know which bridge domain to adopt.
-    #[error("a bridge domain that somebody else made has to be named: set bridge.id, or ownership Managed")]
-    AdoptedWithoutId,
     /// A mode that needs a VLAN of its own.
     #[error("the modes Access, NativeTagged and NativeUntagged need a tag")]
     TagMissing,
@@ -100,42 +97,66 @@ pub enum Problem {
         /// How many there may be.
         maximum: usize,
     },
-    /// VPP numbers its bridge domains.
-    #[error("bridge domains of VPP have no name: use bridge.id")]
-    BridgeNameWithVpp,
-    /// Open vSwitch names its bridges.
-    #[error("bridges of Open vSwitch have no id: use bridge.name")]
-    BridgeIdWithOvs,
-    /// Not an age of MAC addresses that Open vSwitch takes.
-    #[error("Open vSwitch takes {} to {} seconds", MAC_AGE_OVS.start(), MAC_AGE_OVS.end())]
-    MacAgeWithOvs,
-    /// Not an age of MAC addresses that VPP takes.
+    /// The engine has no such field of a bridge.
+    #[error("{} of {engine} have no {}: use bridge.{}", bridges(engine), key.field(), own_key(engine))]
+    BridgeKey {
+        /// The engine.
+        engine: EngineKind,
+        /// The field that it does not have.
+        key: BridgeKey,
+    },
+    /// Only users know which bridge to adopt.
     #[error(
-        "VPP counts minutes: use a multiple of {minute} from {minute} to {}",
-        MAC_AGE_VPP.end(),
-        minute = MAC_AGE_VPP.start()
+        "an adopted {} needs its {key}: set bridge.{key}, or ownership Managed",
+        .0.traits().bridge_noun,
+        key = own_key(.0)
     )]
-    MacAgeWithVpp,
-    /// A bridge domain of VPP learns a MAC address once, not once for each VLAN.
+    AdoptedWithoutKey(EngineKind),
+    /// Not an age of MAC addresses that the engine accepts.
+    #[error("{}", mac_age(*.0))]
+    MacAge(EngineKind),
+    /// Ports of the engine do not have every VLAN mode.
+    #[error("{}", vlan_mode(*.0))]
+    VlanMode(EngineKind),
+    /// The engine has no ports of this type.
     #[error(
-        "ports of VPP are in one VLAN: use the mode Access, or leave vlan out for a port that gets all VLANs as they are"
+        "{engine} has no ports of the type {}: use {}, or a network with the engine {}",
+        port_type.as_str(),
+        engine.default_port_type().as_str(),
+        engines(|row| row.port_types.contains(port_type))
     )]
-    TrunkWithVpp,
-    /// Open vSwitch does not speak memif.
-    #[error("Open vSwitch has no ports of the type Memif: use VhostUser, or a network with the engine VPP")]
-    MemifWithOvs,
-    /// Settings of memif for ports of another type.
-    #[error("only ports of the type Memif have these settings: remove them, or set port.type to Memif")]
-    OnlyForMemif,
-    /// Settings of vhost-user for ports of another type.
-    #[error("only ports of the type VhostUser have these settings: remove them, or set port.type to VhostUser")]
-    OnlyForVhostUser,
-    /// The kernel hands a frame to Open vSwitch's userspace datapath before it polices.
-    #[error("Open vSwitch cannot limit what a pod sends over Veth: leave egressKbps out, or use VhostUser")]
-    EgressOfVethWithOvs,
-    /// Ports of Open vSwitch only connect.
-    #[error("ports of Open vSwitch connect to the pod's program: use Client, or a network with the engine VPP")]
-    ServerWithOvs,
+    PortType {
+        /// The engine.
+        engine: EngineKind,
+        /// The type.
+        port_type: PortType,
+    },
+    /// Settings of one type for ports of another.
+    #[error(
+        "only ports of the type {port_type} have these settings: remove them, or set port.type to {port_type}",
+        port_type = .0.as_str()
+    )]
+    OnlyForType(PortType),
+    /// The engine cannot limit what a pod sends over ports of this type.
+    #[error(
+        "{engine} cannot limit what a pod sends over {}: leave egressKbps out, or use {}",
+        port_type.as_str(),
+        engine.default_port_type().as_str()
+    )]
+    EgressLimit {
+        /// The engine.
+        engine: EngineKind,
+        /// The type.
+        port_type: PortType,
+    },
+    /// The engine cannot be this end of a vhost-user socket.
+    #[error("{}", engine_role(*engine, *role))]
+    EngineRole {
+        /// The engine.
+        engine: EngineKind,
+        /// The end.
+        role: SocketRole,
+    },
     /// A pod without the volume would never learn the secret.
     #[error("a generated secret is told in the pod's volume: use it with the socket Volume")]
     SecretWithoutVolume,
@@ -168,6 +189,55 @@ pub enum Problem {
     /// The configuration has no JSON form.
     #[error("cannot be written as JSON: {0}")]
     Json(String),
+}
+
+/// What the engine calls its bridges.
+fn bridges(engine: &EngineKind) -> String {
+    format!("{}s", engine.traits().bridge_noun)
+}
+
+/// The field by which users choose a bridge of the engine.
+fn own_key(engine: &EngineKind) -> &'static str {
+    engine.traits().bridge_key.field()
+}
+
+/// The engines that support something, by their names in the API.
+fn engines(supports: impl Fn(&EngineTraits) -> bool) -> String {
+    let rows = EngineKind::ALL.into_iter().map(EngineKind::traits).filter(|row| supports(row));
+    rows.map(|row| row.api_name).collect::<Vec<_>>().join(" or ")
+}
+
+fn mac_age(engine: EngineKind) -> String {
+    match engine.traits().mac_age {
+        MacAgeRange { minimum, maximum, step: 1 } => format!("{engine} takes {minimum} to {maximum} seconds"),
+        MacAgeRange { minimum, maximum, step: 60 } => {
+            format!("{engine} counts minutes: use a multiple of 60 from {minimum} to {maximum}")
+        }
+        MacAgeRange { minimum, maximum, step } => {
+            format!("{engine} takes multiples of {step} seconds: use one from {minimum} to {maximum}")
+        }
+    }
+}
+
+fn vlan_mode(engine: EngineKind) -> String {
+    match engine.traits().vlan_modes {
+        [VlanMode::Access] => format!(
+            "ports of {engine} are in one VLAN: use the mode Access, or leave vlan out for a port that gets all VLANs as they are"
+        ),
+        modes => {
+            let modes: Vec<&str> = modes.iter().map(|mode| mode.as_str()).collect();
+            format!("ports of {engine} do not have this mode: use {}, or leave vlan out", modes.join(" or "))
+        }
+    }
+}
+
+fn engine_role(engine: EngineKind, role: SocketRole) -> String {
+    let (does, other) = match role {
+        SocketRole::Server => ("connect to the pod's program", SocketRole::Client),
+        SocketRole::Client => ("listen for the pod's program", SocketRole::Server),
+    };
+    let others = engines(|row| row.vhost_user_roles.contains(&role));
+    format!("ports of {engine} {does}: use {}, or a network with the engine {others}", other.as_str())
 }
 
 /// Collects all problems, so that they are reported together.

@@ -21,19 +21,15 @@ pub const STALLED: &str = "Stalled";
 /// Network, only while true: it is being deleted, and pods still use it.
 pub const DELETION_BLOCKED: &str = "DeletionBlocked";
 /// Node: the agent is connected to Open vSwitch.
-pub const OVS_CONNECTED: &str = "OVSConnected";
+pub const OVS_CONNECTED: &str = engine_connected(EngineKind::OpenVswitch);
 /// Node: the agent is connected to VPP.
-pub const VPP_CONNECTED: &str = "VPPConnected";
-
+pub const VPP_CONNECTED: &str = engine_connected(EngineKind::Vpp);
 /// Node without an API server: every file in its folder of manifests can be used.
 pub const MANIFESTS_ACCEPTED: &str = "ManifestsAccepted";
 
 /// The condition of a node that tells whether its agent is connected to this engine.
 pub const fn engine_connected(engine: EngineKind) -> &'static str {
-    match engine {
-        EngineKind::OpenVswitch => OVS_CONNECTED,
-        EngineKind::Vpp => VPP_CONNECTED,
-    }
+    engine.traits().connected_condition
 }
 
 /// Reasons, in CamelCase as Kubernetes asks.

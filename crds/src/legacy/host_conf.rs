@@ -4,6 +4,7 @@
 
 use super::keys::Keys;
 use crate::EngineKind;
+use crate::engine::BridgeKey;
 use serde_json::{Map, Value};
 use std::path::{Component, Path, PathBuf};
 
@@ -33,7 +34,8 @@ impl HostConf {
         let named = kinds.iter().flatten().filter_map(|kind| kind.text("socketfile").ok().flatten());
         Self {
             engine,
-            bridge: (engine == Some(EngineKind::OpenVswitch))
+            bridge: engine
+                .is_some_and(|engine| engine.traits().bridge_key == BridgeKey::Name)
                 .then(|| bridge.unwrap_or(super::parse::DEFAULT_BRIDGE).to_owned()),
             socket_file: named.filter(|name| is_file_name(name)).map(str::to_owned).next(),
             shared_dir: shared_dir(configuration).and_then(plain_path),

@@ -5,6 +5,7 @@ use super::error::InvalidLegacy;
 use super::keys::Keys;
 use super::settings::Settings;
 use super::vlan::vlan;
+use crate::engine::BridgeKey;
 use crate::{
     BridgeDomainId, BridgeName, EngineKind, KilobitsPerSecond, MacAddress, PortType, Queues, RateLimit, SocketRole,
 };
@@ -70,23 +71,21 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
 }
 
 pub(super) fn engine(host: &Keys<'_>) -> Result<EngineKind, InvalidLegacy> {
-    match host.text("engine")? {
-        Some("ovs-dpdk") => Ok(EngineKind::OpenVswitch),
-        Some("vpp") => Ok(EngineKind::Vpp),
-        Some(other) => Err(host.unsupported("engine", other, "use ovs-dpdk or vpp")),
-        None => Err(host.missing("engine", "write ovs-dpdk or vpp")),
-    }
+    const ADVICE: &str = "use ovs-dpdk or vpp";
+    let Some(name) = host.text("engine")? else { return Err(host.missing("engine", "write ovs-dpdk or vpp")) };
+    let engine = EngineKind::ALL.into_iter().find(|engine| engine.traits().legacy_name == name);
+    engine.ok_or_else(|| host.unsupported("engine", name, ADVICE))
 }
 
 fn port_type(host: &Keys<'_>, engine: EngineKind) -> Result<PortType, InvalidLegacy> {
-    match (host.text("iftype")?, engine) {
-        (Some("vhostuser"), _) => Ok(PortType::VhostUser),
-        (Some("memif"), EngineKind::Vpp) => Ok(PortType::Memif),
-        (Some("memif"), EngineKind::OpenVswitch) => {
+    match host.text("iftype")? {
+        Some("vhostuser") => Ok(PortType::VhostUser),
+        Some("memif") if engine.traits().port_types.contains(&PortType::Memif) => Ok(PortType::Memif),
+        Some("memif") => {
             Err(host.unsupported("iftype", "memif", "Open vSwitch has no memif: use vhostuser, or the engine vpp"))
         }
-        (Some(other), _) => Err(host.unsupported("iftype", other, "use vhostuser, or with vpp memif")),
-        (None, _) => Err(host.missing("iftype", "write vhostuser, or with vpp memif")),
+        Some(other) => Err(host.unsupported("iftype", other, "use vhostuser, or with vpp memif")),
+        None => Err(host.missing("iftype", "write vhostuser, or with vpp memif")),
     }
 }
 
@@ -125,7 +124,7 @@ fn vhost_role(host: &Keys<'_>, container: &Keys<'_>, engine: EngineKind) -> Resu
     }
     let opposite = |role| if role == SocketRole::Client { SocketRole::Server } else { SocketRole::Client };
     let role = ours.or(pods.map(opposite)).unwrap_or(SocketRole::Server);
-    if (engine, role) == (EngineKind::OpenVswitch, SocketRole::Server) {
+    if !engine.traits().vhost_user_roles.contains(&role) {
         let advice =
             "Open vSwitch no longer listens at sockets (dpdkvhostuser): write client, and let the pod's program listen";
         return Err(host.unsupported("mode", host.text("mode")?.unwrap_or("nothing, which meant server"), advice));
@@ -179,10 +178,10 @@ fn rate_limit(vhost: &Keys<'_>) -> Result<RateLimit, InvalidLegacy> {
 fn bridge_name(bridge: &Keys<'_>, engine: EngineKind) -> Result<BridgeName, InvalidLegacy> {
     const KEY: &str = "bridgeName";
     let name = bridge.text(KEY)?;
-    match engine {
-        EngineKind::OpenVswitch => BridgeName::try_from(name.unwrap_or(DEFAULT_BRIDGE).to_owned())
+    match engine.traits().bridge_key {
+        BridgeKey::Name => BridgeName::try_from(name.unwrap_or(DEFAULT_BRIDGE).to_owned())
             .map_err(|problem| bridge.out_of_range(KEY, &problem)),
-        EngineKind::Vpp => {
+        BridgeKey::Id => {
             let Some(name) = name else {
                 let id: Option<BridgeDomainId> = bridge.number("bridgeId")?;
                 return id

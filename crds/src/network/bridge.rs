@@ -8,10 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "api")]
 pub use spec::BridgeSpec;
 #[cfg(feature = "api")]
-pub(super) use spec::{
-    adopted_without_id, adopted_without_name, bridge, bridge_id_with_ovs, bridge_name_with_vpp, mac_age_with_ovs,
-    mac_age_with_vpp,
-};
+pub(super) use spec::{bridge, engine_rules};
 
 /// Whether a bridge learns where MAC addresses are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -73,10 +70,11 @@ mod spec {
     #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
     use super::{Bridge, MacLearning, Ownership};
-    use crate::cel::{at, immutable, range, rule};
+    use crate::cel::{at, immutable, range, rule, with_engine};
+    use crate::engine::BridgeKey;
     use crate::problem::{Problem, Problems};
     use crate::types::bridge_domain::BridgeDomainId;
-    use crate::types::limits::{MAC_AGE_OVS, MAC_AGE_VPP, MacAge, Mtu};
+    use crate::types::limits::{MacAge, MacAgeRange, Mtu};
     use crate::types::names::{BRIDGE_NAME_MAX, BRIDGE_NAME_PATTERN, RESERVED_BRIDGE_NAMES};
     use crate::{BridgeName, EngineKind, InvalidName, NetworkName};
     use kube::KubeSchema;
@@ -163,35 +161,29 @@ mod spec {
         range("bridge domain id", BridgeDomainId::MINIMUM, BridgeDomainId::MAXIMUM)
     }
 
-    pub(crate) fn bridge_name_with_vpp() -> Rule {
-        at(".bridge.name", "self.engine != 'VPP' || !has(self.bridge.name)", &Problem::BridgeNameWithVpp)
+    /// For the spec: each engine has one of the two fields, and ages of MAC addresses of its own.
+    pub(crate) fn engine_rules() -> impl Iterator<Item = Rule> {
+        let foreign = BridgeKey::ALL.into_iter().flat_map(|key| {
+            let without = EngineKind::ALL.into_iter().filter(move |engine| engine.traits().bridge_key != key);
+            without.map(move |engine| {
+                let (field, problem) = (format!("bridge.{}", key.field()), Problem::BridgeKey { engine, key });
+                at(&format!(".{field}"), with_engine(engine, &format!("!has(self.{field})")), &problem)
+            })
+        });
+        let adopted = EngineKind::ALL.into_iter().map(|engine| {
+            let field = format!("bridge.{}", engine.traits().bridge_key.field());
+            let is_named = format!("self.bridge.ownership != 'Adopted' || has(self.{field})");
+            at(&format!(".{field}"), with_engine(engine, &is_named), &Problem::AdoptedWithoutKey(engine))
+        });
+        foreign.chain(adopted).chain(EngineKind::ALL.into_iter().map(mac_age_rule))
     }
 
-    pub(crate) fn bridge_id_with_ovs() -> Rule {
-        at(".bridge.id", "self.engine != 'OVS' || !has(self.bridge.id)", &Problem::BridgeIdWithOvs)
-    }
-
-    pub(crate) fn adopted_without_name() -> Rule {
-        let is_named = "self.bridge.ownership != 'Adopted' || has(self.bridge.name)";
-        at(".bridge.name", format!("self.engine != 'OVS' || {is_named}"), &Problem::AdoptedWithoutName)
-    }
-
-    pub(crate) fn adopted_without_id() -> Rule {
-        let is_named = "self.bridge.ownership != 'Adopted' || has(self.bridge.id)";
-        at(".bridge.id", format!("self.engine != 'VPP' || {is_named}"), &Problem::AdoptedWithoutId)
-    }
-
-    pub(crate) fn mac_age_with_ovs() -> Rule {
-        let (minimum, maximum) = MAC_AGE_OVS.into_inner();
-        let fits = format!("self.bridge.macAgeSeconds >= {minimum} && self.bridge.macAgeSeconds <= {maximum}");
-        at(".bridge.macAgeSeconds", format!("self.engine != 'OVS' || ({fits})"), &Problem::MacAgeWithOvs)
-    }
-
-    pub(crate) fn mac_age_with_vpp() -> Rule {
-        let (minimum, maximum) = MAC_AGE_VPP.into_inner();
-        let in_range = format!("self.bridge.macAgeSeconds >= {minimum} && self.bridge.macAgeSeconds <= {maximum}");
-        let fits = format!("{in_range} && self.bridge.macAgeSeconds % {minimum} == 0");
-        at(".bridge.macAgeSeconds", format!("self.engine != 'VPP' || ({fits})"), &Problem::MacAgeWithVpp)
+    fn mac_age_rule(engine: EngineKind) -> Rule {
+        const FIELD: &str = "self.bridge.macAgeSeconds";
+        let MacAgeRange { minimum, maximum, step } = engine.traits().mac_age;
+        let multiple = if step > 1 { format!(" && {FIELD} % {step} == 0") } else { String::new() };
+        let fits = format!("({FIELD} >= {minimum} && {FIELD} <= {maximum}{multiple})");
+        at(".bridge.macAgeSeconds", with_engine(engine, &fits), &Problem::MacAge(engine))
     }
 
     /// The bridge of the network, whose own name may be wrong.
@@ -215,17 +207,15 @@ mod spec {
         })
     }
 
-    /// The name of an adopted bridge is known only to users.
+    /// Which bridge is adopted is known only to users.
     fn adopted(problems: &mut Problems, engine: EngineKind, spec: &BridgeSpec) {
-        let is_adopted = spec.ownership == Ownership::Adopted;
-        match engine {
-            EngineKind::OpenVswitch => {
-                problems.add_if(is_adopted && spec.name.is_none(), "spec.bridge.name", Problem::AdoptedWithoutName);
-            }
-            EngineKind::Vpp => {
-                problems.add_if(is_adopted && spec.id.is_none(), "spec.bridge.id", Problem::AdoptedWithoutId);
-            }
-        }
+        let key = engine.traits().bridge_key;
+        let is_missing = match key {
+            BridgeKey::Name => spec.name.is_none(),
+            BridgeKey::Id => spec.id.is_none(),
+        };
+        let is_wrong = is_missing && spec.ownership == Ownership::Adopted;
+        problems.add_if(is_wrong, &format!("spec.bridge.{}", key.field()), Problem::AdoptedWithoutKey(engine));
     }
 
     fn name(
@@ -234,19 +224,19 @@ mod spec {
         spec: &BridgeSpec,
         network: Option<&NetworkName>,
     ) -> Option<BridgeName> {
-        match (engine, &spec.name, spec.id) {
-            (EngineKind::OpenVswitch, _, Some(_)) => {
-                problems.add("spec.bridge.id", Problem::BridgeIdWithOvs);
+        match (engine.traits().bridge_key, &spec.name, spec.id) {
+            (BridgeKey::Name, _, Some(_)) => {
+                problems.add("spec.bridge.id", Problem::BridgeKey { engine, key: BridgeKey::Id });
                 None
             }
-            (EngineKind::Vpp, Some(_), _) => {
-                problems.add("spec.bridge.name", Problem::BridgeNameWithVpp);
+            (BridgeKey::Id, Some(_), _) => {
+                problems.add("spec.bridge.name", Problem::BridgeKey { engine, key: BridgeKey::Name });
                 None
             }
-            (EngineKind::OpenVswitch, Some(name), None) => {
+            (BridgeKey::Name, Some(name), None) => {
                 problems.check::<_, InvalidName>("spec.bridge.name", name.clone().try_into())
             }
-            (EngineKind::Vpp, None, Some(id)) => {
+            (BridgeKey::Id, None, Some(id)) => {
                 problems.check("spec.bridge.id", BridgeDomainId::try_from(id)).map(BridgeName::from)
             }
             (_, None, None) => network.map(|network| engine.default_bridge(network)),
@@ -254,10 +244,6 @@ mod spec {
     }
 
     fn mac_age(seconds: i64, engine: EngineKind) -> Result<MacAge, Problem> {
-        let problem = match engine {
-            EngineKind::OpenVswitch => Problem::MacAgeWithOvs,
-            EngineKind::Vpp => Problem::MacAgeWithVpp,
-        };
-        MacAge::try_from(seconds).ok().filter(|age| engine.accepts(*age)).ok_or(problem)
+        MacAge::try_from(seconds).ok().filter(|age| engine.accepts(*age)).ok_or(Problem::MacAge(engine))
     }
 }

@@ -31,6 +31,7 @@ mod vlan;
 #[cfg(feature = "api")]
 pub use {
     crate::types::limits::{ATTACHMENTS_MAX, IPS_MAX, SELECTOR_VALUES_MAX},
+    crate::types::vlan::VlanMode,
     attachments::AttachmentSpec,
     bridge::BridgeSpec,
     definitions::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES},
@@ -38,7 +39,7 @@ pub use {
     port::{PortSpec, RateLimitSpec},
     spec::{UserspaceNetwork, UserspaceNetworkSpec},
     status::{FAILURES_MAX, NodeCounts, NodeFailure, UserspaceNetworkStatus},
-    vlan::{VlanMode, VlanSpec},
+    vlan::VlanSpec,
 };
 
 /// Keeps a deleted network until no pod uses it and no node carries it any more.

@@ -2,7 +2,7 @@
 
 use crate::cel::rule;
 use crate::types::limits::DEVICE_NETWORK_NAME_MAX;
-use crate::types::names::{NETWORK_NAME_MAX, VPP_NETWORK_NAME_MAX};
+use crate::types::names::NETWORK_NAME_MAX;
 use crate::{EngineKind, InvalidName, NetworkName};
 use kube::core::Rule;
 
@@ -24,13 +24,31 @@ pub(super) fn fits_device_ids() -> Rule {
     )
 }
 
-/// VPP would truncate the tag that contains the name.
-pub(super) fn fits_vpp_tag() -> Rule {
-    rule(
-        format!("self.spec.engine != 'VPP' || size(self.metadata.name) <= {VPP_NETWORK_NAME_MAX}"),
-        format!(
-            "metadata.name is too long for VPP, which keeps it in the tag of a bridge domain: use at most {VPP_NETWORK_NAME_MAX} characters"
-        ),
+/// The engines whose limit is lower than that of Kubernetes.
+fn limited() -> impl Iterator<Item = EngineKind> {
+    EngineKind::ALL.into_iter().filter(|engine| engine.traits().network_name_max < NETWORK_NAME_MAX)
+}
+
+/// One rule for all engines: rules on the whole object are listed one by one.
+pub(super) fn fits_engine() -> Rule {
+    let fits = limited().map(|engine| {
+        let row = engine.traits();
+        format!("self.spec.engine != '{}' || size(self.metadata.name) <= {}", row.api_name, row.network_name_max)
+    });
+    let why = limited().map(|engine| format!("metadata.name is {}", too_long(engine)));
+    let parts: Vec<String> = fits.collect();
+    let expression = match parts.as_slice() {
+        [only] => only.clone(),
+        several => several.iter().map(|part| format!("({part})")).collect::<Vec<_>>().join(" && "),
+    };
+    rule(expression, why.collect::<Vec<_>>().join("; "))
+}
+
+fn too_long(engine: EngineKind) -> String {
+    let row = engine.traits();
+    format!(
+        "too long for {engine}, which keeps it in {}: use at most {} characters",
+        row.network_name_place, row.network_name_max
     )
 }
 
@@ -44,8 +62,10 @@ pub(super) fn network_name(
     if has_devices && name.as_str().len() > DEVICE_NETWORK_NAME_MAX {
         return Err(InvalidName::DeviceNetwork(name.into()));
     }
-    match engine {
-        EngineKind::Vpp if name.as_str().len() > VPP_NETWORK_NAME_MAX => Err(InvalidName::VppNetwork(name.into())),
+    match engine.traits().network_name_max {
+        maximum if name.as_str().len() > maximum => {
+            Err(InvalidName::EngineNetwork { name: name.into(), why: too_long(engine) })
+        }
         _ => Ok(name),
     }
 }

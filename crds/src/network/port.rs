@@ -10,10 +10,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "api")]
 pub use spec::{PortSpec, RateLimitSpec};
 #[cfg(feature = "api")]
-pub(super) use spec::{
-    egress_of_veth_with_ovs, egress_over_veth, engine_role_with_ovs, fixed_egress_of_veth_with_ovs,
-    memif_with_its_type, memif_with_ovs, port, rate_limit, vhost_user_with_its_type,
-};
+pub(super) use spec::{engine_rules, port, rate_limit, unlimited_egress};
 
 /// What every port of a network starts from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +44,8 @@ mod spec {
     #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
     use super::Port;
-    use crate::cel::{at, range, rule};
+    use crate::cel::{at, range, rule, with_engine};
+    use crate::engine::EngineTraits;
     use crate::network::vlan::{VlanSpec, vlan};
     use crate::problem::{Problem, Problems};
     use crate::types::limits::{Queues, RingSize};
@@ -155,44 +153,73 @@ mod spec {
     }
 
     /// The type of the ports, with the default that depends on the engine.
-    const PORT_TYPE: &str = "(has(self.port.type) ? self.port.type : self.engine == 'VPP' ? 'Memif' : 'VhostUser')";
-    const OVS_VETH: &str = "self.engine == 'OVS' && has(self.port.type) && self.port.type == 'Veth'";
-
-    pub(crate) fn memif_with_ovs() -> Rule {
-        at(".port.type", format!("self.engine != 'OVS' || {PORT_TYPE} != 'Memif'"), &Problem::MemifWithOvs)
+    fn port_type() -> String {
+        let usual = PortType::default();
+        let others = EngineKind::ALL.into_iter().filter(|engine| engine.default_port_type() != usual);
+        let default = others.fold(format!("'{}'", usual.as_str()), |rest, engine| {
+            let row = engine.traits();
+            format!("self.engine == '{}' ? '{}' : {rest}", row.api_name, row.default_port_type.as_str())
+        });
+        format!("(has(self.port.type) ? self.port.type : {default})")
     }
 
-    pub(crate) fn memif_with_its_type() -> Rule {
-        at(".port.memif", format!("!has(self.port.memif) || {PORT_TYPE} == 'Memif'"), &Problem::OnlyForMemif)
+    /// For the spec: what not every engine and type of port has.
+    pub(crate) fn engine_rules() -> impl Iterator<Item = Rule> {
+        let type_rules = unsupported(PortType::ALL, |row| row.port_types).map(|(engine, port_type)| {
+            let is_other = format!("{} != '{}'", self::port_type(), port_type.as_str());
+            at(".port.type", with_engine(engine, &is_other), &Problem::PortType { engine, port_type })
+        });
+        let role_rules = unsupported(SocketRole::ALL, |row| row.vhost_user_roles).map(|(engine, role)| {
+            let field = "self.port.vhostUser";
+            let has_role = format!("!(has({field}) && {field}.engineRole == '{}')", role.as_str());
+            at(".port.vhostUser.engineRole", with_engine(engine, &has_role), &Problem::EngineRole { engine, role })
+        });
+        type_rules.chain(settings_rules()).chain(role_rules).chain(egress_rules())
     }
 
-    pub(crate) fn vhost_user_with_its_type() -> Rule {
-        at(
-            ".port.vhostUser",
-            format!("!has(self.port.vhostUser) || {PORT_TYPE} == 'VhostUser'"),
-            &Problem::OnlyForVhostUser,
-        )
+    /// Each engine with each value that it does not support.
+    fn unsupported<T: PartialEq + Copy + 'static, const N: usize>(
+        all: [T; N],
+        supported: fn(&EngineTraits) -> &'static [T],
+    ) -> impl Iterator<Item = (EngineKind, T)> {
+        EngineKind::ALL.into_iter().flat_map(move |engine| {
+            let lacking = all.into_iter().filter(move |one| !supported(engine.traits()).contains(one));
+            lacking.map(move |one| (engine, one))
+        })
     }
 
-    pub(crate) fn engine_role_with_ovs() -> Rule {
-        let is_server = "has(self.port.vhostUser) && self.port.vhostUser.engineRole == 'Server'";
-        at(".port.vhostUser.engineRole", format!("self.engine != 'OVS' || !({is_server})"), &Problem::ServerWithOvs)
+    fn settings_rules() -> [Rule; 2] {
+        let only = |field: &str, port_type: PortType| {
+            let is_type = format!("{} == '{}'", self::port_type(), port_type.as_str());
+            at(&format!(".{field}"), format!("!has(self.{field}) || {is_type}"), &Problem::OnlyForType(port_type))
+        };
+        [only("port.memif", PortType::Memif), only("port.vhostUser", PortType::VhostUser)]
     }
 
-    pub(crate) fn egress_of_veth_with_ovs() -> Rule {
-        let is_limited = "has(self.port.rateLimit.egressKbps) && self.port.rateLimit.egressKbps > 0";
-        at(".port.rateLimit.egressKbps", format!("!({OVS_VETH} && {is_limited})"), &Problem::EgressOfVethWithOvs)
-    }
-
-    pub(crate) fn fixed_egress_of_veth_with_ovs() -> Rule {
-        let is_limited = "has(a.rateLimit) && has(a.rateLimit.egressKbps) && a.rateLimit.egressKbps > 0";
-        let are_limited = format!("has(self.attachments) && self.attachments.exists(a, {is_limited})");
-        at(".attachments", format!("!({OVS_VETH} && {are_limited})"), &Problem::EgressOfVethWithOvs)
+    fn egress_rules() -> impl Iterator<Item = Rule> {
+        const EGRESS: &str = "rateLimit.egressKbps";
+        let pairs = EngineKind::ALL
+            .into_iter()
+            .flat_map(|engine| engine.traits().unlimited_egress.iter().map(move |port_type| (engine, *port_type)));
+        pairs.flat_map(|(engine, port_type)| {
+            let (api_name, type_name) = (engine.traits().api_name, port_type.as_str());
+            let is_type =
+                format!("self.engine == '{api_name}' && has(self.port.type) && self.port.type == '{type_name}'");
+            let is_limited = format!("has(self.port.{EGRESS}) && self.port.{EGRESS} > 0");
+            let is_fixed = format!("has(a.rateLimit) && has(a.{EGRESS}) && a.{EGRESS} > 0");
+            let are_limited = format!("has(self.attachments) && self.attachments.exists(a, {is_fixed})");
+            let problem = Problem::EgressLimit { engine, port_type };
+            [
+                at(&format!(".port.{EGRESS}"), format!("!({is_type} && {is_limited})"), &problem),
+                at(".attachments", format!("!({is_type} && {are_limited})"), &problem),
+            ]
+        })
     }
 
     pub(crate) fn port(problems: &mut Problems, engine: EngineKind, spec: &PortSpec) -> Option<Port> {
         let port_type = spec.port_type.unwrap_or_else(|| engine.default_port_type());
-        problems.add_if((engine, port_type) == OVS_MEMIF, "spec.port.type", Problem::MemifWithOvs);
+        let is_unsupported = !engine.traits().port_types.contains(&port_type);
+        problems.add_if(is_unsupported, "spec.port.type", Problem::PortType { engine, port_type });
         let queues = problems.check("spec.port.queues", spec.queues.try_into());
         let ring_size = problems.check("spec.port.ringSize", spec.ring_size.try_into());
         let vlan = vlan(problems, engine, "spec.port.vlan", spec.vlan.as_ref());
@@ -209,36 +236,37 @@ mod spec {
         })
     }
 
-    const OVS_MEMIF: (EngineKind, PortType) = (EngineKind::OpenVswitch, PortType::Memif);
     const UNKNOWABLE_SECRET: Memif = Memif { socket: MemifSocketKind::Abstract, secret: MemifSecretKind::Generated };
 
     /// What is only for ports of one type.
     fn settings(problems: &mut Problems, engine: EngineKind, port_type: PortType, spec: &PortSpec) {
-        let is_foreign = |own: PortType| port_type != own;
         if let Some(memif) = spec.memif {
-            problems.add_if(is_foreign(PortType::Memif), "spec.port.memif", Problem::OnlyForMemif);
+            let is_foreign = port_type != PortType::Memif;
+            problems.add_if(is_foreign, "spec.port.memif", Problem::OnlyForType(PortType::Memif));
             problems.add_if(memif == UNKNOWABLE_SECRET, "spec.port.memif.secret", Problem::SecretWithoutVolume);
         }
-        if let Some(vhost_user) = spec.vhost_user {
-            problems.add_if(is_foreign(PortType::VhostUser), "spec.port.vhostUser", Problem::OnlyForVhostUser);
-            let cannot = (engine, vhost_user.engine_role) == (EngineKind::OpenVswitch, SocketRole::Server);
-            problems.add_if(cannot, "spec.port.vhostUser.engineRole", Problem::ServerWithOvs);
+        if let Some(VhostUser { engine_role: role }) = spec.vhost_user {
+            let is_foreign = port_type != PortType::VhostUser;
+            problems.add_if(is_foreign, "spec.port.vhostUser", Problem::OnlyForType(PortType::VhostUser));
+            let is_unsupported = !engine.traits().vhost_user_roles.contains(&role);
+            problems.add_if(is_unsupported, "spec.port.vhostUser.engineRole", Problem::EngineRole { engine, role });
         }
     }
 
-    /// Open vSwitch's userspace datapath receives frames of kernel devices through a packet socket,
-    /// before the kernel polices them.
-    pub(crate) fn egress_over_veth(
+    /// The types of ports on which the engine cannot limit what a pod sends.
+    pub(crate) fn unlimited_egress(
         problems: &mut Problems,
         engine: EngineKind,
         port: &PortSpec,
         fixed_rates: impl Iterator<Item = RateLimitSpec>,
     ) {
-        if (engine, port.port_type) != (EngineKind::OpenVswitch, Some(PortType::Veth)) {
+        let port_type = port.port_type.unwrap_or_else(|| engine.default_port_type());
+        if !engine.traits().unlimited_egress.contains(&port_type) {
             return;
         }
         let mut check = |field: &str, rate: RateLimitSpec| {
-            problems.add_if(rate.egress_kbps > 0, &format!("{field}.egressKbps"), Problem::EgressOfVethWithOvs);
+            let problem = Problem::EgressLimit { engine, port_type };
+            problems.add_if(rate.egress_kbps > 0, &format!("{field}.egressKbps"), problem);
         };
         check("spec.port.rateLimit", port.rate_limit);
         for (index, rate) in fixed_rates.enumerate() {

@@ -59,7 +59,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());
     let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);
     let fixed_rates = spec.attachments.iter().map(|fixed| fixed.rate_limit.unwrap_or_default());
-    port::egress_over_veth(&mut problems, spec.engine, &spec.port, fixed_rates);
+    port::unlimited_egress(&mut problems, spec.engine, &spec.port, fixed_rates);
     let check_devices =
         |plugin: &DevicePluginSpec| problems.check("spec.devicePlugin.devices", plugin.devices.try_into());
     let device_plugin = spec.device_plugin.as_ref().and_then(check_devices);

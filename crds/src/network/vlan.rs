@@ -2,12 +2,12 @@
 //! [`Vlan`].
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
-use crate::cel::{at, range, rule};
+use crate::cel::{at, one_of, range, rule, with_engine};
 use crate::problem::{Problem, Problems};
+use crate::types::vlan::VlanMode;
 use crate::{EngineKind, Vlan, VlanTag};
 use kube::KubeSchema;
 use kube::core::Rule;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -34,19 +34,6 @@ pub struct VlanSpec {
     #[schemars(length(max = VlanTag::MAXIMUM))]
     #[x_kube(validation = trunks_in_range(), merge_strategy = ListMerge::Set)]
     pub trunks: Vec<i64>,
-}
-
-/// How the frames of a port are tagged.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VlanMode {
-    /// Untagged at the pod, in one VLAN on the bridge.
-    Access,
-    /// Tagged at the pod, in several VLANs.
-    Trunk,
-    /// A trunk with one VLAN for what the pod sends untagged.
-    NativeTagged,
-    /// The same, and the pod receives that VLAN untagged.
-    NativeUntagged,
 }
 
 fn tag() -> Rule {
@@ -78,14 +65,19 @@ fn trunks_of_access() -> Rule {
     at(".trunks", "self.mode != 'Access' || !has(self.trunks) || size(self.trunks) == 0", &Problem::TrunksOfAccess)
 }
 
-pub(crate) fn trunk_with_vpp() -> Rule {
-    let is_access = "!has(self.port.vlan) || self.port.vlan.mode == 'Access'";
-    at(".port.vlan.mode", format!("self.engine != 'VPP' || {is_access}"), &Problem::TrunkWithVpp)
-}
-
-pub(crate) fn fixed_trunk_with_vpp() -> Rule {
-    let are_access = "!has(self.attachments) || self.attachments.all(a, !has(a.vlan) || a.vlan.mode == 'Access')";
-    at(".attachments", format!("self.engine != 'VPP' || {are_access}"), &Problem::TrunkWithVpp)
+/// For the spec: engines whose ports do not have every mode.
+pub(super) fn engine_rules() -> impl Iterator<Item = Rule> {
+    let limited = EngineKind::ALL.into_iter().filter(|engine| engine.traits().vlan_modes.len() < VlanMode::ALL.len());
+    limited.flat_map(|engine| {
+        let modes = engine.traits().vlan_modes.iter().map(|mode| mode.as_str());
+        let (port, fixed) = (one_of("self.port.vlan.mode", modes.clone()), one_of("a.vlan.mode", modes));
+        let fixed = format!("!has(self.attachments) || self.attachments.all(a, !has(a.vlan) || {fixed})");
+        let problem = Problem::VlanMode(engine);
+        [
+            at(".port.vlan.mode", with_engine(engine, &format!("!has(self.port.vlan) || {port}")), &problem),
+            at(".attachments", with_engine(engine, &fixed), &problem),
+        ]
+    })
 }
 
 /// The outer option is `None` when it is wrong.
@@ -96,8 +88,8 @@ pub(super) fn vlan(
     spec: Option<&VlanSpec>,
 ) -> Option<Option<Vlan>> {
     let Some(spec) = spec else { return Some(None) };
-    let cannot = engine == EngineKind::Vpp && spec.mode != VlanMode::Access;
-    problems.add_if(cannot, &format!("{field}.mode"), Problem::TrunkWithVpp);
+    let cannot = !engine.traits().vlan_modes.contains(&spec.mode);
+    problems.add_if(cannot, &format!("{field}.mode"), Problem::VlanMode(engine));
     let (tag_field, trunks_field) = (format!("{field}.tag"), format!("{field}.trunks"));
     let (has_tag, has_trunks) = (spec.tag.is_some(), !spec.trunks.is_empty());
     let tag = spec.tag.and_then(|tag| problems.check(&tag_field, VlanTag::try_from(tag)));

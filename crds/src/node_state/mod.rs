@@ -108,7 +108,7 @@ pub struct UserspaceNodeStateStatus {
     pub networks: Vec<NetworkReport>,
     /// The engines that the agent is connected to.
     #[serde(default)]
-    #[schemars(length(max = 2))]
+    #[schemars(length(max = EngineKind::ALL.len()))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["engine".into()]))]
     pub engines: Vec<EngineReport>,
     /// For users: the columns of `kubectl get`.

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::ops::RangeInclusive;
 
 /// Longest text of an address with its prefix length.
 pub const CIDR_MAX: usize = 43;
@@ -100,10 +99,29 @@ number!(
     /// How long a bridge remembers where a MAC address is, in seconds. Open vSwitch takes 15 to 3600; VPP counts whole minutes, up to 255.
     MacAge, "age of MAC addresses", 15, 15_300
 );
-/// The MAC aging times that Open vSwitch accepts, in seconds.
-pub const MAC_AGE_OVS: RangeInclusive<u16> = 15..=3600;
-/// The MAC aging times that VPP accepts, in seconds: 1 to 255 minutes. With 0 entries never expire.
-pub const MAC_AGE_VPP: RangeInclusive<u16> = 60..=15_300;
+/// The ages of MAC addresses that one engine accepts, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MacAgeRange {
+    /// The smallest.
+    pub minimum: u16,
+    /// The largest.
+    pub maximum: u16,
+    /// All are multiples of it.
+    pub step: u16,
+}
+
+impl MacAgeRange {
+    /// Whether an age is one of them.
+    pub const fn contains(self, age: MacAge) -> bool {
+        let seconds = age.get();
+        self.minimum <= seconds && seconds <= self.maximum && seconds.is_multiple_of(self.step)
+    }
+}
+
+/// What Open vSwitch accepts (`mac-aging-time` of a bridge).
+pub const MAC_AGE_OVS: MacAgeRange = MacAgeRange { minimum: 15, maximum: 3600, step: 1 };
+/// What VPP accepts: 1 to 255 whole minutes. With 0 entries never expire.
+pub const MAC_AGE_VPP: MacAgeRange = MacAgeRange { minimum: 60, maximum: 15_300, step: 60 };
 
 number!(
     /// The limits of [`RingSize`]. VPP's API silently accepts larger ones; its CLI does not.

@@ -15,6 +15,20 @@ pub enum PortType {
     Veth,
 }
 
+impl PortType {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::VhostUser, Self::Memif, Self::Veth];
+
+    /// The value in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::VhostUser => "VhostUser",
+            Self::Memif => "Memif",
+            Self::Veth => "Veth",
+        }
+    }
+}
+
 /// Which end of a socket listens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
@@ -24,6 +38,19 @@ pub enum SocketRole {
     Client,
     /// It makes the socket and listens.
     Server,
+}
+
+impl SocketRole {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Client, Self::Server];
+
+    /// The value in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Client => "Client",
+            Self::Server => "Server",
+        }
+    }
 }
 
 /// Ports of the type vhost-user.

@@ -37,6 +37,35 @@ pub enum Vlan {
     },
 }
 
+/// How the frames of a port are tagged.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum VlanMode {
+    /// Untagged at the pod, in one VLAN on the bridge.
+    Access,
+    /// Tagged at the pod, in several VLANs.
+    Trunk,
+    /// A trunk with one VLAN for what the pod sends untagged.
+    NativeTagged,
+    /// The same, and the pod receives that VLAN untagged.
+    NativeUntagged,
+}
+
+impl VlanMode {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Access, Self::Trunk, Self::NativeTagged, Self::NativeUntagged];
+
+    /// The value in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Access => "Access",
+            Self::Trunk => "Trunk",
+            Self::NativeTagged => "NativeTagged",
+            Self::NativeUntagged => "NativeUntagged",
+        }
+    }
+}
+
 impl Vlan {
     /// The VLAN of what the pod sends untagged; none when that belongs to no VLAN.
     pub const fn tag(&self) -> Option<VlanTag> {

@@ -1,6 +1,9 @@
 //! The constants of [`crate::conditions`] with their doc comments: parsed from the source, so that
 //! no second list can miss one.
 
+use crate::EngineKind;
+use crate::conditions::engine_connected;
+
 /// The source of the constants.
 const SOURCE: &str = include_str!("../../conditions/mod.rs");
 /// The start and the end of the list of reasons.
@@ -15,9 +18,14 @@ pub(super) struct Constant {
     pub(super) meaning: String,
 }
 
-/// The types of conditions.
+/// The types of conditions; those of engines are in the table of engines.
 pub(super) fn condition_types() -> impl Iterator<Item = Constant> {
-    constants(SOURCE.split_once(REASONS.0).map_or(SOURCE, |(before, _)| before)).into_iter()
+    let engine = |engine: EngineKind| Constant {
+        value: engine_connected(engine).to_owned(),
+        meaning: format!("Node: the agent is connected to {engine}."),
+    };
+    let constants = constants(SOURCE.split_once(REASONS.0).map_or(SOURCE, |(before, _)| before));
+    constants.into_iter().chain(EngineKind::ALL.map(engine))
 }
 
 /// The reasons of conditions and of networks on a node, by name.

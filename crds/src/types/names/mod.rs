@@ -49,11 +49,14 @@ pub enum InvalidName {
         "bridge name {0:?} cannot be used: use 1 to {BRIDGE_NAME_MAX} letters, digits, '_', '.' and '-', starting with a letter, a digit or '_'"
     )]
     Bridge(String),
-    /// The name of a network does not fit into the tag of a bridge domain.
-    #[error(
-        "network name {0:?} is too long for VPP, which keeps it in the tag of a bridge domain: use at most {VPP_NETWORK_NAME_MAX} characters"
-    )]
-    VppNetwork(String),
+    /// The engine of a network cannot store its name.
+    #[error("network name {name:?} is {why}")]
+    EngineNetwork {
+        /// The name.
+        name: String,
+        /// For which engine it is too long, and its limit.
+        why: String,
+    },
     /// The name of a network does not fit into the ids of its devices.
     #[error(
         "network name {0:?} is too long for devicePlugin, whose devices have it in their ids: use at most {DEVICE_NETWORK_NAME_MAX} characters"

@@ -159,12 +159,8 @@ const fn result(worked: bool) -> &'static str {
     if worked { "success" } else { "error" }
 }
 
-/// As the API spells it.
 const fn label(engine: EngineKind) -> &'static str {
-    match engine {
-        EngineKind::OpenVswitch => "OVS",
-        EngineKind::Vpp => "VPP",
-    }
+    engine.traits().api_name
 }
 
 const fn state_label(state: NetworkState) -> &'static str {

@@ -3,12 +3,11 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use std::collections::BTreeSet;
+use usnet_crds::engine::BridgeKey;
 use usnet_crds::legacy::{Legacy, Settings};
 use usnet_crds::network::{BridgeSpec, Definitions, PortSpec, RateLimitSpec, VlanMode, VlanSpec};
 use usnet_crds::validate::{InvalidSpec, ValidNetwork, validate};
-use usnet_crds::{
-    BridgeDomainId, EngineKind, PortType, RateLimit, UserspaceNetwork, UserspaceNetworkSpec, VhostUser, Vlan,
-};
+use usnet_crds::{BridgeDomainId, PortType, RateLimit, UserspaceNetwork, UserspaceNetworkSpec, VhostUser, Vlan};
 
 /// The API server labels every namespace with its name.
 const NAMESPACE_NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -50,9 +49,9 @@ fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec 
 fn bridge(legacy: &Legacy) -> BridgeSpec {
     let usual = BridgeSpec::default();
     let mtu = legacy.settings.mtu.map_or(usual.mtu, i64::from);
-    match legacy.engine {
-        EngineKind::OpenVswitch => BridgeSpec { name: Some(legacy.bridge.to_string()), mtu, ..usual },
-        EngineKind::Vpp => {
+    match legacy.engine.traits().bridge_key {
+        BridgeKey::Name => BridgeSpec { name: Some(legacy.bridge.to_string()), mtu, ..usual },
+        BridgeKey::Id => {
             let id = BridgeDomainId::try_from(&legacy.bridge).ok().map(i64::from);
             BridgeSpec { id, mtu, ..usual }
         }

@@ -10,7 +10,7 @@ use crate::display::OneLine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::conditions::reason::{CONNECTED, FOREIGN_PORTS};
-use usnet_crds::conditions::{ConditionUpdate, OVS_CONNECTED, Status, VPP_CONNECTED};
+use usnet_crds::conditions::{ConditionUpdate, Status, engine_connected};
 use usnet_crds::node_state::{EngineReport, NetworkReport, NetworkState, PODS_MAX};
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::attachment::Record;
@@ -144,10 +144,7 @@ fn entry(users: &Users<'_>, name: &NetworkName, state: NetworkState, why: Option
 }
 
 fn connected(facts: Facts<'_>) -> ConditionUpdate {
-    let kind = match facts.engine {
-        EngineKind::OpenVswitch => OVS_CONNECTED,
-        EngineKind::Vpp => VPP_CONNECTED,
-    };
+    let kind = engine_connected(facts.engine);
     match facts.view {
         EngineView::Up(up) => {
             let version = up.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();

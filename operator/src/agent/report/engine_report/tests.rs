@@ -2,6 +2,7 @@ use super::*;
 use crate::agent::model::engine_view::EngineUp;
 use crate::agent::model::spec::NodeSpec;
 use crate::agent::testing::{bridge_of, name, network, port_of, record};
+use usnet_crds::conditions::OVS_CONNECTED;
 use usnet_crds::conditions::reason::NEVER_SEEN;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::port::PortName;

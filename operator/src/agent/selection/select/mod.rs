@@ -165,12 +165,11 @@ fn draining(previous: &Arc<NodeNetwork>) -> Arc<NodeNetwork> {
 
 fn conflict(compiled: &Compiled, owner: &NetworkName) -> RefusedNetwork {
     let NodeNetwork { name, generation, engine, bridge, .. } = compiled.network.as_ref();
-    let (field, kind) = match engine {
-        EngineKind::OpenVswitch => ("spec.bridge.name", "bridge"),
-        EngineKind::Vpp => ("spec.bridge.id", "bridge domain"),
-    };
+    let row = engine.traits();
     let message = format!(
-        "{field}: {kind} {} already belongs to network {owner}: choose another, or delete one of the two networks",
+        "spec.bridge.{}: {} {} already belongs to network {owner}: choose another, or delete one of the two networks",
+        row.bridge_key.field(),
+        row.bridge_noun,
         bridge.name
     );
     RefusedNetwork {
