@@ -8,4 +8,5 @@ pub mod desired;
 pub mod drift;
 pub mod memif;
 pub mod observed;
+pub mod owner;
 pub mod port;

@@ -1,6 +1,7 @@
 //! The state of an engine at one moment.
 
-use crate::model::port::{PortBackend, PortName, PortOwner};
+use crate::model::owner::PortOwner;
+use crate::model::port::{PortBackend, PortName};
 use std::collections::BTreeMap;
 use usnet_crds::{MacLearning, NetworkName, RateLimit, Vlan};
 

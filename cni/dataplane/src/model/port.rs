@@ -2,11 +2,12 @@
 
 use crate::model::attachment::AttachmentId;
 use crate::model::memif::{MemifSecret, MemifSocket};
+use crate::model::owner::Owner;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use usnet_crds::names::fnv1a;
-use usnet_crds::{BridgeName, Mtu, NetworkName, Ownership, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag};
+use usnet_crds::{BridgeName, Mtu, Ownership, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag};
 
 /// Longest path of a unix socket, in bytes (`sun_path` without its NUL). Engines accept longer ones
 /// and never connect.
@@ -60,12 +61,14 @@ impl PortName {
     /// The name of an attachment's port. It is deterministic, so that a repeated ADD finds the port
     /// of the first one.
     pub fn of(attachment: &AttachmentId) -> Self {
-        Self::of_owner(&attachment.to_string())
+        Self(format!("{PREFIX}{:0DIGITS$x}", fnv1a(attachment.to_string().as_bytes()) & 0xfff_ffff_ffff))
     }
 
-    /// The same, for the attachment in an ownership tag.
-    pub fn of_owner(attachment: &str) -> Self {
-        Self(format!("{PREFIX}{:0DIGITS$x}", fnv1a(attachment.as_bytes()) & 0xfff_ffff_ffff))
+    /// The name of the port that has this owner.
+    pub fn of_owner(owner: &Owner) -> Self {
+        match owner {
+            Owner::Attachment(attachment) => Self::of(attachment),
+        }
     }
 
     /// A name that an engine showed.
@@ -225,28 +228,6 @@ pub struct AttachedPort {
     pub secret: Option<MemifSecret>,
     /// What can be changed in place.
     pub settings: PortSettings,
-}
-
-/// The owner of a port, as stored in its ownership tag. Ports without one are neither changed nor
-/// deleted.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PortOwner {
-    /// The network of the attachment, if the tag or the port's bridge names it.
-    pub network: Option<NetworkName>,
-    /// The attachment, as [`AttachmentId`] prints it.
-    pub attachment: String,
-}
-
-impl PortOwner {
-    /// The complete owner of an attachment's port.
-    pub fn new(network: &NetworkName, attachment: &AttachmentId) -> Self {
-        Self { network: Some(network.clone()), attachment: attachment.to_string() }
-    }
-
-    /// Whether this is that attachment. An unknown network matches any.
-    pub fn matches(&self, network: &NetworkName, attachment: &AttachmentId) -> bool {
-        self.attachment == attachment.to_string() && self.network.as_ref().is_none_or(|known| known == network)
-    }
 }
 
 #[cfg(test)]

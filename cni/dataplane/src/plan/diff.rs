@@ -17,7 +17,7 @@ use super::removal::{Remaining, is_desired_bridge, removals};
 use crate::model::attachment::AttachmentId;
 use crate::model::desired::{Desired, DesiredAttachment, PortPolicy};
 use crate::model::observed::Observed;
-use crate::model::port::PortOwner;
+use crate::model::owner::PortOwner;
 use std::collections::BTreeSet;
 use usnet_crds::{NetworkName, NodeNetwork, Ownership};
 

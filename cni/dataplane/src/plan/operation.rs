@@ -1,7 +1,8 @@
 //! The operations of a plan.
 
 use crate::model::attachment::AttachmentId;
-use crate::model::port::{AttachedPort, PortBackend, PortName, PortOwner, PortSettings};
+use crate::model::owner::PortOwner;
+use crate::model::port::{AttachedPort, PortBackend, PortName, PortSettings};
 use std::fmt;
 use usnet_crds::{Bridge, NetworkName};
 
@@ -63,6 +64,26 @@ pub enum Op {
 }
 
 impl Op {
+    /// The network that it is for, as far as it is known.
+    pub fn network(&self) -> Option<&NetworkName> {
+        match self {
+            Self::RemovePort { owner, .. } | Self::UpdatePort { owner, .. } => owner.network.as_ref(),
+            Self::RemoveBridge { network, .. }
+            | Self::CreateBridge { network, .. }
+            | Self::UpdateBridge { network, .. }
+            | Self::CreatePort { network, .. } => Some(network),
+        }
+    }
+
+    /// The attachment whose port it changes.
+    pub fn attachment(&self) -> Option<&AttachmentId> {
+        match self {
+            Self::RemovePort { owner, .. } | Self::UpdatePort { owner, .. } => owner.attachment(),
+            Self::CreatePort { attachment, .. } => Some(attachment),
+            Self::RemoveBridge { .. } | Self::CreateBridge { .. } | Self::UpdateBridge { .. } => None,
+        }
+    }
+
     /// What it is about, for an error.
     pub(crate) fn subject(&self) -> String {
         match self {
@@ -78,10 +99,10 @@ impl fmt::Display for Op {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RemovePort { bridge: Some(bridge), port, owner, .. } => {
-                write!(formatter, "remove port {port} of {} from bridge {bridge}", owner.attachment)
+                write!(formatter, "remove port {port} of {} from bridge {bridge}", owner.owner)
             }
             Self::RemovePort { bridge: None, port, owner, .. } => {
-                write!(formatter, "remove port {port} of {}, which is on no bridge", owner.attachment)
+                write!(formatter, "remove port {port} of {}, which is on no bridge", owner.owner)
             }
             Self::RemoveBridge { bridge, network } => write!(formatter, "remove bridge {bridge} of network {network}"),
             Self::CreateBridge { network, bridge } => {
@@ -103,7 +124,7 @@ impl fmt::Display for Op {
                     Some(vlan) => write!(formatter, "{vlan}")?,
                     None => write!(formatter, "no VLAN")?,
                 }
-                write!(formatter, " and {} on port {port} of {}", settings.rate_limit, owner.attachment)
+                write!(formatter, " and {} on port {port} of {}", settings.rate_limit, owner.owner)
             }
         }
     }

@@ -3,7 +3,8 @@
 use super::operation::Op;
 use crate::model::desired::{Desired, DesiredAttachment};
 use crate::model::observed::{Observed, ObservedBridge, ObservedPort};
-use crate::model::port::{PortName, PortOwner};
+use crate::model::owner::PortOwner;
+use crate::model::port::PortName;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::NetworkName;
 
@@ -58,8 +59,6 @@ pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op
 
 /// What the attachments need, indexed for lookup by observed objects.
 struct Expected<'a> {
-    /// The attachments that may have a port, by their name in ownership tags.
-    attachments: BTreeMap<String, &'a DesiredAttachment>,
     /// The bridges that they are on, with the owners that those must have.
     bridges: BTreeSet<(&'a str, &'a NetworkName)>,
     desired: &'a Desired,
@@ -70,23 +69,27 @@ impl<'a> Expected<'a> {
     fn new(desired: &'a Desired, observed: &'a Observed) -> Self {
         let bridge = |attachment: &'a DesiredAttachment| (attachment.port.bridge.as_str(), &attachment.network);
         Self {
-            attachments: desired.attachments.iter().map(|(id, attachment)| (id.to_string(), attachment)).collect(),
             bridges: desired.attachments.values().map(bridge).collect(),
             desired,
             on_two_bridges: on_two_bridges(observed),
         }
     }
 
+    /// The attachment that has, or may have, a port of this owner.
+    fn attachment_of(&self, owner: &PortOwner) -> Option<&DesiredAttachment> {
+        self.desired.attachments.get(owner.attachment()?)
+    }
+
     /// `None` if a port on a bridge is kept: it is desired there, or usnet does not own it. It is
     /// not kept on a bridge that another network owns and that has to be recreated for its own.
     fn removal(&self, (bridge, actual): (&str, &ObservedBridge), name: &PortName, port: &ObservedPort) -> Option<Op> {
         let owner = port.owner.as_ref()?;
-        let is_its_bridge = |attachment: &&&DesiredAttachment| {
+        let is_its_bridge = |attachment: &&DesiredAttachment| {
             let is_of_another = actual.owner.as_ref().is_some_and(|network| *network != attachment.network);
             let is_replaced = is_of_another && is_desired_bridge(self.desired, bridge, &attachment.network);
             attachment.port.bridge.as_str() == bridge && !is_replaced
         };
-        let owner_attachment = self.attachments.get(&owner.attachment).filter(is_its_bridge);
+        let owner_attachment = self.attachment_of(owner).filter(is_its_bridge);
         let is_in_place = owner_attachment.is_some_and(|attachment| is_port_of(attachment, name, port));
         let stays = is_in_place && !self.on_two_bridges.contains(name);
         (!stays).then(|| remove(Some(bridge), name, port, owner.clone()))
@@ -98,8 +101,7 @@ impl<'a> Expected<'a> {
         let Some(owner) = &port.owner else {
             return self.owner_of_detached(port).map(|owner| remove(None, name, port, owner));
         };
-        let is_usable =
-            self.attachments.get(&owner.attachment).is_some_and(|attachment| is_port_of(attachment, name, port));
+        let is_usable = self.attachment_of(owner).is_some_and(|attachment| is_port_of(attachment, name, port));
         (!is_usable).then(|| remove(None, name, port, owner.clone()))
     }
 

@@ -9,8 +9,9 @@ use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::{Desired, DesiredAttachment, PortPolicy, port_settings};
 use usnet_dataplane::engine::{BlockingDriver, EngineError, OpError};
 use usnet_dataplane::observed::{BridgeMtu, Observed};
+use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::plan::{Op, plan};
-use usnet_dataplane::port::{AttachedPort, DeviceName, PortName, PortOwner};
+use usnet_dataplane::port::{AttachedPort, DeviceName, PortName};
 
 /// Values that fit a switch.
 pub(crate) trait Values: Switch {

@@ -8,8 +8,9 @@ use std::fs;
 use usnet_crds::{Mtu, Phase};
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::network_file::NetworkFile;
+use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::plan::Op;
-use usnet_dataplane::port::{PortOwner, PortSettings};
+use usnet_dataplane::port::PortSettings;
 
 on_each_engine! {
     check_succeeds_until_something_differs_and_names_it,

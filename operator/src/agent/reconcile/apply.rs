@@ -1,6 +1,5 @@
 //! Step three of a reconcile: the operations are carried out, and each is logged once.
 
-use crate::agent::model::operation::{attachment_of, network_of};
 use crate::agent::report::metrics::Metrics;
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -50,10 +49,10 @@ pub(crate) async fn apply(
 }
 
 fn log_success(operation: &Op, context: ApplyContext<'_>, milliseconds: u64) {
-    let network = network_of(operation);
+    let network = operation.network();
     let is_intact = network.is_some_and(|network| context.intact.contains(network));
     let network = network.map(NetworkName::as_str);
-    let attachment = attachment_of(operation);
+    let attachment = operation.attachment().map(tracing::field::display);
     let adds = !matches!(operation, Op::RemovePort { .. } | Op::RemoveBridge { .. });
     if context.is_replay && matches!(operation, Op::CreatePort { .. }) {
         tracing::debug!(network, attachment, op = %operation, milliseconds, "made anew");

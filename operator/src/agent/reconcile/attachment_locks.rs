@@ -12,8 +12,8 @@ const ATTACHMENTS_MAX: usize = 4096;
 /// The locks of one reconcile.
 #[derive(Debug, Default)]
 pub(crate) struct AttachmentLocks {
-    locked: BTreeMap<String, LockedAttachment>,
-    contended: BTreeSet<String>,
+    locked: BTreeMap<AttachmentId, LockedAttachment>,
+    contended: BTreeSet<AttachmentId>,
 }
 
 impl AttachmentLocks {
@@ -21,17 +21,17 @@ impl AttachmentLocks {
     ///
     /// # Errors
     /// When the lock file cannot be used.
-    pub(crate) fn acquire(journal: &Journal, attachments: &BTreeMap<String, AttachmentId>) -> Result<Self, Error> {
-        let together = journal.try_lock_all(attachments.values().take(ATTACHMENTS_MAX))?;
-        let left_over = attachments.keys().skip(ATTACHMENTS_MAX).cloned();
+    pub(crate) fn acquire(journal: &Journal, attachments: &BTreeSet<AttachmentId>) -> Result<Self, Error> {
+        let together = journal.try_lock_all(attachments.iter().take(ATTACHMENTS_MAX))?;
+        let left_over = attachments.iter().skip(ATTACHMENTS_MAX).cloned();
         Ok(Self {
-            locked: together.locked.into_iter().map(|locked| (locked.id().to_string(), locked)).collect(),
-            contended: together.busy.iter().map(ToString::to_string).chain(left_over).collect(),
+            locked: together.locked.into_iter().map(|locked| (locked.id().clone(), locked)).collect(),
+            contended: together.busy.into_iter().chain(left_over).collect(),
         })
     }
 
-    /// The attachments that are locked by another process, as ownership tags name them.
-    pub(crate) fn contended(&self) -> &BTreeSet<String> {
+    /// The attachments that are locked by another process.
+    pub(crate) fn contended(&self) -> &BTreeSet<AttachmentId> {
         &self.contended
     }
 
@@ -45,7 +45,7 @@ impl AttachmentLocks {
     /// # Errors
     /// When one cannot be read.
     pub(crate) fn reread(&self, records: &mut Vec<Record>) -> Result<(), Error> {
-        records.retain(|record| !self.locked.contains_key(&record.id.to_string()));
+        records.retain(|record| !self.locked.contains_key(&record.id));
         for locked in self.locked.values() {
             records.extend(locked.read()?);
         }
@@ -56,7 +56,7 @@ impl AttachmentLocks {
     ///
     /// # Errors
     /// When it cannot be removed.
-    pub(crate) fn remove_record(&self, attachment: &str) -> Result<bool, Error> {
+    pub(crate) fn remove_record(&self, attachment: &AttachmentId) -> Result<bool, Error> {
         self.locked.get(attachment).map_or(Ok(false), |locked| locked.remove().map(|()| true))
     }
 }

@@ -13,7 +13,6 @@ use super::wake::Wake;
 use crate::agent::engines::EngineWatcher;
 use crate::agent::model::engine_view::{EngineUp, EngineView, Outage};
 use crate::agent::model::health::NetworkHealth;
-use crate::agent::model::operation::attachment_of;
 use crate::agent::model::spec::EngineSpec;
 use crate::agent::report::engine_report::{self, Facts};
 use crate::agent::report::history_recorder::{Attempt, Cause, Failure, Now, Observation};
@@ -23,7 +22,7 @@ use k8s_openapi::jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 use usnet_crds::{NetworkName, NodeNetwork};
-use usnet_dataplane::attachment::{Progress, Record};
+use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::Observed;
@@ -293,15 +292,15 @@ fn finish_detached(
 ) -> Result<(), journal::Error> {
     let ports =
         observed.bridges.values().flat_map(|bridge| bridge.ports.values()).chain(observed.unbridged_ports.values());
-    let mut still_present: BTreeSet<String> =
-        ports.filter_map(|port| Some(port.owner.as_ref()?.attachment.clone())).collect();
+    let mut still_present: BTreeSet<&AttachmentId> =
+        ports.filter_map(|port| port.owner.as_ref()?.attachment()).collect();
     // A port that has no ownership tag yet is known only to the plan.
-    still_present.extend(remaining.iter().filter_map(attachment_of));
+    still_present.extend(remaining.iter().filter_map(Op::attachment));
     let mut finished = BTreeSet::new();
     for record in journal.records.iter().filter(|record| record.progress == Progress::Detached) {
-        let attachment = record.id.to_string();
-        if !still_present.contains(&attachment) && locks.remove_record(&attachment)? {
-            tracing::info!(network = %record.network, attachment, pod = %record.pod, "detached");
+        let attachment = &record.id;
+        if !still_present.contains(attachment) && locks.remove_record(attachment)? {
+            tracing::info!(network = %record.network, %attachment, pod = %record.pod, "detached");
             finished.insert(record.id.clone());
         }
     }

@@ -2,7 +2,6 @@
 
 use crate::agent::model::engine_view::{EngineView, Outage};
 use crate::agent::model::health::NetworkHealth;
-use crate::agent::model::operation::{attachment_of, network_of};
 use crate::display::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -109,8 +108,8 @@ impl TransitionLog {
         for (operation, error) in failures {
             let text = format!("{operation}: {error}");
             if !self.failures.contains(&text) {
-                let network = network_of(operation).map(NetworkName::as_str);
-                let attachment = attachment_of(operation);
+                let network = operation.network().map(NetworkName::as_str);
+                let attachment = operation.attachment().map(tracing::field::display);
                 tracing::warn!(network, attachment, op = %operation, %error, "failed; trying again until it works");
             }
             logged.insert(text);

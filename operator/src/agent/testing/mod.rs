@@ -9,8 +9,9 @@ use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::observed::{BridgeMtu, ElementState, ObservedBridge, ObservedPort, Peer};
+use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::paths::NodePaths;
-use usnet_dataplane::port::{AttachedPort, PortBackend, PortName, PortOwner, SocketPath};
+use usnet_dataplane::port::{AttachedPort, PortBackend, PortName, SocketPath};
 
 /// NodePaths in a folder that is removed with the first value.
 pub(crate) fn roots() -> (TempDir, NodePaths) {

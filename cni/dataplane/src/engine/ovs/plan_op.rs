@@ -8,7 +8,8 @@ use super::tags;
 use crate::engine::error::OpError;
 use crate::model::attachment::AttachmentId;
 use crate::model::observed::ObservedPort;
-use crate::model::port::{AttachedPort, PortBackend, PortName, PortOwner, PortSettings, SocketPath};
+use crate::model::owner::PortOwner;
+use crate::model::port::{AttachedPort, PortBackend, PortName, PortSettings, SocketPath};
 use crate::plan::{Op, adoption_blocker, bridge_matches_spec, port_matches_spec};
 use std::collections::BTreeSet;
 use usnet_crds::{Bridge, NetworkName, Ownership, SocketRole};
@@ -251,7 +252,7 @@ fn create_port<'a>(snapshot: &OvsSnapshot, new: NewPort<'a>) -> Decision<'a> {
         snapshot.bridges.get(port.bridge.as_str()).is_some_and(|bridge| bridge.ports.contains(&row.uuid));
     let found = match &observed.owner {
         None => return foreign(format!("port {name}")),
-        Some(found) if *found != owner => format!("it belongs to {}", found.attachment),
+        Some(found) if *found != owner => format!("it belongs to {}", found.owner),
         Some(_) if !is_on_bridge => "it is on another bridge".to_owned(),
         Some(_) if observed.backend.as_ref() != Some(&port.backend) => "it has another socket or device".to_owned(),
         Some(_) => return configure_port(&port.name, &observed, &port.settings, owner),

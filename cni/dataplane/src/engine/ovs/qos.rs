@@ -16,7 +16,8 @@
 use super::ports::backend;
 use super::snapshot::OvsSnapshot;
 use super::tags;
-use crate::model::port::{PortBackend, PortOwner, PortSettings};
+use crate::model::owner::PortOwner;
+use crate::model::port::{PortBackend, PortSettings};
 use std::collections::BTreeMap;
 use usnet_crds::{KilobitsPerSecond, RateLimit};
 use usnet_ovsdb::{Interface, Port, Qos, Row, Transaction, Value};

@@ -1,6 +1,6 @@
 //! Ownership tags in Open vSwitch: keys in `external_ids` of bridges and ports.
 
-use crate::model::port::PortOwner;
+use crate::model::owner::{Owner, PortOwner};
 use std::collections::BTreeMap;
 use usnet_crds::NetworkName;
 use usnet_ovsdb::{Condition, Value};
@@ -17,17 +17,16 @@ pub(super) fn network(external_ids: &ExternalIds) -> Option<NetworkName> {
     external_ids.get(NETWORK_KEY)?.parse().ok()
 }
 
-/// The attachment that owns a port.
+/// The owner of a port. Without a network, or with an invalid attachment, it is not a tag of usnet.
 pub(super) fn port(external_ids: &ExternalIds) -> Option<PortOwner> {
-    let attachment = external_ids.get(ATTACHMENT_KEY)?.clone();
-    Some(PortOwner { network: Some(network(external_ids)?), attachment })
+    let attachment = external_ids.get(ATTACHMENT_KEY)?.parse().ok()?;
+    Some(PortOwner { network: Some(network(external_ids)?), owner: Owner::Attachment(attachment) })
 }
 
 /// Whether a port has this owner. An unknown network matches any.
 pub(super) fn is_owned_by(external_ids: &ExternalIds, owner: &PortOwner) -> bool {
-    port(external_ids).is_some_and(|found| {
-        found.attachment == owner.attachment && (owner.network.is_none() || owner.network == found.network)
-    })
+    port(external_ids)
+        .is_some_and(|found| found.owner == owner.owner && (owner.network.is_none() || owner.network == found.network))
 }
 
 pub(super) fn network_value(network: &NetworkName) -> Value {
@@ -36,7 +35,10 @@ pub(super) fn network_value(network: &NetworkName) -> Value {
 
 pub(super) fn port_value(owner: &PortOwner) -> Value {
     let network = owner.network.as_ref().map(|network| (NETWORK_KEY, network.as_str()));
-    Value::map(network.into_iter().chain([(ATTACHMENT_KEY, owner.attachment.as_str())]))
+    let (key, text) = match &owner.owner {
+        Owner::Attachment(attachment) => (ATTACHMENT_KEY, attachment.to_string()),
+    };
+    Value::map(network.into_iter().chain([(key, text.as_str())]))
 }
 
 /// Matches rows with this tag, whatever other external_ids they have.

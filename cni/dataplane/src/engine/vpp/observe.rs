@@ -3,7 +3,8 @@
 use super::snapshot::{BridgeDomain, Interface, VppSnapshot};
 use crate::model::memif::MemifSocketIds;
 use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
-use crate::model::port::{PortName, PortOwner};
+use crate::model::owner::PortOwner;
+use crate::model::port::PortName;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{MacLearning, RateLimit};
 
@@ -64,7 +65,7 @@ fn adoption_blocker(domain: &BridgeDomain) -> Option<String> {
 pub(super) fn observe_port(snapshot: &VppSnapshot, interface: &Interface) -> ObservedPort {
     let network = interface.domain.and_then(|id| snapshot.domains.get(&id)).and_then(|domain| domain.owner.clone());
     ObservedPort {
-        owner: interface.owner.clone().map(|attachment| PortOwner { network, attachment }),
+        owner: interface.owner.clone().map(|owner| PortOwner { network, owner }),
         backend: interface.backend(),
         mtu: Some(interface.mtu.into()),
         tagging: interface.tagging.clone(),
@@ -82,10 +83,10 @@ pub(super) fn observe_port(snapshot: &VppSnapshot, interface: &Interface) -> Obs
 /// other interfaces, and a second one with the same tag, have VPP's name.
 pub(super) fn names(snapshot: &VppSnapshot) -> BTreeMap<u32, PortName> {
     let mut given = BTreeSet::new();
-    let name = |(index, interface): (&u32, &Interface)| {
-        let owner = interface.owner.as_deref().filter(|owner| given.insert((*owner).to_owned()));
-        let name = owner.map_or_else(|| PortName::observed(&interface.name), PortName::of_owner);
-        (*index, name)
-    };
-    snapshot.interfaces.iter().map(name).collect()
+    let mut names = BTreeMap::new();
+    for (index, interface) in &snapshot.interfaces {
+        let owner = interface.owner.as_ref().filter(|owner| given.insert(*owner));
+        names.insert(*index, owner.map_or_else(|| PortName::observed(&interface.name), PortName::of_owner));
+    }
+    names
 }

@@ -6,6 +6,7 @@
 
 use crate::engine::error::TagTooLong;
 use crate::model::attachment::AttachmentId;
+use crate::model::owner::Owner;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use usnet_crds::{EngineKind, NetworkName};
@@ -42,23 +43,31 @@ pub(super) fn network(tag: &str) -> Option<NetworkName> {
     tag.strip_prefix(NETWORK)?.parse().ok()
 }
 
-/// The tag of the interface of an attachment, which is given as [`AttachmentId`] prints it.
-pub(super) fn attachment_tag(attachment: &str) -> Result<Tag, TagTooLong> {
-    let tag = match pack(attachment) {
-        Some(packed) => format!("{PACKED}{packed}"),
-        None => format!("{PLAIN}{attachment}"),
-    };
-    Tag::new(tag).map_err(|_| too_long(format!("attachment {attachment}"), USE_SHORTER_ID))
+/// The tag of the interface that has this owner.
+pub(super) fn owner_tag(owner: &Owner) -> Result<Tag, TagTooLong> {
+    match owner {
+        Owner::Attachment(attachment) => attachment_tag(attachment),
+    }
 }
 
-/// The attachment that owns an interface. A tag that usnet could not have written is not its own.
-pub(super) fn attachment(tag: &str) -> Option<String> {
+/// The owner of an interface. A tag that usnet could not have written is not its own.
+pub(super) fn owner(tag: &str) -> Option<Owner> {
     let attachment = match (tag.strip_prefix(PACKED), tag.strip_prefix(PLAIN)) {
         (Some(packed), _) => unpack(packed)?,
         (None, Some(plain)) => plain.to_owned(),
         (None, None) => return None,
     };
-    attachment_tag(&attachment).is_ok_and(|created| created.as_str() == tag).then_some(attachment)
+    let owner = Owner::Attachment(attachment.parse().ok()?);
+    owner_tag(&owner).is_ok_and(|created| created.as_str() == tag).then_some(owner)
+}
+
+fn attachment_tag(attachment: &AttachmentId) -> Result<Tag, TagTooLong> {
+    let text = attachment.to_string();
+    let tag = match pack(&text) {
+        Some(packed) => format!("{PACKED}{packed}"),
+        None => format!("{PLAIN}{text}"),
+    };
+    Tag::new(tag).map_err(|_| too_long(format!("attachment {text}"), USE_SHORTER_ID))
 }
 
 /// Whether an attachment fits into a tag.
@@ -66,7 +75,7 @@ pub(super) fn attachment(tag: &str) -> Option<String> {
 /// # Errors
 /// Its name is too long.
 pub fn check_attachment(id: &AttachmentId) -> Result<(), TagTooLong> {
-    attachment_tag(&id.to_string()).map(drop)
+    attachment_tag(id).map(drop)
 }
 
 /// The attachment with its container id in base64; `None` if the id is not 64 hexadecimal digits.
@@ -91,34 +100,36 @@ fn unpack(packed: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn attachment(text: &str) -> Owner {
+        Owner::Attachment(text.parse().unwrap())
+    }
+
     #[test]
     fn the_longest_usual_attachment_fits_exactly() {
-        let attachment_name = format!("{}.{}", "0123456789abcdef".repeat(4), "a".repeat(15));
-        let tag = attachment_tag(&attachment_name).unwrap();
+        let longest = attachment(&format!("{}.{}", "0123456789abcdef".repeat(4), "a".repeat(15)));
+        let tag = owner_tag(&longest).unwrap();
         assert_eq!(tag.as_str().len(), TAG_MAX);
-        assert_eq!(attachment(tag.as_str()), Some(attachment_name));
+        assert_eq!(owner(tag.as_str()), Some(longest));
     }
 
     #[test]
     fn every_attachment_has_one_tag_or_none() {
         for name in ["c1.net1", "cnitool-77383ca0a0715733ca6f.eth0", "a.b.c", &format!("{}.net1", "F".repeat(54))] {
-            assert_eq!(
-                attachment_tag(name).ok().and_then(|tag| attachment(tag.as_str())).as_deref(),
-                Some(name),
-                "{name}"
-            );
+            let tag = owner_tag(&attachment(name)).unwrap();
+            assert_eq!(owner(tag.as_str()), Some(attachment(name)), "{name}");
         }
-        let too_long = attachment_tag(&"x".repeat(60)).unwrap_err();
-        assert_eq!(too_long.what, format!("attachment {}", "x".repeat(60)));
+        let long = format!("{}.net1", "x".repeat(60));
+        let too_long = owner_tag(&attachment(&long)).unwrap_err();
+        assert_eq!(too_long.what, format!("attachment {long}"));
         let digits = format!("{}.a", "0".repeat(64));
-        assert!(attachment_tag(&digits).unwrap().as_str().len() < TAG_MAX);
+        assert!(owner_tag(&attachment(&digits)).unwrap().as_str().len() < TAG_MAX);
     }
 
     #[test]
     fn invalid_tags_are_not_owned() {
         let written_out = format!("{PLAIN}{}.a", "0".repeat(64));
-        for tag in ["", "usnet", "usn", "usn:", "usn:short.net1", "somebody", &written_out, "usn:????"] {
-            assert_eq!(attachment(tag), None, "{tag}");
+        for tag in ["", "usnet", "usn", "usn:", "usn:short.net1", "other", &written_out, "usn:????", "usn=", "usn=c1"] {
+            assert_eq!(owner(tag), None, "{tag}");
         }
         for tag in ["", "usnet:", "usnet:Not A Name", "usnet/blue", "blue"] {
             assert_eq!(network(tag), None, "{tag}");

@@ -1,7 +1,10 @@
 //! What identifies an attachment: validated names.
 
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
 
 /// Longest name of a network interface, in bytes (`IFNAMSIZ` without its NUL).
 pub const INTERFACE_NAME_MAX: usize = 15;
@@ -24,6 +27,9 @@ pub enum InvalidIdentifier {
     /// Not a pod uid.
     #[error("pod uid {0:?} is not valid: it must have 1 to 64 letters, digits and '-'")]
     PodUid(String),
+    /// Not a container id and an interface name with a dot between them.
+    #[error("attachment {0:?} is not valid: it must be a container id and an interface name with a dot between them")]
+    Attachment(String),
 }
 
 macro_rules! identifier {
@@ -48,7 +54,7 @@ macro_rules! identifier {
             }
         }
 
-        impl std::str::FromStr for $name {
+        impl FromStr for $name {
             type Err = InvalidIdentifier;
             fn from_str(text: &str) -> Result<Self, InvalidIdentifier> {
                 Self::try_from(text.to_owned())
@@ -96,7 +102,12 @@ identifier!(
 );
 
 /// What identifies an attachment on its node: CNI's container id and interface name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+///
+/// Its text, `<container>.<interface>`, is its identity: in ownership tags, names of records and
+/// locks. Both parts may contain dots, so that a text may have several splits, but all of these are
+/// equal. A parsed text is split at the first dot that gives valid parts; ids of real container
+/// runtimes have none.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AttachmentId {
     /// The pod's sandbox.
     pub container: ContainerId,
@@ -107,5 +118,70 @@ pub struct AttachmentId {
 impl fmt::Display for AttachmentId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}.{}", self.container, self.interface)
+    }
+}
+
+impl AttachmentId {
+    fn text(&self) -> impl Iterator<Item = u8> {
+        self.container.as_str().bytes().chain([b'.']).chain(self.interface.as_str().bytes())
+    }
+}
+
+impl PartialEq for AttachmentId {
+    fn eq(&self, other: &Self) -> bool {
+        self.text().eq(other.text())
+    }
+}
+
+impl Eq for AttachmentId {}
+
+impl Ord for AttachmentId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.text().cmp(other.text())
+    }
+}
+
+impl PartialOrd for AttachmentId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Hash for AttachmentId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text().for_each(|byte| byte.hash(state));
+    }
+}
+
+impl FromStr for AttachmentId {
+    type Err = InvalidIdentifier;
+    fn from_str(text: &str) -> Result<Self, InvalidIdentifier> {
+        let split = |(dot, _)| {
+            let (container, interface) = (text.get(..dot)?, text.get(dot + 1..)?);
+            Some(Self { container: container.parse().ok()?, interface: interface.parse().ok()? })
+        };
+        text.match_indices('.').find_map(split).ok_or_else(|| InvalidIdentifier::Attachment(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_with_several_splits_is_one_attachment() {
+        for text in ["c1.net1", "c1.eth0.100", "a.b.c.d"] {
+            assert_eq!(text.parse::<AttachmentId>().unwrap().to_string(), text);
+        }
+        for text in ["", "c1", ".net1", "c1.", "c1.a/b"] {
+            assert_eq!(text.parse::<AttachmentId>(), Err(InvalidIdentifier::Attachment(text.to_owned())));
+        }
+        let id = |container: &str, interface: &str| AttachmentId {
+            container: container.parse().unwrap(),
+            interface: interface.parse().unwrap(),
+        };
+        assert_eq!(id("a.b", "c"), id("a", "b.c"));
+        assert_eq!(id("a.b", "c").cmp(&id("a", "b.c")), Ordering::Equal);
+        assert!(id("a", "b") < id("a", "c"));
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::model::desired::Desired;
 use crate::model::observed::{BridgeMtu, ObservedBridge, Peer};
-use crate::model::port::PortOwner;
+use crate::model::owner::PortOwner;
 use crate::testing;
 use std::collections::BTreeMap;
 use usnet_crds::{MacLearning, VlanTag};

@@ -2,7 +2,8 @@
 
 use crate::model::attachment::AttachmentId;
 use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
-use crate::model::port::{AttachedPort, PortName, PortOwner, PortSettings};
+use crate::model::owner::PortOwner;
+use crate::model::port::{AttachedPort, PortName, PortSettings};
 use crate::plan::Op;
 use std::collections::BTreeMap;
 use usnet_crds::{Bridge, EngineKind, NetworkName, Ownership};
@@ -128,9 +129,8 @@ impl Model {
     /// An unbridged port belongs to the attachment if it has its tag, or if it has its socket and
     /// no tag.
     fn take_unbridged(&mut self, attachment: &AttachmentId, port: &AttachedPort) -> Result<(), String> {
-        let attachment = attachment.to_string();
         let is_its = |observed: &ObservedPort| match &observed.owner {
-            Some(owner) => owner.attachment == attachment,
+            Some(owner) => owner.attachment() == Some(attachment),
             None => observed.backend.as_ref() == Some(&port.backend),
         };
         let taken: Vec<_> = self.observed.unbridged_ports.extract_if(.., |_, observed| is_its(observed)).collect();
@@ -158,7 +158,7 @@ impl Model {
 fn carries(port: &ObservedPort, owner: &PortOwner) -> bool {
     port.owner.as_ref().is_some_and(|observed| {
         let networks = observed.network.as_ref().zip(owner.network.as_ref());
-        observed.attachment == owner.attachment && networks.is_none_or(|(observed, spec)| observed == spec)
+        observed.owner == owner.owner && networks.is_none_or(|(observed, spec)| observed == spec)
     })
 }
 

@@ -90,7 +90,8 @@ impl OtherClient {
     /// The interface of a port, which is found by its tag if that is not packed.
     pub(crate) fn find(&mut self, port: &PortName) -> Option<SwInterfaceDetails> {
         self.interfaces().into_iter().find(|interface| {
-            let tagged = interface.tag.as_str().strip_prefix("usn=").map(PortName::of_owner);
+            let tagged =
+                interface.tag.as_str().strip_prefix("usn=").and_then(|text| Some(PortName::of(&text.parse().ok()?)));
             tagged.unwrap_or_else(|| PortName::observed(interface.interface_name.as_str())) == *port
         })
     }

@@ -1,8 +1,7 @@
 //! Step two of a reconcile: which operations, and which attachments they touch. Pure; the
 //! comparison itself is [`usnet_dataplane::plan`].
 
-use crate::agent::model::operation::{attachment_of, parse_attachment_tag};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::observed::Observed;
@@ -22,9 +21,9 @@ pub(crate) struct JournalView<'a> {
 pub(crate) fn operations(desired: &Desired, observed: &Observed, journal: JournalView<'_>) -> Vec<Op> {
     let mut operations = plan(desired, observed);
     if !journal.complete {
-        let recorded: BTreeSet<String> = journal.records.iter().map(|record| record.id.to_string()).collect();
+        let recorded: BTreeSet<&AttachmentId> = journal.records.iter().map(|record| &record.id).collect();
         operations.retain(|operation| match operation {
-            Op::RemovePort { owner, .. } => recorded.contains(&owner.attachment),
+            Op::RemovePort { owner, .. } => owner.attachment().is_some_and(|id| recorded.contains(id)),
             Op::RemoveBridge { .. } => false,
             _ => true,
         });
@@ -32,22 +31,18 @@ pub(crate) fn operations(desired: &Desired, observed: &Observed, journal: Journa
     operations
 }
 
-/// The attachments to lock before these operations are carried out, as ownership tags name them:
-/// those that they change, and those whose DEL left only the port behind.
-pub(crate) fn attachments_to_lock(operations: &[Op], records: &[Record]) -> BTreeMap<String, AttachmentId> {
-    let changed = operations.iter().filter_map(attachment_of).filter_map(|mark| {
-        let id = parse_attachment_tag(&mark)?;
-        Some((mark, id))
-    });
+/// The attachments to lock before these operations are carried out: those that they change, and
+/// those whose DEL left only the port behind.
+pub(crate) fn attachments_to_lock(operations: &[Op], records: &[Record]) -> BTreeSet<AttachmentId> {
+    let changed = operations.iter().filter_map(Op::attachment);
     let detached = records.iter().filter(|record| record.progress == Progress::Detached);
-    changed.chain(detached.map(|record| (record.id.to_string(), record.id.clone()))).collect()
+    changed.chain(detached.map(|record| &record.id)).cloned().collect()
 }
 
 /// Without operations on attachments that are locked by another process, and without the removal of
 /// bridges that such a port may still be on.
-pub(crate) fn without_contended(mut operations: Vec<Op>, contended: &BTreeSet<String>) -> Vec<Op> {
-    let is_contended =
-        |operation: &Op| attachment_of(operation).is_some_and(|attachment| contended.contains(&attachment));
+pub(crate) fn without_contended(mut operations: Vec<Op>, contended: &BTreeSet<AttachmentId>) -> Vec<Op> {
+    let is_contended = |operation: &Op| operation.attachment().is_some_and(|id| contended.contains(id));
     let kept_bridges: BTreeSet<String> = operations
         .iter()
         .filter(|operation| is_contended(operation))

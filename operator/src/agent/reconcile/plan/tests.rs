@@ -34,8 +34,8 @@ fn a_contended_attachment_keeps_its_port_and_its_bridge() {
     let contended = record("c1", &network("blue"));
     let operations =
         operations(&Desired::default(), &unwanted(&contended), JournalView { records: &[], complete: true });
-    assert_eq!(without_contended(operations.clone(), &BTreeSet::from(["c2.net1".to_owned()])), operations);
-    assert_eq!(without_contended(operations, &BTreeSet::from(["c1.net1".to_owned()])), []);
+    assert_eq!(without_contended(operations.clone(), &BTreeSet::from(["c2.net1".parse().unwrap()])), operations);
+    assert_eq!(without_contended(operations, &BTreeSet::from(["c1.net1".parse().unwrap()])), []);
 }
 
 #[test]
@@ -48,5 +48,5 @@ fn attachments_are_locked_that_change_or_left_only_their_port() {
         JournalView { records: &[], complete: true },
     );
     let locked = attachments_to_lock(&operations, &[leaving, record("c3", &network("blue"))]);
-    assert_eq!(locked.keys().collect::<Vec<_>>(), ["c1.net1", "c2.net1"]);
+    assert_eq!(locked.iter().map(ToString::to_string).collect::<Vec<_>>(), ["c1.net1", "c2.net1"]);
 }

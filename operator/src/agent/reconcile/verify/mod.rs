@@ -2,7 +2,6 @@
 //! of each network. Pure.
 
 use crate::agent::model::health::NetworkHealth;
-use crate::agent::model::operation::attachment_of;
 use crate::agent::model::reason;
 use std::collections::BTreeMap;
 use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE};
@@ -50,8 +49,8 @@ pub(crate) fn evaluate(evidence: Evidence<'_>) -> BTreeMap<NetworkName, NetworkH
 struct Index<'a> {
     failed_bridges: BTreeMap<&'a NetworkName, &'a OpError>,
     remaining_bridges: BTreeMap<&'a NetworkName, &'a Op>,
-    failed_ports: BTreeMap<String, (&'a Op, &'a OpError)>,
-    remaining_ports: BTreeMap<String, &'a Op>,
+    failed_ports: BTreeMap<&'a AttachmentId, (&'a Op, &'a OpError)>,
+    remaining_ports: BTreeMap<&'a AttachmentId, &'a Op>,
     attached: BTreeMap<&'a NetworkName, Vec<(&'a AttachmentId, &'a AttachedPort)>>,
 }
 
@@ -59,14 +58,14 @@ impl<'a> Index<'a> {
     fn of(evidence: Evidence<'a>) -> Self {
         let mut index = Self::default();
         for (operation, error) in evidence.failures {
-            match (bridge_of(operation), attachment_of(operation)) {
+            match (bridge_of(operation), operation.attachment()) {
                 (Some(network), _) => drop(index.failed_bridges.insert(network, error)),
                 (None, Some(attachment)) => drop(index.failed_ports.insert(attachment, (operation, error))),
                 (None, None) => {}
             }
         }
         for operation in evidence.remaining {
-            match (bridge_of(operation), attachment_of(operation)) {
+            match (bridge_of(operation), operation.attachment()) {
                 (Some(network), _) => drop(index.remaining_bridges.insert(network, operation)),
                 (None, Some(attachment)) => drop(index.remaining_ports.insert(attachment, operation)),
                 (None, None) => {}
@@ -132,11 +131,10 @@ fn bridge_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NodeNetwor
 fn port_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NetworkName) -> Option<NetworkHealth> {
     let attached = index.attached.get(network)?;
     attached.iter().find_map(|(id, port)| {
-        let mark = id.to_string();
-        if let Some((operation, error)) = index.failed_ports.get(&mark) {
+        if let Some((operation, error)) = index.failed_ports.get(id) {
             return Some(NetworkHealth::port_failed(format!("cannot {operation}: {error}")));
         }
-        if let (Some(operation), Some(engine_error)) = (index.remaining_ports.get(&mark), evidence.engine_error) {
+        if let (Some(operation), Some(engine_error)) = (index.remaining_ports.get(id), evidence.engine_error) {
             return Some(NetworkHealth::port_failed(format!("cannot {operation}: {engine_error}")));
         }
         let bridge = evidence.observed.bridges.get(port.bridge.as_str())?;

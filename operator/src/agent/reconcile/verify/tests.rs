@@ -1,5 +1,4 @@
 use super::*;
-use crate::agent::model::operation::network_of;
 use crate::agent::testing::{bridge_of, name, network, port_of, record};
 use usnet_crds::Ownership;
 use usnet_crds::node_state::NetworkState;
@@ -120,7 +119,7 @@ fn an_adopted_bridge_is_programmed_as_it_is_or_reports_what_is_wrong_with_it() {
     let health = |observed: &Observed| {
         let remaining = plan(&desired, observed);
         // Green's own bridge, in the last case, is no longer desired and may be removed.
-        assert!(remaining.iter().all(|operation| network_of(operation) != Some(&name("blue"))), "{remaining:?}");
+        assert!(remaining.iter().all(|operation| operation.network() != Some(&name("blue"))), "{remaining:?}");
         let blockers = blockers(&desired, observed);
         let evidence = Evidence {
             engine: EngineKind::OpenVswitch,

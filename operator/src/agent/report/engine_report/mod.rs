@@ -13,7 +13,7 @@ use usnet_crds::conditions::reason::{CONNECTED, FOREIGN_PORTS};
 use usnet_crds::conditions::{ConditionUpdate, Status, engine_connected};
 use usnet_crds::node_state::{EngineReport, NetworkReport, NetworkState, PODS_MAX};
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork, Phase};
-use usnet_dataplane::attachment::Record;
+use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::observed::{ObservedPort, Peer};
 use usnet_dataplane::plan::Blocker;
 
@@ -74,8 +74,8 @@ impl<'a> Users<'a> {
             users.records.entry(&record.network).or_default().push(record);
         }
         if let EngineView::Up(engine) = facts.view {
-            let recorded: BTreeMap<String, &NetworkName> =
-                facts.records.iter().map(|record| (record.id.to_string(), &record.network)).collect();
+            let recorded: BTreeMap<&AttachmentId, &NetworkName> =
+                facts.records.iter().map(|record| (&record.id, &record.network)).collect();
             let ports = engine.observed.bridges.values().flat_map(|bridge| bridge.ports.values());
             let connected = ports.filter(|port| port.peer == Peer::Connected);
             for network in connected.filter_map(|port| network_of(port, &recorded)) {
@@ -87,9 +87,12 @@ impl<'a> Users<'a> {
 }
 
 /// The tags of VPP's ports on an adopted bridge domain name only the attachment.
-fn network_of<'a>(port: &'a ObservedPort, recorded: &BTreeMap<String, &'a NetworkName>) -> Option<&'a NetworkName> {
+fn network_of<'a>(
+    port: &'a ObservedPort,
+    recorded: &BTreeMap<&AttachmentId, &'a NetworkName>,
+) -> Option<&'a NetworkName> {
     let owner = port.owner.as_ref()?;
-    owner.network.as_ref().or_else(|| recorded.get(&owner.attachment).copied())
+    owner.network.as_ref().or_else(|| recorded.get(owner.attachment()?).copied())
 }
 
 fn network_report(facts: Facts<'_>, users: &Users<'_>, network: &NodeNetwork) -> NetworkReport {

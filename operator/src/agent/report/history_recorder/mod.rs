@@ -3,12 +3,12 @@
 //! once. Pure; time is passed in.
 
 use crate::agent::model::health::NetworkHealth;
-use crate::agent::model::operation::{attachment_of, network_of, parse_attachment_tag};
 use crate::node::history_file::{Change, Outcome, Why};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use usnet_crds::{EngineKind, NetworkName};
+use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::Op;
@@ -116,13 +116,12 @@ impl HistoryRecorder {
         if attempts.is_empty() && self.open_failures.is_empty() {
             return Vec::new();
         }
-        let attached: BTreeSet<String> = observation
-            .map(|observation| observation.desired.attachments.keys().map(ToString::to_string).collect())
-            .unwrap_or_default();
+        let attached: BTreeSet<&AttachmentId> =
+            observation.map(|observation| observation.desired.attachments.keys().collect()).unwrap_or_default();
         let mut completed = Vec::new();
         for attempt in attempts {
             let is_attached =
-                observation.is_none() || attachment_of(&attempt.operation).is_none_or(|id| attached.contains(&id));
+                observation.is_none() || attempt.operation.attachment().is_none_or(|id| attached.contains(id));
             let why = self.why(&attempt.operation, cause, is_attached);
             if let Some((outcome, took)) = self.outcome(&attempt, cause, observation, now) {
                 completed.push((attempt.operation, why, outcome, took));
@@ -220,9 +219,9 @@ impl OpenFailure {
     /// How it was resolved; none while something remains to be done about it.
     fn resolution(&self, observation: Observation<'_>) -> Option<(Why, Outcome)> {
         let is_removal = matches!(self.operation, Op::RemovePort { .. } | Op::RemoveBridge { .. });
-        let is_about = |remaining: &Op| match attachment_of(&self.operation) {
+        let is_about = |remaining: &Op| match self.operation.attachment() {
             Some(_) => is_same_port(remaining, &self.operation),
-            None => attachment_of(remaining).is_none() && network_of(remaining) == network_of(&self.operation),
+            None => remaining.attachment().is_none() && remaining.network() == self.operation.network(),
         };
         let is_unfinished = observation
             .remaining
@@ -231,7 +230,7 @@ impl OpenFailure {
         if is_unfinished {
             return None;
         }
-        let health = network_of(&self.operation).and_then(|network| observation.network_health.get(network));
+        let health = self.operation.network().and_then(|network| observation.network_health.get(network));
         if is_removal {
             Some((Why::Retry, Outcome::CompletedLater))
         } else if is_desired(&self.operation, observation.desired) {
@@ -247,12 +246,11 @@ impl OpenFailure {
 
 /// Whether two operations are about the port of one attachment.
 fn is_same_port(one: &Op, other: &Op) -> bool {
-    attachment_of(one).is_some_and(|attachment| attachment_of(other).as_ref() == Some(&attachment))
+    one.attachment().is_some_and(|attachment| other.attachment() == Some(attachment))
 }
 
 /// Whether the result of this operation is still desired.
 fn is_desired(operation: &Op, desired: &Desired) -> bool {
-    let attachment = |mark: &str| parse_attachment_tag(mark).and_then(|id| desired.attachments.get(&id));
     match operation {
         Op::CreateBridge { network, .. } => desired.networks.contains_key(network),
         Op::UpdateBridge { network, bridge } => {
@@ -260,7 +258,8 @@ fn is_desired(operation: &Op, desired: &Desired) -> bool {
         }
         Op::CreatePort { attachment, .. } => desired.attachments.contains_key(attachment),
         Op::UpdatePort { owner, settings, .. } => {
-            attachment(&owner.attachment).is_some_and(|attachment| attachment.port.settings == *settings)
+            let attachment = owner.attachment().and_then(|id| desired.attachments.get(id));
+            attachment.is_some_and(|attachment| attachment.port.settings == *settings)
         }
         Op::RemovePort { .. } | Op::RemoveBridge { .. } => false,
     }
@@ -285,7 +284,7 @@ fn aggregate(completed: Vec<CompletedOperation>) -> Vec<HistoryEntry> {
     let mut together: BTreeMap<_, Vec<(Op, Duration)>> = BTreeMap::new();
     let mut order = Vec::new();
     for (operation, why, outcome, took) in completed {
-        let network = network_of(&operation).map(NetworkName::to_string);
+        let network = operation.network().map(NetworkName::to_string);
         let key = (verb(&operation), network, why, outcome);
         let group = together.entry(key.clone()).or_default();
         if group.is_empty() {
@@ -306,11 +305,9 @@ fn aggregate(completed: Vec<CompletedOperation>) -> Vec<HistoryEntry> {
                 let longest = operations.iter().map(|(_, took)| *took).max().unwrap_or_default();
                 entries.push(entry(None, format!("{verb} {} ports", operations.len()), longest));
             }
-            _ => entries.extend(
-                operations
-                    .into_iter()
-                    .map(|(operation, took)| entry(attachment_of(&operation), operation.to_string(), took)),
-            ),
+            _ => entries.extend(operations.into_iter().map(|(operation, took)| {
+                entry(operation.attachment().map(ToString::to_string), operation.to_string(), took)
+            })),
         }
     }
     entries

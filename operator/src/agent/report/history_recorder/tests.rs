@@ -57,7 +57,7 @@ fn each_cause_has_its_reason() {
     scene.cause.restarted = Some(3);
     assert_eq!(scene.why(done(&bridge)), Why::EngineRestarted { epoch: 3 });
     let gone = record("c1", &network("blue"));
-    let owner = usnet_dataplane::port::PortOwner::new(&gone.network, &gone.id);
+    let owner = usnet_dataplane::owner::PortOwner::new(&gone.network, &gone.id);
     let removal = Op::RemovePort { bridge: None, port: gone.port.name, owner, backend: None };
     assert_eq!(scene.why(done(&removal)), Why::PodEnded);
 }
@@ -105,7 +105,7 @@ fn what_was_rolled_back_and_is_no_longer_desired_is_recorded_once() {
 fn what_is_incomplete_and_no_longer_desired_is_rolled_back_once_it_is_removed() {
     let record = record("c1", &network("blue"));
     let port = create(&record);
-    let owner = usnet_dataplane::port::PortOwner::new(&record.network, &record.id);
+    let owner = usnet_dataplane::owner::PortOwner::new(&record.network, &record.id);
     let removal = Op::RemovePort { bridge: None, port: record.port.name.clone(), owner, backend: None };
     let mut scene = Scene::new(&[record]);
     scene.network_health.insert(name("blue"), NetworkHealth::failed("PortFailed", "no"));
@@ -122,7 +122,7 @@ fn what_is_incomplete_and_no_longer_desired_is_rolled_back_once_it_is_removed() 
 fn what_is_incomplete_is_not_completed_before_the_rest_is_done() {
     let record = record("c1", &network("blue"));
     let port = create(&record);
-    let owner = usnet_dataplane::port::PortOwner::new(&record.network, &record.id);
+    let owner = usnet_dataplane::owner::PortOwner::new(&record.network, &record.id);
     let (name, settings) = (record.port.name.clone(), record.port.settings.clone());
     let rest = Op::UpdatePort { port: name, owner, settings };
     let mut scene = Scene::new(&[record]);
@@ -137,7 +137,7 @@ fn what_is_incomplete_is_not_completed_before_the_rest_is_done() {
 #[test]
 fn a_setting_that_failed_and_was_rolled_back_was_not_completed() {
     let record = record("c1", &network("blue"));
-    let owner = usnet_dataplane::port::PortOwner::new(&record.network, &record.id);
+    let owner = usnet_dataplane::owner::PortOwner::new(&record.network, &record.id);
     let mtu = usnet_crds::Mtu::try_from(9000).unwrap();
     let settings = usnet_dataplane::port::PortSettings { mtu, ..record.port.settings.clone() };
     let large = Op::UpdatePort { port: record.port.name.clone(), owner, settings };

@@ -1,5 +1,5 @@
 use super::phases;
-use crate::model::port::PortOwner;
+use crate::model::owner::PortOwner;
 use crate::plan::Op;
 use crate::testing::{attachment, network, record};
 

@@ -3,6 +3,7 @@
 use crate::engine::error::OpError;
 use crate::engine::vpp::snapshot::VppSnapshot;
 use crate::model::memif::MemifSocketIds;
+use crate::model::owner::Owner;
 use crate::model::port::PortName;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,16 +12,16 @@ use usnet_crds::names::fnv1a;
 /// Names, sockets and socket ids that are given away.
 #[derive(Debug, Default)]
 pub(in crate::engine::vpp) struct Claims<'a> {
-    ports: BTreeMap<&'a PortName, String>,
+    ports: BTreeMap<&'a PortName, Owner>,
     sockets: BTreeSet<String>,
     socket_ids: BTreeSet<u32>,
 }
 
 impl<'a> Claims<'a> {
-    /// Takes a port's name for an attachment.
-    pub(super) fn name(&mut self, port: &'a PortName, attachment: &str) -> Result<(), OpError> {
-        let holder = self.ports.entry(port).or_insert_with(|| attachment.to_owned());
-        if holder == attachment {
+    /// Takes a port's name for its owner.
+    pub(super) fn name(&mut self, port: &'a PortName, owner: &Owner) -> Result<(), OpError> {
+        let holder = self.ports.entry(port).or_insert_with(|| owner.clone());
+        if holder == owner {
             return Ok(());
         }
         Err(OpError::PortDiffers { port: port.clone(), found: format!("it belongs to {holder}") })

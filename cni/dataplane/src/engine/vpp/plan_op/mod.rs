@@ -12,14 +12,12 @@ pub(super) use decision::{Context, Decision, NewPort, Origin};
 /// Plans an operation, given the earlier ones of the same list.
 pub(super) fn plan_op<'a>(operation: &'a Op, context: Context<'_>, claims: &mut Claims<'a>) -> Decision<'a> {
     let decision = match operation {
-        Op::RemovePort { port, owner, backend, .. } => {
-            ports::remove(context, port, &owner.attachment, backend.as_ref())
-        }
+        Op::RemovePort { port, owner, backend, .. } => ports::remove(context, port, &owner.owner, backend.as_ref()),
         Op::RemoveBridge { bridge, network } => bridges::remove(context.snapshot, bridge, network),
         Op::CreateBridge { network, bridge } => bridges::create(context.snapshot, bridge, network),
         Op::UpdateBridge { network, bridge } => bridges::update(context.snapshot, bridge, network),
         Op::CreatePort { network, attachment, port } => ports::create(context, claims, (network, attachment, port)),
-        Op::UpdatePort { port, owner, settings } => ports::update(context, port, &owner.attachment, settings),
+        Op::UpdatePort { port, owner, settings } => ports::update(context, port, &owner.owner, settings),
     };
     decision.unwrap_or_else(Decision::Reject)
 }

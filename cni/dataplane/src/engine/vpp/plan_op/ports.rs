@@ -10,25 +10,26 @@ use crate::engine::vpp::snapshot::{Interface, InterfaceKind, VppSnapshot};
 use crate::engine::vpp::tags;
 use crate::model::attachment::AttachmentId;
 use crate::model::memif::MemifSocketIds;
+use crate::model::owner::Owner;
 use crate::model::port::{AttachedPort, PortBackend, PortName, PortSettings};
 use std::path::PathBuf;
 use usnet_crds::{NetworkName, SocketRole};
 use usnet_vpp::wire::{Secret, TextError};
 
-/// Deletes all objects of an attachment: its tagged interfaces, an incomplete one on its socket,
+/// Deletes all objects of an owner: its tagged interfaces, an incomplete one on its socket,
 /// and ids of the socket.
 pub(super) fn remove<'a>(
     Context { snapshot, own_socket_ids, .. }: Context<'_>,
     port: &PortName,
-    attachment: &str,
+    owner: &Owner,
     backend: Option<&PortBackend>,
 ) -> Result<Decision<'a>, OpError> {
-    let owned: Vec<_> = if *port == PortName::of_owner(attachment) {
-        snapshot.owned(port).filter(|(_, interface)| interface.owner.as_deref() == Some(attachment)).collect()
+    let owned: Vec<_> = if *port == PortName::of_owner(owner) {
+        snapshot.owned(port).filter(|(_, interface)| interface.owner.as_ref() == Some(owner)).collect()
     } else {
         // The name is VPP's own: a second interface with the same tag, or one without a tag.
         let named = snapshot.interfaces.iter().find(|(_, interface)| interface.name == port.as_str());
-        let owned = named.filter(|(_, interface)| interface.owner.as_deref() == Some(attachment));
+        let owned = named.filter(|(_, interface)| interface.owner.as_ref() == Some(owner));
         let is_its_incomplete =
             |interface: &Interface| interface.is_incomplete(own_socket_ids) && interface.backend().as_ref() == backend;
         if owned.is_none() && named.is_some_and(|(_, interface)| !is_its_incomplete(interface)) {
@@ -77,9 +78,9 @@ pub(super) fn create<'a>(
     (network, attachment, port): (&'a NetworkName, &AttachmentId, &'a AttachedPort),
 ) -> Result<Decision<'a>, OpError> {
     let Context { snapshot, own_socket_ids, limits } = context;
-    let owner = attachment.to_string();
+    let owner = Owner::Attachment(attachment.clone());
     check(&port.name, &port.settings, limits)?;
-    let tag = tags::attachment_tag(&owner)?;
+    let tag = tags::owner_tag(&owner)?;
     let domain = bridges::of_port(snapshot, port, network)?;
     claims.name(&port.name, &owner)?;
     let new = |origin| {
@@ -160,11 +161,11 @@ fn origin(
 pub(super) fn update<'a>(
     Context { snapshot, limits, .. }: Context<'_>,
     port: &PortName,
-    attachment: &str,
+    owner: &Owner,
     settings: &PortSettings,
 ) -> Result<Decision<'a>, OpError> {
     check(port, settings, limits)?;
-    let mut owned = snapshot.owned(port).filter(|(_, interface)| interface.owner.as_deref() == Some(attachment));
+    let mut owned = snapshot.owned(port).filter(|(_, interface)| interface.owner.as_ref() == Some(owner));
     let found = owned.next().ok_or_else(|| OpError::PortMissing { port: port.clone() })?;
     Ok(commands(configure(snapshot, found, port, settings)))
 }

@@ -5,7 +5,7 @@ use usnet_crds::{KilobitsPerSecond, RateLimit};
 use usnet_vpp::messages::{PolicerAction, PolicerActionType, PolicerAddDel, PolicerDetails};
 
 fn port() -> PortName {
-    PortName::of_owner("c1.net1")
+    PortName::of(&"c1.net1".parse().unwrap())
 }
 
 fn rate(kilobits: i64) -> KilobitsPerSecond {
@@ -110,7 +110,7 @@ fn an_interrupted_change_is_completed() {
 
 #[test]
 fn policers_of_deleted_ports_are_orphans() {
-    let other = Policer { port: PortName::of_owner("c2.net1"), ..ingress(500) };
+    let other = Policer { port: PortName::of(&"c2.net1".parse().unwrap()), ..ingress(500) };
     let found = policers(&[ingress(500), other.clone()]);
     assert_eq!(found.orphans(|there| *there == port()).collect::<Vec<_>>(), [&other]);
     assert_eq!(found.of(&port()).collect::<Vec<_>>(), [&ingress(500)]);

@@ -55,7 +55,7 @@ impl FeatureTickets {
 /// Adds it to what was read before.
 pub(super) async fn read(api: &mut impl Api, snapshot: &mut VppSnapshot) -> Result<(), EngineError> {
     let has_features = |(index, interface): (&u32, &Interface)| {
-        let port = PortName::of_owner(interface.owner.as_deref()?);
+        let port = PortName::of_owner(interface.owner.as_ref()?);
         let has_any = matches!(interface.tagging, Tagging::Vlan(_)) || snapshot.policers.of(&port).next().is_some();
         (has_any && interface.domain.is_some()).then_some(*index)
     };

@@ -3,6 +3,7 @@
 use crate::engine::vpp::qos::Policed;
 use crate::model::memif::{MemifSocket, MemifSocketIds};
 use crate::model::observed::Tagging;
+use crate::model::owner::Owner;
 use crate::model::port::{DeviceName, PortBackend, SocketPath};
 use std::path::PathBuf;
 use usnet_crds::SocketRole;
@@ -12,8 +13,8 @@ use usnet_crds::SocketRole;
 pub(in crate::engine::vpp) struct Interface {
     /// VPP's name of it.
     pub(in crate::engine::vpp) name: String,
-    /// The attachment that owns it.
-    pub(in crate::engine::vpp) owner: Option<String>,
+    /// What it belongs to; `None` if usnet does not own it.
+    pub(in crate::engine::vpp) owner: Option<Owner>,
     pub(in crate::engine::vpp) is_tagged: bool,
     pub(in crate::engine::vpp) kind: InterfaceKind,
     /// The bridge domain that it is in.

@@ -159,7 +159,7 @@ fn interface(details: &SwInterfaceDetails, kind: InterfaceKind, domain: Option<u
     Interface {
         name: details.interface_name.to_string(),
         // A tag of usnet on an unsupported kind of interface does not imply ownership.
-        owner: tags::attachment(&tag).filter(|_| kind != InterfaceKind::Other),
+        owner: tags::owner(&tag).filter(|_| kind != InterfaceKind::Other),
         is_tagged: !tag.is_empty(),
         kind,
         domain,

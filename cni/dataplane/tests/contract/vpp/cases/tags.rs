@@ -5,8 +5,9 @@ use crate::values::{Values, apply, bridge, converge, create_bridge, observe, por
 use crate::vpp::switch::{VppSwitch, domain_id};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::Desired;
+use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::plan::{Op, blockers, plan};
-use usnet_dataplane::port::{AttachedPort, PortName, PortOwner};
+use usnet_dataplane::port::{AttachedPort, PortName};
 
 pub(crate) fn a_tag_on_an_unsupported_object_does_not_imply_ownership(switch: &mut VppSwitch) {
     let mut engine = switch.engine();

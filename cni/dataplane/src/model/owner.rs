@@ -1,0 +1,57 @@
+//! What ports belong to. An engine stores it in an ownership tag; ports without one are neither
+//! changed nor deleted.
+
+use crate::model::attachment::AttachmentId;
+use std::fmt;
+use usnet_crds::NetworkName;
+
+/// What a port belongs to. The drivers' `tags` store each variant in a form of its own, and parse
+/// it back into the same variant.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// An interface of a pod.
+    Attachment(AttachmentId),
+}
+
+impl Owner {
+    /// The attachment, if it is one.
+    pub fn attachment(&self) -> Option<&AttachmentId> {
+        match self {
+            Self::Attachment(attachment) => Some(attachment),
+        }
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Attachment(attachment) => attachment.fmt(formatter),
+        }
+    }
+}
+
+/// The owner of a port and its network, as found in an ownership tag, or as expected there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PortOwner {
+    /// The network, if the tag or the port's bridge names it.
+    pub network: Option<NetworkName>,
+    /// What the port belongs to.
+    pub owner: Owner,
+}
+
+impl PortOwner {
+    /// The complete owner of an attachment's port.
+    pub fn new(network: &NetworkName, attachment: &AttachmentId) -> Self {
+        Self { network: Some(network.clone()), owner: Owner::Attachment(attachment.clone()) }
+    }
+
+    /// The attachment that the port belongs to, if it is one.
+    pub fn attachment(&self) -> Option<&AttachmentId> {
+        self.owner.attachment()
+    }
+
+    /// Whether this is that attachment. An unknown network matches any.
+    pub fn matches(&self, network: &NetworkName, attachment: &AttachmentId) -> bool {
+        self.attachment() == Some(attachment) && self.network.as_ref().is_none_or(|known| known == network)
+    }
+}
