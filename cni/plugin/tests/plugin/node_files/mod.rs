@@ -77,7 +77,7 @@ fn the_plan_for_a_node_of_version_1_changes_no_port(node: &mut TestNode) {
     let removed: BTreeSet<String> = removals
         .into_iter()
         .filter_map(|operation| match operation {
-            Op::RemovePort { owner, .. } => Some(owner.attachment),
+            Op::RemovePort { owner, .. } => Some(owner.owner.to_string()),
             _ => None,
         })
         .collect();

@@ -250,5 +250,5 @@ fn port_of(tag: &str) -> PortName {
     let packed = tag.strip_prefix("usn:").unwrap();
     let (id, interface) = packed.split_once('.').unwrap();
     let digits: String = URL_SAFE_NO_PAD.decode(id).unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
-    PortName::of_owner(&format!("{digits}.{interface}"))
+    PortName::of(&format!("{digits}.{interface}").parse().unwrap())
 }
