@@ -1,4 +1,4 @@
-//! The world itself: what its command sees, and that nothing stays behind however it ends.
+//! The test bed itself: what its command sees, and that nothing stays behind however it ends.
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as tests, fail by panic too")]
 
 use std::fs;
@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use usnet_e2e::host::wait;
 
-/// Worlds take a machine's CPUs when they start; one test at a time keeps each within its limits.
+/// Test beds take a machine's CPUs when they start; one test at a time keeps each within its limits.
 static TURN: Mutex<()> = Mutex::new(());
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Folders that the programs of a node use on a real node. A world must not make them on the machine.
+/// Folders that the programs of a node use on a real node. A test bed must not make them on the machine.
 const STANDARD_FOLDERS: [&str; 8] = [
     "/etc/cni",
     "/etc/containerd",
@@ -36,12 +36,12 @@ fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// A world of one node without usnet that runs `script`.
-fn world(script: &str) -> Command {
-    world_with("both", script)
+/// A test bed of one node without usnet that runs `script`.
+fn testbed(script: &str) -> Command {
+    testbed_with("both", script)
 }
 
-fn world_with(engine: &str, script: &str) -> Command {
+fn testbed_with(engine: &str, script: &str) -> Command {
     let tools = Command::new(checkout().join("e2e/tools/build")).stderr(Stdio::inherit()).output().unwrap();
     assert!(tools.status.success(), "e2e/tools/build failed");
     let mut command = Command::new(env!("CARGO_BIN_EXE_world"));
@@ -61,7 +61,7 @@ fn assert_success(output: &Output) {
 }
 
 #[test]
-fn the_command_has_a_cluster_and_its_status_is_the_worlds() {
+fn the_command_has_a_cluster_and_its_status_is_the_testbeds() {
     let _turn = turn();
     let script = "
         kubectl get nodes --output=name
@@ -71,7 +71,8 @@ fn the_command_has_a_cluster_and_its_status_is_the_worlds() {
         component start kube-scheduler
         component start kube-scheduler 2>&1
         exit 7";
-    let mut child = world(script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        testbed(script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"what the caller wrote\n").unwrap();
     let output = child.wait_with_output().unwrap();
     let expected =
@@ -109,7 +110,7 @@ END
         kubectl wait --for=condition=Ready pod/pod --timeout=30s >&2
         kubectl exec pod -- ip -o -4 address show net1
         kubectl exec pod -- sh -c 'printf "GET / HTTP/1.0\\r\\n\\r\\n" | nc -w 5 $KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT | head -n 1'"#;
-    let output = world(script).stdin(Stdio::null()).output().unwrap();
+    let output = testbed(script).stdin(Stdio::null()).output().unwrap();
     assert_success(&output);
     let found = text(&output.stdout);
     assert!(found.contains("inet 10.9.0."), "{found}");
@@ -118,13 +119,13 @@ END
 }
 
 #[test]
-fn a_world_of_vpp_alone_has_the_simulator_when_asked_to_and_says_so() {
+fn a_testbed_of_vpp_alone_has_the_simulator_when_asked_to_and_says_so() {
     let _turn = turn();
     let script = "
         echo $USNET_WORLD_VPP
         component stop vpp node-a && component start vpp node-a && on-node node-a ls /run/vpp
         component stop ovs-vswitchd node-a 2>&1";
-    let output = world_with("vpp", script).env("USNET_VPP", "").stdin(Stdio::null()).output().unwrap();
+    let output = testbed_with("vpp", script).env("USNET_VPP", "").stdin(Stdio::null()).output().unwrap();
     assert!(text(&output.stderr).contains("VPP: simulator"), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     assert!(shown.starts_with("simulator\n") && shown.contains("\napi.sock\n"), "{shown}");
@@ -136,7 +137,7 @@ fn a_world_of_vpp_alone_has_the_simulator_when_asked_to_and_says_so() {
 }
 
 #[test]
-fn two_worlds_run_side_by_side() {
+fn two_testbeds_run_side_by_side() {
     let _turn = turn();
     let meeting = tempfile::tempdir().unwrap();
     let one = |own: &str, other: &str| {
@@ -146,7 +147,7 @@ fn two_worlds_run_side_by_side() {
              until [ -e {folder}/{other} ]; do sleep 0.05; done && \
              kubectl get configmaps --output=name | grep -v kube-root-ca"
         );
-        world(&script).stdin(Stdio::null()).output().unwrap()
+        testbed(&script).stdin(Stdio::null()).output().unwrap()
     };
     let (first, second) = thread::scope(|scope| {
         let first = scope.spawn(|| one("first", "second"));
@@ -168,13 +169,13 @@ fn kill_leaves_nothing() {
         kubectl wait --for=condition=Ready pod/pod --timeout=30s >&2
         echo $USNET_WORLD
         sleep 1000";
-    let mut launcher = world(script).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut launcher = testbed(script).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let mut folder = String::new();
     BufReader::new(launcher.stdout.take().unwrap()).read_line(&mut folder).unwrap();
     let folder = PathBuf::from(folder.trim());
     let id = folder.file_name().unwrap().to_str().unwrap().to_owned();
     let namespace = pid_namespace_of_child(&launcher);
-    assert!(processes_in(&namespace) > 10, "a world has more processes");
+    assert!(processes_in(&namespace) > 10, "a test bed has more processes");
     assert!(!groups_of(&id).is_empty(), "a pod has control groups");
 
     launcher.kill().unwrap();
@@ -185,11 +186,11 @@ fn kill_leaves_nothing() {
     assert_eq!(groups_of(&id), Vec::<PathBuf>::new());
     assert!(wait::until(LIMIT, || processes_naming(&id) == 0), "the janitor is left");
     assert!(!fs::read_to_string("/proc/self/mountinfo").unwrap().contains(&id), "mounts are left");
-    assert!(!Path::new("/sys/class/net/fab0").exists(), "the world's bridge was on the machine");
+    assert!(!Path::new("/sys/class/net/fab0").exists(), "the test bed's bridge was on the machine");
     assert_eq!(STANDARD_FOLDERS.map(|folder| Path::new(folder).exists()), existed, "{STANDARD_FOLDERS:?}");
 }
 
-/// The pid namespace that the world's first process made. The janitor, a child too, is in that of the machine.
+/// The pid namespace that the test bed's first process made. The janitor, a child too, is in that of the machine.
 fn pid_namespace_of_child(launcher: &Child) -> PathBuf {
     let machine = fs::read_link("/proc/self/ns/pid").unwrap();
     let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", launcher.id())).unwrap();
@@ -210,7 +211,7 @@ fn processes_naming(id: &str) -> usize {
     processes().filter(|process| fs::read(process.join("cmdline")).is_ok_and(|line| text(&line).contains(id))).count()
 }
 
-/// Control groups at the top of any hierarchy that carry the world's id.
+/// Control groups at the top of any hierarchy that carry the test bed's id.
 fn groups_of(id: &str) -> Vec<PathBuf> {
     let root = Path::new("/sys/fs/cgroup");
     let hierarchies = fs::read_dir(root).unwrap().flatten().map(|entry| entry.path());

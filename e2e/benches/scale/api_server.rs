@@ -164,7 +164,7 @@ fn audit_policy() -> Value {
         "rules": [rule, {"level": "None"}]})
 }
 
-/// A program of the test world.
+/// A program of the test test bed.
 fn tool(name: &str) -> Command {
     let folders = std::env::var_os("USNET_TOOLS")
         .expect("USNET_TOOLS names the folders of etcd and kube-apiserver: use `make bench`");

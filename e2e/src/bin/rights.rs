@@ -1,4 +1,4 @@
-//! `rights LOG...`, with the audit logs of all worlds that the cluster tests ran in: fails when the roles of `config/rbac` give more or less than the tests have used.
+//! `rights LOG...`, with the audit logs of all test beds that the cluster tests ran in: fails when the roles of `config/rbac` give more or less than the tests have used.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use usnet_e2e::testbed::progress;
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error(
-        "no audit log is named: call this with those of the worlds that the cluster tests ran in, as e2e/cluster-tests does"
+        "no audit log is named: call this with those of the test beds that the cluster tests ran in, as e2e/cluster-tests does"
     )]
     NoLog,
     #[error("cannot read {0}")]

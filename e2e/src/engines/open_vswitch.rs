@@ -13,9 +13,9 @@ use crate::host::command::{self, CommandError};
 use crate::host::component::{Component, ComponentName};
 use crate::host::probes;
 use crate::nodes::node::{Node, NodeError};
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 
-/// A link in the world's own folder of programs to the build with DPDK.
+/// A link in the test bed's own folder of programs to the build with DPDK.
 const PROGRAM: &str = "ovs-vswitchd";
 
 const SOCKET: &str = "/run/openvswitch/db.sock";
@@ -52,7 +52,7 @@ pub struct OpenVSwitch {
 ///
 /// # Errors
 /// When the database cannot be made.
-pub fn prepare(folder: &WorldFolder, node: &Node) -> Result<OpenVSwitch, OpenVSwitchError> {
+pub fn prepare(folder: &TestbedFolder, node: &Node) -> Result<OpenVSwitch, OpenVSwitchError> {
     for path in ["/etc/openvswitch", "/run/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch"] {
         fs::create_dir_all(node.path(path)).map_err(|source| node.not_written(path, source))?;
     }
@@ -69,14 +69,14 @@ fn remove_machine_database(node: &Node) -> Result<(), NodeError> {
     }
 }
 
-fn server(folder: &WorldFolder, node: &Node) -> Component {
+fn server(folder: &TestbedFolder, node: &Node) -> Component {
     let arguments = [DATABASE, &format!("--remote=punix:{SOCKET}"), "--pidfile", "--log-file"].map(str::to_owned);
     let launch = node.launcher("ovsdb-server", arguments.to_vec());
     let is_ready = probes::unix_socket(node.path(SOCKET));
     Component::new(ComponentName::on(node.name(), "ovsdb-server"), &folder.logs(), launch, is_ready)
 }
 
-fn switch(folder: &WorldFolder, node: &Node) -> Component {
+fn switch(folder: &TestbedFolder, node: &Node) -> Component {
     let arguments = [&format!("unix:{SOCKET}"), "--pidfile", "--log-file"].map(str::to_owned);
     let launch = node.launcher(PROGRAM, arguments.to_vec());
     let is_ready = probes::command(serving(node));

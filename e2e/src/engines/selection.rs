@@ -1,4 +1,4 @@
-//! Which engines the nodes of a world run.
+//! Which engines the nodes of a test bed run.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};

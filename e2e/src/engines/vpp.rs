@@ -14,7 +14,7 @@ use usnet_vpp::{Batch, ReplyError};
 use crate::engines::vpp_program::VppProgram;
 use crate::host::component::{Component, ComponentName};
 use crate::nodes::node::{Node, NodeError};
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 
 /// The hidden subcommand that [`simulate`] is for.
 pub const SIMULATOR_ROLE: &str = "internal-vpp-simulator";
@@ -55,7 +55,7 @@ pub enum VppError {
     },
 }
 
-/// Which one runs on a node, for the person who started the world.
+/// Which one runs on a node, for the person who started the test bed.
 ///
 /// # Errors
 /// When it does not answer.
@@ -70,7 +70,7 @@ pub fn describe(program: &VppProgram, node: &Node) -> Result<String, VppError> {
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn prepare(folder: &WorldFolder, node: &Node, program: &VppProgram) -> Result<Arc<Component>, VppError> {
+pub fn prepare(folder: &TestbedFolder, node: &Node, program: &VppProgram) -> Result<Arc<Component>, VppError> {
     for path in [FOLDER, LOGS] {
         fs::create_dir_all(node.path(path)).map_err(|source| node.not_written(path, source))?;
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Which VPP the nodes of a world run.
+/// Which VPP the nodes of a test bed run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VppProgram {
     /// A real one.
@@ -20,7 +20,7 @@ impl VppProgram {
         usnet_test_vpp::program().map_or(Self::Simulator, Self::Real)
     }
 
-    /// `real` or `simulator`, for the command that runs in the world.
+    /// `real` or `simulator`, for the command that runs in the test bed.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Control groups of a world's containers: `/<world id>/<node>` in every hierarchy. They are the one thing that outlives the processes in them.
+//! Control groups of a test bed's containers: `/<testbed id>/<node>` in every hierarchy. They are the one thing that outlives the processes in them.
 
 use std::fs;
 use std::io;
@@ -18,32 +18,32 @@ pub struct CgroupError {
 
 /// The `cgroupRoot` of a node's kubelet.
 #[must_use]
-pub fn node_root(world: &str, node: &str) -> String {
-    format!("/{world}/{node}")
+pub fn node_root(testbed: &str, node: &str) -> String {
+    format!("/{testbed}/{node}")
 }
 
 /// Makes the control groups of one node.
 ///
 /// # Errors
 /// When one cannot be made.
-pub fn create(world: &str, node: &str) -> Result<(), CgroupError> {
+pub fn create(testbed: &str, node: &str) -> Result<(), CgroupError> {
     for hierarchy in hierarchies() {
-        let world_group = hierarchy.join(world);
-        for group in [world_group.clone(), world_group.join(node)] {
+        let testbed_group = hierarchy.join(testbed);
+        for group in [testbed_group.clone(), testbed_group.join(node)] {
             fs::create_dir_all(&group).map_err(|source| CgroupError { path: group.clone(), source })?;
             inherit_cpus(&group).map_err(|source| CgroupError { path: group.clone(), source })?;
         }
-        for group in [hierarchy.clone(), world_group.clone(), world_group.join(node)] {
+        for group in [hierarchy.clone(), testbed_group.clone(), testbed_group.join(node)] {
             delegate_controllers(&group);
         }
     }
     Ok(())
 }
 
-/// Removes the control groups of a world; true when none is left. Groups with live processes stay: try again when those have ended.
+/// Removes the control groups of a test bed; true when none is left. Groups with live processes stay: try again when those have ended.
 #[must_use]
-pub fn remove(world: &str) -> bool {
-    hierarchies().iter().all(|hierarchy| remove_group(&hierarchy.join(world)))
+pub fn remove(testbed: &str) -> bool {
+    hierarchies().iter().all(|hierarchy| remove_group(&hierarchy.join(testbed)))
 }
 
 /// Where this machine's hierarchies are mounted: many with cgroup v1, one with v2, both in between.

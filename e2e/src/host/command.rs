@@ -27,7 +27,7 @@ pub enum CommandError {
     },
 }
 
-/// This program once more, for another of a world's processes.
+/// This program once more, for another of a test bed's processes.
 ///
 /// # Errors
 /// When the system does not say where it is.

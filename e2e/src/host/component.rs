@@ -1,4 +1,4 @@
-//! A long-running program of a world: started, waited for until it serves, killed, started again.
+//! A long-running program of a test bed: started, waited for until it serves, killed, started again.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};

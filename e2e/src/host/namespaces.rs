@@ -1,4 +1,4 @@
-//! Namespaces and mounts: what keeps a world apart from the machine, and its nodes apart from each other.
+//! Namespaces and mounts: what keeps a test bed apart from the machine, and its nodes apart from each other.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 
 /// Folders of which each node has its own writable copy, so that every program can use its standard paths.
 pub const NODE_COPIES: [&str; 3] = ["/etc", "/opt", "/var"];
@@ -62,7 +62,7 @@ pub enum NamespaceError {
 ///
 /// # Errors
 /// When the kernel refuses.
-pub fn enter_world() -> Result<(), NamespaceError> {
+pub fn enter_testbed() -> Result<(), NamespaceError> {
     let flags = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC;
     unshare(flags).map_err(|source| NamespaceError::Unshare(flags, source))?;
     propagate(MsFlags::MS_PRIVATE)?;
@@ -74,7 +74,7 @@ pub fn enter_world() -> Result<(), NamespaceError> {
 ///
 /// # Errors
 /// When the kernel refuses or a folder cannot be made.
-pub fn enter_node(folder: &WorldFolder, name: &str) -> Result<(), NamespaceError> {
+pub fn enter_node(folder: &TestbedFolder, name: &str) -> Result<(), NamespaceError> {
     let flags = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS;
     unshare(flags).map_err(|source| NamespaceError::Unshare(flags, source))?;
     nix::unistd::sethostname(name).map_err(|source| NamespaceError::HostName(name.to_owned(), source))?;

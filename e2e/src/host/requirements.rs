@@ -48,7 +48,7 @@ const BUILT_PROGRAMS: [&str; 14] = [
 #[derive(Debug, thiserror::Error)]
 pub enum RequirementError {
     /// Namespaces, mounts and cgroups are for root alone.
-    #[error("a world needs root (it makes namespaces, mounts and cgroups); run it as root or with sudo")]
+    #[error("a test bed needs root (it makes namespaces, mounts and cgroups); run it as root or with sudo")]
     NotRoot,
     /// A program of the distribution is not installed.
     #[error("{program} is missing; on Debian: apt-get install {package}")]
@@ -62,11 +62,11 @@ pub enum RequirementError {
     #[error("there is no program {0}, which {PROGRAM_VARIABLE} names; unset it for the simulator", PROGRAM_VARIABLE = usnet_test_vpp::PROGRAM_VARIABLE)]
     MissingVpp(PathBuf),
     /// A Go-built program is not there.
-    #[error("{0} is in none of the folders of USNET_TOOLS; start the world as e2e/world, which builds them")]
+    #[error("{0} is in none of the folders of USNET_TOOLS; start the test bed as e2e/world, which builds them")]
     MissingTool(&'static str),
     /// The folder would be hidden by a node's own copy of that folder.
     #[error(
-        "the world's folder {folder} is under {top}, of which each node gets its own copy; set TMPDIR to another folder"
+        "the test bed's folder {folder} is under {top}, of which each node gets its own copy; set TMPDIR to another folder"
     )]
     HiddenFolder {
         /// The folder.
@@ -76,7 +76,7 @@ pub enum RequirementError {
     },
 }
 
-/// Checks that the world can start here.
+/// Checks that the test bed can start here.
 ///
 /// # Errors
 /// The first thing that is missing.
@@ -104,7 +104,7 @@ pub fn check(tools: &[PathBuf], engines: Engines, vpp: Option<&VppProgram>) -> R
     Ok(())
 }
 
-/// Checks that no node's copy of a system folder hides the world's folder.
+/// Checks that no node's copy of a system folder hides the test bed's folder.
 ///
 /// # Errors
 /// When one does.

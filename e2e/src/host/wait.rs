@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Pause between two looks. Short, because a world's start is a chain of such waits.
+/// Pause between two looks. Short, because a test bed's start is a chain of such waits.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Looks again and again until `condition` holds; false when it did not within `limit`.

@@ -1,4 +1,4 @@
-//! The audit log of the world's API server: who asked for what. Tests read from it which rights usnet's programs really use, and that a controller which is no leader
+//! The audit log of the test bed's API server: who asked for what. Tests read from it which rights usnet's programs really use, and that a controller which is no leader
 //! any more writes nothing.
 //!
 //! One JSON object (`audit.k8s.io/v1`, `Event`) a line, written before the client has its answer. At level `Metadata`, without bodies, so that it costs next to nothing.
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io;
 
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 
-/// Names the log's path to the world's command.
+/// Names the log's path to the test bed's command.
 pub const VARIABLE: &str = "USNET_WORLD_AUDIT_LOG";
 
 /// Writes the policy and gives kube-apiserver's flags.
 ///
 /// # Errors
 /// When the policy cannot be written.
-pub fn prepare(folder: &WorldFolder) -> io::Result<Vec<String>> {
+pub fn prepare(folder: &TestbedFolder) -> io::Result<Vec<String>> {
     let path = folder.root().join("audit-policy.json");
     fs::write(&path, format!("{:#}\n", policy()))?;
     Ok(vec![

@@ -1,4 +1,4 @@
-//! The world's certificate authority, and the identities that it hands out.
+//! The test bed's certificate authority, and the identities that it hands out.
 
 use std::fs;
 use std::io;
@@ -54,7 +54,7 @@ pub struct Identity {
     pub key: PathBuf,
 }
 
-/// The certificate authority of a world, with its folder.
+/// The certificate authority of a test bed, with its folder.
 #[derive(Debug)]
 pub struct Authority {
     folder: PathBuf,
@@ -70,7 +70,7 @@ impl Authority {
         fs::create_dir_all(folder).map_err(|source| CertificateError::Write { path: folder.to_owned(), source })?;
         let failed = |source| CertificateError::Generate { subject: "the authority".to_owned(), source };
         let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, "usnet world");
+        params.distinguished_name.push(DnType::CommonName, "usnet test bed");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate().map_err(failed)?;
@@ -130,7 +130,7 @@ impl Authority {
         Ok(identity)
     }
 
-    /// Writes a kubeconfig to `path` that talks to the world's API server as `identity`. The format is JSON, which YAML includes.
+    /// Writes a kubeconfig to `path` that talks to the test bed's API server as `identity`. The format is JSON, which YAML includes.
     ///
     /// # Errors
     /// When the file cannot be written.

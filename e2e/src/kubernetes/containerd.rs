@@ -4,7 +4,7 @@ use crate::host::component::{Component, ComponentName};
 use crate::host::probes;
 use crate::kubernetes::images::names::PAUSE_IMAGE;
 use crate::nodes::node::{Node, NodeError};
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 
 const CONFIGURATION: &str = "/etc/containerd/config.toml";
 const SOCKET: &str = "/run/containerd/containerd.sock";
@@ -16,7 +16,7 @@ pub const SNAPSHOTTER: &str = "native";
 ///
 /// # Errors
 /// When the configuration cannot be written.
-pub fn prepare(folder: &WorldFolder, node: &Node) -> Result<Component, NodeError> {
+pub fn prepare(folder: &TestbedFolder, node: &Node) -> Result<Component, NodeError> {
     node.write(CONFIGURATION, &configuration())?;
     let launch = node.launcher("containerd", vec![format!("--config={CONFIGURATION}")]);
     let is_ready = probes::unix_socket(node.path(SOCKET));

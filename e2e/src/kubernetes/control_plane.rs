@@ -12,7 +12,7 @@ use crate::kubernetes::audit;
 use crate::kubernetes::certificates::{Authority, CertificateError, Subject};
 use crate::kubernetes::kubectl::Kubectl;
 use crate::testbed::addresses;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 
 /// Where etcd serves, without asking who comes.
 pub const ETCD: SocketAddr = local(2379);
@@ -47,7 +47,7 @@ pub struct ControlPlane {
 ///
 /// # Errors
 /// When a certificate cannot be made, or a file not written.
-pub fn prepare(folder: &WorldFolder, authority: &Authority) -> Result<ControlPlane, ControlPlaneError> {
+pub fn prepare(folder: &TestbedFolder, authority: &Authority) -> Result<ControlPlane, ControlPlaneError> {
     let administrator = authority.issue("admin", Subject { name: "admin", group: "system:masters", serves_at: &[] })?;
     authority.write_kubeconfig(&folder.kubeconfig(), &administrator)?;
     Ok(ControlPlane {
@@ -62,9 +62,9 @@ const fn local(port: u16) -> SocketAddr {
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), port)
 }
 
-/// A program of the control plane, with TMPDIR in the world's folder.
+/// A program of the control plane, with TMPDIR in the test bed's folder.
 fn program(
-    folder: &WorldFolder,
+    folder: &TestbedFolder,
     name: &'static str,
     arguments: Vec<String>,
     is_ready: impl Fn() -> bool + Send + Sync + 'static,
@@ -83,22 +83,22 @@ fn flag(name: &str, value: impl AsRef<Path>) -> String {
     format!("--{name}={}", value.as_ref().display())
 }
 
-fn etcd(folder: &WorldFolder) -> Component {
+fn etcd(folder: &TestbedFolder) -> Component {
     let arguments = vec![
         flag("data-dir", folder.root().join("etcd")),
-        "--name=world".to_owned(),
+        "--name=testbed".to_owned(),
         format!("--listen-client-urls=http://{ETCD}"),
         format!("--advertise-client-urls=http://{ETCD}"),
         "--listen-peer-urls=http://127.0.0.1:2380".to_owned(),
         "--initial-advertise-peer-urls=http://127.0.0.1:2380".to_owned(),
-        "--initial-cluster=world=http://127.0.0.1:2380".to_owned(),
-        // A world does not outlive the machine's page cache.
+        "--initial-cluster=test bed=http://127.0.0.1:2380".to_owned(),
+        // A test bed does not outlive the machine's page cache.
         "--unsafe-no-fsync".to_owned(),
     ];
     program(folder, "etcd", arguments, probes::http(ETCD, "/health"))
 }
 
-fn apiserver(folder: &WorldFolder, authority: &Authority) -> Result<Component, ControlPlaneError> {
+fn apiserver(folder: &TestbedFolder, authority: &Authority) -> Result<Component, ControlPlaneError> {
     let names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"].map(str::to_owned);
     let serves_at: Vec<String> = [addresses::CONTROL_PLANE, addresses::KUBERNETES_SERVICE, Ipv4Addr::LOCALHOST]
         .iter()
@@ -137,7 +137,7 @@ fn apiserver(folder: &WorldFolder, authority: &Authority) -> Result<Component, C
     Ok(program(folder, "kube-apiserver", arguments, probes::both(listens, is_ready)))
 }
 
-fn controller_manager(folder: &WorldFolder, authority: &Authority) -> Result<Component, CertificateError> {
+fn controller_manager(folder: &TestbedFolder, authority: &Authority) -> Result<Component, CertificateError> {
     let name = "kube-controller-manager";
     let mut arguments = serving(authority, name, CONTROLLER_MANAGER)?;
     arguments.extend([
@@ -150,7 +150,7 @@ fn controller_manager(folder: &WorldFolder, authority: &Authority) -> Result<Com
     Ok(program(folder, name, arguments, probes::tcp(CONTROLLER_MANAGER)))
 }
 
-fn scheduler(folder: &WorldFolder, authority: &Authority) -> Result<Component, CertificateError> {
+fn scheduler(folder: &TestbedFolder, authority: &Authority) -> Result<Component, CertificateError> {
     let arguments = serving(authority, "kube-scheduler", SCHEDULER)?;
     Ok(program(folder, "kube-scheduler", arguments, probes::tcp(SCHEDULER)))
 }
@@ -170,7 +170,7 @@ fn serving(authority: &Authority, name: &str, address: SocketAddr) -> Result<Vec
         flag("tls-cert-file", &server.certificate),
         flag("tls-private-key-file", &server.key),
         "--leader-elect=false".to_owned(),
-        // The default of 20 requests a second is a third of the start of a world.
+        // The default of 20 requests a second is a third of the start of a test bed.
         "--kube-api-qps=500".to_owned(),
         "--kube-api-burst=1000".to_owned(),
     ])

@@ -1,4 +1,4 @@
-//! Installs usnet in the world as a user would: `kubectl apply -k config/default`.
+//! Installs usnet in the test bed as a user would: `kubectl apply -k config/default`.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::host::command::CommandError;
 use crate::kubernetes::kubectl::Kubectl;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 
 const NAMESPACE: &str = "--namespace=usnet-system";
 
@@ -21,7 +21,7 @@ pub enum InstallError {
     /// kubectl failed.
     #[error("cannot install usnet")]
     Kubectl(#[from] CommandError),
-    /// The kustomization that names the world's image could not be written.
+    /// The kustomization that names the test bed's image could not be written.
     #[error("cannot write {0}")]
     Write(PathBuf, #[source] io::Error),
     /// The checkout has no `config/default`.
@@ -29,11 +29,11 @@ pub enum InstallError {
     NoConfiguration(PathBuf, #[source] io::Error),
 }
 
-/// Applies `config/default` of the checkout, with the world's image in place of the released one.
+/// Applies `config/default` of the checkout, with the test bed's image in place of the released one.
 ///
 /// # Errors
 /// When a file is missing or the API server refuses an object.
-pub fn apply(folder: &WorldFolder, checkout: &Path) -> Result<(), InstallError> {
+pub fn apply(folder: &TestbedFolder, checkout: &Path) -> Result<(), InstallError> {
     let overlay = folder.root().join("install");
     fs::create_dir_all(&overlay).map_err(|source| InstallError::Write(overlay.clone(), source))?;
     let overlay = overlay.canonicalize().map_err(|source| InstallError::Write(overlay, source))?;
@@ -50,7 +50,7 @@ pub fn apply(folder: &WorldFolder, checkout: &Path) -> Result<(), InstallError> 
 ///
 /// # Errors
 /// When they do not in time.
-pub fn wait(folder: &WorldFolder) -> Result<(), InstallError> {
+pub fn wait(folder: &TestbedFolder) -> Result<(), InstallError> {
     let kubectl = Kubectl::new(folder);
     for workload in ["deployment/usnet-controller", "daemonset/usnet-agent"] {
         kubectl.run(&["rollout", "status", NAMESPACE, TIMEOUT, workload])?;

@@ -1,4 +1,4 @@
-//! kubectl as the world's administrator.
+//! kubectl as the test bed's administrator.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use crate::host::command::{self, CommandError};
 use crate::host::wait;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 
 /// How long an object may take to appear.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs kubectl with the world's kubeconfig and a cache inside of the world's folder.
+/// Runs kubectl with the test bed's kubeconfig and a cache inside of the test bed's folder.
 #[derive(Clone, Debug)]
 pub struct Kubectl {
     kubeconfig: PathBuf,
@@ -19,9 +19,9 @@ pub struct Kubectl {
 }
 
 impl Kubectl {
-    /// For the world in `folder`.
+    /// For the test bed in `folder`.
     #[must_use]
-    pub fn new(folder: &WorldFolder) -> Self {
+    pub fn new(folder: &TestbedFolder) -> Self {
         Self { kubeconfig: folder.kubeconfig(), cache: cache_folder(folder) }
     }
 
@@ -61,6 +61,6 @@ impl Kubectl {
 
 /// Where kubectl keeps what it learned about the API, instead of in the user's home.
 #[must_use]
-pub fn cache_folder(folder: &WorldFolder) -> PathBuf {
+pub fn cache_folder(folder: &TestbedFolder) -> PathBuf {
     folder.temporary().join("kubectl")
 }

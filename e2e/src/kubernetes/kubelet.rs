@@ -10,7 +10,7 @@ use crate::host::probes;
 use crate::kubernetes::certificates::{Authority, CertificateError, Identity, Subject};
 use crate::nodes::node::{Node, NodeError};
 use crate::testbed::addresses;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 
 const CONFIGURATION: &str = "/etc/kubernetes/kubelet.json";
 const RESOLVER: &str = "/etc/kubernetes/resolv.conf";
@@ -31,7 +31,7 @@ pub enum KubeletError {
 ///
 /// # Errors
 /// When a file cannot be made.
-pub fn prepare(folder: &WorldFolder, node: &Node, authority: &Authority) -> Result<Component, KubeletError> {
+pub fn prepare(folder: &TestbedFolder, node: &Node, authority: &Authority) -> Result<Component, KubeletError> {
     let address = addresses::node(node.index());
     let user = format!("system:node:{}", node.name());
     let serves_at = [address.to_string(), node.name().to_owned()];
@@ -39,7 +39,7 @@ pub fn prepare(folder: &WorldFolder, node: &Node, authority: &Authority) -> Resu
         authority.issue(node.name(), Subject { name: &user, group: "system:nodes", serves_at: &serves_at })?;
     let kubeconfig = folder.certificates().join(format!("{}.kubeconfig", node.name()));
     authority.write_kubeconfig(&kubeconfig, &identity)?;
-    node.write(RESOLVER, "# There is no name server in a world.\n")?;
+    node.write(RESOLVER, "# There is no name server in a test bed.\n")?;
     node.write(CONFIGURATION, &format!("{:#}\n", configuration(folder, node, authority, &identity)))?;
     let arguments = vec![
         format!("--config={CONFIGURATION}"),
@@ -52,7 +52,7 @@ pub fn prepare(folder: &WorldFolder, node: &Node, authority: &Authority) -> Resu
     Ok(Component::new(ComponentName::on(node.name(), "kubelet"), &folder.logs(), launch, is_ready))
 }
 
-fn configuration(folder: &WorldFolder, node: &Node, authority: &Authority, identity: &Identity) -> Value {
+fn configuration(folder: &TestbedFolder, node: &Node, authority: &Authority, identity: &Identity) -> Value {
     json!({
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -70,7 +70,7 @@ fn configuration(folder: &WorldFolder, node: &Node, authority: &Authority, ident
         "localStorageCapacityIsolation": false,
         "enforceNodeAllocatable": [],
         "oomScoreAdj": 0,
-        // How full the machine's disk is does not concern a world.
+        // How full the machine's disk is does not concern a test bed.
         "evictionHard": {"nodefs.available": "0%", "imagefs.available": "0%"},
         "imageGCHighThresholdPercent": 100,
         "resolvConf": RESOLVER,

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::host::command;
 use crate::host::namespaces::{self, NamespaceError};
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 use crate::testbed::settings::Settings;
 
 /// The hidden subcommand that [`hold`] is for.
@@ -50,7 +50,7 @@ impl Node {
     ///
     /// # Errors
     /// When the holder does not start.
-    pub fn create(folder: &WorldFolder, settings: &Settings, name: &str, index: u8) -> Result<Self, NodeError> {
+    pub fn create(folder: &TestbedFolder, settings: &Settings, name: &str, index: u8) -> Result<Self, NodeError> {
         let failed = |source| NodeError::Holder(name.to_owned(), source);
         let mut holder = start_holder(folder, settings, name).map_err(failed)?;
         let mut answer = String::new();
@@ -125,7 +125,7 @@ impl Node {
     }
 }
 
-fn start_holder(folder: &WorldFolder, settings: &Settings, name: &str) -> io::Result<Child> {
+fn start_holder(folder: &TestbedFolder, settings: &Settings, name: &str) -> io::Result<Child> {
     command::this_program()?
         .arg(ROLE)
         .arg(folder.root())
@@ -146,9 +146,9 @@ fn enter(process: u32, program: &str) -> Command {
 ///
 /// # Errors
 /// When the namespaces cannot be made.
-pub fn hold(folder: &WorldFolder, name: &str) -> Result<(), NamespaceError> {
+pub fn hold(folder: &TestbedFolder, name: &str) -> Result<(), NamespaceError> {
     namespaces::enter_node(folder, name)?;
-    // When the other side is gone, so is the world.
+    // When the other side is gone, so is the test bed.
     let _ = io::Write::write_all(&mut io::stdout(), format!("{READY}\n").as_bytes());
     let _ = io::stdin().read_to_end(&mut Vec::new());
     Ok(())

@@ -9,8 +9,8 @@ use crate::engines::selection::Engines;
 /// Runs a command in a Kubernetes cluster of its own, in namespaces of this machine, and ends the cluster with it.
 ///
 /// COMMAND finds kubectl, `on-node NODE COMMAND...` and `component stop|start NAME [NODE]` on its PATH, and KUBECONFIG and
-/// USNET_WORLD (the world's folder) in its environment; with a VPP, USNET_WORLD_VPP says whether it is `real` or the
-/// `simulator`. The exit status is that of COMMAND, or 125 when the world did not
+/// USNET_WORLD (the test bed's folder) in its environment; with a VPP, USNET_WORLD_VPP says whether it is `real` or the
+/// `simulator`. The exit status is that of COMMAND, or 125 when the test bed did not
 /// start. On failure the logs are kept in e2e/world.failed/.
 #[derive(Debug, Parser)]
 #[command(name = "world")]
@@ -39,7 +39,7 @@ pub struct Arguments {
     #[arg(long, env = "USNET_IMAGE_BINARIES", hide = true, required_unless_present = "no_install")]
     pub image_binaries: Option<PathBuf>,
 
-    /// What to run in the world.
+    /// What to run in the test bed.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Stopping and starting programs of a running world: the user's `component` talks to the orchestrator over a unix socket.
+//! Stopping and starting programs of a running test bed: the user's `component` talks to the orchestrator over a unix socket.
 //!
 //! The question is one line, `stop|start PROGRAM [NODE]`; the answer is `ok` or the reason why not, until the end of the connection.
 
@@ -35,15 +35,15 @@ pub enum ControlError {
     /// It did not stop or start.
     #[error(transparent)]
     Component(#[from] ComponentError),
-    /// The world does not answer.
-    #[error("cannot reach the world at {0}")]
+    /// The test bed does not answer.
+    #[error("cannot reach the test bed at {0}")]
     Connection(PathBuf, #[source] io::Error),
-    /// The world answered with a reason.
+    /// The test bed answered with a reason.
     #[error("{0}")]
     Refused(String),
 }
 
-/// Every program of a world, shared with the threads that start them.
+/// Every program of a test bed, shared with the threads that start them.
 #[derive(Debug, Default)]
 pub struct Components {
     known: Mutex<BTreeMap<ComponentName, Arc<Component>>>,
@@ -85,7 +85,7 @@ impl Components {
     }
 }
 
-/// Answers questions on the socket at `path` for as long as the world lives.
+/// Answers questions on the socket at `path` for as long as the test bed lives.
 ///
 /// # Errors
 /// When the socket cannot be made.
@@ -113,10 +113,10 @@ fn answer(mut stream: UnixStream, components: &Components) {
     let _ = stream.write_all(answer.as_bytes());
 }
 
-/// Asks the world at the socket `path`, as the user's `component` does.
+/// Asks the test bed at the socket `path`, as the user's `component` does.
 ///
 /// # Errors
-/// When the world does not answer or says no.
+/// When the test bed does not answer or says no.
 pub fn ask(path: &Path, words: &[String]) -> Result<(), ControlError> {
     let failed = |source| ControlError::Connection(path.to_owned(), source);
     let mut stream = UnixStream::connect(path).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! The first process of a world's pid namespace. When it ends, the kernel ends every other process of the world.
+//! The first process of a test bed's pid namespace. When it ends, the kernel ends every other process of the test bed.
 
 use std::io;
 use std::path::Path;
@@ -14,13 +14,13 @@ use nix::unistd::Pid;
 use crate::host::command::{self, CommandError};
 use crate::host::namespaces::{self, NamespaceError};
 use crate::processes::orchestrator;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 use crate::testbed::settings::{Settings, SettingsError};
 
 /// The hidden subcommand that [`run`] is for.
 pub const ROLE: &str = "internal-init";
 
-/// Why a world's first process cannot do its work.
+/// Why a test bed's first process cannot do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
     /// Its settings cannot be read.
@@ -30,7 +30,7 @@ pub enum InitError {
     #[error("cannot ask to be killed with the parent process")]
     ParentDeath(#[source] Errno),
     /// The process that the caller started is gone already.
-    #[error("the process that started this world is gone")]
+    #[error("the process that started this test bed is gone")]
     Orphaned,
     /// The namespaces could not be made.
     #[error(transparent)]
@@ -39,7 +39,7 @@ pub enum InitError {
     #[error(transparent)]
     Command(#[from] CommandError),
     /// The orchestrator could not be started.
-    #[error("cannot start the world's orchestrator")]
+    #[error("cannot start the test bed's orchestrator")]
     Orchestrator(#[source] io::Error),
 }
 
@@ -47,7 +47,7 @@ pub enum InitError {
 ///
 /// # Errors
 /// When the namespaces cannot be made or the orchestrator cannot be started.
-pub fn run(folder: &WorldFolder) -> Result<u8, InitError> {
+pub fn run(folder: &TestbedFolder) -> Result<u8, InitError> {
     let settings = Settings::read(folder)?;
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(InitError::ParentDeath)?;
     // The parent may have ended before the line above. /proc is still the machine's here.
@@ -55,13 +55,13 @@ pub fn run(folder: &WorldFolder) -> Result<u8, InitError> {
         return Err(InitError::Orphaned);
     }
     raise_file_limit();
-    namespaces::enter_world()?;
+    namespaces::enter_testbed()?;
     command::run(Command::new("ip").args(["link", "set", "lo", "up"]))?;
     let orchestrator = start_orchestrator(folder, &settings).map_err(InitError::Orchestrator)?;
     Ok(collect_until_end_of(Pid::from_raw(orchestrator.id().cast_signed())))
 }
 
-fn start_orchestrator(folder: &WorldFolder, settings: &Settings) -> io::Result<Child> {
+fn start_orchestrator(folder: &TestbedFolder, settings: &Settings) -> io::Result<Child> {
     let mut command = command::this_program()?;
     command.arg(orchestrator::ROLE).arg(folder.root()).env("PATH", settings.program_path(folder)).spawn()
 }
@@ -83,7 +83,7 @@ fn collect_until_end_of(orchestrator: Pid) -> u8 {
 /// Open vSwitch takes three descriptors for each bridge; the soft limit of a login shell is 1024.
 fn raise_file_limit() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        // With the lower limit a world works too, with fewer bridges.
+        // With the lower limit a test bed works too, with fewer bridges.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }

@@ -1,7 +1,7 @@
-//! Removes what the kernel does not remove when a world ends: its control groups and its folder.
+//! Removes what the kernel does not remove when a test bed ends: its control groups and its folder.
 //!
-//! The janitor is a process of its own, outside the world, because the world may be killed at any moment. It waits for the end of
-//! a pipe that only the world's first process holds open.
+//! The janitor is a process of its own, outside the test bed, because the test bed may be killed at any moment. It waits for the end of
+//! a pipe that only the test bed's first process holds open.
 
 use std::fs;
 use std::io::{self, PipeWriter, Read};
@@ -11,16 +11,16 @@ use std::time::Duration;
 use crate::host::cgroups;
 use crate::host::command;
 use crate::host::wait;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 use crate::testbed::progress;
 
 /// The hidden subcommand that [`work`] is for.
 pub const ROLE: &str = "internal-janitor";
 
-/// How long the kernel may take to end the world's processes.
+/// How long the kernel may take to end the test bed's processes.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A janitor at work, seen from the world's first process.
+/// A janitor at work, seen from the test bed's first process.
 #[derive(Debug)]
 pub struct Janitor {
     process: Child,
@@ -28,11 +28,11 @@ pub struct Janitor {
 }
 
 impl Janitor {
-    /// Starts a janitor for the world in `folder`. It cleans up when this value is dropped or this process ends, however it ends.
+    /// Starts a janitor for the test bed in `folder`. It cleans up when this value is dropped or this process ends, however it ends.
     ///
     /// # Errors
     /// When the process cannot be started.
-    pub fn start(folder: &WorldFolder) -> io::Result<Self> {
+    pub fn start(folder: &TestbedFolder) -> io::Result<Self> {
         let (reader, lifeline) = io::pipe()?;
         let process = command::this_program()?
             .arg(ROLE)
@@ -44,7 +44,7 @@ impl Janitor {
         Ok(Self { process, lifeline })
     }
 
-    /// Has the world cleaned up and waits for it.
+    /// Has the test bed cleaned up and waits for it.
     pub fn finish(mut self) {
         drop(self.lifeline);
         let _ = self.process.wait();
@@ -52,7 +52,7 @@ impl Janitor {
 }
 
 /// The janitor's own process.
-pub fn work(folder: &WorldFolder) {
+pub fn work(folder: &TestbedFolder) {
     // A session of its own: neither Ctrl-C nor the end of the terminal may stop it.
     let _ = nix::unistd::setsid();
     let _ = io::stdin().read_to_end(&mut Vec::new());
@@ -62,13 +62,13 @@ pub fn work(folder: &WorldFolder) {
     });
     if !cleaned {
         progress::line(&format!(
-            "world: {} or control groups of that name could not be removed; is a process of the world still alive?",
+            "world: {} or control groups of that name could not be removed; is a process of the test bed still alive?",
             folder.root().display()
         ));
     }
 }
 
-fn remove_folder(folder: &WorldFolder) -> bool {
+fn remove_folder(folder: &TestbedFolder) -> bool {
     match fs::remove_dir_all(folder.root()) {
         Ok(()) => true,
         Err(error) => error.kind() == io::ErrorKind::NotFound,

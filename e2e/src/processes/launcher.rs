@@ -1,4 +1,4 @@
-//! The process that the caller starts. It stays outside the world's namespaces, and the world ends with it.
+//! The process that the caller starts. It stays outside the test bed's namespaces, and the test bed ends with it.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,37 +14,37 @@ use crate::processes::arguments::Arguments;
 use crate::processes::init;
 use crate::processes::janitor::Janitor;
 use crate::testbed::failure;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 use crate::testbed::progress;
 use crate::testbed::settings::{self, Settings, SettingsError};
 
-/// Why no world could be started.
+/// Why no test bed could be started.
 #[derive(Debug, thiserror::Error)]
 pub enum OuterError {
     /// The machine lacks something.
     #[error(transparent)]
     Requirement(#[from] RequirementError),
-    /// The world's folder cannot be made.
-    #[error("cannot make a folder for the world in {0}; set TMPDIR to a folder that can be written")]
+    /// The test bed's folder cannot be made.
+    #[error("cannot make a folder for the test bed in {0}; set TMPDIR to a folder that can be written")]
     Folder(PathBuf, #[source] io::Error),
     /// The settings cannot be written.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The process that cleans up cannot be started.
-    #[error("cannot start the world's janitor")]
+    #[error("cannot start the test bed's janitor")]
     Janitor(#[source] io::Error),
     /// The kernel refused a new pid namespace.
     #[error("cannot make a pid namespace")]
     Namespace(#[source] Errno),
-    /// The world's first process cannot be started.
-    #[error("cannot start the world's first process")]
+    /// The test bed's first process cannot be started.
+    #[error("cannot start the test bed's first process")]
     Init(#[source] io::Error),
 }
 
-/// Runs a whole world and gives the exit status of its command.
+/// Runs a whole test bed and gives the exit status of its command.
 ///
 /// # Errors
-/// When the world's first process cannot be started. What fails later is printed, and shows in the status.
+/// When the test bed's first process cannot be started. What fails later is printed, and shows in the status.
 pub fn run(arguments: Arguments) -> Result<u8, OuterError> {
     let vpp = arguments.engine.have_vpp().then(VppProgram::find);
     requirements::check(&arguments.tools, arguments.engine, vpp.as_ref())?;
@@ -59,7 +59,7 @@ pub fn run(arguments: Arguments) -> Result<u8, OuterError> {
     status
 }
 
-fn create_folder() -> Result<WorldFolder, OuterError> {
+fn create_folder() -> Result<TestbedFolder, OuterError> {
     let parent = std::env::temp_dir();
     requirements::check_folder(&parent)?;
     let folder = tempfile::Builder::new()
@@ -67,7 +67,7 @@ fn create_folder() -> Result<WorldFolder, OuterError> {
         .tempdir_in(&parent)
         .map_err(|source| OuterError::Folder(parent, source))?;
     // The janitor removes it: this process may not come to it.
-    Ok(WorldFolder::new(folder.keep()))
+    Ok(TestbedFolder::new(folder.keep()))
 }
 
 fn settings_of(arguments: Arguments, vpp: Option<VppProgram>) -> Settings {
@@ -90,7 +90,7 @@ fn settings_of(arguments: Arguments, vpp: Option<VppProgram>) -> Settings {
     }
 }
 
-fn run_inner(folder: &WorldFolder, settings: &Settings) -> Result<u8, OuterError> {
+fn run_inner(folder: &TestbedFolder, settings: &Settings) -> Result<u8, OuterError> {
     settings.write(folder)?;
     progress::say(settings, &format!("{}: starting a cluster of {} node(s)", folder.id(), settings.nodes));
     // Only children enter the new pid namespace, so that this process can still clean up on the machine.
@@ -99,6 +99,6 @@ fn run_inner(folder: &WorldFolder, settings: &Settings) -> Result<u8, OuterError
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
 }
 
-fn run_init(folder: &WorldFolder) -> io::Result<ExitStatus> {
+fn run_init(folder: &TestbedFolder) -> io::Result<ExitStatus> {
     command::this_program()?.arg(init::ROLE).arg(folder.root()).status()
 }

@@ -1,4 +1,4 @@
-//! Starts the parts of a world in the right order, as many at a time as can be, and runs the user's command in it.
+//! Starts the parts of a test bed in the right order, as many at a time as can be, and runs the user's command in it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,16 +20,16 @@ use crate::processes::control::{self, Components};
 use crate::processes::start::{NOT_STARTED, OrchestratorError, Start};
 use crate::processes::user_command;
 use crate::testbed::failure;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 use crate::testbed::progress;
 use crate::testbed::settings::Settings;
 
 /// The hidden subcommand that [`run`] is for.
 pub const ROLE: &str = "internal-orchestrator";
 
-/// Starts the world in `folder`, runs the user's command and gives its exit status.
+/// Starts the test bed in `folder`, runs the user's command and gives its exit status.
 #[must_use]
-pub fn run(folder: &WorldFolder) -> u8 {
+pub fn run(folder: &TestbedFolder) -> u8 {
     let result = start_and_run(folder);
     if !matches!(result, Ok(0)) {
         failure::record_cluster(folder);
@@ -40,7 +40,7 @@ pub fn run(folder: &WorldFolder) -> u8 {
     })
 }
 
-fn start_and_run(folder: &WorldFolder) -> Result<u8, OrchestratorError> {
+fn start_and_run(folder: &TestbedFolder) -> Result<u8, OrchestratorError> {
     let settings = Settings::read(folder)?;
     for path in [folder.logs(), folder.temporary()] {
         fs::create_dir_all(&path).map_err(|source| OrchestratorError::Folder(path, source))?;
@@ -60,7 +60,7 @@ fn start_and_run(folder: &WorldFolder) -> Result<u8, OrchestratorError> {
     Ok(user_command::run(folder, &start.settings)?)
 }
 
-/// Everything between an empty world and one in which pods can run. The nodes live as long as what this gives.
+/// Everything between an empty test bed and one in which pods can run. The nodes live as long as what this gives.
 fn start_all(start: &Start, control_plane: &ControlPlane) -> Result<Vec<Node>, OrchestratorError> {
     thread::scope(|scope| {
         let api = scope.spawn(|| start_api(start, control_plane));
@@ -125,7 +125,7 @@ fn start_api(start: &Start, control_plane: &ControlPlane) -> Result<(), Orchestr
     Ok(())
 }
 
-/// The control plane's other programs, and the objects that the world brings.
+/// The control plane's other programs, and the objects that the test bed brings.
 fn start_controllers(start: &Start, control_plane: &ControlPlane) -> Result<(), OrchestratorError> {
     thread::scope(|scope| {
         let manager = scope.spawn(|| start.components.start(&control_plane.controller_manager));

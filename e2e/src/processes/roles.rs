@@ -1,4 +1,4 @@
-//! The processes that make up a world. All are this one program; hidden subcommands tell them apart.
+//! The processes that make up a test bed. All are this one program; hidden subcommands tell them apart.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::processes::janitor;
 use crate::processes::launcher;
 use crate::processes::orchestrator;
 use crate::processes::start::NOT_STARTED;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 use crate::testbed::progress;
 
 /// Does what the command line says and gives the exit status.
@@ -22,7 +22,7 @@ use crate::testbed::progress;
 pub fn run() -> u8 {
     let words: Vec<OsString> = std::env::args_os().collect();
     let text = |index: usize| words.get(index).and_then(|word| word.to_str()).unwrap_or_default();
-    let folder = WorldFolder::new(words.get(2).map(PathBuf::from).unwrap_or_default());
+    let folder = TestbedFolder::new(words.get(2).map(PathBuf::from).unwrap_or_default());
     match text(1) {
         init::ROLE => status(init::run(&folder)),
         orchestrator::ROLE => orchestrator::run(&folder),
@@ -40,7 +40,7 @@ pub fn run() -> u8 {
     }
 }
 
-fn component(folder: &WorldFolder, question: &[String]) -> u8 {
+fn component(folder: &TestbedFolder, question: &[String]) -> u8 {
     match control::ask(&folder.control_socket(), question) {
         Ok(()) => 0,
         Err(error) => {

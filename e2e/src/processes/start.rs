@@ -19,18 +19,18 @@ use crate::nodes::node::NodeError;
 use crate::nodes::pod_network::PodNetworkError;
 use crate::processes::control::Components;
 use crate::processes::user_command::UserCommandError;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 use crate::testbed::settings::{Settings, SettingsError};
 
-/// The exit status of a world that did not start.
+/// The exit status of a test bed that did not start.
 pub(crate) const NOT_STARTED: u8 = 125;
 
-/// Why a world did not start or its command not run.
+/// Why a test bed did not start or its command not run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OrchestratorError {
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    #[error("cannot prepare the world's folder {0}")]
+    #[error("cannot prepare the test bed's folder {0}")]
     Folder(PathBuf, #[source] io::Error),
     #[error(transparent)]
     Certificate(#[from] CertificateError),
@@ -42,7 +42,7 @@ pub(crate) enum OrchestratorError {
     Command(#[from] CommandError),
     #[error(transparent)]
     Component(#[from] ComponentError),
-    #[error("cannot make the images of the world")]
+    #[error("cannot make the images of the test bed")]
     Archive(#[from] ArchiveError),
     #[error(transparent)]
     Node(#[from] NodeError),
@@ -60,14 +60,14 @@ pub(crate) enum OrchestratorError {
     UserCommand(#[from] UserCommandError),
     #[error("cannot serve {0}")]
     Control(PathBuf, #[source] io::Error),
-    #[error("a thread of the world's start panicked; its message is above")]
+    #[error("a thread of the test bed's start panicked; its message is above")]
     Panic,
 }
 
 /// What every thread of the start needs.
 #[derive(Debug)]
 pub(crate) struct Start {
-    pub(crate) folder: WorldFolder,
+    pub(crate) folder: TestbedFolder,
     pub(crate) settings: Settings,
     pub(crate) authority: Authority,
     pub(crate) components: Arc<Components>,

@@ -1,4 +1,4 @@
-//! The command that the world is for, and the programs that it finds on its PATH.
+//! The command that the test bed is for, and the programs that it finds on its PATH.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use crate::host::requirements;
 use crate::kubernetes::audit;
 use crate::kubernetes::kubectl;
 use crate::processes::control;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 use crate::testbed::settings::Settings;
 
 /// Why the command could not be run.
@@ -30,7 +30,7 @@ pub enum UserCommandError {
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn prepare(folder: &WorldFolder, settings: &Settings) -> Result<(), UserCommandError> {
+pub fn prepare(folder: &TestbedFolder, settings: &Settings) -> Result<(), UserCommandError> {
     let programs = folder.programs();
     fs::create_dir_all(&programs).map_err(|source| UserCommandError::Program(programs.clone(), source))?;
     let kubectl = requirements::find_in(&settings.tools, "kubectl").unwrap_or_default();
@@ -41,16 +41,16 @@ pub fn prepare(folder: &WorldFolder, settings: &Settings) -> Result<(), UserComm
         let link = programs.join(name);
         symlink(program, &link).map_err(|source| UserCommandError::Program(link, source))?;
     }
-    let world = std::env::current_exe().map_err(|source| UserCommandError::Program(programs.clone(), source))?;
+    let testbed = std::env::current_exe().map_err(|source| UserCommandError::Program(programs.clone(), source))?;
     script(&programs.join("on-node"), &on_node(folder))?;
-    script(&programs.join("component"), &component(folder, &world))
+    script(&programs.join("component"), &component(folder, &testbed))
 }
 
 /// Runs the user's command with the caller's terminal and gives its exit status.
 ///
 /// # Errors
 /// When it cannot be started.
-pub fn run(folder: &WorldFolder, settings: &Settings) -> Result<u8, UserCommandError> {
+pub fn run(folder: &TestbedFolder, settings: &Settings) -> Result<u8, UserCommandError> {
     let mut words = settings.command.iter();
     let program = words.next().cloned().unwrap_or_default();
     let status = Command::new(&program)
@@ -71,7 +71,7 @@ fn exit_code(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }
 
-fn on_node(folder: &WorldFolder) -> String {
+fn on_node(folder: &TestbedFolder) -> String {
     let nodes = quoted(&folder.root().join("nodes"));
     format!(
         "#!/bin/sh\n\
@@ -85,12 +85,12 @@ fn on_node(folder: &WorldFolder) -> String {
     )
 }
 
-fn component(folder: &WorldFolder, world: &Path) -> String {
+fn component(folder: &TestbedFolder, testbed: &Path) -> String {
     format!(
         "#!/bin/sh\n\
-         # Stops (SIGKILL) or starts a program of the world and waits until it has: component stop|start NAME [NODE]\n\
+         # Stops (SIGKILL) or starts a program of the test bed and waits until it has: component stop|start NAME [NODE]\n\
          exec {} {} {} \"$@\"\n",
-        quoted(world),
+        quoted(testbed),
         control::ROLE,
         quoted(folder.root()),
     )

@@ -1,4 +1,4 @@
-//! Rights that roles give, against rights that programs used by the audit log of a world: a role should have all that is needed and nothing else.
+//! Rights that roles give, against rights that programs used by the audit log of a test bed: a role should have all that is needed and nothing else.
 
 mod right;
 mod roles;

@@ -1,4 +1,4 @@
-//! The addresses of a world. They are the same in every world, because each has a network of its own.
+//! The addresses of a test bed. They are the same in every test bed, because each has a network of its own.
 
 use std::net::{IpAddr, Ipv4Addr};
 

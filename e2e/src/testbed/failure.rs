@@ -1,4 +1,4 @@
-//! What stays of a world that failed: the logs of all its programs, in `e2e/world.failed/<world>/` of the checkout.
+//! What stays of a test bed that failed: the logs of all its programs, in `e2e/world.failed/<world>/` of the checkout.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::Stdio;
 
 use crate::kubernetes::kubectl::Kubectl;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 use crate::testbed::progress;
 use crate::testbed::settings::Settings;
 
-/// What is asked of the API server before a failed world ends, with the file that keeps the answer.
+/// What is asked of the API server before a failed test bed ends, with the file that keeps the answer.
 const QUESTIONS: [(&str, &[&str]); 4] = [
     ("kubectl-all.txt", &["get", "nodes,all,net-attach-def", "--all-namespaces", "--output=wide"]),
     ("kubectl-events.txt", &["get", "events", "--all-namespaces", "--sort-by=.lastTimestamp"]),
@@ -19,7 +19,7 @@ const QUESTIONS: [(&str, &[&str]); 4] = [
 ];
 
 /// Writes the cluster's own view of itself to the logs. An API server that does not answer leaves them without.
-pub fn record_cluster(folder: &WorldFolder) {
+pub fn record_cluster(folder: &TestbedFolder) {
     let kubectl = Kubectl::new(folder);
     for (file, question) in QUESTIONS {
         let Ok(output) = File::create(folder.logs().join(file)) else { continue };
@@ -31,8 +31,8 @@ pub fn record_cluster(folder: &WorldFolder) {
     }
 }
 
-/// Copies the logs to where they outlive the world and says where that is.
-pub fn keep_logs(folder: &WorldFolder, settings: &Settings) {
+/// Copies the logs to where they outlive the test bed and says where that is.
+pub fn keep_logs(folder: &TestbedFolder, settings: &Settings) {
     let kept = settings.checkout.join("e2e/world.failed").join(folder.id());
     let mut result = copy(&folder.logs(), &kept);
     for node in settings.node_names() {

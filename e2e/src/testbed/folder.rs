@@ -1,15 +1,15 @@
-//! Where a world keeps its things: one folder, removed when the world ends.
+//! Where a test bed keeps its things: one folder, removed when the test bed ends.
 
 use std::path::{Path, PathBuf};
 
-/// The folder of one world. Its last path component is the world's id, which its cgroups carry too.
+/// The folder of one test bed. Its last path component is the test bed's id, which its cgroups carry too.
 #[derive(Clone, Debug)]
-pub struct WorldFolder {
+pub struct TestbedFolder {
     root: PathBuf,
 }
 
-impl WorldFolder {
-    /// The world that lives in `root`.
+impl TestbedFolder {
+    /// The test bed that lives in `root`.
     #[must_use]
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
@@ -21,7 +21,7 @@ impl WorldFolder {
         &self.root
     }
 
-    /// What tells this world from others on the machine, such as `usnet-Xa31bq`.
+    /// What tells this test bed from others on the machine, such as `usnet-Xa31bq`.
     #[must_use]
     pub fn id(&self) -> String {
         self.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
@@ -39,7 +39,7 @@ impl WorldFolder {
         self.root.join("bin")
     }
 
-    /// One log file for each program of the world.
+    /// One log file for each program of the test bed.
     #[must_use]
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
@@ -51,7 +51,7 @@ impl WorldFolder {
         self.logs().join("audit.log")
     }
 
-    /// TMPDIR of the world's programs.
+    /// TMPDIR of the test bed's programs.
     #[must_use]
     pub fn temporary(&self) -> PathBuf {
         self.root.join("tmp")

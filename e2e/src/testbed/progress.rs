@@ -1,4 +1,4 @@
-//! Tells the person who started a world what it is doing.
+//! Tells the person who started a test bed what it is doing.
 
 use std::io::{self, Write};
 

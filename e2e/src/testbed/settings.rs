@@ -1,4 +1,4 @@
-//! What a world was asked for, handed from one of its processes to the next.
+//! What a test bed was asked for, handed from one of its processes to the next.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engines::selection::Engines;
 use crate::engines::vpp_program::VppProgram;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 
 /// What the caller of `e2e/world` wants, and where its parts are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,21 +28,21 @@ pub struct Settings {
     pub checkout: PathBuf,
     /// Folder with the static binaries `usnet` and `userspace`, when they are installed.
     pub binaries: Option<PathBuf>,
-    /// Folder for what later worlds can use again, such as image archives.
+    /// Folder for what later test beds can use again, such as image archives.
     pub cache: PathBuf,
-    /// The process that the caller started; the world ends with it.
+    /// The process that the caller started; the test bed ends with it.
     pub outer_process: u32,
     /// When the caller started it, in milliseconds since 1970.
     pub started_ms: u64,
-    /// The command that runs in the world, with its arguments.
+    /// The command that runs in the test bed, with its arguments.
     pub command: Vec<String>,
 }
 
-/// Why the settings of a world cannot be handed on.
+/// Why the settings of a test bed cannot be handed on.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The file cannot be read or written.
-    #[error("cannot access the world's settings in {path}")]
+    #[error("cannot access the test bed's settings in {path}")]
     File {
         /// The settings file.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum SettingsError {
         source: io::Error,
     },
     /// The file is not what this program writes.
-    #[error("the world's settings in {path} are not valid")]
+    #[error("the test bed's settings in {path} are not valid")]
     Format {
         /// The settings file.
         path: PathBuf,
@@ -62,30 +62,30 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// Writes them into the world's folder.
+    /// Writes them into the test bed's folder.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, folder: &WorldFolder) -> Result<(), SettingsError> {
+    pub fn write(&self, folder: &TestbedFolder) -> Result<(), SettingsError> {
         let path = folder.settings();
         let text =
             serde_json::to_vec_pretty(self).map_err(|source| SettingsError::Format { path: path.clone(), source })?;
         fs::write(&path, text).map_err(|source| SettingsError::File { path, source })
     }
 
-    /// Reads them from the world's folder.
+    /// Reads them from the test bed's folder.
     ///
     /// # Errors
     /// When the file cannot be read or is not valid.
-    pub fn read(folder: &WorldFolder) -> Result<Self, SettingsError> {
+    pub fn read(folder: &TestbedFolder) -> Result<Self, SettingsError> {
         let path = folder.settings();
         let text = fs::read(&path).map_err(|source| SettingsError::File { path: path.clone(), source })?;
         serde_json::from_slice(&text).map_err(|source| SettingsError::Format { path, source })
     }
 
-    /// PATH of the world's programs: its own, the Go-built ones, then the caller's.
+    /// PATH of the test bed's programs: its own, the Go-built ones, then the caller's.
     #[must_use]
-    pub fn program_path(&self, folder: &WorldFolder) -> String {
+    pub fn program_path(&self, folder: &TestbedFolder) -> String {
         let mut parts = vec![folder.programs().display().to_string()];
         parts.extend(self.tools.iter().map(|tool| tool.display().to_string()));
         parts.push(std::env::var("PATH").unwrap_or_default());
@@ -99,7 +99,7 @@ impl Settings {
         (b'a'..=b'z').take(usize::from(self.nodes)).map(|letter| format!("node-{}", char::from(letter))).collect()
     }
 
-    /// How long ago the caller started the world.
+    /// How long ago the caller started the test bed.
     #[must_use]
     pub fn age(&self) -> Duration {
         now().saturating_sub(Duration::from_millis(self.started_ms))

@@ -1,4 +1,4 @@
-//! The archives of the images of a world, made from what is on this machine.
+//! The archives of the images of a test bed, made from what is on this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::kubernetes::images::archive::{self, ArchiveError, Image, Layer};
 use crate::kubernetes::images::libraries;
 use crate::kubernetes::images::names::{BUSYBOX_IMAGE, PAUSE_IMAGE, TESTPMD_IMAGE, USNET_IMAGE};
 use crate::nodes::node::Node;
-use crate::testbed::folder::WorldFolder;
+use crate::testbed::folder::TestbedFolder;
 use crate::testbed::settings::Settings;
 
 /// DPDK's drivers that a pod uses.
@@ -30,7 +30,7 @@ struct Sources {
 ///
 /// # Errors
 /// When a program is missing or a file cannot be written.
-pub fn base_archive(folder: &WorldFolder, settings: &Settings) -> Result<PathBuf, ArchiveError> {
+pub fn base_archive(folder: &TestbedFolder, settings: &Settings) -> Result<PathBuf, ArchiveError> {
     let sources = sources()?;
     let needed = libraries::needed_by(&sources.testpmd)?;
     let mut hashed: Vec<PathBuf> = needed.iter().cloned().collect();
@@ -57,11 +57,11 @@ pub fn base_archive(folder: &WorldFolder, settings: &Settings) -> Result<PathBuf
     Ok(archive)
 }
 
-/// Makes the archive of usnet's image in the world's folder, from the static binaries `usnet` and `userspace` in `binaries`.
+/// Makes the archive of usnet's image in the test bed's folder, from the static binaries `usnet` and `userspace` in `binaries`.
 ///
 /// # Errors
 /// When a binary is missing or a file cannot be written.
-pub fn usnet_archive(folder: &WorldFolder, binaries: &Path) -> Result<PathBuf, ArchiveError> {
+pub fn usnet_archive(folder: &TestbedFolder, binaries: &Path) -> Result<PathBuf, ArchiveError> {
     let mut layer = Layer::create(&folder.temporary().join("usnet.layer"))?;
     for program in ["usnet", "userspace"] {
         layer.file(&Path::new("/usr/local/bin").join(program), &binaries.join(program))?;

@@ -1,4 +1,4 @@
-//! The images of a world, made from what is on this machine.
+//! The images of a test bed, made from what is on this machine.
 
 pub mod archive;
 pub mod archives;

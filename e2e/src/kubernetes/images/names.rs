@@ -1,4 +1,4 @@
-//! The names of the images of a world.
+//! The names of the images of a test bed.
 
 /// What holds a pod's namespaces.
 pub const PAUSE_IMAGE: &str = "pause:e2e";

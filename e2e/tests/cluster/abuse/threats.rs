@@ -116,8 +116,8 @@ fn the_secret_of_a_memif_is_told_to_its_pod_and_to_nobody_else() {
         assert!(!text.contains(secret), "the secret is in {place}");
     }
     // Logs of the runtime, of Multus and of the API server; Multus' own log is there only when it is asked for more words.
-    let world = std::env::var("USNET_WORLD").unwrap();
+    let testbed = std::env::var("USNET_WORLD").unwrap();
     let found = |folder: &str| try_run("grep", &["-rlF", secret, folder], "").unwrap_or_default();
-    assert_eq!(found(&format!("{world}/logs")), "");
+    assert_eq!(found(&format!("{testbed}/logs")), "");
     assert_eq!(on_node(NODE, &["sh", "-c", &format!("grep -rlF '{secret}' /var/log || true")]), "");
 }

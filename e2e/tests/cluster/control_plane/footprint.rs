@@ -7,7 +7,7 @@ const AGENT_MAX: u64 = 30 * 1024;
 
 #[test]
 fn an_agent_at_rest_is_small() {
-    // The nodes of a world share their process ids.
+    // The nodes of a test bed share their process ids.
     let script =
         "for pid in $(pgrep -f '^/usr/local/bin/usnet agent'); do sed -n 's/^VmRSS: *//p' /proc/$pid/status; done";
     let shown = on_node(NODES[0], &["sh", "-c", script]);

@@ -102,7 +102,7 @@ fn every_overlay_can_be_applied_and_reaches_its_engines() {
     }
 }
 
-/// A kustomization of a user beside the world's installation, whose base is what the world applied.
+/// A kustomization of a user beside the test bed's installation, whose base is what the test bed applied.
 #[test]
 fn the_component_without_legacy_nads_can_be_added() {
     let folder = PathBuf::from(std::env::var("USNET_WORLD").unwrap()).canonicalize().unwrap().join("without-legacy");

@@ -54,8 +54,8 @@ struct Snapshot {
 
 impl Snapshot {
     fn take() -> Self {
-        let world = PathBuf::from(std::env::var("USNET_WORLD").unwrap());
-        let snapshot = Self { store: world.join("etcd"), copy: world.join("etcd.snapshot") };
+        let testbed = PathBuf::from(std::env::var("USNET_WORLD").unwrap());
+        let snapshot = Self { store: testbed.join("etcd"), copy: testbed.join("etcd.snapshot") };
         let _stopped = Stopped::store();
         copy(&snapshot.store, &snapshot.copy);
         snapshot

@@ -43,7 +43,7 @@ fn await_nothing(network: &str) {
     });
 }
 
-/// The folder that the world applied.
+/// The folder that the test bed applied.
 fn installation() -> String {
     format!("{}/install", std::env::var("USNET_WORLD").unwrap())
 }

@@ -11,7 +11,7 @@ use crate::support::cluster::{check, try_apply, try_run};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The world as far as the steps change it.
+/// The test bed as far as the steps change it.
 pub(crate) struct Week<'scope> {
     pub(crate) pods: Pods<'scope>,
     pub(crate) foreign: Foreign,
@@ -152,7 +152,7 @@ fn kind(step: Step) -> &'static str {
     }
 }
 
-/// What the world has to be able to do.
+/// What the test bed has to be able to do.
 fn must(result: Result<(), String>) -> Result<(), String> {
     result.map_err(|error| panic!("{error}"))
 }

@@ -5,7 +5,8 @@ use std::fs;
 
 /// All requests since that time (RFC 3339 with microseconds), oldest first.
 pub(crate) fn since(time: &str) -> Vec<Value> {
-    let log = fs::read_to_string(std::env::var("USNET_WORLD_AUDIT_LOG").expect("the world has an audit log")).unwrap();
+    let log =
+        fs::read_to_string(std::env::var("USNET_WORLD_AUDIT_LOG").expect("the test bed has an audit log")).unwrap();
     let events = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     // Both are times of the API server's machine.
     let mut events: Vec<Value> = events.filter(|event| received(event) > time).collect();

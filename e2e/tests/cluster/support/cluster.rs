@@ -1,4 +1,4 @@
-//! The commands that a world puts on PATH, and waiting for what they show.
+//! The commands that a test bed puts on PATH, and waiting for what they show.
 
 use serde_json::Value;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The nodes of the world, by name.
+/// The nodes of the test bed, by name.
 pub(crate) const NODES: [&str; 2] = ["node-a", "node-b"];
 /// How long a condition may take on a busy machine. Tests are never about time; this only ends hopeless ones.
 ///
@@ -24,7 +24,7 @@ pub(crate) fn try_run(program: &str, arguments: &[&str], input: &str) -> Result<
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("{program}: {error}; these tests run in a world: e2e/world -- cargo test …"))?;
+        .map_err(|error| format!("{program}: {error}; these tests run in a test bed: e2e/world -- cargo test …"))?;
     child.stdin.take().unwrap().write_all(input.as_bytes()).map_err(|error| error.to_string())?;
     let Output { status, stdout, stderr } = child.wait_with_output().map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&stdout).into_owned();

@@ -62,7 +62,7 @@ pub(crate) fn records(node: &str) -> Result<Vec<Record>, String> {
     Ok(all.records)
 }
 
-/// Where a node has its files, as the world's other processes reach them.
+/// Where a node has its files, as the test bed's other processes reach them.
 fn roots(node: &str) -> NodePaths {
     NodePaths::below(&PathBuf::from(format!("/proc/{}/root", process(node))))
 }

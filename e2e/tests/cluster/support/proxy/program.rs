@@ -9,7 +9,7 @@ use std::process::{Child, Command};
 use std::time::Duration;
 use tempfile::TempDir;
 use usnet_e2e::host::wait;
-use usnet_e2e::testbed::folder::WorldFolder;
+use usnet_e2e::testbed::folder::TestbedFolder;
 use usnet_e2e::testbed::settings::Settings;
 
 /// How long a program may take to end in good order.
@@ -25,12 +25,12 @@ pub(crate) struct Proxied {
 impl Proxied {
     /// `usnet <subcommand>` with these variables in its environment.
     pub(crate) fn start(proxy: Proxy, subcommand: &str, variables: &[(&str, String)]) -> Self {
-        let world = WorldFolder::new(std::env::var("USNET_WORLD").unwrap());
-        let binaries = Settings::read(&world).unwrap().binaries.expect("usnet is installed in this world");
+        let testbed = TestbedFolder::new(std::env::var("USNET_WORLD").unwrap());
+        let binaries = Settings::read(&testbed).unwrap().binaries.expect("usnet is installed in this test bed");
         let folder = tempfile::tempdir().unwrap();
         let kubeconfig = folder.path().join("kubeconfig");
         fs::write(&kubeconfig, kubeconfig_of(&proxy)).unwrap();
-        let log = world.logs().join(format!("proxied-{subcommand}.log"));
+        let log = testbed.logs().join(format!("proxied-{subcommand}.log"));
         let log = File::options().create(true).append(true).open(log).unwrap();
         let process = Command::new(binaries.join("usnet"))
             .arg(subcommand)

@@ -18,7 +18,7 @@ use usnet_vpp::{Batch, Error, Request};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Whether the world's VPP moves packets. If not, this prints what is left out, and how much was so far.
+/// Whether the test bed's VPP moves packets. If not, this prints what is left out, and how much was so far.
 pub(crate) fn moves_packets(what: &str) -> bool {
     static LEFT_OUT: AtomicU32 = AtomicU32::new(0);
     let real = is_real();
@@ -29,12 +29,12 @@ pub(crate) fn moves_packets(what: &str) -> bool {
     real
 }
 
-/// Whether the world's VPP is a real one.
+/// Whether the test bed's VPP is a real one.
 pub(crate) fn is_real() -> bool {
     match std::env::var("USNET_WORLD_VPP").as_deref() {
         Ok("real") => true,
         Ok(_) => false,
-        Err(_) => panic!("this world has no VPP: start it with --engine both"),
+        Err(_) => panic!("this test bed has no VPP: start it with --engine both"),
     }
 }
 
@@ -163,13 +163,13 @@ fn sent_in(shown: &str) -> u64 {
     line.map_or(0, |(_, count)| count.trim().parse().unwrap())
 }
 
-/// VPP's socket on a node, as the world's other processes reach it.
+/// VPP's socket on a node, as the test bed's other processes reach it.
 fn socket(node: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{}/root/run/vpp/api.sock", process(node)))
 }
 
 /// The process that holds a node's namespaces.
 pub(crate) fn process(node: &str) -> String {
-    let world = std::env::var("USNET_WORLD").expect("these tests run in a world: e2e/world -- cargo test …");
-    std::fs::read_to_string(format!("{world}/nodes/{node}/pid")).unwrap().trim().to_owned()
+    let testbed = std::env::var("USNET_WORLD").expect("these tests run in a test bed: e2e/world -- cargo test …");
+    std::fs::read_to_string(format!("{testbed}/nodes/{node}/pid")).unwrap().trim().to_owned()
 }
