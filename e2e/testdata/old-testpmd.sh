@@ -1,4 +1,4 @@
-# As the pods of the older userspace CNI's own tests start testpmd: the container's id is cut out of the annotation, and the socket's name made of it. ARGUMENTS are for this machine, which
+# As the pods of the userspace CNI (Intel)'s own tests start testpmd: the container's id is cut out of the annotation, and the socket's name made of it. ARGUMENTS are for this machine, which
 # has no huge pages to give away; instead of sleeping for ten seconds it waits until kubelet has shown the annotation.
 while ! grep -q containerId /etc/podinfo/annotations; do sleep 1; done
 containerid=$(grep containerId /etc/podinfo/annotations | cut -d '"' -f 5 | sed 's/\\//')

@@ -11,12 +11,14 @@ use std::time::Duration;
 
 use usnet_e2e::host::wait;
 
-/// Test beds take a machine's CPUs when they start; one test at a time keeps each within its limits.
+/// Test beds take a machine's CPUs when they start; one test at a time keeps each within its
+/// limits.
 static TURN: Mutex<()> = Mutex::new(());
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Folders that the programs of a node use on a real node. A test bed must not make them on the machine.
+/// Folders that the programs of a node use on a real node. A test bed must not make them on the
+/// machine.
 const STANDARD_FOLDERS: [&str; 8] = [
     "/etc/cni",
     "/etc/containerd",
@@ -190,7 +192,8 @@ fn kill_leaves_nothing() {
     assert_eq!(STANDARD_FOLDERS.map(|folder| Path::new(folder).exists()), existed, "{STANDARD_FOLDERS:?}");
 }
 
-/// The pid namespace that the test bed's first process made. The janitor, a child too, is in that of the machine.
+/// The pid namespace that the test bed's first process made. The janitor, a child too, is in that
+/// of the machine.
 fn pid_namespace_of_child(launcher: &Child) -> PathBuf {
     let machine = fs::read_link("/proc/self/ns/pid").unwrap();
     let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", launcher.id())).unwrap();

@@ -1,4 +1,5 @@
-//! etcd and kube-apiserver on loopback, in a folder of their own: RBAC, admission policies, API priority and fairness, and an audit log of what usnet writes.
+//! etcd and kube-apiserver on loopback, in a folder of their own: RBAC, admission policies, API
+//! priority and fairness, and an audit log of what usnet writes.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};

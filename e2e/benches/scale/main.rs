@@ -1,9 +1,11 @@
 //! What the control plane costs with many nodes and networks: `make bench PART=scale`.
 //!
-//! Real etcd and kube-apiserver (RBAC, admission policies, API priority and fairness), the real `usnet controller` (two replicas), and simulated agents that
-//! watch and report as real ones do, each with a connection and a token of its own, in a process of their own. Each row of the table of performance
-//! targets is a module of [`rows`]. Its floor is measured in the same run: the same row with a raw client in the controllers' place
-//! ([`cluster::Writer`]), which writes the same compiled network and nothing else.
+//! Real etcd and kube-apiserver (RBAC, admission policies, API priority and fairness), the real
+//! `usnet controller` (two replicas), and simulated agents that watch and report as real ones do,
+//! each with a connection and a token of its own, in a process of their own. Each row of the table
+//! of performance targets is a module of [`rows`]. Its floor is measured in the same run: the same
+//! row with a raw client in the controllers' place ([`cluster::Writer`]), which writes the same
+//! compiled network and nothing else.
 //!
 //! ```text
 //! bench process ─┬─ etcd, kube-apiserver                       api_server.rs
@@ -16,13 +18,16 @@
 //! - `200x1000`: 200 nodes and 1,000 networks, rows 1, 2, 4, 5, 7 and 8;
 //! - `1000x1000x1000`: and 1,000 selected namespaces, row 3;
 //! - `definitions`: row 6; `real`: rows 1, 2 and 8 with 20 real agents and simulated VPPs;
-//! - `full`: all of them at the sizes of the table, which takes an hour or more. The default takes less than half an hour on two cores.
+//! - `full`: all of them at the sizes of the table, which takes an hour or more. The default takes
+//!   less than half an hour on two cores.
 //!
-//! `USNET_SCALE_FLOOR_ONLY=1` measures floors alone (of sizes such as `200x1000` and of `real`), without controllers. CPU figures are those of `/proc`, so that
-//! other load on the machine stretches times and little else.
+//! `USNET_SCALE_FLOOR_ONLY=1` measures floors alone (of sizes such as `200x1000` and of `real`),
+//! without controllers. CPU figures are those of `/proc`, so that other load on the machine
+//! stretches times and little else.
 //!
-//! Beside the aims each phase prints what was written, by user, verb and resource. Refused requests (429 from priority and fairness, 504 for what an agent
-//! gave up) are listed apart: a thousand agents that report at once are more than the API server queues for one service account.
+//! Beside the aims each phase prints what was written, by user, verb and resource. Refused requests
+//! (429 from priority and fairness, 504 for what an agent gave up) are listed apart: a thousand
+//! agents that report at once are more than the API server queues for one service account.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -84,7 +89,7 @@ async fn run(scene: Scene, settings: &Settings, report: &mut Report) {
     }
 }
 
-/// Somebody wants it to end: what it started is ended with the scene that is dropped.
+/// The benchmark was interrupted: what it started is ended with the scene that is dropped.
 async fn interrupted() {
     let mut terminate = signal(SignalKind::terminate()).expect("a handler of SIGTERM");
     let mut interrupt = signal(SignalKind::interrupt()).expect("a handler of SIGINT");

@@ -1,4 +1,5 @@
-//! `usnet agent` on nodes without machines: each has folders of its own and a simulated VPP, which is a thread of this process.
+//! `usnet agent` on nodes without machines: each has folders of its own and a simulated VPP, which
+//! is a thread of this process.
 
 use crate::api_server::ApiServer;
 use crate::cluster::controllers::program;
@@ -16,7 +17,8 @@ use usnet_test_vpp::Simulator;
 const POLL: Duration = Duration::from_millis(200);
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// The folders of a node that the agent would not share with another, by the variable that names them.
+/// The folders of a node that the agent would not share with another, by the variable that names
+/// them.
 const FOLDERS: [(&str, &str); 5] = [
     ("USNET_RUN_DIR", "run"),
     ("USNET_STATE_DIR", "state"),

@@ -130,7 +130,7 @@ fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
-/// A line about what is under way, for whoever waits.
+/// A line about what is under way, for the user who waits.
 pub(crate) fn progress(text: impl std::fmt::Display) {
     eprintln!("    ... {text}");
 }

@@ -1,4 +1,5 @@
-//! One pod's interface: the plugin against the bare transaction on an open connection, and against `ovs-vsctl`.
+//! One pod's interface: the plugin against the bare transaction on an open connection, and against
+//! `ovs-vsctl`.
 
 use crate::pod::{self, timed_plugin};
 use crate::programs::{Programs, median, milliseconds, ratio, report, timed};
@@ -72,7 +73,8 @@ fn prepare(switch: &OpenVswitch, folder: &Path) -> NodePaths {
     roots
 }
 
-/// The least that any program must do: insert the rows, wait for the switch, read what became of them.
+/// The least that any program must do: insert the rows, wait for the switch, read what became of
+/// them.
 fn floor(client: &mut Client, name: &str, socket: &Path) -> Duration {
     let start = Instant::now();
     let mut transaction = Transaction::new();

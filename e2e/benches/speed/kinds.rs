@@ -1,7 +1,9 @@
-//! ADD and DEL for each kind of port, with and without addresses, against the same work in a program that runs already.
+//! ADD and DEL for each kind of port, with and without addresses, against the same work in a
+//! program that runs already.
 //!
-//! The floor connects to the engine, has its driver make or remove the port and, for a device of the kernel, the veth pair; with addresses it has
-//! called host-local as well. It reads and writes no file of a node, and nothing is looked up. How far the drivers are from raw messages is in
+//! The floor connects to the engine, has its driver make or remove the port and, for a device of
+//! the kernel, the veth pair; with addresses it has called host-local as well. It reads and writes
+//! no file of a node, and nothing is looked up. How far the drivers are from raw messages is in
 //! `attach.rs` and `vpp/attach.rs`.
 
 use crate::node::Node;

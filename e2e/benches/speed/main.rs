@@ -1,7 +1,9 @@
-//! How fast usnet is, as ratios within one run, against what cannot be beaten and against `ovs-vsctl`: `make bench`. `make bench PART=vpp` runs
-//! the part with VPP alone, `PART=ovs` the other.
+//! How fast usnet is, as ratios within one run, against what cannot be beaten and against
+//! `ovs-vsctl`: `make bench`. `make bench PART=vpp` runs the part with VPP alone, `PART=ovs` the
+//! other.
 //!
-//! Absolute times depend on the machine; each iteration therefore runs all contestants in turn, and only medians and their ratios say something.
+//! Absolute times depend on the machine; each iteration therefore runs all contestants in turn, and
+//! only medians and their ratios say something.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,

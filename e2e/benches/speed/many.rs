@@ -1,4 +1,5 @@
-//! A thousand networks onto an empty node: the agent, from its start to the last network file, against one raw transaction and `ovs-vsctl`.
+//! A thousand networks onto an empty node: the agent, from its start to the last network file,
+//! against one raw transaction and `ovs-vsctl`.
 
 use crate::pod;
 use crate::programs::{Programs, median, ratio, report, timed};
@@ -41,7 +42,8 @@ fn network(index: usize) -> NodeNetwork {
     pod::network(EngineKind::OpenVswitch, &format!("net-{index}"))
 }
 
-/// The real agent, as it comes up on a node whose last networks it has on disk, with no API server to be seen.
+/// The real agent, as it comes up on a node whose last networks it has on disk, with no API server
+/// to be seen.
 fn agent(programs: &Programs) -> Duration {
     let switch = OpenVswitch::start().expect("Open vSwitch starts");
     let folder = tempfile::tempdir().expect("a folder");
@@ -129,7 +131,8 @@ fn add_bridges(switch: &OpenVswitch) {
     assert!(reply.raw_rows(running).expect("the bridges").is_empty(), "every bridge runs");
 }
 
-/// What a thousand calls would take: each costs more the more bridges there are, so the mean of the first and the last ones counts.
+/// What a thousand calls would take: each costs more the more bridges there are, so the mean of the
+/// first and the last ones counts.
 fn vsctl() -> Duration {
     let switch = OpenVswitch::start().expect("Open vSwitch starts");
     let sample = |start: usize| -> Duration { (start..start + SAMPLES).map(|index| add_bridge(&switch, index)).sum() };

@@ -29,7 +29,8 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// With DPDK, without hugepages and PCI devices. Needed for vhost-user ports: without it they get ofport -1.
+    /// With DPDK, without hugepages and PCI devices. Needed for vhost-user ports: without it they
+    /// get ofport -1.
     pub fn dpdk(mut self, dpdk: bool) -> Self {
         self.dpdk = dpdk;
         self
@@ -41,7 +42,8 @@ impl Builder {
         self
     }
 
-    /// `ovsdb-server` alone: for tests of the database protocol. [`OpenVswitch::start_vswitchd`] adds the other later.
+    /// `ovsdb-server` alone: for tests of the database protocol. [`OpenVswitch::start_vswitchd`]
+    /// adds the other later.
     pub fn without_vswitchd(mut self) -> Self {
         self.vswitchd = false;
         self
@@ -87,8 +89,9 @@ impl Builder {
     fn dpdk_settings(&self) -> Vec<String> {
         // OVS adds --in-memory, which --no-huge does not accept, unless --legacy-mem is there.
         let extra = format!("--no-pci --no-huge --legacy-mem -m {}", self.dpdk_memory);
-        // The last CPU for the packet thread, so that it does not share one with DPDK's main thread on CPU 0. It would
-        // poll without end; with pmd-maxsleep (microseconds) an idle one leaves the CPU to the other tests.
+        // The last CPU for the packet thread, so that it does not share one with DPDK's main thread
+        // on CPU 0. It would poll without end; with pmd-maxsleep (microseconds) an idle one leaves
+        // the CPU to the other tests.
         let last_cpu = std::thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1).min(63);
         let mask = 1_u64 << last_cpu;
         ["--no-wait", "set", "Open_vSwitch", "."]

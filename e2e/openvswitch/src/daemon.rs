@@ -24,7 +24,8 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// A daemon with the options that all of them share (log, pid file, control socket), all files in `folder`.
+    /// A daemon with the options that all of them share (log, pid file, control socket), all files
+    /// in `folder`.
     pub(crate) fn new(program: &'static str, folder: &Path, arguments: Vec<String>) -> Self {
         let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
         let file = |extension: &str| folder.join(format!("{name}.{extension}"));
@@ -65,7 +66,8 @@ impl Daemon {
         let mut command = namespaces.command(self.program);
         command.args(&self.arguments).stdin(Stdio::null()).stdout(output).stderr(errors);
         for variable in ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR", "RUNTIME_DIRECTORY"] {
-            // The last one is where DPDK keeps its files: two instances in one place disturb each other.
+            // The last one is where DPDK keeps its files: two instances in one place disturb each
+            // other.
             command.env(variable, &self.folder);
         }
         self.process = Some(command.spawn().map_err(|source| Error::program(&command, source))?);
@@ -111,8 +113,9 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
-    /// The namespaces have ended and taken the daemon along. `nsenter` is not killed: it must live until it has
-    /// collected the daemon, because a pid namespace ends only when all of its processes are collected.
+    /// The namespaces have ended and taken the daemon along. `nsenter` is not killed: it must live
+    /// until it has collected the daemon, because a pid namespace ends only when all of its
+    /// processes are collected.
     fn drop(&mut self) {
         if let Some(mut process) = self.process.take() {
             let _ended = process.wait();

@@ -1,8 +1,10 @@
-//! A real Open vSwitch of its own for one test: `ovsdb-server` and `ovs-vswitchd` in a folder and in namespaces of
-//! their own, so that the tap devices of netdev bridges do not appear on the machine and tests run side by side.
+//! A real Open vSwitch of its own for one test: `ovsdb-server` and `ovs-vswitchd` in a folder and
+//! in namespaces of their own, so that the tap devices of netdev bridges do not appear on the
+//! machine and tests run side by side.
 //!
-//! Everything ends when the [`OpenVswitch`] is dropped, and also when the test is killed with `kill -9`: the first
-//! process of the pid namespace waits for the end of a pipe that only the test holds, and the kernel takes the rest.
+//! Everything ends when the [`OpenVswitch`] is dropped, and also when the test is killed with `kill
+//! -9`: the first process of the pid namespace waits for the end of a pipe that only the test
+//! holds, and the kernel takes the rest.
 //!
 //! Needs root and the Debian package `openvswitch-switch-dpdk`.
 
@@ -25,7 +27,8 @@ use tempfile::TempDir;
 /// A running Open vSwitch. Drop it to stop all of it and to remove its folder.
 #[derive(Debug)]
 pub struct OpenVswitch {
-    // Order matters: the namespaces kill the daemons, then those are collected, then the folder goes.
+    // Order matters: the namespaces kill the daemons, then those are collected, then the folder
+    // goes.
     namespaces: Namespaces,
     ovsdb_server: Daemon,
     vswitchd: Daemon,
@@ -53,7 +56,8 @@ impl OpenVswitch {
         &self.socket
     }
 
-    /// The folder of database, sockets and logs. Put vhost-user sockets here: its path is short and both sides see it.
+    /// The folder of database, sockets and logs. Put vhost-user sockets here: its path is short and
+    /// both sides see it.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
@@ -65,7 +69,8 @@ impl OpenVswitch {
         self.namespaces.network()
     }
 
-    /// A command that runs inside the namespaces (network, mounts, pids) of this Open vSwitch and ends with it.
+    /// A command that runs inside the namespaces (network, mounts, pids) of this Open vSwitch and
+    /// ends with it.
     #[must_use]
     pub fn command(&self, program: &str) -> Command {
         self.namespaces.command(program)
@@ -92,7 +97,8 @@ impl OpenVswitch {
         run(command)
     }
 
-    /// Kills `ovs-vswitchd` with SIGKILL, as a crash would; its tap devices stay. Nothing happens if it does not run.
+    /// Kills `ovs-vswitchd` with SIGKILL, as a crash would; its tap devices stay. Nothing happens
+    /// if it does not run.
     ///
     /// # Errors
     /// When the process cannot be signalled.
@@ -110,8 +116,8 @@ impl OpenVswitch {
         self.wait_for_vswitchd().map_err(|error| self.vswitchd.not_ready(error))
     }
 
-    /// Raises `next_cfg` and waits until `cur_cfg` has caught up. The numbers of an earlier run stay in the database
-    /// and are equal, so equality without raising says nothing.
+    /// Raises `next_cfg` and waits until `cur_cfg` has caught up. The numbers of an earlier run
+    /// stay in the database and are equal, so equality without raising says nothing.
     fn wait_for_vswitchd(&self) -> Result<(), Error> {
         let shown = self.vsctl(&["get", "Open_vSwitch", ".", "next_cfg"])?;
         let next = shown.trim().parse::<i64>().map_err(|_| Error::Unexpected { what: "next_cfg", shown })? + 1;

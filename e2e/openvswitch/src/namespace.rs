@@ -5,9 +5,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The first process of the pid namespace. It sees the namespace's own devices under /sys, then waits for the end of
-/// standard input, a pipe that only the test holds; when it exits the kernel kills all that is left in the namespace.
-/// The folder goes here as well, because a test that was killed cannot remove it.
+/// The first process of the pid namespace. It sees the namespace's own devices under /sys, then
+/// waits for the end of standard input, a pipe that only the test holds; when it exits the kernel
+/// kills all that is left in the namespace. The folder goes here as well, because a test that was
+/// killed cannot remove it.
 const FIRST_PROCESS: &str = "mount -t sysfs sysfs /sys && ip link set lo up && echo ready && cat >/dev/null
 rm -rf -- \"$1\"";
 
@@ -25,7 +26,8 @@ impl Namespaces {
     /// When `unshare` is missing or not allowed.
     pub(crate) fn start(folder: &Path) -> Result<Self, Error> {
         let mut command = Command::new("unshare");
-        // Mounts of the machine come through (a test may bind-mount a pod's folder), those made inside stay inside.
+        // Mounts of the machine come through (a test may bind-mount a pod's folder), those made
+        // inside stay inside.
         command.args(["--net", "--mount", "--propagation=slave", "--pid", "--fork", "--kill-child", "--mount-proc"]);
         command.args(["sh", "-c", FIRST_PROCESS, "sh"]).arg(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -55,7 +55,7 @@ fn drop_leaves_nothing() {
 fn daemons_can_be_killed_and_started() {
     let mut ours = OpenVswitch::start().expect("start");
     ours.kill_vswitchd().expect("kill");
-    let error = ours.vsctl(&["--timeout=1", "add-br", "br0"]).expect_err("nobody acts on it");
+    let error = ours.vsctl(&["--timeout=1", "add-br", "br0"]).expect_err("no vswitchd acts on it");
     assert!(error.to_string().contains("signal"), "{error}");
     ours.start_vswitchd().expect("start again");
     assert_eq!(ours.vsctl(&["list-br"]).expect("list-br").trim(), "br0");

@@ -1,4 +1,5 @@
-//! `rights LOG...`, with the audit logs of all test beds that the cluster tests ran in: fails when the roles of `config/rbac` give more or less than the tests have used.
+//! `rights LOG...`, with the audit logs of all test beds that the cluster tests ran in: fails when
+//! the roles of `config/rbac` give more or less than the tests have used.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

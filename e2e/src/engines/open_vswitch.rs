@@ -22,10 +22,12 @@ const SOCKET: &str = "/run/openvswitch/db.sock";
 const DATABASE: &str = "/var/lib/openvswitch/conf.db";
 const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 
-/// Memory for packets, in MiB. A connected port takes 62 MiB with `per-port-memory`, so this is for eight ports.
+/// Memory for packets, in MiB. A connected port takes 62 MiB with `per-port-memory`, so this is for
+/// eight ports.
 const MEMORY_MIB: u32 = 512;
 
-/// Longest sleep of an idle polling thread, in microseconds: with none, each node would take a whole CPU.
+/// Longest sleep of an idle polling thread, in microseconds: with none, each node would take a
+/// whole CPU.
 const LONGEST_SLEEP_US: u32 = 200;
 
 /// Why Open vSwitch could not be set up.
@@ -48,7 +50,8 @@ pub struct OpenVSwitch {
     pub switch: Arc<Component>,
 }
 
-/// Makes an empty database and describes the programs. Between the start of the two, call [`configure`].
+/// Makes an empty database and describes the programs. Between the start of the two, call
+/// [`configure`].
 ///
 /// # Errors
 /// When the database cannot be made.
@@ -83,8 +86,9 @@ fn switch(folder: &TestbedFolder, node: &Node) -> Component {
     Component::new(ComponentName::on(node.name(), "ovs-vswitchd"), &folder.logs(), launch, is_ready)
 }
 
-/// After a kill the database still says what the last process said. Only a change that the new process takes up shows that it
-/// serves: `ovs-vsctl` waits for that, and the value differs each time.
+/// After a kill the database still says what the last process said. Only a change that the new
+/// process takes up shows that it serves: `ovs-vsctl` waits for that, and the value differs each
+/// time.
 fn serving(node: &Node) -> impl Fn() -> Command + Send + Sync + use<> {
     let counter = AtomicU64::new(0);
     let build = node.launcher("ovs-vsctl", vec!["--timeout=5".to_owned()]);

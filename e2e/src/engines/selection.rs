@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Engines {
     /// Open vSwitch with DPDK.
     Ovs,
-    /// VPP: the one that USNET_VPP names or that is on PATH, else the simulator of its binary API (USNET_VPP= for that in any case).
+    /// VPP: the one that USNET_VPP names or that is on PATH, else the simulator of its binary API
+    /// (USNET_VPP= for that in any case).
     Vpp,
     /// Both, side by side on each node.
     Both,

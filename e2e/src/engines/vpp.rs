@@ -25,8 +25,8 @@ const SOCKET: &str = "/run/vpp/api.sock";
 const CONFIGURATION: &str = "/etc/vpp/startup.conf";
 const LOGS: &str = "/var/log/vpp";
 
-/// The sleep between two turns of the main loop, in microseconds. Idle, VPP takes a twelfth of a CPU with it; with none, a
-/// VPP with a port would take a whole one.
+/// The sleep between two turns of the main loop, in microseconds. Idle, VPP takes a twelfth of a
+/// CPU with it; with none, a VPP with a port would take a whole one.
 const SLEEP_US: u32 = 200;
 
 /// How long one question may take.

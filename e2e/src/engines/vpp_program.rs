@@ -14,7 +14,8 @@ pub enum VppProgram {
 }
 
 impl VppProgram {
-    /// The VPP that `USNET_VPP` names or that is on PATH, else the simulator, also when `USNET_VPP` is set to nothing.
+    /// The VPP that `USNET_VPP` names or that is on PATH, else the simulator, also when `USNET_VPP`
+    /// is set to nothing.
     #[must_use]
     pub fn find() -> Self {
         usnet_test_vpp::program().map_or(Self::Simulator, Self::Real)

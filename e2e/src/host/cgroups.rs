@@ -1,4 +1,5 @@
-//! Control groups of a test bed's containers: `/<testbed id>/<node>` in every hierarchy. They are the one thing that outlives the processes in them.
+//! Control groups of a test bed's containers: `/<testbed id>/<node>` in every hierarchy. They are
+//! the one thing that outlives the processes in them.
 
 use std::fs;
 use std::io;
@@ -40,7 +41,8 @@ pub fn create(testbed: &str, node: &str) -> Result<(), CgroupError> {
     Ok(())
 }
 
-/// Removes the control groups of a test bed; true when none is left. Groups with live processes stay: try again when those have ended.
+/// Removes the control groups of a test bed; true when none is left. Groups with live processes
+/// stay: try again when those have ended.
 #[must_use]
 pub fn remove(testbed: &str) -> bool {
     hierarchies().iter().all(|hierarchy| remove_group(&hierarchy.join(testbed)))
@@ -74,7 +76,8 @@ fn inherit_cpus(group: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// With cgroup v2 a group's children have only the controllers that it hands down. Those that this machine does not have are left out by trying one by one.
+/// With cgroup v2 a group's children have only the controllers that it hands down. Those that this
+/// machine does not have are left out by trying one by one.
 fn delegate_controllers(group: &Path) {
     let file = group.join("cgroup.subtree_control");
     if file.exists() {

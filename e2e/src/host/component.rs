@@ -1,4 +1,5 @@
-//! A long-running program of a test bed: started, waited for until it serves, killed, started again.
+//! A long-running program of a test bed: started, waited for until it serves, killed, started
+//! again.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -120,7 +121,8 @@ impl fmt::Debug for Component {
 }
 
 impl Component {
-    /// A program that `launch` starts, that serves when `is_ready` says so, and that logs into the folder `logs`.
+    /// A program that `launch` starts, that serves when `is_ready` says so, and that logs into the
+    /// folder `logs`.
     #[must_use]
     pub fn new(
         name: ComponentName,

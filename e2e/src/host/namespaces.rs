@@ -1,4 +1,5 @@
-//! Namespaces and mounts: what keeps a test bed apart from the machine, and its nodes apart from each other.
+//! Namespaces and mounts: what keeps a test bed apart from the machine, and its nodes apart from
+//! each other.
 
 use std::fs;
 use std::io;
@@ -10,14 +11,16 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::testbed::folder::TestbedFolder;
 
-/// Folders of which each node has its own writable copy, so that every program can use its standard paths.
+/// Folders of which each node has its own writable copy, so that every program can use its standard
+/// paths.
 pub const NODE_COPIES: [&str; 3] = ["/etc", "/opt", "/var"];
 
-/// Folders of a node that hold root filesystems and volumes of containers: plain folders, as on a real node, because
-/// an overlay on an overlay is not allowed everywhere.
+/// Folders of a node that hold root filesystems and volumes of containers: plain folders, as on a
+/// real node, because an overlay on an overlay is not allowed everywhere.
 const NODE_FOLDERS: [(&str, &str); 2] = [("kubelet", "/var/lib/kubelet"), ("containerd", "/var/lib/containerd")];
 
-/// Kernel settings that kubelet sets for the whole machine unless it finds these values. A node shows them to it, so that the machine keeps its own.
+/// Kernel settings that kubelet sets for the whole machine unless it finds these values. A node
+/// shows them to it, so that the machine keeps its own.
 const KUBELET_SETTINGS: [(&str, &str); 6] = [
     ("vm/overcommit_memory", "1"),
     ("vm/panic_on_oom", "0"),
@@ -70,7 +73,8 @@ pub fn enter_testbed() -> Result<(), NamespaceError> {
     mount_new("tmpfs", Path::new("/run"), Some("mode=755"))
 }
 
-/// Makes this process a node: network, mounts and host name of its own, with the node's folders in their standard places.
+/// Makes this process a node: network, mounts and host name of its own, with the node's folders in
+/// their standard places.
 ///
 /// # Errors
 /// When the kernel refuses or a folder cannot be made.
@@ -90,7 +94,8 @@ pub fn enter_node(folder: &TestbedFolder, name: &str) -> Result<(), NamespaceErr
         bind_folder(&node.join(own), Path::new(standard))?;
     }
     show_kubelet_settings(&node)?;
-    // Volumes that a container mounts for others (mountPropagation) need shared mounts, as systemd makes them on a real node.
+    // Volumes that a container mounts for others (mountPropagation) need shared mounts, as systemd
+    // makes them on a real node.
     propagate(MsFlags::MS_SHARED)?;
     let forward = Path::new("/proc/sys/net/ipv4/ip_forward");
     fs::write(forward, "1").map_err(|source| NamespaceError::Prepare { path: forward.to_owned(), source })
@@ -110,7 +115,8 @@ fn mount_new(kind: &str, target: &Path, options: Option<&str>) -> Result<(), Nam
     })
 }
 
-/// Lays a writable layer in `layers` over `target`: what the node changes there, nobody else sees.
+/// Lays a writable layer in `layers` over `target`: changes of the node are visible to that node
+/// alone.
 fn mount_copy(target: &Path, layers: &Path) -> Result<(), NamespaceError> {
     let (upper, work) = (layers.join("upper"), layers.join("work"));
     create_folder(&upper)?;

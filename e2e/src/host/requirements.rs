@@ -23,7 +23,8 @@ const MACHINE_PROGRAMS: [(&str, &str); 7] = [
 const OPEN_VSWITCH_PROGRAMS: [&str; 2] = ["ovs-vsctl", "ovsdb-server"];
 const OPEN_VSWITCH_PACKAGE: &str = "openvswitch-switch-dpdk";
 
-/// Open vSwitch with DPDK, where Debian puts it: the plain `ovs-vswitchd` on the PATH may be the one without.
+/// Open vSwitch with DPDK, where Debian puts it: the plain `ovs-vswitchd` on the PATH may be the
+/// one without.
 pub const VSWITCHD: &str = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
 
 /// Programs that `e2e/tools/build` makes.

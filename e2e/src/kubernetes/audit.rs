@@ -1,7 +1,8 @@
-//! The audit log of the test bed's API server: who asked for what. Tests read from it which rights usnet's programs really use, and that a controller which is no leader
-//! any more writes nothing.
+//! The audit log of the test bed's API server: who asked for what. Tests read from it which rights
+//! usnet's programs really use, and that a controller which is no leader any more writes nothing.
 //!
-//! One JSON object (`audit.k8s.io/v1`, `Event`) a line, written before the client has its answer. At level `Metadata`, without bodies, so that it costs next to nothing.
+//! One JSON object (`audit.k8s.io/v1`, `Event`) a line, written before the client has its answer.
+//! At level `Metadata`, without bodies, so that it costs next to nothing.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -22,12 +23,13 @@ pub fn prepare(folder: &TestbedFolder) -> io::Result<Vec<String>> {
     Ok(vec![
         format!("--audit-policy-file={}", path.display()),
         format!("--audit-log-path={}", folder.audit_log().display()),
-        // A test reads one file from its beginning: it never begins anew, whatever the size (in MB).
+        // A test reads one file from its beginning: it is never rotated, whatever its size (in MB).
         "--audit-log-maxsize=100000".to_owned(),
     ])
 }
 
-/// What usnet's programs do, and what anybody does to the objects that usnet knows; the cluster's own chatter would be most of the log.
+/// What usnet's programs do, and what anybody does to the objects that usnet knows; the cluster's
+/// own chatter would be most of the log.
 fn policy() -> Value {
     let kinds = json!([{"group": "usnet.dev"}, {"group": "k8s.cni.cncf.io"}]);
     json!({

@@ -130,7 +130,8 @@ impl Authority {
         Ok(identity)
     }
 
-    /// Writes a kubeconfig to `path` that talks to the test bed's API server as `identity`. The format is JSON, which YAML includes.
+    /// Writes a kubeconfig to `path` that talks to the test bed's API server as `identity`. The
+    /// format is JSON, which YAML includes.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -152,7 +153,8 @@ impl Authority {
         write(path, &format!("{text:#}\n"))
     }
 
-    /// Issues a client certificate and writes a kubeconfig that uses it into the authority's folder; gives the kubeconfig's path.
+    /// Issues a client certificate and writes a kubeconfig that uses it into the authority's
+    /// folder; gives the kubeconfig's path.
     ///
     /// # Errors
     /// When a file cannot be made.

@@ -23,7 +23,8 @@ pub fn prepare(folder: &TestbedFolder, node: &Node) -> Result<Component, NodeErr
     Ok(Component::new(ComponentName::on(node.name(), "containerd"), &folder.logs(), launch, is_ready))
 }
 
-/// `restrict_oom_score_adj`: without CAP_SYS_RESOURCE, as in some virtual machines, runc may not lower the score and ends.
+/// `restrict_oom_score_adj`: without CAP_SYS_RESOURCE, as in some virtual machines, runc may not
+/// lower the score and ends.
 fn configuration() -> String {
     format!(
         "version = 3\n\

@@ -1,4 +1,5 @@
-//! The programs of the control plane: etcd, kube-apiserver, kube-controller-manager, kube-scheduler.
+//! The programs of the control plane: etcd, kube-apiserver, kube-controller-manager,
+//! kube-scheduler.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -29,7 +29,8 @@ pub enum InstallError {
     NoConfiguration(PathBuf, #[source] io::Error),
 }
 
-/// Applies `config/default` of the checkout, with the test bed's image in place of the released one.
+/// Applies `config/default` of the checkout, with the test bed's image in place of the released
+/// one.
 ///
 /// # Errors
 /// When a file is missing or the API server refuses an object.
@@ -63,7 +64,8 @@ fn kustomization(overlay: &Path, default: &Path) -> serde_json::Value {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": [relative(overlay, default)],
-        // A tag other than `latest` also means that the image on the node is used: no registry can be reached from here.
+        // A tag other than `latest` also means that the image on the node is used: no registry can
+        // be reached from here.
         "images": [{"name": "usnet", "newTag": "e2e"}],
     })
 }

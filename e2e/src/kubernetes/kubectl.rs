@@ -41,7 +41,8 @@ impl Kubectl {
         command::run(&mut self.command(arguments))
     }
 
-    /// Waits until objects exist. `kubectl wait --for=create` sometimes fails at once for those that do not.
+    /// Waits until objects exist. `kubectl wait --for=create` sometimes fails at once for those
+    /// that do not.
     ///
     /// # Errors
     /// When one does not in time, or the API server does not answer.

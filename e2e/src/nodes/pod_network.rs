@@ -1,4 +1,5 @@
-//! Networks of pods on a node: Multus, which serves the networks annotation, with a plain network of its own behind it.
+//! Networks of pods on a node: Multus, which serves the networks annotation, with a plain network
+//! of its own behind it.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;

@@ -1,6 +1,8 @@
-//! Stopping and starting programs of a running test bed: the user's `component` talks to the orchestrator over a unix socket.
+//! Stopping and starting programs of a running test bed: the user's `component` talks to the
+//! orchestrator over a unix socket.
 //!
-//! The question is one line, `stop|start PROGRAM [NODE]`; the answer is `ok` or the reason why not, until the end of the connection.
+//! The question is one line, `stop|start PROGRAM [NODE]`; the answer is `ok` or the reason why not,
+//! until the end of the connection.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};

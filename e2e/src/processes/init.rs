@@ -1,4 +1,5 @@
-//! The first process of a test bed's pid namespace. When it ends, the kernel ends every other process of the test bed.
+//! The first process of a test bed's pid namespace. When it ends, the kernel ends every other
+//! process of the test bed.
 
 use std::io;
 use std::path::Path;
@@ -43,7 +44,8 @@ pub enum InitError {
     Orchestrator(#[source] io::Error),
 }
 
-/// Sets up the namespaces, starts the orchestrator and collects every process that ends, until the orchestrator does. Gives its status.
+/// Sets up the namespaces, starts the orchestrator and collects every process that ends, until the
+/// orchestrator does. Gives its status.
 ///
 /// # Errors
 /// When the namespaces cannot be made or the orchestrator cannot be started.

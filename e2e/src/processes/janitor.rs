@@ -1,7 +1,7 @@
 //! Removes what the kernel does not remove when a test bed ends: its control groups and its folder.
 //!
-//! The janitor is a process of its own, outside the test bed, because the test bed may be killed at any moment. It waits for the end of
-//! a pipe that only the test bed's first process holds open.
+//! The janitor is a process of its own, outside the test bed, because the test bed may be killed at
+//! any moment. It waits for the end of a pipe that only the test bed's first process holds open.
 
 use std::fs;
 use std::io::{self, PipeWriter, Read};
@@ -28,7 +28,8 @@ pub struct Janitor {
 }
 
 impl Janitor {
-    /// Starts a janitor for the test bed in `folder`. It cleans up when this value is dropped or this process ends, however it ends.
+    /// Starts a janitor for the test bed in `folder`. It cleans up when this value is dropped or
+    /// this process ends, however it ends.
     ///
     /// # Errors
     /// When the process cannot be started.

@@ -1,4 +1,5 @@
-//! The process that the caller starts. It stays outside the test bed's namespaces, and the test bed ends with it.
+//! The process that the caller starts. It stays outside the test bed's namespaces, and the test bed
+//! ends with it.
 
 use std::io;
 use std::path::PathBuf;
@@ -44,7 +45,8 @@ pub enum OuterError {
 /// Runs a whole test bed and gives the exit status of its command.
 ///
 /// # Errors
-/// When the test bed's first process cannot be started. What fails later is printed, and shows in the status.
+/// When the test bed's first process cannot be started. What fails later is printed, and shows in
+/// the status.
 pub fn run(arguments: Arguments) -> Result<u8, OuterError> {
     let vpp = arguments.engine.have_vpp().then(VppProgram::find);
     requirements::check(&arguments.tools, arguments.engine, vpp.as_ref())?;
@@ -93,7 +95,8 @@ fn settings_of(arguments: Arguments, vpp: Option<VppProgram>) -> Settings {
 fn run_inner(folder: &TestbedFolder, settings: &Settings) -> Result<u8, OuterError> {
     settings.write(folder)?;
     progress::say(settings, &format!("{}: starting a cluster of {} node(s)", folder.id(), settings.nodes));
-    // Only children enter the new pid namespace, so that this process can still clean up on the machine.
+    // Only children enter the new pid namespace, so that this process can still clean up on the
+    // machine.
     unshare(CloneFlags::CLONE_NEWPID).map_err(OuterError::Namespace)?;
     let status = run_init(folder).map_err(OuterError::Init)?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))

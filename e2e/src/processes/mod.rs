@@ -1,4 +1,5 @@
-//! The processes of a test bed, in the order in which they start: launcher, janitor, init, orchestrator, the user's command.
+//! The processes of a test bed, in the order in which they start: launcher, janitor, init,
+//! orchestrator, the user's command.
 
 pub mod arguments;
 pub mod control;

@@ -1,4 +1,5 @@
-//! Starts the parts of a test bed in the right order, as many at a time as can be, and runs the user's command in it.
+//! Starts the parts of a test bed in the right order, as many at a time as can be, and runs the
+//! user's command in it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -60,7 +61,8 @@ fn start_and_run(folder: &TestbedFolder) -> Result<u8, OrchestratorError> {
     Ok(user_command::run(folder, &start.settings)?)
 }
 
-/// Everything between an empty test bed and one in which pods can run. The nodes live as long as what this gives.
+/// Everything between an empty test bed and one in which pods can run. The nodes live as long as
+/// what this gives.
 fn start_all(start: &Start, control_plane: &ControlPlane) -> Result<Vec<Node>, OrchestratorError> {
     thread::scope(|scope| {
         let api = scope.spawn(|| start_api(start, control_plane));
@@ -93,7 +95,8 @@ fn say_engines(settings: &Settings, nodes: &[Node]) -> Result<(), OrchestratorEr
     Ok(())
 }
 
-/// The nodes with what they need before the API server, and the archives of the images that they need after it.
+/// The nodes with what they need before the API server, and the archives of the images that they
+/// need after it.
 fn start_nodes(start: &Start) -> Result<(Vec<Node>, Vec<PathBuf>), OrchestratorError> {
     let names = start.settings.node_names();
     thread::scope(|scope| {

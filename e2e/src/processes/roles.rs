@@ -1,4 +1,5 @@
-//! The processes that make up a test bed. All are this one program; hidden subcommands tell them apart.
+//! The processes that make up a test bed. All are this one program; hidden subcommands tell them
+//! apart.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

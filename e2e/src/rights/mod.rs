@@ -1,4 +1,5 @@
-//! Rights that roles give, against rights that programs used by the audit log of a test bed: a role should have all that is needed and nothing else.
+//! Rights that roles give, against rights that programs used by the audit log of a test bed: a role
+//! should have all that is needed and nothing else.
 
 mod right;
 mod roles;
@@ -19,8 +20,9 @@ pub struct Differences {
     pub missing: BTreeSet<Right>,
 }
 
-/// Compares what roles give with what was done. A right that a role gives is refused all the same while that role is deleted, and by an API server that has
-/// just started and not read its roles yet.
+/// Compares what roles give with what was done. A right that a role gives is refused all the same
+/// while that role is deleted, and by an API server that has just started and not read its roles
+/// yet.
 #[must_use]
 pub fn compare(grants: &BTreeSet<Right>, usage: &Usage) -> Differences {
     let is_unused = |grant: &&Right| !usage.allowed.iter().any(|used| grant.covers(used));

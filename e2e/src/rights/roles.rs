@@ -66,7 +66,8 @@ struct Subject {
     name: String,
 }
 
-/// All rights that the bindings in the folder's YAML files give to service accounts, one for each resource, verb and name.
+/// All rights that the bindings in the folder's YAML files give to service accounts, one for each
+/// resource, verb and name.
 ///
 /// # Errors
 /// When a file cannot be read.

@@ -66,9 +66,9 @@ fn a_right_for_one_object_is_used_by_that_object_alone() {
 #[test]
 fn what_tests_ask_with_a_stolen_token_does_not_count() {
     let kubectl = event("get", "states", 200, "allow").replace("\"verb\"", "\"userAgent\":\"kubectl/v1\",\"verb\"");
-    let somebody = event("get", "states", 200, "allow").replace("usnet-system:", "default:");
+    let other_account = event("get", "states", 200, "allow").replace("usnet-system:", "default:");
     let [unused, missing] =
-        differences(&[right("get", "states")], &(kubectl.replace("allow", "forbid") + &kubectl + &somebody));
+        differences(&[right("get", "states")], &(kubectl.replace("allow", "forbid") + &kubectl + &other_account));
     assert_eq!((unused.len(), missing.len()), (1, 0));
 }
 

@@ -69,7 +69,8 @@ struct Annotations {
     decision: String,
 }
 
-/// What the service accounts of usnet were seen to ask for. What tests ask with stolen tokens is left out: they ask with kubectl.
+/// What the service accounts of usnet were seen to ask for. What tests ask with stolen tokens is
+/// left out: they ask with kubectl.
 ///
 /// # Errors
 /// When a line cannot be read. A last line without its end is one that is still being written.

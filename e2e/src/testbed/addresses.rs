@@ -1,11 +1,13 @@
-//! The addresses of a test bed. They are the same in every test bed, because each has a network of its own.
+//! The addresses of a test bed. They are the same in every test bed, because each has a network of
+//! its own.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 /// The control plane, and the router between nodes.
 pub const CONTROL_PLANE: Ipv4Addr = Ipv4Addr::new(10, 200, 0, 1);
 
-/// The `kubernetes` Service: the first address of [`SERVICES`]. The control plane has it as a second address, so that no kube-proxy is needed.
+/// The `kubernetes` Service: the first address of [`SERVICES`]. The control plane has it as a
+/// second address, so that no kube-proxy is needed.
 pub const KUBERNETES_SERVICE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
 /// Addresses of Services.

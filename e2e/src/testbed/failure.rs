@@ -1,4 +1,5 @@
-//! What stays of a test bed that failed: the logs of all its programs, in `e2e/world.failed/<world>/` of the checkout.
+//! What stays of a test bed that failed: the logs of all its programs, in
+//! `e2e/world.failed/<world>/` of the checkout.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,7 +11,8 @@ use crate::testbed::folder::TestbedFolder;
 use crate::testbed::progress;
 use crate::testbed::settings::Settings;
 
-/// What is asked of the API server before a failed test bed ends, with the file that keeps the answer.
+/// What is asked of the API server before a failed test bed ends, with the file that keeps the
+/// answer.
 const QUESTIONS: [(&str, &[&str]); 4] = [
     ("kubectl-all.txt", &["get", "nodes,all,net-attach-def", "--all-namespaces", "--output=wide"]),
     ("kubectl-events.txt", &["get", "events", "--all-namespaces", "--sort-by=.lastTimestamp"]),
@@ -18,7 +20,8 @@ const QUESTIONS: [(&str, &[&str]); 4] = [
     ("kubectl-usnet.txt", &["get", "usn,ucn,usns", "--output=yaml"]),
 ];
 
-/// Writes the cluster's own view of itself to the logs. An API server that does not answer leaves them without.
+/// Writes the cluster's own view of itself to the logs. An API server that does not answer leaves
+/// them without.
 pub fn record_cluster(folder: &TestbedFolder) {
     let kubectl = Kubectl::new(folder);
     for (file, question) in QUESTIONS {
@@ -45,7 +48,8 @@ pub fn keep_logs(folder: &TestbedFolder, settings: &Settings) {
     }
 }
 
-/// Copies a folder's files and folders; nothing when there is no such folder. Links, devices and sockets are no logs.
+/// Copies a folder's files and folders; nothing when there is no such folder. Links, devices and
+/// sockets are no logs.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if !from.is_dir() {
         return Ok(());

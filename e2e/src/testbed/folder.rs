@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folder of one test bed. Its last path component is the test bed's id, which its cgroups carry too.
+/// The folder of one test bed. Its last path component is the test bed's id, which its cgroups
+/// carry too.
 #[derive(Clone, Debug)]
 pub struct TestbedFolder {
     root: PathBuf,

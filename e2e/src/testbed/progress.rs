@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use crate::testbed::settings::Settings;
 
-/// Prints `text` to standard error, with the seconds since the start. Standard output belongs to the user's command.
+/// Prints `text` to standard error, with the seconds since the start. Standard output belongs to
+/// the user's command.
 pub fn say(settings: &Settings, text: &str) {
     line(&format!("world: {:5.1} s  {text}", settings.age().as_secs_f32()));
 }
 
-/// Prints one line to standard error. That nobody reads it is no reason to stop.
+/// Prints one line to standard error. A closed standard error is no reason to stop.
 pub fn line(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

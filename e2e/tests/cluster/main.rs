@@ -1,6 +1,8 @@
-//! Tests on a real cluster, as its users see it: run by `make test` inside a test bed of two nodes that has usnet installed.
+//! Tests on a real cluster, as its users see it: run by `make test` inside a test bed of two nodes
+//! that has usnet installed.
 //!
-//! Each test has a namespace and networks of its own. They run one after another, because some stop parts that all share.
+//! Each test has a namespace and networks of its own. They run one after another, because some stop
+//! parts that all share.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -25,7 +25,8 @@ impl Builder {
         Self { kind, plugins, faults: Vec::new() }
     }
 
-    /// With a plugin more than those of memif, vhost-user, af_packet and policers. The simulator has no other.
+    /// With a plugin more than those of memif, vhost-user, af_packet and policers. The simulator
+    /// has no other.
     pub fn plugin(mut self, file: &str) -> Self {
         self.plugins.push(file.to_owned());
         self
@@ -40,7 +41,8 @@ impl Builder {
         self
     }
 
-    /// With a fault from the start on, and again whenever it is started again. The real VPP has none to offer.
+    /// With a fault from the start on, and again whenever it is started again. The real VPP has
+    /// none to offer.
     pub fn fault(mut self, fault: Fault) -> Self {
         self.faults.push(fault);
         self

@@ -1,4 +1,5 @@
-//! The `startup.conf` of a real VPP: without huge pages, PCI devices and network ports, all files in one folder.
+//! The `startup.conf` of a real VPP: without huge pages, PCI devices and network ports, all files
+//! in one folder.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,8 @@ impl Configuration<'_> {
     pub(crate) fn text(&self) -> String {
         let folder = self.folder.display();
         let prefix = self.prefix;
-        // 64 MiB of main heap are too few to start, and the default of buffers and statistics takes 300 MiB more.
+        // 64 MiB of main heap are too few to start, and the default of buffers and statistics takes
+        // 300 MiB more.
         let mut text = format!(
             "unix {{ nodaemon nosyslog nobanner nocolor runtime-dir {folder} cli-listen {folder}/cli.sock \
              log {folder}/cli.log poll-sleep-usec 100 }}\n\
@@ -40,7 +42,8 @@ impl Configuration<'_> {
     }
 }
 
-/// The plugins of a VPP that is not installed where it was built for: `<prefix>/lib/<architecture>/vpp_plugins`.
+/// The plugins of a VPP that is not installed where it was built for:
+/// `<prefix>/lib/<architecture>/vpp_plugins`.
 #[must_use]
 pub fn plugin_folder(program: &Path) -> Option<PathBuf> {
     let libraries = program.parent()?.parent()?.join("lib");

@@ -65,7 +65,8 @@ impl Vpp {
         &self.socket
     }
 
-    /// The folder of sockets and logs, VPP's `runtime-dir`. Put memif and vhost-user sockets here: its path is short.
+    /// The folder of sockets and logs, VPP's `runtime-dir`. Put memif and vhost-user sockets here:
+    /// its path is short.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
@@ -80,7 +81,8 @@ impl Vpp {
         }
     }
 
-    /// The simulator, to give it faults and to read its log; nothing for a real VPP or after [`Self::kill`].
+    /// The simulator, to give it faults and to read its log; nothing for a real VPP or after
+    /// [`Self::kill`].
     #[must_use]
     pub fn simulator(&self) -> Option<&Simulator> {
         match &self.running {
@@ -99,7 +101,8 @@ impl Vpp {
         }
     }
 
-    /// Ends it with SIGKILL, as a crash would: its socket files stay. Nothing happens if it does not run.
+    /// Ends it with SIGKILL, as a crash would: its socket files stay. Nothing happens if it does
+    /// not run.
     ///
     /// # Errors
     /// When the process cannot be waited for.
@@ -110,7 +113,8 @@ impl Vpp {
         }
     }
 
-    /// Lets it hang: the kernel accepts connections for it, and nothing is answered until [`Self::resume`].
+    /// Lets it hang: the kernel accepts connections for it, and nothing is answered until
+    /// [`Self::resume`].
     ///
     /// # Errors
     /// When it does not run.
@@ -125,7 +129,8 @@ impl Vpp {
         }
     }
 
-    /// Ends what [`Self::pause`] began. What was asked meanwhile is answered. The simulator forgets all of its faults.
+    /// Ends what [`Self::pause`] began. What was asked meanwhile is answered. The simulator forgets
+    /// all of its faults.
     ///
     /// # Errors
     /// When it does not run.
@@ -140,7 +145,8 @@ impl Vpp {
         }
     }
 
-    /// Starts it in the same folder, and returns when it answers. It knows nothing of its former life.
+    /// Starts it in the same folder, and returns when it answers. It knows nothing of its former
+    /// life.
     ///
     /// # Errors
     /// When it runs, or does not come up.
@@ -188,7 +194,8 @@ impl Vpp {
         Ok(Client::connect(&self.socket, ANSWER_WITHIN)?)
     }
 
-    /// Runs a command as `vppctl` would and returns what it shows. The simulator has no commands and shows nothing.
+    /// Runs a command as `vppctl` would and returns what it shows. The simulator has no commands
+    /// and shows nothing.
     ///
     /// # Errors
     /// When it does not answer, or does not know the command.

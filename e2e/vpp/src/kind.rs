@@ -29,8 +29,8 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
-    /// What a test can run on: the simulator, and a real VPP if `USNET_VPP` or `PATH` has one. The first call writes to
-    /// standard error which these are, so that a report of tests shows it.
+    /// What a test can run on: the simulator, and a real VPP if `USNET_VPP` or `PATH` has one. The
+    /// first call writes to standard error which these are, so that a report of tests shows it.
     #[must_use]
     pub fn available() -> Vec<Self> {
         static SHOWN: OnceLock<()> = OnceLock::new();
@@ -49,7 +49,8 @@ impl Kind {
         [Self::Simulator].into_iter().chain(real).collect()
     }
 
-    /// This kind if there is one. If not, a line on standard error says that a test is skipped, why, and how many were before.
+    /// This kind if there is one. If not, a line on standard error says that a test is skipped,
+    /// why, and how many were before.
     #[must_use]
     pub fn or_skip(self) -> Option<Self> {
         static SKIPPED: AtomicUsize = AtomicUsize::new(0);
@@ -75,7 +76,8 @@ impl Kind {
     }
 }
 
-/// The program of the real VPP: the one that `USNET_VPP` names, else `vpp` on `PATH`. None as well when the variable is set to nothing.
+/// The program of the real VPP: the one that `USNET_VPP` names, else `vpp` on `PATH`. None as well
+/// when the variable is set to nothing.
 #[must_use]
 pub fn program() -> Option<PathBuf> {
     match std::env::var_os(PROGRAM_VARIABLE) {

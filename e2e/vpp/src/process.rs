@@ -9,9 +9,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The parent of VPP. It reads from a pipe that only the test holds, so it goes on when the test ends or says so. A test
-/// that was killed can neither remove its folder nor the shared memory of VPP, so that is done here unless it says `keep`.
-/// A VPP that ended by itself is not collected before the kill, so its number cannot belong to another process.
+/// The parent of VPP. It reads from a pipe that only the test holds, so it goes on when the test
+/// ends or says so. A test that was killed can neither remove its folder nor the shared memory of
+/// VPP, so that is done here unless it says `keep`. A VPP that ended by itself is not collected
+/// before the kill, so its number cannot belong to another process.
 const KEEPER: &str = r#"folder=$1 prefix=$2; shift 2
 "$@" </dev/null >>"$folder/output.log" 2>&1 &
 echo $!

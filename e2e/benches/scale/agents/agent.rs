@@ -32,7 +32,7 @@ const WATCH_SECONDS: std::ops::Range<u32> = 200..290;
 /// A pod to start.
 pub(super) struct Order {
     pub(super) attachment: Attachment,
-    /// Told once the pod is reported.
+    /// Signalled once the pod is reported.
     pub(super) done: oneshot::Sender<()>,
 }
 
@@ -168,7 +168,8 @@ impl Agent {
     }
 }
 
-/// Writes a status by server-side apply, as the real agent does; gives the size of the request's body.
+/// Writes a status by server-side apply, as the real agent does; gives the size of the request's
+/// body.
 pub(super) async fn patch(client: &Client, node: &str, status: &UserspaceNodeStateStatus) -> Option<usize> {
     let api: Api<UserspaceNodeState> = Api::all(client.clone());
     let body = json!({

@@ -1,4 +1,5 @@
-//! What an agent knows, and what it reports of it. Pure. Of each network no more is kept than a report needs, because there are nodes times networks of them.
+//! What an agent knows, and what it reports of it. Pure. Of each network no more is kept than a
+//! report needs, because there are nodes times networks of them.
 
 use super::protocol::Attachment;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};

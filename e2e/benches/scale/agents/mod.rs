@@ -1,7 +1,9 @@
-//! Agents without nodes, all in one process so that its CPU time is counted apart. Each has a token and connections of its own, watches what a real agent
-//! watches, selects by the same function, and reports as sparsely and as calmly.
+//! Agents without nodes, all in one process so that its CPU time is counted apart. Each has a token
+//! and connections of its own, watches what a real agent watches, selects by the same function, and
+//! reports as sparsely and as calmly.
 //!
-//! The benchmark starts this program once more ([`process`]) and talks to it in lines of JSON ([`protocol`]).
+//! The benchmark starts this program once more ([`process`]) and talks to it in lines of JSON
+//! ([`protocol`]).
 
 mod agent;
 mod counters;

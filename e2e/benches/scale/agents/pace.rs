@@ -1,4 +1,5 @@
-//! When an agent reports: soon after a single change, and less often while changes keep coming. As in the real agent. Pure.
+//! When an agent reports: soon after a single change, and less often while changes keep coming. As
+//! in the real agent. Pure.
 
 use std::time::Duration;
 use tokio::time::Instant;

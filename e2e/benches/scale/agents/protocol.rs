@@ -43,7 +43,8 @@ pub(crate) enum Command {
     WaitForVersion(u64),
     /// Until the agents have reported these pods.
     Attach(Vec<Attachment>),
-    /// Lets silent agents report so many networks, programmed up to this resourceVersion, and the generations of their node states.
+    /// Lets silent agents report so many networks, programmed up to this resourceVersion, and the
+    /// generations of their node states.
     Report { version: u64, networks: usize, generations: BTreeMap<String, i64> },
 }
 

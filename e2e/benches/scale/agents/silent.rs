@@ -1,4 +1,5 @@
-//! Agents that report once and watch nothing: for the size of what a cluster holds, and not for what it costs.
+//! Agents that report once and watch nothing: for the size of what a cluster holds, and not for
+//! what it costs.
 
 use super::agent::patch;
 use super::counters::{Counters, client};

@@ -60,7 +60,7 @@ impl Controllers {
         }
     }
 
-    /// Waits until every replica has read the cluster, whoever leads.
+    /// Waits until every replica has read the cluster, whichever one is the leader.
     pub(crate) fn wait_until_ready(&mut self) {
         for replica in &self.replicas {
             wait::until(READY, probes::http(replica.telemetry, "/readyz"));

@@ -26,7 +26,8 @@ use objects::Template;
 use raw_client::RawClient;
 
 const POLL: Duration = Duration::from_millis(50);
-/// Nothing is written for so long once a phase is over. Counts of statuses alone may wait longer: see [`COUNTS`].
+/// Nothing is written for so long once a phase is over. Counts of statuses alone may wait longer:
+/// see [`COUNTS`].
 pub(crate) const QUIET: Duration = Duration::from_secs(3);
 /// Longer than the controller lets counts wait.
 pub(crate) const COUNTS: Duration = Duration::from_secs(12);
@@ -57,7 +58,8 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// etcd and kube-apiserver with what an installation applies, nodes and namespaces. No networks, no programs of usnet.
+    /// etcd and kube-apiserver with what an installation applies, nodes and namespaces. No
+    /// networks, no programs of usnet.
     pub(crate) async fn start(size: Size, template: Template) -> Self {
         progress("etcd and kube-apiserver start");
         let server = ApiServer::start();

@@ -1,4 +1,5 @@
-//! The floor: writes what the controllers would write for agents, with their token, and nothing else.
+//! The floor: writes what the controllers would write for agents, with their token, and nothing
+//! else.
 
 use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
@@ -47,7 +48,7 @@ impl RawClient {
         stream::iter(networks).map(make).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
     }
 
-    /// Compiles changed networks anew; gives the highest resourceVersion.
+    /// Recompiles changed networks; gives the highest resourceVersion.
     pub(crate) async fn change(&self, changed: &[Changed]) -> u64 {
         let api: Api<CompiledNetwork> = Api::all(self.client.clone());
         let api = &api;

@@ -1,4 +1,5 @@
-//! Tokens of usnet's service accounts, asked for as kubelet asks for them. Those of agents name a node, as admission policies require.
+//! Tokens of usnet's service accounts, asked for as kubelet asks for them. Those of agents name a
+//! node, as admission policies require.
 
 use futures::{StreamExt, stream};
 use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec};

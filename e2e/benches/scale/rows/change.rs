@@ -1,4 +1,5 @@
-//! Rows 1 and 2: networks get another MTU; how often it is written, and what it costs until every node has it.
+//! Rows 1 and 2: networks get another MTU; how often it is written, and what it costs until every
+//! node has it.
 
 use super::{COMPILED, NETWORK_STATUS, NODE_STATUS};
 use crate::cluster::objects::network_name;

@@ -1,4 +1,5 @@
-//! The rows of the table of performance targets. Each runs once with the controllers and, where there is a floor, once with the raw client in their place.
+//! The rows of the table of performance targets. Each runs once with the controllers and, where
+//! there is a floor, once with the raw client in their place.
 
 pub(crate) mod change;
 pub(crate) mod leader_change;

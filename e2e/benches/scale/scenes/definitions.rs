@@ -1,4 +1,5 @@
-//! Row 6: definitions are written by the hundred thousand, and meanwhile somebody makes another network.
+//! Row 6: definitions are written by the hundred thousand, and meanwhile another network is
+//! created.
 
 use crate::agents::fleet::Fleet;
 use crate::agents::simulated::Simulated;

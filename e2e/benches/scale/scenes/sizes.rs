@@ -1,4 +1,5 @@
-//! Row 3: how large objects, etcd and the controller get. A few agents watch; the others report once, so that the whole content is there.
+//! Row 3: how large objects, etcd and the controller get. A few agents watch; the others report
+//! once, so that the whole content is there.
 
 use crate::agents::fleet::Fleet;
 use crate::agents::simulated::Simulated;
@@ -25,7 +26,8 @@ const ETCD_MIB: f64 = 100.0;
 pub(crate) async fn run(size: Size, report: &mut Report) {
     report.scene(size.to_string());
     report.row("row 3: sizes");
-    // A definition in each namespace of each network is row 6; here they would be most of the content, which does not count them.
+    // A definition in each namespace of each network is row 6; here they would be most of the
+    // content, which does not count them.
     let template = Template { engine: EngineKind::OpenVswitch, shares_definitions: true };
     let mut cluster = Cluster::start(size, template).await;
     cluster.controllers.start();
@@ -48,7 +50,7 @@ pub(crate) async fn run(size: Size, report: &mut Report) {
     report_sizes(&mut cluster, report).await;
     let successions = leader_change::run(&mut cluster).await;
     leader_change::report(report, successions);
-    report.row("row 3: after both controllers were started anew");
+    report.row("row 3: after both controllers were restarted");
     cluster.controllers.wait_until_ready();
     cluster.settle(QUIET).await;
     let peak = cluster.peak();

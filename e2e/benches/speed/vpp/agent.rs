@@ -24,7 +24,8 @@ pub(crate) struct RunningAgent {
     _folders: [TempDir; 2],
 }
 
-/// The folders of a node with this VPP. As on a node, only what has to outlive a reboot is on a disk.
+/// The folders of a node with this VPP. As on a node, only what has to outlive a reboot is on a
+/// disk.
 pub(crate) fn roots(vpp: &Vpp) -> ([TempDir; 2], NodePaths) {
     let folder = tempfile::tempdir().expect("a folder");
     let memory = tempfile::tempdir_in("/dev/shm").expect("a folder");

@@ -45,7 +45,7 @@ pub(crate) fn run(programs: &Programs, kind: Kind) {
     let [plugin, bare, start] = [plugin, bare, start].map(|list| median(&list));
     println!("\nOne memif on a bridge domain with {PORTS_BEFORE} others, median of {RUNS}, in turn");
     report("plugin ADD, exec to exit, no IPAM", plugin);
-    report("floor: connect, table of messages, the same messages, goodbye", bare);
+    report("floor: connect, table of messages, the same messages, shutdown", bare);
     report("start of a process (userspace VERSION)", start);
     ratio("plugin ADD / (floor + start)", plugin, bare + start, "at most 1.5");
     println!("  plugin ADD above floor and start: {:.2} ms", milliseconds(plugin.saturating_sub(bare + start)));

@@ -1,5 +1,5 @@
-//! A thousand networks onto an empty VPP: the agent, from when it is told to the last network file, against the same messages raw and pipelined; and one
-//! network more.
+//! A thousand networks onto an empty VPP: the agent, from when it is told to the last network file,
+//! against the same messages raw and pipelined; and one network more.
 
 use super::agent::{RunningAgent, roots};
 use super::floor;

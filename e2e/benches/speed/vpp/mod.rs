@@ -1,4 +1,5 @@
-//! The same with VPP: a real one where there is one, else the simulator, whose figures say nothing about VPP.
+//! The same with VPP: a real one where there is one, else the simulator, whose figures say nothing
+//! about VPP.
 
 mod agent;
 mod attach;

@@ -1,5 +1,5 @@
-//! VPP dies and comes back empty: until all ports of a thousand pods are back and their network files say so, against the same messages raw and
-//! pipelined.
+//! VPP dies and comes back empty: until all ports of a thousand pods are back and their network
+//! files say so, against the same messages raw and pipelined.
 
 use super::agent::{RunningAgent, roots};
 use super::floor;
@@ -110,7 +110,8 @@ fn memifs(vpp: &Vpp) -> usize {
     floor::send(&mut client, &batch).details(ticket).expect("memifs").len()
 }
 
-/// Also over the socket files of a VPP that was killed: it has to look whether somebody listens on them.
+/// Also over the socket files of a VPP that was killed: VPP has to check whether another process
+/// listens on them.
 fn raw_messages(kind: Kind) -> Duration {
     let mut vpp = Vpp::start(kind).expect("VPP starts");
     add_all(&vpp);

@@ -1,5 +1,5 @@
-//! Container images without a container engine: a `docker-archive`, which `ctr images import` reads, is a tar of each
-//! image's configuration, its layers (tars themselves) and a list of both.
+//! Container images without a container engine: a `docker-archive`, which `ctr images import`
+//! reads, is a tar of each image's configuration, its layers (tars themselves) and a list of both.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -40,7 +40,8 @@ pub struct Image<'a> {
     pub layer: PathBuf,
 }
 
-/// The files of an image, added one by one. Equal content gives an equal layer: owners and times are all 0.
+/// The files of an image, added one by one. Equal content gives an equal layer: owners and times
+/// are all 0.
 pub struct Layer {
     builder: Builder<File>,
     path: PathBuf,
@@ -151,7 +152,8 @@ pub fn write(path: &Path, images: &[Image<'_>]) -> Result<(), ArchiveError> {
     fs::rename(&scratch, path).map_err(|source| file_error(path, source))
 }
 
-/// The SHA-256 of files, in hexadecimal: of one file that of its content, of several that of their digests in this order.
+/// The SHA-256 of files, in hexadecimal: of one file that of its content, of several that of their
+/// digests in this order.
 ///
 /// # Errors
 /// When a file cannot be read.

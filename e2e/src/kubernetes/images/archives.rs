@@ -16,7 +16,8 @@ use crate::testbed::settings::Settings;
 /// DPDK's drivers that a pod uses.
 const DRIVERS: [&str; 4] = ["bus_vdev", "mempool_ring", "net_memif", "net_virtio"];
 
-/// Changes whenever the way in which images are made does, so that archives of an older way are not used again.
+/// Changes whenever the way in which images are made does, so that archives of an older way are not
+/// used again.
 const RECIPE: u32 = 2;
 
 /// The machine's programs that become images.
@@ -57,7 +58,8 @@ pub fn base_archive(folder: &TestbedFolder, settings: &Settings) -> Result<PathB
     Ok(archive)
 }
 
-/// Makes the archive of usnet's image in the test bed's folder, from the static binaries `usnet` and `userspace` in `binaries`.
+/// Makes the archive of usnet's image in the test bed's folder, from the static binaries `usnet`
+/// and `userspace` in `binaries`.
 ///
 /// # Errors
 /// When a binary is missing or a file cannot be written.
@@ -77,7 +79,8 @@ pub fn usnet_archive(folder: &TestbedFolder, binaries: &Path) -> Result<PathBuf,
 /// # Errors
 /// When `ctr` fails.
 pub fn import(node: &Node, archive: &Path) -> Result<(), CommandError> {
-    // With --local, ctr unpacks by itself: containerd's own transfer service knows no native snapshots.
+    // With --local, ctr unpacks by itself: containerd's own transfer service knows no native
+    // snapshots.
     let mut command = node.command("ctr");
     command.args(["--namespace=k8s.io", "images", "import", "--local", "--snapshotter", containerd::SNAPSHOTTER]);
     command::run(command.arg(archive)).map(drop)
@@ -93,7 +96,8 @@ fn sources() -> Result<Sources, ArchiveError> {
     Ok(Sources { busybox: find("busybox")?, testpmd })
 }
 
-/// The drivers in DPDK's folder, which carries the version of its ABI, such as `/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0`.
+/// The drivers in DPDK's folder, which carries the version of its ABI, such as
+/// `/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0`.
 fn drivers() -> Result<Vec<PathBuf>, ArchiveError> {
     let library = PathBuf::from(format!("/usr/lib/{}-linux-gnu/dpdk", std::env::consts::ARCH));
     let failed = |source| ArchiveError::File { path: library.clone(), source };
@@ -124,7 +128,8 @@ fn add_busybox(layer: &mut Layer, busybox: &Path) -> Result<(), ArchiveError> {
     layer.folder(Path::new("/tmp"))
 }
 
-/// `/bin`, `/lib` and `/lib64` as this machine has them: links to the folders under `/usr` on a Debian of today.
+/// `/bin`, `/lib` and `/lib64` as this machine has them: links to the folders under `/usr` on a
+/// Debian of today.
 fn add_merged_folders(layer: &mut Layer) -> Result<(), ArchiveError> {
     for folder in ["/bin", "/lib", "/lib64"].map(Path::new) {
         if let Ok(destination) = fs::read_link(folder) {

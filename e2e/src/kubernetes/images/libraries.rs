@@ -1,4 +1,5 @@
-//! Copies programs of this machine into an image, together with the shared libraries that they load.
+//! Copies programs of this machine into an image, together with the shared libraries that they
+//! load.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,8 +9,9 @@ use std::process::Command;
 use crate::host::command;
 use crate::kubernetes::images::archive::{ArchiveError, Layer};
 
-/// Every file that `programs` need at run time, themselves included, as they are named on this machine. Links are kept
-/// apart from what they lead to: DPDK refuses a library that it loads twice.
+/// Every file that `programs` need at run time, themselves included, as they are named on this
+/// machine. Links are kept apart from what they lead to: DPDK refuses a library that it loads
+/// twice.
 ///
 /// # Errors
 /// When `ldd` fails on one of them.
@@ -41,14 +43,15 @@ pub fn add(layer: &mut Layer, files: &BTreeSet<PathBuf>) -> Result<(), ArchiveEr
     Ok(())
 }
 
-/// The path in a line of `ldd`: `libx.so.1 => /lib/libx.so.1 (0x...)` or `/lib64/ld-linux-x86-64.so.2 (0x...)`. None for what the kernel supplies.
+/// The path in a line of `ldd`: `libx.so.1 => /lib/libx.so.1 (0x...)` or
+/// `/lib64/ld-linux-x86-64.so.2 (0x...)`. None for what the kernel supplies.
 fn library_of_line(line: &str) -> Option<PathBuf> {
     let path = line.rsplit("=>").next()?.split_whitespace().next()?;
     path.starts_with('/').then(|| PathBuf::from(path))
 }
 
-/// A path without links among its folders, then, as long as it is a link itself, what it leads to. The folders matter:
-/// with `/lib` a link to `/usr/lib`, one library would have two names.
+/// A path without links among its folders, then, as long as it is a link itself, what it leads to.
+/// The folders matter: with `/lib` a link to `/usr/lib`, one library would have two names.
 fn chain(path: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
     let mut found = Vec::new();
     let mut next = Some(path.to_owned());

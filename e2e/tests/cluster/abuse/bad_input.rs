@@ -1,4 +1,4 @@
-//! What people get wrong, and what they are told.
+//! Mistakes of users, and how they are reported.
 
 use crate::support::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, on_node, try_apply};
 use crate::support::pods::{NODE, sleeping_pod, uid};
@@ -107,7 +107,8 @@ fn two_networks_cannot_have_one_bridge() {
     crate::support::scene::wait_ready("shared-2");
 }
 
-/// Nothing of a refused pod in Open vSwitch, in IPAM's folder, or on the node's disk. Its own folder is kubelet's.
+/// Nothing of a refused pod in Open vSwitch, in IPAM's folder, or on the node's disk. Its own
+/// folder is kubelet's.
 fn assert_nothing_left(scene: &Scene, pod: &str, network: &str) {
     let uid = uid(scene, pod);
     let script = format!(

@@ -1,4 +1,5 @@
-//! The table that the rules in CEL and in Rust are tested by, on the real API server: it refuses what they refuse, names the field, and takes the rest.
+//! The table that the rules in CEL and in Rust are tested by, on the real API server: it refuses
+//! what they refuse, names the field, and takes the rest.
 
 use crate::support::cluster::{TIMEOUT, apply, kubectl, try_run};
 use serde::Deserialize;
@@ -66,7 +67,8 @@ fn the_api_server_judges_changes_as_the_table_says() {
     let (_, changes) = cases();
     let mut complaints = Vec::new();
     for case in &changes {
-        // On no node and for no namespace: only what the API server says of the change is of interest.
+        // On no node and for no namespace: only what the API server says of the change is of
+        // interest.
         let nowhere = |spec: &Value| {
             let mut spec = spec.clone();
             spec["nodeSelector"] = json!({"matchLabels": {"usnet.dev/judged": "nowhere"}});

@@ -1,5 +1,6 @@
-//! What somebody can write with the token of one node's agent: the status of that node. What no agent would write is refused by the CRD, and what is taken concerns
-//! that node and the networks that it names.
+//! What an attacker can write with the token of one node's agent: the status of that node. What no
+//! agent would write is refused by the CRD, and what is taken concerns that node and the networks
+//! that it names.
 
 use crate::abuse::threats::{FORGED, assert_unforged, controller_log};
 use crate::outages::components::replace_agent;
@@ -14,7 +15,8 @@ const STOLEN: Thief = Thief::Agent("node-b");
 const NETWORKS_MAX: usize = 512;
 const MESSAGE_MAX: usize = 512;
 const COUNT_MAX: i64 = 100_000;
-/// Most characters of a node's message in the status of a network, with what the controller writes before it.
+/// Most characters of a node's message in the status of a network, with what the controller writes
+/// before it.
 const SHOWN_MAX: usize = 2 * MESSAGE_MAX;
 
 /// Writes that status of node-b; `dry_run` only asks whether it would be taken.
@@ -103,7 +105,8 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// The worst that the CRD has room for: wrong words about a network, about many that there are not, and a claim to have everything.
+/// The worst that the CRD has room for: wrong words about a network, about many that there are not,
+/// and a claim to have everything.
 fn worst(network: &str) -> Value {
     let forged = format!("line\n{FORGED}\u{1b}[2J ");
     let message: String = forged.chars().cycle().take(MESSAGE_MAX).collect();

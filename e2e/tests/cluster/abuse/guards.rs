@@ -1,7 +1,9 @@
-//! What may not be done with stolen tokens, and by which guard: each request is refused, still refused without any one of its guards if it has two, and carried out
-//! (as a dry run) once none is left. So it is the guard that refuses, and not a mistake in the request.
+//! What may not be done with stolen tokens, and by which guard: each request is refused, still
+//! refused without any one of its guards if it has two, and carried out (as a dry run) once none is
+//! left. So it is the guard that refuses, and not a mistake in the request.
 //!
-//! The guards are the roles, which are taken out by giving more, and the admission policies, which are taken out with their bindings.
+//! The guards are the roles, which are taken out by giving more, and the admission policies, which
+//! are taken out with their bindings.
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl, try_run};
 use crate::support::pods::{sleeping_pod, start};
@@ -9,8 +11,9 @@ use crate::support::scene::Scene;
 use crate::support::tokens::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller};
 use serde_json::{Value, json};
 
-/// The admission policies: who may write what of node states and of compiled networks, what agents may write of node states and of pods, what the controller
-/// may write of definitions and of networks.
+/// The admission policies: who may write what of node states and of compiled networks, what agents
+/// may write of node states and of pods, what the controller may write of definitions and of
+/// networks.
 const POLICIES: [&str; 6] = [
     "usnet-node-state-writers",
     "usnet-compiled-network-writers",
@@ -32,7 +35,8 @@ struct Attack {
 }
 
 impl Attack {
-    /// A server-side apply, which asks for nothing but `patch` (and `create` where there is no object).
+    /// A server-side apply, which asks for nothing but `patch` (and `create` where there is no
+    /// object).
     fn apply(thief: Thief, part: &'static str, object: &Value) -> Self {
         let mut arguments =
             vec!["apply", "--server-side", "--force-conflicts", "--field-manager=thief", "--validate=false"];
@@ -128,7 +132,8 @@ fn network(name: &str, labels: &Value) -> Value {
     })
 }
 
-/// All that is tried. The namespace `guards` has a definition `foreign`, a network `guards`, and pods `own` on node-a and `others` on node-b.
+/// All that is tried. The namespace `guards` has a definition `foreign`, a network `guards`, and
+/// pods `own` on node-a and `others` on node-b.
 fn attacks() -> Vec<Attack> {
     let status = |thief, node| {
         let summary = json!({"summary": {"engines": "x"}});
@@ -233,7 +238,8 @@ impl Drop for WithoutRoles {
     }
 }
 
-/// Waits until all attacks go as they should with the guards that are left; the API server learns of a changed guard a moment later.
+/// Waits until all attacks go as they should with the guards that are left; the API server learns
+/// of a changed guard a moment later.
 fn expect_all(attacks: &[Attack], roles: bool, policies: bool) {
     for attack in attacks {
         let is_refused = (roles && attack.by_role) || (policies && attack.by_policy);

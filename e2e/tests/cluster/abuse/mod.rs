@@ -1,4 +1,5 @@
-//! Invalid input, hostile tenants and stolen tokens: what is rejected, and how far the damage reaches.
+//! Invalid input, hostile tenants and stolen tokens: what is rejected, and how far the damage
+//! reaches.
 
 mod bad_input;
 mod bad_objects;

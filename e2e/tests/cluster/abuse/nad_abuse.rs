@@ -1,4 +1,5 @@
-//! One tenant writes NetworkAttachmentDefinitions that cost as much as they can. Networks of others become Ready meanwhile, and the controller stays small.
+//! One tenant writes NetworkAttachmentDefinitions that cost as much as they can. Networks of others
+//! become Ready meanwhile, and the controller stays small.
 
 use crate::support::cluster::{check, eventually, eventually_within, get, kubectl, on_node};
 use crate::support::controllers::{Controller, NAMESPACE, await_both, leader, process, signal};
@@ -14,7 +15,8 @@ use usnet_crds::nad::{NetworkAttachmentDefinition, NetworkAttachmentDefinitionSp
 
 /// Requests of the tenant at the same time.
 const IN_FLIGHT: usize = 24;
-/// How long another network may take until it is Ready. About 2 s is meant; a busy machine may need longer.
+/// How long another network may take until it is Ready. About 2 s is meant; a busy machine may need
+/// longer.
 const READY_WITHIN: Duration = Duration::from_secs(10);
 /// Networks of others that become Ready at least meanwhile, one after the other.
 const ROUNDS: usize = 3;
@@ -35,7 +37,7 @@ impl Tenant {
         Self { scene: Scene::new(name), bridges }
     }
 
-    /// The configuration number `number` of the older userspace CNI, for a bridge of its own.
+    /// The configuration number `number` of the legacy userspace CNI, for a bridge of its own.
     fn config(&self, number: usize, bridge: &Value) -> Value {
         let mut bridge = bridge.clone();
         bridge["bridgeName"] = format!("{}{number}", self.bridges).into();
@@ -89,7 +91,7 @@ impl Tenant {
     }
 }
 
-/// While `abuse` goes on, and after it, networks of somebody else become Ready, one after the other.
+/// While `abuse` goes on, and after it, networks of other users become Ready, one after the other.
 fn others_are_served(name: &str, abuse: impl FnOnce() + Send) {
     let other = Scene::new(&format!("{name}-other"));
     let mut times = Vec::new();

@@ -1,5 +1,7 @@
-//! What tenants and accidents may not achieve: other namespaces' networks, bridges of others, words of others in our logs, our secrets, trust in a node that is gone.
-//! What stolen tokens may not achieve is in `guards`; definitions of others and two networks with one bridge are in `networks` and `bad_input`.
+//! What tenants and accidents may not achieve: other namespaces' networks, bridges of others, words
+//! of others in our logs, our secrets, trust in a node that is gone. What stolen tokens may not
+//! achieve is in `guards`; definitions of others and two networks with one bridge are in `networks`
+//! and `bad_input`.
 
 use crate::support::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, on_node, run, try_run, vsctl};
 use crate::support::pods::{NODE, description, sleeping_pod, start, wait_running};
@@ -25,7 +27,7 @@ fn a_pod_may_not_use_a_definition_of_a_namespace_that_its_network_does_not_selec
 fn a_bridge_that_somebody_else_made_stays_as_it_was_from_the_network_to_its_end() {
     let scene = Scene::new("others");
     vsctl(NODE, &["--no-wait", "add-br", "br-others", "--", "set", "Bridge", "br-others", "datapath_type=netdev"]);
-    vsctl(NODE, &["--no-wait", "set", "Bridge", "br-others", "external_ids:owner=somebody"]);
+    vsctl(NODE, &["--no-wait", "set", "Bridge", "br-others", "external_ids:owner=another"]);
     let show =
         || vsctl(NODE, &["--columns=_uuid,external_ids,ports,other_config,controller", "list", "Bridge", "br-others"]);
     let before = show();
@@ -42,8 +44,8 @@ fn a_bridge_that_somebody_else_made_stays_as_it_was_from_the_network_to_its_end(
 
 #[test]
 fn a_node_made_anew_with_the_same_name_has_a_state_of_its_own() {
-    let scene = Scene::new("anew");
-    scene.network("anew", &json!({}));
+    let scene = Scene::new("again");
+    scene.network("again", &json!({}));
     let uid = |kind: &str| get(&[kind, "node-b"]).map(|object| object["metadata"]["uid"].clone());
     let (old_node, old_state) = (uid("node"), uid("usns"));
     run("component", &["stop", "kubelet", "node-b"]);
@@ -56,10 +58,10 @@ fn a_node_made_anew_with_the_same_name_has_a_state_of_its_own() {
         check(is_new && Some(owner) == uid("node").as_ref(), state.to_string())
     });
     eventually("the node answers for itself", || {
-        let summary = get(&["usn", "anew"]).unwrap()["status"]["nodes"]["summary"].clone();
+        let summary = get(&["usn", "again"]).unwrap()["status"]["nodes"]["summary"].clone();
         check(summary == "2/2", summary.to_string())
     });
-    wait_ready("anew");
+    wait_ready("again");
 }
 
 #[test]
@@ -75,7 +77,8 @@ fn words_of_a_tenant_cannot_pass_for_lines_of_a_log() {
     scene.await_refusal("pod", &["forged"]);
     assert_unforged(&scene.events("pod"));
 
-    // Open vSwitch takes any text as the name of a port, and our messages name ports that keep a bridge from going.
+    // Open vSwitch takes any text as the name of a port, and our messages name ports that keep a
+    // bridge from going.
     scene.network("forged", &json!({}));
     let port = format!("p\n{FORGED}\u{1b}[2J");
     vsctl(NODE, &["--no-wait", "add-port", "br-forged", &port]);
@@ -115,7 +118,8 @@ fn the_secret_of_a_memif_is_told_to_its_pod_and_to_nobody_else() {
     {
         assert!(!text.contains(secret), "the secret is in {place}");
     }
-    // Logs of the runtime, of Multus and of the API server; Multus' own log is there only when it is asked for more words.
+    // Logs of the runtime, of Multus and of the API server; Multus' own log is there only when it
+    // is asked for more words.
     let testbed = std::env::var("USNET_WORLD").unwrap();
     let found = |folder: &str| try_run("grep", &["-rlF", secret, folder], "").unwrap_or_default();
     assert_eq!(found(&format!("{testbed}/logs")), "");

@@ -7,12 +7,14 @@ use crate::support::scene::{Scene, wait_ready};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// How long a leader is stopped: long enough for everything that it had under way to be given up, and shorter than its liveness probe allows.
+/// How long a leader is stopped: long enough for everything that it had under way to be given up,
+/// and shorter than its liveness probe allows.
 const STOPPED: Duration = Duration::from_secs(60);
 /// How long another may take to lead, from the moment when the leader was lost.
 const TAKEOVER: Duration = Duration::from_secs(15);
 
-/// Waits until somebody has taken the lease since `transitions`, prints how long that took and gives the lease.
+/// Waits until a controller has acquired the lease since `transitions`, prints how long that took
+/// and gives the lease.
 fn await_takeover(what: &str, transitions: &Value, since: Instant) -> Value {
     let lease = eventually(&format!("another leads after the leader was {what}"), || {
         let lease = lease();
@@ -25,7 +27,8 @@ fn await_takeover(what: &str, transitions: &Value, since: Instant) -> Value {
     lease
 }
 
-/// What the API server let the controller of this pod write since then, but for the lease itself: one line for each request.
+/// What the API server let the controller of this pod write since then, but for the lease itself:
+/// one line for each request.
 fn writes_of(pod: &str, since: &str) -> Vec<String> {
     let events = audit::since(since).into_iter().filter(|event| audit::is_write(event) && audit::is_from(event, pod));
     events.map(|event| format!("{} {} {}", audit::received(&event), event["verb"], event["objectRef"])).collect()
@@ -68,7 +71,7 @@ fn a_leader_that_is_killed_is_replaced() {
     let (old, before) = (leader(), lease());
     let killed = Instant::now();
     signal("-KILL", &process(&old));
-    // Its pod starts anew at once, and may well be the next leader.
+    // Its pod restarts at once, and may well be the next leader.
     await_takeover("killed", &before["leaseTransitions"], killed);
     scene.network("killed", &json!({}));
     await_both();

@@ -1,5 +1,6 @@
-//! An API server that is slow, refuses, does not tell what it did, or ends watches. In each case: every change is made once and none is lost, the leader keeps
-//! its lease, and what fails is not repeated without a pause.
+//! An API server that is slow, refuses, does not tell what it did, or ends watches. In each case:
+//! every change is made once and none is lost, the leader keeps its lease, and what fails is not
+//! repeated without a pause.
 
 use crate::outages::api_server::WATCHED;
 use crate::support::cluster::{NODES, TIMEOUT, check, eventually, get, kubectl, vsctl};
@@ -19,7 +20,8 @@ const UNAVAILABLE: Duration = Duration::from_secs(60);
 /// Most tries of one request in that time: with a pause that grows there are about ten.
 const TRIES_UNAVAILABLE: usize = 25;
 
-/// A controller that leads, and a scene with networks: `-kept`, and `-edited`, `-gone` and `-new` that will be.
+/// A controller that leads, and a scene with networks: `-kept`, and `-edited`, `-gone` and `-new`
+/// that will be.
 struct Trial {
     name: &'static str,
     scene: Scene,
@@ -67,7 +69,8 @@ impl Trial {
         self.controller.proxy().asked_since(self.begun)
     }
 
-    /// No request was carried out twice, and each object has just as many versions as there were changes.
+    /// No request was carried out twice, and each object has just as many versions as there were
+    /// changes.
     fn assert_each_change_is_made_once(&self) {
         let all = self.asked();
         let writes = all.iter().filter(|asked| asked.is_write() && asked.is_carried_out());
@@ -88,7 +91,7 @@ impl Trial {
         }
     }
 
-    /// The leader is the same, and nobody led in between.
+    /// The leader is the same, and there was no other in between.
     fn assert_lease_is_kept(&self) {
         let lease = lease();
         assert!(leads(&lease) && lease["leaseTransitions"] == self.transitions, "{lease}");

@@ -1,4 +1,5 @@
-//! What `slow_api_server` does to the controller, done to an agent: each report is written once, none is lost, and what fails is not repeated without a pause.
+//! What `slow_api_server` does to the controller, done to an agent: each report is written once,
+//! none is lost, and what fails is not repeated without a pause.
 
 use crate::control_plane::slow_api_server::{assert_not_repeated, counts, once_each};
 use crate::support::cluster::{TIMEOUT, check, eventually, kubectl, try_run};
@@ -49,7 +50,8 @@ impl Trial {
         self.apply("new", &json!({}));
     }
 
-    /// The changes are carried out, and at most so many statuses were written twice after each other.
+    /// The changes are carried out, and at most so many statuses were written twice after each
+    /// other.
     fn assert_all_is_well(&self, repeated: usize) {
         for network in ["edited", "new"] {
             wait_ready(&self.network(network));

@@ -1,4 +1,5 @@
-//! Pods of the older userspace CNI, unedited: they find what they are used to, and nothing is left of them.
+//! Pods of the legacy userspace CNI, unedited: they find what they are used to, and nothing is left
+//! of them.
 
 use crate::support::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, on_node, try_run, vsctl};
 use crate::support::pods::{NODE, await_packets, remains, sleeping_pod, uid, wait_running};
@@ -10,7 +11,7 @@ const MAPPED_DIR: &str = "/var/lib/cni/usrspcni";
 const TESTPMD: &str = include_str!("../../../testdata/old-testpmd.sh");
 const OLD_MEMIF: &str = include_str!("../../../testdata/old-memif.sh");
 
-/// A definition as the older plugin's examples have it.
+/// A definition as the legacy plugin's examples have it.
 fn definition(scene: &Scene, name: &str, bridge: &str) -> Value {
     let config = json!({
         "cniVersion": "0.3.1", "type": "userspace", "name": name,
@@ -28,7 +29,8 @@ fn definition(scene: &Scene, name: &str, bridge: &str) -> Value {
     })
 }
 
-/// A pod as those examples have it: the volume `shared-dir`, and its annotations by the downward API.
+/// A pod as those examples have it: the volume `shared-dir`, and its annotations by the downward
+/// API.
 fn old_pod(scene: &Scene, name: &str, networks: &str) -> Value {
     let mut pod = sleeping_pod(scene, name, networks);
     pod["spec"]["volumes"] = json!([
@@ -51,7 +53,8 @@ fn testpmd_pod(scene: &Scene, name: &str, network: &str, mode: &str) -> Value {
     pod
 }
 
-/// Without the annotation that `kubectl apply` adds: it would have the program's own words in the file that the program searches.
+/// Without the annotation that `kubectl apply` adds: it would have the program's own words in the
+/// file that the program searches.
 fn create(pod: &Value) {
     try_run("kubectl", &["create", "-f", "-"], &pod.to_string()).unwrap_or_else(|error| panic!("{error}"));
 }
@@ -83,7 +86,7 @@ fn testpmd_of_the_older_tests_finds_its_socket_and_packets_flow() {
     let container = told[0]["containerId"].as_str().unwrap();
     assert_eq!(told[0]["config"]["vhost"]["socketfile"], format!("{}-net1", &container[..12]));
     assert_eq!(told[0]["ipResult"]["ips"][0]["gateway"], "10.56.217.1");
-    // Another agent tells nobody anything that is told already.
+    // Another agent repeats no event that was reported already.
     let version = || get(&["pod", "rx", "-n", &scene.name]).unwrap()["metadata"]["resourceVersion"].clone();
     let before = version();
     kubectl(&["delete", "pod", "-n", "usnet-system", &agent_pod(NODE), TIMEOUT]);
@@ -98,7 +101,7 @@ fn testpmd_of_the_older_tests_finds_its_socket_and_packets_flow() {
     eventually("the network goes", || check(get(&["usn", "ovs-br-hand"]).is_none(), "still there"));
 }
 
-/// A definition of the older plugin for VPP.
+/// A definition of the legacy plugin for VPP.
 fn definition_of_vpp(scene: &Scene, name: &str, bridge: u32) -> Value {
     let memif = |role: &str| json!({"role": role, "mode": "ethernet"});
     let config = json!({
@@ -149,7 +152,7 @@ fn a_program_finds_its_memif_by_the_older_annotation_and_packets_flow() {
     eventually("the network goes", || check(get(&["usn", network]).is_none(), "still there"));
 }
 
-/// What the older plugin leaves of a pod in Open vSwitch and on the disk.
+/// What the legacy plugin leaves of a pod in Open vSwitch and on the disk.
 fn leave_older_port(container: &str) {
     let (name, folder) = (format!("{container}-net1"), format!("/usr/local/var/run/openvswitch/{container}"));
     let path = format!("options:vhost-server-path={folder}/{name}");
@@ -163,7 +166,7 @@ fn leave_older_port(container: &str) {
     on_node(NODE, &["sh", "-c", &script]);
 }
 
-/// Calls the plugin on the node as the runtime would for a pod of the older plugin.
+/// Calls the plugin on the node as the runtime would for a pod of the legacy plugin.
 fn delete_older_pod(container: &str, configuration: &str) {
     let script = "printf %s \"$CONFIGURATION\" | /opt/cni/bin/userspace";
     let arguments = format!("CNI_CONTAINERID={container}{}", "0".repeat(52));

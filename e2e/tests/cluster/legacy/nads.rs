@@ -1,4 +1,5 @@
-//! NetworkAttachmentDefinitions of the older userspace CNI, applied as they are: bridges appear, pods attach, and all of it goes again.
+//! NetworkAttachmentDefinitions of the legacy userspace CNI, applied as they are: bridges appear,
+//! pods attach, and all of it goes again.
 
 use crate::support::cluster::{NODES, apply, check, eventually, get, kubectl, on_node, try_run, vsctl};
 use crate::support::pods::{NODE, description, sleeping_pod, start};
@@ -28,7 +29,7 @@ fn delete_all(scene: &Scene) {
     }
 }
 
-/// A pod as those of the older plugin: its volume is called `shared-dir`.
+/// A pod as those of the legacy plugin: its volume is called `shared-dir`.
 fn old_pod(scene: &Scene, name: &str, networks: &str) -> Value {
     let mut pod = sleeping_pod(scene, name, networks);
     pod["spec"]["volumes"] = json!([{"name": "shared-dir", "emptyDir": {}}]);

@@ -1,4 +1,5 @@
-//! Networks from definitions of the older userspace CNI, where the controller is told to make none, or none but in some namespaces.
+//! Networks from definitions of the legacy userspace CNI, where the controller is configured to
+//! create none, or none but in some namespaces.
 
 use crate::support::cluster::{TIMEOUT, apply, eventually, get, kubectl, try_run};
 use crate::support::controllers::NAMESPACE;

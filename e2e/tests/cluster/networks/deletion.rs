@@ -24,7 +24,8 @@ fn a_network_in_use_stays_names_its_pods_and_refuses_new_ones() {
     assert_eq!(remains("inuse"), Vec::<String>::new());
 }
 
-/// Kubernetes was seen to end a namespace so, soon after a start of its API server. Nobody can delete what is left then.
+/// Kubernetes was seen to end a namespace so, soon after a start of its API server. What is left
+/// then cannot be deleted.
 #[test]
 fn a_network_goes_although_a_namespace_ended_with_its_definition_in_it() {
     let definition = || get(&["net-attach-def", "severed", "-n", "severed-end"]);
@@ -42,7 +43,8 @@ fn a_network_goes_although_a_namespace_ended_with_its_definition_in_it() {
     eventually("the definition goes once it can be reached", || check(definition().is_none(), "still there"));
 }
 
-/// A namespace that ends before what is in it. What a test that fails leaves there can be reached, and goes with it, once it is there again.
+/// A namespace that ends before what is in it. What a test that fails leaves there can be reached,
+/// and goes with it, once it is there again.
 struct Ending;
 
 impl Ending {

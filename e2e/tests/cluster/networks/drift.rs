@@ -1,4 +1,5 @@
-//! What somebody changes behind usnet's back comes back, and what is not usnet's is left alone.
+//! Changes by other clients of the engines are reverted, and what is not owned by usnet is not
+//! touched.
 
 use crate::support::cluster::{check, eventually, get, kubectl, try_run, vsctl};
 use crate::support::pods::{NODE, await_packets, sleeping_pod, start, testpmd_pod};
@@ -30,7 +31,8 @@ fn a_removed_port_and_a_removed_bridge_come_back_with_traffic() {
     });
 }
 
-/// What the agent says of its repairs: from the event that told it of the loss to the moment when it had seen the repair.
+/// What the agent says of its repairs: from the event that told it of the loss to the moment when
+/// it had seen the repair.
 fn await_repairs(count: usize) -> Vec<String> {
     eventually("the agent's own account", || {
         let log = agent_log(NODE);

@@ -1,4 +1,5 @@
-//! Compiled networks and node states that somebody deletes or edits by hand. Policies refuse that to everybody but the controller, so it is done in its name.
+//! Compiled networks and node states that are deleted or edited by hand. Policies allow that to the
+//! controller alone, so the tests impersonate it.
 
 use crate::support::cluster::{NODES, check, condition, eventually, get, kubectl, try_run, vsctl};
 use crate::support::pods::{NODE, sleeping_pod, start};
@@ -20,7 +21,8 @@ fn edit(kind: &str, name: &str, patch: &Value) {
     );
 }
 
-/// The bridges of a network on all nodes, and its ports on the first: other ones would have other ids.
+/// The bridges of a network on all nodes, and its ports on the first: other ones would have other
+/// ids.
 fn on_nodes(network: &str) -> Vec<String> {
     let bridge = format!("br-{network}");
     let bridges = NODES.map(|node| vsctl(node, &["get", "Bridge", &bridge, "_uuid"]));

@@ -64,7 +64,8 @@ fn every_sample_works_as_it_stands() {
             kubectl(&["label", "namespace", &scene.name, &label, "--overwrite"]);
         }
     }
-    // Networks first: kubectl applies a file's objects in order, and a pod that comes before its definition waits for kubelet's next try.
+    // Networks first: kubectl applies a file's objects in order, and a pod that comes before its
+    // definition waits for kubelet's next try.
     for file in &files {
         kubectl(&["apply", "-n", &scene.name, "-f", file]);
     }
@@ -102,7 +103,8 @@ fn every_overlay_can_be_applied_and_reaches_its_engines() {
     }
 }
 
-/// A kustomization of a user beside the test bed's installation, whose base is what the test bed applied.
+/// A kustomization of a user beside the test bed's installation, whose base is what the test bed
+/// applied.
 #[test]
 fn the_component_without_legacy_nads_can_be_added() {
     let folder = PathBuf::from(std::env::var("USNET_WORLD").unwrap()).canonicalize().unwrap().join("without-legacy");

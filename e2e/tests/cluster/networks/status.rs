@@ -1,4 +1,5 @@
-//! What scripts read of a network through its life: `kubectl wait`, kstatus, events, and what monitoring asks.
+//! What scripts read of a network through its life: `kubectl wait`, kstatus, events, and what
+//! monitoring asks.
 
 use crate::support::cluster::{TIMEOUT, check, eventually, get, kubectl, run, vsctl};
 use crate::support::controllers::{Controller, NAMESPACE, scrape};

@@ -50,7 +50,7 @@ fn controllers_outlive_an_api_server_that_is_away_for_longer_than_the_lease() {
     let outage = Outage::begin();
     let since = Instant::now();
     await_leaders(&controllers, 0);
-    // Nobody renews it any more, so that now it ends for whoever looks.
+    // It is no longer renewed, so that it now expires for every candidate.
     eventually("the lease has run out", || check(since.elapsed() > duration, format!("{:?}", since.elapsed())));
     outage.end();
 
@@ -73,7 +73,7 @@ fn controllers_outlive_an_api_server_that_is_away_for_longer_than_the_lease() {
     scene.network("away-2", &json!({}));
     let leaders = await_leaders(&controllers, 1);
     assert_eq!(lease()["holderIdentity"], leaders[0]);
-    assert_eq!(Controller::all(), controllers, "a controller started anew");
+    assert_eq!(Controller::all(), controllers, "a controller was restarted");
 }
 
 /// Waits until that many of the controllers say that they lead, and gives their pods.

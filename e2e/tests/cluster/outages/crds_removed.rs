@@ -47,7 +47,7 @@ fn crds_that_are_removed_in_any_order_take_their_networks_with_them_and_can_be_i
         install();
         eventually("the networks go, and with them their CRD", || {
             let crd = get(&["crd", NETWORKS]);
-            // One that went before is there anew.
+            // One that was deleted before is there again.
             check(crd.is_none_or(|crd| crd["metadata"]["deletionTimestamp"].is_null()), "it is still being deleted")
         });
         install();

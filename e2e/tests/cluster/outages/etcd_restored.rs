@@ -1,5 +1,6 @@
-//! etcd restored from an older snapshot: versions go backwards, and of what was seen since nothing is true any more. Controller and agents converge by themselves;
-//! Kubernetes' own programs are started again, as its documentation asks of whoever restores.
+//! etcd restored from an older snapshot: versions go backwards, and of what was seen since nothing
+//! is true any more. Controller and agents converge by themselves; Kubernetes' own programs are
+//! started again, as its documentation asks after a restore.
 
 use crate::support::cluster::{NODES, check, eventually, eventually_within, get, kubectl, run, try_run, vsctl};
 use crate::support::controllers::{Controller, await_both};
@@ -125,7 +126,7 @@ fn a_restored_etcd_is_followed_without_manual_action() {
         wait_ready(network);
     }
     assert_eq!(kept(), before, "what the pod uses was made again");
-    // Nobody is stuck at a version of the other history.
+    // No watcher is stuck at a version of the other history.
     scene.network("etcd-after", &json!({}));
     kubectl(&["delete", "usn", "etcd-gone", "--timeout=120s"]);
     assert_eq!(Controller::all(), controllers, "a controller started again");

@@ -1,4 +1,5 @@
-//! Things that happened while nobody watched, of which the API server and etcd have forgotten how: watches are told "410 Gone" and begin anew with a list.
+//! Changes during an outage of all watchers that the API server and etcd have compacted: watches
+//! get "410 Gone" and start again with a list.
 
 use crate::outages::api_server::{Outage, WATCHED};
 use crate::support::audit;
@@ -29,7 +30,7 @@ fn what_changed_while_nobody_watched_is_found_by_listing_anew() {
     // So that what the API server finds when it starts is newer, whatever usnet watches.
     kubectl(&["create", "configmap", "newer", "-n", &scene.name]);
     let outage = Outage::begin();
-    // Only now: what the API server had sent before would be read by whoever goes on.
+    // Only now: what the API server had sent before would be read by a watcher that goes on.
     let still = Still::stop(controllers.iter().map(|controller| process(&controller.pod)).collect());
     let still_agents = Still::stop(NODES.into_iter().map(agent_process).collect());
     outage.end();
@@ -54,10 +55,10 @@ fn what_changed_while_nobody_watched_is_found_by_listing_anew() {
     }
     await_lists(&controllers, &going_on);
     assert_eq!(untouched(&scene), before);
-    assert_eq!(Controller::all(), controllers, "a controller started anew");
+    assert_eq!(Controller::all(), controllers, "a controller was restarted");
 }
 
-/// What somebody else has; gone when the test ends.
+/// What another owner has; gone when the test ends.
 struct Foreign;
 
 impl Foreign {
@@ -82,7 +83,8 @@ impl Drop for Foreign {
     }
 }
 
-/// What no object of the gap speaks of: the network with a pod and what is there for it, and what belongs to somebody else.
+/// What no object of the gap speaks of: the network with a pod and what is there for it, and what
+/// is not owned by usnet.
 fn untouched(scene: &Scene) -> Vec<String> {
     let kept = get(&["usn", "gap-kept"]).unwrap();
     let definition = |name: &str| get(&["net-attach-def", name, "-n", &scene.name]).unwrap()["metadata"].take();
@@ -109,7 +111,7 @@ fn newest_version() -> String {
 fn change_everything(scene: &Scene) {
     kubectl(&["delete", "usn", "gap-gone", "gap-leaving", "--wait=false"]);
     kubectl(&["patch", "usn", "gap-gone", "--type=merge", "--patch", r#"{"metadata": {"finalizers": null}}"#]);
-    assert!(get(&["usn", "gap-gone"]).is_none(), "somebody still waits for it");
+    assert!(get(&["usn", "gap-gone"]).is_none(), "a component still waits for it");
     scene.apply_network("gap-changed", &json!({"bridge": {"mtu": 1400}}));
     scene.apply_network("gap-new", &json!({}));
 }
@@ -120,7 +122,8 @@ fn compact(version: &str) {
     run("curl", &["--silent", "--show-error", "--fail", "--max-time", "10", "--data", &body, &url]);
 }
 
-/// Whoever goes on watching from that version is told "410 Gone", whatever it watches. It comes as an event of the watch, so that the audit log has it as success.
+/// A watch from that version gets "410 Gone", whatever it watches. It comes as an event of the
+/// watch, so that the audit log has it as success.
 fn assert_forgotten(version: &str) {
     for (path, _) in WATCHED {
         let told = kubectl(&["get", "--raw", &format!("/{path}?watch=1&resourceVersion={version}&timeoutSeconds=5")]);
@@ -129,7 +132,8 @@ fn assert_forgotten(version: &str) {
     }
 }
 
-/// Waits until the controller has written for the agents what should be there now, and nothing else.
+/// Waits until the controller has written for the agents what should be there now, and nothing
+/// else.
 fn await_compiled() {
     eventually("the controller has compiled every change", || {
         let all = ["gap-kept", "gap-new", "gap-changed", "gap-gone", "gap-leaving"].map(compiled);
@@ -146,7 +150,7 @@ fn await_lists(controllers: &[Controller], since: &str) {
     let await_list = |pod: &str, path: &str| {
         let resource = path.rsplit('/').next().unwrap();
         let is_it = |event: &Value| event["verb"] == "list" && audit::resource(event) == resource;
-        eventually(&format!("{pod} lists {resource} anew"), || {
+        eventually(&format!("{pod} lists {resource} again"), || {
             let is_listed = audit::since(since).iter().any(|event| audit::is_from(event, pod) && is_it(event));
             check(is_listed, kubectl(&["logs", pod, "-n", NAMESPACE]))
         });

@@ -1,4 +1,5 @@
-//! An agent that never says anything again, on a node that stays: networks that select it cannot be deleted in good order.
+//! An agent that never says anything again, on a node that stays: networks that select it cannot be
+//! deleted in good order.
 
 use crate::support::cluster::{check, condition, eventually, get, kubectl};
 use crate::support::scene::{Scene, compiled, wait_ready};
@@ -50,7 +51,7 @@ fn deletion_waits_for_an_agent_that_never_returns_and_names_its_node() {
     kubectl(&["annotate", "usn", "silent-forced", "usnet.dev/force-delete=silent-forced"]);
     await_gone("silent-forced");
     await_waiting_for("silent-left", &silent.node);
-    // The node leaves the cluster, and nobody waits for it any more.
+    // The node leaves the cluster, and the deletion no longer waits for it.
     kubectl(&["delete", "node", &silent.node]);
     await_gone("silent-left");
 }

@@ -48,7 +48,8 @@ fn installation() -> String {
     format!("{}/install", std::env::var("USNET_WORLD").unwrap())
 }
 
-/// Installs usnet as a person does who waits for what is still going: what is applied to a CRD that goes is lost with it.
+/// Installs usnet as a person does who waits for what is still going: what is applied to a CRD that
+/// goes is lost with it.
 #[track_caller]
 pub(crate) fn install() {
     eventually("usnet is installed and its CRDs serve", || {

@@ -1,4 +1,5 @@
-//! VPP that is killed, changed behind our back, or asked by an agent that was killed, some of it while pods send.
+//! VPP that is killed, changed behind our back, or asked by an agent that was killed, some of it
+//! while pods send.
 
 use crate::outages::components::replace_agent;
 use crate::support::cluster::{apply, check, condition, eventually, get, kubectl, run};
@@ -117,7 +118,8 @@ fn vpp_gone_is_said_and_mended_by_itself() {
     await_condition("vppgone", "Ready", "False", ENGINE_GONE);
     apply(&sleeping_pod(&scene, "waits", "vppgone"));
     scene.await_refusal("waits", &["vppgone", "VPP"]);
-    // A pod can go meanwhile. The agent cleans up what it could not, and does not bring its port back.
+    // A pod can go meanwhile. The agent cleans up what it could not, and does not bring its port
+    // back.
     let gone = uid(&scene, "goes");
     scene.delete_pod("goes");
 

@@ -1,4 +1,5 @@
-//! Each key of Multus' annotation, seen in the pod: in its kernel with `Veth`, in the description with a socket.
+//! Each key of Multus' annotation, seen in the pod: in its kernel with `Veth`, in the description
+//! with a socket.
 
 use crate::support::cluster::{kubectl, vsctl};
 use crate::support::pods::{NODE, description, sleeping_pod, start};

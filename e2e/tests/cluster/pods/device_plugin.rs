@@ -12,7 +12,8 @@ fn elsewhere(devices: i64) -> Value {
     json!({"nodeSelector": {"matchLabels": {"kubernetes.io/hostname": "node-b"}}, "devicePlugin": {"devices": devices}})
 }
 
-/// Takes the volume from a pod and has it ask for devices, and leaves the choice of a node to the scheduler.
+/// Takes the volume from a pod and has it ask for devices, and leaves the choice of a node to the
+/// scheduler.
 fn with_devices(mut pod: Value, network: &str, devices: u32) -> Value {
     let resource = format!("usnet.dev/{network}");
     let container = &mut pod["spec"]["containers"][0];
@@ -132,7 +133,8 @@ fn pods_get_their_sockets_by_devices_of_the_node_that_has_the_network() {
     });
 }
 
-/// A pod for [`NODE`], by the scheduler: one that kubelet alone is told of would be refused for ever where it should wait.
+/// A pod for [`NODE`], by the scheduler: one that is bound to its node directly would be rejected
+/// permanently where it should wait.
 fn here(mut pod: Value) -> Value {
     pod["spec"]["nodeSelector"] = json!({"kubernetes.io/hostname": NODE});
     pod
@@ -157,7 +159,8 @@ fn pods_go_on_and_others_wait_while_kubelet_engine_or_network_are_away() {
     }
     flowing(&scene);
 
-    // Kubelet removes all sockets in its folder when it starts, and knows no resource before it is told again.
+    // Kubelet removes all sockets in its folder when it starts, and knows no resource before it is
+    // told again.
     run("component", &["stop", "kubelet", NODE]);
     run("component", &["start", "kubelet", NODE]);
     eventually("the resource is offered again", || {
@@ -182,7 +185,8 @@ fn pods_go_on_and_others_wait_while_kubelet_engine_or_network_are_away() {
     flowing(&scene);
     scene.delete_pod("after-engine");
 
-    // The node loses the network: it drains, and kubelet knows the resource as long as a pod has a device of it.
+    // The node loses the network: it drains, and kubelet knows the resource as long as a pod has a
+    // device of it.
     scene.apply_network("rooms", &elsewhere(4));
     await_allocatable(NODE, "rooms", Some("0"));
     apply(&here(sleeper(&scene, "after-network", "rooms")));

@@ -1,4 +1,5 @@
-//! What the name of a pod fixes, for the pod of a StatefulSet: it keeps address and MAC when it is deleted, and on another node.
+//! What the name of a pod fixes, for the pod of a StatefulSet: it keeps address and MAC when it is
+//! deleted, and on another node.
 
 use crate::support::cluster::{TIMEOUT, apply, check, eventually, get, kubectl};
 use crate::support::pods::{sleeping_pod, start, wait_running};
@@ -86,7 +87,7 @@ fn a_pod_keeps_its_addresses_and_mac_when_it_is_made_anew_and_on_another_node() 
 
     scene.delete_pod(POD);
     let second = await_next(&scene, &first);
-    assert_eq!(identity(&scene), expected, "made anew");
+    assert_eq!(identity(&scene), expected, "recreated");
 
     a_pod_that_asks_for_an_address_of_another_is_told_whose_it_is(&scene);
 
@@ -110,9 +111,9 @@ fn a_pod_keeps_its_addresses_and_mac_when_it_is_made_anew_and_on_another_node() 
 }
 
 fn a_pod_that_asks_for_an_address_of_another_is_told_whose_it_is(scene: &Scene) {
-    let asking = |name: &str, wish: Value| {
+    let asking = |name: &str, requested: Value| {
         let mut element = json!({"name": "stateful-3"});
-        for (key, value) in wish.as_object().unwrap() {
+        for (key, value) in requested.as_object().unwrap() {
             element[key] = value.clone();
         }
         sleeping_pod(scene, name, &json!([element]).to_string())

@@ -1,4 +1,5 @@
-//! Addresses that are one pool for all nodes: the real `whereabouts`, which keeps them in the API server.
+//! Addresses that are one pool for all nodes: the real `whereabouts`, which keeps them in the API
+//! server.
 
 use crate::support::cluster::{NODES, TIMEOUT, apply, check, eventually, get, kubectl, on_node, try_run};
 use crate::support::pods::{description, sleeping_pod, start, wait_running};

@@ -1,4 +1,5 @@
-//! Pods of the real kubelet on a node whose runtime calls usnet itself, behind `ptp`, and no Multus.
+//! Pods of the real kubelet on a node whose runtime calls usnet itself, behind `ptp`, and no
+//! Multus.
 
 use crate::support::cluster::{check, eventually, get, kubectl, on_node, run, try_run, vsctl};
 use crate::support::pods::{NODE, await_packets, description, remains, sleeping_pod, start, testpmd_pod, uid};
@@ -10,7 +11,8 @@ const LIST: &str = "/etc/cni/net.d/00-alone.conflist";
 /// Addresses of `eth0` by that list.
 const PODS: &str = "10.199.0.";
 
-/// A node without Multus, until this is dropped. Pods that it has by then must be gone: containerd ends a pod by the list that it has at that time.
+/// A node without Multus, until this is dropped. Pods that it has by then must be gone: containerd
+/// ends a pod by the list that it has at that time.
 struct Alone;
 
 impl Alone {
@@ -24,7 +26,8 @@ impl Alone {
         alone
     }
 
-    /// containerd reads its folder when it sees that it changed. The first pod that gets such an address shows it.
+    /// containerd reads its folder when it sees that it changed. The first pod that gets such an
+    /// address shows it.
     fn await_list(&self, scene: &Scene) {
         eventually("containerd takes the list of plugins", || {
             start(scene, &without_volume(sleeping_pod(scene, "probe", "")));

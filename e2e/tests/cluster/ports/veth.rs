@@ -1,11 +1,12 @@
-//! Pods whose programs use the kernel's sockets: they talk over a network of ours, and leave no device when they go.
+//! Pods whose programs use the kernel's sockets: they talk over a network of ours, and leave no
+//! device when they go.
 
 use crate::support::cluster::{check, eventually, get, kubectl, on_node, vsctl};
 use crate::support::pods::{NODE, remains, sleeping_pod, start, uid};
 use crate::support::scene::Scene;
 use serde_json::{Value, json};
 
-/// A pod without a volume that gives its own program to whoever connects.
+/// A pod without a volume that sends its own program to every client that connects.
 fn server(scene: &Scene, name: &str, network: &str) -> Value {
     let mut pod = sleeping_pod(scene, name, network);
     pod["spec"]["volumes"] = json!([]);

@@ -1,4 +1,4 @@
-//! A week that fails in its middle must not disturb the tests that come after it.
+//! A run that fails in its middle must not disturb the tests that come after it.
 
 use crate::soak::actions::{parts, pods};
 use crate::soak::foreign;
@@ -9,7 +9,8 @@ use crate::support::cluster::{NODES, try_run};
 use crate::support::direct_cni::DirectPods;
 use std::thread::panicking;
 
-/// When it is dropped because its test fails: starts what was stopped, and takes away what the week and its somebody made.
+/// When it is dropped because its test fails: starts what was stopped, and removes what the run
+/// created.
 pub(crate) struct Cleanup<'a> {
     pub(crate) nodes: &'a [DirectPods; 2],
     pub(crate) trace: &'a Trace,
@@ -18,11 +19,11 @@ pub(crate) struct Cleanup<'a> {
 impl Drop for Cleanup<'_> {
     fn drop(&mut self) {
         if panicking() {
-            eprintln!("{}\ncleaning up after a week", self.trace.tell());
+            eprintln!("{}\ncleaning up after a run", self.trace.tell());
             tell_state();
             parts::start_all();
             pods::clear(self.nodes);
-            // Ports of somebody would keep bridges.
+            // Foreign ports would keep bridges.
             (0..NODES.len()).for_each(foreign::clear);
             clear_cluster();
             // What could not be taken away while it was used.
@@ -32,8 +33,9 @@ impl Drop for Cleanup<'_> {
     }
 }
 
-/// What helps to find out why the week failed: what there is, and what the parts of usnet and Kubernetes' own controllers said last. Those delete
-/// namespaces and make pods, and are slow to notice that an API server is back.
+/// What helps to find out why the run failed: what there is, and what the parts of usnet and
+/// Kubernetes' own controllers said last. Those delete namespaces and make pods, and are slow to
+/// notice that an API server is back.
 fn tell_state() {
     let logs = ["logs", "-n", "usnet-system", "-l", "app.kubernetes.io/name=usnet", "--prefix", "--tail=40"];
     let manager = "tail -n 20 \"$USNET_WORLD/logs/kube-controller-manager.log\"";
@@ -45,7 +47,7 @@ fn tell_state() {
     }
 }
 
-/// Deletes all objects of the week and waits until they are gone.
+/// Deletes all objects of the run and waits until they are gone.
 fn clear_cluster() {
     // With their definitions go the networks that follow from them.
     delete("namespace", (0..NAMESPACES).map(names::namespace), "60s");
@@ -66,14 +68,14 @@ fn delete(kind: &str, names: impl Iterator<Item = String>, timeout: &str) -> boo
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let arguments = [&["delete", kind, "--ignore-not-found", timeout.as_str()], names.as_slice()].concat();
     let result = try_run("kubectl", &arguments, "");
-    result.inspect_err(|error| eprintln!("cleaning up after a week: {error}")).is_ok()
+    result.inspect_err(|error| eprintln!("cleaning up after a run: {error}")).is_ok()
 }
 
-/// Takes the week's label from the nodes.
+/// Takes the run's label from the nodes.
 fn unlabel_nodes() {
     for node in NODES {
         if let Err(error) = try_run("kubectl", &["label", "node", node, "zone-"], "") {
-            eprintln!("cleaning up after a week: {error}");
+            eprintln!("cleaning up after a run: {error}");
         }
     }
 }

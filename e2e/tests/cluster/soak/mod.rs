@@ -1,8 +1,10 @@
-//! A week of life: networks, namespaces, nodes, definitions and pods come, change and go, parts are killed, and somebody else works on the same
-//! engines; all in an order that follows from a seed. In the end everything has to be as people wrote it, what is somebody else's as they left it, and after
-//! all is deleted nothing of ours may be left.
+//! A soak test: networks, namespaces, nodes, NADs and pods are created, changed and deleted,
+//! components are killed, and another client works on the same engines; all in an order that
+//! follows from a seed. In the end everything has to be as declared, foreign objects untouched, and
+//! after all is deleted nothing of usnet may be left.
 //!
-//! `USNET_LIFE_SEED` lives a week again, `USNET_LIFE_STEPS` makes it longer; `make life` lives a long one.
+//! `USNET_LIFE_SEED` repeats a run, `USNET_LIFE_STEPS` sets its length; `make life` does a long
+//! one.
 
 mod actions;
 mod checks;
@@ -17,46 +19,46 @@ use crate::support::direct_cni::DirectPods;
 use actions::pods::{Call, Pods};
 use checks::converged;
 use cleanup::Cleanup;
-use run::Week;
+use run::SoakRun;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 use steps::{FIRST_OLD, GHOSTS, NAMESPACES, PODS, Part, Step, names, seed};
 use trace::Trace;
 
-/// The steps of a week when nobody says how many: what `make test` has time for.
+/// The steps of a run by default: what `make test` has time for.
 const STEPS: usize = 200;
-/// The steps of a week that is made to fail.
+/// The steps of a run that is to fail.
 const FEW_STEPS: usize = 80;
-/// After so many steps each a long week says how far it is.
+/// After so many steps each a long run says how far it is.
 const PROGRESS: usize = 100;
 /// How long all may take to settle: the longest back-offs of all parts after each other.
 const SETTLING: Duration = Duration::from_secs(180);
 
 #[test]
-fn a_week_of_life_ends_as_people_wrote_it() {
+fn a_run_ends_in_the_declared_state() {
     let seed = setting("USNET_LIFE_SEED").unwrap_or_else(|| fastrand::u64(..1_000_000));
     let count = setting("USNET_LIFE_STEPS").unwrap_or(STEPS);
-    println!("seed {seed}, {count} steps: live it again with USNET_LIFE_SEED={seed} USNET_LIFE_STEPS={count}");
-    live(&seed::steps(seed, count), |week| {
-        settle(&week);
-        week.foreign.assert_unchanged();
-        week.definitions.assert_unchanged();
-        wind_down(week);
+    println!("seed {seed}, {count} steps: repeat it with USNET_LIFE_SEED={seed} USNET_LIFE_STEPS={count}");
+    execute(&seed::steps(seed, count), |run| {
+        settle(&run);
+        run.foreign.assert_unchanged();
+        run.definitions.assert_unchanged();
+        wind_down(run);
     });
 }
 
 #[test]
-fn a_week_that_fails_leaves_nothing_behind() {
+fn a_failed_run_leaves_nothing_behind() {
     let seed = fastrand::u64(..1_000_000);
     let mut steps = seed::steps(seed, FEW_STEPS);
     steps.truncate(FEW_STEPS);
     let (part, node) = (Part::Vpp, 1);
     steps.extend([Step::DeleteNode { node: 0 }, Step::StopEngine { node, part }, Step::StopApiServer]);
     println!("seed {seed}");
-    let result = catch_unwind(AssertUnwindSafe(|| live(&steps, |_| panic!("as a week that fails"))));
+    let result = catch_unwind(AssertUnwindSafe(|| execute(&steps, |_| panic!("the run fails on purpose"))));
     let words = result.unwrap_err();
-    assert_eq!(words.downcast_ref::<&str>(), Some(&"as a week that fails"));
+    assert_eq!(words.downcast_ref::<&str>(), Some(&"the run fails on purpose"));
     eventually_within(SETTLING, "nothing is left", || {
         let mut left = converged::leftovers();
         left.extend(NODES.into_iter().filter(|node| get(&["node", node]).is_none()).map(ToOwned::to_owned));
@@ -66,52 +68,52 @@ fn a_week_that_fails_leaves_nothing_behind() {
     NODES.iter().for_each(|node| drop(crate::support::vpp::connect(node).unwrap()));
 }
 
-/// Takes the steps of a week and then does what is done at its end.
-fn live(steps: &[Step], end: impl FnOnce(Week<'_>)) {
+/// Takes the steps of a run and then does what is done at its end.
+fn execute(steps: &[Step], end: impl FnOnce(SoakRun<'_>)) {
     let nodes = NODES.map(|node| DirectPods::new(node, "life"));
     let trace = Trace::default();
     let cleanup = Cleanup { nodes: &nodes, trace: &trace };
     std::thread::scope(|scope| {
-        let mut week = Week::new(Pods::start(scope, &nodes, &trace), &trace);
+        let mut run = SoakRun::new(Pods::start(scope, &nodes, &trace), &trace);
         let start = Instant::now();
         for (number, step) in steps.iter().enumerate() {
             trace.note(format!("{number:5} {:6.1} s {step:?}", start.elapsed().as_secs_f32()));
-            week.take(*step);
+            run.take(*step);
             if number % PROGRESS == PROGRESS - 1 {
                 println!("{} steps after {:.0} s", number + 1, start.elapsed().as_secs_f32());
             }
         }
         let seconds = start.elapsed().as_secs_f32();
         println!("{} steps took {seconds:.0} s, {:.2} s each", steps.len(), seconds / steps.len() as f32);
-        end(week);
+        end(run);
     });
     drop(cleanup);
 }
 
 /// Waits until nothing is on its way any more and all is as it was written.
-fn settle(week: &Week<'_>) {
+fn settle(run: &SoakRun<'_>) {
     let start = Instant::now();
     // Not of the agents: the nodes without anything behind them will never have one.
     run_program(
         "kubectl",
         &["rollout", "status", "-n", "usnet-system", "deployment/usnet-controller", "--timeout=180s"],
     );
-    let told = eventually_within(SETTLING, "all is as it was written", || converged::complaint(week));
+    let told = eventually_within(SETTLING, "all is as it was written", || converged::complaint(run));
     println!("settled after {:.1} s: {told}", start.elapsed().as_secs_f32());
 }
 
 /// Everything goes, and nothing of ours may be left.
-fn wind_down(mut week: Week<'_>) {
-    println!("as they were made: of somebody else {}, and {} definitions", week.foreign.tell(), week.definitions.len());
-    (0..PODS).for_each(|pod| week.pods.call(pod, Call::Delete));
-    let Week { pods, taken, .. } = week;
+fn wind_down(mut run: SoakRun<'_>) {
+    println!("unchanged: {} of the other client, and {} NADs", run.foreign.tell(), run.definitions.len());
+    (0..PODS).for_each(|pod| run.pods.call(pod, Call::Delete));
+    let SoakRun { pods, taken, .. } = run;
     for (kind, (count, impossible)) in &taken {
         println!("{count:5} × {kind}, {impossible} of them not possible then");
     }
     for (outcome, count) in pods.end() {
         println!("{count:5} × {outcome}");
     }
-    week.foreign.remove_ports();
+    run.foreign.remove_ports();
     delete("namespace", (0..NAMESPACES).map(names::namespace));
     delete("usn", (0..FIRST_OLD).map(names::network));
     delete("node", (0..GHOSTS).map(names::ghost));
@@ -119,8 +121,8 @@ fn wind_down(mut week: Week<'_>) {
         let left = converged::leftovers();
         check(left.is_empty(), format!("{left:?}"))
     });
-    week.foreign.assert_unchanged();
-    week.foreign.remove_bridges();
+    run.foreign.assert_unchanged();
+    run.foreign.remove_bridges();
 }
 
 fn delete(kind: &str, names: impl Iterator<Item = String>) {

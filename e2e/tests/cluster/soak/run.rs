@@ -1,4 +1,5 @@
-//! Takes the steps. What cannot be done just now, because it is there already or its server is down, is counted and not done.
+//! Takes the steps. What cannot be done just now, because it is there already or its server is
+//! down, is counted and not done.
 
 use crate::soak::actions::nads::Definitions;
 use crate::soak::actions::pods::{Call, Pods};
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The test bed as far as the steps change it.
-pub(crate) struct Week<'scope> {
+pub(crate) struct SoakRun<'scope> {
     pub(crate) pods: Pods<'scope>,
     pub(crate) foreign: Foreign,
     pub(crate) definitions: Definitions,
@@ -21,14 +22,14 @@ pub(crate) struct Week<'scope> {
     trace: &'scope Trace,
 }
 
-impl<'scope> Week<'scope> {
+impl<'scope> SoakRun<'scope> {
     pub(crate) fn new(pods: Pods<'scope>, trace: &'scope Trace) -> Self {
         let (foreign, definitions, taken) = (Foreign::default(), Definitions::default(), BTreeMap::new());
         Self { pods, foreign, definitions, taken, trace }
     }
 
     pub(crate) fn take(&mut self, step: Step) {
-        let result = self.people(step);
+        let result = self.api_server(step);
         let (taken, impossible) = self.taken.entry(kind(step)).or_default();
         *taken += 1;
         *impossible += usize::from(result.is_err());
@@ -37,10 +38,10 @@ impl<'scope> Week<'scope> {
         }
     }
 
-    /// What people do at the API server.
-    fn people(&mut self, step: Step) -> Result<(), String> {
+    /// What users do at the API server.
+    fn api_server(&mut self, step: Step) -> Result<(), String> {
         match step {
-            Step::ApplyNetwork { network, wishes } => try_apply(&manifests::network(network, wishes)).map(drop),
+            Step::ApplyNetwork { network, requested } => try_apply(&manifests::network(network, requested)).map(drop),
             Step::DeleteNetwork { network } => delete("usn", &names::network(network)),
             Step::ApplyNamespace { namespace, team } => try_apply(&manifests::namespace(namespace, team)).map(drop),
             Step::DeleteNamespace { namespace } => {
@@ -98,7 +99,7 @@ impl<'scope> Week<'scope> {
         }
     }
 
-    /// What somebody else does at the engines.
+    /// What the other client does at the engines.
     fn engines(&mut self, step: Step) -> Result<(), String> {
         match step {
             Step::AddForeignBridge { node, place } => self.foreign.add_bridge(node, place),
@@ -106,7 +107,7 @@ impl<'scope> Week<'scope> {
             Step::AddForeignPort { node, network } => self.foreign.add_port(node, network),
             Step::RemoveForeignPort { node, network } => self.foreign.remove_port(node, network),
             Step::RemoveBridge { node, network } => {
-                check(!self.foreign.has_port(node, network), "somebody uses it")?;
+                check(!self.foreign.has_port(node, network), "it is in use")?;
                 fault_injection::remove_bridge(node, network)
             }
             Step::RemovePort { node, network, port } => fault_injection::remove_port(node, network, port),
@@ -138,15 +139,15 @@ fn kind(step: Step) -> &'static str {
         Step::EditGenerated { .. } | Step::DeleteGenerated { .. } => "edit or delete a generated definition",
         Step::DeleteCompiled { .. } | Step::EditCompiled { .. } => "edit or delete a compiled network",
         Step::DeleteState { .. } | Step::EditState { .. } => "edit or delete the state of a node",
-        Step::ApplyOld { .. } | Step::DeleteOld { .. } => "a definition of the older userspace CNI",
+        Step::ApplyOld { .. } | Step::DeleteOld { .. } => "a NAD of the legacy userspace CNI",
         Step::Attach { .. } | Step::KilledAttach { .. } => "attach a pod",
         Step::Detach { .. } => "detach a pod",
         Step::KillAgent { .. } => "kill an agent",
         Step::KillControllers | Step::KillLeader => "kill the leader or all controllers",
         Step::StopEngine { .. } | Step::StartEngine { .. } => "stop or start an engine",
         Step::StopApiServer | Step::StartApiServer => "stop or start the API server",
-        Step::AddForeignBridge { .. } | Step::RemoveForeignBridge { .. } => "a bridge of somebody else",
-        Step::AddForeignPort { .. } | Step::RemoveForeignPort { .. } => "a port of somebody else",
+        Step::AddForeignBridge { .. } | Step::RemoveForeignBridge { .. } => "a foreign bridge",
+        Step::AddForeignPort { .. } | Step::RemoveForeignPort { .. } => "a foreign port",
         Step::RemoveBridge { .. } | Step::RemovePort { .. } => "take away what is ours",
         Step::ChangeBridge { .. } | Step::ChangePort { .. } => "change what is ours",
     }

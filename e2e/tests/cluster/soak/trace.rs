@@ -1,4 +1,5 @@
-//! What happened in a week, told only if it fails: somebody who reads the output of all tests should not have to pass a thousand lines of one that went well.
+//! What happened in a run, printed only if it fails: a run that passed should not add a thousand
+//! lines to the output of all tests.
 
 use std::sync::{Mutex, PoisonError};
 

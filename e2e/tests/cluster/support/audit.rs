@@ -1,4 +1,5 @@
-//! What the API server has written down of who asked it for what ([`usnet_e2e::kubernetes::audit`]).
+//! What the API server has written down of who asked it for what
+//! ([`usnet_e2e::kubernetes::audit`]).
 
 use serde_json::Value;
 use std::fs;

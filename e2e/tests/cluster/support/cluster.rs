@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 /// The nodes of the test bed, by name.
 pub(crate) const NODES: [&str; 2] = ["node-a", "node-b"];
-/// How long a condition may take on a busy machine. Tests are never about time; this only ends hopeless ones.
+/// How long a condition may take on a busy machine. Tests are never about time; this only ends
+/// hopeless ones.
 ///
-/// Kubernetes may need more than a minute to end a namespace: when something is left in it, its controller looks again
-/// after 5 s, and then after twice as long each time.
+/// Kubernetes may need more than a minute to end a namespace: when something is left in it, its
+/// controller looks again after 5 s, and then after twice as long each time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// The same for `kubectl`.
 pub(crate) const TIMEOUT: &str = "--timeout=120s";

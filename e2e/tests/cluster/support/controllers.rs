@@ -1,4 +1,5 @@
-//! The two controllers of a test bed, as whoever runs them sees them: pods, the lease, processes, metrics, logs.
+//! The two controllers of a test bed, as an administrator sees them: pods, the lease, processes,
+//! metrics, logs.
 
 use crate::support::cluster::{check, eventually, get, kubectl, on_node, try_run};
 use serde_json::Value;
@@ -61,7 +62,9 @@ pub(crate) fn lease() -> Value {
 
 /// The pod that leads.
 pub(crate) fn leader() -> String {
-    eventually("a leader", || lease()["holderIdentity"].as_str().map(str::to_owned).ok_or("nobody leads".to_owned()))
+    eventually("a leader", || {
+        lease()["holderIdentity"].as_str().map(str::to_owned).ok_or("there is no leader".to_owned())
+    })
 }
 
 /// Both controllers run, so that one can take over from the other.
@@ -82,7 +85,8 @@ pub(crate) fn agent_process(node: &str) -> String {
     usnet_process("agent", &format!("NODE_NAME={node}"))
 }
 
-/// The process of a subcommand of usnet with that in its environment. The nodes of a test bed share their process ids.
+/// The process of a subcommand of usnet with that in its environment. The nodes of a test bed share
+/// their process ids.
 fn usnet_process(subcommand: &str, variable: &str) -> String {
     let script = format!(
         "for pid in $(pgrep -f '^/usr/local/bin/usnet {subcommand}'); do if grep -qzx '{variable}' /proc/$pid/environ; then echo $pid; fi; done"

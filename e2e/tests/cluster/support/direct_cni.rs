@@ -1,4 +1,5 @@
-//! The CNI plugin called directly on a node, as Multus does, for pods that the API server has never heard of.
+//! The CNI plugin called directly on a node, as Multus does, for pods that the API server has never
+//! heard of.
 
 use crate::support::cluster::on_node;
 use crate::support::vpp::process;
@@ -40,7 +41,8 @@ impl DirectPods {
         Err(format!("{command} of pod {number}: {text}{}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// Starts the plugin with a network configuration for pod number `number` of that Kubernetes namespace.
+    /// Starts the plugin with a network configuration for pod number `number` of that Kubernetes
+    /// namespace.
     pub(crate) fn start(&self, command: &str, namespace: &str, config: &Value, number: usize) -> Result<Child, String> {
         let uid = uid(number);
         let pod = format!("K8S_POD_NAMESPACE={namespace};K8S_POD_NAME=direct-{number};K8S_POD_UID={uid}");

@@ -1,4 +1,5 @@
-//! What the agent of a node keeps for its next start: the networks that it selected, and those that it cannot have.
+//! What the agent of a node keeps for its next start: the networks that it selected, and those that
+//! it cannot have.
 
 use crate::support::cluster::try_run;
 use serde::Deserialize;

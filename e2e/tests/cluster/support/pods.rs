@@ -5,7 +5,8 @@ use crate::support::scene::Scene;
 use crate::support::testpmd::{Driver, Program, last_counters};
 use serde_json::{Value, json};
 
-/// The node that pods of these tests run on: a network has no uplink, so pods that talk share a node.
+/// The node that pods of these tests run on: a network has no uplink, so pods that talk share a
+/// node.
 pub(crate) const NODE: &str = "node-a";
 
 /// A pod on [`NODE`] that sleeps, with that `networks` annotation and the volume `usnet`.
@@ -13,7 +14,8 @@ pub(crate) fn sleeping_pod(scene: &Scene, name: &str, networks: &str) -> Value {
     pod(scene, name, networks, "busybox:e2e", &["busybox".into(), "sleep".into(), "3600".into()])
 }
 
-/// A pod whose DPDK program drives the interfaces `net1`… over vhost-user in a forwarding mode of testpmd.
+/// A pod whose DPDK program drives the interfaces `net1`… over vhost-user in a forwarding mode of
+/// testpmd.
 pub(crate) fn testpmd_pod(scene: &Scene, name: &str, networks: &str, mode: &str) -> Value {
     dpdk_pod(scene, name, networks, Program::new(Driver::VhostServer, mode))
 }

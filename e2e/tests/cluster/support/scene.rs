@@ -144,7 +144,8 @@ pub(crate) fn agent_log(node: &str) -> String {
     kubectl(&["logs", &agent_pod(node), "-n", "usnet-system"])
 }
 
-/// What our parts left of a network on any node: bridges, ports, records, files and mounts. Empty when all is well.
+/// What our parts left of a network on any node: bridges, ports, records, files and mounts. Empty
+/// when all is well.
 pub(crate) fn remains(network: &str) -> Vec<String> {
     let mut found = Vec::new();
     for node in NODES {

@@ -1,4 +1,5 @@
-//! Nodes that are objects alone, and what stands in for their agents: it reports as a real agent does, with a token of that node.
+//! Nodes that are objects alone, and what stands in for their agents: it reports as a real agent
+//! does, with a token of that node.
 
 use crate::support::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, run, try_run};
 use crate::support::scene::compiled;
@@ -8,8 +9,9 @@ use serde_json::{Value, json};
 /// The time of every condition.
 const SINCE: &str = "2026-01-01T00:00:00Z";
 
-/// Nodes without kubelet and agent, labelled `scene=<scene>`, gone when the test ends. Kubernetes' own controllers are stopped meanwhile: they would give such
-/// nodes the pod of an agent, and soon call them NotReady.
+/// Nodes without kubelet and agent, labelled `scene=<scene>`, gone when the test ends. Kubernetes'
+/// own controllers are stopped meanwhile: they would give such nodes the pod of an agent, and soon
+/// call them NotReady.
 pub(crate) struct SimulatedNodes {
     scene: &'static str,
     count: usize,
@@ -21,7 +23,7 @@ impl SimulatedNodes {
         let nodes = Self { scene, count };
         run("component", &["stop", "kube-controller-manager"]);
         let conditions =
-            json!([{"type": "Ready", "status": "True", "reason": "Simulated", "message": "nobody is there"}]);
+            json!([{"type": "Ready", "status": "True", "reason": "Simulated", "message": "there is no machine"}]);
         for number in 0..count {
             let metadata = json!({"name": nodes.name(number), "labels": {"scene": scene}});
             let status = json!({"conditions": conditions});
@@ -34,7 +36,8 @@ impl SimulatedNodes {
         format!("{}-{number}", self.scene)
     }
 
-    /// What stands in for the agent of a node, once the controller has written the state of the node and these networks.
+    /// What stands in for the agent of a node, once the controller has written the state of the
+    /// node and these networks.
     pub(crate) fn agent(&self, number: usize, networks: &[&str]) -> SimulatedAgent {
         let node = self.name(number);
         eventually(&format!("the state of {node}"), || {
@@ -44,7 +47,7 @@ impl SimulatedNodes {
         for network in networks {
             eventually("the compiled network", || check(compiled(network).is_some(), format!("no {network}")));
         }
-        // Nobody but an agent of that node may report.
+        // Only an agent of that node may report.
         let bound = ["--bound-object-kind=Node", "--bound-object-name", &node];
         let token = kubectl(&[["create", "token", "usnet-agent", "-n", "usnet-system"].as_slice(), &bound].concat());
         SimulatedAgent { number, node, token: token.trim().to_owned() }
@@ -75,7 +78,8 @@ pub(crate) struct SimulatedAgent {
 }
 
 impl SimulatedAgent {
-    /// Writes one status after another, each with the next of these lists of networks. Whatever is compiled by now and not listed is programmed.
+    /// Writes one status after another, each with the next of these lists of networks. Whatever is
+    /// compiled by now and not listed is programmed.
     pub(crate) fn report(&self, networks: impl Iterator<Item = Value>) {
         let (generation, through) = (generation(&self.node), newest_compiled());
         let statuses = networks.map(|networks| {

@@ -19,7 +19,8 @@ impl Driver {
         self != Self::MemifAbstract
     }
 
-    /// The functions `connected` and `back` for [`RECONNECTING`], for a pod whose socket is in its volume.
+    /// The functions `connected` and `back` for [`RECONNECTING`], for a pod whose socket is in its
+    /// volume.
     fn back(self) -> &'static str {
         match self {
             Self::VhostServer | Self::VhostClient => VHOST_BACK,
@@ -48,7 +49,8 @@ pub(crate) struct Program<'a> {
     pub(crate) driver: Driver,
     /// A forwarding mode, such as `flowgen`, which sends and counts what it receives.
     pub(crate) mode: &'a str,
-    /// Whether it starts its port again after the engine was gone. DPDK's drivers for memif and vhost-user need that with VPP.
+    /// Whether it starts its port again after the engine was gone. DPDK's drivers for memif and
+    /// vhost-user need that with VPP.
     pub(crate) reconnects: bool,
 }
 
@@ -74,8 +76,8 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Runs an interactive testpmd, and types what a program with a link handler would do when the engine comes back. Each driver tells by
-/// `back` when that is.
+/// Runs an interactive testpmd, and types what a program with a link handler would do when the
+/// engine comes back. Each driver tells by `back` when that is.
 const RECONNECTING: &str = r#"
 mkfifo /tmp/typed
 (
@@ -91,8 +93,8 @@ mkfifo /tmp/typed
 exec "$@" </tmp/typed
 "#;
 
-/// DPDK's memif connects when its port is started. The engine is back when the socket's file is a new one; in `/proc/net/unix` a connected
-/// socket has the state 03.
+/// DPDK's memif connects when its port is started. The engine is back when the socket's file is a
+/// new one; in `/proc/net/unix` a connected socket has the state 03.
 const MEMIF_BACK: &str = r#"
 connected() { grep -q ' 0005 03 ' /proc/net/unix; }
 file() { stat -c '%i %Z' /run/usnet/net1.sock; }
@@ -104,9 +106,10 @@ back() {
 }
 "#;
 
-/// DPDK's virtio accepts the engine again by itself. But VPP waits for a kick of each ring, and DPDK kicks the one that it receives from only
-/// when its port is started. DPDK has a socket of its own, one that listens, and one more while the engine is connected, which belongs to
-/// the engine's network namespace.
+/// DPDK's virtio accepts the engine again by itself. But VPP waits for a kick of each ring, and
+/// DPDK kicks the one that it receives from only when its port is started. DPDK has a socket of its
+/// own, one that listens, and one more while the engine is connected, which belongs to the engine's
+/// network namespace.
 const VHOST_BACK: &str = r#"
 connected() { [ "$(ls -l /proc/1/fd | grep -c socket:)" -ge 3 ]; }
 lost=no
@@ -120,8 +123,8 @@ back() {
 }
 "#;
 
-/// Every count of received packets in a program's output, with the port's number. Behind a restart of its port, DPDK's memif counts from
-/// below zero, and testpmd prints that without a sign.
+/// Every count of received packets in a program's output, with the port's number. Behind a restart
+/// of its port, DPDK's memif counts from below zero, and testpmd prints that without a sign.
 fn every_counter(log: &str) -> Vec<(u64, i64)> {
     let mut port = None;
     let mut found = Vec::new();
@@ -142,8 +145,9 @@ pub(crate) fn last_counters(log: &str) -> Vec<i64> {
     every_counter(log).into_iter().collect::<std::collections::BTreeMap<_, _>>().into_values().collect()
 }
 
-/// The counts of received packets from the first packet on, one for each second, of a program with one port. Panics if they went back, as when the
-/// port was made anew, or stood still for longer than a program may get no turn on a busy machine.
+/// The counts of received packets from the first packet on, one for each second, of a program with
+/// one port. Panics if they went back, as when the port was recreated, or stood still for longer
+/// than a program may get no turn on a busy machine.
 #[track_caller]
 pub(crate) fn flowing_counters(log: &str) -> Vec<i64> {
     const TURNLESS_SECONDS: usize = 3;

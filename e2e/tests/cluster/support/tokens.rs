@@ -1,10 +1,11 @@
-//! Tokens of usnet's service accounts, as somebody has them who broke into a pod.
+//! Tokens of usnet's service accounts, as an attacker has them who broke into a pod.
 
 use crate::support::cluster::{kubectl, try_run};
 use crate::support::controllers::leader;
 use crate::support::scene::agent_pod;
 
-/// For `kubectl` of an administrator whom policies take for the controller, and to whom no role sets limits.
+/// For `kubectl` of an administrator whom policies take for the controller, and to whom no role
+/// sets limits.
 pub(crate) const AS_CONTROLLER: [&str; 2] =
     ["--as=system:serviceaccount:usnet-system:usnet-controller", "--as-group=system:masters"];
 

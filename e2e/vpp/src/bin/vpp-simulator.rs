@@ -1,4 +1,4 @@
-//! The simulator of VPP's binary API as a program: for whoever wants a VPP to talk to and has none.
+//! The simulator of VPP's binary API as a program: for machines without VPP.
 
 use clap::Parser;
 use std::path::PathBuf;
@@ -7,8 +7,9 @@ use usnet_test_vpp::{Error, Fault, Simulator};
 
 /// A simulator of VPP's binary API.
 ///
-/// It does not simulate packets. Send lines to FOLDER/control.sock to make something go wrong while it runs; each is
-/// answered with "ok" or "error: ...". The words are those of --fault, and: well, restart, die.
+/// It does not simulate packets. Send lines to FOLDER/control.sock to make something go wrong while
+/// it runs; each is answered with "ok" or "error: ...". The words are those of --fault, and: well,
+/// restart, die.
 #[derive(Parser)]
 struct Arguments {
     /// VPP's runtime directory. It gets the sockets, and messages.log with all that was asked.
@@ -17,8 +18,8 @@ struct Arguments {
     /// The socket of the binary API. Default: FOLDER/api.sock.
     #[arg(long)]
     socket: Option<PathBuf>,
-    /// What goes wrong from the start: slow MILLISECONDS | fail N RETVAL | drop|die|restart before|after N | hang |
-    /// missing MESSAGE | without PLUGIN_FILE. N counts messages from 1.
+    /// What goes wrong from the start: slow MILLISECONDS | fail N RETVAL | drop|die|restart
+    /// before|after N | hang | missing MESSAGE | without PLUGIN_FILE. N counts messages from 1.
     #[arg(long)]
     fault: Vec<Fault>,
 }

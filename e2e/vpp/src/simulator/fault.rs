@@ -7,9 +7,11 @@ use std::time::Duration;
 /// Something that goes wrong, in words (`slow 50`) for the command line and the control socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// `slow MILLISECONDS`: each message takes this long. Nobody else is served meanwhile, as in VPP.
+    /// `slow MILLISECONDS`: each message takes this long. No other client is served meanwhile, as
+    /// in VPP.
     Slow(Duration),
-    /// `fail N RETVAL`: the Nth changing message from now on is refused with this number and not done. 1 is the next.
+    /// `fail N RETVAL`: the Nth changing message from now on is refused with this number and not
+    /// done. 1 is the next.
     Fail {
         /// Counts changing messages.
         nth: u64,
@@ -27,7 +29,8 @@ pub enum Fault {
     },
     /// `hang`: connections are accepted and nothing is answered.
     Hang,
-    /// `missing NAME`: the message is not in the table, for connections from now on, as in a VPP that is too old.
+    /// `missing NAME`: the message is not in the table, for connections from now on, as in a VPP
+    /// that is too old.
     Missing(String),
     /// `without FILE`: none of the plugin's messages is in the table, for connections from now on.
     WithoutPlugin(String),

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// A simulated VPP: a thread of this process. It ends when it is dropped; its socket files stay, as VPP's do.
+/// A simulated VPP: a thread of this process. It ends when it is dropped; its socket files stay, as
+/// VPP's do.
 #[derive(Debug)]
 pub struct Simulator {
     socket: PathBuf,
@@ -18,8 +19,8 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Starts one that listens at `api.sock` in the folder, which is its runtime directory. Commands are taken at
-    /// `control.sock`, and what it did is written to `messages.log`.
+    /// Starts one that listens at `api.sock` in the folder, which is its runtime directory.
+    /// Commands are taken at `control.sock`, and what it did is written to `messages.log`.
     ///
     /// # Errors
     /// When a socket cannot be bound or the log not written.
@@ -58,7 +59,8 @@ impl Simulator {
         self.shared.wake();
     }
 
-    /// All messages that came, in the order in which they were done, since the start and through all restarts.
+    /// All messages that came, in the order in which they were done, since the start and through
+    /// all restarts.
     #[must_use]
     pub fn log(&self) -> Vec<LogEntry> {
         self.shared.log().entries()
@@ -77,7 +79,8 @@ impl Simulator {
 
     fn join(&mut self) {
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was written to standard error; whoever asked the simulator fails by it.
+            // A panic of the thread was written to standard error; the client of the simulator
+            // fails by it.
             let _ended = thread.join();
         }
     }

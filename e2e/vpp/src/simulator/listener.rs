@@ -1,4 +1,5 @@
-//! The sockets at which VPP listens for peers. Nobody accepts: a peer's connection waits in the queue.
+//! The sockets at which VPP listens for peers. Connections are not accepted: they wait in the
+//! queue.
 
 use crate::simulator::model::memif_address::MemifAddress;
 use nix::sched::{CloneFlags, setns};
@@ -16,7 +17,7 @@ const QUEUE: i32 = 5;
 /// What VPP's file modes are with the usual umask: the group may connect to a memif.
 const MEMIF_MODE: u32 = 0o775;
 const VHOST_MODE: u32 = 0o755;
-/// How often is looked whether somebody listens: together longer than it takes to start a program.
+/// How often to check whether a process listens: together longer than it takes to start a program.
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// `sun_path` without its closing zero.
@@ -36,7 +37,7 @@ pub(crate) fn for_memif(address: &MemifAddress) -> io::Result<OwnedFd> {
     }
 }
 
-/// A socket file is removed if nobody listens there. Anything else is left, and in the way.
+/// A socket file is removed if no process listens there. Anything else is left, and in the way.
 fn remove_stale(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(file) if file.file_type().is_socket() && is_stale(path) => fs::remove_file(path),
@@ -47,8 +48,9 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether nobody listens. A program that another thread is starting has copies of all our sockets until its exec, also of those that were closed meanwhile: so
-/// this is looked at again for a moment.
+/// Whether no process listens. A program that another thread is starting has copies of all our
+/// sockets until its exec, also of those that were closed meanwhile: so this is looked at again for
+/// a moment.
 fn is_stale(path: &Path) -> bool {
     (0..TRIES).any(|attempt| {
         if attempt > 0 {
@@ -76,7 +78,8 @@ fn listen_in(namespace: &Path, name: &str) -> io::Result<OwnedFd> {
     std::thread::spawn(enter_and_listen).join().unwrap_or_else(|_| Err(ErrorKind::Other.into()))
 }
 
-/// Listens for the peer of a vhost-user interface. VPP removes whatever is at the path, and cuts the path afterwards.
+/// Listens for the peer of a vhost-user interface. VPP removes whatever is at the path, and cuts
+/// the path afterwards.
 pub(crate) fn for_vhost(path: &str) -> io::Result<UnixListener> {
     let _may_be_none = fs::remove_file(path);
     let end = path.floor_char_boundary(PATH_MAX);

@@ -13,7 +13,8 @@ pub struct LogEntry {
     pub message: &'static str,
     /// Whether messages of this kind change VPP's state.
     pub changes: bool,
-    /// What was or would have been answered; nothing for a dump, and for a message that a fault kept from being done.
+    /// What was or would have been answered; nothing for a dump, and for a message that a fault
+    /// kept from being done.
     pub retval: Option<i32>,
     /// The fields, for a reader. Secrets are not in it.
     pub fields: String,

@@ -1,4 +1,4 @@
-//! What the simulator does when it is told to: a real VPP has no such wishes.
+//! Faults that the simulator injects on request; a real VPP has none.
 
 use crate::Fixture;
 use std::io::{BufRead, BufReader, Write};

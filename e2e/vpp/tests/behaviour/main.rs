@@ -1,5 +1,5 @@
-//! How VPP behaves, on the simulator and, when there is one, on a real VPP: the same checks on both. What is not checked
-//! here the simulator may do otherwise.
+//! How VPP behaves, on the simulator and, when there is one, on a real VPP: the same checks on
+//! both. What is not checked here the simulator may do otherwise.
 //!
 //! Where a check makes a real VPP crash, it says so: that is what VPP 26.06 does.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]

@@ -31,7 +31,7 @@ fn server_as_it_is_shown() {
 #[test]
 fn client_needs_no_server() {
     on_each(|vpp| {
-        let path = vpp.path("nobody.sock");
+        let path = vpp.path("absent.sock");
         vpp.add_socket(5, &path).expect("socket");
         let asked = MemifCreateV2 { role: MemifRole::Slave, mode: MemifMode::Ip, no_zero_copy: true, ..memif(5, 0) };
         vpp.ask(asked).expect("memif");
@@ -39,7 +39,7 @@ fn client_needs_no_server() {
         let shown: Vec<_> = vpp.memifs().into_iter().map(|memif| (memif.role, memif.mode, memif.zero_copy)).collect();
         let expected = [(MemifRole::Slave, MemifMode::Ip, false), (MemifRole::Slave, MemifMode::Ethernet, true)];
         assert_eq!(shown, expected);
-        assert!(!vpp.exists("nobody.sock"));
+        assert!(!vpp.exists("absent.sock"));
     });
 }
 

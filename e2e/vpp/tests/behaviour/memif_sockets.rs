@@ -100,9 +100,9 @@ fn file_that_is_used_is_refused() {
         vpp.memif_at(5, &path).expect("memif");
         assert_eq!(vpp.memif_at(6, &path), REFUSED, "by VPP itself");
         let listener = listen_at(&foreign);
-        assert_eq!(vpp.memif_at(7, &foreign), REFUSED, "by somebody");
+        assert_eq!(vpp.memif_at(7, &foreign), REFUSED, "by another process");
         drop(listener);
-        vpp.memif_at(8, &foreign).expect("nobody listens any more");
+        vpp.memif_at(8, &foreign).expect("no process listens any more");
     });
 }
 

@@ -1,4 +1,5 @@
-//! What VPP 26.06 does after it refused a memif because it could not listen: it counts the socket's interfaces wrong.
+//! What VPP 26.06 does after it refused a memif because it could not listen: it counts the socket's
+//! interfaces wrong.
 
 use crate::{Fixture, memif, on_each};
 use std::fs;

@@ -102,7 +102,7 @@ fn server_takes_whatever_is_at_its_path_but_a_folder() {
         }
         UnixStream::connect(&live).expect("connect");
         listener.set_nonblocking(true).expect("set");
-        assert!(listener.accept().is_err(), "nobody finds the one that was there first");
+        assert!(listener.accept().is_err(), "the first listener is unreachable");
         assert_eq!(vpp.vhost(&folder, true), Err(ReturnCode::SyscallError2));
         vpp.vhost(&vpp.path("any: character+@"), true).expect("vhost");
     });

@@ -1,4 +1,4 @@
-//! What somebody does to what is ours at the engines, which must not last.
+//! Changes by another client to what usnet owns at the engines, which must be reverted.
 
 use crate::soak::foreign::bridges;
 use crate::soak::foreign::domains::{self, Domain};
@@ -40,7 +40,7 @@ pub(crate) fn change_bridge(node: usize, network: usize, setting: usize) -> Resu
     }
 }
 
-/// Takes away a port of ours, on whoever's bridge.
+/// Takes away a port of ours, on any bridge.
 pub(crate) fn remove_port(node: usize, network: usize, port: usize) -> Result<(), String> {
     let (node, name) = (names::node(node), names::bridge_of(network));
     match engine(network) {

@@ -1,13 +1,13 @@
-//! What people apply in a week of life.
+//! What users apply in a soak run.
 
 use crate::soak::steps::names;
-use crate::soak::steps::{ByHand, Old, Wishes, engine, is_adopted};
+use crate::soak::steps::{ByHand, Old, RequestedNetwork, engine, is_adopted};
 use serde_json::{Value, json};
 use usnet_crds::EngineKind;
 
 /// A network of a person.
-pub(crate) fn network(network: usize, wishes: Wishes) -> Value {
-    let Wishes { mtu, age, vlan, rate, fixed, zone, team, vhost_user } = wishes;
+pub(crate) fn network(network: usize, requested: RequestedNetwork) -> Value {
+    let RequestedNetwork { mtu, age, vlan, rate, fixed, zone, team, vhost_user } = requested;
     let engine = engine(network);
     let (vlan, rate) = (vlan.and_then(|(mode, tag)| self::vlan(engine, mode, tag)), rate.map(rate_limit));
     let mut spec = json!({
@@ -75,7 +75,7 @@ pub(crate) fn ghost(ghost: usize, zone: Option<&str>) -> Value {
     json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
 }
 
-/// A definition that somebody writes.
+/// A NAD that a user writes.
 pub(crate) fn by_hand(definition: ByHand) -> Value {
     let config = match definition.is_for_us {
         true => naming(&names::network(definition.network)),
@@ -84,7 +84,7 @@ pub(crate) fn by_hand(definition: ByHand) -> Value {
     self::definition(definition.namespace, &names::by_hand(definition), &config)
 }
 
-/// A definition of the older userspace CNI.
+/// A definition of the legacy userspace CNI.
 pub(crate) fn old(old: Old, is_other: bool) -> Value {
     definition(old.namespace, &names::old(old), &old_config(old.network, is_other))
 }
@@ -102,8 +102,8 @@ pub(crate) fn naming(network: &str) -> Value {
     json!({"cniVersion": "1.1.0", "name": network, "type": "userspace", "network": network})
 }
 
-/// A whole configuration of the older userspace CNI for a bridge. The other one asks for what the usual one does not: with Open vSwitch a VLAN,
-/// with VPP ports of another type.
+/// A whole configuration of the legacy userspace CNI for a bridge. The other one asks for what the
+/// usual one does not: with Open vSwitch a VLAN, with VPP ports of another type.
 pub(crate) fn old_config(network: usize, is_other: bool) -> Value {
     let bridge = names::bridge_of(network);
     let (host, container) = match (engine(network), is_other) {

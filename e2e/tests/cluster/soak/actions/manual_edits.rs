@@ -1,5 +1,5 @@
-//! What somebody does to the objects that the controller writes for agents, which must not last. Policies refuse that to everybody but the controller, so it
-//! is done in its name.
+//! Manual edits of the objects that the controller writes for agents, which must be reverted.
+//! Policies allow them to the controller alone, so the run impersonates it.
 
 use crate::soak::steps::names;
 use crate::support::cluster::try_run;

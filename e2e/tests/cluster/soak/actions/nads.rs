@@ -1,5 +1,6 @@
-//! NetworkAttachmentDefinitions that somebody makes: for a plugin of theirs, by hand for a network of ours, and those of the older userspace CNI. All must stay
-//! as they are. Generated ones are edited and deleted, which must not last.
+//! NetworkAttachmentDefinitions of users: for another plugin, by hand for a network of usnet, and
+//! those of the legacy userspace CNI. All must stay as they are. Generated ones are edited and
+//! deleted, which must not last.
 
 use crate::soak::actions::manifests;
 use crate::soak::steps::names;
@@ -8,12 +9,13 @@ use crate::support::cluster::{check, try_apply, try_run};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The definitions that somebody made, by namespace and name.
+/// The NADs that users created, by namespace and name.
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
     /// What they look like.
     made: BTreeMap<(usize, String), String>,
-    /// Those whose namespace was deleted. Kubernetes may have ended it with them still in it, and a namespace of that name has them again.
+    /// Those whose namespace was deleted. Kubernetes may have ended it with them still in it, and a
+    /// namespace of that name has them again.
     left: BTreeSet<(usize, String)>,
 }
 
@@ -25,7 +27,7 @@ impl Definitions {
         self.remember(definition.namespace, names::by_hand(definition))
     }
 
-    /// Makes or changes one of the older userspace CNI.
+    /// Creates or changes one of the legacy userspace CNI.
     pub(crate) fn apply_old(&mut self, old: Old, is_other: bool) -> Result<(), String> {
         // In a namespace that is being deleted it would change, and then go.
         let phase = ["get", "namespace", &names::namespace(old.namespace), "-o", "jsonpath={.status.phase}"];
@@ -34,16 +36,16 @@ impl Definitions {
         self.remember(old.namespace, names::old(old))
     }
 
-    /// Deletes one that somebody made.
+    /// Deletes one that a user created.
     pub(crate) fn remove(&mut self, namespace: usize, name: &str) -> Result<(), String> {
-        self.made.remove(&(namespace, name.to_owned())).ok_or("nobody made it")?;
+        self.made.remove(&(namespace, name.to_owned())).ok_or("it does not exist")?;
         delete(namespace, name)
     }
 
     /// Writes nonsense into a generated one.
     pub(crate) fn edit_generated(&self, namespace: usize, network: usize) -> Result<(), String> {
         let name = names::network(network);
-        check(!self.contains(namespace, &name), "it is somebody else's")?;
+        check(!self.contains(namespace, &name), "it is not owned by usnet")?;
         let patch = r#"{"spec":{"config":"{}"}}"#;
         let namespace = names::namespace(namespace);
         try_run("kubectl", &["patch", "net-attach-def", &name, "-n", &namespace, "--type=merge", "-p", patch], "")
@@ -53,7 +55,7 @@ impl Definitions {
     /// Deletes a generated one.
     pub(crate) fn delete_generated(&self, namespace: usize, network: usize) -> Result<(), String> {
         let name = names::network(network);
-        check(!self.contains(namespace, &name), "it is somebody else's")?;
+        check(!self.contains(namespace, &name), "it is not owned by usnet")?;
         delete(namespace, &name)
     }
 
@@ -62,12 +64,13 @@ impl Definitions {
         self.left.extend(self.made.extract_if(.., |(of, _), _| *of == namespace).map(|(key, _)| key));
     }
 
-    /// Whether somebody made a definition of that name, and it may be there although its namespace was deleted since.
+    /// Whether a user created a NAD of that name, and it may be there although its namespace was
+    /// deleted since.
     pub(crate) fn may_be_left(&self, namespace: usize, name: &str) -> bool {
         self.left.contains(&(namespace, name.to_owned()))
     }
 
-    /// Whether somebody made a definition of that name.
+    /// Whether a user created a NAD of that name.
     pub(crate) fn contains(&self, namespace: usize, name: &str) -> bool {
         self.made.contains_key(&(namespace, name.to_owned()))
     }
@@ -76,7 +79,7 @@ impl Definitions {
     pub(crate) fn assert_unchanged(&self) {
         for ((namespace, name), before) in &self.made {
             let now = show(*namespace, name).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(*before, now, "somebody's definition {name} was changed");
+            assert_eq!(*before, now, "the user's NAD {name} was changed");
         }
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn kill_controllers() -> Result<(), String> {
 pub(crate) fn kill_leader() -> Result<(), String> {
     let lease = ["get", "lease", "usnet-controller", "-n", NAMESPACE, "-o", "jsonpath={.spec.holderIdentity}"];
     let leader = try_run("kubectl", &lease, "")?;
-    check(!leader.is_empty(), "nobody leads")?;
+    check(!leader.is_empty(), "there is no leader")?;
     kill_pods(&[&leader])
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn delete_node(node: usize) -> Result<(), String> {
     try_run("kubectl", &["delete", "node", names::node(node), "--wait=false"], "").map(drop)
 }
 
-/// Starts a kubelet anew: that is when it makes a Node object that is not there.
+/// Restarts a kubelet: that is when it creates a missing Node object.
 pub(crate) fn return_node(node: usize) -> Result<(), String> {
     component("stop", "kubelet", node)?;
     component("start", "kubelet", node)
@@ -75,7 +75,7 @@ pub(crate) fn start_all() {
         }
         let is_there = try_run("kubectl", &["get", "node", names::node(node)], "").is_ok();
         if !is_there && let Err(error) = return_node(node) {
-            eprintln!("cleaning up after a week: {error}");
+            eprintln!("cleaning up after a run: {error}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Pods of the week: each calls the plugin as its runtime would, one call after the other, while the others go on.
+//! Pods of the run: each calls the plugin as its runtime would, one call after the other, while the
+//! others go on.
 
 use crate::soak::actions::manifests;
 use crate::soak::steps::PODS;
@@ -43,15 +44,13 @@ impl<'scope> Pods<'scope> {
         for pod in 0..PODS {
             let (sender, receiver) = channel();
             calls.push(sender);
-            threads.push(scope.spawn(move || live(&nodes[node_of(pod)], pod, &receiver, trace)));
+            threads.push(scope.spawn(move || execute(&nodes[node_of(pod)], pod, &receiver, trace)));
         }
         Self { calls, threads }
     }
 
     pub(crate) fn call(&self, pod: usize, call: Call) {
-        self.calls[pod]
-            .send(call)
-            .expect("a pod's thread ends only when nobody calls any more, unless its test failed");
+        self.calls[pod].send(call).expect("a pod's thread ends only after its last call, unless its test failed");
     }
 
     /// Waits until all calls have ended, and says how they did.
@@ -70,7 +69,7 @@ pub(crate) const fn node_of(pod: usize) -> usize {
     pod % 2
 }
 
-fn live(node: &DirectPods, pod: usize, calls: &Receiver<Call>, trace: &Trace) -> Outcomes {
+fn execute(node: &DirectPods, pod: usize, calls: &Receiver<Call>, trace: &Trace) -> Outcomes {
     let mut outcomes = Outcomes::new();
     // What a runtime repeats at DEL is the configuration of the last ADD.
     let mut last = unused();
@@ -111,7 +110,7 @@ pub(crate) fn clear(nodes: &[DirectPods; 2]) {
     for pod in 0..PODS {
         let ended = nodes[node_of(pod)].start("DEL", &namespace, &config, pod).map(Child::wait_with_output);
         if !matches!(&ended, Ok(Ok(output)) if output.status.success()) {
-            eprintln!("cleaning up after a week: pod {pod} cannot leave: {ended:?}");
+            eprintln!("cleaning up after a run: pod {pod} cannot leave: {ended:?}");
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Whether everything is as it should be, asked of each part itself: what people wrote, what the controller compiled, what the engines have.
+//! Whether everything is as it should be, asked of each part itself: what users declared, what the
+//! controller compiled, what the engines have.
 
 use crate::soak::actions::fault_injection::marked;
 use crate::soak::checks::compiled::{engines_have_what_was_selected, records};
 use crate::soak::checks::legacy_nads;
 use crate::soak::checks::objects::Objects;
-use crate::soak::run::Week;
+use crate::soak::run::SoakRun;
 use crate::soak::steps::names::{self, OURS};
 use crate::soak::steps::{FIRST_OLD, NAMESPACES, adopted};
 use crate::support::cluster::{NODES, check, condition, get, on_node};
@@ -13,19 +14,20 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use usnet_crds::{NodeNetwork, Phase};
 
-/// What is not as it should be, or what there is. Things on their way are complaints too: ask again.
-pub(crate) fn complaint(week: &Week<'_>) -> Result<String, String> {
+/// What is not as it should be, or what there is. Things on their way are complaints too: ask
+/// again.
+pub(crate) fn complaint(run: &SoakRun<'_>) -> Result<String, String> {
     let written = Objects::read()?;
     written.networks.values().try_for_each(has_settled)?;
     written.all_is_compiled()?;
     written.states_have_the_labels_of_nodes()?;
-    written.definitions_are_where_they_belong(week)?;
+    written.definitions_are_where_they_belong(run)?;
     let of_definitions = legacy_nads::networks_follow_from_definitions(&written)?;
     let mut adopting = 0;
     for (index, node) in NODES.into_iter().enumerate() {
         let file = NodeFile::read(node)?;
         written.node_has_what_selects_it(node, &file)?;
-        adopting += written.bridges_are_adopted_where_they_are(week, (index, node, &file))?;
+        adopting += written.bridges_are_adopted_where_they_are(run, (index, node, &file))?;
         engines_have_what_was_selected(node, &file)?;
     }
     let ghosts: BTreeSet<&String> = written.states.keys().filter(|name| name.starts_with(OURS)).collect();
@@ -36,7 +38,8 @@ pub(crate) fn complaint(week: &Week<'_>) -> Result<String, String> {
 }
 
 impl Objects {
-    /// There is a compiled network for each network that is accepted or being deleted, and for no other.
+    /// There is a compiled network for each network that is accepted or being deleted, and for no
+    /// other.
     fn all_is_compiled(&self) -> Result<(), String> {
         for name in self.compiled.keys() {
             check(self.networks.contains_key(name), format!("{name} is compiled and has no network"))?;
@@ -65,7 +68,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Every accepted network is on just the nodes that it selects, still drains from one, or says who has its bridge there.
+    /// Every accepted network is on just the nodes that it selects, still drains from one, or says
+    /// who has its bridge there.
     fn node_has_what_selects_it(&self, node: &str, file: &NodeFile) -> Result<(), String> {
         let object = self.nodes.get(node).ok_or_else(|| format!("there is no node {node}"))?;
         for (name, network) in self.networks.iter().filter(|(_, network)| is_accepted(network)) {
@@ -92,7 +96,7 @@ impl Objects {
         file.networks.iter().filter(is_same).any(|held| held.name.as_str() != name)
     }
 
-    fn definitions_are_where_they_belong(&self, week: &Week<'_>) -> Result<(), String> {
+    fn definitions_are_where_they_belong(&self, run: &SoakRun<'_>) -> Result<(), String> {
         for number in 0..FIRST_OLD {
             let name = names::network(number);
             let network = self.networks.get(&name);
@@ -102,9 +106,9 @@ impl Objects {
                 let found = self.definitions.iter().find(|found| {
                     found["metadata"]["name"] == name.as_str() && found["metadata"]["namespace"] == place.as_str()
                 });
-                let is_somebodys = week.definitions.contains(namespace, &name)
-                    || (week.definitions.may_be_left(namespace, &name) && found.is_some_and(is_without_owner));
-                if is_somebodys || object["status"]["phase"] != "Active" {
+                let is_of_user = run.definitions.contains(namespace, &name)
+                    || (run.definitions.may_be_left(namespace, &name) && found.is_some_and(is_without_owner));
+                if is_of_user || object["status"]["phase"] != "Active" {
                     continue;
                 }
                 let Some(network) = network.filter(|network| is_accepted(network)) else {
@@ -121,10 +125,11 @@ impl Objects {
         Ok(())
     }
 
-    /// A network that adopts has the bridges that somebody made, and says where there is none. Gives how many it has.
+    /// A network that adopts has the bridges that another client created, and says where there is
+    /// none. Gives how many it has.
     fn bridges_are_adopted_where_they_are(
         &self,
-        week: &Week<'_>,
+        run: &SoakRun<'_>,
         (index, node, file): (usize, &str, &NodeFile),
     ) -> Result<usize, String> {
         let mut in_use = 0;
@@ -138,7 +143,7 @@ impl Objects {
             let report = reports.iter().find(|report| report["name"] == name.as_str());
             let is_programmed = report.is_none_or(|report| report["state"] == "Programmed");
             let is_missing = report.is_some_and(|report| report["reason"] == "BridgeMissing");
-            let is_there = week.foreign.has_bridge(index, number);
+            let is_there = run.foreign.has_bridge(index, number);
             let is_right = if is_there { is_programmed } else { is_missing };
             check(is_right, format!("the bridge of {name} on {node} is there: {is_there}, and it says {report:?}"))?;
             in_use += usize::from(is_there);
@@ -147,7 +152,8 @@ impl Objects {
     }
 }
 
-/// The controller has said its last word on the network, and the agents theirs; a failure that only a person can mend is a last word.
+/// The controller has said its last word on the network, and the agents theirs; a failure that
+/// requires operator action is final.
 fn has_settled(network: &Value) -> Result<(), String> {
     let (metadata, status) = (&network["metadata"], &network["status"]);
     let complaint = || format!("{} of generation {}: {status}", metadata["name"], metadata["generation"]);
@@ -174,7 +180,7 @@ fn selects(selector: &Value, object: &Value) -> bool {
     selector["matchLabels"].as_object().is_none_or(|wanted| wanted.iter().all(|(key, value)| labels[key] == *value))
 }
 
-/// What is still there of the networks of the week, once all were deleted.
+/// What is still there of the networks of the run, once all were deleted.
 pub(crate) fn leftovers() -> Vec<String> {
     let ours: BTreeSet<String> = names::all_networks().collect();
     let there = ours.iter().filter(|name| get(&["usn", name]).is_some());

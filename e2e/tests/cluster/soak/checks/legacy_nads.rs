@@ -1,4 +1,5 @@
-//! Whether the networks that follow from definitions of the older userspace CNI are there just as long as the definitions, and as the oldest of them says.
+//! Whether the networks that follow from NADs of the legacy userspace CNI are there just as long as
+//! the definitions, and as the oldest of them says.
 
 use crate::soak::checks::objects::Objects;
 use crate::soak::steps::names;
@@ -25,7 +26,8 @@ pub(crate) fn networks_follow_from_definitions(written: &Objects) -> Result<usiz
             continue;
         };
         count += 1;
-        // One that goes, because there was no definition for a while, is made anew when its pods are gone.
+        // One that goes, because there was no definition for a while, is recreated when its pods
+        // are gone.
         if !is_going {
             has_what_they_say(number, network, &definitions)?;
         }
@@ -33,7 +35,7 @@ pub(crate) fn networks_follow_from_definitions(written: &Objects) -> Result<usiz
     Ok(count)
 }
 
-/// A definition of the older userspace CNI.
+/// A NAD of the legacy userspace CNI.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Definition {
     created: String,
@@ -42,7 +44,8 @@ struct Definition {
     is_other: bool,
 }
 
-/// Those for the bridge of a network, the oldest first. What is in a namespace that is being deleted does not count.
+/// Those for the bridge of a network, the oldest first. What is in a namespace that is being
+/// deleted does not count.
 fn of_bridge(number: usize, written: &Objects) -> Vec<Definition> {
     let start = format!("{}old-{number}-", names::OURS);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -69,7 +72,8 @@ fn is_claimed(number: usize, written: &Objects) -> bool {
     })
 }
 
-/// The network is as the oldest definition asks, and for the namespaces of all that ask for the same.
+/// The network is as the oldest definition asks, and for the namespaces of all that ask for the
+/// same.
 fn has_what_they_say(number: usize, network: &Value, definitions: &[Definition]) -> Result<(), String> {
     let spec = &network["spec"];
     let is_other = definitions.first().is_some_and(|oldest| oldest.is_other);

@@ -5,7 +5,7 @@ use crate::support::cluster::try_run;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What people wrote, as the API server has it now.
+/// What users declared, as the API server has it now.
 pub(crate) struct Objects {
     pub(crate) networks: BTreeMap<String, Value>,
     pub(crate) nodes: BTreeMap<String, Value>,
@@ -43,7 +43,7 @@ fn by_name(objects: Vec<Value>) -> BTreeMap<String, Value> {
     objects.into_iter().map(|object| (name(&object), object)).collect()
 }
 
-/// Those of the week, without what other tests may still have.
+/// Those of the run, without what other tests may still have.
 fn ours(networks: Vec<Value>) -> BTreeMap<String, Value> {
     let (mut all, ours) = (by_name(networks), names::all_networks().collect::<BTreeSet<_>>());
     all.retain(|name, _| ours.contains(name));

@@ -1,4 +1,4 @@
-//! Bridges of Open vSwitch as somebody else sees and changes them.
+//! Bridges of Open vSwitch as another client sees and changes them.
 
 use crate::support::cluster::try_run;
 
@@ -40,7 +40,7 @@ pub(crate) fn show_port(node: &str, port: &str) -> Result<String, String> {
     Ok(vsctl(node, &[of_port, "list", "Port", port])? + &vsctl(node, &[of_interface, "list", "Interface", port])?)
 }
 
-/// Somebody's port on a bridge.
+/// A foreign port on a bridge.
 pub(crate) fn add_port(node: &str, bridge: &str, port: &str, owner: &str) -> Result<(), String> {
     let owner = format!("external_ids:owner={owner}");
     let interface = ["--", "set", "Interface", port, "type=internal"];

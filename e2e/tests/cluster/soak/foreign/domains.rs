@@ -1,4 +1,4 @@
-//! Bridge domains of VPP as somebody else sees and changes them.
+//! Bridge domains of VPP as another client sees and changes them.
 
 use crate::support::vpp;
 use usnet_vpp::messages::{

@@ -1,5 +1,6 @@
-//! What somebody else has at the engines: bridges of their own, some of which networks adopt, and ports on their bridges and on ours. All must stay as they are,
-//! whoever comes and goes.
+//! What another client has at the engines: bridges of its own, some of which networks adopt, and
+//! ports on its bridges and on those of usnet. All must stay as they are, whatever is created and
+//! deleted meanwhile.
 
 pub(crate) mod bridges;
 pub(crate) mod domains;
@@ -10,13 +11,13 @@ use crate::soak::steps::{FOREIGN, NETWORKS, Part, Place};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::EngineKind;
 
-/// What somebody writes on what is theirs.
-const OWNER: &str = "somebody";
+/// The mark of the other client.
+const OWNER: &str = "another";
 
 /// A bridge: the number of its node, its engine and its name.
 type Bridge = (usize, EngineKind, String);
 
-/// What somebody made, and what it looked like then.
+/// What the other client created, and what it looked like then.
 #[derive(Debug, Default)]
 pub(crate) struct Foreign {
     bridges: BTreeMap<Bridge, String>,
@@ -42,12 +43,12 @@ impl Foreign {
     pub(crate) fn remove_bridge(&mut self, node: usize, place: Place) -> Result<(), String> {
         let (engine, name) = names::place(place);
         let bridge = (node, engine, name);
-        let before = self.bridges.get(&bridge).ok_or("nobody made it")?;
+        let before = self.bridges.get(&bridge).ok_or("it does not exist")?;
         if self.ports.contains_key(&bridge) {
-            return Err("somebody uses it".to_owned());
+            return Err("it is in use".to_owned());
         }
         // An engine that cannot be asked says so here.
-        assert_eq!(*before, show_bridge(&bridge)?, "somebody's bridge was changed: {bridge:?}");
+        assert_eq!(*before, show_bridge(&bridge)?, "a foreign bridge was changed: {bridge:?}");
         remove_bridge(&bridge)?;
         self.bridges.remove(&bridge);
         Ok(())
@@ -70,26 +71,26 @@ impl Foreign {
     pub(crate) fn remove_port(&mut self, node: usize, network: usize) -> Result<(), String> {
         let (engine, name) = names::place(Place::OfNetwork(network));
         let bridge = (node, engine, name);
-        let before = self.ports.get(&bridge).ok_or("nobody made it")?;
-        assert_eq!(*before, show_port(&bridge)?, "somebody's port was changed: {bridge:?}");
+        let before = self.ports.get(&bridge).ok_or("it does not exist")?;
+        assert_eq!(*before, show_port(&bridge)?, "a foreign port was changed: {bridge:?}");
         remove_port(&bridge)?;
         self.ports.remove(&bridge);
         self.look_again(&bridge)
     }
 
-    /// Whether somebody has a port on the bridge of a network.
+    /// Whether the other client has a port on the bridge of a network.
     pub(crate) fn has_port(&self, node: usize, network: usize) -> bool {
         let (engine, name) = names::place(Place::OfNetwork(network));
         self.ports.contains_key(&(node, engine, name))
     }
 
-    /// Whether somebody made the bridge that a network asks for.
+    /// Whether the other client created the bridge that a network asks for.
     pub(crate) fn has_bridge(&self, node: usize, network: usize) -> bool {
         let (engine, name) = names::place(Place::OfNetwork(network));
         self.bridges.contains_key(&(node, engine, name))
     }
 
-    /// VPP forgets everything when it ends, that of somebody else too.
+    /// VPP loses all its state when it ends, foreign objects too.
     pub(crate) fn forget(&mut self, node: usize, part: Part) {
         if part == Part::Vpp {
             let is_gone = |(on, of, _): &Bridge| (*on, *of) == (node, EngineKind::Vpp);
@@ -103,8 +104,8 @@ impl Foreign {
         let bridges = self.bridges.iter().map(|(bridge, before)| (bridge, before, show_bridge(bridge)));
         let ports = self.ports.iter().map(|(bridge, before)| (bridge, before, show_port(bridge)));
         for (bridge, before, now) in bridges.chain(ports) {
-            let now = now.unwrap_or_else(|error| panic!("somebody's bridge or port is gone: {bridge:?}: {error}"));
-            assert_eq!(*before, now, "somebody's bridge or port was changed: {bridge:?}");
+            let now = now.unwrap_or_else(|error| panic!("a foreign bridge or port is gone: {bridge:?}: {error}"));
+            assert_eq!(*before, now, "a foreign bridge or port was changed: {bridge:?}");
         }
     }
 
@@ -128,7 +129,7 @@ impl Foreign {
         format!("{} bridges ({}) and {} ports", bridges.len(), bridges.join(", "), self.ports.len())
     }
 
-    /// Somebody changed their own bridge.
+    /// The other client changed its own bridge.
     fn look_again(&mut self, bridge: &Bridge) -> Result<(), String> {
         if let Some(look) = self.bridges.get_mut(bridge) {
             *look = show_bridge(bridge)?;
@@ -137,7 +138,7 @@ impl Foreign {
     }
 }
 
-/// Takes away whatever somebody may have made on a node, as far as it can be.
+/// Removes all that the other client may have created on a node, as far as it can be.
 pub(crate) fn clear(node: usize) {
     let networks = (0..NETWORKS).map(Place::OfNetwork);
     let places: BTreeSet<_> = networks.chain((0..FOREIGN).map(Place::Own)).map(names::place).collect();
@@ -178,7 +179,7 @@ fn remove_port((node, engine, name): &Bridge) -> Result<(), String> {
     }
 }
 
-/// The name of somebody's port on a bridge of Open vSwitch.
+/// The name of the foreign port on a bridge of Open vSwitch.
 fn port_of(bridge: &str) -> String {
     format!("p-{bridge}")
 }

@@ -1,4 +1,5 @@
-//! What can happen in a week of life. Numbers name things; what they are called is [`crate::soak::steps::names`]' business.
+//! What can happen in a run. Numbers name things; what they are called is
+//! [`crate::soak::steps::names`]' business.
 
 pub(crate) mod names;
 pub(crate) mod seed;
@@ -6,27 +7,31 @@ pub(crate) mod stopped;
 
 use usnet_crds::EngineKind;
 
-/// Networks that people write and whose bridges usnet makes. Some share a bridge, which only one of them can have.
+/// Networks that users declare and whose bridges usnet creates. Some share a bridge, which only one
+/// of them can have.
 const MANAGED: usize = 14;
-/// Networks that adopt a bridge that somebody else makes and takes away.
+/// Networks that adopt a bridge that another client creates and deletes.
 const ADOPTED: usize = 4;
-/// Networks that follow from definitions of the older userspace CNI. The last two are of bridges that networks of people want as well.
+/// Networks that follow from NADs of the legacy userspace CNI. The last two have bridges that
+/// declared networks have as well.
 const OLD: usize = 6;
 const JOINING: usize = 2;
-/// All networks: managed ones, adopting ones, those of definitions. Even ones are of Open vSwitch, odd ones of VPP.
+/// All networks: managed ones, adopting ones, those of definitions. Even ones are of Open vSwitch,
+/// odd ones of VPP.
 pub(crate) const NETWORKS: usize = FIRST_OLD + OLD;
-/// The networks that people write come before this one.
+/// The networks that users declare come before this one.
 pub(crate) const FIRST_OLD: usize = MANAGED + ADOPTED;
 /// Namespaces that come, go and change their team.
 pub(crate) const NAMESPACES: usize = 5;
-/// Namespaces, the first ones, that have definitions of the older userspace CNI, and how many each has for one bridge.
+/// Namespaces, the first ones, that have NADs of the legacy userspace CNI, and how many each has
+/// for one bridge.
 pub(crate) const OLD_NAMESPACES: usize = 3;
 pub(crate) const OLD_COPIES: usize = 2;
 /// Pods that attach and leave; even ones are on the first node.
 pub(crate) const PODS: usize = 24;
 /// Nodes without anything behind them.
 pub(crate) const GHOSTS: usize = 4;
-/// Bridges of somebody else that no network asks for.
+/// Foreign bridges that no network asks for.
 pub(crate) const FOREIGN: usize = 6;
 const BRIDGES: usize = 5;
 
@@ -36,7 +41,7 @@ pub(crate) enum Step {
     /// Not of a network that follows from definitions.
     ApplyNetwork {
         network: usize,
-        wishes: Wishes,
+        requested: RequestedNetwork,
     },
     DeleteNetwork {
         network: usize,
@@ -67,7 +72,7 @@ pub(crate) enum Step {
     RemoveGhost {
         ghost: usize,
     },
-    /// A definition that somebody made.
+    /// A NAD of a user.
     AddDefinition(ByHand),
     RemoveDefinition(ByHand),
     EditGenerated {
@@ -78,24 +83,25 @@ pub(crate) enum Step {
         namespace: usize,
         network: usize,
     },
-    /// Somebody deletes what the controller wrote for the agents.
+    /// What the controller wrote for the agents is deleted: what the controller wrote for the
+    /// agents.
     DeleteCompiled {
         network: usize,
     },
-    /// Somebody changes it; `setting` is counted round.
+    /// It is changed by hand; `setting` is counted round.
     EditCompiled {
         network: usize,
         setting: usize,
     },
-    /// Somebody deletes the state of a node.
+    /// The state of a node is deleted by hand.
     DeleteState {
         node: usize,
     },
-    /// Somebody changes the labels in it.
+    /// The labels in it are changed by hand.
     EditState {
         node: usize,
     },
-    /// A definition of the older userspace CNI, new or changed.
+    /// A NAD of the legacy userspace CNI, new or changed.
     ApplyOld {
         old: Old,
         is_other: bool,
@@ -141,7 +147,7 @@ pub(crate) enum Step {
         node: usize,
         place: Place,
     },
-    /// Somebody puts a port of theirs on the bridge of a network.
+    /// A foreign port is added to the bridge of a network.
     AddForeignPort {
         node: usize,
         network: usize,
@@ -150,24 +156,25 @@ pub(crate) enum Step {
         node: usize,
         network: usize,
     },
-    /// Somebody takes away a bridge of ours.
+    /// A bridge of usnet is deleted at the engine.
     RemoveBridge {
         node: usize,
         network: usize,
     },
-    /// Somebody takes away the port number `port` of ours, counted round, of a network.
+    /// The port number `port` of usnet, counted round, of a network is deleted at the engine.
     RemovePort {
         node: usize,
         network: usize,
         port: usize,
     },
-    /// Somebody changes something of such a port.
+    /// A setting of such a port is changed at the engine.
     ChangePort {
         node: usize,
         network: usize,
         port: usize,
     },
-    /// Somebody changes the bridge of a network, which is ours; `setting` is counted round.
+    /// The bridge of a network, owned by usnet, is changed at the engine; `setting` is counted
+    /// round.
     ChangeBridge {
         node: usize,
         network: usize,
@@ -175,7 +182,7 @@ pub(crate) enum Step {
     },
 }
 
-/// Where somebody makes a bridge: where nobody else wants one, or where a network does.
+/// Where a foreign bridge is created: where no network has one, or where one does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// Even ones are of Open vSwitch, odd ones of VPP.
@@ -183,16 +190,17 @@ pub(crate) enum Place {
     OfNetwork(usize),
 }
 
-/// A definition that somebody writes for a network or beside it.
+/// A NAD that a user writes for a network or beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ByHand {
     pub(crate) namespace: usize,
     pub(crate) network: usize,
-    /// Whether it names the network, for our plugin. If not it has the name of the network, for a plugin of theirs.
+    /// Whether it names the network, for our plugin. If not it has the name of the network, for a
+    /// plugin of theirs.
     pub(crate) is_for_us: bool,
 }
 
-/// Which definition of the older userspace CNI: for the bridge of that network, in that namespace.
+/// Which NAD of the legacy userspace CNI: for the bridge of that network, in that namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Old {
     pub(crate) namespace: usize,
@@ -222,7 +230,7 @@ impl Part {
 
 /// What a network asks for this time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wishes {
+pub(crate) struct RequestedNetwork {
     pub(crate) mtu: i64,
     pub(crate) age: i64,
     /// The mode and, where it has one, the tag. VPP takes only the mode `Access`.

@@ -4,7 +4,8 @@ use crate::soak::steps::{ByHand, FIRST_OLD, NETWORKS, Old, Place, bridge, engine
 use crate::support::cluster::NODES;
 use usnet_crds::{EngineKind, NetworkName};
 
-/// The start of almost everything that is called something here; networks that follow from definitions are called after their bridges.
+/// The start of almost everything that is called something here; networks that follow from
+/// definitions are called after their bridges.
 pub(crate) const OURS: &str = "life-";
 
 pub(crate) fn network(number: usize) -> String {
@@ -15,7 +16,7 @@ pub(crate) fn network(number: usize) -> String {
     }
 }
 
-/// All networks of the week, whether they are there or not.
+/// All networks of the run, whether they are there or not.
 pub(crate) fn all_networks() -> impl Iterator<Item = String> {
     (0..NETWORKS).map(network)
 }
@@ -46,7 +47,7 @@ pub(crate) fn place(place: Place) -> (EngineKind, String) {
     match place {
         Place::OfNetwork(network) => (engine(network), bridge_of(network)),
         Place::Own(number) => match engine(number) {
-            EngineKind::OpenVswitch => (EngineKind::OpenVswitch, format!("br-somebody-{number}")),
+            EngineKind::OpenVswitch => (EngineKind::OpenVswitch, format!("br-foreign-{number}")),
             EngineKind::Vpp => (EngineKind::Vpp, (9000 + number).to_string()),
         },
     }

@@ -1,29 +1,30 @@
-//! The steps of a week follow from a seed alone, so that a week that went wrong can be lived again.
+//! The steps of a run follow from a seed alone, so that a run that went wrong can be lived again.
 
 use crate::soak::actions::pods::node_of;
 use crate::soak::steps::stopped::{StoppedPart, StoppedParts};
 use crate::soak::steps::{
-    ByHand, FIRST_OLD, FOREIGN, GHOSTS, NAMESPACES, NETWORKS, OLD_COPIES, OLD_NAMESPACES, Old, PODS, Part, Place, Step,
-    Wishes, adopted,
+    ByHand, FIRST_OLD, FOREIGN, GHOSTS, NAMESPACES, NETWORKS, OLD_COPIES, OLD_NAMESPACES, Old, PODS, Part, Place,
+    RequestedNetwork, Step, adopted,
 };
 use fastrand::Rng;
 use std::collections::BTreeSet;
 
-/// What there is as far as the steps know: what can be taken away again is found that way more often than by chance.
+/// What there is as far as the steps know: what can be taken away again is found that way more
+/// often than by chance.
 struct Life {
     rng: Rng,
     stopped: StoppedParts,
     /// The network that each pod attached to.
     attached: [Option<usize>; PODS],
-    /// The networks of people.
+    /// The networks that users declare.
     networks: BTreeSet<usize>,
     old: BTreeSet<Old>,
     by_hand: Vec<ByHand>,
-    /// Ports of somebody: node and network.
+    /// Foreign ports: node and network.
     ports: Vec<(usize, usize)>,
 }
 
-/// The steps of a week. All that was stopped is started again by the end.
+/// The steps of a run. All that was stopped is started again by the end.
 pub(crate) fn steps(seed: u64, count: usize) -> Vec<Step> {
     let mut life = Life::new(seed);
     let mut steps: Vec<Step> = (0..NAMESPACES).map(|namespace| life.apply_namespace(namespace)).collect();
@@ -191,7 +192,7 @@ impl Life {
         self.networks.insert(network);
         let vlans = [("Access", Some(7)), ("Access", Some(100)), ("Trunk", None), ("NativeTagged", Some(5))];
         let vlan = self.rng.bool().then(|| self.one_of(&vlans));
-        let wishes = Wishes {
+        let requested = RequestedNetwork {
             mtu: self.one_of(&[1400, 1500, 1500, 9000]),
             age: self.one_of(&[300, 600]),
             vlan,
@@ -201,7 +202,7 @@ impl Life {
             team: self.one_of(&[None, None, None, Some("red")]),
             vhost_user: self.rng.bool(),
         };
-        Step::ApplyNetwork { network, wishes }
+        Step::ApplyNetwork { network, requested }
     }
 
     fn definition(&mut self) -> Option<Step> {

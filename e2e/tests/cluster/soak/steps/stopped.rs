@@ -4,7 +4,8 @@ use crate::soak::steps::{Part, Step};
 use std::collections::BTreeMap;
 use usnet_crds::EngineKind;
 
-/// What comes back after some steps. The API server is the first in order: nodes need it to come back.
+/// What comes back after some steps. The API server is the first in order: nodes need it to come
+/// back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum StoppedPart {
     ApiServer,

@@ -1,4 +1,5 @@
-//! Programs of usnet as processes of the test's own, which reach the API server through a [`Proxy`].
+//! Programs of usnet as processes of the test's own, which reach the API server through a
+//! [`Proxy`].
 
 use crate::support::cluster::try_run;
 use crate::support::controllers::NAMESPACE;
@@ -60,8 +61,8 @@ fn kubeconfig_of(proxy: &Proxy) -> String {
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "proxy",
         "clusters": [{"name": "proxy", "cluster": {"server": format!("http://{}", proxy.address)}}],
-        "users": [{"name": "nobody", "user": {}}],
-        "contexts": [{"name": "proxy", "context": {"cluster": "proxy", "user": "nobody", "namespace": NAMESPACE}}],
+        "users": [{"name": "anonymous", "user": {}}],
+        "contexts": [{"name": "proxy", "context": {"cluster": "proxy", "user": "anonymous", "namespace": NAMESPACE}}],
     });
     config.to_string()
 }

@@ -1,5 +1,6 @@
-//! An HTTP server between one program and the API server: it injects faults, and counts what the program asks for. Requests go on in the administrator's name,
-//! who impersonates the program's user.
+//! An HTTP server between one program and the API server: it injects faults, and counts what the
+//! program asks for. Requests go on in the administrator's name, who impersonates the program's
+//! user.
 
 use bytes::Bytes;
 use futures::StreamExt;

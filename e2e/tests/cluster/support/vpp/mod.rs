@@ -1,4 +1,5 @@
-//! VPP of a node, asked over its API as anybody may: which ports a network has, and what they counted.
+//! VPP of a node, asked over its API as anybody may: which ports a network has, and what they
+//! counted.
 
 pub(crate) mod requests;
 
@@ -18,7 +19,8 @@ use usnet_vpp::{Batch, Error, Request};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Whether the test bed's VPP moves packets. If not, this prints what is left out, and how much was so far.
+/// Whether the test bed's VPP moves packets. If not, this prints what is left out, and how much was
+/// so far.
 pub(crate) fn moves_packets(what: &str) -> bool {
     static LEFT_OUT: AtomicU32 = AtomicU32::new(0);
     let real = is_real();
@@ -83,7 +85,7 @@ pub(crate) fn connect(node: &str) -> Result<Client, Error> {
     Client::connect(socket(node), LIMIT)
 }
 
-/// Removes the memif of a port, as somebody at VPP's command line might.
+/// Removes the memif of a port, as an administrator at VPP's command line might.
 pub(crate) fn delete_memif(node: &str, port: &Port) {
     request(node, MemifDelete { sw_if_index: port.sw_if_index }).unwrap();
 }

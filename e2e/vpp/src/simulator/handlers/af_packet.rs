@@ -1,4 +1,5 @@
-//! Interfaces on devices of the kernel. Devices are looked for in the simulator's own network namespace; no frame goes over them.
+//! Interfaces on devices of the kernel. Devices are looked for in the simulator's own network
+//! namespace; no frame goes over them.
 
 use crate::simulator::handlers::dispatch::{Failure, Handle, List};
 use crate::simulator::model::device::{AfPacket, Device};

@@ -70,7 +70,8 @@ impl Handle for SwInterfaceTagAddDel {
 }
 
 impl Handle for L2InterfaceVlanTagRewrite {
-    /// What takes tags away is for interfaces of one VLAN, which the simulator has none of. The refusal forgets the tags.
+    /// What takes tags away is for interfaces of one VLAN, which the simulator has none of. The
+    /// refusal forgets the tags.
     fn handle(&self, state: &mut State) -> Result<L2InterfaceVlanTagRewriteReply, Failure> {
         let interface = state.interface(self.sw_if_index)?;
         if matches!(self.vtr_op, VtrOp::Other(_)) {

@@ -53,7 +53,8 @@ impl State {
         self.add_interface(interface)
     }
 
-    /// Counts an interface more on a socket, and listens for the first one. VPP counts one down if that fails.
+    /// Counts an interface more on a socket, and listens for the first one. VPP counts one down if
+    /// that fails.
     fn use_socket(&mut self, slot: u32, id: u32) -> Result<(), ReturnCode> {
         let Some(file) = self.sockets.files.get_mut(slot) else { return Ok(()) };
         if file.listens && file.references == 0 {
@@ -71,7 +72,8 @@ impl State {
         Ok(())
     }
 
-    /// Removes a memif. The last one on a socket, as VPP counts, ends the listening and leaves the file.
+    /// Removes a memif. The last one on a socket, as VPP counts, ends the listening and leaves the
+    /// file.
     pub(crate) fn delete_memif(&mut self, sw_if_index: u32) -> Result<(), Failure> {
         let Device::Memif(Memif { slot, id, .. }) = self.interface(sw_if_index)?.device else {
             return Err(ReturnCode::InvalidSwIfIndex.into());

@@ -2,8 +2,8 @@
 
 use usnet_vpp::messages::{L2InputFeatures, L2OutputFeatures};
 
-/// What is done to the frames of one interface, as far as anybody asked for it. VPP forgets it when the interface leaves its bridge domain, and
-/// only then.
+/// What is done to the frames of one interface, as far as anybody asked for it. VPP forgets it when
+/// the interface leaves its bridge domain, and only then.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Features {
     pub(crate) input: L2InputFeatures,

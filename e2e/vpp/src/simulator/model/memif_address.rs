@@ -22,8 +22,8 @@ pub(crate) enum MemifAddress {
     },
 }
 
-/// The name as VPP keeps it: a relative one lies in its runtime directory. VPP does not look at it any further when a
-/// socket id is added.
+/// The name as VPP keeps it: a relative one lies in its runtime directory. VPP does not look at it
+/// any further when a socket id is added.
 pub(crate) fn complete(name: &str, runtime_directory: &str) -> String {
     let has_prefix = ["/", "unix:", "tcp:", "abstract:"].iter().any(|prefix| name.starts_with(prefix));
     if has_prefix { name.to_owned() } else { format!("{runtime_directory}/{name}") }

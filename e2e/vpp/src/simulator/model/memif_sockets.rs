@@ -27,7 +27,8 @@ pub(crate) struct SocketFile {
     /// How many interfaces use it, as VPP counts.
     pub(crate) references: i32,
     pub(crate) listens: bool,
-    /// The numbers of its interfaces; nothing before the first and after the last one by VPP's count.
+    /// The numbers of its interfaces; nothing before the first and after the last one by VPP's
+    /// count.
     pub(crate) ids: Option<BTreeSet<u32>>,
     pub(crate) listener: Option<OwnedFd>,
 }

@@ -8,7 +8,8 @@ use usnet_vpp::wire::FixedText;
 #[derive(Debug, Default)]
 pub(crate) struct Policers {
     pub(crate) policers: Pool<PolicerAddDel>,
-    /// Whether any interface ever had one, in and out. VPP writes to address 0 when it takes one away before.
+    /// Whether any interface ever had one, in and out. VPP writes to address 0 when it takes one
+    /// away before.
     pub(crate) was_used: [bool; 2],
 }
 

@@ -1,4 +1,5 @@
-//! Slots with numbers that are used again: the one that was freed last comes first, as in VPP (`vppinfra/pool.h`).
+//! Slots with numbers that are used again: the one that was freed last comes first, as in VPP
+//! (`vppinfra/pool.h`).
 
 /// Values with numbers.
 #[derive(Debug)]

@@ -96,7 +96,8 @@ impl State {
         self.features.remove(&sw_if_index);
     }
 
-    /// Takes it out of its bridge domain as well, and only with that its VLAN tag rewrite and the like go.
+    /// Takes it out of its bridge domain as well, and only with that its VLAN tag rewrite and the
+    /// like go.
     pub(crate) fn remove_interface(&mut self, sw_if_index: u32) {
         if self.leave_bridge(sw_if_index) {
             self.forget_l2(sw_if_index);

@@ -13,7 +13,8 @@ use usnet_vpp::messages::{
 use usnet_vpp::wire::{Envelope, Header, Reader, message_id, read_envelope, write_frame};
 
 impl Server {
-    /// Does what clients ask. When it is slow, one message of each, so that the next turn looks at everything else.
+    /// Does what clients ask. When it is slow, one message of each, so that the next turn looks at
+    /// everything else.
     pub(crate) fn work(&mut self) -> ControlFlow<()> {
         let clients: Vec<u32> = self.clients.keys().copied().collect();
         for index in clients {
@@ -73,7 +74,7 @@ impl Server {
         }
     }
 
-    /// Says goodbye to a client and closes its connection, if it names one that is there.
+    /// Confirms the shutdown of a client and closes its connection, if it names one that is there.
     fn take_leave(&mut self, index: u32, message: &[u8]) {
         let mut reader = Reader::new(message);
         let Ok((_, envelope)) = read_envelope(SockclntDelete::HEADER, &mut reader) else { return };

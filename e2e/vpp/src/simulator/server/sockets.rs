@@ -18,7 +18,7 @@ impl Server {
         sockets.extend(self.clients.values().filter_map(|client| {
             let output = if client.has_to_write() { PollFlags::POLLOUT } else { PollFlags::empty() };
             let input = if client.leaves { PollFlags::empty() } else { PollFlags::POLLIN };
-            // One that waits for nothing would be reported for ever because its peer is gone.
+            // One that waits for nothing would be reported on every poll because its peer is gone.
             let wanted = input | output;
             (!wanted.is_empty()).then(|| PollFd::new(client.stream.as_fd(), wanted))
         }));

@@ -8,7 +8,8 @@ use usnet_vpp::messages::{self, MessageTable, MessageTableEntry, SOCKCLNT_CREATE
 use usnet_vpp::wire::FixedText;
 use usnet_vpp::{Descriptor, Message};
 
-/// Ids of the messages that open and close connections stand in the order of their table; they are the same in every VPP.
+/// Ids of the messages that open and close connections stand in the order of their table; they are
+/// the same in every VPP.
 const FIXED: u16 = SOCKCLNT_CREATE_ID;
 const FIXED_COUNT: u16 = 4;
 const FIRST_ID: u16 = 100;

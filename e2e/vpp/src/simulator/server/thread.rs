@@ -1,4 +1,5 @@
-//! The thread of a simulated VPP: one after the other it reads, does and answers, as VPP's main thread does.
+//! The thread of a simulated VPP: one after the other it reads, does and answers, as VPP's main
+//! thread does.
 
 use crate::Error;
 use crate::simulator::model::state::State;
@@ -97,7 +98,8 @@ impl Server {
         ControlFlow::Continue(())
     }
 
-    /// Ends and comes back: on another socket file of the same name, and with other ids of messages.
+    /// Ends and comes back: on another socket file of the same name, and with other ids of
+    /// messages.
     pub(crate) fn restart(&mut self) -> ControlFlow<()> {
         // First of all, so that a client that sees its connection end connects to the new one.
         match listen(&self.socket) {
@@ -139,7 +141,7 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Before its sockets are closed: whoever sees their end sees that it does not run.
+    /// Before its sockets are closed: a client that sees their end sees that it does not run.
     fn drop(&mut self) {
         self.shared.ended();
     }
