@@ -1,5 +1,6 @@
-//! Makes clients and servers of kubelet's device plugin API. Its messages are in `src/agent/device_plugin/api.rs`, so that no compiler of protocol buffers is needed.
-//! Format: <https://github.com/kubernetes/kubelet/blob/master/pkg/apis/deviceplugin/v1beta1/api.proto>.
+//! Makes clients and servers of kubelet's device plugin API. Its messages are in
+//! `src/agent/device_plugin/api.rs`, so that no compiler of protocol buffers is needed. Format:
+//! <https://github.com/kubernetes/kubelet/blob/master/pkg/apis/deviceplugin/v1beta1/api.proto>
 
 use tonic_build::manual::{Builder, Method, Service};
 

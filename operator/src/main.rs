@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     match command_line.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tracing::error!(error = %ErrorChain(&error), "usnet ends");
+            tracing::error!(error = %ErrorChain(&error), "usnet failed");
             ExitCode::FAILURE
         }
     }

@@ -7,10 +7,10 @@ use kube::{Client, Config};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Neither a service account nor a kubeconfig was found.
-    #[error("it is not known where the API server is: run in a pod with a service account, or set KUBECONFIG")]
+    #[error("the API server is not configured: run in a pod with a service account, or set KUBECONFIG")]
     Config(#[source] Box<InferConfigError>),
     /// The configuration is invalid, for example a damaged certificate.
-    #[error("the settings of the API server cannot be used")]
+    #[error("the configuration of the API server is invalid")]
     Client(#[source] Box<kube::Error>),
 }
 

@@ -9,11 +9,11 @@ use futures::future::BoxFuture;
 use std::io;
 use tokio::runtime::Builder;
 
-/// Networks for DPDK pods, kept on every node as Kubernetes objects say.
+/// Networks for DPDK pods: Kubernetes objects, programmed into Open vSwitch and VPP on every node.
 #[derive(Debug, Parser)]
 #[command(name = "usnet", version)]
 pub struct CommandLine {
-    /// The form of log lines; RUST_LOG chooses which are written.
+    /// The format of log lines; RUST_LOG selects which are written.
     #[arg(long, global = true, value_enum, default_value_t, env = "USNET_LOG_FORMAT")]
     pub log_format: LogFormat,
     #[command(subcommand)]
@@ -22,13 +22,13 @@ pub struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Program {
-    /// Compiles the networks of the cluster into what each node should have (one for the cluster).
+    /// Computes the desired state of all nodes from the networks of the cluster (one per cluster).
     Controller(controller::Options),
-    /// Keeps the bridges of this node as they should be (one for each node).
+    /// Programs the networks of this node into Open vSwitch and VPP (one per node).
     Agent(agent::Options),
-    /// Tells what this node has and what was changed on it, without an API server.
+    /// Shows the state of this node and its last changes, without an API server.
     Node(node::Options),
-    /// Puts the CNI plugin into the node's folder of CNI plugins.
+    /// Installs the CNI plugin into the node's folder of CNI plugins.
     InstallPlugin(install_plugin::Options),
 }
 
@@ -44,7 +44,7 @@ pub enum Error {
     /// The agent ended.
     #[error("the agent failed")]
     Agent(#[source] agent::Error),
-    /// The node has no answer.
+    /// The state or the history of the node cannot be printed.
     #[error(transparent)]
     Node(#[from] node::Error),
     /// The plugin was not installed.
@@ -53,10 +53,10 @@ pub enum Error {
 }
 
 impl CommandLine {
-    /// Runs the chosen program until it is done or the process is asked to end.
+    /// Runs the selected program until it is done, or until a signal requests the shutdown.
     ///
     /// # Errors
-    /// When the program cannot start or cannot go on.
+    /// When the program cannot start or cannot continue.
     pub fn run(self) -> Result<(), Error> {
         match self.program {
             Program::Controller(options) => run_until_shutdown(&mut two_threads(), async |requested| {

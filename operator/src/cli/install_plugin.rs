@@ -24,7 +24,7 @@ pub struct Options {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The plugin of the image cannot be read.
-    #[error("cannot read the plugin {}: give its path with --from", path.display())]
+    #[error("cannot read the plugin {}: set its path with --from", path.display())]
     Read {
         /// The plugin.
         path: PathBuf,
@@ -33,12 +33,12 @@ pub enum Error {
         source: io::Error,
     },
     /// `--from` names no file.
-    #[error("{} has no file name: give the plugin's path with --from", .0.display())]
+    #[error("{} has no file name: set the path of the plugin with --from", .0.display())]
     NoFileName(PathBuf),
-    /// The plugin cannot be put in its place.
-    #[error("cannot install the plugin as {}: is the node's folder of CNI plugins mounted there, and writable?", path.display())]
+    /// The plugin cannot be written.
+    #[error("cannot install the plugin as {}: the node's folder of CNI plugins must be mounted there, and writable", path.display())]
     Write {
-        /// Where it was to be.
+        /// Its path on the node.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -55,11 +55,11 @@ pub fn run(options: &Options) -> Result<(), Error> {
     let name = options.from.file_name().ok_or_else(|| Error::NoFileName(options.from.clone()))?;
     let target = options.to.join(name);
     if is_installed(&target, &desired) {
-        tracing::info!(plugin = %target.display(), "the plugin is there already");
+        tracing::info!(plugin = %target.display(), "the plugin is installed already");
         return Ok(());
     }
     replace(&options.to, &target, &desired).map_err(|source| Error::Write { path: target.clone(), source })?;
-    tracing::info!(plugin = %target.display(), bytes = desired.len(), "the plugin is installed");
+    tracing::info!(plugin = %target.display(), bytes = desired.len(), "installed the plugin");
     Ok(())
 }
 

@@ -14,7 +14,7 @@ const STANDARD_FILTER: &str = "warn,kube_client=off,usnet_operator=info,usnet_da
 /// The form of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
-    /// For people.
+    /// For users.
     #[default]
     Text,
     /// One JSON object for each line.

@@ -3,7 +3,8 @@
 use std::io;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// A future that is ready after the first SIGTERM or SIGINT. From this call on the signals no longer terminate the process.
+/// A future that is ready after the first SIGTERM or SIGINT. From this call on the signals no
+/// longer terminate the process.
 ///
 /// # Errors
 /// When the signal handlers cannot be installed. Must be called inside a tokio runtime.

@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn the_own_lease_is_renewed_also_after_its_expiry() {
         assert_eq!(decision(Some("a"), 0, true), Decision::Renew);
-        assert_eq!(decision(Some("a"), 99, true), Decision::Renew, "nobody took it");
+        assert_eq!(decision(Some("a"), 99, true), Decision::Renew, "no other replica acquired it");
     }
 
     #[test]

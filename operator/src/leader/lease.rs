@@ -33,9 +33,9 @@ pub enum Role {
 /// Why the lease could not be read or written.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error("the API server refused or did not get a request about Lease {LEASE_NAME}")]
+    #[error("cannot read or write Lease {LEASE_NAME}")]
     Request(#[from] kube::Error),
-    #[error("the API server did not answer within {} s about Lease {LEASE_NAME}", LEASE_REQUEST_TIMEOUT.as_secs())]
+    #[error("no response within {} s to a request for Lease {LEASE_NAME}", LEASE_REQUEST_TIMEOUT.as_secs())]
     Timeout,
 }
 
@@ -114,9 +114,9 @@ impl Elector {
             return;
         }
         match timeout(LEASE_REQUEST_TIMEOUT, self.clear_holder()).await {
-            Ok(Ok(())) => tracing::info!(lease = LEASE_NAME, "gave the lease back"),
+            Ok(Ok(())) => tracing::info!(lease = LEASE_NAME, "released the lease"),
             Ok(Err(_)) | Err(_) => {
-                tracing::warn!(lease = LEASE_NAME, "could not give the lease back; it runs out by itself");
+                tracing::warn!(lease = LEASE_NAME, "cannot release the lease; it expires by itself");
             }
         }
     }
@@ -206,7 +206,7 @@ impl Elector {
 
     fn log_leader(&mut self, leader: Option<String>) {
         if self.known_leader != leader {
-            tracing::info!(identity = self.identity, leader, "stands by");
+            tracing::info!(identity = self.identity, leader, "standby");
             self.known_leader = leader;
         }
     }
@@ -214,8 +214,8 @@ impl Elector {
     fn set_role(&self, role: Role) {
         let changed = self.roles.send_if_modified(|known| std::mem::replace(known, role) != role);
         match role {
-            Role::Leader if changed => tracing::info!(identity = self.identity, "leads"),
-            Role::Standby if changed => tracing::warn!(identity = self.identity, "leads no more, and writes nothing"),
+            Role::Leader if changed => tracing::info!(identity = self.identity, "became leader"),
+            Role::Standby if changed => tracing::warn!(identity = self.identity, "lost leadership; nothing is written"),
             Role::Standby | Role::Leader | Role::Ended => {}
         }
     }
@@ -224,7 +224,7 @@ impl Elector {
     /// be held, but that is no longer proved.
     fn record_result(&mut self, error: Option<&Error>) {
         if let Some(error) = error.filter(|_| !self.is_failing) {
-            tracing::warn!(error = %ErrorChain(error), "trying again until it works");
+            tracing::warn!(error = %ErrorChain(error), "cannot acquire or renew the lease; retrying");
         }
         self.is_failing = error.is_some();
         if self.fence.check().is_err() {

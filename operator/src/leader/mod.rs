@@ -8,9 +8,9 @@
 //!
 //! ```text
 //! 0 s   the leader sends a renewal; all times count from here, on a clock that includes suspend
-//! 5 s   without another renewal it stops writing                       LEASE_DURATION - FENCE_MARGIN
-//! 9 s   requests that it sent by then have timed out                   + REQUEST_TIMEOUT
-//! 10 s  another may take over, counted from its observed renewal       LEASE_DURATION
+//! 5 s   without another renewal it stops writing           LEASE_DURATION - FENCE_MARGIN
+//! 9 s   requests that it sent by then have timed out       + REQUEST_TIMEOUT
+//! 10 s  another may take over, from its observed renewal   LEASE_DURATION
 //! ```
 //!
 //! One gap remains: a process that is stopped between the fence and the socket may send one request

@@ -19,5 +19,5 @@ const _: () =
     assert!(REQUEST_TIMEOUT.as_secs() < FENCE_MARGIN.as_secs() && FENCE_MARGIN.as_secs() < LEASE_DURATION.as_secs());
 const _: () = assert!(
     2 * RENEW_INTERVAL.as_secs() < LEASE_DURATION.as_secs() - FENCE_MARGIN.as_secs(),
-    "two tries while it may write"
+    "two attempts before the fence closes"
 );

@@ -16,18 +16,18 @@ pub struct Options {
 
 #[derive(Debug, Clone, Subcommand)]
 enum Query {
-    /// What this node has, as its agent said last.
+    /// The state of this node, as last reported by its agent.
     Status {
-        /// How to print it.
+        /// The output format.
         #[arg(short, long, value_enum, default_value_t)]
         output: Output,
     },
-    /// The last changes that the agent made to Open vSwitch and VPP, the oldest first.
+    /// The last changes that the agent made to Open vSwitch and VPP, oldest first.
     History {
-        /// How to print them.
+        /// The output format.
         #[arg(short, long, value_enum, default_value_t)]
         output: Output,
-        /// Only those of this network.
+        /// Only the changes of this network.
         #[arg(long)]
         network: Option<NetworkName>,
     },

@@ -105,7 +105,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Done => formatter.write_str("done"),
-            Self::CompletedLater => formatter.write_str("completed on a later pass"),
+            Self::CompletedLater => formatter.write_str("completed by a later reconcile"),
             Self::Failed { message } => write!(formatter, "failed: {message}"),
             Self::RolledBack { message } => write!(formatter, "rolled back: {message}"),
         }

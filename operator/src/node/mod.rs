@@ -1,5 +1,5 @@
-//! The commands for users on a node, `usnet node status` and `usnet node history`, and the files that
-//! they read. Both need neither an API server nor a running agent.
+//! The commands for users on a node, `usnet node status` and `usnet node history`, and the files
+//! that they read. Both need neither an API server nor a running agent.
 //!
 //! - [`command`]: the command line;
 //! - [`status`], [`history`] (IO): read a file and print it as [`output`] says;

@@ -5,10 +5,10 @@ use serde::Serialize;
 use std::io;
 use usnet_dataplane::atomic_file;
 
-/// How an answer is printed.
+/// The output format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Output {
-    /// A table for people.
+    /// A table.
     #[default]
     Table,
     /// JSON.
@@ -21,25 +21,25 @@ pub enum Output {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No agent has written the state since the node started.
-    #[error("no agent has run on this node since it started: there is no {}", .0.display())]
+    #[error("no agent has run on this node since it started: {} does not exist", .0.display())]
     NoState(std::path::PathBuf),
     /// The state file cannot be read.
-    #[error("what the agent said of this node cannot be read")]
+    #[error("cannot read the state of this node")]
     State(#[from] atomic_file::Error),
     /// The history cannot be read.
-    #[error("the history of this node cannot be read from {}", path.display())]
+    #[error("cannot read the history of this node from {}", path.display())]
     History {
         /// Its file.
         path: std::path::PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
     /// The output cannot be serialised.
-    #[error("the answer cannot be written as YAML")]
+    #[error("cannot write the output as YAML")]
     Yaml(#[from] serde_yaml::Error),
     /// The output cannot be written.
-    #[error("the answer cannot be printed")]
+    #[error("cannot print the output")]
     Print(#[source] io::Error),
 }
 

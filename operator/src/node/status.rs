@@ -31,11 +31,11 @@ pub(super) fn text(state: &StateFile, is_running: bool, seconds: u64) -> String 
     };
     let generation =
         state.status.observed_generation.map_or_else(|| "none yet".to_owned(), |number| number.to_string());
-    let _ = writeln!(text, "Node {}, by {source}, generation {generation}", state.node);
+    let _ = writeln!(text, "Node {}, networks from {source}, generation {generation}", state.node);
     let since = age(seconds);
     let _ = match is_running {
-        true => writeln!(text, "The agent runs; the last change is {since} old."),
-        false => writeln!(text, "The agent does not run. This is what it said last, {since} ago."),
+        true => writeln!(text, "The agent is running; the last change was {since} ago."),
+        false => writeln!(text, "The agent is not running. This is its last report, from {since} ago."),
     };
     let summary = &state.status.summary;
     let _ = writeln!(text, "{} networks programmed, {} attached interfaces", summary.networks, summary.attachments);
@@ -56,7 +56,7 @@ pub(super) fn text(state: &StateFile, is_running: bool, seconds: u64) -> String 
         text.push_str(&table(["NETWORK", "STATE", "GENERATION", "PODS", "CONNECTED", "REASON", "MESSAGE"], &rows));
     }
     if !state.manifest_problems.is_empty() {
-        text.push_str("\nManifests that cannot be used; what they are about stays as it was:\n");
+        text.push_str("\nInvalid manifests; what they describe keeps its last valid state:\n");
         for problem in &state.manifest_problems {
             let _ = writeln!(text, "  {problem}");
         }

@@ -69,7 +69,7 @@ fn the_state_is_read_back_and_has_the_fields_of_a_status() {
 fn users_see_what_is_wrong_where_and_how_old_that_is() {
     let text = status::text(&state(), false, 130);
     for part in [
-        "does not run",
+        "is not running",
         "2m ago",
         "generation 7",
         "0/1 networks programmed, 2 attached interfaces",
@@ -79,7 +79,7 @@ fn users_see_what_is_wrong_where_and_how_old_that_is() {
     ] {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
-    assert!(status::text(&state(), true, 5).contains("The agent runs"));
+    assert!(status::text(&state(), true, 5).contains("The agent is running"));
 }
 
 #[test]

@@ -129,7 +129,7 @@ impl Manifests {
             tracing::warn!(folder = %self.folder.path().display(), "{problem}");
         }
         if found.is_empty() && !self.logged.is_empty() {
-            tracing::info!(folder = %self.folder.path().display(), "all manifests can be used again");
+            tracing::info!(folder = %self.folder.path().display(), "all manifests are valid again");
         }
         self.logged = found;
     }

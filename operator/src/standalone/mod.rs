@@ -1,7 +1,7 @@
 //! A node without an API server: the objects of usnet as YAML files in a folder, for this one node.
-//! The agent gets the result as it gets the compiled networks of an API server: selecting, draining and
-//! conflicts are handled by the agent. The steps in order; the first two perform IO, all others are
-//! pure:
+//! The agent gets the result as it gets the compiled networks of an API server: selecting, draining
+//! and conflicts are handled by the agent. The steps in order; the first two perform IO, all others
+//! are pure:
 //!
 //! 1. [`follow`](mod@follow) (IO): follows a folder for the agent;
 //! 2. [`files`] (IO): watches, reads and parses its files, with each [`problem`] of them;

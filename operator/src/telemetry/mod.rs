@@ -1,7 +1,8 @@
 //! The endpoint for monitoring over HTTP: `/metrics` in the Prometheus text format, `/healthz` and
 //! `/readyz`.
 //!
-//! Connections are accepted by the thread that does the work: a program that hangs does not answer `/healthz`.
+//! Connections are accepted by the thread that does the work: a program that hangs does not respond
+//! to `/healthz`, and Kubernetes restarts it.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -32,7 +33,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The address cannot be bound.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen at {address} for /metrics, /healthz and /readyz: choose another --listen")]
+#[error("cannot listen at {address} for /metrics, /healthz and /readyz: set another address with --listen")]
 pub struct Error {
     address: SocketAddr,
     source: io::Error,
@@ -41,7 +42,7 @@ pub struct Error {
 /// Where a program listens; the same for all programs.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub struct ListenOptions {
-    /// Where to answer /metrics, /healthz and /readyz, such as [::]:8081; nowhere if absent.
+    /// The address that serves /metrics, /healthz and /readyz, such as [::]:8081; none if absent.
     #[arg(long, env = "USNET_LISTEN", value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
 }
@@ -72,7 +73,7 @@ impl Telemetry {
         let Some(address) = options.listen else { return std::future::pending().await };
         let listener = listen(address).await.map_err(|source| Error { address, source })?;
         let address = listener.local_addr().unwrap_or(address);
-        tracing::info!(%address, "answers /metrics, /healthz and /readyz");
+        tracing::info!(%address, "serving /metrics, /healthz and /readyz");
         let connection_permits = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
             let permit = Arc::clone(&connection_permits).acquire_owned().await;
@@ -103,14 +104,14 @@ impl Telemetry {
 
     fn answer(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
         if method != Method::GET && method != Method::HEAD {
-            return plain(StatusCode::METHOD_NOT_ALLOWED, "only GET\n");
+            return plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are supported\n");
         }
         match path {
             "/healthz" => plain(StatusCode::OK, "ok\n"),
             "/readyz" if self.is_ready.load(Ordering::Relaxed) => plain(StatusCode::OK, "ok\n"),
-            "/readyz" => plain(StatusCode::SERVICE_UNAVAILABLE, "not yet: still looking at what there is\n"),
+            "/readyz" => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready: the current state is still being read\n"),
             "/metrics" => self.metrics(),
-            _ => plain(StatusCode::NOT_FOUND, "there are /metrics, /healthz and /readyz\n"),
+            _ => plain(StatusCode::NOT_FOUND, "not found: only /metrics, /healthz and /readyz are served\n"),
         }
     }
 

@@ -1,5 +1,6 @@
-//! A strict reading of the Prometheus text format 0.0.4
-//! (<https://prometheus.io/docs/instrumenting/exposition_formats/#text-format-details>), without what we never write: timestamps and summaries.
+//! A strict parser of the Prometheus text format 0.0.4, without timestamps and summaries, which are
+//! never written. Format:
+//! <https://prometheus.io/docs/instrumenting/exposition_formats/#text-format-details>
 
 use std::collections::{BTreeMap, BTreeSet};
 

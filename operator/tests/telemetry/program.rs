@@ -69,7 +69,7 @@ impl Program {
         }
     }
 
-    /// Asks it to end, as Kubernetes does.
+    /// Terminates it with SIGTERM, as Kubernetes does.
     pub(crate) fn terminate(mut self) -> ExitStatus {
         let id = self.process.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
@@ -77,7 +77,7 @@ impl Program {
     }
 }
 
-/// Where the program says that it listens.
+/// The address that the program logs.
 fn address(log: &mut impl BufRead) -> SocketAddr {
     for line in log.lines() {
         let line: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();

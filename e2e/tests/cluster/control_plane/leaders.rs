@@ -55,7 +55,7 @@ fn a_leader_that_is_stopped_for_a_minute_is_replaced_and_writes_nothing_when_it_
     }
     eventually("the old leader knows", || {
         let log = kubectl(&["logs", &old, "-n", NAMESPACE]);
-        check(log.contains("leads no more"), log)
+        check(log.contains("lost leadership"), log)
     });
     let written = writes_of(&old, taken["acquireTime"].as_str().unwrap());
     assert!(written.is_empty(), "written by the old leader: {written:#?}");

@@ -1,5 +1,5 @@
-//! Fingerprints: what is cached of objects that are compared only as a whole. They are stable within
-//! this process only, and never stored.
+//! Fingerprints: what is cached of objects that are compared only as a whole. They are stable
+//! within this process only, and never stored.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

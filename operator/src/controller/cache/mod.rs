@@ -4,7 +4,7 @@
 //! 1. [`partial_objects`]: the fields of objects that are deserialized at all;
 //! 2. [`parse`]: from these to [`objects`], [`nads`] and their [`fingerprint`]s;
 //! 3. [`reflector`]: applies watch events to the [`Cache`], which also assigns node numbers;
-//! 4. [`dirty`]: what a change of the cache makes necessary to evaluate again.
+//! 4. [`dirty`]: what must be evaluated again after a change of the cache.
 
 mod cluster;
 pub mod dirty;

@@ -41,8 +41,8 @@ impl Network {
         self.deleted.is_some()
     }
 
-    /// Whether the network was generated from NADs, by its label and its name. Without the label it is
-    /// a user's.
+    /// Whether the network was generated from NADs, by its label and its name. Without the label it
+    /// is a user's.
     pub fn is_from_nad(&self) -> bool {
         let follows_from_bridge =
             |valid: &ValidNetwork| NetworkName::for_bridge(valid.engine, &valid.bridge.name) == valid.name;

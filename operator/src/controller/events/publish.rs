@@ -54,10 +54,10 @@ pub async fn publish(client: Client, instance: String, mut records: EventReceive
         let problem = match timeout(REQUEST_TIMEOUT, recorder.publish(&event, &record.regarding)).await {
             Ok(Ok(())) => continue,
             Ok(Err(error)) => message(&error),
-            Err(_) => format!("no answer within {} s", REQUEST_TIMEOUT.as_secs()),
+            Err(_) => format!("no response within {} s", REQUEST_TIMEOUT.as_secs()),
         };
         let (kind, object) = (&record.regarding.kind, &record.regarding.name);
-        tracing::debug!(kind, object, reason = record.reason, problem, "an event was not written");
+        tracing::debug!(kind, object, reason = record.reason, problem, "cannot write an event");
     }
 }
 

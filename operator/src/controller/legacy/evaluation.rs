@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 pub struct LegacyEvaluation {
     /// Networks to create, restore or delete.
     pub writes: Vec<Write>,
-    /// Events that apply now, each for its NAD. [`super::EventDeduplicator`] drops those already reported.
+    /// Events that apply now, each for its NAD. [`super::EventDeduplicator`] drops those already
+    /// reported.
     pub records: Vec<EventRecord>,
     /// Namespaces with an unreadable NAD: it may request any of their networks.
     pub unreadable: BTreeSet<String>,

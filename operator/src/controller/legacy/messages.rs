@@ -24,7 +24,7 @@ pub(super) const NETWORK_NAME_TAKEN: &str = "NetworkNameTaken";
 /// One network cannot list all the namespaces.
 pub(super) const TOO_MANY_NAMESPACES: &str = "TooManyNamespaces";
 
-/// NADs of one namespace ask for too many networks.
+/// NADs of one namespace request too many networks.
 pub(super) const TOO_MANY_NETWORKS: &str = "TooManyNetworks";
 
 fn record(key: &NadKey, nad: &UserNad, reason: &str, message: String) -> EventRecord {
@@ -56,7 +56,7 @@ pub(super) fn unknown_network(key: &NadKey, nad: &UserNad, network: &NetworkName
 
 pub(super) fn not_selected(key: &NadKey, nad: &UserNad, network: &NetworkName) -> EventRecord {
     let message = format!(
-        "pods of namespace {} may not attach to network {network}: label the namespace as spec.namespaceSelector of UserspaceNetwork {network} asks, or change that",
+        "pods of namespace {} may not attach to network {network}: label the namespace so that spec.namespaceSelector of UserspaceNetwork {network} selects it, or change the selector",
         key.namespace
     );
     record(key, nad, NAMESPACE_NOT_SELECTED, message)
@@ -64,7 +64,7 @@ pub(super) fn not_selected(key: &NadKey, nad: &UserNad, network: &NetworkName) -
 
 pub(super) fn name_taken(member: &Member<'_>, network: &NetworkName) -> EventRecord {
     let message = format!(
-        "the network for bridge {} would be called {network}, and a network of another bridge has that name: rename that, or create a UserspaceNetwork for this bridge",
+        "the network for bridge {} would be named {network}, and a network of another bridge has that name: rename that network, or create a UserspaceNetwork for this bridge",
         member.legacy.bridge
     );
     record(member.key, member.nad, NETWORK_NAME_TAKEN, message)
@@ -72,14 +72,14 @@ pub(super) fn name_taken(member: &Member<'_>, network: &NetworkName) -> EventRec
 
 pub(super) fn too_many_namespaces(member: &Member<'_>, network: &NetworkName) -> EventRecord {
     let message = format!(
-        "network {network} lists {SELECTOR_VALUES_MAX} namespaces, and no more fit: take the label usnet.dev/from-nad from it and give it a namespaceSelector of your own"
+        "network {network} lists {SELECTOR_VALUES_MAX} namespaces, which is the maximum: remove its label usnet.dev/from-nad and set its namespaceSelector"
     );
     record(member.key, member.nad, TOO_MANY_NAMESPACES, message)
 }
 
 pub(super) fn too_many_networks(member: &Member<'_>, most: usize) -> EventRecord {
     let message = format!(
-        "definitions of namespace {} ask for more than {most} bridges, and no more networks are created for it: create a UserspaceNetwork for bridge {}, or name one bridge in several definitions",
+        "NetworkAttachmentDefinitions of namespace {} request more than {most} bridges, and no more networks are created for it: create a UserspaceNetwork for bridge {}, or name one bridge in several NetworkAttachmentDefinitions",
         member.key.namespace, member.legacy.bridge
     );
     record(member.key, member.nad, TOO_MANY_NETWORKS, message)
@@ -93,7 +93,7 @@ pub(super) fn mismatch_with_oldest(
     mismatches: &[SettingMismatch],
 ) -> EventRecord {
     let message = format!(
-        "{}: network {network} of bridge {} is as NetworkAttachmentDefinition {} asks, which was there first. Pods of this one are refused until they agree: change one of the two, or name another bridge",
+        "{}: network {network} of bridge {} is defined by NetworkAttachmentDefinition {}, which takes precedence. Pods of this one are rejected until both agree: change one of them, or name another bridge",
         list(mismatches),
         member.legacy.bridge,
         oldest.key
@@ -113,7 +113,7 @@ pub(super) fn conflicting_nads(
         all => format!(" and {} more", all - 1),
     };
     let message = format!(
-        "NetworkAttachmentDefinition {}{more} disagrees: {}. This one was there first, so that network {network} of bridge {} stays as it asks",
+        "NetworkAttachmentDefinition {}{more} disagrees: {}. This one takes precedence: network {network} of bridge {} keeps its settings",
         first.key,
         list(mismatches),
         oldest.legacy.bridge
@@ -128,7 +128,7 @@ pub(super) fn mismatch_with_network(
     mismatches: &[SettingMismatch],
 ) -> EventRecord {
     let message = format!(
-        "{}: bridge {} belongs to network {network}. Pods of this definition are refused until it agrees with that network",
+        "{}: bridge {} belongs to network {network}. Pods of this NetworkAttachmentDefinition are rejected until it agrees with that network",
         list(mismatches),
         member.legacy.bridge
     );

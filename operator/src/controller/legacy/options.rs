@@ -1,4 +1,4 @@
-//! Whether and where configurations of the userspace CNI are converted.
+//! Whether, and in which namespaces, NADs of the Userspace CNI (Intel) are converted.
 
 use crate::controller::cache::Cache;
 use kube::core::{Expression, Selector, SelectorExt};
@@ -6,28 +6,30 @@ use kube::core::{Expression, Selector, SelectorExt};
 /// The default maximum of networks that the NADs of one namespace create.
 pub const NETWORKS_MAX: usize = 32;
 
-/// Whether bridges that definitions of the userspace CNI (Intel) name become networks.
+/// Whether networks are created for bridges that NADs of the Userspace CNI (Intel) name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 #[value(rename_all = "PascalCase")]
 pub enum Conversion {
-    /// They do.
+    /// They are.
     #[default]
     Enabled,
-    /// They do not. Networks that were created before stay.
+    /// They are not. Networks that were created before stay.
     Disabled,
 }
 
-/// Options of `usnet controller` for definitions of the userspace CNI.
+/// Options of `usnet controller` for NADs of the Userspace CNI (Intel).
 #[derive(Debug, Clone, clap::Args)]
 #[group(id = "legacy")]
 pub struct Options {
-    /// Whether bridges that NetworkAttachmentDefinitions of the userspace CNI (Intel) name become networks.
+    /// Whether networks are created for the bridges of NetworkAttachmentDefinitions of the
+    /// Userspace CNI (Intel).
     #[arg(long = "legacy-nads", env = "USNET_LEGACY_NADS", value_enum, default_value_t)]
     pub conversion: Conversion,
-    /// A label selector: only NetworkAttachmentDefinitions in these namespaces are converted.
+    /// A label selector of namespaces: only their NetworkAttachmentDefinitions are converted.
     #[arg(long = "legacy-nad-namespaces", env = "USNET_LEGACY_NAD_NAMESPACES", value_name = "SELECTOR", value_parser = selector, default_value = "")]
     pub namespaces: Selector,
-    /// Most networks that NetworkAttachmentDefinitions of one namespace create: each is a bridge on every node.
+    /// The maximum number of networks that are created for the NetworkAttachmentDefinitions of one
+    /// namespace. Each is a bridge on every node.
     #[arg(long = "legacy-nad-networks", env = "USNET_LEGACY_NAD_NETWORKS", value_name = "NUMBER", default_value_t = NETWORKS_MAX)]
     pub networks_max: usize,
 }
@@ -49,14 +51,14 @@ impl Options {
 /// Text that is not a label selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no requirement of a label selector: write KEY, !KEY, KEY=VALUE, KEY!=VALUE, KEY in (A,B) or KEY notin (A,B)"
+    "{0:?} is not a requirement of a label selector: write KEY, !KEY, KEY=VALUE, KEY!=VALUE, KEY in (A,B) or KEY notin (A,B)"
 )]
 pub(super) struct InvalidSelector(String);
 
 /// Parses a label selector as `kubectl --selector` takes it.
 ///
 /// # Errors
-/// The first requirement that cannot be understood.
+/// The first requirement that cannot be parsed.
 pub(super) fn selector(text: &str) -> Result<Selector, InvalidSelector> {
     let mut depth = 0_usize;
     let is_separator = |character: char| {

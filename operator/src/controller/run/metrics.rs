@@ -34,24 +34,30 @@ impl Metrics {
     /// When a name is registered already.
     pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
         let options = |name: &str, help: &str| Opts::new(format!("usnet_controller_{name}"), help);
-        let evaluations = "Time of one evaluation of what changed: compile and compare. The count is their number.";
+        let evaluations = "Duration of the evaluations of what changed: compiling and comparing.";
         let buckets = exponential_buckets(0.001, 2.0, 15)?;
         let evaluations = HistogramOpts { common_opts: options("reconcile_seconds", evaluations), buckets };
         let metrics = Self {
-            leader: IntGauge::with_opts(options("leader", "1 while this replica leads and writes, else 0."))?,
-            queued: IntGauge::with_opts(options("queue_depth", "Writes that wait, definitions not counted."))?,
+            leader: IntGauge::with_opts(options("leader", "1 while this replica is the leader and writes, else 0."))?,
+            queued: IntGauge::with_opts(options(
+                "queue_depth",
+                "Pending writes, without those of NetworkAttachmentDefinitions.",
+            ))?,
             evaluations: Histogram::with_opts(evaluations)?,
             errors: IntCounterVec::new(
-                options("reconcile_errors_total", "Writes that failed, by the word of the API server for why."),
+                options("reconcile_errors_total", "Failed writes, by the reason that the API server returned."),
                 &["reason"],
             )?,
             writes: IntCounterVec::new(
-                options("writes_total", "Writes to the API server, by what was written and whether it worked."),
+                options("writes_total", "Writes to the API server, by kind and result."),
                 &["kind", "result"],
             )?,
             networks: IntGaugeVec::new(options("networks", "Networks by state."), &["state"])?,
             nodes: IntGaugeVec::new(options("nodes", "Nodes by state."), &["state"])?,
-            dropped_events: IntCounter::with_opts(options("dropped_events_total", "Events dropped: too many waited."))?,
+            dropped_events: IntCounter::with_opts(options(
+                "dropped_events_total",
+                "Events that were dropped because the queue was full.",
+            ))?,
         };
         registry.register(Box::new(metrics.leader.clone()))?;
         registry.register(Box::new(metrics.queued.clone()))?;

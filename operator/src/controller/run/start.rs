@@ -13,7 +13,8 @@ use tokio::sync::oneshot;
 /// Options of `usnet controller`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// The name by which this controller stands for election: that of its pod, which the API server reads from the pod's token as well.
+    /// The identity of this replica in the leader election: the name of its pod, which the API
+    /// server also reads from the pod's token.
     #[arg(long, env = "POD_NAME")]
     pub identity: String,
     #[command(flatten)]
@@ -32,7 +33,7 @@ pub enum Error {
     #[error(transparent)]
     Telemetry(#[from] telemetry::Error),
     /// A programming error.
-    #[error("the metrics could not be registered")]
+    #[error("cannot register the metrics")]
     Metrics(#[from] prometheus::Error),
     /// The watches ended, which they never do by themselves.
     #[error(transparent)]

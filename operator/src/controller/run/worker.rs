@@ -306,7 +306,7 @@ impl Worker {
 
     fn handle_failure(&mut self, write: &Write, target: Target, error: &Error, now: Instant) {
         if !error.is_fenced() && self.state.failures.get(&target) != Some(&error.to_string()) {
-            tracing::warn!("{error}; trying again until it works");
+            tracing::warn!("{error}; retrying");
             self.state.failures.insert(target.clone(), error.to_string());
         }
         let cause = error.cause();
@@ -377,7 +377,7 @@ fn kind_of(target: &Target) -> Kind {
         Target::Finalizer(_) | Target::Status(_) | Target::NetworkFromNad(_) => Kind::Networks,
         Target::Compiled(_) => Kind::Compiled,
         Target::NodeState(_) => Kind::NodeStates,
-        Target::Nad(_) => Kind::Definitions,
+        Target::Nad(_) => Kind::Nads,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Conditions of a network that is not being deleted: Ready, the conditions that it summarizes, and
-//! Reconciling or Stalled (kstatus), which tell tools whether to wait or to call an operator.
+//! Reconciling or Stalled (kstatus), which indicate to tools whether to wait or to call an
+//! operator.
 
 use super::inputs::{StatusInputs, count};
 use crate::controller::cache::nads::Availability;

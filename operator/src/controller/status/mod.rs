@@ -1,8 +1,8 @@
 //! Status (pure): computes the status of a network from the reports of nodes and its NADs.
 //!
 //! 1. [`inputs`]: the results of the other steps for the network;
-//! 2. [`selected_nodes`], [`tally`]: its nodes, and its progress on them; or, when it is being deleted,
-//!    [`deletion`]: what blocks its deletion;
+//! 2. [`selected_nodes`], [`tally`]: its nodes, and its progress on them; or, when it is being
+//!    deleted, [`deletion`]: what blocks its deletion;
 //! 3. [`active`] or [`deleting`]: its conditions;
 //! 4. [`evaluate`](mod@evaluate): the whole status;
 //! 5. [`due`]: when it is written.

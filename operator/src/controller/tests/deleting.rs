@@ -109,7 +109,7 @@ fn a_compiled_network_is_not_created_again_while_the_finalizer_is_removed() {
     assert!(!is_created(cluster.evaluate_changes()));
     drop(std::mem::take(&mut cluster.guards));
     cluster.mark(finalizer);
-    assert!(is_created(cluster.evaluate_changes()), "somebody deleted it by hand, and pods use it");
+    assert!(is_created(cluster.evaluate_changes()), "it was deleted manually, and pods use it");
     cluster.edit("blue", |network| network.has_finalizer = false);
     assert!(!is_created(cluster.evaluate_changes()), "another finalizer holds the network");
 }

@@ -145,7 +145,7 @@ impl Observer {
             log_failure(kind, error);
         }
         let never_listed = self.cache.nads.availability == Availability::Reading;
-        if kind == Kind::Definitions && never_listed && is_unknown_kind(error) {
+        if kind == Kind::Nads && never_listed && is_unknown_kind(error) {
             self.cache.nads.availability = Availability::Unavailable;
             self.dirty.statuses.extend(self.cache.networks.keys().cloned());
         }
@@ -195,10 +195,8 @@ fn is_unknown_kind(error: &watcher::Error) -> bool {
 
 fn log_failure(kind: Kind, error: &watcher::Error) {
     use watcher::Error::{InitialListFailed, NoResourceVersion, WatchError, WatchFailed, WatchStartFailed};
-    if kind == Kind::Definitions && is_unknown_kind(error) {
-        tracing::warn!(
-            "the cluster has no NetworkAttachmentDefinitions: install Multus; looking again until they are there"
-        );
+    if kind == Kind::Nads && is_unknown_kind(error) {
+        tracing::warn!("the CRD of NetworkAttachmentDefinitions is not installed: install Multus; retrying");
         return;
     }
     let reason = match error {
@@ -206,5 +204,5 @@ fn log_failure(kind: Kind, error: &watcher::Error) {
         WatchError(status) => status.message.clone(),
         NoResourceVersion => error.to_string(),
     };
-    tracing::warn!(objects = ?kind, reason, "a watch failed; trying again until it works");
+    tracing::warn!(objects = ?kind, reason, "a watch failed; retrying");
 }

@@ -37,7 +37,7 @@ pub(in crate::controller) fn changes(client: &Client) -> SelectAll<BoxStream<'st
         watch(Api::<NodeStateObject>::all(all()), Kind::NodeStates, |event| {
             ObjectEvent::NodeState(map(event, parse::node_state))
         }),
-        watch(Api::<NadObject>::all(all()), Kind::Definitions, |event| ObjectEvent::Nad(map(event, parse::nad))),
+        watch(Api::<NadObject>::all(all()), Kind::Nads, |event| ObjectEvent::Nad(map(event, parse::nad))),
     ])
 }
 
@@ -45,7 +45,7 @@ fn watch<K>(api: Api<K>, kind: Kind, seen: fn(Event<K>) -> ObjectEvent) -> BoxSt
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
-    let page = if kind == Kind::Definitions { NAD_PAGE } else { PAGE };
+    let page = if kind == Kind::Nads { NAD_PAGE } else { PAGE };
     let change = move |result: Result<Event<K>, watcher::Error>| {
         let version = match &result {
             Ok(Event::Apply(object) | Event::InitApply(object)) => {

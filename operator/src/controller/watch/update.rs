@@ -13,7 +13,7 @@ pub(in crate::controller) enum Kind {
     Namespaces,
     Nodes,
     NodeStates,
-    Definitions,
+    Nads,
 }
 
 /// An event of one kind. Networks are boxed, as they are the largest.
@@ -46,7 +46,7 @@ impl WatchUpdate {
             ObjectEvent::Namespace(_) => Kind::Namespaces,
             ObjectEvent::Node(_) => Kind::Nodes,
             ObjectEvent::NodeState(_) => Kind::NodeStates,
-            ObjectEvent::Nad(_) | ObjectEvent::Absent(_) => Kind::Definitions,
+            ObjectEvent::Nad(_) | ObjectEvent::Absent(_) => Kind::Nads,
         };
         Self { kind, version, result: Ok(seen) }
     }

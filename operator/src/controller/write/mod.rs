@@ -1,11 +1,11 @@
-//! Write: the writes to the API server, in the order in which each goes through this folder. All but
-//! the last are pure:
+//! Write: the writes to the API server, in the order in which each passes through this folder. All
+//! but the last are pure:
 //!
 //! 1. [`Write`]: one write as a value, and the [`Target`] that it changes;
 //! 2. [`queue`]: the pending writes by priority, one for each target;
 //! 3. [`guards`]: targets that may not be written now;
-//! 4. [`limiter`] and [`token_bucket`]: how many requests may be in flight, and how often counts are
-//!    written;
+//! 4. [`limiter`] and [`token_bucket`]: how many requests may be in flight, and how often counts
+//!    are written;
 //! 5. [`request`] (IO): sends a write.
 
 pub mod guards;

@@ -10,7 +10,7 @@ use tower::{BoxError, service_fn};
 
 /// A request was not sent, because this controller may no longer be the leader.
 #[derive(Debug, thiserror::Error)]
-#[error("this controller cannot prove that it is still the leader, and writes nothing until it can")]
+#[error("this controller may no longer be the leader, and writes nothing until it holds the lease again")]
 pub struct Closed;
 
 /// Open while the lease is provably held.

@@ -65,7 +65,7 @@ impl Folder {
         let texts = match texts {
             Ok(texts) => texts,
             Err(error) => {
-                let message = format!("the folder {} cannot be read: {error}", self.path.display());
+                let message = format!("cannot read the folder {}: {error}", self.path.display());
                 let problem = Some(Problem { message, ..Problem::default() });
                 return std::mem::replace(&mut self.problem, problem.clone()) != problem;
             }
@@ -77,7 +77,7 @@ impl Folder {
         for (name, text) in &changed {
             let file = self.files.entry((*name).clone()).or_default();
             let unreadable = |error: &String| {
-                let message = format!("it cannot be read: {error}");
+                let message = format!("cannot read the file: {error}");
                 Box::new(Problem { file: (*name).clone(), message, ..Problem::default() })
             };
             match text.as_deref().map_err(unreadable).and_then(|text| document::read(name, text)) {
@@ -110,7 +110,7 @@ impl Folder {
 fn text(path: &Path) -> io::Result<String> {
     let length = fs::metadata(path)?.len();
     if length > FILE_MAX {
-        return Err(io::Error::other(format!("it has {length} bytes, and at most {FILE_MAX} are read")));
+        return Err(io::Error::other(format!("it has {length} bytes; the maximum is {FILE_MAX}")));
     }
     fs::read_to_string(path)
 }

@@ -5,8 +5,8 @@
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// The line, counted from 1, of a field such as `spec.ipam.ranges[0][1].subnet` in one document (counted from 0). Of a field that is missing, the line of what
-/// it should be in.
+/// The line, counted from 1, of a field such as `spec.ipam.ranges[0][1].subnet` in one document
+/// (counted from 0). For a missing field, the line of the object that should contain it.
 pub(super) fn line_of(text: &str, document: usize, field: &str) -> Option<usize> {
     let deserializer = serde_yaml::Deserializer::from_str(text).nth(document)?;
     let steps = steps(field);

@@ -2,7 +2,8 @@
 //!
 //! 1. [`watch`](mod@watch) (IO): notifies of changes;
 //! 2. [`folder`] (IO): reads the files, and keeps the last valid content of each;
-//! 3. [`document`]: parses the objects of a file, and names the line of an invalid field ([`locate`]).
+//! 3. [`document`]: parses the objects of a file, and names the line of an invalid field
+//!    ([`locate`]).
 
 pub(super) mod document;
 pub(super) mod folder;

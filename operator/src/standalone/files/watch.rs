@@ -1,5 +1,5 @@
-//! Watches a folder of manifests for changes, however they are made: a file written in place, one renamed over another, or the links of a mounted ConfigMap that
-//! are changed to another folder.
+//! Watches a folder of manifests for any kind of change: a file that is written in place, one that
+//! is renamed over another, or the links of a mounted ConfigMap that are set to another folder.
 
 use crate::display::ErrorChain;
 use futures::StreamExt;
@@ -24,7 +24,7 @@ pub(in crate::standalone) async fn follow(folder: &Path, changes: &Sender<()>) {
             Ok(()) => is_failing = false,
             Err(error) if !is_failing => {
                 is_failing = true;
-                tracing::warn!(folder = %folder.display(), error = %ErrorChain(&error), "the folder of manifests cannot be watched; it is read every 5 s instead");
+                tracing::warn!(folder = %folder.display(), error = %ErrorChain(&error), "cannot watch the folder of manifests; it is read every 5 s instead");
             }
             Err(_) => sleep(POLL_INTERVAL).await,
         }
@@ -32,7 +32,8 @@ pub(in crate::standalone) async fn follow(folder: &Path, changes: &Sender<()>) {
     }
 }
 
-/// Returns after [`POLL_INTERVAL`] without a change, so that the next watch is of the folder that exists then.
+/// Returns after [`POLL_INTERVAL`] without a change, so that the next watch is of the folder that
+/// exists then.
 async fn follow_until_quiet(folder: &Path, changes: &Sender<()>) -> io::Result<()> {
     let inotify = Inotify::init()?;
     let mask = WatchMask::CREATE
@@ -43,7 +44,7 @@ async fn follow_until_quiet(folder: &Path, changes: &Sender<()>) -> io::Result<(
         | WatchMask::MOVE_SELF
         | WatchMask::ONLYDIR;
     inotify.watches().add(folder, mask)?;
-    // What happened before the watch began was not seen.
+    // Changes before the watch began were not reported.
     changes.send_replace(());
     let mut events = inotify.into_event_stream(vec![0; BUFFER_BYTES])?;
     while let Ok(event) = timeout(POLL_INTERVAL, events.next()).await {

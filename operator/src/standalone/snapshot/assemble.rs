@@ -1,7 +1,7 @@
 //! Puts the documents of a folder together. Pure.
 
 use super::manifest_snapshot::{ManifestSnapshot, invalid_network};
-use super::nads::{is_from_definitions, merge_definitions};
+use super::nads::{is_from_nads, merge_nads};
 use super::source::Source;
 use crate::controller::cache::{Cache, Labels, NadSet, Network};
 use crate::standalone::baseline::Baseline;
@@ -21,7 +21,7 @@ pub(in crate::standalone) fn snapshot(folder: &Folder, node: &str, baseline: &Ba
             Object::Namespace { name, labels } => snapshot.namespace(name, labels),
             Object::Node { name, labels } if name == node => snapshot.labels.extend(labels.clone()),
             Object::Node { .. } => {}
-            Object::Definition { key, definition } => snapshot.definition(key, definition, source),
+            Object::Nad { key, nad } => snapshot.nad(key, nad, source),
             Object::Other(problem) => snapshot.problems.push(problem.clone()),
         }
     }
@@ -29,21 +29,22 @@ pub(in crate::standalone) fn snapshot(folder: &Folder, node: &str, baseline: &Ba
     snapshot
 }
 
-/// Networks that were there and are in no document: definitions ask for them, or they are being deleted. While a file could never be read they stay, and so
-/// does a network from definitions while one in its namespaces cannot be read: that may be the one that asks for it.
+/// Adds the networks of the baseline that are in no document: NADs request them, or they are being
+/// deleted. While a file could never be read they stay, because it may contain them; and so does a
+/// network from NADs while a NAD in its namespaces is unreadable, because that one may request it.
 fn networks_missing_manifest(snapshot: &mut ManifestSnapshot, baseline: &Baseline, is_complete: bool) {
     for network in baseline.networks() {
         let missing = || Network {
-            has_from_nad_label: is_from_definitions(network),
-            ..invalid_network("no file that can be read has it".to_owned())
+            has_from_nad_label: is_from_nads(network),
+            ..invalid_network("no readable file contains it".to_owned())
         };
         snapshot.cache.networks.entry(network.name.to_string()).or_insert_with(missing);
     }
-    let unreadable = merge_definitions(snapshot, baseline);
+    let unreadable = merge_nads(snapshot, baseline);
     for network in baseline.networks() {
         let has_manifest = snapshot.sources.contains_key(network.name.as_str());
-        let may_be_meant = is_from_definitions(network) && !unreadable.is_disjoint(&network.namespaces.names);
-        if is_complete && !has_manifest && !may_be_meant {
+        let may_be_requested = is_from_nads(network) && !unreadable.is_disjoint(&network.namespaces.names);
+        if is_complete && !has_manifest && !may_be_requested {
             snapshot.delete(network.name.as_str());
         }
     }

@@ -1,7 +1,8 @@
-//! The cluster of one node that a folder of manifests describes: the same [`Cache`] as the controller's, so that its functions apply. Pure.
+//! The cluster of one node that a folder of manifests describes: the same [`Cache`] as the
+//! controller's, so that its functions apply. Pure.
 //!
-//! What the API server would know and a folder cannot say is added here: a network that is in no file any more is being deleted, and the namespaces are those
-//! that are named.
+//! State that an API server has and a folder cannot contain is derived here: a network that is no
+//! longer in any file is being deleted, and the namespaces are those that are named.
 
 use super::source::Source;
 use crate::controller::cache::parse;
@@ -19,14 +20,14 @@ const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 /// What a folder describes.
 #[derive(Debug, Default)]
 pub(in crate::standalone) struct ManifestSnapshot {
-    /// Networks, namespaces and definitions. A network without a readable spec stays as the node has it.
+    /// Networks, namespaces and NADs. A network without a readable spec stays as the node has it.
     pub cache: Cache,
     /// The labels of the node.
     pub labels: Labels,
-    /// Where each network was found; of one that definitions ask for, where the first of these is.
+    /// Where each network was found; for one that NADs request, where the first of these is.
     pub sources: BTreeMap<String, Source>,
-    /// Where each definition was found.
-    pub definition_sources: BTreeMap<NadKey, Source>,
+    /// Where each NAD was found.
+    pub nad_sources: BTreeMap<NadKey, Source>,
     /// What has no effect, and why.
     pub problems: Vec<Problem>,
 }
@@ -39,15 +40,15 @@ impl ManifestSnapshot {
         }
     }
 
-    pub(super) fn definition(&mut self, key: &NadKey, definition: &Nad, source: Source) {
-        if let Some(first) = self.definition_sources.get(key) {
+    pub(super) fn nad(&mut self, key: &NadKey, nad: &Nad, source: Source) {
+        if let Some(first) = self.nad_sources.get(key) {
             let problem = source.duplicate_of(first, &format!("NetworkAttachmentDefinition {key}"), None);
             self.problems.push(problem);
             return;
         }
         self.namespace(&key.namespace, &Labels::new());
-        self.cache.nads.insert(key.clone(), definition.clone());
-        self.definition_sources.insert(key.clone(), source);
+        self.cache.nads.insert(key.clone(), nad.clone());
+        self.nad_sources.insert(key.clone(), source);
     }
 
     pub(super) fn namespace(&mut self, name: &str, labels: &Labels) {
@@ -73,7 +74,7 @@ impl ManifestSnapshot {
             Ok(network) => Network::clone(network),
             Err(problems) => {
                 self.problems.extend(problems.clone());
-                invalid_network("its document cannot be used".to_owned())
+                invalid_network("its document is invalid".to_owned())
             }
         };
         if let Ok(valid) = &network.spec {
@@ -95,8 +96,8 @@ pub(super) fn invalid_network(why: String) -> Network {
     Network { has_finalizer: true, ..parse::network_with_spec(&ObjectMeta::default(), Err(why), None) }
 }
 
-/// A field that cannot change while the node has the network. The API server rejects such a change; here the network has to be removed first, so that the pods
-/// on the old bridge are waited for.
+/// A field that cannot change while the node has the network. The API server rejects such a change;
+/// here the network must be removed first, so that the old bridge drains.
 fn fixed_field(network: &Network, held: &NodeNetwork) -> Option<(&'static str, String)> {
     let wanted = network.spec.as_ref().ok()?;
     let (field, is, was) = if wanted.engine != held.engine {
@@ -107,7 +108,7 @@ fn fixed_field(network: &Network, held: &NodeNetwork) -> Option<(&'static str, S
         return None;
     };
     let message =
-        format!("cannot change from {was} to {is}: remove the network, wait until it is gone, and add it again");
+        format!("cannot change from {was} to {is}: remove the network, wait until it is deleted, and add it again");
     Some((field, message))
 }
 

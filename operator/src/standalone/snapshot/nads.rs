@@ -1,8 +1,12 @@
-//! The networks that definitions of the userspace CNI (Intel) ask for, merged into the snapshot as if the API server had them. Pure.
+//! The networks that NADs of the Userspace CNI (Intel) request, merged into the snapshot as if the
+//! API server had them. Pure.
 //!
-//! The controller's [`legacy`] says what has to be written; it is evaluated again with that written, until nothing is left. What the API server would remember is
-//! added beside it. A network that the node has, that is in no file, and that is named after its bridge, was made from definitions. And as files have no
-//! dates, the definition that asks for what the node has already counts as the oldest, so that no later file changes what pods are on.
+//! The controller's [`legacy`] returns the writes that are needed; these are applied to the
+//! snapshot and it is evaluated again, until none is left. What the API server would store is
+//! derived: a network that the node has, that is in no file, and that is named after its bridge,
+//! was generated from NADs. Files have no creation date, so the NAD that requests what the node has
+//! already counts as the oldest: a file that is added later never changes the network of running
+//! pods.
 
 use super::manifest_snapshot::ManifestSnapshot;
 use super::source::Source;
@@ -23,14 +27,15 @@ use usnet_crds::nad::{FROM_NAD_LABEL, FROM_NAD_VALUE};
 use usnet_crds::validate::validate;
 use usnet_crds::{NetworkName, NodeNetwork, Ownership, UserspaceNetwork, UserspaceNetworkSpec};
 
-/// One round writes everything, and a second finds nothing left: each bridge has one network, which no other definition changes.
+/// One round writes everything, and a second finds nothing left, because each bridge has one
+/// network that no other NAD changes. The rest is a margin: the evaluation must end in any case.
 const ROUNDS_MAX: usize = 4;
 
-/// Merges what definitions ask for, with what is wrong with them. Returns the namespaces with definitions that cannot be read: a network of theirs may still be
-/// meant.
-pub(super) fn merge_definitions(snapshot: &mut ManifestSnapshot, baseline: &Baseline) -> BTreeSet<String> {
+/// Merges the networks that NADs request, and the problems of NADs. Returns the namespaces with
+/// unreadable NADs: one of these may request any network of its namespace.
+pub(super) fn merge_nads(snapshot: &mut ManifestSnapshot, baseline: &Baseline) -> BTreeSet<String> {
     order(snapshot, baseline);
-    // A folder is written by the node's administrator: there are no tenants to be limited.
+    // A folder is written by the node's administrator: there are no tenants to limit.
     let options = legacy::Options { networks_max: usize::MAX, ..legacy::Options::default() };
     let mut found = legacy::evaluate(&snapshot.cache, &options);
     for _ in 1..ROUNDS_MAX {
@@ -42,49 +47,50 @@ pub(super) fn merge_definitions(snapshot: &mut ManifestSnapshot, baseline: &Base
         }
         found = legacy::evaluate(&snapshot.cache, &options);
     }
-    let problems: Vec<Problem> = found.records.iter().filter_map(|notice| snapshot.problem(notice)).collect();
+    let problems: Vec<Problem> = found.records.iter().filter_map(|record| snapshot.problem(record)).collect();
     snapshot.problems.extend(problems);
     found.unreadable
 }
 
-/// Whether a network of the node that is in no file was made from definitions.
-pub(super) fn is_from_definitions(network: &NodeNetwork) -> bool {
+/// Whether a network of the node that is in no file was generated from NADs.
+pub(super) fn is_from_nads(network: &NodeNetwork) -> bool {
     network.bridge.ownership == Ownership::Managed
         && NetworkName::for_bridge(network.engine, &network.bridge.name) == network.name
 }
 
-/// Puts the definitions of one bridge in order: first those that ask for just what the node has, then by date, then those without one.
+/// Orders the NADs of one bridge: first those that request exactly what the node has, then by date,
+/// then those without a date.
 fn order(snapshot: &mut ManifestSnapshot, baseline: &Baseline) {
-    for (key, definition) in snapshot.cache.nads.user_nads_mut() {
-        let Some(legacy) = legacy_of(definition) else { continue };
+    for (key, nad) in snapshot.cache.nads.user_nads_mut() {
+        let Some(legacy) = legacy_of(nad) else { continue };
         let known = baseline.network(legacy.network_name().as_str());
-        definition.created = match known.is_some_and(|known| asks_for(legacy, key, known)) {
+        nad.created = match known.is_some_and(|known| requests(legacy, key, known)) {
             true => None,
-            false => Some(definition.created.take().unwrap_or(Time(Timestamp::MAX))),
+            false => Some(nad.created.take().unwrap_or(Time(Timestamp::MAX))),
         };
     }
 }
 
-const fn legacy_of(definition: &UserNad) -> Option<&Legacy> {
-    match &definition.config {
+const fn legacy_of(nad: &UserNad) -> Option<&Legacy> {
+    match &nad.config {
         Ok(NadConfig::Legacy(legacy)) => Some(legacy),
         _ => None,
     }
 }
 
-/// Whether the network would be as it is, had this definition alone been there.
-fn asks_for(legacy: &Legacy, key: &NadKey, known: &NodeNetwork) -> bool {
+/// Whether this NAD alone results in the network as it is.
+fn requests(legacy: &Legacy, key: &NadKey, known: &NodeNetwork) -> bool {
     let network = network_of(legacy, &BTreeSet::from([key.namespace.clone()]));
     network.is_ok_and(|(_, valid)| valid.bridge == known.bridge && valid.port == known.port)
 }
 
 impl ManifestSnapshot {
-    /// What the API server would do.
+    /// Applies a write as the API server would.
     fn write(&mut self, write: Write) {
         match write {
             Write::NetworkFromNad { network: name, spec, .. } => {
                 if let Some(source) = self.sources.get(&name) {
-                    let why = "its spec follows from the definitions of its bridge, which ask for another";
+                    let why = "the NetworkAttachmentDefinitions of its bridge request another spec";
                     self.problems.push(labelled(source, &name, why));
                 } else if let Some(source) = self.source_of(&name) {
                     self.sources.insert(name.clone(), source);
@@ -94,7 +100,7 @@ impl ManifestSnapshot {
             }
             Write::DeleteNetwork { network: name, .. } => {
                 if let Some(source) = self.sources.get(&name) {
-                    let why = "it is removed, as no definition asks for its bridge";
+                    let why = "it is deleted, because no NetworkAttachmentDefinition requests its bridge";
                     self.problems.push(labelled(source, &name, why));
                 }
                 self.delete(&name);
@@ -103,29 +109,32 @@ impl ManifestSnapshot {
         }
     }
 
-    /// Where the first definition is that asks for this network.
+    /// Where the oldest NAD is that requests this network.
     fn source_of(&self, network: &str) -> Option<Source> {
-        let members = self.cache.nads.user_nads().iter().filter(|(_, definition)| {
-            legacy_of(definition).is_some_and(|legacy| legacy.network_name().as_str() == network)
-        });
-        let (key, _) = members.min_by_key(|(key, definition)| (definition.created.clone(), *key))?;
-        self.definition_sources.get(key).cloned()
+        let members = self
+            .cache
+            .nads
+            .user_nads()
+            .iter()
+            .filter(|(_, nad)| legacy_of(nad).is_some_and(|legacy| legacy.network_name().as_str() == network));
+        let (key, _) = members.min_by_key(|(key, nad)| (nad.created.clone(), *key))?;
+        self.nad_sources.get(key).cloned()
     }
 
-    /// What would be an event at the definition.
-    fn problem(&self, notice: &EventRecord) -> Option<Problem> {
-        let object = &notice.regarding;
+    /// The problem that corresponds to an event of a NAD.
+    fn problem(&self, record: &EventRecord) -> Option<Problem> {
+        let object = &record.regarding;
         let key = NadKey { namespace: object.namespace.clone()?, name: object.name.clone()? };
-        let message = notice.message.strip_prefix("spec.config ").unwrap_or(&notice.message).to_owned();
-        let source = self.definition_sources.get(&key)?;
+        let message = record.message.strip_prefix("spec.config ").unwrap_or(&record.message).to_owned();
+        let source = self.nad_sources.get(&key)?;
         Some(source.problem("spec.config", None, message))
     }
 }
 
-/// What is wrong with a document that has the label of networks from definitions.
+/// A problem of a document that has the label of networks that are generated from NADs.
 fn labelled(source: &Source, network: &str, what: &str) -> Problem {
     let message = format!(
-        "with the label {FROM_NAD_LABEL} the network is one from definitions, and {what}: remove the label to make it yours, or the document"
+        "the label {FROM_NAD_LABEL} marks the network as generated from NetworkAttachmentDefinitions, and {what}: remove the label, or the document"
     );
     source.problem("metadata.labels", Some(network), message)
 }

@@ -11,7 +11,7 @@ pub(in crate::standalone) struct Source {
 }
 
 impl Source {
-    /// Something wrong with the object that was found here, and the network that it is about where there is one.
+    /// A problem of the object that was found here, with the name of its network if it has one.
     pub(in crate::standalone) fn problem(&self, field: &str, network: Option<&str>, message: String) -> Problem {
         Problem {
             file: self.file.clone(),
@@ -25,7 +25,7 @@ impl Source {
 
     pub(super) fn duplicate_of(&self, first: &Self, what: &str, network: Option<&str>) -> Problem {
         let message = format!(
-            "{what} is already in {} document {}, which is the one that counts: remove one of the two",
+            "{what} is already defined in {} document {}, which takes precedence: remove one of the two",
             first.file, first.document
         );
         self.problem("metadata.name", network, message)

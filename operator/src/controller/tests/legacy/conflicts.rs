@@ -14,10 +14,11 @@ fn conflicting_nads_are_both_reported_with_the_mismatch() {
     assert_eq!(to_second.0, "other/an-elder-by-name DefinitionsDisagree");
     assert_eq!(to_first.0, "team-a/younger-by-name DefinitionsDisagree");
     let difference = "\"host.bridge.vlanId\" asks for VLAN 7, and the network has no VLAN";
-    for part in [difference, "as NetworkAttachmentDefinition team-a/younger-by-name asks, which was there first"] {
+    for part in [difference, "defined by NetworkAttachmentDefinition team-a/younger-by-name, which takes precedence"] {
         assert!(to_second.1.contains(part), "{}", to_second.1);
     }
-    for part in [difference, "NetworkAttachmentDefinition other/an-elder-by-name disagrees", "This one was there first"]
+    for part in
+        [difference, "NetworkAttachmentDefinition other/an-elder-by-name disagrees", "This one takes precedence"]
     {
         assert!(to_first.1.contains(part), "{}", to_first.1);
     }

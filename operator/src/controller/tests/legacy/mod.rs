@@ -55,7 +55,7 @@ fn a_bridge_named_by_nads_becomes_a_network_until_the_last_is_deleted() {
     assert_eq!(carried(&cluster, "ovs-br0"), on("br0", &["other", "team-a"]));
     assert_eq!(carried(&cluster, "vpp-4"), on("4", &["other"]));
     assert_eq!(cluster.condition("ovs-br0", "Ready"), "True AllNodes");
-    assert_eq!(cluster.nads, written, "definitions of users stay as they are, and none is generated");
+    assert_eq!(cluster.nads, written, "NADs of users stay as they are, and none is generated");
     assert_eq!(cluster.reports(), []);
 
     cluster.delete_nad("team-a", "one");
@@ -149,7 +149,7 @@ fn legacy_settings_are_compiled_for_nodes() {
     assert_eq!(network["port"]["type"], "Memif");
     assert_eq!((&network["port"]["queues"], &network["port"]["ringSize"]), (&json!(4), &json!(2048)));
     assert_eq!(network["port"]["vlan"], json!({"mode": "Access", "tag": 7}));
-    assert_eq!(held.ipam, None, "each definition keeps its own");
+    assert_eq!(held.ipam, None, "each NAD keeps its own");
 }
 
 #[test]

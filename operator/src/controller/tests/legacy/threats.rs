@@ -63,7 +63,7 @@ fn a_nad_opens_a_network_to_its_own_namespace_alone() {
     cluster.settle();
     assert_eq!(carried(&cluster, "blue").unwrap().1, ["team-a"]);
     assert_eq!(carried(&cluster, "ovs-br0").unwrap().1, ["team-a"]);
-    // A label that looks like a namespace's name is not one: the API server puts that label on.
+    // A label that resembles a namespace's name is none: the API server sets that label.
     assert!(cluster.reports().iter().any(|(about, _)| about == "other/blue-too NamespaceNotSelected"));
 }
 

@@ -11,23 +11,29 @@ pub(super) fn log(write: &Write) {
         Write::Compiled { network, spec, .. } => {
             tracing::info!(network, generation = spec.generation, "compiled the network for all nodes");
         }
-        Write::DrainCompiled { network, .. } => tracing::info!(network, "nodes drain the network"),
+        Write::DrainCompiled { network, .. } => {
+            tracing::info!(network, "set the phase of the network to Draining on all nodes")
+        }
         Write::DeleteCompiled { network, .. } => tracing::info!(network, "deleted the compiled network"),
         Write::NodeState { node, number, .. } => tracing::info!(node, number, "wrote the node state"),
         Write::DeleteNodeState { node } => {
-            tracing::info!(node, "deleted the state of a node that left or was recreated");
+            tracing::info!(node, "deleted the state of a node that was removed or recreated");
         }
         Write::Nad { key, .. } => {
-            tracing::debug!(network = key.name, namespace = key.namespace, "wrote the definition");
+            tracing::debug!(network = key.name, namespace = key.namespace, "wrote the NetworkAttachmentDefinition");
         }
         Write::DeleteNad { key } => {
-            tracing::debug!(network = key.name, namespace = key.namespace, "deleted the definition");
+            tracing::debug!(network = key.name, namespace = key.namespace, "deleted the NetworkAttachmentDefinition");
         }
         Write::NetworkFromNad { network, uid: None, .. } => {
-            tracing::info!(network, "created the network of definitions");
+            tracing::info!(network, "created a network for NetworkAttachmentDefinitions");
         }
-        Write::NetworkFromNad { network, .. } => tracing::info!(network, "restored the network of definitions"),
-        Write::DeleteNetwork { network, .. } => tracing::info!(network, "deleted the network of definitions"),
+        Write::NetworkFromNad { network, .. } => {
+            tracing::info!(network, "restored a network of NetworkAttachmentDefinitions")
+        }
+        Write::DeleteNetwork { network, .. } => {
+            tracing::info!(network, "deleted a network that no NetworkAttachmentDefinition requests")
+        }
         Write::Status { network, status, .. } => {
             let Some(condition) = find_condition(&status.conditions, READY) else { return };
             let (ready, reason) = (&condition.status, &condition.reason);

@@ -1,8 +1,8 @@
 //! The requests (IO). The client is behind the [`Fence`](crate::leader::Fence): a request that is
 //! not sent because another replica may be the leader is left to that one.
 //!
-//! [`send()`] sends one write: its body is in [`objects`], its verb in [`verbs`], and networks that are
-//! generated from NADs have a request of their own ([`network_from_nad`]).
+//! [`send()`] sends one write: its body is in [`objects`], its verb in [`verbs`], and networks that
+//! are generated from NADs have a request of their own ([`network_from_nad`]).
 
 mod log;
 mod network_from_nad;

@@ -16,7 +16,7 @@ pub enum Error {
         error: Box<kube::Error>,
     },
     /// The API server did not respond in time.
-    #[error("cannot {write}: no answer within {} s", REQUEST_TIMEOUT.as_secs())]
+    #[error("cannot {write}: no response within {} s", REQUEST_TIMEOUT.as_secs())]
     Timeout {
         /// The write.
         write: String,

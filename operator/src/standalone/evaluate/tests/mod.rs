@@ -1,4 +1,4 @@
-mod definitions;
+mod nads;
 mod numbers;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! Generations and versions, which an API server would count.
 
-use super::definitions::definition;
+use super::nads::legacy_nad;
 use super::*;
 
 fn versions(node: &Node) -> Vec<(&str, u64)> {
@@ -31,7 +31,7 @@ fn the_input_of_an_unchanged_folder_is_the_same_after_a_restart() {
     node.evaluate();
     node.write("c.yaml", &network("grey", ALL));
     node.write("b.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: node-a, labels: {rack: two}}\n");
-    node.write("d.yaml", &definition("web/one", "br1", ""));
+    node.write("d.yaml", &legacy_nad("web/one", "br1", ""));
     node.attachments = 1;
     node.evaluate();
     node.remove("c.yaml");

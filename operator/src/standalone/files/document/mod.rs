@@ -1,6 +1,7 @@
-//! One file of manifests: YAML documents, each an object as the API server would take it. Pure.
+//! One file of manifests: YAML documents, each an object as the API server accepts it. Pure.
 //!
-//! Like `kubectl` with its strict validation, this rejects unknown fields: a misspelt one would silently have no effect.
+//! Like `kubectl` with its strict validation, this rejects unknown fields: a misspelt one would
+//! silently have no effect.
 
 use super::locate::line_of;
 use crate::controller::cache::parse;
@@ -34,8 +35,8 @@ pub(in crate::standalone) enum Object {
     /// The labels of a node.
     Node { name: String, labels: Labels },
     /// A NetworkAttachmentDefinition.
-    Definition { key: NadKey, definition: Nad },
-    /// Something else.
+    Nad { key: NadKey, nad: Nad },
+    /// Any other kind: it is ignored, and reported.
     Other(Problem),
 }
 
@@ -50,7 +51,7 @@ struct Header {
 /// Reads a file.
 ///
 /// # Errors
-/// Why nothing of it can be used: it is no YAML, or a document does not say which object it is.
+/// Why the whole file is invalid: it is not YAML, or a document does not identify its object.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Document>, Box<Problem>> {
     let documents = || serde_yaml::Deserializer::from_str(text);
     let header = |(index, document)| {
@@ -85,7 +86,7 @@ impl Place<'_> {
         let Header { api_version, kind, metadata } = header;
         let labels = metadata.labels.unwrap_or_default();
         let Some(name) = metadata.name.filter(|name| !name.is_empty()) else {
-            return Err(Box::new(self.problem("metadata.name", "is missing: give the object a name")));
+            return Err(Box::new(self.problem("metadata.name", "is missing: set the name of the object")));
         };
         Ok(match (api_version.as_str(), kind.as_str()) {
             ("usnet.dev/v1alpha1", "UserspaceNetwork") => {
@@ -93,16 +94,16 @@ impl Place<'_> {
             }
             ("v1", "Namespace") => Object::Namespace { name, labels },
             ("v1", "Node") => Object::Node { name, labels },
-            ("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition") => self.definition(document)?,
+            ("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition") => self.nad(document)?,
             ("usnet.dev/v1alpha1", _) | (_, "UserspaceNetwork" | "NetworkAttachmentDefinition") => {
                 let message = format!(
-                    "{kind} of {api_version} is not known to this release: use usnet.dev/v1alpha1 UserspaceNetwork or k8s.cni.cncf.io/v1 NetworkAttachmentDefinition"
+                    "{kind} of {api_version} is not supported by this release: use usnet.dev/v1alpha1 UserspaceNetwork or k8s.cni.cncf.io/v1 NetworkAttachmentDefinition"
                 );
                 return Err(Box::new(self.problem("kind", message)));
             }
             _ => Object::Other(self.problem(
                 "kind",
-                format!("{kind} of {api_version} has no effect here: only UserspaceNetwork, NetworkAttachmentDefinition, Namespace and Node are read"),
+                format!("{kind} of {api_version} is ignored: only UserspaceNetwork, NetworkAttachmentDefinition, Namespace and Node are read"),
             )),
         })
     }
@@ -122,26 +123,26 @@ impl Place<'_> {
         Ok(Network { has_finalizer: true, ..parse::network_with_spec(&metadata, Ok(valid), None) })
     }
 
-    fn definition(self, document: serde_yaml::Deserializer<'_>) -> Result<Object, Box<Problem>> {
+    fn nad(self, document: serde_yaml::Deserializer<'_>) -> Result<Object, Box<Problem>> {
         let read: Result<NadObject, _> = NadObject::deserialize(document);
-        let mut definition = read.map_err(|error| Box::new(self.unreadable(&error)))?;
+        let mut nad = read.map_err(|error| Box::new(self.unreadable(&error)))?;
         // As kubectl does without --namespace.
-        definition.metadata.namespace.get_or_insert_with(|| "default".to_owned());
-        let (key, definition) = parse::nad(&definition);
-        Ok(Object::Definition { key, definition })
+        nad.metadata.namespace.get_or_insert_with(|| "default".to_owned());
+        let (key, nad) = parse::nad(&nad);
+        Ok(Object::Nad { key, nad })
     }
 
     fn strictly<T: DeserializeOwned>(self, document: serde_yaml::Deserializer<'_>) -> Result<T, Vec<Problem>> {
         let mut unknown = Vec::new();
         let object = serde_ignored::deserialize(document, |path| unknown.push(path.to_string()));
         let object = object.map_err(|error| vec![self.unreadable(&error)])?;
-        // The library writes an option as a field `?`, and does not ask the type for its kind and version.
+        // The library writes an option as a field `?`, and reports the kind and version as unknown.
         let unknown = unknown.into_iter().map(|field| field.replace(".?", ""));
         let unknown: Vec<_> = unknown.filter(|field| !matches!(field.as_str(), "apiVersion" | "kind")).collect();
         if unknown.is_empty() {
             return Ok(object);
         }
-        let message = "there is no such field: correct its name, or leave it out";
+        let message = "is not a known field: correct its name, or remove it";
         Err(unknown.iter().map(|field| self.problem(field, message)).collect())
     }
 

@@ -65,7 +65,7 @@ fn what_is_no_yaml_or_has_no_name_makes_the_file_unusable() {
         assert_eq!(problem.document, Some(1), "{problem:?}");
     }
     let later = GOOD.replace("v1alpha1", "v2");
-    assert!(read("a.yaml", &later).unwrap_err().message.contains("not known to this release"));
+    assert!(read("a.yaml", &later).unwrap_err().message.contains("not supported by this release"));
 }
 
 #[test]

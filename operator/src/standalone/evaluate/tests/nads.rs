@@ -1,16 +1,16 @@
-//! Definitions of the userspace CNI (Intel) in a folder: the networks that they ask for.
+//! NADs of the Userspace CNI (Intel) in a folder: the networks that they request.
 
 use super::*;
 
-/// A definition of a bridge of Open vSwitch, with more keys of `host` if need be.
-pub(super) fn definition(name: &str, bridge: &str, more: &str) -> String {
+/// A NAD that names a bridge of Open vSwitch, with `more` keys of `host`.
+pub(super) fn legacy_nad(name: &str, bridge: &str, more: &str) -> String {
     let host = format!(
         r#""engine": "ovs-dpdk", "iftype": "vhostuser", "vhost": {{"mode": "client"}}, "bridge": {{"bridgeName": "{bridge}"}}{more}"#
     );
-    hand_written(name, &format!(r#"{{"type": "userspace", "host": {{{host}}}}}"#))
+    user_nad(name, &format!(r#"{{"type": "userspace", "host": {{{host}}}}}"#))
 }
 
-fn hand_written(name: &str, config: &str) -> String {
+fn user_nad(name: &str, config: &str) -> String {
     let (namespace, name) = name.split_once('/').unwrap();
     format!(
         "---\napiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec: {{config: '{config}'}}\n"
@@ -31,16 +31,16 @@ fn mtu_and_namespaces(evaluated: &Evaluated) -> (u16, Vec<&str>) {
 }
 
 #[test]
-fn a_bridge_that_definitions_name_becomes_a_network_and_goes_with_the_last() {
+fn a_bridge_that_nads_name_becomes_a_network_and_is_deleted_with_the_last_of_them() {
     let mut node = Node::new();
-    node.write("a.yaml", &definition("web/one", "br0", ""));
+    node.write("a.yaml", &legacy_nad("web/one", "br0", ""));
     let first = node.evaluate();
     assert_eq!(names(&first), [("ovs-br0", 1, Phase::Active)]);
     assert_eq!(mtu_and_namespaces(&first), (1500, vec!["web"]), "it is for no other namespace");
     assert_eq!(first.problems, []);
     node.restart();
     assert_eq!(node.evaluate(), first, "nothing has changed");
-    node.write("b.yaml", &definition("db/two", "br0", ""));
+    node.write("b.yaml", &legacy_nad("db/two", "br0", ""));
     let joined = node.evaluate();
     assert_eq!(
         (names(&joined), mtu_and_namespaces(&joined).1),
@@ -56,30 +56,30 @@ fn a_bridge_that_definitions_name_becomes_a_network_and_goes_with_the_last() {
 }
 
 #[test]
-fn a_definition_that_comes_back_ends_the_draining() {
+fn a_nad_that_is_added_again_ends_the_draining() {
     let mut node = Node::new();
-    node.write("a.yaml", &definition("web/one", "br0", ""));
+    node.write("a.yaml", &legacy_nad("web/one", "br0", ""));
     node.evaluate();
     node.set_attachments(1);
     node.remove("a.yaml");
     node.evaluate();
-    node.write("a.yaml", &definition("web/one", "br0", ""));
+    node.write("a.yaml", &legacy_nad("web/one", "br0", ""));
     assert_eq!(names(&node.evaluate()), [("ovs-br0", 2, Phase::Active)]);
 }
 
 #[test]
 fn what_the_node_has_was_there_first_and_both_report_which_key_differs() {
     let mut node = Node::new();
-    node.write("b.yaml", &definition("web/two", "br0", &mtu(1400)));
+    node.write("b.yaml", &legacy_nad("web/two", "br0", &mtu(1400)));
     node.evaluate();
     // By name this one would be the first.
-    node.write("a.yaml", &definition("db/one", "br0", &mtu(9000)));
+    node.write("a.yaml", &legacy_nad("db/one", "br0", &mtu(9000)));
     for _ in 0..2 {
         let evaluated = node.evaluate();
         assert_eq!(mtu_and_namespaces(&evaluated), (1400, vec!["web"]));
         assert_eq!(problem_places(&evaluated), [("a.yaml", "spec.config"), ("b.yaml", "spec.config")]);
         let message = &evaluated.problems[0].message;
-        assert!(message.contains("mtu") && message.contains("web/two asks, which was there first"), "{message}");
+        assert!(message.contains("mtu") && message.contains("web/two, which takes precedence"), "{message}");
         node.restart();
     }
     node.remove("b.yaml");
@@ -90,13 +90,13 @@ fn what_the_node_has_was_there_first_and_both_report_which_key_differs() {
 #[test]
 fn two_files_that_come_together_are_taken_by_date_and_then_by_name() {
     let mut node = Node::new();
-    let dated = definition("web/two", "br0", &mtu(1400))
+    let dated = legacy_nad("web/two", "br0", &mtu(1400))
         .replace("{name: two", "{creationTimestamp: 2020-01-01T00:00:00Z, name: two");
     node.write(
         "a.yaml",
-        &(definition("db/one", "br0", &mtu(9000)) + &definition("app/zero", "br1", &mtu(1300)) + &dated),
+        &(legacy_nad("db/one", "br0", &mtu(9000)) + &legacy_nad("app/zero", "br1", &mtu(1300)) + &dated),
     );
-    node.write("b.yaml", &definition("app/one", "br1", &mtu(1200)));
+    node.write("b.yaml", &legacy_nad("app/one", "br1", &mtu(1200)));
     let evaluated = node.evaluate();
     let mtus: Vec<u16> = evaluated.spec.networks.iter().map(|network| network.bridge.mtu.get()).collect();
     assert_eq!(mtus, [1400, 1200]);
@@ -107,12 +107,12 @@ fn two_files_that_come_together_are_taken_by_date_and_then_by_name() {
 }
 
 #[test]
-fn a_definition_that_cannot_be_used_closes_no_network_also_over_a_restart() {
+fn an_unusable_nad_deletes_no_network_also_after_a_restart() {
     let mut node = Node::new();
-    node.write("a.yaml", &definition("web/one", "br0", ""));
+    node.write("a.yaml", &legacy_nad("web/one", "br0", ""));
     let good = node.evaluate();
     for broken in ["{", r#"{"type": "userspace", "host": {"engine": "?"}}"#] {
-        node.write("a.yaml", &hand_written("web/one", broken));
+        node.write("a.yaml", &user_nad("web/one", broken));
         let evaluated = node.evaluate();
         assert_eq!(evaluated.spec, good.spec, "{broken}");
         node.restart();
@@ -135,16 +135,16 @@ fn a_path_of_the_host_is_rejected_and_reported() {
     let mut node = Node::new();
     let mode = r#""mode": "client""#;
     let file = r#""mode": "client", "socketfile": "../../etc/passwd""#;
-    node.write("a.yaml", &definition("web/one", "br0", "").replace(mode, file));
+    node.write("a.yaml", &legacy_nad("web/one", "br0", "").replace(mode, file));
     let evaluated = node.evaluate();
     assert_eq!((names(&evaluated), problem_places(&evaluated)), (vec![], vec![("a.yaml", "spec.config")]));
     assert!(evaluated.problems[0].message.contains("socketfile"), "{:?}", evaluated.problems);
 }
 
 #[test]
-fn a_file_that_could_never_be_read_may_have_the_definition() {
+fn a_file_that_could_never_be_read_may_contain_the_nad() {
     let mut node = Node::new();
-    node.write("a.yaml", &definition("web/one", "br0", ""));
+    node.write("a.yaml", &legacy_nad("web/one", "br0", ""));
     let good = node.evaluate();
     node.restart();
     node.write("a.yaml", "kind: [");
@@ -158,12 +158,12 @@ fn a_network_of_a_user_is_joined_and_one_that_comes_later_waits() {
         network("mine", &format!("{{engine: OVS, namespaceSelector: {{}}, bridge: {{name: {bridge}}}}}"))
     };
     node.write("a.yaml", &mine("br0"));
-    node.write("b.yaml", &definition("web/one", "br0", ""));
+    node.write("b.yaml", &legacy_nad("web/one", "br0", ""));
     let joined = node.evaluate();
     assert_eq!((names(&joined), joined.problems.len()), (vec![("mine", 1, Phase::Active)], 0));
 
     let mut node = Node::new();
-    node.write("b.yaml", &definition("web/one", "br0", ""));
+    node.write("b.yaml", &legacy_nad("web/one", "br0", ""));
     node.evaluate();
     node.write("a.yaml", &mine("br0"));
     let later = node.evaluate();
@@ -174,10 +174,10 @@ fn a_network_of_a_user_is_joined_and_one_that_comes_later_waits() {
 }
 
 #[test]
-fn a_document_with_the_label_follows_the_definitions_as_in_a_cluster() {
+fn a_document_with_the_label_follows_the_nads_as_in_a_cluster() {
     let mut node = Node::new();
     let spec = "{engine: OVS, namespaceSelector: {}, bridge: {name: br0, mtu: 9000}}";
-    node.write("a.yaml", &(with_label(&network("ovs-br0", spec)) + &definition("web/one", "br0", "")));
+    node.write("a.yaml", &(with_label(&network("ovs-br0", spec)) + &legacy_nad("web/one", "br0", "")));
     let followed = node.evaluate();
     assert_eq!(mtu_and_namespaces(&followed), (1500, vec!["web"]));
     assert_eq!(problem_places(&followed), [("a.yaml", "metadata.labels")]);
@@ -194,11 +194,11 @@ fn a_document_with_the_label_follows_the_definitions_as_in_a_cluster() {
 }
 
 #[test]
-fn definitions_that_name_a_network_are_checked_and_two_of_one_name_are_reported() {
+fn nads_that_name_a_network_are_checked_and_two_of_one_name_are_reported() {
     let mut node = Node::new();
-    let unknown = hand_written("web/one", r#"{"type": "userspace", "network": "blue"}"#);
+    let unknown = user_nad("web/one", r#"{"type": "userspace", "network": "blue"}"#);
     node.write("a.yaml", &unknown);
-    node.write("b.yaml", &definition("web/one", "br0", ""));
+    node.write("b.yaml", &legacy_nad("web/one", "br0", ""));
     let evaluated = node.evaluate();
     assert_eq!(names(&evaluated), []);
     assert_eq!(problem_places(&evaluated), [("a.yaml", "spec.config"), ("b.yaml", "metadata.name")]);
