@@ -2,20 +2,21 @@
 //! server.
 
 use super::device_plugin::DevicePlugin;
-use super::engines::{OpenVswitchWatcher, VppWatcher};
 use super::error::Error;
 use super::model::report::Report;
 use super::model::spec::NodeSpec;
-use super::reconcile::EngineReconciler;
 use super::reconcile::agent_state::AgentState;
-use super::reconcile::journal_snapshot::JournalReader;
+use super::reconcile::journal::JournalReader;
 use super::reconcile::publish::Publisher;
+use super::reconcile::reconcilers::{self, Reconciler};
 use super::report::metrics::Metrics;
 use super::report::node_report::NodeReport;
 use super::selection::persisted_state::PersistedState;
 use super::selection::spec_store::SpecStore;
 use super::watch::folder_watch;
 use crate::node::history_file::HistoryFile;
+use futures::TryFutureExt;
+use futures::future::try_join_all;
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::rc::Rc;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+use usnet_crds::EngineKind;
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::NetworkFiles;
@@ -37,8 +39,7 @@ const FIRST_REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 pub struct Agent {
     agent_state: Rc<AgentState>,
     specs: SpecStore,
-    open_vswitch: EngineReconciler<OpenVswitchWatcher>,
-    vpp: EngineReconciler<VppWatcher>,
+    reconcilers: Vec<Box<dyn Reconciler>>,
     device_plugin: DevicePlugin,
     folder_watches: JoinSet<()>,
 }
@@ -55,8 +56,6 @@ impl Agent {
         reports: Sender<Option<Report>>,
     ) -> Result<Self, Error> {
         let persisted_state = PersistedState::load(roots);
-        let vpp = VppWatcher::connect(&roots.vpp_socket, memif_socket_ids);
-        let open_vswitch = OpenVswitchWatcher::connect(&roots.open_vswitch_socket);
         let specs = SpecStore::new(specs, persisted_state.spec());
         let journal = Journal::open(roots)?;
         let agent_state = Rc::new(AgentState {
@@ -74,14 +73,14 @@ impl Agent {
         for folder in [roots.attachments(), roots.networks()] {
             folder_watches.spawn(folder_watch::follow(folder, folder_watch::RENAMED, changes.clone()));
         }
+        let inputs = reconcilers::Inputs {
+            agent_state: Rc::clone(&agent_state),
+            specs: specs.subscribe(),
+            folders: folders.clone(),
+        };
+        let reconciler = |engine| reconcilers::reconciler(engine, roots, memif_socket_ids, inputs.clone());
         Ok(Self {
-            open_vswitch: EngineReconciler::new(
-                open_vswitch,
-                Rc::clone(&agent_state),
-                specs.subscribe(),
-                folders.clone(),
-            ),
-            vpp: EngineReconciler::new(vpp, Rc::clone(&agent_state), specs.subscribe(), folders.clone()),
+            reconcilers: EngineKind::ALL.into_iter().map(reconciler).collect(),
             device_plugin: DevicePlugin::new(roots, Rc::clone(&agent_state), specs.subscribe(), folders),
             agent_state,
             specs,
@@ -104,15 +103,16 @@ impl Agent {
     /// # Errors
     /// When only a restart helps.
     pub async fn run(self) -> Result<Infallible, Error> {
-        let Self { agent_state, specs, open_vswitch, vpp, device_plugin, folder_watches: _folder_watches } = self;
+        let Self { agent_state, specs, reconcilers, device_plugin, folder_watches: _folder_watches } = self;
         let first_report = async {
             sleep(FIRST_REPORT_TIMEOUT).await;
             agent_state.node_report.borrow_mut().stop_waiting();
             Ok(())
         };
-        let specs = async { Ok(specs.persist(&agent_state).await) };
+        let reconcilers = try_join_all(reconcilers.into_iter().map(|reconciler| reconciler.run().map_err(Error::from)));
+        let specs = async { Ok(specs.persist(&agent_state.persisted_state).await) };
         let devices = async { Ok(device_plugin.run().await) };
-        let (never, ..) = tokio::try_join!(open_vswitch.run(), vpp.run(), specs, devices, first_report)?;
+        let (never, ..) = tokio::try_join!(specs, reconcilers, devices, first_report)?;
         Ok(never)
     }
 }

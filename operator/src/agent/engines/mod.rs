@@ -12,4 +12,4 @@ pub(crate) use open_vswitch::OpenVswitchWatcher;
 pub(crate) use socket_folder::SocketFolderDeleted;
 pub(crate) use socket_folder::check as check_socket_folder;
 pub(crate) use vpp::VppWatcher;
-pub(crate) use watcher::{EngineState, EngineWatcher};
+pub(crate) use watcher::{EngineState, EngineWatcher, Reconnected};

@@ -1,6 +1,7 @@
 //! What a reconciler needs from the connection to its engine.
 
 use crate::agent::model::engine_view::EngineUp;
+use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -8,13 +9,13 @@ use usnet_crds::EngineKind;
 use usnet_dataplane::engine::{EngineDriver, EngineError};
 
 /// A connection to an engine.
-pub(crate) trait EngineWatcher {
+pub(crate) trait EngineWatcher: fmt::Debug {
     /// The engine.
     const ENGINE: EngineKind;
     /// The shortest time between two observations, of which a burst of events would cause many.
     const MIN_INTERVAL: Duration;
     /// The state of the session, which changes whenever the engine may have.
-    type SessionState;
+    type SessionState: fmt::Debug;
     /// Its driver.
     type Driver: EngineDriver;
 

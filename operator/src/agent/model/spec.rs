@@ -45,6 +45,17 @@ pub(crate) struct EngineSpec {
     pub networks_of_other_engines: BTreeSet<NetworkName>,
 }
 
+/// How a spec differs from the previous one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SpecChange {
+    /// Not at all.
+    None,
+    /// Only in generations and versions: this engine has nothing to do for it.
+    MetadataOnly,
+    /// In what the engine or its network files have to be.
+    Networks,
+}
+
 impl EngineSpec {
     /// The part of one engine.
     pub(crate) fn of(node: &Arc<NodeSpec>, engine: EngineKind) -> Self {
@@ -66,9 +77,15 @@ impl EngineSpec {
         }
     }
 
-    /// Whether the engine and its network files have to be the same for both specs.
-    pub(crate) fn has_same_networks(&self, other: &Self) -> bool {
-        self.networks == other.networks && self.refused == other.refused
+    /// How this spec differs from the one before it.
+    pub(crate) fn change_since(&self, last: &Self) -> SpecChange {
+        if self.networks != last.networks || self.refused != last.refused {
+            SpecChange::Networks
+        } else if self.node != last.node {
+            SpecChange::MetadataOnly
+        } else {
+            SpecChange::None
+        }
     }
 
     /// The generation of one of these networks.

@@ -1,7 +1,7 @@
 //! The state that all reconcilers share. They run on one thread and hold no borrow of it across an
 //! await, so that a `RefCell` is enough.
 
-use super::journal_snapshot::JournalReader;
+use super::journal::JournalReader;
 use super::publish::Publisher;
 use crate::agent::report::metrics::Metrics;
 use crate::agent::report::node_report::NodeReport;

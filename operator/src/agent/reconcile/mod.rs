@@ -1,32 +1,33 @@
-//! The reconcile loop of one engine. Each engine has its own [`reconciler`], so that one that hangs
-//! or is down never delays the other; [`wake`] says when it works.
+//! The reconcile loop of one engine. Each engine has its own ([`reconcilers`]), so that one that
+//! hangs or is down never delays the other.
 //!
-//! One reconcile ([`reconcile_once`]) has these steps. Their order keeps pods connected:
+//! [`reconcile_loop`] waits for a reason to work ([`wake`]), lets the [`reconciler`] work, and hands
+//! on its result. One reconcile has these steps, whose order keeps pods connected:
 //!
-//! 1. Observe (IO): the engine through its watcher, then the journal ([`journal_snapshot`], IO). A
-//!    record is written before its port is created, so that a port that was observed without a
-//!    record has none.
-//! 2. [`plan`]: the operations, once from what was observed, and again from the records as they are
-//!    under their locks ([`attachment_locks`], IO): a DEL or ADD may have run in between.
-//! 3. [`publish`](mod@publish) (IO): network files withdraw what the operations are about to
-//!    interrupt, before they do.
-//! 4. [`apply`] (IO): the operations.
-//! 5. Observe (IO) again, unless there was nothing to do.
-//! 6. [`verify`]: the health of each network. Only now files may say that a network is programmed.
-//! 7. [`crate::agent::report`]: the result, which the reconciler hands on.
+//! 1. Observe (IO): the engine ([`observer`]), then the [`journal`]. The plugin writes a record
+//!    before it creates the port. In the other order, a port created in between would seem to have
+//!    no record, and would be deleted.
+//! 2. [`plan`]: the operations. Planned once to know which attachments to lock (IO), and again with
+//!    their records read under the locks: an ADD or DEL may have changed them meanwhile.
+//! 3. [`publish`](mod@publish) (IO): network files no longer offer what is about to be interrupted.
+//!    Later, a pod would be attached to a bridge that is being deleted.
+//! 4. [`apply`] (IO): the operations, removals before bridges before ports.
+//! 5. Observe (IO) again, unless there was nothing to do: an engine may accept an operation and not
+//!    carry it out.
+//! 6. [`verify`]: the health of each network. Only now may network files say that a network is
+//!    programmed (IO), and records of detached attachments are removed (IO).
+//! 7. [`crate::agent::report`]: the result of the engine, and the history (IO).
 //!
 //! [`agent_state`] is what the reconcilers share.
 
 pub(crate) mod agent_state;
 mod apply;
-mod attachment_locks;
-pub(crate) mod journal_snapshot;
-mod outcome;
+pub(crate) mod journal;
+mod observer;
 mod plan;
 pub(crate) mod publish;
-mod reconcile_once;
+mod reconcile_loop;
 mod reconciler;
+pub(crate) mod reconcilers;
 mod verify;
 mod wake;
-
-pub(crate) use reconciler::EngineReconciler;

@@ -1,231 +1,394 @@
-//! The reconcile loop of one engine. Each engine has its own, so that one that hangs or is down
-//! never delays the other.
+//! The reconciler of one engine: its state, and the steps of one reconcile.
 
 use super::agent_state::AgentState;
-use super::outcome::Outcome;
-use super::wake::{Sources, Timers, Wake};
-use crate::agent::engines::{EngineState, EngineWatcher, SocketFolderDeleted, check_socket_folder};
+use super::apply::{self, ApplyContext, FailedOperations};
+use super::journal::{AttachmentLocks, JournalSnapshot, finish_detached};
+use super::observer::{ObservationTimes, Observer};
+use super::plan;
+use super::publish::{self, Access, Files};
+use super::verify::{self, Evidence};
+use super::wake::Wake;
+use crate::agent::engines::{EngineWatcher, Reconnected, SocketFolderDeleted};
 use crate::agent::model::engine_facts::EngineFacts;
-use crate::agent::model::engine_view::{EngineView, Outage};
-use crate::agent::model::reason::ENGINE_STALLED;
-use crate::agent::model::spec::{EngineSpec, NodeSpec};
-use crate::agent::report::history_recorder::HistoryRecorder;
+use crate::agent::model::engine_view::{EngineUp, EngineView, Outage};
+use crate::agent::model::health::NetworkHealth;
+use crate::agent::model::spec::{EngineSpec, SpecChange};
+use crate::agent::report::engine_report::{self, Facts};
+use crate::agent::report::history_recorder::{Attempt, Cause, Failure, HistoryRecorder, Now, Observation};
 use crate::agent::report::replay::Replay;
 use crate::agent::report::transition_log::TransitionLog;
-use crate::backoff::Backoff;
 use crate::display::ErrorChain;
-use std::convert::Infallible;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tokio::sync::watch::Receiver;
-use tracing::Instrument;
-use usnet_crds::NodeNetwork;
-use usnet_crds::conditions::reason::{DISCONNECTED, NEVER_SEEN};
+use std::time::Instant;
+use usnet_crds::{NetworkName, NodeNetwork};
+use usnet_dataplane::attachment::Record;
+use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::plan::Op;
+use usnet_dataplane::observed::Observed;
+use usnet_dataplane::plan::{Blocker, Op, blockers};
+use usnet_dataplane::{journal, network_file};
 
-/// First delay before failed operations are retried; it grows exponentially from there.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LONGEST_RETRY: Duration = Duration::from_secs(30);
-/// How long the first connection to an engine may take before the engine is reported as down.
-const FIRST_CONNECTION: Duration = Duration::from_secs(1);
-/// How often it is checked whether the socket of an engine that is down can come back.
-const CHECK_FOLDER: Duration = Duration::from_secs(1);
+/// Why a reconcile was aborted. It is retried.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    /// The journal cannot be read, so it is not known which pods are attached.
+    #[error("the attachments of this node are not known")]
+    Journal(#[from] journal::Error),
+    /// A network file cannot be written.
+    #[error("the plugin cannot be told what it may attach to")]
+    NetworkFile(#[from] network_file::Error),
+}
 
-/// How a spec differs from the previous one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SpecChange {
-    /// Not at all.
-    None,
-    /// Only in generations and versions: this engine has nothing to do for it.
-    MetadataOnly,
-    /// In the networks of this engine.
-    Networks,
+/// The result of a reconcile.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// What is reported to the API server.
+    pub(super) facts: EngineFacts,
+    /// Whether something remains to be done that a later attempt may achieve.
+    pub(super) retry: bool,
+}
+
+/// The result of the steps from plan to verify.
+struct Reconciled {
+    network_health: BTreeMap<NetworkName, NetworkHealth>,
+    blockers: BTreeMap<NetworkName, Blocker>,
+    records: Vec<Record>,
+    view: EngineView,
+    retry: bool,
+}
+
+/// The results of the operations of one reconcile.
+struct Applied {
+    attempts: Vec<Attempt>,
+    /// Why the engine as a whole did not answer.
+    engine_error: Option<String>,
+}
+
+/// A plan, the desired state it was computed from, and the locks it holds.
+struct Planned {
+    desired: Desired,
+    operations: Vec<Op>,
+    locks: AttachmentLocks,
 }
 
 /// The state of the reconciler of one engine.
 #[derive(Debug)]
-pub(crate) struct EngineReconciler<W: EngineWatcher> {
-    pub(crate) agent_state: Rc<AgentState>,
-    pub(crate) watcher: W,
-    pub(crate) spec: Option<EngineSpec>,
-    pub(crate) transition_log: TransitionLog,
-    pub(crate) replay: Replay,
+pub(super) struct EngineReconciler<W> {
+    agent_state: Rc<AgentState>,
+    observer: Observer<W>,
+    spec: Option<EngineSpec>,
+    transition_log: TransitionLog,
+    replay: Replay,
     /// Whether the engine was restarted before the current connection.
-    pub(crate) restarted: bool,
-    pub(crate) history_recorder: HistoryRecorder,
+    restarted: bool,
+    history_recorder: HistoryRecorder,
     /// The networks that an earlier agent had in its spec: what is missing of them was lost since.
-    pub(crate) inherited: Option<Vec<Arc<NodeNetwork>>>,
-    /// Operations whose last attempt failed. They are not retried on every event, because an
-    /// attempt causes an event itself.
-    pub(crate) failures: Vec<(Op, OpError)>,
+    inherited: Option<Vec<Arc<NodeNetwork>>>,
+    failures: FailedOperations,
     /// Whether the last reconcile had the same spec, so that what is missing now is drift.
-    pub(crate) spec_is_known: bool,
+    spec_is_known: bool,
     /// The observed engine once nothing was left to do. While it stays the same there is no work.
-    pub(crate) converged: Option<EngineView>,
-    /// What was reported last.
-    last_reported: Option<EngineFacts>,
-    sources: Sources<Option<Arc<NodeSpec>>, W::SessionState>,
-    started: Instant,
-    timers: Timers,
-    backoff: Backoff,
+    converged: Option<EngineView>,
 }
 
 impl<W: EngineWatcher> EngineReconciler<W> {
-    /// A reconciler that has not observed its engine yet.
-    pub(crate) fn new(
-        watcher: W,
-        agent_state: Rc<AgentState>,
-        specs: Receiver<Option<Arc<NodeSpec>>>,
-        folders: Receiver<()>,
-    ) -> Self {
-        let inherited = specs.borrow().as_ref().map(|spec| EngineSpec::of(spec, W::ENGINE).networks);
-        let sources = Sources { specs, engine: watcher.subscribe(), folders };
-        let started = Instant::now();
-        let history_recorder = HistoryRecorder::new(W::ENGINE);
+    /// A reconciler that has not observed its engine yet. `inherited` is the spec that an earlier
+    /// agent left on disk.
+    pub(super) fn new(watcher: W, agent_state: Rc<AgentState>, inherited: Option<EngineSpec>) -> Self {
         Self {
             agent_state,
-            watcher,
+            observer: Observer::new(watcher),
             spec: None,
             transition_log: TransitionLog::new(W::ENGINE),
             replay: Replay::default(),
             restarted: false,
-            history_recorder,
-            inherited,
-            failures: Vec::new(),
+            history_recorder: HistoryRecorder::new(W::ENGINE),
+            inherited: inherited.map(|spec| spec.networks),
+            failures: FailedOperations::default(),
             spec_is_known: false,
             converged: None,
-            last_reported: None,
-            sources,
-            started,
-            timers: Timers { observe_at: Some(started), ..Timers::default() },
-            backoff: Backoff::new(FIRST_RETRY, LONGEST_RETRY),
         }
     }
 
-    /// Runs indefinitely.
-    ///
-    /// # Errors
-    /// When only a restart of the agent helps.
-    pub(crate) async fn run(mut self) -> Result<Infallible, SocketFolderDeleted> {
-        let span = tracing::info_span!("lane", engine = %W::ENGINE);
-        self.run_loop().instrument(span).await
+    /// The current spec; none before the first.
+    pub(super) fn spec(&self) -> Option<&EngineSpec> {
+        self.spec.as_ref()
     }
 
-    async fn run_loop(&mut self) -> Result<Infallible, SocketFolderDeleted> {
-        loop {
-            let wake = self.sources.next(self.timers).await;
-            self.on_wake(wake).await?;
-        }
-    }
-
-    async fn on_wake(&mut self, wake: Wake) -> Result<(), SocketFolderDeleted> {
-        let change = self.update_spec();
-        let Some(view) = self.observe().await? else { return Ok(()) };
-        let is_idle = !wake.retry && !wake.folders && change != SpecChange::Networks;
-        if is_idle && self.converged.as_ref() == Some(&view) {
-            self.confirm_spec();
-            return Ok(());
-        }
-        self.converged = None;
-        let result = self.reconcile(view, wake).await;
-        self.transition_log.problem("pass", result.as_ref().err());
-        let needs_retry = match result {
-            Ok(Outcome { facts, retry }) => {
-                self.agent_state.metrics.engine(W::ENGINE, &facts);
-                self.last_reported = Some(facts.clone());
-                self.agent_state.node_report.borrow_mut().update(W::ENGINE, facts);
-                retry
-            }
-            Err(error) => {
-                self.agent_state.node_report.borrow_mut().mark_failed(W::ENGINE, ErrorChain(&error).to_string());
-                true
-            }
-        };
-        if !needs_retry {
-            self.backoff.reset();
-            self.timers.retry_at = None;
-        } else if wake.retry || self.timers.retry_at.is_none() {
-            self.timers.retry_at = Some(Instant::now() + self.backoff.wait());
-        }
-        Ok(())
-    }
-
-    fn update_spec(&mut self) -> SpecChange {
-        let Some(spec) = self.sources.specs.borrow().as_ref().map(|spec| EngineSpec::of(spec, W::ENGINE)) else {
-            return SpecChange::None;
-        };
-        let last = self.spec.replace(spec);
-        let (Some(last), Some(spec)) = (&last, &self.spec) else {
+    /// Replaces the spec.
+    pub(super) fn set_spec(&mut self, spec: EngineSpec) -> SpecChange {
+        let last = self.spec.as_ref();
+        let change = last.map_or(SpecChange::Networks, |last| spec.change_since(last));
+        if last.is_none_or(|last| last.networks != spec.networks) {
             self.spec_is_known = false;
-            return SpecChange::Networks;
-        };
-        if last.networks != spec.networks {
-            self.spec_is_known = false;
+        }
+        if last.is_some_and(|last| last.networks != spec.networks) {
             self.inherited = None;
         }
-        if !last.has_same_networks(spec) {
-            SpecChange::Networks
-        } else if last.node != spec.node {
-            SpecChange::MetadataOnly
-        } else {
-            SpecChange::None
-        }
+        self.spec = Some(spec);
+        change
     }
 
-    /// The last report holds for the current spec as well.
-    fn confirm_spec(&mut self) {
-        let Some((facts, spec)) = self.last_reported.as_mut().zip(self.spec.as_ref()) else { return };
-        if facts.spec.as_ref() != Some(&spec.node) {
-            facts.spec = Some(Arc::clone(&spec.node));
-            self.agent_state.node_report.borrow_mut().update(W::ENGINE, facts.clone());
-        }
+    /// Whether the last reconcile left nothing to do in an engine that looks like this.
+    pub(super) fn has_converged(&self, view: &EngineView) -> bool {
+        self.converged.as_ref() == Some(view)
+    }
+
+    /// When the engine is to be observed next.
+    pub(super) fn observation_times(&self) -> ObservationTimes {
+        self.observer.times()
     }
 
     /// The engine as it is now; none while the first attempt to connect is still under way.
     ///
     /// # Errors
     /// When its socket can never come back.
-    pub(crate) async fn observe(&mut self) -> Result<Option<EngineView>, SocketFolderDeleted> {
-        let state = self.watcher.observe().await;
-        let now = Instant::now();
-        let view = match state {
-            EngineState::Up(engine) => {
-                self.on_reconnect(now);
-                self.timers.observe_at = self.watcher.next_observation();
-                self.timers.not_before = Some(now + W::MIN_INTERVAL);
-                EngineView::Up(engine)
-            }
-            EngineState::Stalled { message } => {
-                self.timers.observe_at = self.watcher.next_observation();
-                self.timers.not_before = None;
-                EngineView::Down(Outage { reason: ENGINE_STALLED, message })
-            }
-            EngineState::Disconnected { message, is_first_attempt } => {
-                check_socket_folder(W::ENGINE, self.watcher.socket())?;
-                self.timers.observe_at = Some(now + CHECK_FOLDER);
-                self.timers.not_before = None;
-                if is_first_attempt && now < self.started + FIRST_CONNECTION {
-                    return Ok(None);
-                }
-                let was_seen = self.agent_state.persisted_state.borrow().has_seen(W::ENGINE);
-                let reason = if was_seen { DISCONNECTED } else { NEVER_SEEN };
-                EngineView::Down(Outage { reason, message })
-            }
-        };
-        self.transition_log.engine(&view);
-        Ok(Some(view))
+    pub(super) async fn observe(&mut self) -> Result<Option<EngineView>, SocketFolderDeleted> {
+        let Some(observation) = self.observer.observe(&self.agent_state).await? else { return Ok(None) };
+        if let Some(reconnected) = observation.reconnected {
+            self.on_reconnect(reconnected);
+        }
+        self.transition_log.engine(&observation.view);
+        Ok(Some(observation.view))
     }
 
     /// After a new connection the engine may have been restarted, and may have lost everything.
-    fn on_reconnect(&mut self, now: Instant) {
-        let Some(reconnected) = self.watcher.take_reconnect() else { return };
+    fn on_reconnect(&mut self, reconnected: Reconnected) {
         let saved = self.agent_state.persisted_state.borrow_mut().save_connection(W::ENGINE, reconnected.restarted);
         self.transition_log.problem("engines", saved.err().as_ref());
-        self.replay.start(now);
+        self.replay.start(Instant::now());
         self.restarted = reconnected.restarted;
         self.converged = None;
         self.failures.clear();
+    }
+
+    /// One reconcile with the engine as it was just observed.
+    ///
+    /// # Errors
+    /// When one of usnet's files cannot be used.
+    pub(super) async fn reconcile(&mut self, view: EngineView, wake: Wake) -> Result<Outcome, Error> {
+        self.converged = None;
+        let result = self.reconcile_from(view, wake).await;
+        self.transition_log.problem("pass", result.as_ref().err());
+        result
+    }
+
+    async fn reconcile_from(&mut self, view: EngineView, wake: Wake) -> Result<Outcome, Error> {
+        let journal = self.agent_state.journal_reader.borrow_mut().read(W::ENGINE)?;
+        let reconciled = match (self.spec.clone(), view) {
+            (Some(spec), EngineView::Up(engine)) => self.converge(&spec, engine, journal, wake).await?,
+            (spec, view) => self.report_engine_down(spec.as_ref(), view, journal)?,
+        };
+        self.spec_is_known = true;
+        let facts = engine_report::report(Facts {
+            engine: W::ENGINE,
+            spec: self.spec.as_ref(),
+            network_health: &reconciled.network_health,
+            blockers: &reconciled.blockers,
+            records: &reconciled.records,
+            view: &reconciled.view,
+            epoch: self.agent_state.persisted_state.borrow().epoch(W::ENGINE),
+        });
+        self.converged = (!reconciled.retry).then_some(reconciled.view);
+        Ok(Outcome { facts, retry: reconciled.retry })
+    }
+
+    /// Without an engine or a spec nothing can be programmed, but the network files tell the plugin
+    /// why.
+    fn report_engine_down(
+        &mut self,
+        spec: Option<&EngineSpec>,
+        view: EngineView,
+        journal: JournalSnapshot,
+    ) -> Result<Reconciled, Error> {
+        let mut network_health = BTreeMap::new();
+        if let (Some(spec), EngineView::Down(outage)) = (spec, &view) {
+            network_health = engine_report::health_during_outage(spec, outage);
+            self.publish(spec, &self.files(spec, &network_health))?;
+        }
+        Ok(Reconciled { network_health, blockers: BTreeMap::new(), records: journal.records, view, retry: false })
+    }
+
+    /// Plan, apply, verify.
+    async fn converge(
+        &mut self,
+        spec: &EngineSpec,
+        engine: EngineUp,
+        mut journal: JournalSnapshot,
+        wake: Wake,
+    ) -> Result<Reconciled, Error> {
+        let mut planned = self.plan(spec, &engine.observed, &mut journal)?;
+        let operations = self.failures.skip_backed_off(std::mem::take(&mut planned.operations), wake.retry);
+        let mut interim = publish::files_during_apply(
+            self.agent_state.publisher.borrow().published(),
+            &planned.desired.networks,
+            &operations,
+        );
+        interim.extend(publish::refusals(&spec.refused));
+        self.publish(spec, &interim)?;
+
+        let is_idle = operations.is_empty();
+        let cause = self.cause(spec, wake.since);
+        let Applied { attempts, engine_error } = self.apply(operations, wake.since).await;
+        // A deleted socket folder is detected by the next observation as well.
+        let view = if is_idle { Some(EngineView::Up(engine)) } else { self.observe().await.unwrap_or_default() };
+        match view.unwrap_or_else(|| EngineView::Down(Outage::unknown(W::ENGINE))) {
+            EngineView::Up(engine) => {
+                let (reconciled, remaining) = self.verify(spec, &planned, engine, journal, engine_error.as_deref())?;
+                let (desired, network_health) = (&planned.desired, &reconciled.network_health);
+                self.record(attempts, cause, Some(Observation { desired, remaining: &remaining, network_health }));
+                Ok(reconciled)
+            }
+            down @ EngineView::Down(_) => {
+                self.record(attempts, cause, None);
+                self.report_engine_down(Some(spec), down, journal)
+            }
+        }
+    }
+
+    fn cause(&self, spec: &EngineSpec, since: Instant) -> Cause {
+        let restarted = self.restarted && self.replay.is_running();
+        Cause {
+            is_new_spec: !self.spec_is_known,
+            is_inherited: self.inherited.as_ref() == Some(&spec.networks),
+            restarted: restarted.then(|| self.agent_state.persisted_state.borrow().epoch(W::ENGINE)),
+            since,
+        }
+    }
+
+    /// Appends what was done to the history of the node. A failure to write does not stop the work.
+    fn record(&mut self, attempts: Vec<Attempt>, cause: Cause, observation: Option<Observation<'_>>) {
+        let now = Now { instant: Instant::now(), time: MicroTime(Timestamp::now()) };
+        let mut changes = self.history_recorder.changes(attempts, cause, observation, now);
+        for change in &mut changes {
+            change.generation = self
+                .spec
+                .as_ref()
+                .zip(change.network.as_deref())
+                .and_then(|(spec, network)| spec.generation_of(network));
+        }
+        let written = if changes.is_empty() { Ok(()) } else { self.agent_state.history.borrow_mut().append(&changes) };
+        self.transition_log.problem("history", written.as_ref().err());
+    }
+
+    /// Plans twice: once to know which attachments to lock, and again with their records as they are
+    /// under the locks.
+    fn plan(&self, spec: &EngineSpec, observed: &Observed, journal: &mut JournalSnapshot) -> Result<Planned, Error> {
+        let plan = |journal: &JournalSnapshot| {
+            let desired =
+                Desired::new(spec.networks.iter().map(|network| NodeNetwork::clone(network)), &journal.records);
+            let operations = plan::operations(&desired, observed, journal.view());
+            (desired, operations)
+        };
+        let (desired, draft) = plan(journal);
+        let to_lock = plan::attachments_to_lock(&draft, &journal.records);
+        if to_lock.is_empty() {
+            return Ok(Planned { desired, operations: draft, locks: AttachmentLocks::default() });
+        }
+        let locks = AttachmentLocks::acquire(&self.agent_state.journal, &to_lock)?;
+        locks.reread(&mut journal.records)?;
+        let (desired, operations) = plan(journal);
+        Ok(Planned { desired, operations: plan::without_contended(operations, locks.contended()), locks })
+    }
+
+    /// Carries out the operations.
+    async fn apply(&mut self, operations: Vec<Op>, since: Instant) -> Applied {
+        let intact = if self.spec_is_known { self.transition_log.programmed() } else { BTreeSet::new() };
+        let context = ApplyContext {
+            engine: W::ENGINE,
+            metrics: &self.agent_state.metrics,
+            since,
+            intact: &intact,
+            is_replay: self.replay.is_running(),
+        };
+        let results = apply::apply(&mut self.observer.watcher.driver(), &operations, context).await;
+        if let Err(error) = &results {
+            self.observer.watcher.on_engine_error(error);
+        }
+        self.transition_log.problem("engine", results.as_ref().err());
+        match results {
+            Ok(results) => {
+                let attempts =
+                    operations.into_iter().zip(results).map(|(operation, result)| self.attempt(operation, result));
+                Applied { attempts: attempts.collect(), engine_error: None }
+            }
+            Err(error) => {
+                let engine_error = ErrorChain(&error).to_string();
+                let failed = |operation| Attempt { operation, failure: Some(Failure::of_all(&engine_error)) };
+                Applied { attempts: operations.into_iter().map(failed).collect(), engine_error: Some(engine_error) }
+            }
+        }
+    }
+
+    fn attempt(&mut self, operation: Op, result: Result<(), OpError>) -> Attempt {
+        let failure = result.as_ref().err().map(Failure::of);
+        match result {
+            Ok(()) => self.replay.count_created(usize::from(matches!(operation, Op::CreatePort { .. }))),
+            Err(error) => self.failures.add(operation.clone(), error),
+        }
+        Attempt { operation, failure }
+    }
+
+    /// Returns the result and the operations that remain to be done.
+    fn verify(
+        &mut self,
+        spec: &EngineSpec,
+        planned: &Planned,
+        engine: EngineUp,
+        mut journal: JournalSnapshot,
+        engine_error: Option<&str>,
+    ) -> Result<(Reconciled, Vec<Op>), Error> {
+        let Planned { desired, locks, .. } = planned;
+        let remaining = plan::operations(desired, &engine.observed, journal.view());
+        finish_detached(&engine.observed, &remaining, &mut journal, locks)?;
+        let blockers = blockers(desired, &engine.observed);
+        // A port that is configured but not running is no remaining operation: its state in the
+        // engine says why.
+        self.failures.retain_remaining(&remaining);
+        self.transition_log.failures(self.failures.as_slice());
+        let network_health = verify::evaluate(Evidence {
+            engine: W::ENGINE,
+            desired,
+            observed: &engine.observed,
+            remaining: &remaining,
+            blockers: &blockers,
+            failures: self.failures.as_slice(),
+            engine_error,
+        });
+        self.publish(spec, &self.files(spec, &network_health))?;
+        self.transition_log.networks(&network_health);
+        let retry = !remaining.is_empty() || engine_error.is_some() || locks.has_contended() || !journal.complete;
+        if remaining.is_empty() && engine_error.is_none() {
+            self.log_replay();
+        }
+        let reconciled =
+            Reconciled { network_health, blockers, records: journal.records, view: EngineView::Up(engine), retry };
+        Ok((reconciled, remaining))
+    }
+
+    fn log_replay(&mut self) {
+        if let Some((ports, took)) = self.replay.finish(Instant::now()) {
+            let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            tracing::info!(ports, milliseconds, "lost ports are back since {} was connected to", W::ENGINE);
+        }
+    }
+
+    fn files(&self, spec: &EngineSpec, network_health: &BTreeMap<NetworkName, NetworkHealth>) -> Files {
+        let access = Access {
+            engine_socket: self.observer.watcher.socket(),
+            epoch: self.agent_state.persisted_state.borrow().epoch(W::ENGINE),
+            memif_socket_ids: self.agent_state.memif_socket_ids,
+        };
+        let mut files = publish::files_after_observe(spec.networks.iter().map(AsRef::as_ref), network_health, access);
+        files.extend(publish::refusals(&spec.refused));
+        files
+    }
+
+    fn publish(&self, spec: &EngineSpec, files: &Files) -> Result<(), network_file::Error> {
+        self.agent_state.publisher.borrow_mut().publish(files, &spec.networks_of_other_engines)
     }
 }

@@ -1,8 +1,9 @@
 //! Persists each new spec of the node for the next start, before anything is done about it.
 
+use super::persisted_state::PersistedState;
 use crate::agent::model::spec::NodeSpec;
-use crate::agent::reconcile::agent_state::AgentState;
 use crate::display::ErrorChain;
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;
@@ -27,12 +28,12 @@ impl SpecStore {
     }
 
     /// Runs indefinitely.
-    pub(crate) async fn persist(mut self, agent_state: &AgentState) -> Infallible {
+    pub(crate) async fn persist(mut self, persisted_state: &RefCell<PersistedState>) -> Infallible {
         loop {
             let spec = self.specs.borrow_and_update().clone();
             if let Some(spec) = spec.filter(|spec| self.current.borrow().as_ref() != Some(spec)) {
                 self.log(&spec);
-                if let Err(error) = agent_state.persisted_state.borrow_mut().save_spec(&spec) {
+                if let Err(error) = persisted_state.borrow_mut().save_spec(&spec) {
                     tracing::warn!(error = %ErrorChain(&error), "what this node should have is not known to the next agent until the API server tells");
                 }
                 self.current.send_replace(Some(spec));

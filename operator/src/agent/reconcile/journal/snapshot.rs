@@ -1,6 +1,6 @@
 //! The journal, as the reconciler of one engine needs it.
 
-use super::plan::JournalView;
+use crate::agent::reconcile::plan::JournalView;
 use crate::display::ErrorChain;
 use std::collections::BTreeSet;
 use usnet_crds::EngineKind;

@@ -1,5 +1,9 @@
 //! Step three of a reconcile: the operations are carried out, and each is logged once.
 
+mod failed_operations;
+
+pub(crate) use failed_operations::FailedOperations;
+
 use crate::agent::report::metrics::Metrics;
 use std::collections::BTreeSet;
 use std::time::Instant;

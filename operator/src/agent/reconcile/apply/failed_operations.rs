@@ -1,0 +1,39 @@
+//! Operations whose last attempt failed. They are not retried on every event, because an attempt
+//! causes an event itself. Pure.
+
+use usnet_dataplane::engine::OpError;
+use usnet_dataplane::plan::Op;
+
+/// The failed operations of one engine, and why they failed.
+#[derive(Debug, Default)]
+pub(crate) struct FailedOperations(Vec<(Op, OpError)>);
+
+impl FailedOperations {
+    /// Adds an operation that failed.
+    pub(crate) fn add(&mut self, operation: Op, error: OpError) {
+        self.0.push((operation, error));
+    }
+
+    /// Returns the planned operations without those that failed before, unless their `retry` is due.
+    /// Drops failures of operations that are no longer planned.
+    pub(crate) fn skip_backed_off(&mut self, mut planned: Vec<Op>, retry: bool) -> Vec<Op> {
+        self.0.retain(|(failed, _)| !retry && planned.contains(failed));
+        planned.retain(|operation| !self.0.iter().any(|(failed, _)| failed == operation));
+        planned
+    }
+
+    /// Drops failures of operations that no longer remain to be done.
+    pub(crate) fn retain_remaining(&mut self, remaining: &[Op]) {
+        self.0.retain(|(failed, _)| remaining.contains(failed));
+    }
+
+    /// Drops all, so that everything is attempted at once.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Each operation with its error.
+    pub(crate) fn as_slice(&self) -> &[(Op, OpError)] {
+        &self.0
+    }
+}

@@ -1,0 +1,117 @@
+//! The reconcile loop of one engine: waits for a reason to reconcile, and for the time to retry.
+
+use super::agent_state::AgentState;
+use super::reconciler::{EngineReconciler, Outcome};
+use super::wake::{Sources, Timers, Wake};
+use crate::agent::engines::{EngineWatcher, SocketFolderDeleted};
+use crate::agent::model::engine_facts::EngineFacts;
+use crate::agent::model::spec::{EngineSpec, NodeSpec, SpecChange};
+use crate::backoff::Backoff;
+use crate::display::ErrorChain;
+use std::convert::Infallible;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch::Receiver;
+use tracing::Instrument;
+
+/// First delay before failed operations are retried; it grows exponentially from there. Most
+/// failures pass within a second, and a pod may be waiting.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+/// Longest delay. A failure that lasts needs operator action; after that the network should work
+/// within half a minute without a restart of the agent.
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+
+/// The loop of one engine.
+#[derive(Debug)]
+pub(super) struct ReconcileLoop<W: EngineWatcher> {
+    agent_state: Rc<AgentState>,
+    reconciler: EngineReconciler<W>,
+    /// What was reported last.
+    last_reported: Option<EngineFacts>,
+    sources: Sources<Option<Arc<NodeSpec>>, W::SessionState>,
+    retry_at: Option<Instant>,
+    backoff: Backoff,
+}
+
+impl<W: EngineWatcher> ReconcileLoop<W> {
+    /// A loop that has not observed its engine yet. `specs` has the spec that an earlier agent left
+    /// on disk, `folders` the changes of journal and network files.
+    pub(super) fn new(
+        watcher: W,
+        agent_state: Rc<AgentState>,
+        specs: Receiver<Option<Arc<NodeSpec>>>,
+        folders: Receiver<()>,
+    ) -> Self {
+        let inherited = specs.borrow().as_ref().map(|spec| EngineSpec::of(spec, W::ENGINE));
+        let sources = Sources { specs, engine: watcher.subscribe(), folders };
+        Self {
+            reconciler: EngineReconciler::new(watcher, Rc::clone(&agent_state), inherited),
+            agent_state,
+            last_reported: None,
+            sources,
+            retry_at: None,
+            backoff: Backoff::new(FIRST_RETRY, LONGEST_RETRY),
+        }
+    }
+
+    /// Runs indefinitely.
+    ///
+    /// # Errors
+    /// When only a restart of the agent helps.
+    pub(super) async fn run(mut self) -> Result<Infallible, SocketFolderDeleted> {
+        let span = tracing::info_span!("reconciler", engine = %W::ENGINE);
+        async {
+            loop {
+                let wake = self.sources.next(self.timers()).await;
+                self.on_wake(wake).await?;
+            }
+        }
+        .instrument(span)
+        .await
+    }
+
+    fn timers(&self) -> Timers {
+        let times = self.reconciler.observation_times();
+        Timers { retry_at: self.retry_at, observe_at: times.observe_at, not_before: times.not_before }
+    }
+
+    async fn on_wake(&mut self, wake: Wake) -> Result<(), SocketFolderDeleted> {
+        let spec = self.sources.specs.borrow().as_ref().map(|spec| EngineSpec::of(spec, W::ENGINE));
+        let change = spec.map_or(SpecChange::None, |spec| self.reconciler.set_spec(spec));
+        let Some(view) = self.reconciler.observe().await? else { return Ok(()) };
+        let is_idle = !wake.retry && !wake.folders && change != SpecChange::Networks;
+        if is_idle && self.reconciler.has_converged(&view) {
+            self.confirm_spec();
+            return Ok(());
+        }
+        let needs_retry = match self.reconciler.reconcile(view, wake).await {
+            Ok(Outcome { facts, retry }) => {
+                self.agent_state.metrics.engine(W::ENGINE, &facts);
+                self.last_reported = Some(facts.clone());
+                self.agent_state.node_report.borrow_mut().update(W::ENGINE, facts);
+                retry
+            }
+            Err(error) => {
+                self.agent_state.node_report.borrow_mut().mark_failed(W::ENGINE, ErrorChain(&error).to_string());
+                true
+            }
+        };
+        if !needs_retry {
+            self.backoff.reset();
+            self.retry_at = None;
+        } else if wake.retry || self.retry_at.is_none() {
+            self.retry_at = Some(Instant::now() + self.backoff.wait());
+        }
+        Ok(())
+    }
+
+    /// The last report holds for the current spec as well.
+    fn confirm_spec(&mut self) {
+        let Some((facts, spec)) = self.last_reported.as_mut().zip(self.reconciler.spec()) else { return };
+        if facts.spec.as_ref() != Some(&spec.node) {
+            facts.spec = Some(Arc::clone(&spec.node));
+            self.agent_state.node_report.borrow_mut().update(W::ENGINE, facts.clone());
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The reconcilers of the node: one for each engine. A further engine adds a line to the factory
+//! here, and nothing else outside its own folder.
+
+use super::agent_state::AgentState;
+use super::reconcile_loop::ReconcileLoop;
+use crate::agent::engines::{EngineWatcher, OpenVswitchWatcher, SocketFolderDeleted, VppWatcher};
+use crate::agent::model::spec::NodeSpec;
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use std::convert::Infallible;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::watch::Receiver;
+use usnet_crds::EngineKind;
+use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::paths::NodePaths;
+
+/// The reconcile loop of some engine.
+pub(crate) trait Reconciler: fmt::Debug {
+    /// Runs indefinitely.
+    ///
+    /// # Errors
+    /// When only a restart of the agent helps.
+    fn run(self: Box<Self>) -> LocalBoxFuture<'static, Result<Infallible, SocketFolderDeleted>>;
+}
+
+/// What every reconciler is given.
+#[derive(Debug, Clone)]
+pub(crate) struct Inputs {
+    /// The state that all of them share.
+    pub(crate) agent_state: Rc<AgentState>,
+    /// The specs of the node.
+    pub(crate) specs: Receiver<Option<Arc<NodeSpec>>>,
+    /// Changes of the journal and of the network files.
+    pub(crate) folders: Receiver<()>,
+}
+
+/// Connects to an engine. Nothing is changed before its reconciler runs. Must be called inside a
+/// tokio runtime.
+pub(crate) fn reconciler(
+    engine: EngineKind,
+    paths: &NodePaths,
+    memif_socket_ids: MemifSocketIds,
+    inputs: Inputs,
+) -> Box<dyn Reconciler> {
+    match engine {
+        EngineKind::OpenVswitch => inputs.reconciler(OpenVswitchWatcher::connect(&paths.open_vswitch_socket)),
+        EngineKind::Vpp => inputs.reconciler(VppWatcher::connect(&paths.vpp_socket, memif_socket_ids)),
+    }
+}
+
+impl Inputs {
+    fn reconciler<W: EngineWatcher + 'static>(self, watcher: W) -> Box<dyn Reconciler> {
+        Box::new(ReconcileLoop::new(watcher, self.agent_state, self.specs, self.folders))
+    }
+}
+
+impl<W: EngineWatcher + 'static> Reconciler for ReconcileLoop<W> {
+    fn run(self: Box<Self>) -> LocalBoxFuture<'static, Result<Infallible, SocketFolderDeleted>> {
+        ReconcileLoop::run(*self).boxed_local()
+    }
+}
