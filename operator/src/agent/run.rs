@@ -29,22 +29,23 @@ pub struct Options {
     /// The name of this node in the cluster.
     #[arg(long, env = "NODE_NAME")]
     pub node_name: String,
-    /// Take the networks from the YAML files in this folder, and not from an API server.
+    /// Read the networks from the YAML files in this folder instead of the API server.
     #[arg(long, env = "USNET_MANIFESTS", value_name = "FOLDER")]
     pub manifests: Option<PathBuf>,
-    /// The memif socket ids of VPP that are usnet's, where others use some too.
+    /// The memif socket ids of VPP that usnet may use; other clients of VPP must not use them.
     #[arg(long, env = "USNET_MEMIF_SOCKET_IDS", value_name = "FIRST-LAST", default_value_t)]
     pub memif_socket_ids: MemifSocketIds,
-    /// Folders of the node under which definitions of the older userspace CNI may name one as `sharedDir`. They are root's alone, and not made.
+    /// Folders of the node below which NADs of the Userspace CNI (Intel) may choose a `sharedDir`.
+    /// They have to exist and be writable by root only.
     #[arg(long = "shared-dir-root", env = "USNET_SHARED_DIR_ROOTS", value_name = "FOLDER", value_delimiter = ':', value_parser = folder_of_node)]
     pub shared_dir_roots: Vec<PathBuf>,
-    /// Where it answers how it is.
+    /// Where metrics and health are served.
     #[command(flatten)]
     pub telemetry: telemetry::ListenOptions,
 }
 
 fn folder_of_node(text: &str) -> Result<PathBuf, String> {
-    plain_path(text).ok_or_else(|| "it has to be an absolute path without \"..\"".to_owned())
+    plain_path(text).ok_or_else(|| "must be an absolute path without \"..\"".to_owned())
 }
 
 /// Runs the agent until it is dropped.
@@ -63,7 +64,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
 pub async fn run_at(roots: &NodePaths, options: Options) -> Result<(), Error> {
     let agent_lock = AgentLock::acquire(roots).map_err(Error::RunFolder)?;
     if agent_lock.is_none() {
-        tracing::warn!("another agent runs on this node: end one of the two");
+        tracing::warn!("another agent runs on this node; stop one of the two");
     }
     SharedDirs::allow(roots, options.shared_dir_roots.clone())?;
     let (inputs, inputs_of_agent) = channel(None);

@@ -166,7 +166,7 @@ fn pods_go_on_and_others_wait_while_kubelet_engine_or_network_are_away() {
     eventually("the resource is offered again", || {
         let log = try_run("kubectl", &["logs", &agent_pod(NODE), "-n", "usnet-system"], "")?;
         let told =
-            log.lines().filter(|line| line.contains("kubelet knows the resource") && line.contains("rooms")).count();
+            log.lines().filter(|line| line.contains("registered with kubelet") && line.contains("rooms")).count();
         check(told >= 2, log)
     });
     await_allocatable(NODE, "rooms", Some("4"));

@@ -105,7 +105,7 @@ impl DevicePlugin {
         self.offers.retain(|network, running| {
             let is_kept = desired.contains_key(network);
             if !is_kept {
-                tracing::info!(%network, "the network is no resource any more");
+                tracing::info!(%network, "no longer offering the network as a resource");
                 running.task.abort();
             }
             is_kept
@@ -120,7 +120,7 @@ impl DevicePlugin {
 
     fn offer(&mut self, network: NetworkName, resource: Resource) {
         self.watch_folders();
-        tracing::info!(%network, devices = resource.devices.len(), healthy = resource.is_healthy, "the network is a resource");
+        tracing::info!(%network, devices = resource.devices.len(), healthy = resource.is_healthy, "offering the network as a resource");
         let (sender, receiver) = channel(resource);
         let offer = Offer::new(&self.kubelet_folder, network.clone(), receiver, self.folders.clone());
         let task = self.tasks.spawn(offer.run(self.changes.subscribe(), self.agent_state.metrics.clone()));
@@ -145,7 +145,7 @@ fn update_resource(network: &NetworkName, sender: &Sender<Resource>, resource: R
     sender.send_if_modified(|current| {
         let has_changed = *current != resource;
         if current.is_healthy != resource.is_healthy {
-            tracing::info!(%network, healthy = resource.is_healthy, "whether pods may be given devices has changed");
+            tracing::info!(%network, healthy = resource.is_healthy, "the health of the devices has changed");
         }
         *current = resource;
         has_changed

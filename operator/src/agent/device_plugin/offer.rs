@@ -69,11 +69,11 @@ impl Offer {
             match ended {
                 Ok(()) => {
                     is_failing = false;
-                    tracing::info!(resource, "kubelet has forgotten the resource, which is offered again");
+                    tracing::info!(resource, "kubelet lost the registration; registering again");
                 }
                 Err(error) => {
                     if !std::mem::replace(&mut is_failing, true) {
-                        tracing::warn!(resource, error = %ErrorChain(&error), "a resource cannot be offered to kubelet; trying again until it can");
+                        tracing::warn!(resource, error = %ErrorChain(&error), "cannot register a resource with kubelet; retrying");
                     }
                     metrics.registration(false);
                     sleep(RETRY).await;
@@ -99,7 +99,7 @@ impl Offer {
         let registered = async {
             server::register(&kubelet, request).await?;
             metrics.registration(true);
-            tracing::info!(resource = resource_name(&self.service.network), "kubelet knows the resource");
+            tracing::info!(resource = resource_name(&self.service.network), "registered with kubelet");
             self.until_registration_lost(changes, &kubelet, seen, &socket).await;
             Ok(())
         };

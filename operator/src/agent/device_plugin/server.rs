@@ -32,13 +32,13 @@ pub(super) enum RegistrationError {
     )]
     Connect(#[source] io::Error),
     /// The connection failed.
-    #[error("kubelet does not speak HTTP/2 at its device plugin socket")]
+    #[error("the HTTP/2 connection to kubelet's device plugin socket failed")]
     Protocol(#[source] hyper::Error),
     /// It refused.
-    #[error("kubelet refused the resource")]
+    #[error("kubelet rejected the registration")]
     Refused(#[source] Box<tonic::Status>),
     /// It does not answer.
-    #[error("kubelet does not answer a registration within {} s", REGISTRATION_TIME.as_secs())]
+    #[error("kubelet did not answer the registration within {} s", REGISTRATION_TIME.as_secs())]
     Silent,
 }
 

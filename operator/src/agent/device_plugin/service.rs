@@ -92,15 +92,15 @@ impl Service {
             response.envs.insert(variable(&self.network), paths.join(","));
             response.mounts = folders.into_iter().map(|(host, container)| mount(&host, &container)).collect();
         }
-        tracing::info!(network = %self.network, devices = names.join(","), "gave devices to a pod");
+        tracing::info!(network = %self.network, devices = names.join(","), "allocated devices to a pod");
         Ok(response)
     }
 
     fn create_folder(&self, id: &DeviceId) -> Result<(PathBuf, PathBuf), Status> {
         self.folders.create(id).map_err(|error| {
-            tracing::warn!(device = %id, %error, "the folder of a device cannot be made");
+            tracing::warn!(device = %id, %error, "cannot create the folder of a device");
             Status::internal(format!(
-                "cannot make the folder of device {id} in {}: {error}",
+                "cannot create the folder of device {id} in {}: {error}",
                 self.folders.path().display()
             ))
         })

@@ -10,7 +10,7 @@ use usnet_crds::EngineKind;
 /// An engine's socket cannot come back where the agent expects it.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the folder {} of the socket of {engine} was deleted on the node, and the agent's mount shows only what was deleted; it ends so that its restart mounts the folder of the same name that is there now",
+    "the folder {} of the socket of {engine} was deleted on the node; the agent's mount still shows the deleted folder, so the agent exits: its restart mounts the current one",
     folder.display()
 )]
 pub struct SocketFolderDeleted {

@@ -57,7 +57,7 @@ impl VppWatcher {
                 State::Disconnected { reason } => disconnected(reason),
                 State::Connected(_) => {
                     let (socket, problem) = (self.socket.display(), ErrorChain(&error));
-                    EngineState::Stalled { message: format!("VPP at {socket} does not tell what it has: {problem}") }
+                    EngineState::Stalled { message: format!("VPP at {socket} cannot be observed: {problem}") }
                 }
             },
         }

@@ -35,6 +35,6 @@ pub(crate) struct Outage {
 impl Outage {
     /// The state of the engine is not known.
     pub(crate) fn unknown(engine: EngineKind) -> Self {
-        Self { reason: DISCONNECTED, message: format!("the connection to {engine} is being made again") }
+        Self { reason: DISCONNECTED, message: format!("reconnecting to {engine}") }
     }
 }

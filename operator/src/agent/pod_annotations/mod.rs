@@ -96,7 +96,7 @@ impl AnnotationWriter {
             }
             if let Err(error) = self.update_pod(&uid, pod).await {
                 if logs_errors && has_worked {
-                    tracing::warn!(error = %ErrorChain(&error), "the annotations of a pod were not written; trying again until they are");
+                    tracing::warn!(error = %ErrorChain(&error), "the annotations of a pod were not updated; retrying");
                 }
                 has_worked = false;
             }

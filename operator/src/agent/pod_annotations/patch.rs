@@ -20,9 +20,9 @@ const INVALID: u16 = 422;
 /// Why annotations were not written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
-    #[error("the API server refused or did not get the annotations of pod {pod}")]
+    #[error("cannot update the annotations of pod {pod}")]
     Request { pod: Pod, source: Box<kube::Error> },
-    #[error("the API server did not answer within {} s about the annotations of pod {pod}", REQUEST_TIMEOUT.as_secs())]
+    #[error("cannot update the annotations of pod {pod}: no answer within {} s", REQUEST_TIMEOUT.as_secs())]
     Timeout { pod: Pod },
 }
 

@@ -36,10 +36,10 @@ use usnet_dataplane::{journal, network_file};
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
     /// The journal cannot be read, so it is not known which pods are attached.
-    #[error("the attachments of this node are not known")]
+    #[error("cannot read the attachment records of this node")]
     Journal(#[from] journal::Error),
     /// A network file cannot be written.
-    #[error("the plugin cannot be told what it may attach to")]
+    #[error("cannot update the network files for the plugin")]
     NetworkFile(#[from] network_file::Error),
 }
 
@@ -159,7 +159,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
     /// After a new connection the engine may have been restarted, and may have lost everything.
     fn on_reconnect(&mut self, reconnected: Reconnected) {
         let saved = self.agent_state.persisted_state.borrow_mut().save_connection(W::ENGINE, reconnected.restarted);
-        self.transition_log.problem("engines", saved.err().as_ref());
+        self.transition_log.problem("node file", saved.err().as_ref());
         self.replay.start(Instant::now());
         self.restarted = reconnected.restarted;
         self.converged = None;
@@ -173,7 +173,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
     pub(super) async fn reconcile(&mut self, view: EngineView, wake: Wake) -> Result<Outcome, Error> {
         self.converged = None;
         let result = self.reconcile_from(view, wake).await;
-        self.transition_log.problem("pass", result.as_ref().err());
+        self.transition_log.problem("reconcile", result.as_ref().err());
         result
     }
 
@@ -373,7 +373,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
     fn log_replay(&mut self) {
         if let Some((ports, took)) = self.replay.finish(Instant::now()) {
             let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-            tracing::info!(ports, milliseconds, "lost ports are back since {} was connected to", W::ENGINE);
+            tracing::info!(ports, milliseconds, "recreated the ports that {} had lost", W::ENGINE);
         }
     }
 

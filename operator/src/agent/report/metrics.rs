@@ -41,44 +41,40 @@ impl Metrics {
         let operations = HistogramOpts {
             common_opts: options(
                 "operation_seconds",
-                "Time of changes of an engine, by kind. Those that are sent together each count with the time of all.",
+                "Duration of operations on an engine, by kind. Operations that are sent together each count with the duration of all.",
             ),
             buckets: exponential_buckets(0.000_25, 2.0, 16)?,
         };
         Ok(Self {
             networks: gauges("networks", "Networks of this node by state.", &["engine", "state"])?,
-            attachments: gauges("attachments", "Attached interfaces of pods.", &["engine"])?,
+            attachments: gauges("attachments", "Interfaces of pods that are attached.", &["engine"])?,
             attachments_connected: gauges(
                 "attachments_connected",
-                "Attached interfaces whose program is connected to the engine.",
+                "Attached interfaces whose application is connected to the engine.",
                 &["engine"],
             )?,
             engine_connected: gauges(
                 "engine_connected",
-                "1 while the engine is connected and acts, else 0.",
+                "1 while the engine is connected and applies changes, else 0.",
                 &["engine"],
             )?,
-            engine_epoch: gauges("engine_epoch", "Restarts of the engine that were seen on this node.", &["engine"])?,
-            repairs: counters(
-                "repairs_total",
-                "Changes that put right what somebody or something else had changed.",
+            engine_epoch: gauges(
+                "engine_epoch",
+                "Restarts of the engine that the agent of this node observed.",
                 &["engine"],
             )?,
-            devices: gauges("devices", "Devices of networks that are resources, by health.", &["health"])?,
+            repairs: counters("repairs_total", "Operations that reverted changes made outside of usnet.", &["engine"])?,
+            devices: gauges("devices", "Devices of networks that are offered to kubelet, by health.", &["health"])?,
             registrations: counters(
                 "device_plugin_registrations_total",
                 "Registrations of a network's resource with kubelet.",
                 &["result"],
             )?,
             operations: HistogramVec::new(operations, &["engine", "kind"])?,
-            operation_errors: counters(
-                "operation_errors_total",
-                "Changes that an engine refused.",
-                &["engine", "kind"],
-            )?,
+            operation_errors: counters("operation_errors_total", "Operations that failed.", &["engine", "kind"])?,
             status_writes: counters(
                 "status_writes_total",
-                "Writes of this node's status to the API server.",
+                "Updates of this node's status that were sent to the API server.",
                 &["result"],
             )?,
         })

@@ -36,7 +36,7 @@ pub(crate) async fn write(roots: NodePaths, mut sources: Sources) {
     let mut conditions = match StateFile::read(&roots) {
         Ok(file) => file.map(|file| file.status.conditions).unwrap_or_default(),
         Err(error) => {
-            tracing::warn!(error = %ErrorChain(&error), "the node's state file is written anew");
+            tracing::warn!(error = %ErrorChain(&error), "cannot read the node's state file; replacing it");
             Vec::new()
         }
     };
@@ -55,7 +55,7 @@ pub(crate) async fn write(roots: NodePaths, mut sources: Sources) {
                 sources.changed().await
             }
             Err(error) => {
-                tracing::warn!(error = %ErrorChain(&error), "the node's state file was not written; trying again");
+                tracing::warn!(error = %ErrorChain(&error), "cannot write the node's state file; retrying");
                 sleep(backoff.wait()).await;
                 true
             }
@@ -105,9 +105,10 @@ impl Sources {
 
 fn accepted(problems: &[Problem]) -> ConditionUpdate {
     match problems {
-        [] => ConditionUpdate::new(MANIFESTS_ACCEPTED, Status::True, reason::VALID, "every manifest can be used"),
+        [] => ConditionUpdate::new(MANIFESTS_ACCEPTED, Status::True, reason::VALID, "all manifests are valid"),
         [first, ..] => {
-            let message = format!("what these are about stays as it was ({} in all): {first}", problems.len());
+            let message =
+                format!("the objects of invalid manifests are unchanged ({} in all): {first}", problems.len());
             ConditionUpdate::new(MANIFESTS_ACCEPTED, Status::False, reason::INVALID, message)
         }
     }

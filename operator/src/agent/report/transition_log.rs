@@ -79,11 +79,11 @@ impl TransitionLog {
             }
         }
         for network in self.network_health.keys().filter(|network| !network_health.contains_key(*network)) {
-            tracing::info!(%network, "no longer asked for");
+            tracing::info!(%network, "no longer desired");
         }
         self.network_health.clone_from(network_health);
         if !std::mem::replace(&mut self.has_begun, true) {
-            tracing::info!(networks = network_health.len(), programmed = self.programmed().len(), "working");
+            tracing::info!(networks = network_health.len(), programmed = self.programmed().len(), "started");
         }
     }
 
@@ -94,7 +94,7 @@ impl TransitionLog {
             Some(error) => {
                 let text = ErrorChain(error).to_string();
                 if self.problems.get(subject) != Some(&text) {
-                    tracing::warn!(subject, error = text, "this is tried again");
+                    tracing::warn!(subject, error = text, "failed; retrying");
                 }
                 self.problems.insert(subject, text);
             }
@@ -110,7 +110,7 @@ impl TransitionLog {
             if !self.failures.contains(&text) {
                 let network = operation.network().map(NetworkName::as_str);
                 let attachment = operation.attachment().map(tracing::field::display);
-                tracing::warn!(network, attachment, op = %operation, %error, "failed; trying again until it works");
+                tracing::warn!(network, attachment, op = %operation, %error, "failed; retrying until it succeeds");
             }
             logged.insert(text);
         }

@@ -22,7 +22,7 @@ impl PersistedState {
     /// of it again.
     pub(crate) fn load(roots: &NodePaths) -> Self {
         let read = NodeFile::read(roots).unwrap_or_else(|error| {
-            tracing::warn!(error = %ErrorChain(&error), "what this node should have is not known until the API server tells");
+            tracing::warn!(error = %ErrorChain(&error), "cannot read the node file; the desired state of this node is unknown until the API server is reached");
             None
         });
         let file = read.unwrap_or_else(|| NodeFile { version: NodeFile::VERSION, ..NodeFile::default() });

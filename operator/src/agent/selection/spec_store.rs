@@ -34,7 +34,7 @@ impl SpecStore {
             if let Some(spec) = spec.filter(|spec| self.current.borrow().as_ref() != Some(spec)) {
                 self.log(&spec);
                 if let Err(error) = persisted_state.borrow_mut().save_spec(&spec) {
-                    tracing::warn!(error = %ErrorChain(&error), "what this node should have is not known to the next agent until the API server tells");
+                    tracing::warn!(error = %ErrorChain(&error), "cannot write the node file; an agent that starts now does not know the desired state of this node until it reaches the API server");
                 }
                 self.current.send_replace(Some(spec));
             }

@@ -131,7 +131,7 @@ fn apply(input: &mut Input, name: NetworkName, read: Read) -> bool {
 
 fn warn_once(known: Option<&Unreadable>, network: &NetworkName, unreadable: &Unreadable) {
     if known.map(|known| &known.message) != Some(&unreadable.message) {
-        tracing::warn!(%network, error = unreadable.message, "a CompiledNetwork cannot be read; working with its last version");
+        tracing::warn!(%network, error = unreadable.message, "cannot read a CompiledNetwork; continuing with its last readable version");
     }
 }
 

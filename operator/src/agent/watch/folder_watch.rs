@@ -32,7 +32,7 @@ pub(crate) async fn follow(folder: PathBuf, mask: WatchMask, changes: watch::Sen
             Ok(()) => is_failing = false,
             Err(error) if !is_failing => {
                 is_failing = true;
-                tracing::warn!(folder = %folder.display(), error = %ErrorChain(&error), "a folder cannot be watched; trying again until it can");
+                tracing::warn!(folder = %folder.display(), error = %ErrorChain(&error), "cannot watch a folder; retrying");
             }
             Err(_) => {}
         }

@@ -55,7 +55,7 @@ where
         match list_watch.next().await {
             Ok(event) => {
                 if std::mem::take(&mut is_disconnected) {
-                    tracing::info!(kind, "the API server is back");
+                    tracing::info!(kind, "watching the API server again");
                 }
                 // An API server that accepts watches and then drops them is backed off from all the
                 // same.
@@ -70,9 +70,9 @@ where
                 }
                 let error_chain = ErrorChain(&error);
                 if backoff.is_active() {
-                    tracing::debug!(kind, error = %error_chain, "the API server still cannot be watched");
+                    tracing::debug!(kind, error = %error_chain, "still cannot watch the API server");
                 } else {
-                    tracing::warn!(kind, error = %error_chain, "the API server cannot be watched; working from what is known");
+                    tracing::warn!(kind, error = %error_chain, "cannot watch the API server; continuing with the last known state");
                     is_disconnected = true;
                 }
                 sleep(backoff.next(error.is_answer()).max(with_jitter(error.retry_after()))).await;

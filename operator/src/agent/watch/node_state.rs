@@ -57,7 +57,7 @@ impl<'a> OwnState<'a> {
                 self.collector.borrow_mut().node(object.metadata.generation.unwrap_or_default(), spec.labels);
             }
             Err(error) => {
-                tracing::warn!(%error, "the UserspaceNodeState of this node cannot be read; working from what is known");
+                tracing::warn!(%error, "cannot read the UserspaceNodeState of this node; continuing with the last known state");
             }
         }
         // A status of another release is replaced.

@@ -40,7 +40,7 @@ impl OpenVswitchWatcher {
         let root = snapshot.cache.open_vswitch().map_err(ReplyError::from)?.ok_or(EmptyDatabase)?;
         if !self.liveness.update(root.next_cfg, root.cur_cfg, Instant::now()) {
             let waited = STALL_TIMEOUT.as_secs();
-            return Ok(self.stalled(&format!("no change was carried out for {waited} s")));
+            return Ok(self.stalled(&format!("no change was applied for {waited} s")));
         }
         Ok(EngineState::Up(EngineUp { observed: observed_from(&snapshot.cache)?, version: root.ovs_version }))
     }
@@ -48,7 +48,7 @@ impl OpenVswitchWatcher {
     fn stalled(&self, problem: &str) -> EngineState {
         let socket = self.socket.display();
         let message =
-            format!("Open vSwitch's database at {socket} answers, but ovs-vswitchd does not act on it: {problem}");
+            format!("Open vSwitch's database at {socket} answers, but ovs-vswitchd does not apply changes: {problem}");
         EngineState::Stalled { message }
     }
 

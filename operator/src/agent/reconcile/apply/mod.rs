@@ -59,7 +59,7 @@ fn log_success(operation: &Op, context: ApplyContext<'_>, milliseconds: u64) {
     let attachment = operation.attachment().map(tracing::field::display);
     let adds = !matches!(operation, Op::RemovePort { .. } | Op::RemoveBridge { .. });
     if context.is_replay && matches!(operation, Op::CreatePort { .. }) {
-        tracing::debug!(network, attachment, op = %operation, milliseconds, "made anew");
+        tracing::debug!(network, attachment, op = %operation, milliseconds, "recreated");
     } else if adds && is_intact {
         context.metrics.repair(context.engine);
         tracing::info!(network, attachment, op = %operation, milliseconds, "repaired");

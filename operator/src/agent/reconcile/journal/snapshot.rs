@@ -45,7 +45,7 @@ impl JournalReader {
         for text in texts.difference(&self.unreadable) {
             tracing::warn!(
                 error = text,
-                "a record of the journal cannot be read; no port is removed that it could be about"
+                "cannot read a record of the journal; ports that may belong to it are not removed"
             );
         }
         self.unreadable = texts;

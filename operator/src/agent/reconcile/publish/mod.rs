@@ -49,7 +49,7 @@ pub(crate) fn files_during_apply(
                 NetworkFile::Unavailable {
                     name: name.clone(),
                     reason: reason::WAITING.to_owned(),
-                    message: "its bridge is being made again".to_owned(),
+                    message: "its bridge is being recreated".to_owned(),
                 }
             }
             Phase::Active => file.clone(),

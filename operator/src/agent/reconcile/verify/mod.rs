@@ -111,8 +111,8 @@ fn bridge_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NodeNetwor
     }
     if let Some(operation) = index.remaining_bridges.get(&network.name) {
         let engine_error =
-            evidence.engine_error.map(|engine_error| format!(" (last try: {engine_error})")).unwrap_or_default();
-        return Some(NetworkHealth::pending(format!("still to do: {operation}{engine_error}")));
+            evidence.engine_error.map(|engine_error| format!(" (last attempt: {engine_error})")).unwrap_or_default();
+        return Some(NetworkHealth::pending(format!("pending operation: {operation}{engine_error}")));
     }
     let (engine, bridge) = (evidence.engine, &network.bridge.name);
     match evidence.observed.bridges.get(bridge.as_str()).map(|bridge| &bridge.state) {

@@ -238,7 +238,7 @@ impl OpenFailure {
         } else {
             let is_of_pod = health.is_some() && matches!(self.operation, Op::CreatePort { .. });
             let why = if is_of_pod { Why::PodEnded } else { Why::NewSpec };
-            let message = format!("it is no longer asked for; {}", self.message);
+            let message = format!("it is no longer desired; {}", self.message);
             Some((why, Outcome::RolledBack { message }))
         }
     }

@@ -114,7 +114,7 @@ fn what_is_incomplete_and_no_longer_desired_is_rolled_back_once_it_is_removed() 
     assert_eq!(scene.reconcile(Vec::new(), std::slice::from_ref(&removal)), [], "something is left");
     let changes = scene.reconcile(vec![done(&removal)], &[]);
     assert_eq!((changes.len(), &changes[0].why, &changes[0].outcome), (2, &Why::PodEnded, &Outcome::Done));
-    assert!(matches!(&changes[1].outcome, Outcome::RolledBack { message } if message.contains("no longer asked for")));
+    assert!(matches!(&changes[1].outcome, Outcome::RolledBack { message } if message.contains("no longer desired")));
     assert_eq!((&changes[1].operation, &changes[1].why), (&port.to_string(), &Why::PodEnded));
 }
 

@@ -73,7 +73,7 @@ fn merge(engines: &BTreeMap<EngineKind, EngineFacts>, problems: &BTreeMap<Engine
     let ready = match (problems.values().next(), unknown) {
         (Some(problem), _) => ConditionUpdate::new(READY, Status::False, AGENT_FAILED, problem),
         (None, Some(engine)) => {
-            ConditionUpdate::new(READY, Status::Unknown, STARTING, format!("{engine} was not looked at yet"))
+            ConditionUpdate::new(READY, Status::Unknown, STARTING, format!("{engine} has not been observed yet"))
         }
         (None, None) => ready(&networks),
     };

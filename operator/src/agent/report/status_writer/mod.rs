@@ -33,9 +33,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// Why a status was not written.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error("the API server refused or did not get the status of UserspaceNodeState {node}")]
+    #[error("cannot update the status of UserspaceNodeState {node}")]
     Request { node: String, source: Box<kube::Error> },
-    #[error("the API server did not answer within {} s about the status of UserspaceNodeState {node}", REQUEST_TIMEOUT.as_secs())]
+    #[error("cannot update the status of UserspaceNodeState {node}: no answer within {} s", REQUEST_TIMEOUT.as_secs())]
     Timeout { node: String },
 }
 
@@ -148,7 +148,7 @@ impl Writer {
             }
             Err(error) => {
                 if !std::mem::replace(&mut self.is_failing, true) {
-                    tracing::warn!(error = %ErrorChain(&error), "the status was not written; trying again until it is");
+                    tracing::warn!(error = %ErrorChain(&error), "the status was not updated; retrying");
                 }
                 let wait = with_jitter(self.backoff.wait().max(error.retry_after()));
                 self.not_before = Some(Instant::now() + wait);

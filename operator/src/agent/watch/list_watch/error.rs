@@ -8,16 +8,16 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// The objects cannot be listed.
-    #[error("the objects cannot be listed")]
+    #[error("cannot list the objects")]
     List(#[source] kube::Error),
     /// They cannot be watched, or a watch broke.
-    #[error("the objects cannot be watched")]
+    #[error("cannot watch the objects")]
     Watch(#[source] kube::Error),
     /// A watch was cut off.
-    #[error("the watch ended before its time")]
+    #[error("the watch ended early")]
     EndedEarly,
     /// The version from which to watch is not known.
-    #[error("the API server did not give a resourceVersion")]
+    #[error("the API server returned no resourceVersion")]
     NoVersion,
 }
 

@@ -180,7 +180,7 @@ where
             tracing::warn!(
                 known = version,
                 found,
-                "the API server went back to an earlier time: reading everything again"
+                "the resourceVersion of the API server went back; listing all objects again"
             );
             self.state = State::Unknown;
         } else if of_object.as_ref() != last.and_then(|last| last.version.as_ref()) {
