@@ -175,6 +175,23 @@ impl PortBackend {
     }
 }
 
+impl fmt::Display for PortBackend {
+    /// For users: the endpoint, its type and the role of the engine.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let endpoint = self.endpoint_name();
+        match self {
+            Self::VhostUser { engine_role: SocketRole::Client, .. } => {
+                write!(formatter, "{endpoint} (vhost-user, the engine connects)")
+            }
+            Self::VhostUser { engine_role: SocketRole::Server, .. } => {
+                write!(formatter, "{endpoint} (vhost-user, the engine listens)")
+            }
+            Self::Memif { .. } => write!(formatter, "{endpoint} (memif)"),
+            Self::Veth { .. } => write!(formatter, "device {endpoint} (veth)"),
+        }
+    }
+}
+
 /// What can be changed on a port while packets flow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

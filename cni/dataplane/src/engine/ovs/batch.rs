@@ -5,13 +5,12 @@
 //! need no check.
 
 use super::observe::NETDEV;
-use super::plan_op::{Action, NewPort, PodEndpoint};
-use super::ports::{SYSTEM, VHOST_SERVER_PATH, VHOST_USER_CLIENT};
+use super::plan_op::{Action, NewPort};
 use super::qos::{self, Shaper};
 use super::{settings, tags};
 use crate::engine::error::OpError;
 use crate::model::owner::PortOwner;
-use crate::model::port::{PortName, PortSettings, SocketPath};
+use crate::model::port::{PortName, PortSettings};
 use std::collections::BTreeSet;
 use usnet_crds::{Bridge, NetworkName, Ownership};
 use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, NextCfgIndex, Row, Transaction, Uuid, Value};
@@ -149,7 +148,7 @@ impl Batch {
     }
 
     fn insert_port(&mut self, operation: usize, new: &NewPort<'_>) {
-        let NewPort { port, endpoint, network, .. } = new;
+        let NewPort { port, interface, network, .. } = new;
         let mut bridge =
             vec![Condition::equal("name", port.bridge.as_str()), Condition::equal("datapath_type", NETDEV)];
         if port.ownership == Ownership::Managed {
@@ -157,14 +156,17 @@ impl Batch {
         }
         let missing = OpError::BridgeMissing { bridge: port.bridge.to_string() };
         self.guard(operation, missing, "Bridge", bridge.clone());
-        let interface = match endpoint {
-            PodEndpoint::Socket(socket) => self.interface_with_socket(operation, socket),
-            PodEndpoint::Device => Row::new().with("type", SYSTEM),
-        };
-        let interface = interface.with("name", port.name.as_str()).with("mtu_request", i64::from(port.settings.mtu));
+        if let Some((socket, serves)) = interface.exclusive_socket() {
+            self.transaction.require_no_row("Interface", vec![serves]);
+            let in_use = OpError::SocketInUse { socket: socket.as_path().to_owned() };
+            self.attributions.push(Attribution { operation, guard_error: Some(in_use) });
+        }
+        let shaper = interface.shaper();
+        let interface =
+            interface.row().with("name", port.name.as_str()).with("mtu_request", i64::from(port.settings.mtu));
         let interface = qos::with_policing(interface, &port.settings);
         let interface = self.transaction.insert("Interface", interface);
-        let limit = qos::replace(&mut self.transaction, &port.settings, endpoint.shaper(), &new.owner());
+        let limit = qos::replace(&mut self.transaction, &port.settings, shaper, &new.owner());
         let row = settings::vlan(&port.settings)
             .with("name", port.name.as_str())
             .with("interfaces", interface)
@@ -172,16 +174,6 @@ impl Batch {
             .with("external_ids", tags::port_value(&new.owner()));
         let row = self.transaction.insert("Port", row);
         let _ = self.transaction.mutate("Bridge", bridge, vec![Mutation::insert("ports", row)]);
-    }
-
-    /// An interface that connects to the socket, which no other may.
-    fn interface_with_socket(&mut self, operation: usize, socket: &SocketPath) -> Row {
-        let path = socket.as_path().to_string_lossy();
-        let options = Value::map([(VHOST_SERVER_PATH, path.as_ref())]);
-        self.transaction.require_no_row("Interface", vec![Condition::includes("options", options.clone())]);
-        let in_use = OpError::SocketInUse { socket: socket.as_path().to_owned() };
-        self.attributions.push(Attribution { operation, guard_error: Some(in_use) });
-        Row::new().with("type", VHOST_USER_CLIENT).with("options", options)
     }
 
     fn update_port(

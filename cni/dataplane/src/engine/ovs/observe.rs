@@ -1,6 +1,6 @@
 //! From rows to the observed state. Pure.
 
-use super::ports::{self, SYSTEM};
+use super::ports::{self, is_connected};
 use super::settings::{MAC_AGE_KEY, mac_learning, tagging};
 use super::snapshot::OvsSnapshot;
 use super::{qos, tags};
@@ -58,14 +58,6 @@ pub(super) fn observe_port(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort 
         is_enabled: true,
         peer: if interface.is_some_and(is_connected) { Peer::Connected } else { Peer::Absent },
         state: interface.map_or(ElementState::Pending, port_state),
-    }
-}
-
-/// Whether the pod's program is there, or the device.
-fn is_connected(interface: &Interface) -> bool {
-    match interface.interface_type.as_str() {
-        "" | SYSTEM => interface.status.contains_key("driver_name"),
-        _ => interface.status.get("status").is_some_and(|status| status == "connected"),
     }
 }
 

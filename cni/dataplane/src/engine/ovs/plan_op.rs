@@ -1,7 +1,7 @@
 //! From an operation and the rows that are there to what has to be done in the database. Pure.
 
 use super::observe::{observe_bridge, observe_port};
-use super::ports::VHOST_SERVER_PATH;
+use super::ports::{self, NewInterface};
 use super::qos::{self, Shaper};
 use super::snapshot::OvsSnapshot;
 use super::tags;
@@ -9,10 +9,10 @@ use crate::engine::error::OpError;
 use crate::model::attachment::AttachmentId;
 use crate::model::observed::ObservedPort;
 use crate::model::owner::PortOwner;
-use crate::model::port::{AttachedPort, PortBackend, PortName, PortSettings, SocketPath};
+use crate::model::port::{AttachedPort, PortName, PortSettings};
 use crate::plan::{Op, adoption_blocker, bridge_matches_spec, port_matches_spec};
 use std::collections::BTreeSet;
-use usnet_crds::{Bridge, NetworkName, Ownership, SocketRole};
+use usnet_crds::{Bridge, NetworkName, Ownership};
 use usnet_ovsdb::Uuid;
 
 /// Outcome of planning one operation.
@@ -70,45 +70,17 @@ pub(super) struct NewPort<'a> {
     pub(super) network: &'a NetworkName,
     pub(super) attachment: &'a AttachmentId,
     pub(super) port: &'a AttachedPort,
-    pub(super) endpoint: PodEndpoint<'a>,
-}
-
-/// The endpoint of the pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PodEndpoint<'a> {
-    /// A socket that it connects to.
-    Socket(&'a SocketPath),
-    /// The device of the port's name.
-    Device,
-}
-
-impl PodEndpoint<'_> {
-    pub(super) const fn shaper(&self) -> Shaper {
-        match self {
-            Self::Socket(_) => Shaper::Policer,
-            Self::Device => Shaper::Queue,
-        }
-    }
+    pub(super) interface: NewInterface<'a>,
 }
 
 impl<'a> NewPort<'a> {
-    /// The port to create; `None` if Open vSwitch does not support its backend.
-    fn of(operation: &'a Op) -> Option<Self> {
-        match operation {
-            Op::CreatePort { network, attachment, port } => match &port.backend {
-                PortBackend::VhostUser { socket, engine_role: SocketRole::Client } => {
-                    Some(Self { network, attachment, port, endpoint: PodEndpoint::Socket(socket) })
-                }
-                PortBackend::Veth { device } => (device.as_str() == port.name.as_str()).then_some(Self {
-                    network,
-                    attachment,
-                    port,
-                    endpoint: PodEndpoint::Device,
-                }),
-                PortBackend::VhostUser { engine_role: SocketRole::Server, .. } | PortBackend::Memif { .. } => None,
-            },
-            _ => None,
-        }
+    /// The port to create, or why Open vSwitch does not support it.
+    fn plan(
+        network: &'a NetworkName,
+        attachment: &'a AttachmentId,
+        port: &'a AttachedPort,
+    ) -> Result<Self, &'static str> {
+        Ok(Self { network, attachment, port, interface: NewInterface::plan(port)? })
     }
 
     pub(super) fn owner(&self) -> PortOwner {
@@ -123,7 +95,9 @@ pub(super) fn plan_optimistic(operation: &Op) -> Option<Action<'_>> {
         Op::CreateBridge { network, bridge } => Some(Action::InsertBridge { bridge, network }),
         // A bridge without an ownership tag cannot be guarded.
         Op::CreatePort { port, .. } if port.ownership == Ownership::Adopted => None,
-        Op::CreatePort { .. } => NewPort::of(operation).map(Action::InsertPort),
+        Op::CreatePort { network, attachment, port } => {
+            NewPort::plan(network, attachment, port).ok().map(Action::InsertPort)
+        }
         // What limits a port differs with its kind.
         Op::UpdatePort { settings, .. } if settings.rate_limit.ingress_kbps.is_some() => None,
         Op::UpdatePort { port, owner, settings } => {
@@ -146,9 +120,9 @@ pub(super) fn plan_op<'a>(operation: &'a Op, snapshot: &OvsSnapshot) -> Decision
             create_bridge(snapshot, bridge, network)
         }
         Op::UpdateBridge { bridge, .. } => Decision::Reject(OpError::BridgeMissing { bridge: bridge.name.to_string() }),
-        Op::CreatePort { port, .. } => match NewPort::of(operation) {
-            Some(new) => create_port(snapshot, new),
-            None => Decision::Reject(unsupported_backend(operation, &port.backend)),
+        Op::CreatePort { network, attachment, port } => match NewPort::plan(network, attachment, port) {
+            Ok(new) => create_port(snapshot, new),
+            Err(reason) => Decision::Reject(OpError::Refused { what: operation.subject(), reason: reason.to_owned() }),
         },
         Op::UpdatePort { port, owner, settings } => match snapshot.port(port.as_str()) {
             Some(row) if tags::is_owned_by(&row.external_ids, owner) => {
@@ -211,20 +185,6 @@ fn create_bridge<'a>(snapshot: &OvsSnapshot, bridge: &'a Bridge, network: &'a Ne
     Decision::Apply(Action::UpdateBridge { bridge, network, own_port })
 }
 
-/// Why Open vSwitch does not support this backend.
-fn unsupported_backend(operation: &Op, backend: &PortBackend) -> OpError {
-    let reason = match backend {
-        PortBackend::Memif { .. } => "Open vSwitch has no memif: give the network port type VhostUser, or engine VPP",
-        PortBackend::VhostUser { .. } => {
-            "Open vSwitch only connects to vhost-user sockets: give the network vhostUser.engineRole Client, or engine VPP"
-        }
-        PortBackend::Veth { .. } => {
-            "the device has another name than its port; this is a defect of usnet, please report it"
-        }
-    };
-    OpError::Refused { what: operation.subject(), reason: reason.to_owned() }
-}
-
 /// Why a network cannot adopt a bridge.
 fn adoption_error(snapshot: &OvsSnapshot, new: NewPort<'_>) -> Option<OpError> {
     let name = new.port.bridge.as_str();
@@ -241,7 +201,7 @@ fn create_port<'a>(snapshot: &OvsSnapshot, new: NewPort<'a>) -> Decision<'a> {
     }
     let (name, owner) = (port.name.as_str(), new.owner());
     let Some(row) = snapshot.port(name) else {
-        return match (snapshot.interface(name), taken_socket(snapshot, new.endpoint)) {
+        return match (snapshot.interface(name), new.interface.socket_in_use(snapshot.interfaces.values())) {
             (Some(_), _) => foreign(format!("interface {name}")),
             (None, Some(socket)) => Decision::Reject(OpError::SocketInUse { socket: socket.as_path().to_owned() }),
             (None, None) => Decision::Apply(Action::InsertPort(new)),
@@ -260,14 +220,6 @@ fn create_port<'a>(snapshot: &OvsSnapshot, new: NewPort<'a>) -> Decision<'a> {
     Decision::Reject(OpError::PortDiffers { port: port.name.clone(), found })
 }
 
-/// The socket, if another port has it.
-fn taken_socket<'a>(snapshot: &OvsSnapshot, endpoint: PodEndpoint<'a>) -> Option<&'a SocketPath> {
-    let PodEndpoint::Socket(socket) = endpoint else { return None };
-    let serves = |path: &String| socket.as_path().as_os_str() == path.as_str();
-    let mut interfaces = snapshot.interfaces.values();
-    interfaces.any(|interface| interface.options.get(VHOST_SERVER_PATH).is_some_and(serves)).then_some(socket)
-}
-
 /// An owned port that is in its place: only its settings may differ.
 fn configure_port<'a>(
     port: &'a PortName,
@@ -278,7 +230,7 @@ fn configure_port<'a>(
     if port_matches_spec(observed, settings) {
         Decision::NoOp
     } else {
-        let shaper = observed.backend.as_ref().map_or(Shaper::Policer, Shaper::of);
+        let shaper = observed.backend.as_ref().map_or(Shaper::Policer, ports::shaper);
         Decision::Apply(Action::UpdatePort { port, settings, shaper, owner })
     }
 }

@@ -57,7 +57,7 @@ impl<'a> Work<'a> {
 
     /// Whether this is a single new port.
     fn is_single_new_port(&self) -> bool {
-        let is_new = |port: &NewPort<'_>| !matches!(port.origin, Origin::ExistingInterface { .. });
+        let is_new = |port: &NewPort<'_>| matches!(port.origin, Origin::New(_));
         matches!(self.ports.as_slice(), [(_, port)] if is_new(port))
     }
 }

@@ -4,17 +4,14 @@
 use super::command::{self, CommandBatch, Outcome, VppCommand};
 use super::failure::{Failure, Failures, failure};
 use super::plan_op::{NewPort, Origin};
+use super::ports::NewInterface;
 use super::qos::{Policer, detach, policer_commands};
 use super::settings::vlan_commands;
 use super::snapshot::{BridgeDomain, BridgeDomainTickets, FeatureTickets, Features};
 use crate::engine::error::{EngineError, OpError};
 use crate::plan::Op;
 use usnet_crds::Ownership;
-use usnet_vpp::messages::{
-    AfPacketCreateV3, AfPacketDump, CreateVhostUserIfV2, MemifCreate, MemifCreateV2, MemifDump,
-    SwInterfaceVhostUserDump,
-};
-use usnet_vpp::{Api, Batch, Message, Remedy};
+use usnet_vpp::{Api, Batch};
 
 /// A port under way.
 #[derive(Debug)]
@@ -23,7 +20,7 @@ struct PortCreation<'a> {
     operation: &'a Op,
     port: NewPort<'a>,
     /// Whether its socket has its id.
-    has_socket_id: bool,
+    has_socket: bool,
     /// Its interface, once there is one.
     index: Option<u32>,
     /// Whether the bridge domain that it was added to turned out to be implicit.
@@ -40,7 +37,8 @@ pub(super) async fn create_ports(
     let start = |(position, port)| Some(PortCreation::new(position, part.get(position)?, port));
     let mut list: Vec<_> = ports.into_iter().filter_map(start).collect();
     for creation in &mut list {
-        creation.failure = missing_message(api, &creation.port.origin).map(|reason| creation.refusal(reason));
+        creation.failure =
+            creation.new_interface().and_then(|new| new.missing_message(api)).map(|reason| creation.refusal(reason));
     }
     for commands in [PortCreation::socket_commands, PortCreation::interface_commands] {
         let planned = plan(&list, commands);
@@ -63,8 +61,7 @@ fn apply_outcomes(list: &mut [PortCreation<'_>], planned: &[Vec<VppCommand>], ou
     for (creation, commands) in list.iter_mut().zip(planned) {
         for (command, outcome) in commands.iter().zip(outcomes.by_ref()) {
             match outcome {
-                Ok(index) if command.creates_interface() => creation.index = Some(index),
-                Ok(_) => creation.has_socket_id |= matches!(command, VppCommand::AddMemifSocket { .. }),
+                Ok(index) => creation.succeeded(command, index),
                 Err(error) => {
                     creation.failure = creation.failure.take().or(failure(creation.operation, command, error));
                 }
@@ -108,10 +105,25 @@ async fn roll_back(api: &mut impl Api, list: &[PortCreation<'_>]) -> Result<(), 
 impl<'a> PortCreation<'a> {
     fn new(position: usize, operation: &'a Op, port: NewPort<'a>) -> Self {
         let index = match port.origin {
-            Origin::ExistingInterface { index } => Some(index),
-            Origin::Memif { .. } | Origin::VhostUser { .. } | Origin::AfPacket { .. } => None,
+            Origin::Existing { index } => Some(index),
+            Origin::New(_) => None,
         };
-        Self { position, operation, port, has_socket_id: false, index, joined_implicit_domain: false, failure: None }
+        Self { position, operation, port, has_socket: false, index, joined_implicit_domain: false, failure: None }
+    }
+
+    /// The interface to create.
+    fn new_interface(&self) -> Option<&NewInterface> {
+        match &self.port.origin {
+            Origin::Existing { .. } => None,
+            Origin::New(new) => Some(new),
+        }
+    }
+
+    fn succeeded(&mut self, command: &VppCommand, index: u32) {
+        if let VppCommand::Port(command) = command {
+            self.has_socket |= command.adds_socket();
+            self.index = command.creates_interface().then_some(index).or(self.index);
+        }
     }
 
     /// Verifies that it is a member of its network's bridge domain now, and is filtered if and only
@@ -140,36 +152,21 @@ impl<'a> PortCreation<'a> {
     }
 
     fn socket_commands(&self) -> Vec<VppCommand> {
-        match &self.port.origin {
-            Origin::Memif { socket_id, name, unused, .. } => {
-                let delete_socket = unused.iter().map(|id| VppCommand::DeleteMemifSocket { id: *id });
-                delete_socket.chain([VppCommand::AddMemifSocket { id: *socket_id, name: name.clone() }]).collect()
-            }
-            Origin::ExistingInterface { .. } | Origin::VhostUser { .. } | Origin::AfPacket { .. } => Vec::new(),
-        }
+        self.new_interface().into_iter().flat_map(NewInterface::socket_commands).map(VppCommand::Port).collect()
     }
 
     fn interface_commands(&self) -> Vec<VppCommand> {
-        match &self.port.origin {
-            Origin::ExistingInterface { .. } => Vec::new(),
-            Origin::Memif { socket_id, ring_size, secret, .. } => {
-                vec![VppCommand::CreateMemif { socket_id: *socket_id, ring_size: *ring_size, secret: secret.clone() }]
-            }
-            Origin::VhostUser { path, is_server } => {
-                let (path, tag) = (path.clone(), self.port.tag.clone());
-                vec![VppCommand::CreateVhostUser { path, is_server: *is_server, tag }]
-            }
-            Origin::AfPacket { name } => vec![VppCommand::CreateAfPacket { name: name.clone() }],
-        }
+        let tag = &self.port.tag;
+        self.new_interface().into_iter().flat_map(|new| new.create(tag)).map(VppCommand::Port).collect()
     }
 
     /// The tag first, so that an interrupted creation has an owner; admin up last, when all is
     /// configured.
     fn configuration_commands(&self) -> Vec<VppCommand> {
         let Some(index) = self.index else { return Vec::new() };
-        let NewPort { name, domain, tag, settings, origin, policers, policed, .. } = &self.port;
-        let set_tag =
-            (!matches!(origin, Origin::VhostUser { .. })).then(|| VppCommand::SetTag { index, tag: tag.clone() });
+        let NewPort { name, domain, tag, settings, policers, policed, .. } = &self.port;
+        let has_tag = self.new_interface().is_some_and(NewInterface::is_created_with_tag);
+        let set_tag = (!has_tag).then(|| VppCommand::SetTag { index, tag: tag.clone() });
         let base =
             [VppCommand::SetMtu { index, mtu: settings.mtu }, VppCommand::AddToBridgeDomain { index, id: *domain }];
         // Also if there is no VLAN: a new interface inherits the rewrite of a previous one with the
@@ -183,53 +180,15 @@ impl<'a> PortCreation<'a> {
     fn rollback_commands(&self) -> Vec<VppCommand> {
         let implicit_domain =
             self.joined_implicit_domain.then_some(VppCommand::DeleteBridgeDomain { id: self.port.domain });
-        let delete = self.index.and_then(|index| match &self.port.origin {
-            Origin::ExistingInterface { .. } => None,
-            Origin::Memif { .. } => Some(VppCommand::DeleteMemif { index }),
-            Origin::VhostUser { .. } => Some(VppCommand::DeleteVhostUser { index }),
-            Origin::AfPacket { name } => Some(VppCommand::DeleteAfPacket { name: name.clone() }),
-        });
-        let delete_socket = match &self.port.origin {
-            Origin::Memif { socket_id, .. } if self.has_socket_id => {
-                Some(VppCommand::DeleteMemifSocket { id: *socket_id })
-            }
-            _ => None,
-        };
-        let policers = match &self.port.origin {
-            Origin::ExistingInterface { .. } => Vec::new(),
-            Origin::Memif { .. } | Origin::VhostUser { .. } | Origin::AfPacket { .. } => {
-                Policer::all_of(self.port.name, &self.port.settings.rate_limit)
-            }
-        };
+        let Some(new) = self.new_interface() else { return implicit_domain.into_iter().collect() };
+        let policers = Policer::all_of(self.port.name, &self.port.settings.rate_limit);
         // If it was added to no bridge domain, the next interface with its index would inherit its
         // limits.
         let end = policers.iter().filter_map(|policer| Some(detach(policer, self.index?)));
-        let remove = policers.iter().map(|policer| VppCommand::DeletePolicer { name: policer.name() });
-        end.chain([delete, delete_socket, implicit_domain].into_iter().flatten()).chain(remove).collect()
+        let delete = self.index.into_iter().flat_map(|index| new.delete(index));
+        let delete_socket = if self.has_socket { new.delete_socket() } else { Vec::new() };
+        let delete = delete.chain(delete_socket).map(VppCommand::Port);
+        let delete_policers = policers.iter().map(|policer| VppCommand::DeletePolicer { name: policer.name() });
+        end.chain(delete).chain(implicit_domain).chain(delete_policers).collect()
     }
-}
-
-/// Why this VPP does not support this kind of port.
-fn missing_message(api: &impl Api, origin: &Origin) -> Option<String> {
-    match origin {
-        Origin::Memif { .. } if !api.supports::<MemifCreateV2>() && !api.supports::<MemifCreate>() => {
-            Some(missing::<MemifCreateV2>(api.supports::<MemifDump>()))
-        }
-        Origin::VhostUser { .. } if !api.supports::<CreateVhostUserIfV2>() => {
-            Some(missing::<CreateVhostUserIfV2>(api.supports::<SwInterfaceVhostUserDump>()))
-        }
-        Origin::AfPacket { .. } if !api.supports::<AfPacketCreateV3>() => {
-            Some(missing::<AfPacketCreateV3>(api.supports::<AfPacketDump>()))
-        }
-        _ => None,
-    }
-}
-
-/// An older message of the same plugin distinguishes an old VPP from one without the plugin.
-fn missing<M: Message>(has_plugin: bool) -> String {
-    let remedy = match M::PLUGIN {
-        Some(plugin) if !has_plugin => Remedy::LoadPlugin(plugin),
-        _ => Remedy::UseRelease,
-    };
-    format!("it does not know the message {}; {remedy}", M::NAME)
 }

@@ -39,7 +39,8 @@ pub(super) fn failure(operation: &Op, command: &VppCommand, error: ReplyError) -
 /// The object was deleted by others already, or is still in use by others.
 fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -> bool {
     match command {
-        VppCommand::DeleteMemifSocket { .. } | VppCommand::DeletePolicer { .. } => code.is_some(),
+        VppCommand::Port(command) => code.is_some() && command.is_harmless(),
+        VppCommand::DeletePolicer { .. } => code.is_some(),
         // The same policer: its name encodes all of its settings.
         VppCommand::AddPolicer { .. } => code == Some(ReturnCode::ValueExist),
         // VPP replies with a stale code of another request. The result is read back instead.
@@ -55,15 +56,10 @@ fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -
 
 /// Whether another client changed VPP in between.
 fn is_conflict(command: &VppCommand, code: ReturnCode) -> bool {
+    let is_gone = matches!(code, ReturnCode::InvalidSwIfIndex | ReturnCode::NoSuchEntry);
     match command {
         VppCommand::CreateBridgeDomain { .. } => code == ReturnCode::BdAlreadyExists,
-        VppCommand::AddMemifSocket { .. } => code == ReturnCode::EntryAlreadyExists,
-        // The id of the socket was deleted or has a memif, or another id of the same socket has
-        // one.
-        VppCommand::CreateMemif { .. } => {
-            matches!(code, ReturnCode::InvalidArgument | ReturnCode::SubifAlreadyExists | ReturnCode::SyscallError4)
-        }
-        VppCommand::CreateVhostUser { .. } | VppCommand::CreateAfPacket { .. } => code == ReturnCode::IfAlreadyExists,
-        _ => matches!(code, ReturnCode::InvalidSwIfIndex | ReturnCode::NoSuchEntry),
+        VppCommand::Port(command) => command.is_conflict(code).unwrap_or(is_gone),
+        _ => is_gone,
     }
 }

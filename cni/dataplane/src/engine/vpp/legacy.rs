@@ -3,7 +3,8 @@
 //! another pod's by now.
 
 use super::command::{VppCommand, send};
-use super::snapshot::{Interface, InterfaceKind, VppSnapshot};
+use super::ports::PortCommand;
+use super::snapshot::{Interface, VppSnapshot};
 use crate::engine::error::EngineError;
 use crate::legacy::port::{LegacyPort, LegacyPortLocation};
 use usnet_vpp::{Api, ReplyError};
@@ -17,22 +18,18 @@ pub(super) async fn remove_port(
     let snapshot = VppSnapshot::read(api).await?;
     let mut commands = Vec::new();
     for (index, interface) in &snapshot.interfaces {
-        if !interface.kind.socket().is_some_and(owns_socket) {
+        if !interface.endpoint().is_some_and(owns_socket) {
             continue;
         }
         if interface.is_tagged {
             // The legacy plugin tags nothing.
             return Ok(LegacyPort::Foreign { found: format!("interface {} carries a tag", interface.name) });
         }
-        match &interface.kind {
-            InterfaceKind::Memif { .. } => commands.push(VppCommand::DeleteMemif { index: *index }),
-            InterfaceKind::VhostUser { .. } => commands.push(VppCommand::DeleteVhostUser { index: *index }),
-            InterfaceKind::AfPacket { .. } | InterfaceKind::Other => {}
-        }
+        commands.extend(interface.port.iter().flat_map(|port| port.delete_legacy(*index)).map(VppCommand::Port));
     }
     // Also one that was added and never used.
     let ids = snapshot.sockets.iter().filter(|(_, name)| owns_socket(name));
-    commands.extend(ids.map(|(id, _)| VppCommand::DeleteMemifSocket { id: *id }));
+    commands.extend(ids.map(|(id, _)| VppCommand::Port(PortCommand::delete_socket_id(*id))));
     for outcome in send(api, &commands).await? {
         match outcome {
             // Deleted by another client in between.
@@ -41,7 +38,7 @@ pub(super) async fn remove_port(
         }
     }
     let left = VppSnapshot::read(api).await?;
-    let is_left = |interface: &Interface| interface.kind.socket().is_some_and(owns_socket);
+    let is_left = |interface: &Interface| interface.endpoint().is_some_and(owns_socket);
     match left.interfaces.values().find(|interface| is_left(interface)) {
         None => Ok(LegacyPort::Absent),
         Some(interface) => {

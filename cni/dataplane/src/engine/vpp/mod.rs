@@ -28,6 +28,7 @@ mod failure;
 mod legacy;
 mod observe;
 mod plan_op;
+mod ports;
 mod qos;
 mod settings;
 mod snapshot;

@@ -110,7 +110,8 @@ fn pod_end(backend: &PortBackend, socketfile: String, result: &ContainerConf) ->
             "memif".clone_into(&mut end.iftype);
             end.memif = MemifEnd { role: "slave".to_owned(), mode: "ethernet".to_owned(), socketfile };
         }
-        PortBackend::Veth { .. } => {}
+        // The legacy plugin has no others.
+        _ => {}
     }
     end
 }

@@ -4,7 +4,7 @@ use crate::model::attachment::AttachmentId;
 use crate::model::desired::DesiredAttachment;
 use crate::model::observed::{ElementState, Observed, ObservedPort, Tagging};
 use crate::model::port::PortBackend;
-use usnet_crds::{RateLimit, SocketRole};
+use usnet_crds::RateLimit;
 
 /// The differences between the observed and the desired port of an attachment; empty if there are
 /// none.
@@ -45,15 +45,7 @@ pub fn describe_drift(id: &AttachmentId, desired: &DesiredAttachment, observed: 
 }
 
 fn describe_backend(backend: Option<&PortBackend>) -> String {
-    match backend {
-        None => "of a kind that usnet does not make".to_owned(),
-        Some(port @ PortBackend::VhostUser { engine_role, .. }) => match engine_role {
-            SocketRole::Client => format!("{} (vhost-user, the engine connects)", port.endpoint_name()),
-            SocketRole::Server => format!("{} (vhost-user, the engine listens)", port.endpoint_name()),
-        },
-        Some(port @ PortBackend::Memif { .. }) => format!("{} (memif)", port.endpoint_name()),
-        Some(port @ PortBackend::Veth { .. }) => format!("device {} (veth)", port.endpoint_name()),
-    }
+    backend.map_or_else(|| "of a type that usnet does not create".to_owned(), PortBackend::to_string)
 }
 
 fn tagging(tagging: &Tagging) -> String {

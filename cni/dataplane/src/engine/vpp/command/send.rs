@@ -4,8 +4,8 @@ use super::requests::{self, Find, Outcome};
 use super::vpp_command::VppCommand;
 use crate::engine::error::EngineError;
 use usnet_vpp::messages::{
-    AfPacketDelete, BridgeDomainSetMacAge, BridgeFlags, DeleteVhostUserIf, IfStatusFlags, L2InterfaceEfpFilter,
-    MemifDelete, PolicerAddDel, SwInterfaceSetFlags, SwInterfaceTagAddDel,
+    BridgeDomainSetMacAge, BridgeFlags, IfStatusFlags, L2InterfaceEfpFilter, PolicerAddDel, SwInterfaceSetFlags,
+    SwInterfaceTagAddDel,
 };
 use usnet_vpp::{Answers, Api, Batch};
 
@@ -55,20 +55,7 @@ fn add_to(batch: &mut Batch, api: &impl Api, command: &VppCommand) -> Find {
         VppCommand::SetMacAge { id, minutes } => {
             requests::add(batch, BridgeDomainSetMacAge { bd_id: *id, mac_age: *minutes })
         }
-        VppCommand::AddMemifSocket { id, name } => requests::memif_socket(batch, api, *id, Some(name)),
-        VppCommand::DeleteMemifSocket { id } => requests::memif_socket(batch, api, *id, None),
-        VppCommand::CreateMemif { socket_id, ring_size, secret } => {
-            requests::add_memif(batch, api, *socket_id, *ring_size, secret.as_ref())
-        }
-        VppCommand::DeleteMemif { index } => requests::add(batch, MemifDelete { sw_if_index: *index }),
-        VppCommand::CreateVhostUser { path, is_server, tag } => {
-            requests::add_with(batch, requests::vhost_user(path, *is_server, tag), |reply| reply.sw_if_index)
-        }
-        VppCommand::DeleteVhostUser { index } => requests::add(batch, DeleteVhostUserIf { sw_if_index: *index }),
-        VppCommand::CreateAfPacket { name } => {
-            requests::add_with(batch, requests::af_packet(name.clone()), |reply| reply.sw_if_index)
-        }
-        VppCommand::DeleteAfPacket { name } => requests::add(batch, AfPacketDelete { host_if_name: name.clone() }),
+        VppCommand::Port(command) => command.add_to(batch, api),
         VppCommand::SetTag { index, tag } => {
             requests::add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })
         }

@@ -1,17 +1,11 @@
 //! The commands: single changes of VPP.
 
+use crate::engine::vpp::ports::PortCommand;
 use crate::engine::vpp::qos::{Direction, Policer};
 use crate::engine::vpp::tags::Tag;
-use usnet_crds::{Mtu, RingSize, VlanTag};
+use usnet_crds::{Mtu, VlanTag};
 use usnet_vpp::messages::BdFlags;
-use usnet_vpp::wire::{FixedText, Secret};
-
-/// The name of a memif socket, as all releases take it.
-pub(in crate::engine::vpp) type SocketName = FixedText<108>;
-/// The path of a vhost-user socket.
-pub(in crate::engine::vpp) type VhostUserPath = FixedText<256>;
-/// The name of a kernel device.
-pub(in crate::engine::vpp) type HostInterfaceName = FixedText<64>;
+use usnet_vpp::wire::FixedText;
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,35 +28,8 @@ pub(in crate::engine::vpp) enum VppCommand {
         id: u32,
         minutes: u8,
     },
-    AddMemifSocket {
-        id: u32,
-        name: SocketName,
-    },
-    DeleteMemifSocket {
-        id: u32,
-    },
-    CreateMemif {
-        socket_id: u32,
-        ring_size: RingSize,
-        secret: Option<Secret>,
-    },
-    DeleteMemif {
-        index: u32,
-    },
-    CreateVhostUser {
-        path: VhostUserPath,
-        is_server: bool,
-        tag: Tag,
-    },
-    DeleteVhostUser {
-        index: u32,
-    },
-    CreateAfPacket {
-        name: HostInterfaceName,
-    },
-    DeleteAfPacket {
-        name: HostInterfaceName,
-    },
+    /// An interface or its socket is created or deleted.
+    Port(PortCommand),
     SetTag {
         index: u32,
         tag: Tag,
@@ -105,9 +72,8 @@ pub(in crate::engine::vpp) enum VppCommand {
     },
 }
 
-impl VppCommand {
-    /// Whether the outcome is the index of a new interface.
-    pub(in crate::engine::vpp) fn creates_interface(&self) -> bool {
-        matches!(self, Self::CreateMemif { .. } | Self::CreateVhostUser { .. } | Self::CreateAfPacket { .. })
+impl From<PortCommand> for VppCommand {
+    fn from(command: PortCommand) -> Self {
+        Self::Port(command)
     }
 }

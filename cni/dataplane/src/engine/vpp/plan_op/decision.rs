@@ -1,14 +1,14 @@
 //! The outcome of planning one operation, and what it depends on.
 
 use crate::engine::error::OpError;
-use crate::engine::vpp::command::{HostInterfaceName, SocketName, VhostUserPath, VppCommand};
+use crate::engine::vpp::command::VppCommand;
+use crate::engine::vpp::ports::NewInterface;
 use crate::engine::vpp::qos::{LimitSupport, Policed, Policers};
 use crate::engine::vpp::snapshot::VppSnapshot;
 use crate::engine::vpp::tags::Tag;
 use crate::model::memif::MemifSocketIds;
 use crate::model::port::{PortName, PortSettings};
-use usnet_crds::{NetworkName, Ownership, RingSize};
-use usnet_vpp::wire::Secret;
+use usnet_crds::{NetworkName, Ownership};
 
 /// Outcome of planning one operation.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,14 +43,9 @@ pub(in crate::engine::vpp) struct NewPort<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine::vpp) enum Origin {
     /// It is there.
-    ExistingInterface { index: u32 },
-    /// A memif on a socket that gets this id. Other ids of the same socket in VPP are unused and
-    /// are deleted.
-    Memif { socket_id: u32, name: SocketName, unused: Vec<u32>, ring_size: RingSize, secret: Option<Secret> },
-    /// A vhost-user interface, which VPP creates with its tag.
-    VhostUser { path: VhostUserPath, is_server: bool },
-    /// A host interface (af_packet) on a kernel device.
-    AfPacket { name: HostInterfaceName },
+    Existing { index: u32 },
+    /// It is created.
+    New(NewInterface),
 }
 
 /// What a decision depends on.

@@ -4,17 +4,17 @@ use super::bridges;
 use super::claims::Claims;
 use super::decision::{Context, Decision, NewPort, Origin, commands};
 use crate::engine::error::OpError;
-use crate::engine::vpp::command::{HostInterfaceName, SocketName, VhostUserPath, VppCommand};
+use crate::engine::vpp::command::VppCommand;
+use crate::engine::vpp::ports::{NewInterface, PortCommand};
 use crate::engine::vpp::settings::{check, configure};
-use crate::engine::vpp::snapshot::{Interface, InterfaceKind, VppSnapshot};
+use crate::engine::vpp::snapshot::{Interface, VppSnapshot};
 use crate::engine::vpp::tags;
 use crate::model::attachment::AttachmentId;
 use crate::model::memif::MemifSocketIds;
 use crate::model::owner::Owner;
 use crate::model::port::{AttachedPort, PortBackend, PortName, PortSettings};
 use std::path::PathBuf;
-use usnet_crds::{NetworkName, SocketRole};
-use usnet_vpp::wire::{Secret, TextError};
+use usnet_crds::NetworkName;
 
 /// Deletes all objects of an owner: its tagged interfaces, an incomplete one on its socket,
 /// and ids of the socket.
@@ -46,7 +46,7 @@ pub(super) fn remove<'a>(
         list.extend(remove_interface(snapshot, index, interface));
     }
     let unused = socket.iter().flat_map(|socket| snapshot.unused_ids(socket, own_socket_ids));
-    list.extend(unused.map(|id| VppCommand::DeleteMemifSocket { id }));
+    list.extend(unused.map(|id| VppCommand::Port(PortCommand::delete_socket_id(id))));
     // After the interface that they are attached to.
     list.extend(snapshot.policers.of(port).map(|policer| VppCommand::DeletePolicer { name: policer.name() }));
     Ok(commands(list))
@@ -55,17 +55,12 @@ pub(super) fn remove<'a>(
 /// With the id of its socket, and with its bridge domain if that is implicit. VPP rejects the
 /// deletion of either while it is in use by others.
 fn remove_interface(snapshot: &VppSnapshot, index: u32, interface: &Interface) -> Vec<VppCommand> {
-    let mut list = match &interface.kind {
-        InterfaceKind::Memif { socket_id, .. } => {
-            vec![VppCommand::DeleteMemif { index }, VppCommand::DeleteMemifSocket { id: *socket_id }]
-        }
-        InterfaceKind::VhostUser { .. } => vec![VppCommand::DeleteVhostUser { index }],
-        // VPP reported the name in a field of this size.
-        InterfaceKind::AfPacket { name } => {
-            vec![VppCommand::DeleteAfPacket { name: HostInterfaceName::new(name.as_str()).unwrap_or_default() }]
-        }
-        InterfaceKind::Other => Vec::new(),
-    };
+    let port = interface.port.iter();
+    let delete = port.flat_map(|port| {
+        let delete_socket = port.socket_id().map(PortCommand::delete_socket_id);
+        port.delete(index).into_iter().chain(delete_socket)
+    });
+    let mut list: Vec<VppCommand> = delete.map(VppCommand::Port).collect();
     let domain =
         interface.domain.filter(|id| snapshot.domains.get(id).is_some_and(|domain| snapshot.is_implicit(domain)));
     list.extend(domain.map(|id| VppCommand::DeleteBridgeDomain { id }));
@@ -85,7 +80,7 @@ pub(super) fn create<'a>(
     claims.name(&port.name, &owner)?;
     let new = |origin| {
         let policers = snapshot.policers.only(&port.name);
-        let policed = limits.unbridged(matches!(origin, Origin::ExistingInterface { .. }));
+        let policed = limits.unbridged(matches!(origin, Origin::Existing { .. }));
         let settings = port.settings.clone();
         let ownership = port.ownership;
         Decision::Create(NewPort {
@@ -109,7 +104,7 @@ pub(super) fn create<'a>(
             _ if interface.backend().as_ref() != Some(&port.backend) => {
                 differs("it has another socket or device".to_owned())
             }
-            _ if !is_bridged => Ok(new(Origin::ExistingInterface { index })),
+            _ if !is_bridged => Ok(new(Origin::Existing { index })),
             _ if interface.domain != Some(domain) => differs("it is on another bridge".to_owned()),
             _ => Ok(commands(configure(snapshot, (index, interface), &port.name, &port.settings))),
         };
@@ -118,7 +113,7 @@ pub(super) fn create<'a>(
     claims.socket(&socket)?;
     match snapshot.serving(&socket) {
         Some((index, interface)) if is_resumable(interface, domain, &port.backend, own_socket_ids) => {
-            Ok(new(Origin::ExistingInterface { index }))
+            Ok(new(Origin::Existing { index }))
         }
         Some(_) => Err(OpError::SocketInUse { socket: PathBuf::from(socket) }),
         None => origin(context, claims, port, socket).map(new),
@@ -136,26 +131,13 @@ fn origin(
     Context { snapshot, own_socket_ids, .. }: Context<'_>,
     claims: &mut Claims<'_>,
     port: &AttachedPort,
-    socket: String,
+    endpoint: String,
 ) -> Result<Origin, OpError> {
-    let unfit = |error: TextError| OpError::Refused { what: format!("port {}", port.name), reason: error.to_string() };
-    match &port.backend {
-        PortBackend::Memif { .. } => {
-            let secret = port.secret.as_ref().map(|secret| Secret::new(secret.reveal())).transpose();
-            Ok(Origin::Memif {
-                socket_id: claims.socket_id(&socket, snapshot, own_socket_ids)?,
-                unused: snapshot.unused_ids(&socket, own_socket_ids).collect(),
-                name: SocketName::new(socket).map_err(unfit)?,
-                ring_size: port.ring_size,
-                secret: secret.map_err(unfit)?,
-            })
-        }
-        PortBackend::VhostUser { engine_role, .. } => {
-            let path = VhostUserPath::new(socket).map_err(unfit)?;
-            Ok(Origin::VhostUser { path, is_server: *engine_role == SocketRole::Server })
-        }
-        PortBackend::Veth { .. } => Ok(Origin::AfPacket { name: HostInterfaceName::new(socket).map_err(unfit)? }),
-    }
+    let reserve = |socket: &str| {
+        let id = claims.socket_id(socket, snapshot, own_socket_ids)?;
+        Ok((id, snapshot.unused_ids(socket, own_socket_ids).collect()))
+    };
+    NewInterface::plan(port, endpoint, reserve).map(Origin::New)
 }
 
 pub(super) fn update<'a>(

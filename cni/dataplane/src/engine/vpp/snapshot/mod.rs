@@ -10,6 +10,6 @@ mod vpp_snapshot;
 
 pub(super) use bridge_domain::BridgeDomain;
 pub(super) use features::{FeatureTickets, Features};
-pub(super) use interface::{Interface, InterfaceKind};
+pub(super) use interface::Interface;
 pub(super) use read::BridgeDomainTickets;
 pub(super) use vpp_snapshot::VppSnapshot;

@@ -2,9 +2,10 @@
 
 use super::bridge_domain::BridgeDomain;
 use super::features;
-use super::interface::{Interface, InterfaceKind};
+use super::interface::Interface;
 use super::vpp_snapshot::VppSnapshot;
 use crate::engine::error::EngineError;
+use crate::engine::vpp::ports::{self, EndpointDump, PortInterface};
 use crate::engine::vpp::qos::{Policed, Policers};
 use crate::engine::vpp::tags;
 use crate::model::observed::Tagging;
@@ -12,9 +13,8 @@ use crate::model::port::PortBackend;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{Vlan, VlanTag};
 use usnet_vpp::messages::{
-    AfPacketDetails, AfPacketDump, BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, MemifDetails, MemifDump,
-    MemifRole, MemifSocketFilenameDetails, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump,
-    SwInterfaceDetails, SwInterfaceDump, SwInterfaceVhostUserDetails, SwInterfaceVhostUserDump, VtrOp,
+    BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump,
+    SwInterfaceDetails, SwInterfaceDump, VtrOp,
 };
 use usnet_vpp::{Answers, Api, Batch, DumpTicket};
 
@@ -26,9 +26,7 @@ const MANY_DOMAINS: usize = 8;
 struct Dumps {
     domains: DumpTicket<BridgeDomainDump>,
     interfaces: DumpTicket<SwInterfaceDump>,
-    memifs: Option<(DumpTicket<MemifDump>, DumpTicket<MemifSocketFilenameDump>)>,
-    vhost_users: Option<DumpTicket<SwInterfaceVhostUserDump>>,
-    devices: Option<DumpTicket<AfPacketDump>>,
+    ports: ports::Dumps,
     policers: Option<DumpTicket<PolicerDump>>,
 }
 
@@ -43,23 +41,17 @@ impl VppSnapshot {
         let dumps = Dumps {
             domains: batch.dump(BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE }),
             interfaces: batch.dump(interfaces),
-            // Without its plugin VPP has none of a kind, and does not know the question.
-            memifs: api
-                .supports::<MemifDump>()
-                .then(|| (batch.dump(MemifDump {}), batch.dump(MemifSocketFilenameDump {}))),
-            vhost_users: api
-                .supports::<SwInterfaceVhostUserDump>()
-                .then(|| batch.dump(SwInterfaceVhostUserDump { sw_if_index: NO_INTERFACE })),
-            devices: api.supports::<AfPacketDump>().then(|| batch.dump(AfPacketDump {})),
+            ports: ports::Dumps::request(&mut batch, api),
             policers,
         };
         let answers = api.send(&batch).await?;
-        let mut snapshot = Self::assemble(&answers, &dumps)?;
+        let mut snapshot = Self::assemble(&answers, dumps)?;
         features::read(api, &mut snapshot).await?;
         Ok(snapshot)
     }
 
-    /// Reads one bridge domain, and the sockets of the kind that one port will have; no interfaces.
+    /// Reads one bridge domain, and the sockets or devices of the type that one port will have; no
+    /// interfaces.
     pub(in crate::engine::vpp) async fn read_for(
         api: &mut impl Api,
         domain_id: u32,
@@ -67,46 +59,24 @@ impl VppSnapshot {
     ) -> Result<(Self, BTreeSet<String>), EngineError> {
         let mut batch = Batch::new();
         let domains = batch.dump(BridgeDomainDump { bd_id: domain_id, sw_if_index: NO_INTERFACE });
-        let memifs = matches!(backend, PortBackend::Memif { .. }) && api.supports::<MemifSocketFilenameDump>();
-        let memifs = memifs.then(|| batch.dump(MemifSocketFilenameDump {}));
-        let vhost_users =
-            matches!(backend, PortBackend::VhostUser { .. }) && api.supports::<SwInterfaceVhostUserDump>();
-        let vhost_users = vhost_users.then(|| batch.dump(SwInterfaceVhostUserDump { sw_if_index: NO_INTERFACE }));
-        let devices = matches!(backend, PortBackend::Veth { .. }) && api.supports::<AfPacketDump>();
-        let devices = devices.then(|| batch.dump(AfPacketDump {}));
+        let endpoints = EndpointDump::request(&mut batch, api, backend);
         let answers = api.send(&batch).await?;
         let domains = answers.details(domains)?.iter().map(|details| (details.bd_id, domain(details))).collect();
-        let memifs = memifs.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
-        let vhost_users = vhost_users.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
-        let devices = devices.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
-        let names = vhost_users.iter().map(|details| details.sock_filename.to_string());
-        let names = names.chain(devices.iter().map(|details| details.host_if_name.to_string()));
-        let names = names.chain(memifs.iter().map(|details| details.socket_filename.to_string())).collect();
-        let sockets = memifs.iter().map(socket_name).collect();
+        let endpoints = endpoints.map(|dump| dump.read(&answers)).transpose()?;
+        let (names, sockets) = endpoints.unwrap_or_default();
         Ok((Self::new(domains, BTreeMap::new(), sockets, Policers::default()), names))
     }
 
-    fn assemble(answers: &Answers, dumps: &Dumps) -> Result<Self, EngineError> {
-        let (mut kinds, mut sockets) = (BTreeMap::new(), BTreeMap::new());
-        if let Some((memifs, names)) = dumps.memifs {
-            sockets = answers.details(names)?.iter().map(socket_name).collect();
-            kinds.extend(answers.details(memifs)?.iter().map(|memif| (memif.sw_if_index, memif_kind(memif, &sockets))));
-        }
-        if let Some(vhost_users) = dumps.vhost_users {
-            kinds.extend(answers.details(vhost_users)?.iter().map(|vhost| (vhost.sw_if_index, vhost_kind(vhost))));
-        }
-        if let Some(devices) = dumps.devices {
-            let kind = |details: &AfPacketDetails| InterfaceKind::AfPacket { name: details.host_if_name.to_string() };
-            kinds.extend(answers.details(devices)?.iter().map(|details| (details.sw_if_index, kind(details))));
-        }
+    fn assemble(answers: &Answers, dumps: Dumps) -> Result<Self, EngineError> {
+        let (mut ports, sockets) = dumps.ports.read(answers)?;
         let domains: BTreeMap<u32, BridgeDomain> =
             answers.details(dumps.domains)?.iter().map(|details| (details.bd_id, domain(details))).collect();
         let member_of: BTreeMap<u32, u32> =
             domains.iter().flat_map(|(id, domain)| domain.members.iter().map(|member| (*member, *id))).collect();
         let interfaces = answers.details(dumps.interfaces)?;
         let interfaces = interfaces.iter().map(|details| {
-            let kind = kinds.remove(&details.sw_if_index).unwrap_or(InterfaceKind::Other);
-            (details.sw_if_index, interface(details, kind, member_of.get(&details.sw_if_index).copied()))
+            let port = ports.remove(&details.sw_if_index);
+            (details.sw_if_index, interface(details, port, member_of.get(&details.sw_if_index).copied()))
         });
         let interfaces = interfaces.collect();
         let policers = dumps.policers.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
@@ -153,15 +123,15 @@ fn domain(details: &BridgeDomainDetails) -> BridgeDomain {
     }
 }
 
-fn interface(details: &SwInterfaceDetails, kind: InterfaceKind, domain: Option<u32>) -> Interface {
+fn interface(details: &SwInterfaceDetails, port: Option<PortInterface>, domain: Option<u32>) -> Interface {
     let tag = details.tag.to_string();
     let [mtu, ..] = details.mtu;
     Interface {
         name: details.interface_name.to_string(),
         // A tag of usnet on an unsupported kind of interface does not imply ownership.
-        owner: tags::owner(&tag).filter(|_| kind != InterfaceKind::Other),
+        owner: tags::owner(&tag).filter(|_| port.is_some()),
         is_tagged: !tag.is_empty(),
-        kind,
+        port,
         domain,
         mtu,
         tagging: tagging(details),
@@ -181,20 +151,4 @@ fn tagging(details: &SwInterfaceDetails) -> Tagging {
         },
         _ => Tagging::Other,
     }
-}
-
-fn socket_name(details: &MemifSocketFilenameDetails) -> (u32, String) {
-    (details.socket_id, details.socket_filename.to_string())
-}
-
-fn memif_kind(details: &MemifDetails, sockets: &BTreeMap<u32, String>) -> InterfaceKind {
-    InterfaceKind::Memif {
-        socket_id: details.socket_id,
-        socket: sockets.get(&details.socket_id).cloned().unwrap_or_default(),
-        is_server: details.role == MemifRole::Master,
-    }
-}
-
-fn vhost_kind(details: &SwInterfaceVhostUserDetails) -> InterfaceKind {
-    InterfaceKind::VhostUser { socket: details.sock_filename.to_string(), is_server: details.is_server }
 }

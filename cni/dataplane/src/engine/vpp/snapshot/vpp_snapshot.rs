@@ -2,6 +2,7 @@
 
 use super::bridge_domain::BridgeDomain;
 use super::interface::Interface;
+use crate::engine::vpp::ports::{PortInterface, SocketNames};
 use crate::engine::vpp::qos::{Policer, Policers};
 use crate::model::memif::MemifSocketIds;
 use crate::model::port::PortName;
@@ -14,7 +15,7 @@ pub(in crate::engine::vpp) struct VppSnapshot {
     pub(in crate::engine::vpp) domains: BTreeMap<u32, BridgeDomain>,
     pub(in crate::engine::vpp) interfaces: BTreeMap<u32, Interface>,
     /// The names of memif sockets by their ids.
-    pub(in crate::engine::vpp) sockets: BTreeMap<u32, String>,
+    pub(in crate::engine::vpp) sockets: SocketNames,
     pub(in crate::engine::vpp) policers: Policers,
     /// The interfaces that usnet owns, by the port names of their owners. There should be one for
     /// each name.
@@ -29,7 +30,7 @@ impl VppSnapshot {
     pub(super) fn new(
         domains: BTreeMap<u32, BridgeDomain>,
         interfaces: BTreeMap<u32, Interface>,
-        sockets: BTreeMap<u32, String>,
+        sockets: SocketNames,
         policers: Policers,
     ) -> Self {
         let (mut owned, mut serving, mut unused) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
@@ -38,10 +39,10 @@ impl VppSnapshot {
             if let Some(owner) = &interface.owner {
                 owned.entry(PortName::of_owner(owner)).or_insert_with(Vec::new).push(*index);
             }
-            if let Some(socket) = interface.kind.socket() {
+            if let Some(socket) = interface.endpoint() {
                 serving.entry(socket.to_owned()).or_insert(*index);
             }
-            used.extend(interface.kind.socket_id());
+            used.extend(interface.port.as_ref().and_then(PortInterface::socket_id));
         }
         for (id, name) in sockets.iter().filter(|(id, _)| !used.contains(*id)) {
             unused.entry(name.clone()).or_insert_with(Vec::new).push(*id);

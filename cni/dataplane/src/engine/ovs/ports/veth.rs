@@ -1,0 +1,34 @@
+//! Veth pairs: a kernel device in the switch, whose other end is the interface in the pod's network
+//! namespace.
+
+use crate::engine::ovs::qos::Shaper;
+use crate::model::port::{DeviceName, PortBackend};
+use usnet_ovsdb::{Interface, Row};
+
+/// The interface type of kernel devices. None at all is the same, it is the default.
+const INTERFACE_TYPE: &str = "system";
+const DEFAULT_TYPE: &str = "";
+
+pub(super) const SHAPER: Shaper = Shaper::Queue;
+
+/// Open vSwitch identifies a device by the name of its port.
+pub(super) const OTHER_NAME: &str =
+    "the device has another name than its port; this is a defect of usnet, please report it";
+
+pub(super) fn is_type(interface_type: &str) -> bool {
+    [DEFAULT_TYPE, INTERFACE_TYPE].contains(&interface_type)
+}
+
+pub(super) fn backend(interface: &Interface) -> Option<PortBackend> {
+    Some(PortBackend::Veth { device: DeviceName::observed(&interface.name) })
+}
+
+/// Whether the device is there.
+pub(super) fn is_connected(interface: &Interface) -> bool {
+    interface.status.contains_key("driver_name")
+}
+
+/// The columns of an interface to create.
+pub(super) fn row() -> Row {
+    Row::new().with("type", INTERFACE_TYPE)
+}

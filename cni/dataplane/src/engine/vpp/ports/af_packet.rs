@@ -1,0 +1,161 @@
+//! Host interfaces (af_packet): the engine's end of a veth pair, whose other end is the interface in
+//! the pod's network namespace.
+
+use super::missing::missing;
+use crate::engine::error::EngineError;
+use crate::engine::vpp::command::{Find, add, add_with};
+use crate::model::memif::MemifSocketIds;
+use crate::model::port::{DeviceName, PortBackend};
+use usnet_vpp::messages::{
+    AfPacketCreateV3, AfPacketDelete, AfPacketDetails, AfPacketDump, AfPacketFlags, AfPacketMode,
+};
+use usnet_vpp::wire::{FixedText, TextError};
+use usnet_vpp::{Answers, Api, Batch, DumpTicket, ReturnCode};
+
+/// The name of a kernel device.
+type HostInterfaceName = FixedText<64>;
+
+/// An interface that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine::vpp) struct AfPacketInterface {
+    name: String,
+}
+
+impl AfPacketInterface {
+    fn new(details: &AfPacketDetails) -> Self {
+        Self { name: details.host_if_name.to_string() }
+    }
+
+    pub(super) fn endpoint(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn socket_id(&self) -> Option<u32> {
+        None
+    }
+
+    pub(super) fn backend(&self) -> Option<PortBackend> {
+        Some(PortBackend::Veth { device: DeviceName::observed(&self.name) })
+    }
+
+    /// Names of devices are generated.
+    pub(super) fn has_own_endpoint(&self, _own_socket_ids: MemifSocketIds) -> bool {
+        DeviceName::observed(&self.name).has_generated_name()
+    }
+
+    /// VPP reported the name in a field of this size. It deletes by name and not by index.
+    pub(super) fn delete(&self, _index: u32) -> AfPacketCommand {
+        AfPacketCommand::Delete { name: HostInterfaceName::new(self.name.as_str()).unwrap_or_default() }
+    }
+
+    /// The legacy plugin has none.
+    pub(super) fn delete_legacy(&self, _index: u32) -> Option<AfPacketCommand> {
+        None
+    }
+}
+
+/// An interface to create.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine::vpp) struct NewAfPacket {
+    name: HostInterfaceName,
+}
+
+impl NewAfPacket {
+    /// VPP creates it without a tag.
+    pub(super) const IS_CREATED_WITH_TAG: bool = false;
+
+    pub(super) fn new(device: String) -> Result<Self, TextError> {
+        Ok(Self { name: HostInterfaceName::new(device)? })
+    }
+
+    pub(super) fn missing_message(api: &impl Api) -> Option<String> {
+        let is_known = api.supports::<AfPacketCreateV3>();
+        (!is_known).then(|| missing::<AfPacketCreateV3>(api.supports::<AfPacketDump>()))
+    }
+
+    /// The plugin has created the device.
+    pub(super) fn socket_commands(&self) -> Vec<AfPacketCommand> {
+        Vec::new()
+    }
+
+    pub(super) fn create<T>(&self, _tag: &T) -> AfPacketCommand {
+        AfPacketCommand::Create { name: self.name.clone() }
+    }
+
+    pub(super) fn delete(&self, _index: u32) -> AfPacketCommand {
+        AfPacketCommand::Delete { name: self.name.clone() }
+    }
+
+    pub(super) fn delete_socket(&self) -> Option<AfPacketCommand> {
+        None
+    }
+}
+
+/// What usnet changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine::vpp) enum AfPacketCommand {
+    Create { name: HostInterfaceName },
+    Delete { name: HostInterfaceName },
+}
+
+impl AfPacketCommand {
+    pub(super) fn creates_interface(&self) -> bool {
+        matches!(self, Self::Create { .. })
+    }
+
+    pub(super) fn adds_socket(&self) -> bool {
+        false
+    }
+
+    pub(super) fn is_harmless(&self) -> bool {
+        false
+    }
+
+    pub(super) fn is_conflict(&self, code: ReturnCode) -> Option<bool> {
+        self.creates_interface().then_some(code == ReturnCode::IfAlreadyExists)
+    }
+
+    pub(super) fn add_to(&self, batch: &mut Batch, _api: &impl Api) -> Find {
+        match self {
+            Self::Create { name } => add_with(batch, create(name.clone()), |reply| reply.sw_if_index),
+            Self::Delete { name } => add(batch, AfPacketDelete { host_if_name: name.clone() }),
+        }
+    }
+}
+
+/// Size of a TX frame in bytes: more than the largest MTU with all headers. A power of two, so that
+/// pages hold whole frames.
+const TX_FRAME_BYTES: u32 = 16 * 1024;
+/// Frames of the TX ring, which is 4 MiB then: VPP's own default would be 66 MiB for each port.
+const TX_FRAMES: u32 = 256;
+
+/// VPP completes checksums: the device has no offload for them.
+fn create(host_if_name: HostInterfaceName) -> AfPacketCreateV3 {
+    AfPacketCreateV3 {
+        mode: AfPacketMode::Ethernet,
+        use_random_hw_addr: true,
+        host_if_name,
+        tx_frame_size: TX_FRAME_BYTES,
+        tx_frames_per_block: TX_FRAMES,
+        flags: AfPacketFlags::QDISC_BYPASS,
+        num_rx_queues: 1,
+        num_tx_queues: 1,
+        ..AfPacketCreateV3::default()
+    }
+}
+
+/// Where the interfaces are in the answers.
+#[derive(Debug)]
+pub(in crate::engine::vpp) struct AfPacketDumps(DumpTicket<AfPacketDump>);
+
+impl AfPacketDumps {
+    pub(super) fn request(batch: &mut Batch, api: &impl Api) -> Option<Self> {
+        api.supports::<AfPacketDump>().then(|| Self(batch.dump(AfPacketDump {})))
+    }
+
+    /// The interfaces by index.
+    pub(super) fn read(self, answers: &Answers) -> Result<Vec<(u32, AfPacketInterface)>, EngineError> {
+        let details = answers.details(self.0)?;
+        Ok(details.iter().map(|device| (device.sw_if_index, AfPacketInterface::new(device))).collect())
+    }
+}

@@ -1,0 +1,230 @@
+//! Memif: shared memory behind a socket that VPP listens on, as the master.
+//!
+//! VPP refers to a socket by an id, which is added before the interface and deleted after it. usnet
+//! owns a range of ids; an untagged interface on one of them is an interrupted creation.
+
+use super::missing::missing;
+use crate::engine::error::EngineError;
+use crate::engine::vpp::command::{Find, add, add_with};
+use crate::model::memif::{MemifSocket, MemifSocketIds};
+use crate::model::port::{AttachedPort, PortBackend};
+use std::collections::BTreeMap;
+use usnet_crds::RingSize;
+use usnet_vpp::messages::{
+    MemifCreate, MemifCreateV2, MemifDelete, MemifDetails, MemifDump, MemifMode, MemifRole, MemifSocketFilenameAddDel,
+    MemifSocketFilenameAddDelV2, MemifSocketFilenameDump,
+};
+use usnet_vpp::wire::{FixedText, Secret, Text, TextError};
+use usnet_vpp::{Answers, Api, Batch, DumpTicket, ReturnCode};
+
+/// The name of a socket, as all releases take it.
+type SocketName = FixedText<108>;
+
+/// The names of sockets by their ids.
+pub(in crate::engine::vpp) type SocketNames = BTreeMap<u32, String>;
+
+/// An interface that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine::vpp) struct MemifInterface {
+    socket_id: u32,
+    socket: String,
+    is_server: bool,
+}
+
+impl MemifInterface {
+    fn new(details: &MemifDetails, sockets: &SocketNames) -> Self {
+        Self {
+            socket_id: details.socket_id,
+            socket: sockets.get(&details.socket_id).cloned().unwrap_or_default(),
+            is_server: details.role == MemifRole::Master,
+        }
+    }
+
+    pub(super) fn endpoint(&self) -> &str {
+        &self.socket
+    }
+
+    pub(super) fn socket_id(&self) -> Option<u32> {
+        Some(self.socket_id)
+    }
+
+    pub(super) fn backend(&self) -> Option<PortBackend> {
+        self.is_server.then(|| Some(PortBackend::Memif { socket: MemifSocket::parse(&self.socket)? })).flatten()
+    }
+
+    pub(super) fn has_own_endpoint(&self, own_socket_ids: MemifSocketIds) -> bool {
+        own_socket_ids.contains(self.socket_id)
+    }
+
+    pub(super) fn delete(&self, index: u32) -> MemifCommand {
+        MemifCommand::Delete { index }
+    }
+
+    /// The legacy plugin has memifs.
+    pub(super) fn delete_legacy(&self, index: u32) -> Option<MemifCommand> {
+        Some(self.delete(index))
+    }
+}
+
+/// An interface to create, on a socket that gets this id. `unused` are other ids of the same
+/// socket: their reference counts in VPP may be wrong, so that they are deleted first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine::vpp) struct NewMemif {
+    socket_id: u32,
+    unused: Vec<u32>,
+    name: SocketName,
+    ring_size: RingSize,
+    secret: Option<Secret>,
+}
+
+impl NewMemif {
+    /// VPP creates it without a tag.
+    pub(super) const IS_CREATED_WITH_TAG: bool = false;
+
+    pub(super) fn new(
+        port: &AttachedPort,
+        socket: String,
+        (socket_id, unused): (u32, Vec<u32>),
+    ) -> Result<Self, TextError> {
+        Ok(Self {
+            socket_id,
+            unused,
+            name: SocketName::new(socket)?,
+            ring_size: port.ring_size,
+            secret: port.secret.as_ref().map(|secret| Secret::new(secret.reveal())).transpose()?,
+        })
+    }
+
+    pub(super) fn missing_message(api: &impl Api) -> Option<String> {
+        let is_known = api.supports::<MemifCreateV2>() || api.supports::<MemifCreate>();
+        (!is_known).then(|| missing::<MemifCreateV2>(api.supports::<MemifDump>()))
+    }
+
+    pub(super) fn socket_commands(&self) -> Vec<MemifCommand> {
+        let delete = self.unused.iter().map(|id| MemifCommand::DeleteSocket { id: *id });
+        delete.chain([MemifCommand::AddSocket { id: self.socket_id, name: self.name.clone() }]).collect()
+    }
+
+    pub(super) fn create<T>(&self, _tag: &T) -> MemifCommand {
+        let Self { socket_id, ring_size, secret, .. } = self;
+        MemifCommand::Create { socket_id: *socket_id, ring_size: *ring_size, secret: secret.clone() }
+    }
+
+    pub(super) fn delete(&self, index: u32) -> MemifCommand {
+        MemifCommand::Delete { index }
+    }
+
+    pub(super) fn delete_socket(&self) -> Option<MemifCommand> {
+        Some(MemifCommand::DeleteSocket { id: self.socket_id })
+    }
+}
+
+/// What usnet changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine::vpp) enum MemifCommand {
+    AddSocket { id: u32, name: SocketName },
+    DeleteSocket { id: u32 },
+    Create { socket_id: u32, ring_size: RingSize, secret: Option<Secret> },
+    Delete { index: u32 },
+}
+
+impl MemifCommand {
+    pub(super) fn creates_interface(&self) -> bool {
+        matches!(self, Self::Create { .. })
+    }
+
+    pub(super) fn adds_socket(&self) -> bool {
+        matches!(self, Self::AddSocket { .. })
+    }
+
+    /// The id was deleted by others already, or is still in use by others.
+    pub(super) fn is_harmless(&self) -> bool {
+        matches!(self, Self::DeleteSocket { .. })
+    }
+
+    pub(super) fn is_conflict(&self, code: ReturnCode) -> Option<bool> {
+        match self {
+            Self::AddSocket { .. } => Some(code == ReturnCode::EntryAlreadyExists),
+            // The id of the socket was deleted or has a memif, or another id of the same socket has
+            // one.
+            Self::Create { .. } => Some(matches!(
+                code,
+                ReturnCode::InvalidArgument | ReturnCode::SubifAlreadyExists | ReturnCode::SyscallError4
+            )),
+            Self::DeleteSocket { .. } | Self::Delete { .. } => None,
+        }
+    }
+
+    pub(super) fn add_to(&self, batch: &mut Batch, api: &impl Api) -> Find {
+        match self {
+            Self::AddSocket { id, name } => add_socket(batch, api, *id, Some(name)),
+            Self::DeleteSocket { id } => add_socket(batch, api, *id, None),
+            Self::Create { socket_id, ring_size, secret } => {
+                add_memif(batch, api, *socket_id, *ring_size, secret.as_ref())
+            }
+            Self::Delete { index } => add(batch, MemifDelete { sw_if_index: *index }),
+        }
+    }
+}
+
+/// Adds the id of a socket, or deletes it if there is no name: VPP ignores the name then.
+fn add_socket(batch: &mut Batch, api: &impl Api, socket_id: u32, name: Option<&SocketName>) -> Find {
+    let (is_add, name) = (name.is_some(), name.cloned().unwrap_or_default());
+    if api.supports::<MemifSocketFilenameAddDelV2>() {
+        let socket_filename = Text::from(name.as_str());
+        return add(batch, MemifSocketFilenameAddDelV2 { is_add, socket_id, socket_filename });
+    }
+    add(batch, MemifSocketFilenameAddDel { is_add, socket_id, socket_filename: name })
+}
+
+/// The only memif of a socket. The application in the pod decides on the number of queues.
+fn add_memif(batch: &mut Batch, api: &impl Api, socket_id: u32, ring_size: RingSize, secret: Option<&Secret>) -> Find {
+    let newest = MemifCreateV2 {
+        role: MemifRole::Master,
+        mode: MemifMode::Ethernet,
+        socket_id,
+        ring_size: ring_size.get().into(),
+        secret: secret.cloned().unwrap_or_default(),
+        ..MemifCreateV2::default()
+    };
+    if api.supports::<MemifCreateV2>() {
+        return add_with(batch, newest, |reply| reply.sw_if_index);
+    }
+    let MemifCreateV2 { role, mode, ring_size, secret, .. } = newest;
+    let request = MemifCreate { role, mode, socket_id, ring_size, secret, ..MemifCreate::default() };
+    add_with(batch, request, |reply| reply.sw_if_index)
+}
+
+/// Where the answers are: the interfaces, and the names of their sockets.
+#[derive(Debug)]
+pub(in crate::engine::vpp) struct MemifDumps {
+    interfaces: DumpTicket<MemifDump>,
+    sockets: DumpTicket<MemifSocketFilenameDump>,
+}
+
+impl MemifDumps {
+    pub(super) fn request(batch: &mut Batch, api: &impl Api) -> Option<Self> {
+        let is_known = api.supports::<MemifDump>();
+        is_known.then(|| Self { interfaces: batch.dump(MemifDump {}), sockets: batch.dump(MemifSocketFilenameDump {}) })
+    }
+
+    /// The interfaces by index.
+    pub(super) fn read(self, answers: &Answers) -> Result<(Vec<(u32, MemifInterface)>, SocketNames), EngineError> {
+        let sockets = socket_names(answers, self.sockets)?;
+        let interfaces = answers.details(self.interfaces)?;
+        let interfaces = interfaces.iter().map(|memif| (memif.sw_if_index, MemifInterface::new(memif, &sockets)));
+        Ok((interfaces.collect(), sockets))
+    }
+}
+
+/// Where the names of all sockets are.
+pub(super) type SocketTicket = DumpTicket<MemifSocketFilenameDump>;
+
+pub(super) fn request_sockets(batch: &mut Batch, api: &impl Api) -> Option<SocketTicket> {
+    api.supports::<MemifSocketFilenameDump>().then(|| batch.dump(MemifSocketFilenameDump {}))
+}
+
+pub(super) fn socket_names(answers: &Answers, ticket: SocketTicket) -> Result<SocketNames, EngineError> {
+    let details = answers.details(ticket)?;
+    Ok(details.iter().map(|details| (details.socket_id, details.socket_filename.to_string())).collect())
+}

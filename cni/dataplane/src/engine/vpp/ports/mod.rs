@@ -1,0 +1,267 @@
+//! The types of ports: one file for each, with how its interfaces are read, created and deleted, the
+//! messages for that, and what is reported if this VPP does not know them.
+//!
+//! This file is the only place in the driver that tells them apart. A new type of port is a file
+//! beside it, and a line in each of its enums.
+
+mod af_packet;
+mod memif;
+mod missing;
+mod vhost_user;
+
+use super::command::Find;
+use super::tags::Tag;
+use crate::engine::error::{EngineError, OpError};
+use crate::model::memif::MemifSocketIds;
+use crate::model::port::{AttachedPort, PortBackend};
+use af_packet::{AfPacketCommand, AfPacketDumps, AfPacketInterface, NewAfPacket};
+pub(super) use memif::SocketNames;
+use memif::{MemifCommand, MemifDumps, MemifInterface, NewMemif, SocketTicket};
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_vpp::wire::TextError;
+use usnet_vpp::{Answers, Api, Batch, ReturnCode};
+use vhost_user::{NewVhostUser, VhostUserCommand, VhostUserDumps, VhostUserInterface};
+
+/// Calls the same method of every type of port. With `=>` the result is wrapped again.
+macro_rules! each {
+    ($self:expr, $port:ident, $call:expr) => {
+        match $self {
+            Self::Memif($port) => $call,
+            Self::VhostUser($port) => $call,
+            Self::AfPacket($port) => $call,
+        }
+    };
+    ($self:expr, $port:ident, $call:expr => $into:ident) => {
+        match $self {
+            Self::Memif($port) => $call.into_iter().map($into::Memif).collect(),
+            Self::VhostUser($port) => $call.into_iter().map($into::VhostUser).collect(),
+            Self::AfPacket($port) => $call.into_iter().map($into::AfPacket).collect(),
+        }
+    };
+}
+
+/// An interface of a type that usnet supports, whether usnet owns it or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PortInterface {
+    Memif(MemifInterface),
+    VhostUser(VhostUserInterface),
+    AfPacket(AfPacketInterface),
+}
+
+impl PortInterface {
+    /// The name of its socket or device.
+    pub(super) fn endpoint(&self) -> &str {
+        each!(self, port, port.endpoint())
+    }
+
+    /// The id of its memif socket, which is deleted after it.
+    pub(super) fn socket_id(&self) -> Option<u32> {
+        each!(self, port, port.socket_id())
+    }
+
+    /// Its endpoint towards the pod; `None` if usnet would not create it like this.
+    pub(super) fn backend(&self) -> Option<PortBackend> {
+        each!(self, port, port.backend())
+    }
+
+    /// Whether its socket or device can only be one of usnet.
+    pub(super) fn has_own_endpoint(&self, own_socket_ids: MemifSocketIds) -> bool {
+        each!(self, port, port.has_own_endpoint(own_socket_ids))
+    }
+
+    pub(super) fn delete(&self, index: u32) -> Vec<PortCommand> {
+        each!(self, port, [port.delete(index)] => PortCommand)
+    }
+
+    /// Deletes an interface of the legacy userspace CNI; none if that has no interfaces of this
+    /// type.
+    pub(super) fn delete_legacy(&self, index: u32) -> Vec<PortCommand> {
+        each!(self, port, port.delete_legacy(index) => PortCommand)
+    }
+}
+
+/// An interface to create.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NewInterface {
+    Memif(NewMemif),
+    VhostUser(NewVhostUser),
+    AfPacket(NewAfPacket),
+}
+
+impl NewInterface {
+    /// The interface of a port. `reserve` returns an id for a memif socket, and other ids of the
+    /// same socket that are unused.
+    pub(super) fn plan(
+        port: &AttachedPort,
+        endpoint: String,
+        reserve: impl FnOnce(&str) -> Result<(u32, Vec<u32>), OpError>,
+    ) -> Result<Self, OpError> {
+        let unfit = |error: TextError| {
+            let what = format!("port {}", port.name);
+            OpError::Refused { what, reason: error.to_string() }
+        };
+        let new = match &port.backend {
+            PortBackend::Memif { .. } => {
+                let socket_ids = reserve(&endpoint)?;
+                NewMemif::new(port, endpoint, socket_ids).map(Self::Memif)
+            }
+            PortBackend::VhostUser { engine_role, .. } => {
+                NewVhostUser::new(endpoint, *engine_role).map(Self::VhostUser)
+            }
+            PortBackend::Veth { .. } => NewAfPacket::new(endpoint).map(Self::AfPacket),
+        };
+        new.map_err(unfit)
+    }
+
+    /// Why this VPP does not support this type of port.
+    pub(super) fn missing_message(&self, api: &impl Api) -> Option<String> {
+        match self {
+            Self::Memif(_) => NewMemif::missing_message(api),
+            Self::VhostUser(_) => NewVhostUser::missing_message(api),
+            Self::AfPacket(_) => NewAfPacket::missing_message(api),
+        }
+    }
+
+    /// Whether the request that creates it also tags it.
+    pub(super) const fn is_created_with_tag(&self) -> bool {
+        match self {
+            Self::Memif(_) => NewMemif::IS_CREATED_WITH_TAG,
+            Self::VhostUser(_) => NewVhostUser::IS_CREATED_WITH_TAG,
+            Self::AfPacket(_) => NewAfPacket::IS_CREATED_WITH_TAG,
+        }
+    }
+
+    /// What has to be there before the interface.
+    pub(super) fn socket_commands(&self) -> Vec<PortCommand> {
+        each!(self, port, port.socket_commands() => PortCommand)
+    }
+
+    pub(super) fn create(&self, tag: &Tag) -> Vec<PortCommand> {
+        each!(self, port, [port.create(tag)] => PortCommand)
+    }
+
+    pub(super) fn delete(&self, index: u32) -> Vec<PortCommand> {
+        each!(self, port, [port.delete(index)] => PortCommand)
+    }
+
+    /// Deletes what [`socket_commands`](Self::socket_commands) added.
+    pub(super) fn delete_socket(&self) -> Vec<PortCommand> {
+        each!(self, port, port.delete_socket() => PortCommand)
+    }
+}
+
+/// A change of an interface or its socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PortCommand {
+    Memif(MemifCommand),
+    VhostUser(VhostUserCommand),
+    AfPacket(AfPacketCommand),
+}
+
+impl PortCommand {
+    /// Deletes the id of a memif socket. VPP rejects that while an interface uses it.
+    pub(super) const fn delete_socket_id(id: u32) -> Self {
+        Self::Memif(MemifCommand::DeleteSocket { id })
+    }
+
+    /// Whether the outcome is the index of a new interface.
+    pub(super) fn creates_interface(&self) -> bool {
+        each!(self, command, command.creates_interface())
+    }
+
+    /// Whether it adds a socket, which is deleted if the interface cannot be created.
+    pub(super) fn adds_socket(&self) -> bool {
+        each!(self, command, command.adds_socket())
+    }
+
+    /// Whether it does no harm that VPP rejects it.
+    pub(super) fn is_harmless(&self) -> bool {
+        each!(self, command, command.is_harmless())
+    }
+
+    /// Whether a failure with this code means that another client changed VPP in between; `None` if
+    /// it does not depend on the type of port.
+    pub(super) fn is_conflict(&self, code: ReturnCode) -> Option<bool> {
+        each!(self, command, command.is_conflict(code))
+    }
+
+    /// Adds its request to a batch.
+    pub(super) fn add_to(&self, batch: &mut Batch, api: &impl Api) -> Find {
+        each!(self, command, command.add_to(batch, api))
+    }
+}
+
+/// Where the interfaces of all types are in the answers. Without its plugin VPP has none of a type,
+/// and does not know the question.
+#[derive(Debug)]
+pub(super) struct Dumps {
+    memif: Option<MemifDumps>,
+    vhost_user: Option<VhostUserDumps>,
+    af_packet: Option<AfPacketDumps>,
+}
+
+impl Dumps {
+    pub(super) fn request(batch: &mut Batch, api: &impl Api) -> Self {
+        Self {
+            memif: MemifDumps::request(batch, api),
+            vhost_user: VhostUserDumps::request(batch, api),
+            af_packet: AfPacketDumps::request(batch, api),
+        }
+    }
+
+    /// The interfaces by index, and the names of memif sockets by id.
+    pub(super) fn read(self, answers: &Answers) -> Result<(BTreeMap<u32, PortInterface>, SocketNames), EngineError> {
+        let (mut interfaces, mut sockets) = (BTreeMap::new(), SocketNames::new());
+        if let Some(dumps) = self.memif {
+            let (memifs, names) = dumps.read(answers)?;
+            sockets = names;
+            interfaces.extend(memifs.into_iter().map(|(index, port)| (index, PortInterface::Memif(port))));
+        }
+        if let Some(dumps) = self.vhost_user {
+            let read = dumps.read(answers)?.into_iter();
+            interfaces.extend(read.map(|(index, port)| (index, PortInterface::VhostUser(port))));
+        }
+        if let Some(dumps) = self.af_packet {
+            let read = dumps.read(answers)?.into_iter();
+            interfaces.extend(read.map(|(index, port)| (index, PortInterface::AfPacket(port))));
+        }
+        Ok((interfaces, sockets))
+    }
+}
+
+/// Where the sockets or devices of one type are in the answers, without their interfaces.
+#[derive(Debug)]
+pub(super) enum EndpointDump {
+    Memif(SocketTicket),
+    VhostUser(VhostUserDumps),
+    AfPacket(AfPacketDumps),
+}
+
+impl EndpointDump {
+    /// Requests those of the type that a port will have.
+    pub(super) fn request(batch: &mut Batch, api: &impl Api, backend: &PortBackend) -> Option<Self> {
+        match backend {
+            PortBackend::Memif { .. } => memif::request_sockets(batch, api).map(Self::Memif),
+            PortBackend::VhostUser { .. } => VhostUserDumps::request(batch, api).map(Self::VhostUser),
+            PortBackend::Veth { .. } => AfPacketDumps::request(batch, api).map(Self::AfPacket),
+        }
+    }
+
+    /// The names of all endpoints, and those of memif sockets by id.
+    pub(super) fn read(self, answers: &Answers) -> Result<(BTreeSet<String>, SocketNames), EngineError> {
+        match self {
+            Self::Memif(ticket) => {
+                let sockets = memif::socket_names(answers, ticket)?;
+                Ok((sockets.values().cloned().collect(), sockets))
+            }
+            Self::VhostUser(dumps) => {
+                let read = dumps.read(answers)?;
+                Ok((read.iter().map(|(_, port)| port.endpoint().to_owned()).collect(), SocketNames::new()))
+            }
+            Self::AfPacket(dumps) => {
+                let read = dumps.read(answers)?;
+                Ok((read.iter().map(|(_, port)| port.endpoint().to_owned()).collect(), SocketNames::new()))
+            }
+        }
+    }
+}
