@@ -10,11 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use usnet_transport::TransferError;
 
-/// Why a request to the database failed.
+/// Why a request to the database failed. [`Error::nothing_done`] tells whether it is safe to send
+/// it again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The connection was refused.
+    /// The connection was refused, or the server's backlog was full until the deadline.
     #[error("cannot connect to the database of Open vSwitch at {path}; is ovsdb-server running?", path = socket.display())]
     Connect {
         /// The database's socket.

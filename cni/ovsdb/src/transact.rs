@@ -11,7 +11,7 @@ pub(crate) const METHOD: &str = "transact";
 /// What the server answered to a request.
 pub(crate) type Answer = Result<Json, DatabaseError>;
 
-/// A database that does transactions: a blocking client, or the handle of a session.
+/// A database that executes transactions: a blocking client, or the handle of a session.
 pub trait Database {
     /// Executes the transaction and reads the answer, within a time that the implementation limits.
     ///

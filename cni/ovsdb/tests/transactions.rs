@@ -69,7 +69,7 @@ fn error_of_the_commit_is_behind_the_results() {
 }
 
 #[test]
-fn error_in_the_middle_stops_all() {
+fn error_in_the_middle_aborts_the_transaction() {
     let (_openvswitch, mut client) = database();
     let mut transaction = Transaction::new();
     insert_bridge(&mut transaction, "br0");
@@ -104,7 +104,7 @@ fn map_insert_keeps_the_old_value_and_set_map_keys_does_not() {
 }
 
 #[test]
-fn references_are_kept_whole() {
+fn referential_integrity_is_enforced() {
     let (_openvswitch, mut client) = database();
     create_bridge(&mut client, "br0");
     let mut delete = Transaction::new();
@@ -194,7 +194,7 @@ fn update_delete_and_durable_commit() {
 }
 
 #[test]
-fn wait_has_its_own_time() {
+fn wait_operations_extend_the_timeout() {
     let openvswitch = usnet_test_openvswitch::OpenVswitch::builder().without_vswitchd().start().expect("ovsdb-server");
     let mut client = Client::connect(openvswitch.socket(), Duration::from_secs(1)).expect("connect");
     let mut transaction = Transaction::new();

@@ -2,7 +2,7 @@
 
 use crate::{Answers, Batch, Error, Message};
 
-/// A VPP that does requests: a blocking client, or the handle of a session.
+/// A VPP that executes requests: a blocking client, or the handle of a session.
 pub trait Api {
     /// Sends all requests of the batch and reads all answers, within a time that the implementation
     /// limits.

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use usnet_transport::TransferError;
 
-/// Why a request to VPP failed.
+/// Why a request to VPP failed. [`Error::nothing_done`] tells whether it is safe to send it again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The connection was refused.
+    /// The connection was refused, or VPP's backlog was full until the deadline.
     #[error(
         "cannot connect to VPP at {path}; is VPP running, and does its startup.conf have a section socksvr with this socket?",
         path = socket.display()
@@ -73,7 +73,7 @@ pub enum Error {
         message: &'static str,
         /// The plugin that the message belongs to, if it belongs to one.
         plugin: Option<&'static str>,
-        /// What to do.
+        /// What an operator can do.
         remedy: Remedy,
     },
     /// VPP refused a request that every session needs.
@@ -165,7 +165,7 @@ pub enum ProtocolError {
     },
 }
 
-/// How VPP can support a message.
+/// What an operator can do so that VPP supports a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
     /// No message of the plugin is known.

@@ -1,18 +1,36 @@
 //! A client of VPP's binary API over its unix socket.
 //!
-//! The wire format, the messages, batches and answers are pure. Two clients do the IO:
-//! [`blocking::Client`] without a runtime, for short-lived programs, and with the feature `async`
-//! [`asynchronous::Session`], a long-lived session with automatic reconnect that counts interface
-//! events. Code for both takes an [`Api`].
+//! Without IO:
+//! - [`wire`]: frames, envelopes and fields. A [`wire::Secret`] is never printed.
+//! - [`messages`]: one table of messages with name, CRC, plugin and fields. Both directions are
+//!   there, so that a simulator uses the same table.
+//! - `batch`, `answers`: requests and dumps, with a ticket for each that finds the reply or the
+//!   details.
+//! - `return_code`: VPP's names for refusals, and what to do about them.
+//! - `endpoint`: one connection: message ids, requests in flight, events.
 //!
-//! Pitfalls, and where they are handled:
-//! - Message ids change with each start of VPP: they are read again with each connection.
-//! - VPP does not reply to messages that it does not know: every wait has a timeout, and messages
-//!   that VPP lacks are never sent.
+//! With IO:
+//! - [`blocking`]: [`blocking::Client`], without a runtime, for short-lived programs.
+//! - `asynchronous` (feature `async`): `Session`, a long-lived session with automatic reconnect
+//!   that counts interface events.
+//! - `shutdown`: the orderly end of a connection.
+//!
+//! Code for both clients takes an [`Api`].
+//!
+//! What VPP does that its documentation does not say, and where it is handled. All of it was seen
+//! with VPP 26.06 (one thread, no huge pages); `e2e/vpp/tests/behaviour` checks most of it on VPP
+//! and on the simulator. What concerns single messages is with them in [`messages`].
+//! - Message ids depend on the loaded plugins and change with each start of VPP: they are read with
+//!   each connection. Only the ids 15 and 16, for connecting, are fixed.
+//! - VPP does not reply to a message that is unknown, too short, or has a wrong client index: every
+//!   wait has a timeout, and messages that VPP lacks are never sent.
 //! - A missing plugin and an old VPP look alike: [`Error::Unsupported`] distinguishes them.
-//! - Events arrive between replies: they are distinguished by their id.
+//! - Replies arrive in the order of the requests, but an event may arrive between any two: events
+//!   are distinguished by their id.
 //! - The end of file of a client's socket can hang VPP: each working connection ends with an
 //!   orderly shutdown.
+//! - There are no events about bridge domains, tags and MTUs, and no transactions: callers read
+//!   back what they created, and read again from time to time.
 //! - A message may contain a secret: no type with encoded requests prints them.
 
 mod answers;

@@ -15,8 +15,8 @@ pub struct Options {
     pub tables: Vec<&'static Table>,
     /// How long connecting may take, and a transaction on top of its wait operations.
     pub timeout: Duration,
-    /// After this time without received data an echo is sent; after the same time again the
-    /// connection is closed.
+    /// After this time without received data an echo (RFC 7047 §4.1.11) is sent; after the same
+    /// time again the connection is closed.
     pub probe_after: Duration,
     /// The first pause before connecting again; doubles up to `retry_max`.
     pub retry_min: Duration,
@@ -25,8 +25,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// All tables of [`schema::TABLES`], 10 s for a transaction, a probe after 5 s, pauses from 50
-    /// ms to 2 s.
+    /// All tables of [`schema::TABLES`].
+    /// - 10 s for a transaction: the database answers in milliseconds, and a shorter limit could
+    ///   make the outcome of a transaction unknown on a node that is only busy.
+    /// - A probe after 5 s: one request in that time costs nothing, and a server that hangs is
+    ///   noticed after 10 s.
+    /// - Pauses from 50 ms, so that a restarted server is connected to at once, to 2 s: each
+    ///   connection reads all tables again.
     #[must_use]
     pub fn new(socket: impl Into<PathBuf>) -> Self {
         Self {

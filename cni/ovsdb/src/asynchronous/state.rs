@@ -4,7 +4,7 @@ use crate::{Cache, Error};
 use std::sync::Arc;
 
 /// The state of a session. Without a connection there is no copy at all: a stale one could be
-/// mistaken for the present state.
+/// mistaken for the current state.
 #[derive(Debug, Clone)]
 pub enum State {
     /// There is no connection; the session keeps trying.

@@ -16,7 +16,7 @@ pub const CANCELED_METHOD: &str = "monitor_canceled";
 
 /// Stands for "no transaction seen yet" in the request.
 const NO_TRANSACTION: &str = "00000000-0000-0000-0000-000000000000";
-/// One monitor for each connection needs no better name.
+/// The id of the monitor in notifications. A connection has one monitor, so that any id does.
 const MONITOR_ID: &str = "usnet";
 
 /// A change of one row.

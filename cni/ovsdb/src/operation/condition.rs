@@ -1,4 +1,5 @@
-//! Which rows an operation is about, and how it changes them (RFC 7047 §5.1).
+//! The rows that an operation selects, and how it changes them: `<condition>` and `<mutation>` of
+//! RFC 7047 §5.1.
 
 use crate::value::{Uuid, Value};
 use std::fmt;

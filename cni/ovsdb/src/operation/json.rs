@@ -1,4 +1,4 @@
-//! The JSON form of operations.
+//! The JSON form of operations (RFC 7047 §5.2).
 
 use super::{Condition, Mutation, Operation, Until};
 use serde::ser::{Serialize, SerializeMap, Serializer};

@@ -13,7 +13,7 @@ use crate::value::{NamedUuid, Row};
 use std::fmt;
 use std::time::Duration;
 
-/// One operation. The operations of a transaction are done in order, all or none.
+/// One operation. The operations of a transaction are executed in order, all or none.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Operation {

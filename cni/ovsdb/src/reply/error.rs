@@ -4,7 +4,8 @@ use crate::value::{ParseError, shortened};
 use serde_json::Value as Json;
 use std::fmt;
 
-/// Why a transaction was not committed. Nothing of it was done.
+/// Why a transaction was not committed. Nothing was changed, unless the reply could not be decoded:
+/// see [`TransactionError::database`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactionError {
@@ -15,7 +16,7 @@ pub enum TransactionError {
         index: usize,
         /// The operation, for messages.
         operation: String,
-        /// The error of the database.
+        /// The error that the database reported.
         error: DatabaseError,
     },
     /// Every operation succeeded, and their sum violates the schema.
@@ -48,11 +49,12 @@ pub enum TransactionError {
 pub struct DatabaseError {
     /// What kind of error.
     pub code: ErrorCode,
-    /// Details for users; may be empty.
+    /// `details` and `syntax` of the error, for users; may be empty.
     pub details: String,
 }
 
-/// The errors of RFC 7047 and of `ovsdb-server` that a caller may want to distinguish.
+/// The errors of RFC 7047 (§3.1, §4.1.3, §5.2) and of `ovsdb-server` that a caller may want to
+/// distinguish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorCode {
@@ -89,7 +91,8 @@ const CODES: [(&str, ErrorCode); 8] = [
 ];
 
 impl TransactionError {
-    /// The database's error, unless the answer could not be read.
+    /// The error that the database reported: nothing was changed. `None` if the reply could not be
+    /// decoded: the transaction may have been committed.
     #[must_use]
     pub fn database(&self) -> Option<&DatabaseError> {
         match self {

@@ -1,4 +1,4 @@
-//! The reply to a transaction.
+//! The reply to a transaction (RFC 7047 §4.1.3).
 //!
 //! It is a list with one result for each operation. An error takes the place of a result; the
 //! operations after it have `null`. An error of the commit is an additional element at the end, and

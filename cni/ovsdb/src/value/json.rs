@@ -23,7 +23,8 @@ pub enum ParseError {
     Uuid(#[from] InvalidUuid),
 }
 
-/// The JSON of the peer, shortened for a message.
+/// Longest part of the peer's JSON in an error, in characters: enough to recognize it, and short
+/// enough for a log line.
 const SHOWN_MAX: usize = 200;
 
 impl ParseError {

@@ -26,9 +26,9 @@ pub enum Event {
     },
     /// A notification, for example `update3`.
     Notification {
-        /// What it is about.
+        /// The method, for example `update3`.
         method: String,
-        /// Its content.
+        /// The parameters of the method.
         params: Json,
     },
 }
@@ -63,7 +63,8 @@ impl Endpoint {
         serde_json::to_writer(self.outgoing.end(), message).map_err(WireError::Json)
     }
 
-    /// The next message of the server, if it is complete. Echo requests are answered here.
+    /// The next message of the server, if it is complete. Echo requests (RFC 7047 §4.1.11) are
+    /// answered here; a server closes the connection of a client that does not answer them.
     ///
     /// # Errors
     /// The bytes are not OVSDB's JSON-RPC: close the connection.

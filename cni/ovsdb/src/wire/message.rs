@@ -14,10 +14,10 @@ pub enum Message {
         id: Json,
         /// The method.
         method: String,
-        /// With what.
+        /// The parameters of the method.
         params: Json,
     },
-    /// The other side answers.
+    /// The answer of the peer.
     Response {
         /// The request's id.
         id: Json,

@@ -12,7 +12,7 @@ pub struct Options {
     /// before it.
     pub timeout: Duration,
     /// After this time without received data a control ping is sent, which must be answered within
-    /// `timeout`.
+    /// `timeout`: a hanging VPP is noticed after the sum of both.
     pub probe_after: Duration,
     /// The first pause before connecting again; doubles up to `retry_max`.
     pub retry_min: Duration,
@@ -21,7 +21,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// 10 s for a batch, a probe after 5 s, pauses from 50 ms to 1 s.
+    /// - 10 s for a batch: VPP answers a request in less than a millisecond, and a shorter limit
+    ///   could end the connection to a VPP that is only busy.
+    /// - A probe after 5 s: one request in that time costs nothing.
+    /// - Pauses from 50 ms, so that a restarted VPP is connected to at once, to 1 s, which is what
+    ///   pods wait at most after VPP is back.
     #[must_use]
     pub fn new(socket: impl Into<PathBuf>) -> Self {
         Self {

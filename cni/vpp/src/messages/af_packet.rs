@@ -1,4 +1,4 @@
-//! Interfaces on devices of the kernel (`af_packet.api`).
+//! Host interfaces: interfaces on devices of the kernel (`af_packet.api`).
 
 use super::macros::{dumps, requests};
 use crate::wire::{FixedText, flags, open_enum};
@@ -19,7 +19,7 @@ open_enum! {
 flags! {
     /// How VPP uses the device.
     AfPacketFlags {
-        /// Past the kernel's queueing.
+        /// Bypasses the kernel's queueing disciplines.
         QDISC_BYPASS = 1,
         /// Offloads checksums and segmentation to the device.
         CKSUM_GSO = 2,
@@ -35,7 +35,8 @@ requests! { AF_PACKET_REQUESTS, Some(PLUGIN);
         hw_addr: [u8; 6],
         use_random_hw_addr: bool,
         host_if_name: FixedText<64>,
-        /// In bytes, as the others; 0 is VPP's default: rings of 10 MiB for RX and 66 MiB for TX.
+        /// In bytes. 0 in this and the next three fields is VPP's default: rings of 10 MiB for RX
+        /// and 66 MiB for TX.
         rx_frame_size: u32,
         tx_frame_size: u32,
         rx_frames_per_block: u32,
@@ -55,7 +56,7 @@ requests! { AF_PACKET_REQUESTS, Some(PLUGIN);
 }
 
 dumps! { AF_PACKET_DUMPS, Some(PLUGIN);
-    /// Reads the interfaces on devices.
+    /// Reads all host interfaces.
     AfPacketDump("af_packet_dump", "51077d14") {} => AfPacketDetails("af_packet_details", "58c7c042") {
         sw_if_index: u32,
         host_if_name: FixedText<64>,

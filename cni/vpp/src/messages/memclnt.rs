@@ -11,9 +11,9 @@ pub const SOCKCLNT_CREATE_REPLY_ID: u16 = 16;
 structure! {
     /// A message that this VPP knows.
     MessageTableEntry {
-        /// The id that it has as long as this VPP runs.
+        /// The id of the message until VPP is restarted.
         index: u16,
-        /// Name and CRC.
+        /// Name and CRC, as [`Message::NAME_CRC`](super::Message::NAME_CRC).
         name: FixedText<64>,
     }
 }
@@ -55,7 +55,7 @@ messages! { CLIENT_MESSAGES, None;
     }
 
     /// The last message of a client: VPP closes the socket. A client that closes it without this
-    /// message may hang VPP indefinitely.
+    /// message may make VPP hang indefinitely.
     ClientAndContext SockclntDelete("sockclnt_delete", "8ac76db6") {
         index: u32,
     }

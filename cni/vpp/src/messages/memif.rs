@@ -1,4 +1,30 @@
 //! Shared memory interfaces (`memif.api`).
+//!
+//! Socket ids (seen with VPP 26.06, as everything below):
+//! - Adding one checks nothing. A missing folder, a character that is not allowed, a name of more
+//!   than 106 bytes (105 after `abstract:`) or an occupied path: all of them are refused with the
+//!   first memif (-14), and from then on VPP's reference count of the socket id is wrong. The next
+//!   memif on it is created and listens nowhere; a second one of the same number aborts VPP
+//!   (SIGABRT), and deleting both crashes it (SIGSEGV). Delete the id and add it again first.
+//! - An id is of masters or of slaves (-68), and each memif's number on it is used once (-68). Id 0
+//!   is VPP's own.
+//! - The dump shows names truncated to 107 bytes: a longer name is never found again.
+//! - `abstract:NAME,netns_name=FILE` listens in the network namespace of the file, and is refused
+//!   if the name is in use there. `@NAME` is not abstract: VPP reads it as the name of a file, and
+//!   refuses it. If VPP cannot parse what follows `netns_name=`, it stays in that network
+//!   namespace: check the characters before. It never closes the file that it opened: one
+//!   descriptor for each abstract socket, until VPP ends.
+//!
+//! Interfaces:
+//! - The `sw_if_index` of a refusal has no meaning. The refused interface existed for a moment: its
+//!   event may arrive.
+//! - A socket file stays when its last memif is deleted. A stale one is replaced; one on which a
+//!   program listens is not, neither is a file of another kind or a symbolic link.
+//! - Ring and buffer size cannot be read back before a peer is connected; the numbers of queues and
+//!   the secret never.
+//! - [`MemifMode::PuntInject`] and unknown modes end VPP.
+//! - A peer that connects, reads the greeting and closes, or sends an invalid message, crashes VPP
+//!   (SIGSEGV): never probe a memif socket by connecting to it.
 
 use super::IfStatusFlags;
 use super::macros::{dumps, requests};
@@ -75,7 +101,7 @@ requests! { MEMIF_REQUESTS, Some(PLUGIN);
         rx_queues: u8,
         /// The slave's number counts. 0 is 1.
         tx_queues: u8,
-        /// Its number on the socket.
+        /// The number of the memif on the socket; both ends have the same.
         id: u32,
         socket_id: u32,
         /// A power of two; 0 is 1024. VPP sets no upper limit.
@@ -92,7 +118,7 @@ requests! { MEMIF_REQUESTS, Some(PLUGIN);
         sw_if_index: u32,
     }
 
-    /// Removes a memif. The socket file stays.
+    /// Deletes a memif. The socket file stays.
     MemifDelete("memif_delete", "f9e6675e") {
         sw_if_index: u32,
     } => MemifDeleteReply("e8d4e804") {}
@@ -116,7 +142,7 @@ dumps! { MEMIF_DUMPS, Some(PLUGIN);
         if_name: FixedText<64>,
     }
 
-    /// Reads the numbers of all socket files.
+    /// Reads the ids of all socket files.
     MemifSocketFilenameDump("memif_socket_filename_dump", "51077d14") {} =>
     MemifSocketFilenameDetails("memif_socket_filename_details", "7ff326f7") {
         socket_id: u32,

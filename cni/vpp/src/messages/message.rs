@@ -1,4 +1,4 @@
-//! What the client needs to know of a message.
+//! What a message is: its name, layout and answer.
 
 use crate::wire::{DecodeError, Envelope, Header, Reader, Writer, write_frame};
 
@@ -49,7 +49,7 @@ pub trait Dump: Message {
     type Details: Message;
 }
 
-/// What a table needs to know of a message.
+/// A message without its type, for tables of messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Descriptor {
     /// VPP's name.

@@ -1,9 +1,22 @@
 //! Rate limits (`policer.api`). They are a plugin since 26.06; every earlier VPP has these
 //! messages.
+//!
+//! Seen with VPP 26.06:
+//! - `policer_input_v2` and `policer_output_v2` are answered under the names of the first versions.
+//!   Those are here; they identify a policer by its name.
+//! - The dump says neither the index of a policer nor who uses it.
+//!   [`L2FlagsGet`](super::L2FlagsGet) (26.06) says whether an interface is policed, not by which
+//!   policer.
+//! - Adding a name twice is refused (-81). A policer in use can be deleted: the interface continues
+//!   with what is left in its place.
+//! - An interface that leaves its bridge domain is not policed any more; the policer stays.
+//! - Applying a policer twice counts twice where packets are routed. Removed once, it is still
+//!   active, with no policer behind it: remove it before another one is applied.
 
 use super::macros::{dumps, requests};
 use crate::wire::{FixedText, open_enum, structure};
 
+/// The plugin that has these messages.
 const PLUGIN: &str = "policer_plugin.so";
 
 open_enum! {

@@ -1,4 +1,15 @@
 //! vhost-user interfaces (`vhost_user.api`).
+//!
+//! Seen with VPP 26.06:
+//! - As server VPP first deletes whatever is at the path, also a file, or a socket on which another
+//!   program listens; only a folder is refused (-12). The socket file is deleted with its
+//!   interface.
+//! - A path of more than 107 bytes is truncated for listening, but not when the file is deleted.
+//! - A path is used once (-79, with the index of the interface that uses it). As client VPP creates
+//!   the interface whatever is at the path, and tries to connect every 3 s; `sock_errno` in the
+//!   details says why it is not connected.
+//! - The tag is part of the message that creates the interface, so that no interface exists without
+//!   one.
 
 use super::macros::{dumps, requests};
 use crate::wire::FixedText;
@@ -9,7 +20,7 @@ const PLUGIN: &str = "vhost_plugin.so";
 requests! { VHOST_REQUESTS, Some(PLUGIN);
     /// Creates a vhost-user interface.
     CreateVhostUserIfV2("create_vhost_user_if_v2", "dba1cc1d") {
-        /// Whether VPP listens at the socket; otherwise it connects, again and again.
+        /// Whether VPP listens on the socket; otherwise it connects, and tries again every 3 s.
         is_server: bool,
         /// At most 107 bytes: VPP accepts longer ones and silently truncates them.
         sock_filename: FixedText<256>,
@@ -27,7 +38,7 @@ requests! { VHOST_REQUESTS, Some(PLUGIN);
         sw_if_index: u32,
     }
 
-    /// Removes a vhost-user interface, and the socket file where VPP listened.
+    /// Deletes a vhost-user interface, and the socket file on which VPP listened.
     DeleteVhostUserIf("delete_vhost_user_if", "f9e6675e") {
         sw_if_index: u32,
     } => DeleteVhostUserIfReply("e8d4e804") {}
