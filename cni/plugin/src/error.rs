@@ -53,13 +53,13 @@ pub enum Error {
     Admission(#[from] AdmissionError),
     /// The attachment exists.
     #[error(
-        "interface {} of sandbox {} is attached already: the runtime must call DEL before it calls ADD again",
+        "interface {} of sandbox {} is already attached: the runtime must call DEL before it calls ADD again",
         .0.interface, .0.container
     )]
     AlreadyAttached(AttachmentId),
     /// CHECK found differences.
     #[error(
-        "interface {} of sandbox {} is not as it was attached: {}. The agent repairs what it can; if this stays, delete the pod so that it is made anew",
+        "interface {} of sandbox {} differs from its ADD result: {}. The agent repairs what it can; if a difference remains, delete the pod so that it is recreated",
         id.interface, id.container, differences.join("; ")
     )]
     CheckFailed {
@@ -101,7 +101,7 @@ pub enum Error {
     #[error(transparent)]
     SharedDir(#[from] SharedDirError),
     /// The folders that the agent allows.
-    #[error("cannot tell which folders \"sharedDir\" may name")]
+    #[error("cannot read which folders \"sharedDir\" may name")]
     SharedDirs(#[source] atomic_file::Error),
     /// An attachment of the legacy plugin.
     #[error(transparent)]
@@ -113,7 +113,7 @@ pub enum Error {
     #[error(transparent)]
     Journal(#[from] journal::Error),
     /// An attachment failed, and part of it is still there.
-    #[error("{cause}; what was done so far could not be undone yet and is cleaned up later")]
+    #[error("{cause}; the rollback did not complete, and the rest is cleaned up later")]
     RollbackFailed {
         /// Why it failed. Not the source: its own text and causes come first.
         cause: Box<Error>,
@@ -168,7 +168,7 @@ impl Error {
             Self::Ipam(IpamError::Rejected { details, .. }) => details.clone(),
             Self::StatusFailed { cause, .. } | Self::NetworkSelectionElement { cause, .. } => cause.details(),
             Self::RollbackFailed { cause, left } => {
-                let parts = [cause.details(), format!("not undone: {left}"), left.details()];
+                let parts = [cause.details(), format!("not rolled back: {left}"), left.details()];
                 parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("; ")
             }
             _ => causes(self),

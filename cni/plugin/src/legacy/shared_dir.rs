@@ -23,12 +23,12 @@ use usnet_dataplane::legacy_annotation::short_id;
 pub enum SharedDirError {
     /// It is not an absolute path, or has "..".
     #[error(
-        "\"sharedDir\" says {0:?}, and it has to be an absolute path without \"..\": give the pod a volume `{{name: shared-dir, emptyDir: {{}}}}`, or correct the NetworkAttachmentDefinition"
+        "\"sharedDir\" is {0:?}, and must be an absolute path without \"..\": add the volume `{{name: shared-dir, emptyDir: {{}}}}` to the pod, or correct the NetworkAttachmentDefinition"
     )]
     InvalidPath(String),
     /// It is not below an allowed root.
     #[error(
-        "\"sharedDir\" says {}, and this node allows {}: give the pod a volume `{{name: shared-dir, emptyDir: {{}}}}`, or start the usnet agent with --shared-dir-root for a folder above it",
+        "\"sharedDir\" is {}, and this node allows {}: add the volume `{{name: shared-dir, emptyDir: {{}}}}` to the pod, or start the usnet agent with --shared-dir-root for a folder above it",
         folder.display(), Allowed(roots)
     )]
     NotAllowed {
@@ -38,10 +38,10 @@ pub enum SharedDirError {
         roots: Vec<PathBuf>,
     },
     /// A component of the path is not a folder, for example a link.
-    #[error("{}, below the folder that the agent allows, is a link or no folder, and links are not followed: remove it", .0.display())]
+    #[error("{}, below the folder that the agent allows, is a link or not a folder, and links are not followed: remove it", .0.display())]
     NotADirectory(PathBuf),
     /// It cannot be created.
-    #[error("cannot make folder {}, which \"sharedDir\" asks for", path.display())]
+    #[error("cannot create folder {}, which \"sharedDir\" requests", path.display())]
     Create {
         /// The folder.
         path: PathBuf,
@@ -68,7 +68,7 @@ impl std::fmt::Display for Allowed<'_> {
             [] => formatter.write_str("none"),
             all => {
                 let all: Vec<String> = all.iter().map(|root| root.display().to_string()).collect();
-                write!(formatter, "those under {} alone", all.join(" and "))
+                write!(formatter, "only those below {}", all.join(" and "))
             }
         }
     }
@@ -163,7 +163,7 @@ mod tests {
         for text in ["/var/run/older", "/var/run", "/", "/etc"] {
             let rejected = allowed(text, &["/var/run/old"]).unwrap_err().to_string();
             assert!(
-                rejected.contains("those under /var/run/old alone") && rejected.contains("--shared-dir-root"),
+                rejected.contains("only those below /var/run/old") && rejected.contains("--shared-dir-root"),
                 "{rejected}"
             );
         }

@@ -13,10 +13,10 @@ const KNOWN: [&str; 7] =
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArgumentsError {
     /// A part is not a pair.
-    #[error("CNI_ARGS has {0:?}, which is not KEY=VALUE")]
+    #[error("CNI_ARGS contains {0:?}, which is not KEY=VALUE")]
     NotAPair(String),
     /// A key is repeated with another value.
-    #[error("CNI_ARGS has {key} twice, as {first:?} and as {second:?}")]
+    #[error("CNI_ARGS contains {key} twice, as {first:?} and as {second:?}")]
     ConflictingValues {
         /// The key.
         key: String,
@@ -26,15 +26,13 @@ pub enum ArgumentsError {
         second: String,
     },
     /// A key is unknown.
-    #[error("CNI_ARGS has {0}, which this plugin does not know; add IgnoreUnknown=true to have it ignored")]
+    #[error("CNI_ARGS contains the unknown key {0}; add IgnoreUnknown=true to ignore it")]
     Unknown(String),
     /// A key that the plugin needs is missing.
-    #[error(
-        "CNI_ARGS has no {0}: this plugin attaches pods of Kubernetes, and the container runtime names the pod there"
-    )]
+    #[error("CNI_ARGS has no {0}: the container runtime must identify the Kubernetes pod there")]
     Missing(&'static str),
     /// The pod's uid is invalid.
-    #[error("CNI_ARGS has a wrong K8S_POD_UID")]
+    #[error("K8S_POD_UID in CNI_ARGS is not valid")]
     Uid(#[source] InvalidIdentifier),
 }
 

@@ -26,7 +26,7 @@ pub enum ConfigurationError {
     #[error("the network configuration on standard input is not a JSON object")]
     NotAnObject(#[source] Option<serde_json::Error>),
     /// The verb does not exist in its version.
-    #[error("the network configuration is of version {found}, which has no {verb}: that came with {since}")]
+    #[error("the network configuration has version {found}, and {verb} needs {since} or later")]
     VerbNotInVersion {
         /// The verb.
         verb: &'static str,
@@ -48,7 +48,7 @@ pub enum ConfigurationError {
     },
     /// Its name is not allowed by the specification.
     #[error(
-        "\"name\" of the network configuration is {0:?}: a name begins with a letter or a digit and has letters, digits, \"_\", \".\" and \"-\", because IPAM plugins call a folder after it"
+        "\"name\" of the network configuration is {0:?}: it must begin with a letter or a digit and contain only letters, digits, \"_\", \".\" and \"-\", because IPAM plugins name a folder after it"
     )]
     Name(String),
     /// A key is missing.
@@ -61,14 +61,14 @@ pub enum ConfigurationError {
     },
     /// It selects networks by the pod's annotation, and has a key that is for a single network.
     #[error(
-        "\"networks\" and {0:?} of the network configuration cannot be had together: either all networks come from the pod's annotation, or one is named here"
+        "\"networks\" and {0:?} of the network configuration exclude each other: either all networks are selected by the pod's annotation, or one is named here"
     )]
     MutuallyExclusive(&'static str),
     /// The network's name is invalid.
     #[error("\"network\" of the network configuration is not valid")]
     Network(#[source] InvalidName),
     /// It is an invalid legacy configuration.
-    #[error("the network configuration, of the older userspace CNI, cannot be used: {0}")]
+    #[error("the network configuration, of Intel's Userspace CNI, cannot be used: {0}")]
     Legacy(InvalidLegacy),
 }
 
@@ -141,7 +141,7 @@ impl Configuration {
     /// # Errors
     /// When it is missing or not allowed by the specification.
     pub fn name(&self) -> Result<&str, ConfigurationError> {
-        let advice = "give the NetworkAttachmentDefinition's configuration a name";
+        let advice = "set it in the NetworkAttachmentDefinition";
         let name = self.text("name")?.filter(|name| !name.is_empty());
         let name = name.ok_or(ConfigurationError::Missing { key: "name", advice })?;
         if is_name(name) { Ok(name) } else { Err(ConfigurationError::Name(name.to_owned())) }
@@ -180,7 +180,7 @@ impl Configuration {
     /// # Errors
     /// When it is missing or cannot be the name of a network.
     pub fn network(&self) -> Result<NetworkName, ConfigurationError> {
-        let advice = "write the name of a UserspaceNetwork";
+        let advice = "set it to the name of a UserspaceNetwork";
         let network = self.text("network")?.ok_or(ConfigurationError::Missing { key: "network", advice })?;
         network.parse().map_err(ConfigurationError::Network)
     }

@@ -36,7 +36,7 @@ pub fn check(node: &Node, environment: &Environment, configuration: &Configurati
 /// # Errors
 /// When the runtime did not pass it.
 pub(crate) fn previous_result(configuration: &Configuration) -> Result<&Value, ConfigurationError> {
-    let advice = "the runtime gives the result of ADD there";
+    let advice = "the runtime must pass the result of ADD in it";
     configuration.previous_result()?.ok_or(ConfigurationError::Missing { key: "prevResult", advice })
 }
 
@@ -75,9 +75,7 @@ pub(crate) fn compare(
 
 fn unrecorded(node: &Node, id: &AttachmentId) -> &'static str {
     match LegacyState::find(&node.roots, id) {
-        Some(_) => {
-            "the older userspace CNI attached it and kept nothing that it could be compared with; DEL takes it away"
-        }
+        Some(_) => "Intel's Userspace CNI attached it and kept no record to compare it with; DEL removes it",
         None => "the node has no record of it: ADD failed, or DEL was called",
     }
 }
@@ -85,8 +83,8 @@ fn unrecorded(node: &Node, id: &AttachmentId) -> &'static str {
 fn progress_difference(record: &Record) -> Option<String> {
     match record.progress {
         Progress::Attached => None,
-        Progress::Attaching => Some("its ADD did not come to an end".to_owned()),
-        Progress::Detaching | Progress::Detached => Some("its DEL has begun".to_owned()),
+        Progress::Attaching => Some("its ADD did not complete".to_owned()),
+        Progress::Detaching | Progress::Detached => Some("its DEL has started".to_owned()),
     }
 }
 
@@ -99,7 +97,7 @@ fn namespace_difference(record: &Record, requested: &Path) -> Option<String> {
             requested.display()
         ));
     }
-    (!attached.exists()).then(|| format!("network namespace {} is gone", attached.display()))
+    (!attached.exists()).then(|| format!("network namespace {} no longer exists", attached.display()))
 }
 
 /// How the ADD result differs from the record.
@@ -112,14 +110,14 @@ fn result_differences(record: &Record, previous: &Value) -> Vec<String> {
     match list("interfaces").find(is_ours).map(|entry| text(entry, "mac")) {
         None => found.push(format!("\"prevResult\" has no interface {} in the pod", record.id.interface)),
         Some(mac) if !mac.eq_ignore_ascii_case(&record.mac) => {
-            found.push(format!("\"prevResult\" says MAC address {mac}, and it has {}", record.mac));
+            found.push(format!("\"prevResult\" has MAC address {mac}, and the interface has {}", record.mac));
         }
         Some(_) => {}
     }
     let reported: Vec<IpNet> = list("ips").filter_map(|entry| text(entry, "address").parse().ok()).collect();
     let missing =
         record.addresses.iter().filter(|address| !reported.iter().any(|reported| reported.addr() == address.ip));
-    found.extend(missing.map(|address| format!("\"prevResult\" lacks its address {}", address.ip)));
+    found.extend(missing.map(|address| format!("\"prevResult\" does not have its address {}", address.ip)));
     found
 }
 
@@ -133,7 +131,7 @@ fn directory_difference(record: &Record, directory: &PodDirectory) -> Option<Str
         return Some(format!("the pod's directory is not mounted at {}", path.display()));
     }
     let file = path.join(Description::file_name(&record.id.interface));
-    (!file.is_file()).then(|| format!("the pod's description {} is gone", file.display()))
+    (!file.is_file()).then(|| format!("the pod's description {} is missing", file.display()))
 }
 
 /// How the engine's port differs from the current spec of the network: its settings may have

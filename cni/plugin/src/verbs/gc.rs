@@ -36,7 +36,7 @@ pub fn collect(node: &Node, environment: &Environment, configuration: &Configura
     };
     let (mut notes, mut failed) = (Vec::new(), None);
     let all = node.journal.records()?;
-    notes.extend(all.unreadable.iter().map(|error| format!("left alone: {error}")));
+    notes.extend(all.unreadable.iter().map(|error| format!("not examined: {error}")));
     for record in all.records.iter().filter(|record| is_stale(record)) {
         match detach(node, environment, record) {
             Ok(note) => notes.extend(note),

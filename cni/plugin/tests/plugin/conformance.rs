@@ -101,7 +101,7 @@ fn run_lifecycle(runtime: &mut Runtime<'_>, version: SpecVersion) {
     runtime.call("del").unwrap();
     assert_result(&runtime.add(), version, 0);
     let again = runtime.call("add").unwrap_err();
-    assert!(again.contains("is attached already"), "{again}");
+    assert!(again.contains("is already attached"), "{again}");
     assert_eq!(runtime.attached(), 1);
     match (runtime.call("check"), version) {
         (Err(rejected), SpecVersion::V0_3_1) => assert!(rejected.contains("CHECK"), "{rejected}"),

@@ -137,7 +137,7 @@ fn legacy_configurations_support_every_verb(node: &mut TestNode) {
     node.call("CHECK", &kept, "net1", &checked).assert_done();
     fs::remove_file(kept.volume.join("net1.json")).unwrap();
     let message = node.call("CHECK", &kept, "net1", &checked).message(106);
-    assert!(message.contains("net1.json is gone"), "{message}");
+    assert!(message.contains("net1.json is missing"), "{message}");
     node.call("DEL", &kept, "net1", &configuration).assert_done();
     node.assert_clean();
 }

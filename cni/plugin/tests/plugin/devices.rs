@@ -175,7 +175,7 @@ fn a_device_that_is_not_the_pods_is_rejected(node: &mut TestNode) {
     allocate(node, &[(&pod, &["counted-0"]), (&other, &["counted-1"])]);
     for device in ["counted-1", "counted-2", "../x", "/etc", "blue-0", "counted-00"] {
         let message = node.call("ADD", &pod, "net1", &with_device(device)).message(7);
-        assert!(message.contains("which kubelet did not give"), "{device}: {message}");
+        assert!(message.contains("which kubelet did not allocate"), "{device}: {message}");
         assert_nothing_left(node);
     }
     fs::remove_file(checkpoint(node)).unwrap();

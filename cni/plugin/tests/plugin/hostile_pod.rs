@@ -57,7 +57,7 @@ fn folders_at_the_paths_of_our_files_fail_their_own_pod_and_leave_nothing(node: 
         let pod = node.pod(file);
         fs::create_dir_all(pod.volume.join(file).join("inside")).unwrap();
         let message = node.add(&pod, "net1").message(102);
-        assert!(message.contains("in the way"), "{message}");
+        assert!(message.contains("the pod occupies its path"), "{message}");
         node.del(&pod, "net1").assert_done();
         node.assert_clean();
         assert!(pod.volume.join(file).join("inside").exists());

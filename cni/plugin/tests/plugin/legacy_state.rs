@@ -77,16 +77,16 @@ fn a_port_with_a_foreign_tag_is_kept_and_reported(node: &mut TestNode) {
     let attachment = LegacyAttachment::new(node, &node.pod("p"), "net1");
     match &node.engine {
         TestEngine::OpenVswitch(switch) => {
-            switch.vsctl(&["set", "Port", &attachment.name, "external_ids:owner=somebody"]).unwrap();
+            switch.vsctl(&["set", "Port", &attachment.name, "external_ids:owner=other"]).unwrap();
         }
         TestEngine::Vpp(vpp) => {
             let index = VppSnapshot::of(vpp).memifs.keys().next().copied().unwrap();
-            tag(vpp, index, "somebody's");
+            tag(vpp, index, "other");
         }
     }
     let output = attachment.del(node);
     output.assert_done();
-    assert!(output.stderr().contains("left alone") && output.stderr().contains("net1"), "{}", output.stderr());
+    assert!(output.stderr().contains("was not changed") && output.stderr().contains("net1"), "{}", output.stderr());
     assert!(attachment.has_port(node) && attachment.state.exists());
 }
 
@@ -162,7 +162,7 @@ fn check_reports_that_the_legacy_plugin_attached_it(node: &mut TestNode) {
     attachment.configuration["cniVersion"] = "0.4.0".into();
     attachment.configuration["prevResult"] = json!({"cniVersion": "0.4.0", "interfaces": [], "ips": []});
     let message = node.call("CHECK", &attachment.pod, "net1", &attachment.configuration).message(106);
-    assert!(message.contains("the older userspace CNI attached it"), "{message}");
+    assert!(message.contains("Intel's Userspace CNI attached it"), "{message}");
     attachment.del(node).assert_done();
 }
 

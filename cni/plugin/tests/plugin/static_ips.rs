@@ -96,7 +96,7 @@ fn an_address_that_another_pod_holds_is_rejected_and_nothing_is_left(node: &mut 
     assert_eq!(addresses(&node.add(&other, "net1").result()), ["10.56.0.2/24"]);
     let pod = node.pod("p");
     let message = node.add(&pod, "net1").error()["msg"].as_str().unwrap().to_owned();
-    for part in ["address 10.56.0.2", "of pod db/other", "spec.attachments[].ips", "end that pod"] {
+    for part in ["address 10.56.0.2", "of pod db/other", "spec.attachments[].ips", "delete that pod"] {
         assert!(message.contains(part), "no {part:?} in {message}");
     }
     assert_eq!(node.ports(NETWORK).len(), 1);
@@ -152,7 +152,7 @@ fn an_address_in_use_is_rejected_until_its_pod_is_gone(node: &mut TestNode) {
     program(node, static_attachment("other"), None);
     let error = node.add(&node.pod("other"), "net1").error();
     let message = error["msg"].as_str().unwrap();
-    assert!(message.contains("address 10.56.0.77 for pod") && message.contains("end that pod"), "{message}");
+    assert!(message.contains("address 10.56.0.77 for pod") && message.contains("delete that pod"), "{message}");
     node.del(&node.pod("p"), "net1").assert_done();
     assert_eq!(addresses(&node.add(&node.pod("other"), "net1").result()), ["10.56.0.77/24"]);
 

@@ -206,13 +206,13 @@ fn check_names_how_the_interface_differs(node: &mut TestNode) {
     let found = || node.call("CHECK", &pod, "net1", &after).message(106);
     let [device] = node.devices().try_into().unwrap();
     ip(&["link", "set", &device, "down"]);
-    assert!(found().contains(&format!("device {device} is switched off")), "{}", found());
+    assert!(found().contains(&format!("device {device} is down")), "{}", found());
     ip(&["link", "set", &device, "up"]);
     let changes: [(&[&str], &str); 4] = [
-        (&["addr", "del", "10.56.0.1/24", "dev", "net1"], "lacks its address 10.56.0.1"),
+        (&["addr", "del", "10.56.0.1/24", "dev", "net1"], "does not have its address 10.56.0.1"),
         (&["link", "set", "net1", "mtu", "1300"], "is 1300 and should be 1500"),
-        (&["link", "set", "net1", "address", "02:00:00:00:00:01"], "another MAC address"),
-        (&["link", "set", "net1", "down"], "net1 of the pod is switched off"),
+        (&["link", "set", "net1", "address", "02:00:00:00:00:01"], "does not have MAC address"),
+        (&["link", "set", "net1", "down"], "net1 of the pod is down"),
     ];
     for (change, reported) in changes {
         ip(&[&["-n", "p"], change].concat());
@@ -221,7 +221,7 @@ fn check_names_how_the_interface_differs(node: &mut TestNode) {
     ip(&["-n", "p", "link", "set", "net1", "name", "other0"]);
     assert!(found().contains("the pod has no interface net1"), "{}", found());
     ip(&["-n", "p", "link", "add", "net1", "type", "veth", "peer", "name", "theirs"]);
-    assert!(found().contains("another device"), "{}", found());
+    assert!(found().contains("is not the device that ADD created"), "{}", found());
     ip(&["link", "del", &device]);
     assert!(found().contains(&format!("the node has no device {device}")), "{}", found());
     node.del(&pod, "net1").assert_done();

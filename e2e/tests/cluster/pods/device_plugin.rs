@@ -213,7 +213,7 @@ fn a_pod_has_as_many_devices_as_interfaces_and_none_of_another_pod() {
         "metadata": {"name": "forged", "namespace": scene.name}, "spec": {"config": config.to_string()},
     }));
     apply(&sleeping_pod(&scene, "thief", "forged"));
-    scene.await_refusal("thief", &["pairs-0", "which kubelet did not give"]);
+    scene.await_refusal("thief", &["pairs-0", "which kubelet did not allocate"]);
     // Without a device and without a volume there is no place for a socket.
     let mut homeless = here(sleeper(&scene, "homeless", "pairs"));
     homeless["spec"]["containers"][0]["resources"] = json!({});

@@ -10,12 +10,12 @@ use usnet_dataplane::network_file;
 pub enum AdmissionError {
     /// The agent has not published the network on this node.
     #[error(
-        "network \"{0}\" is not known on this node. Check that UserspaceNetwork {0} exists (kubectl get usn {0}), that its nodeSelector selects this node, and that the usnet agent runs here"
+        "network \"{0}\" is not known on this node. Check that UserspaceNetwork {0} exists (kubectl get usn {0}), that its nodeSelector selects this node, and that the usnet agent runs on it"
     )]
     Unknown(NetworkName),
     /// No network uses the bridge that a legacy configuration names.
     #[error(
-        "no network that pods can use on this node has bridge {bridge} of {engine}. The operator makes UserspaceNetwork {network} for it: look at its conditions (kubectl describe usn {network}), at the events of the NetworkAttachmentDefinition, and whether the usnet agent runs here"
+        "no usable network on this node has bridge {bridge} of {engine}. The operator creates UserspaceNetwork {network} for it: check its conditions (kubectl describe usn {network}), the events of the NetworkAttachmentDefinition, and that the usnet agent runs on this node"
     )]
     NoBridge {
         /// The engine.
@@ -27,7 +27,7 @@ pub enum AdmissionError {
     },
     /// The network of the bridge does not have the settings of the configuration.
     #[error(
-        "the network configuration does not fit network \"{network}\", which bridge {bridge} belongs to: {differences}. Change the NetworkAttachmentDefinition, or name another bridge in it"
+        "the network configuration does not match network \"{network}\" of bridge {bridge}: {differences}. Change the NetworkAttachmentDefinition, or name another bridge in it"
     )]
     SettingMismatch {
         /// The network.
@@ -49,7 +49,7 @@ pub enum AdmissionError {
     },
     /// The network is being deleted.
     #[error(
-        "network \"{0}\" is being deleted and takes no new pods: use another network, or create it again once it is gone"
+        "network \"{0}\" is being deleted and accepts no new pods: use another network, or recreate it after its deletion"
     )]
     Draining(NetworkName),
     /// The network is not for the pod's namespace.

@@ -17,21 +17,21 @@ use usnet_dataplane::port::DeviceName;
 /// # Errors
 /// The kernel's error.
 pub fn differences(record: &Record, device: &DeviceName) -> Result<Vec<String>, InterfaceError> {
-    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("look for", device.as_str()))?;
-    let on_node = link::find(&mut netlink, device.as_str()).map_err(failed("look for", device.as_str()))?;
+    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("find", device.as_str()))?;
+    let on_node = link::find(&mut netlink, device.as_str()).map_err(failed("find", device.as_str()))?;
     let Some(on_node) = on_node.filter(|found| is_ours(found, &record.id)) else {
-        return Ok(vec![format!("the node has no device {device} of it")]);
+        return Ok(vec![format!("the node has no device {device} of this interface")]);
     };
     let mut found = Vec::new();
     if !on_node.is_up {
-        found.push(format!("device {device} is switched off"));
+        found.push(format!("device {device} is down"));
     }
     let interface = &record.id.interface;
     let in_pod = PodNamespace::open(&record.network_namespace)?.within(|| read_interface(interface))?;
     match in_pod {
         None => found.push(format!("the pod has no interface {interface}")),
         Some((link, _)) if link.peer != Some(on_node.index) => {
-            found.push(format!("interface {interface} of the pod is another device than the one that was made"));
+            found.push(format!("interface {interface} of the pod is not the device that ADD created"));
         }
         Some((link, addresses)) => found.extend(interface_differences(record, &link, &addresses)),
     }
@@ -41,8 +41,8 @@ pub fn differences(record: &Record, device: &DeviceName) -> Result<Vec<String>, 
 /// In the pod's network namespace.
 fn read_interface(interface: &InterfaceName) -> Result<Option<(Link, Vec<IpNet>)>, InterfaceError> {
     let name = interface.as_str();
-    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("look for", name))?;
-    let Some(link) = link::find(&mut netlink, name).map_err(failed("look for", name))? else { return Ok(None) };
+    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("find", name))?;
+    let Some(link) = link::find(&mut netlink, name).map_err(failed("find", name))? else { return Ok(None) };
     let addresses = address::list(&mut netlink, link.index).map_err(failed("read the addresses of", name))?;
     Ok(Some((link, addresses)))
 }
@@ -51,11 +51,11 @@ fn interface_differences(record: &Record, link: &Link, addresses: &[IpNet]) -> V
     let interface = &record.id.interface;
     let mut found = Vec::new();
     if !link.is_up {
-        found.push(format!("interface {interface} of the pod is switched off"));
+        found.push(format!("interface {interface} of the pod is down"));
     }
     let is_mac = record.mac.parse::<MacAddress>().is_ok_and(|mac| mac.octets().as_slice() == link.mac);
     if !is_mac {
-        found.push(format!("interface {interface} of the pod has another MAC address than {}", record.mac));
+        found.push(format!("interface {interface} of the pod does not have MAC address {}", record.mac));
     }
     let mtu = u32::from(record.port.settings.mtu.get());
     if link.mtu != mtu {
@@ -63,6 +63,8 @@ fn interface_differences(record: &Record, link: &Link, addresses: &[IpNet]) -> V
     }
     let is_there = |ip| addresses.iter().any(|address| address.addr() == ip);
     let missing = record.addresses.iter().filter(|address| !is_there(address.ip));
-    found.extend(missing.map(|address| format!("interface {interface} of the pod lacks its address {}", address.ip)));
+    found.extend(
+        missing.map(|address| format!("interface {interface} of the pod does not have its address {}", address.ip)),
+    );
     found
 }

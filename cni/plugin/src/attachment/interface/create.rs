@@ -42,7 +42,7 @@ pub fn create(
 ) -> Result<(), InterfaceError> {
     let namespace = PodNamespace::open(&record.network_namespace)?;
     let interface = &record.id.interface;
-    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("make", device.as_str()))?;
+    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("create", device.as_str()))?;
     let pair = NewPair {
         device: device.as_str(),
         device_mac: device_mac(&record.id),
@@ -54,13 +54,13 @@ pub fn create(
     match link::create_pair(&mut netlink, &pair) {
         Ok(()) => {}
         Err(error) if error.is(Errno::EEXIST) => {
-            let on_node = link::find(&mut netlink, device.as_str()).map_err(failed("look for", device.as_str()))?;
+            let on_node = link::find(&mut netlink, device.as_str()).map_err(failed("find", device.as_str()))?;
             return Err(match on_node {
                 Some(_) => InterfaceError::DeviceExists(device.clone()),
                 None => InterfaceError::Exists(interface.clone()),
             });
         }
-        Err(error) => return Err(failed("make", device.as_str())(error)),
+        Err(error) => return Err(failed("create", device.as_str())(error)),
     }
     set_up_device(&mut netlink, device, &ownership_alias(&record.id))?;
     namespace.within(|| set_up_interface(interface, assignment, default_route))
@@ -69,8 +69,8 @@ pub fn create(
 fn set_up_device(netlink: &mut Netlink, device: &DeviceName, ownership_alias: &str) -> Result<(), InterfaceError> {
     let name = device.as_str();
     let index = index_of(netlink, name)?;
-    ethtool::disable_checksum_offload(index).map_err(failed("switch off checksum offload of", name))?;
-    link::set_link_up(netlink, index, Some(ownership_alias)).map_err(failed("mark and switch on", name))
+    ethtool::disable_checksum_offload(index).map_err(failed("disable checksum offload of", name))?;
+    link::set_link_up(netlink, index, Some(ownership_alias)).map_err(failed("tag and set up", name))
 }
 
 /// Configures the addresses that were assigned after the interface was created.
@@ -80,7 +80,7 @@ fn set_up_device(netlink: &mut Netlink, device: &DeviceName, ownership_alias: &s
 pub fn assign(record: &Record, assignment: &Assignment, default_route: &[IpAddr]) -> Result<(), InterfaceError> {
     let interface = &record.id.interface;
     PodNamespace::open(&record.network_namespace)?.within(|| {
-        let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("set up", interface.as_str()))?;
+        let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("configure", interface.as_str()))?;
         let index = index_of(&mut netlink, interface.as_str())?;
         add_addresses(&mut netlink, index, interface, assignment)?;
         add_routes(&mut netlink, index, interface, assignment, default_route)
@@ -94,11 +94,11 @@ fn set_up_interface(
     default_route: &[IpAddr],
 ) -> Result<(), InterfaceError> {
     let name = interface.as_str();
-    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("set up", name))?;
+    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("configure", name))?;
     let index = index_of(&mut netlink, name)?;
-    ethtool::disable_checksum_offload(index).map_err(failed("switch off checksum offload of", name))?;
+    ethtool::disable_checksum_offload(index).map_err(failed("disable checksum offload of", name))?;
     add_addresses(&mut netlink, index, interface, assignment)?;
-    link::set_link_up(&mut netlink, index, None).map_err(failed("switch on", name))?;
+    link::set_link_up(&mut netlink, index, None).map_err(failed("set up", name))?;
     add_routes(&mut netlink, index, interface, assignment, default_route)
 }
 
@@ -112,7 +112,7 @@ fn add_addresses(
         allow_ipv6(interface).map_err(|source| InterfaceError::Ipv6 { interface: interface.clone(), source })?;
     }
     for assigned in &assignment.ips {
-        address::add(netlink, index, assigned.address).map_err(failed("give an address to", interface.as_str()))?;
+        address::add(netlink, index, assigned.address).map_err(failed("add an address to", interface.as_str()))?;
     }
     Ok(())
 }
@@ -126,7 +126,8 @@ fn add_routes(
 ) -> Result<(), InterfaceError> {
     let name = interface.as_str();
     for router in default_route {
-        address::remove_default_routes(netlink, *router).map_err(failed("take the default route for", name))?;
+        address::remove_default_routes(netlink, *router)
+            .map_err(failed("remove the default routes that are replaced by those of", name))?;
     }
     for route in &assignment.routes {
         address::add_route(netlink, index, route, assignment).map_err(failed("add a route over", name))?;
@@ -141,6 +142,6 @@ fn allow_ipv6(interface: &InterfaceName) -> io::Result<()> {
 }
 
 fn index_of(netlink: &mut Netlink, name: &str) -> Result<u32, InterfaceError> {
-    let found = link::find(netlink, name).map_err(failed("look for", name))?;
+    let found = link::find(netlink, name).map_err(failed("find", name))?;
     found.map(|link| link.index).ok_or_else(|| InterfaceError::Gone(name.to_owned()))
 }

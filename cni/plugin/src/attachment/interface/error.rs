@@ -11,7 +11,7 @@ use usnet_dataplane::port::DeviceName;
 #[derive(Debug, thiserror::Error)]
 pub enum InterfaceError {
     /// The pod's network namespace cannot be entered.
-    #[error("CNI_NETNS is {}, which is no network namespace that can be entered", path.display())]
+    #[error("CNI_NETNS is {}, which is not a network namespace that can be entered", path.display())]
     Namespace {
         /// The path.
         path: PathBuf,
@@ -26,14 +26,16 @@ pub enum InterfaceError {
     NodeNamespace(PathBuf),
     /// The name is in use in the pod.
     #[error(
-        "the pod has an interface {0} already: give the network another interface name in the pod's annotation k8s.v1.cni.cncf.io/networks"
+        "the pod already has an interface {0}: set another interface name for the network in the pod's annotation k8s.v1.cni.cncf.io/networks"
     )]
     Exists(InterfaceName),
     /// The name is in use on the node.
-    #[error("device {0} is on this node already and was not made by usnet; it was left alone: remove it")]
+    #[error("device {0} already exists on this node and is not owned by usnet; it was not changed: delete it")]
     DeviceExists(DeviceName),
     /// A device that existed before was removed.
-    #[error("device {0} went away while it was set up: the pod is being deleted, or somebody removed it")]
+    #[error(
+        "device {0} disappeared while it was configured: the pod is being deleted, or another program deleted the device"
+    )]
     Gone(String),
     /// The kernel returned an error.
     #[error("cannot {action} {device}")]
@@ -46,7 +48,7 @@ pub enum InterfaceError {
         source: NetlinkError,
     },
     /// IPv6 is disabled for the interface.
-    #[error("cannot switch on IPv6 for interface {interface}")]
+    #[error("cannot enable IPv6 for interface {interface}")]
     Ipv6 {
         /// The interface.
         interface: InterfaceName,

@@ -58,7 +58,7 @@ fn family_id(netlink: &mut Netlink) -> Result<u16, NetlinkError> {
         GenlCtrlAttrs::FamilyId(id) => Some(*id),
         _ => None,
     });
-    ids.next().ok_or_else(|| NetlinkError::Undecodable(DecodeError::from("no number of the family ethtool")))
+    ids.next().ok_or_else(|| NetlinkError::Undecodable(DecodeError::from("no id of the family ethtool")))
 }
 
 /// The request `ETHTOOL_MSG_FEATURES_SET` that clears features.

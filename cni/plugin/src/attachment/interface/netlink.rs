@@ -16,13 +16,13 @@ const DATAGRAM_MAX: usize = 1 << 16;
 #[derive(Debug, thiserror::Error)]
 pub enum NetlinkError {
     /// The netlink socket failed.
-    #[error("the kernel cannot be asked over netlink")]
+    #[error("the netlink socket failed")]
     Socket(#[source] io::Error),
     /// The kernel's error.
-    #[error("the kernel refused")]
+    #[error("the kernel rejected the request")]
     Kernel(#[source] io::Error),
     /// A message that this release cannot read.
-    #[error("the kernel answered over netlink what this release of usnet cannot read")]
+    #[error("this release of usnet cannot read the kernel's netlink reply")]
     Undecodable(#[source] DecodeError),
 }
 

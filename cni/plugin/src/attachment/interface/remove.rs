@@ -14,9 +14,9 @@ use usnet_dataplane::port::DeviceName;
 /// The kernel's error.
 pub fn remove(id: &AttachmentId, device: &DeviceName) -> Result<(), InterfaceError> {
     let name = device.as_str();
-    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("look for", name))?;
-    match link::find(&mut netlink, name).map_err(failed("look for", name))? {
-        Some(found) if is_ours(&found, id) => link::delete(&mut netlink, found.index).map_err(failed("remove", name)),
+    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("find", name))?;
+    match link::find(&mut netlink, name).map_err(failed("find", name))? {
+        Some(found) if is_ours(&found, id) => link::delete(&mut netlink, found.index).map_err(failed("delete", name)),
         _ => Ok(()),
     }
 }

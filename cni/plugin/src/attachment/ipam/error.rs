@@ -11,13 +11,13 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum IpamError {
     /// The configuration does not name a plugin.
-    #[error("\"ipam\" has no valid \"type\": write the name of an IPAM plugin, for example host-local")]
+    #[error("\"ipam\" has no valid \"type\": set it to the name of an IPAM plugin, for example host-local")]
     NoType,
     /// The search path of plugins is not set.
-    #[error("cannot look for IPAM plugin {0}")]
+    #[error("cannot search for IPAM plugin {0}")]
     NoFolders(String, #[source] EnvironmentError),
     /// The plugin is not installed.
-    #[error("IPAM plugin {plugin} is not on this node: install it in one of {}", folders.join(", "))]
+    #[error("IPAM plugin {plugin} is not installed on this node: install it in one of {}", folders.join(", "))]
     NotInstalled {
         /// Its name.
         plugin: String,
@@ -33,7 +33,7 @@ pub enum IpamError {
         source: io::Error,
     },
     /// The plugin did not end.
-    #[error("IPAM plugin {plugin} did not answer within {} s and was stopped", timeout.as_secs())]
+    #[error("IPAM plugin {plugin} did not end within {} s and was killed", timeout.as_secs())]
     TimedOut {
         /// Its name.
         plugin: String,
@@ -63,11 +63,11 @@ pub enum IpamError {
         output: String,
     },
     /// The plugin's answer is not a result.
-    #[error("IPAM plugin {0} answered what is not a CNI result")]
+    #[error("the output of IPAM plugin {0} is not a CNI result")]
     Undecodable(String, #[source] serde_json::Error),
     /// The plugin did not assign the static addresses of the pod.
     #[error(
-        "IPAM plugin {plugin} did not give {address}, which spec.attachments of the network fixes for this pod: use one that takes addresses by the capability \"ips\", such as host-local or static"
+        "IPAM plugin {plugin} did not assign {address}, which spec.attachments of the network reserves for this pod: use a plugin that supports the capability \"ips\", such as host-local or static"
     )]
     StaticIpNotAssigned {
         /// Its name.
@@ -77,11 +77,11 @@ pub enum IpamError {
     },
     /// The plugin needs an interface of the kernel, and the port has none.
     #[error(
-        "IPAM plugin {0} asks for addresses over the pod's interface, and this network's ports are sockets that only the pod's program can speak on: let that program ask by itself, and use another IPAM plugin or none, or port.type Veth"
+        "IPAM plugin {0} requests addresses over the pod's interface, and this network's ports are sockets that only the pod's program can use: let that program request them, and use another IPAM plugin or none, or port.type Veth"
     )]
     NeedsInterface(String),
     /// The plugin assigned no address.
-    #[error("IPAM plugin {0} gave no address")]
+    #[error("IPAM plugin {0} assigned no address")]
     NoAddress(String),
 }
 

@@ -94,11 +94,11 @@ impl<'a> Ipam<'a> {
         match error {
             IpamError::Rejected { plugin, code, msg, details } => {
                 let ips: Vec<String> = ips.iter().map(ToString::to_string).collect();
-                let advice = "spec.attachments of the network fixes them for this pod; the plugin must have them in its ranges, and nobody else may hold them";
+                let advice = "spec.attachments of the network reserves them for this pod; they must be in the plugin's ranges and not be assigned to another pod";
                 IpamError::Rejected {
                     plugin,
                     code,
-                    msg: format!("{msg} (asked for {}: {advice})", ips.join(", ")),
+                    msg: format!("{msg} (requested {}: {advice})", ips.join(", ")),
                     details,
                 }
             }

@@ -97,5 +97,5 @@ fn a_plugin_that_ignores_requested_ips_is_detected() {
     let static_ips = |text: &str| vec![text.parse().unwrap()];
     assert_eq!(ipam.assign_static(&static_ips("10.0.0.7/24")).unwrap().ips.len(), 1);
     let error = ipam.assign_static(&static_ips("10.0.0.8/24")).unwrap_err();
-    assert!(error.to_string().contains("did not give 10.0.0.8"), "{error}");
+    assert!(error.to_string().contains("did not assign 10.0.0.8"), "{error}");
 }

@@ -190,7 +190,7 @@ impl PodDirectory {
 }
 
 fn is_same_directory(volume: &File, path: &Path) -> Result<bool, PodDirectoryError> {
-    let failed = |error| file_error("look at", path, error);
+    let failed = |error| file_error("read", path, error);
     let (one, other) = (volume.metadata().map_err(failed)?, fs::symlink_metadata(path).map_err(failed)?);
     Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }

@@ -12,7 +12,7 @@ use usnet_dataplane::journal;
 pub enum PodDirectoryError {
     /// The pod does not declare the volume.
     #[error(
-        "pod {pod} has no emptyDir volume \"{VOLUME}\" (looked for {}): add `volumes: [{{name: {VOLUME}, emptyDir: {{}}}}]` to the pod and mount it in the container, for example at /run/usnet",
+        "pod {pod} has no emptyDir volume \"{VOLUME}\" (expected at {}): add `volumes: [{{name: {VOLUME}, emptyDir: {{}}}}]` to the pod and mount it in the container, for example at /run/usnet",
         path.display()
     )]
     NoVolume {
@@ -22,7 +22,7 @@ pub enum PodDirectoryError {
         path: PathBuf,
     },
     /// The path of the volume is not a directory.
-    #[error("{} is not a directory, so it is neither an emptyDir volume of kubelet nor a folder that usnet made", .0.display())]
+    #[error("{} is not a directory, so it is neither an emptyDir volume of kubelet nor a folder that usnet created", .0.display())]
     NotADirectory(PathBuf),
     /// A file or folder cannot be used.
     #[error("cannot {action} {}", path.display())]
@@ -36,7 +36,7 @@ pub enum PodDirectoryError {
     },
     /// The pod occupies the path of one of our files.
     #[error(
-        "cannot {action} {file:?} in the folder that the pod shares with the engine: something that the pod left there is in the way"
+        "cannot {action} {file:?} in the folder that the pod shares with the engine: the pod occupies its path or has filled the volume"
     )]
     PathOccupied {
         /// The operation.
@@ -47,13 +47,13 @@ pub enum PodDirectoryError {
         source: io::Error,
     },
     /// The kernel does not support `nosymfollow`.
-    #[error("this node's kernel has no mounts without symbolic links (nosymfollow): Linux 5.10 or later is needed")]
+    #[error("this node's kernel does not support the mount option nosymfollow: Linux 5.10 or later is needed")]
     NosymfollowUnsupported,
     /// Another process holds the lock for too long.
-    #[error("another process holds {}; try again", .0.display())]
+    #[error("another process holds the lock of {}; try again", .0.display())]
     Busy(PathBuf),
     /// The other users of the directory are unknown.
-    #[error("cannot tell whether another interface of the pod is attached")]
+    #[error("cannot determine whether another interface of the pod is attached")]
     Journal(#[from] journal::Error),
 }
 

@@ -23,7 +23,7 @@ pub(super) fn write(mount: &Path, file: &str, content: &[u8]) -> Result<(), PodD
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).mode(0o644);
     let mut opened = options.open(&temporary).map_err(failed("create"))?;
-    opened.set_permissions(Permissions::from_mode(0o644)).map_err(failed("give access to"))?;
+    opened.set_permissions(Permissions::from_mode(0o644)).map_err(failed("set the permissions of"))?;
     opened.write_all(content).map_err(failed("write"))?;
     fs::rename(&temporary, mount.join(file)).map_err(failed("replace"))
 }
@@ -35,7 +35,8 @@ pub(super) fn write(mount: &Path, file: &str, content: &[u8]) -> Result<(), PodD
 /// # Errors
 /// When the file system fails.
 pub(super) fn set_socket_permissions(mount: &Path, file: &str) -> Result<(), PodDirectoryError> {
-    let failed = |source| PodDirectoryError::PathOccupied { action: "give access to", file: file.to_owned(), source };
+    let failed =
+        |source| PodDirectoryError::PathOccupied { action: "set the permissions of", file: file.to_owned(), source };
     let flags = libc::O_PATH | libc::O_NOFOLLOW;
     let opened = match OpenOptions::new().read(true).custom_flags(flags).open(mount.join(file)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

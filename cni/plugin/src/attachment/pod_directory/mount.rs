@@ -26,12 +26,12 @@ pub(super) fn mount(volume: &File, staging: &Path, path: &Path) -> Result<(), Po
     let opened = PathBuf::from(format!("/proc/self/fd/{}", volume.as_raw_fd()));
     call("mount the pod's volume on", Some(&opened), staging, MsFlags::MS_BIND)?;
     call("set the flags of", None, staging, MsFlags::MS_BIND | MsFlags::MS_REMOUNT | flags())?;
-    if !is_nosymfollow_set(staging).map_err(|error| file_error("look at the mount of", staging, error))? {
+    if !is_nosymfollow_set(staging).map_err(|error| file_error("read the mount options of", staging, error))? {
         return Err(PodDirectoryError::NosymfollowUnsupported);
     }
     // Otherwise a mount that is created below the volume would be propagated here, without the
     // flags.
-    call("separate", None, staging, MsFlags::MS_PRIVATE)?;
+    call("make private the mount of", None, staging, MsFlags::MS_PRIVATE)?;
     call("mount the pod's volume on", Some(staging), path, MsFlags::MS_BIND)
 }
 

@@ -57,7 +57,7 @@ impl DeviceInfoFile {
         Err(PodRequestError::Unsupported {
             key: KEY,
             value: requested.to_owned(),
-            reason: "such files are written to /var/run/k8s.cni.cncf.io/devinfo/cni alone; take it out of the NetworkAttachmentDefinition",
+            reason: "such files are written only to /var/run/k8s.cni.cncf.io/devinfo/cni; remove it from the NetworkAttachmentDefinition",
         })
     }
 

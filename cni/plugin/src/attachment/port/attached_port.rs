@@ -2,12 +2,12 @@
 
 use super::backend::{SocketLocation, backend, secret};
 use super::error::PortError;
+use crate::attachment::engine::drivers::check_tag;
 use crate::attachment::pod_files::names::socket_of;
-use usnet_crds::{EngineKind, NodeNetwork, RateLimit};
+use usnet_crds::{NodeNetwork, RateLimit};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Record};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::port::{AttachedPort, PortName};
-use usnet_dataplane::vpp::check_attachment;
 
 /// The port of a pod's attachment to a network, with the rates that the pod requests.
 ///
@@ -20,9 +20,7 @@ pub fn port(
     requested: RateLimit,
     location: SocketLocation<'_>,
 ) -> Result<AttachedPort, PortError> {
-    if network.engine == EngineKind::Vpp {
-        check_attachment(attachment)?;
-    }
+    check_tag(network.engine, attachment)?;
     let backend = backend(network, attachment, location)?;
     Ok(AttachedPort {
         name: PortName::of(attachment),

@@ -2,8 +2,9 @@
 
 use super::error::PortError;
 use super::memif;
+use crate::attachment::engine::drivers::unsupported;
 use std::path::Path;
-use usnet_crds::{EngineKind, NodeNetwork, Port, PortType, SocketRole};
+use usnet_crds::{NodeNetwork, Port, PortType};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::memif::MemifSecret;
 use usnet_dataplane::port::{DeviceName, PortBackend, SocketPath};
@@ -28,23 +29,20 @@ pub(super) fn backend(
     attachment: &AttachmentId,
     location: SocketLocation<'_>,
 ) -> Result<PortBackend, PortError> {
-    let file = || location.directory.join(location.socket_name);
-    let unsupported_by_engine =
-        |port| Err(PortError::UnsupportedByEngine { network: network.name.clone(), engine: network.engine, port });
-    match (network.port.port_type, network.engine) {
-        (PortType::VhostUser, engine) => {
-            let engine_role = network.port.vhost_user.engine_role;
-            if engine == EngineKind::OpenVswitch && engine_role == SocketRole::Server {
-                return unsupported_by_engine("VhostUser with engineRole Server");
-            }
-            Ok(PortBackend::VhostUser { socket: SocketPath::try_from(file())?, engine_role })
-        }
-        (PortType::Veth, _) => Ok(PortBackend::Veth { device: DeviceName::of(attachment) }),
-        (PortType::Memif, EngineKind::OpenVswitch) => unsupported_by_engine("Memif"),
-        (PortType::Memif, EngineKind::Vpp) => Ok(PortBackend::Memif {
-            socket: memif::socket(network.port.memif.socket, file, attachment, location.network_namespace)?,
-        }),
+    if let Some(port) = unsupported(network.engine, &network.port) {
+        return Err(PortError::UnsupportedByEngine { network: network.name.clone(), engine: network.engine, port });
     }
+    let file = || location.directory.join(location.socket_name);
+    Ok(match network.port.port_type {
+        PortType::VhostUser => {
+            let engine_role = network.port.vhost_user.engine_role;
+            PortBackend::VhostUser { socket: SocketPath::try_from(file())?, engine_role }
+        }
+        PortType::Veth => PortBackend::Veth { device: DeviceName::of(attachment) },
+        PortType::Memif => PortBackend::Memif {
+            socket: memif::socket(network.port.memif.socket, file, attachment, location.network_namespace)?,
+        },
+    })
 }
 
 /// The secret that the pod's program has to present, if this port type has one.

@@ -19,18 +19,18 @@ pub enum PortError {
     MemifSocket(#[from] InvalidSocket),
     /// VPP resolves the path relative to its own working directory.
     #[error(
-        "CNI_NETNS is {path:?}, and a memif with an abstract socket needs an absolute path without \".\" and \"..\" there: the container runtime has to give one, or set spec.port.memif.socket to Volume"
+        "CNI_NETNS is {path:?}, and a memif with an abstract socket needs an absolute path without \".\" and \"..\" there: the container runtime must pass one, or set spec.port.memif.socket to Volume"
     )]
     NetworkNamespace {
         /// The path.
         path: PathBuf,
     },
     /// The attachment's tag does not fit VPP.
-    #[error("CNI_CONTAINERID or CNI_IFNAME cannot be used with VPP")]
+    #[error("CNI_CONTAINERID or CNI_IFNAME cannot be used with {}", .0.engine)]
     Tag(#[from] TagTooLong),
     /// The port type does not fit the engine. The API rejects such a network.
     #[error(
-        "network \"{network}\" has ports of a kind that {engine} does not have ({port}): change spec.port of UserspaceNetwork {network}"
+        "network \"{network}\" has a port type that {engine} does not support ({port}): change spec.port of UserspaceNetwork {network}"
     )]
     UnsupportedByEngine {
         /// The network.
@@ -42,7 +42,7 @@ pub enum PortError {
     },
     /// A legacy configuration names a socket that another interface of the pod uses.
     #[error(
-        "socket {file:?} in the pod's volume is that of its interface {interface}: take \"socketfile\" out of the NetworkAttachmentDefinition, or name another one in one of both"
+        "socket {file:?} in the pod's volume is used by its interface {interface}: remove \"socketfile\" from the NetworkAttachmentDefinition, or set another name in one of the two"
     )]
     SharedSocket {
         /// The name of the socket.
@@ -51,10 +51,10 @@ pub enum PortError {
         interface: InterfaceName,
     },
     /// The kernel returned no random bytes.
-    #[error("cannot make a secret for the memif")]
+    #[error("cannot generate a secret for the memif")]
     NoRandomBytes(#[source] getrandom::Error),
     /// A secret of the wrong length: a defect of usnet.
-    #[error("cannot make a secret for the memif; this is a defect of usnet, please report it")]
+    #[error("cannot generate a secret for the memif; this is a defect of usnet, please report it")]
     Secret(#[from] InvalidSecret),
 }
 

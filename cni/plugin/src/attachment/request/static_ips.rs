@@ -25,7 +25,7 @@ pub struct ReservedAddresses {
 
 /// An address of an interface that is in use by another interface on the network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}, and {interface} of pod {holder} has it there already: {}", describe_request(network, pod, what, *spec_field), advice(pod, holder, *spec_field))]
+#[error("{}, and interface {interface} of pod {holder} already has it: {}", describe_request(network, pod, what, *spec_field), advice(pod, holder, *spec_field))]
 pub struct AddressInUse {
     /// The network.
     pub network: NetworkName,
@@ -43,16 +43,16 @@ pub struct AddressInUse {
 
 fn describe_request(network: &NetworkName, pod: &Pod, what: &str, spec_field: Option<&str>) -> String {
     match spec_field {
-        Some(field) => format!("network \"{network}\" fixes {what} for pod {pod} (spec.attachments[].{field})"),
-        None => format!("pod {pod} asks for {what} on network \"{network}\""),
+        Some(field) => format!("network \"{network}\" reserves {what} for pod {pod} (spec.attachments[].{field})"),
+        None => format!("pod {pod} requests {what} on network \"{network}\""),
     }
 }
 
 fn advice(pod: &Pod, holder: &Pod, spec_field: Option<&str>) -> &'static str {
     match (pod.uid == holder.uid, spec_field) {
-        (true, Some(_)) => "attach the pod to this network once, or take it out of spec.attachments",
-        (false, Some(_)) => "end that pod, or change spec.attachments",
-        (_, None) => "ask for another one, or end that pod",
+        (true, Some(_)) => "attach the pod to this network once, or remove it from spec.attachments",
+        (false, Some(_)) => "delete that pod, or change spec.attachments",
+        (_, None) => "request another one, or delete that pod",
     }
 }
 

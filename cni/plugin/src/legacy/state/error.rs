@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum LegacyStateError {
     /// A file or folder of it cannot be used.
-    #[error("cannot {action} {}, which the older userspace CNI made for this interface: mend that, or remove it by hand", path.display())]
+    #[error("cannot {action} {}, which Intel's Userspace CNI created for this interface: correct that, or remove it manually", path.display())]
     File {
         /// The operation.
         action: &'static str,

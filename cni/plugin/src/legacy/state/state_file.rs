@@ -4,6 +4,7 @@ use super::error::LegacyStateError;
 use super::error::file_error;
 use super::folders::LegacyFolders;
 use crate::attachment::engine::EngineClient;
+use crate::attachment::engine::drivers::default_socket;
 use crate::attachment::ipam::Ipam;
 use crate::attachment::node::Node;
 use crate::protocol::configuration::Configuration;
@@ -83,7 +84,7 @@ impl LegacyState {
             }
             // The state file is the only trace of the port.
             LegacyPort::Foreign { found } => Ok(Some(format!(
-                "{found}, so it is not what the older userspace CNI made for interface {} and was left alone; if it is, remove it and {}",
+                "{found}, so it was not created by Intel's Userspace CNI for interface {} and was not changed; if it was, delete it and {}",
                 id.interface,
                 self.path.display()
             ))),
@@ -147,11 +148,7 @@ fn engine_socket(node: &Node, engine: EngineKind) -> PathBuf {
         NetworkFile::Programmed(programmed) if programmed.network.engine == engine => Some(programmed.engine_socket),
         _ => None,
     });
-    let default_socket = || match engine {
-        EngineKind::OpenVswitch => node.roots.open_vswitch_socket.clone(),
-        EngineKind::Vpp => node.roots.vpp_socket.clone(),
-    };
-    configured.into_iter().next().unwrap_or_else(default_socket)
+    configured.into_iter().next().unwrap_or_else(|| default_socket(engine, &node.roots).clone())
 }
 
 fn remove_file(path: &Path) -> Result<(), LegacyStateError> {

@@ -105,7 +105,7 @@ impl Shared {
 struct Greeting {
     client_index: u32,
     ping: u16,
-    goodbye: u16,
+    close: u16,
 }
 
 impl Greeting {
@@ -117,8 +117,8 @@ impl Greeting {
             let mut table = reply.message_table.0.iter();
             table.find(|entry| entry.name.as_str() == name).expect("a message of every VPP").index
         };
-        let (ping, goodbye) = (Descriptor::of::<ControlPing>(), Descriptor::of::<SockclntDelete>());
-        Self { client_index: reply.index, ping: id(ping.name_crc), goodbye: id(goodbye.name_crc) }
+        let (ping, close) = (Descriptor::of::<ControlPing>(), Descriptor::of::<SockclntDelete>());
+        Self { client_index: reply.index, ping: id(ping.name_crc), close: id(close.name_crc) }
     }
 
     fn probe(&self) -> Vec<u8> {
@@ -150,7 +150,7 @@ impl Connection {
         while let Some(message) = next(&mut client, &mut decoder) {
             // Before VPP's greeting there is only the client's.
             let greeting = self.greeting.get();
-            let counted = greeting.filter(|greeting| message_id(&message).unwrap() != greeting.goodbye);
+            let counted = greeting.filter(|greeting| message_id(&message).unwrap() != greeting.close);
             let Some((greeting, when)) = counted.and_then(|greeting| Some((greeting, self.shared.count()?))) else {
                 send(&mut vpp, &message);
                 continue;

@@ -111,7 +111,7 @@ fn files_at_the_socket_path_of_vpp_are_replaced_or_fail_their_own_pod(node: &mut
             node.assert_clean();
         }
         fs::create_dir(&socket).unwrap();
-        assert!(node.add(&pod, "net1").message(102).contains("in the way"));
+        assert!(node.add(&pod, "net1").message(102).contains("the pod occupies its path"));
         node.assert_clean();
         fs::remove_dir(&socket).unwrap();
         assert_eq!(fs::read_to_string("/run/bystander").unwrap(), "untouched");

@@ -111,7 +111,7 @@ fn add_recovers_after_a_lost_connection(node: &mut TestNode) {
 
 fn del_cleans_up_after_vpp_died_during_an_add(node: &mut TestNode) {
     at_each_message_of_an_add(node, Loss::Vpp, |node, port, output| {
-        assert!(output.message(11).contains("could not be undone yet"), "{output:?}");
+        assert!(output.message(11).contains("the rollback did not complete"), "{output:?}");
         start_and_program(node, port);
         node.del(&node.pod("p"), "net1").assert_done();
     });

@@ -26,7 +26,7 @@ pub enum DeviceAllocationError {
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
     /// kubelet's checkpoint cannot be read.
-    #[error("cannot read which devices kubelet gave to pods from {}", path.display())]
+    #[error("cannot read kubelet's device allocations from {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -35,7 +35,7 @@ pub enum DeviceAllocationError {
     },
     /// kubelet's checkpoint has an unknown format.
     #[error(
-        "cannot understand which devices kubelet gave to pods from {}: this release knows the file of kubelet 1.20 and later",
+        "cannot parse kubelet's device allocations in {}: this release supports the file of kubelet 1.20 and later",
         path.display()
     )]
     Format {
@@ -46,7 +46,7 @@ pub enum DeviceAllocationError {
     },
     /// The requested device is not allocated to the pod.
     #[error(
-        "the network configuration asks for device {requested:?}, which kubelet did not give to pod {pod} as {resource}: take \"deviceID\" out of the pod's annotation, and ask for the resource in a container's limits",
+        "the network configuration requests device {requested:?}, which kubelet did not allocate to pod {pod} as {resource}: remove \"deviceID\" from the pod's annotation, and request the resource in a container's limits",
         resource = resource_name(network)
     )]
     DeviceNotAllocatedToPod {
@@ -59,7 +59,7 @@ pub enum DeviceAllocationError {
     },
     /// Another interface of the pod has the device.
     #[error(
-        "device {device} is used by another interface of pod {pod}: each interface needs one, so ask for as many {resource} as the pod has interfaces on the network",
+        "device {device} is used by another interface of pod {pod}: each interface needs its own, so request as many {resource} as the pod has interfaces on the network",
         resource = resource_name(device.network())
     )]
     InUse {
@@ -70,7 +70,7 @@ pub enum DeviceAllocationError {
     },
     /// The pod has no directory for the socket.
     #[error(
-        "pod {pod} has neither a device of {resource} left nor an emptyDir volume \"usnet\": ask for `{resource}: 1` in the limits of the container that uses the interface, or add `volumes: [{{name: usnet, emptyDir: {{}}}}]` to the pod and mount it there, for example at /run/usnet",
+        "pod {pod} has neither an unused device of {resource} nor an emptyDir volume \"usnet\": request `{resource}: 1` in the limits of the container that uses the interface, or add `volumes: [{{name: usnet, emptyDir: {{}}}}]` to the pod and mount it there, for example at /run/usnet",
         resource = resource_name(network)
     )]
     NoDeviceOrVolume {

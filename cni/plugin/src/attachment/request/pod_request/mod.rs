@@ -20,7 +20,7 @@ pub enum PodRequestError {
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
     /// The MAC address.
-    #[error("{requested_by} asks for a MAC address that cannot be given")]
+    #[error("{requested_by} requests a MAC address that is not valid")]
     Mac {
         /// The source of the request.
         requested_by: &'static str,
@@ -29,7 +29,7 @@ pub enum PodRequestError {
     },
     /// An address.
     #[error(
-        "{requested_by} asks for {text:?}, which is no IP address: write it with or without the length of its prefix, for example 10.1.2.3/24"
+        "{requested_by} requests {text:?}, which is not an IP address: write it with or without a prefix length, for example 10.1.2.3/24"
     )]
     Address {
         /// The source of the request.
@@ -39,26 +39,26 @@ pub enum PodRequestError {
     },
     /// An address without a prefix length, where no IPAM knows the subnet.
     #[error(
-        "the pod asks for address {text}, and the network has no IPAM that knows its subnet: write it with the length of its prefix, for example {text}/24"
+        "the pod requests address {text}, and the network has no IPAM that knows its subnet: write it with a prefix length, for example {text}/24"
     )]
     NoPrefix {
         /// The requested address.
         text: String,
     },
     /// The gateways of default routes are invalid.
-    #[error("\"default-route\" is {0}, which is no list of routers' addresses: write for example [\"10.1.2.1\"]")]
+    #[error("\"default-route\" is {0}, which is not a list of gateway addresses: write for example [\"10.1.2.1\"]")]
     DefaultRoute(String),
     /// More than one default route of a family.
     #[error(
-        "the pod asks for default routes over {}: it can have one of IPv4 and one of IPv6, over all of its interfaces; take the others out of \"default-route\"",
+        "the pod requests default routes over {}: all of its interfaces together can have one for IPv4 and one for IPv6; remove the others from \"default-route\"",
         .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
     )]
     DefaultRoutes(Vec<IpAddr>),
     /// The rate.
-    #[error("\"runtimeConfig.bandwidth\" asks for a rate that no port can have")]
+    #[error("\"runtimeConfig.bandwidth\" requests a rate that ports do not support")]
     Rate(#[source] InvalidRate),
     /// The key is not supported.
-    #[error("\"{key}\" of the network configuration is {value}, which cannot be had: {reason}")]
+    #[error("\"{key}\" of the network configuration is {value}, which is not supported: {reason}")]
     Unsupported {
         /// The key.
         key: &'static str,
@@ -137,7 +137,7 @@ fn reject_port_mappings(mappings: Option<&Value>) -> Result<(), PodRequestError>
         Some(mappings) => Err(PodRequestError::Unsupported {
             key: "runtimeConfig.portMappings",
             value: mappings.to_string(),
-            reason: "packets of this interface never pass the node's own network stack, where host ports are; take \"portMappings\" out of the pod's annotation",
+            reason: "packets of this interface never pass the node's own network stack, which implements host ports; remove \"portMappings\" from the pod's annotation",
         }),
     }
 }

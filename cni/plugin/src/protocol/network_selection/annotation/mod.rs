@@ -26,7 +26,7 @@ pub enum AnnotationError {
     Configuration(#[from] ConfigurationError),
     /// The runtime passed no annotations.
     #[error(
-        "the container runtime did not pass the pod's annotations on: write \"capabilities\": {{\"{CAPABILITY}\": true}} beside \"networks\" in the list of plugins; containerd and CRI-O know it"
+        "the container runtime did not pass the pod's annotations: write \"capabilities\": {{\"{CAPABILITY}\": true}} beside \"networks\" in the list of plugins; containerd and CRI-O support it"
     )]
     NotPassed,
     /// The annotations are not an object.
@@ -37,7 +37,7 @@ pub enum AnnotationError {
     NotText(&'static str),
     /// The annotation is JSON but not a list.
     #[error(
-        "annotation {key} of the pod is no JSON list of networks: write for example [{{\"name\": \"blue\"}}], or names separated by commas"
+        "annotation {key} of the pod is not a JSON list of networks: write for example [{{\"name\": \"blue\"}}], or names separated by commas"
     )]
     NotAList {
         /// Which.
@@ -46,7 +46,7 @@ pub enum AnnotationError {
         source: Option<serde_json::Error>,
     },
     /// It is too long.
-    #[error("annotation {key} of the pod lists {count} networks, and a pod can have at most {ELEMENTS_MAX} here")]
+    #[error("annotation {key} of the pod selects {count} networks; the maximum is {ELEMENTS_MAX}")]
     TooMany {
         /// Which.
         key: &'static str,

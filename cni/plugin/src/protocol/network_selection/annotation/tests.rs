@@ -47,18 +47,18 @@ fn usnets_annotation_takes_precedence_over_the_standard_one() {
 #[test]
 fn errors_name_the_annotation_and_the_element() {
     let cases: [(&str, &[&str]); 14] = [
-        ("[{", &["no JSON list", NPWG_ANNOTATION]),
-        ("{\"name\": \"blue\"}", &["no JSON list"]),
+        ("[{", &["not a JSON list", NPWG_ANNOTATION]),
+        ("{\"name\": \"blue\"}", &["not a JSON list"]),
         ("[\"blue\"]", &["element 1"]),
         ("[{\"name\": \"blue\"}, {\"namespace\": \"db\"}]", &["element 2", "name"]),
-        ("blue,,green", &["element 2", "not written"]),
+        ("blue,,green", &["element 2", "format is not valid"]),
         ("db/x/blue", &["element 1", "DNS label"]),
         ("../blue", &["element 1", "DNS label"]),
         ("[{\"name\": \"../../etc\"}]", &["element 1", "DNS label"]),
         ("blue@", &["element 1"]),
         ("blue@a/b", &["element 1", "\"a/b\""]),
-        ("blue@eth0", &["element 1", "another interface eth0"]),
-        ("blue@net2,blue", &["element 2", "another interface net2"]),
+        ("blue@eth0", &["element 1", "already has an interface eth0"]),
+        ("blue@net2,blue", &["element 2", "already has an interface net2"]),
         ("[{\"name\": \"blue\", \"colour\": \"red\"}]", &["element 1", "\"colour\" is not known"]),
         ("[{\"name\": \"blue\", \"ips\": \"10.0.0.1\"}]", &["element 1", "expected a sequence"]),
     ];

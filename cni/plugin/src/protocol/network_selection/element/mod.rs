@@ -10,11 +10,11 @@ use usnet_dataplane::attachment::{InterfaceName, InvalidIdentifier};
 
 /// Keys that are not supported, and why.
 const UNSUPPORTED: [(&str, &str); 3] = [
-    ("deviceID", "interfaces here are no hardware; take it out"),
-    ("infiniband-guid", "no network here is InfiniBand; take it out"),
+    ("deviceID", "interfaces of usnet are not hardware devices; remove it"),
+    ("infiniband-guid", "networks of usnet are not InfiniBand; remove it"),
     (
         "ipam-claim-reference",
-        "no IPAM plugin here keeps IPAMClaims; fix the address in spec.attachments of the network, or ask for it in \"ips\"",
+        "IPAMClaims are not supported; set the address in spec.attachments of the network, or request it in \"ips\"",
     ),
 ];
 
@@ -22,7 +22,7 @@ const UNSUPPORTED: [(&str, &str); 3] = [
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkSelectionError {
     /// It does not have the format of the specification.
-    #[error("it is not written as it should be: an object with \"name\", or NAMESPACE/NAME@INTERFACE")]
+    #[error("its format is not valid: write an object with \"name\", or NAMESPACE/NAME@INTERFACE")]
     Malformed(#[source] Option<serde_json::Error>),
     /// The network's or namespace's name is invalid.
     #[error(transparent)]
@@ -31,10 +31,10 @@ pub enum NetworkSelectionError {
     #[error(transparent)]
     Interface(#[from] InvalidIdentifier),
     /// Another interface of the pod has its name.
-    #[error("the pod has another interface {0}: give this network another name in \"interface\"")]
+    #[error("the pod already has an interface {0}: set another name in \"interface\"")]
     InterfaceNameInUse(InterfaceName),
     /// A key is not supported.
-    #[error("\"{key}\" is {value}, which cannot be had: {reason}")]
+    #[error("\"{key}\" is {value}, which is not supported: {reason}")]
     Unsupported {
         /// The key.
         key: &'static str,
@@ -44,7 +44,9 @@ pub enum NetworkSelectionError {
         reason: &'static str,
     },
     /// A key is unknown. Keys with a domain belong to other programs and are ignored.
-    #[error("\"{0}\" is not known: keys without a dot are the specification's, and it has no such key")]
+    #[error(
+        "the key \"{0}\" is not known: keys without a dot are reserved for the specification, which does not define it"
+    )]
     UnknownKey(String),
 }
 

@@ -1,67 +1,27 @@
 //! A synchronous client of the engine of an attachment, for one operation.
 
-use crate::protocol::error::ErrorCode;
+use super::drivers;
+use super::error::EngineClientError;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 use usnet_crds::EngineKind;
 use usnet_dataplane::attachment::Record;
-use usnet_dataplane::engine::{BlockingDriver, EngineError, OpError};
+use usnet_dataplane::engine::{BlockingDriver, OpError};
 use usnet_dataplane::legacy_port::{LegacyPort, LegacyPortLocation};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::observed::Observed;
-use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::plan::Op;
-use usnet_dataplane::vpp::Vpp;
-use usnet_ovsdb::blocking::Client as OvsdbClient;
-use usnet_vpp::blocking::Client as VppClient;
 
-/// The timeout of one OVSDB transaction.
-const OVSDB_TIMEOUT: Duration = Duration::from_secs(1);
-/// The timeouts for Open vSwitch to create and to remove a port. Together with the rollback of a
-/// failure ADD returns within 5 s; a removal that is committed to the database is applied by
-/// ovs-vswitchd later, and the agent verifies it.
+/// How long an engine that acts later than it replies (Open vSwitch) may take to create a port.
+/// kubelet waits for ADD, so that a longer time delays the error of every pod on a node with a
+/// hanging switch: together with the rollback ADD returns within 5 s. A shorter one fails on a busy
+/// node, where a port takes a second or two.
 const CREATE_TIMEOUT: Duration = Duration::from_secs(3);
+/// The same, to remove a port. It is short because an expiry costs little: a removal that is
+/// committed to the database is applied by ovs-vswitchd later, and the agent verifies it.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(1);
-/// The timeout of a batch of VPP API messages: a busy node where many pods start or stop at the
-/// same time needs a second or two. A hanging VPP is reported within 5 s. If it hangs in the middle
-/// of an ADD the timeout applies twice: to the port and to its rollback.
-const VPP_TIMEOUT: Duration = Duration::from_secs(4);
-
-/// Why an operation of the engine failed.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineClientError {
-    /// The engine is not usable; the outcome is unknown.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// The engine rejected the operation.
-    #[error(transparent)]
-    Operation(#[from] OpError),
-    /// The driver returned fewer results than operations: a defect of usnet.
-    #[error("the driver of the engine returned no result; this is a defect of usnet, please report it")]
-    NoResult,
-}
-
-impl EngineClientError {
-    /// The CNI code.
-    pub fn code(&self) -> ErrorCode {
-        let Self::Operation(error) = self else { return ErrorCode::TryAgainLater };
-        match error {
-            // The agent recreates the bridge, and removes orphaned ports.
-            OpError::BridgeMissing { .. }
-            | OpError::PortMissing { .. }
-            | OpError::PortDiffers { .. }
-            | OpError::SocketInUse { .. } => ErrorCode::TryAgainLater,
-            OpError::Foreign { .. }
-            | OpError::BridgeUnusable { .. }
-            | OpError::BridgeInUse { .. }
-            | OpError::NoSocketId { .. }
-            | OpError::TagTooLong(_)
-            | OpError::Refused { .. } => ErrorCode::PortRejected,
-        }
-    }
-}
 
 /// A connection to an engine, for one operation.
 pub struct EngineClient {
@@ -92,17 +52,7 @@ impl EngineClient {
         socket: &Path,
         memif_socket_ids: MemifSocketIds,
     ) -> Result<Self, EngineClientError> {
-        let driver: Box<dyn BlockingDriver> = match engine {
-            EngineKind::OpenVswitch => {
-                let client = OvsdbClient::connect(socket, OVSDB_TIMEOUT).map_err(EngineError::from)?;
-                Box::new(OpenVswitch::new(client))
-            }
-            EngineKind::Vpp => {
-                let client = VppClient::connect(socket, VPP_TIMEOUT).map_err(EngineError::from)?;
-                Box::new(Vpp::new(client, memif_socket_ids))
-            }
-        };
-        Ok(Self { driver })
+        Ok(Self { driver: drivers::connect(engine, socket, memif_socket_ids)? })
     }
 
     /// The objects of the engine that usnet owns.

@@ -1,0 +1,69 @@
+//! The drivers of the engines, and where they differ for the plugin. This is the only file of this
+//! crate, besides those of the legacy plugin's files, that names an engine: another one is another
+//! arm in each function here.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use usnet_crds::{EngineKind, Port, PortType, SocketRole};
+use usnet_dataplane::attachment::AttachmentId;
+use usnet_dataplane::engine::{BlockingDriver, EngineError, TagTooLong};
+use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::ovs::OpenVswitch;
+use usnet_dataplane::paths::NodePaths;
+use usnet_dataplane::vpp::{self, Vpp};
+use usnet_ovsdb::blocking::Client as OvsdbClient;
+use usnet_vpp::blocking::Client as VppClient;
+
+/// The timeout of one OVSDB transaction. ovsdb-server replies within milliseconds even when
+/// ovs-vswitchd is busy; one that takes longer hangs, and the pod's event should say so soon.
+const OVSDB_TIMEOUT: Duration = Duration::from_secs(1);
+/// The timeout of a batch of VPP API messages. A busy node where many pods start or stop at the
+/// same time needs a second or two, and would fail with less. With more, a hanging VPP would not be
+/// reported within 5 s. If it hangs in the middle of an ADD the timeout applies twice: to the port
+/// and to its rollback.
+const VPP_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// Connects to an engine at its control socket.
+///
+/// # Errors
+/// When it does not answer.
+pub(super) fn connect(
+    engine: EngineKind,
+    socket: &Path,
+    memif_socket_ids: MemifSocketIds,
+) -> Result<Box<dyn BlockingDriver>, EngineError> {
+    Ok(match engine {
+        EngineKind::OpenVswitch => Box::new(OpenVswitch::new(OvsdbClient::connect(socket, OVSDB_TIMEOUT)?)),
+        EngineKind::Vpp => Box::new(Vpp::new(VppClient::connect(socket, VPP_TIMEOUT)?, memif_socket_ids)),
+    })
+}
+
+/// The control socket of an engine, unless a network file names another one.
+pub fn default_socket(engine: EngineKind, roots: &NodePaths) -> &PathBuf {
+    match engine {
+        EngineKind::OpenVswitch => &roots.open_vswitch_socket,
+        EngineKind::Vpp => &roots.vpp_socket,
+    }
+}
+
+/// Checks that an attachment fits into the ownership tags of an engine.
+///
+/// # Errors
+/// When its container id or interface name is too long.
+pub fn check_tag(engine: EngineKind, attachment: &AttachmentId) -> Result<(), TagTooLong> {
+    match engine {
+        EngineKind::OpenVswitch => Ok(()),
+        EngineKind::Vpp => vpp::check_attachment(attachment),
+    }
+}
+
+/// What an engine does not support of a port, if anything. The API rejects such networks.
+pub fn unsupported(engine: EngineKind, port: &Port) -> Option<&'static str> {
+    match (engine, port.port_type) {
+        (EngineKind::OpenVswitch, PortType::Memif) => Some("Memif"),
+        (EngineKind::OpenVswitch, PortType::VhostUser) if port.vhost_user.engine_role == SocketRole::Server => {
+            Some("VhostUser with engineRole Server")
+        }
+        (EngineKind::OpenVswitch | EngineKind::Vpp, _) => None,
+    }
+}
