@@ -50,27 +50,27 @@ impl Agent {
     /// # Errors
     /// When one of usnet's folders cannot be used.
     pub fn new(
-        roots: &NodePaths,
+        paths: &NodePaths,
         memif_socket_ids: MemifSocketIds,
         specs: Receiver<Option<Arc<NodeSpec>>>,
         reports: Sender<Option<Report>>,
     ) -> Result<Self, Error> {
-        let persisted_state = PersistedState::load(roots);
+        let persisted_state = PersistedState::load(paths);
         let specs = SpecStore::new(specs, persisted_state.spec());
-        let journal = Journal::open(roots)?;
+        let journal = Journal::open(paths)?;
         let agent_state = Rc::new(AgentState {
             journal_reader: RefCell::new(JournalReader::new(journal.clone())),
             journal,
-            publisher: RefCell::new(Publisher::load(NetworkFiles::new(roots))?),
+            publisher: RefCell::new(Publisher::load(NetworkFiles::new(paths))?),
             persisted_state: RefCell::new(persisted_state),
             node_report: RefCell::new(NodeReport::new(reports)),
-            history: RefCell::new(HistoryFile::new(roots.history_file())),
+            history: RefCell::new(HistoryFile::new(paths.history_file())),
             metrics: Metrics::new()?,
             memif_socket_ids,
         });
         let (changes, folders) = channel(());
         let mut folder_watches = JoinSet::new();
-        for folder in [roots.attachments(), roots.networks()] {
+        for folder in [paths.attachments(), paths.networks()] {
             folder_watches.spawn(folder_watch::follow(folder, folder_watch::RENAMED, changes.clone()));
         }
         let inputs = reconcilers::Inputs {
@@ -78,10 +78,10 @@ impl Agent {
             specs: specs.subscribe(),
             folders: folders.clone(),
         };
-        let reconciler = |engine| reconcilers::reconciler(engine, roots, memif_socket_ids, inputs.clone());
+        let reconciler = |engine| reconcilers::reconciler(engine, paths, memif_socket_ids, inputs.clone());
         Ok(Self {
             reconcilers: EngineKind::ALL.into_iter().map(reconciler).collect(),
-            device_plugin: DevicePlugin::new(roots, Rc::clone(&agent_state), specs.subscribe(), folders),
+            device_plugin: DevicePlugin::new(paths, Rc::clone(&agent_state), specs.subscribe(), folders),
             agent_state,
             specs,
             folder_watches,

@@ -57,21 +57,21 @@ pub async fn run(options: Options) -> Result<(), Error> {
     run_at(&NodePaths::from_environment(), options).instrument(span).await
 }
 
-/// Runs the agent of the node that has its files at `roots`, until it is dropped.
+/// Runs the agent of the node that has its files at `paths`, until it is dropped.
 ///
 /// # Errors
 /// As [`run`].
-pub async fn run_at(roots: &NodePaths, options: Options) -> Result<(), Error> {
-    let agent_lock = AgentLock::acquire(roots).map_err(Error::RunFolder)?;
+pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
+    let agent_lock = AgentLock::acquire(paths).map_err(Error::RunFolder)?;
     if agent_lock.is_none() {
         tracing::warn!("another agent runs on this node; stop one of the two");
     }
-    SharedDirs::allow(roots, options.shared_dir_roots.clone())?;
+    SharedDirs::allow(paths, options.shared_dir_roots.clone())?;
     let (inputs, inputs_of_agent) = channel(None);
     let (specs, specs_in_agent) = channel(None);
     let (problems, problems_in_writer) = channel(None);
     let (reports, reports_of_agent) = channel(None);
-    let agent = Agent::new(roots, options.memif_socket_ids, specs_in_agent, reports)?;
+    let agent = Agent::new(paths, options.memif_socket_ids, specs_in_agent, reports)?;
     let metrics = agent.metrics();
     let telemetry = Arc::new(Telemetry::default());
     metrics.register(telemetry.registry())?;
@@ -85,7 +85,7 @@ pub async fn run_at(roots: &NodePaths, options: Options) -> Result<(), Error> {
     let background = async {
         tokio::join!(
             spec_builder::build(persisted_spec.clone(), inputs_of_agent, reports_of_agent.clone(), specs),
-            state_writer::write(roots.clone(), state),
+            state_writer::write(paths.clone(), state),
             ready_after_first_report(reports_of_agent.clone(), &telemetry),
         );
         Ok(())
@@ -97,10 +97,10 @@ pub async fn run_at(roots: &NodePaths, options: Options) -> Result<(), Error> {
                 standalone::follow(folder, options.node_name, persisted_spec.clone(), channels).await;
             }
             None => {
-                let (journal, client) = (Journal::open(roots)?, client::client().await?);
+                let (journal, client) = (Journal::open(paths)?, client::client().await?);
                 tokio::join!(
                     sync_with_api_server(client.clone(), options.node_name, inputs, reports_of_agent.clone(), metrics),
-                    pod_annotations::run(client, roots, journal),
+                    pod_annotations::run(client, paths, journal),
                 );
             }
         }

@@ -12,8 +12,8 @@ use usnet_crds::conditions::{ConditionUpdate, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_dataplane::paths::NodePaths;
 
-fn roots() -> (tempfile::TempDir, NodePaths) {
-    crate::agent::testing::roots()
+fn node_paths() -> (tempfile::TempDir, NodePaths) {
+    crate::agent::testing::node_paths()
 }
 
 fn state() -> StateFile {
@@ -52,16 +52,16 @@ fn state() -> StateFile {
 
 #[test]
 fn the_state_is_read_back_and_has_the_fields_of_a_status() {
-    let (_folder, roots) = roots();
-    assert!(matches!(status::answer(&roots, Output::Table), Err(Error::NoState(_))));
-    state().write(&roots).unwrap();
-    assert_eq!(StateFile::read(&roots).unwrap(), Some(state()));
-    let json: serde_json::Value = serde_json::from_str(&status::answer(&roots, Output::Json).unwrap()).unwrap();
+    let (_folder, paths) = node_paths();
+    assert!(matches!(status::answer(&paths, Output::Table), Err(Error::NoState(_))));
+    state().write(&paths).unwrap();
+    assert_eq!(StateFile::read(&paths).unwrap(), Some(state()));
+    let json: serde_json::Value = serde_json::from_str(&status::answer(&paths, Output::Json).unwrap()).unwrap();
     assert_eq!(
         (&json["summary"]["networks"], &json["observedGeneration"], &json["node"]),
         (&"0/1".into(), &7.into(), &"node-a".into())
     );
-    let yaml: StateFile = serde_yaml::from_str(&status::answer(&roots, Output::Yaml).unwrap()).unwrap();
+    let yaml: StateFile = serde_yaml::from_str(&status::answer(&paths, Output::Yaml).unwrap()).unwrap();
     assert_eq!(yaml, state());
 }
 
@@ -84,18 +84,18 @@ fn users_see_what_is_wrong_where_and_how_old_that_is() {
 
 #[test]
 fn a_running_agent_is_detected_by_its_lock() {
-    let (_folder, roots) = roots();
-    assert!(!is_agent_running(&roots));
-    let agent_lock = AgentLock::acquire(&roots).unwrap().unwrap();
-    assert!(is_agent_running(&roots));
-    assert!(AgentLock::acquire(&roots).unwrap().is_none(), "two agents on one node");
+    let (_folder, paths) = node_paths();
+    assert!(!is_agent_running(&paths));
+    let agent_lock = AgentLock::acquire(&paths).unwrap().unwrap();
+    assert!(is_agent_running(&paths));
+    assert!(AgentLock::acquire(&paths).unwrap().is_none(), "two agents on one node");
     drop(agent_lock);
-    assert!(!is_agent_running(&roots));
+    assert!(!is_agent_running(&paths));
 }
 
 #[test]
 fn the_history_can_be_read_for_one_network() {
-    let (_folder, roots) = roots();
+    let (_folder, paths) = node_paths();
     let change = |network: &str| Change {
         time: MicroTime(Timestamp::UNIX_EPOCH),
         engine: EngineKind::Vpp,
@@ -107,8 +107,8 @@ fn the_history_can_be_read_for_one_network() {
         milliseconds: 12,
         outcome: Outcome::Done,
     };
-    HistoryFile::new(roots.history_file()).append(&[change("blue"), change("green")]).unwrap();
-    let text = history::answer(&roots, Output::Table, Some(&"green".parse().unwrap())).unwrap();
+    HistoryFile::new(paths.history_file()).append(&[change("blue"), change("green")]).unwrap();
+    let text = history::answer(&paths, Output::Table, Some(&"green".parse().unwrap())).unwrap();
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(lines.len(), 2, "{text}");
     for part in ["1970-01-01T00:00:00Z", "VPP", "green", "new spec", "12 ms", "done"] {

@@ -1,9 +1,9 @@
 //! Networks as resources, registered with a kubelet that starts, stops and refuses.
 
-use crate::kubelet::Kubelet;
-use crate::node::{network, until};
-use crate::running_agent::RunningAgent;
-use crate::testbed::OvsTestbed;
+use crate::open_vswitch::testbed::OvsTestbed;
+use crate::support::kubelet::Kubelet;
+use crate::support::node::{network, until};
+use crate::support::running_agent::RunningAgent;
 use std::fs;
 use usnet_crds::{DevicePlugin, NodeNetwork, Phase};
 
@@ -14,8 +14,8 @@ fn counted(name: &str, devices: i64) -> NodeNetwork {
 #[test]
 fn only_networks_that_are_resources_are_registered_with_kubelet() {
     let testbed = OvsTestbed::start();
-    let kubelet = Kubelet::start(&testbed.roots);
-    let agent = RunningAgent::start(&testbed.roots);
+    let kubelet = Kubelet::start(&testbed.paths);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[counted("blue", 2), network("green")]);
     kubelet.await_devices("blue", &["blue-0 Healthy", "blue-1 Healthy"]);
     testbed.wait_until_programmed("green");
@@ -33,18 +33,18 @@ fn only_networks_that_are_resources_are_registered_with_kubelet() {
     kubelet.await_devices("blue", &["blue-0 Healthy"]);
     agent.set_spec(4, &[]);
     kubelet.await_none("blue");
-    let left = fs::read_dir(testbed.roots.kubelet_device_plugins()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left = fs::read_dir(testbed.paths.kubelet_device_plugins()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(left.collect::<Vec<_>>(), ["kubelet.sock"]);
 }
 
 #[test]
 fn a_device_has_an_empty_folder_and_its_resource_stays_until_that_is_removed() {
     let testbed = OvsTestbed::start();
-    let kubelet = Kubelet::start(&testbed.roots);
-    let agent = RunningAgent::start(&testbed.roots);
+    let kubelet = Kubelet::start(&testbed.paths);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[counted("blue-2", 16)]);
     until("a device", || kubelet.allocate("blue-2", &["blue-2-10"]).ok());
-    let folder = testbed.roots.devices().join("blue-2-10");
+    let folder = testbed.paths.devices().join("blue-2-10");
     fs::write(folder.join("left"), "by an earlier pod").unwrap();
     let given = kubelet.allocate("blue-2", &["blue-2-3", "blue-2-10"]).unwrap();
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
@@ -60,7 +60,7 @@ fn a_device_has_an_empty_folder_and_its_resource_stays_until_that_is_removed() {
     // Kubelet restarts no container of a pod whose resource it has lost.
     agent.set_spec(2, &[]);
     kubelet.await_devices("blue-2", &["blue-2-3 Unhealthy", "blue-2-10 Unhealthy"]);
-    fs::remove_dir(testbed.roots.devices().join("blue-2-3")).unwrap();
+    fs::remove_dir(testbed.paths.devices().join("blue-2-3")).unwrap();
     kubelet.await_devices("blue-2", &["blue-2-10 Unhealthy"]);
     fs::remove_dir(folder).unwrap();
     kubelet.await_none("blue-2");
@@ -69,12 +69,12 @@ fn a_device_has_an_empty_folder_and_its_resource_stays_until_that_is_removed() {
 #[test]
 fn resources_are_registered_again_whenever_kubelet_starts() {
     let testbed = OvsTestbed::start();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     // There is none yet.
     agent.set_spec(1, &[counted("blue", 1)]);
     testbed.wait_until_programmed("blue");
     for _ in 0..3 {
-        let kubelet = Kubelet::start(&testbed.roots);
+        let kubelet = Kubelet::start(&testbed.paths);
         kubelet.await_devices("blue", &["blue-0 Healthy"]);
         assert!(kubelet.allocate("blue", &["blue-0"]).is_ok());
     }
@@ -83,24 +83,24 @@ fn resources_are_registered_again_whenever_kubelet_starts() {
 #[test]
 fn a_registration_that_kubelet_refuses_is_retried() {
     let testbed = OvsTestbed::start();
-    let refusing = Kubelet::refusing(&testbed.roots);
-    let agent = RunningAgent::start(&testbed.roots);
+    let refusing = Kubelet::refusing(&testbed.paths);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[counted("blue", 1)]);
     until("two tries", || (refusing.registered().len() >= 2).then_some(()));
     drop(refusing);
-    Kubelet::start(&testbed.roots).await_devices("blue", &["blue-0 Healthy"]);
+    Kubelet::start(&testbed.paths).await_devices("blue", &["blue-0 Healthy"]);
 }
 
 #[test]
 fn a_new_agent_offers_what_the_last_one_did() {
     let testbed = OvsTestbed::start();
-    let kubelet = Kubelet::start(&testbed.roots);
-    let agent = RunningAgent::start(&testbed.roots);
+    let kubelet = Kubelet::start(&testbed.paths);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[counted("blue", 1)]);
     kubelet.await_devices("blue", &["blue-0 Healthy"]);
     drop(agent);
     kubelet.await_none("blue");
     // It has the spec of the node before it receives one.
-    let _agent = RunningAgent::start(&testbed.roots);
+    let _agent = RunningAgent::start(&testbed.paths);
     kubelet.await_devices("blue", &["blue-0 Healthy"]);
 }

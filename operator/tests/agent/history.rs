@@ -1,8 +1,8 @@
 //! Partial failures: how the history of the node records them and their resolution.
 
-use crate::node::{Node, network, until};
-use crate::running_agent::RunningAgent;
-use crate::testbed::OvsTestbed;
+use crate::open_vswitch::testbed::OvsTestbed;
+use crate::support::node::{Node, network, until};
+use crate::support::running_agent::RunningAgent;
 use crate::vpp::testbed::{self as vpp_testbed, VppTestbed};
 use serde_json::{Value, json};
 use std::fs;
@@ -12,7 +12,7 @@ use usnet_operator::node::history_file::{self, Change, Outcome, Why};
 use usnet_test_vpp::{Fault, Kind};
 
 fn changes(node: &Node) -> Vec<Change> {
-    history_file::read(&node.roots.history_file()).unwrap()
+    history_file::read(&node.paths.history_file()).unwrap()
 }
 
 /// The history of one attachment, once its port is created.
@@ -33,7 +33,7 @@ fn refuse(testbed: &VppTestbed, nth: u64) {
 fn whichever_message_of_a_port_vpp_refuses_the_port_is_rolled_back_and_created_by_a_later_reconcile() {
     let testbed = VppTestbed::start(Kind::Simulator, &[]).unwrap();
     let green = NodeNetwork { generation: 7, ..vpp_testbed::network("green") };
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, std::slice::from_ref(&green));
     testbed.wait_until_programmed("green");
     let (before, interfaces) = (testbed.changes().len(), testbed.interfaces().len());
@@ -70,7 +70,7 @@ fn whichever_message_of_a_port_vpp_refuses_the_port_is_rolled_back_and_created_b
 fn a_port_that_could_not_be_rolled_back_is_not_recorded_as_rolled_back() {
     let testbed = VppTestbed::start(Kind::Simulator, &[]).unwrap();
     let green = NodeNetwork { generation: 7, ..vpp_testbed::network("green") };
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, std::slice::from_ref(&green));
     testbed.wait_until_programmed("green");
     let before = testbed.changes().len();
@@ -123,7 +123,7 @@ fn wait_for_change(node: &Node, what: &str, is_it: impl Fn(&Change) -> bool) -> 
 fn a_transaction_that_is_refused_as_a_whole_was_rolled_back_and_the_next_generation_completes_it() {
     let testbed = OvsTestbed::start();
     limit_mtu(&testbed, 2000);
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[with_mtu("blue", 3, 9000), with_mtu("green", 1, 1500)]);
     testbed.wait_until_programmed("green");
     let is_blue = |change: &Change| change.network.as_deref() == Some("blue");
@@ -150,7 +150,7 @@ fn a_transaction_that_is_refused_as_a_whole_was_rolled_back_and_the_next_generat
 #[test]
 fn a_network_that_is_deleted_before_it_was_complete_is_rolled_back_and_the_history_says_so() {
     let mut testbed = OvsTestbed::start();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("green")]);
     testbed.wait_until_programmed("green");
     testbed.ovs.kill_vswitchd().unwrap();

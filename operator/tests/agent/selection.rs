@@ -1,8 +1,8 @@
 //! The agent alone adds and removes the networks of its node.
 
-use crate::node::{Node, network, until};
-use crate::selecting_agent::{SelectingAgent, compiled, name};
-use crate::testbed::OvsTestbed;
+use crate::open_vswitch::testbed::OvsTestbed;
+use crate::support::node::{Node, network, until};
+use crate::support::selecting_agent::{SelectingAgent, compiled, name};
 use std::sync::Arc;
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{NodeNetwork, SocketRole};
@@ -14,7 +14,7 @@ use usnet_test_openvswitch::OpenVswitch;
 #[test]
 fn a_draining_network_is_removed_with_its_last_pod() {
     let testbed = OvsTestbed::with(OpenVswitch::builder().dpdk(true).start().unwrap());
-    let agent = SelectingAgent::start(&testbed.roots);
+    let agent = SelectingAgent::start(&testbed.paths);
     agent.apply(compiled("blue", 5));
     testbed.wait_until_programmed("blue");
     agent.wait_until_through(5);
@@ -30,7 +30,7 @@ fn a_draining_network_is_removed_with_its_last_pod() {
     assert!(matches!(testbed.file("blue"), Some(NetworkFile::Draining { .. })));
     assert_eq!(testbed.vsctl("list-ports br-blue"), pod.port.name.as_str());
 
-    std::fs::remove_file(testbed.roots.attachments().join(format!("{}.json", pod.id))).unwrap();
+    std::fs::remove_file(testbed.paths.attachments().join(format!("{}.json", pod.id))).unwrap();
     let report = agent.wait_for("blue is removed", |report| report.networks.is_empty());
     assert_eq!((testbed.bridges(), testbed.file("blue"), report.through()), (Vec::new(), None, Some(8)));
 }
@@ -38,7 +38,7 @@ fn a_draining_network_is_removed_with_its_last_pod() {
 #[test]
 fn a_draining_network_without_pods_is_removed_at_once_even_while_its_engine_is_down() {
     let mut testbed = OvsTestbed::start();
-    let agent = SelectingAgent::start(&testbed.roots);
+    let agent = SelectingAgent::start(&testbed.paths);
     agent.apply(compiled("blue", 5));
     testbed.wait_until_programmed("blue");
     testbed.ovs.kill_ovsdb_server().unwrap();
@@ -53,7 +53,7 @@ fn a_draining_network_without_pods_is_removed_at_once_even_while_its_engine_is_d
 #[test]
 fn a_network_whose_bridge_belongs_to_another_reports_it_until_that_is_removed() {
     let testbed = OvsTestbed::start();
-    let agent = SelectingAgent::start(&testbed.roots);
+    let agent = SelectingAgent::start(&testbed.paths);
     agent.apply(compiled("blue", 5));
     agent.wait_for_network("blue", "Programmed  0");
     let other = NodeNetwork { bridge: network("blue").bridge, ..network("other") };
@@ -73,7 +73,7 @@ fn a_network_whose_bridge_belongs_to_another_reports_it_until_that_is_removed() 
 #[test]
 fn a_change_for_other_nodes_causes_no_report() {
     let testbed = OvsTestbed::start();
-    let agent = SelectingAgent::start(&testbed.roots);
+    let agent = SelectingAgent::start(&testbed.paths);
     agent.apply(compiled("blue", 5));
     let before = agent.wait_for_network("blue", "Programmed  0").revision().unwrap();
     let selector = kube_selector("rack", "far");
@@ -94,12 +94,12 @@ fn kube_selector(key: &str, value: &str) -> kube::core::Selector {
 #[test]
 fn an_engine_that_comes_gets_the_networks_without_a_selector() {
     let node = Node::new(None, None);
-    let agent = SelectingAgent::start(&node.roots);
+    let agent = SelectingAgent::start(&node.paths);
     agent.apply(compiled("blue", 5));
     let report = agent.wait_until_through(5);
     assert!(report.networks.is_empty(), "{report:?}");
     let ovs = OpenVswitch::start().unwrap();
-    std::os::unix::fs::symlink(ovs.socket(), &node.roots.open_vswitch_socket).unwrap();
+    std::os::unix::fs::symlink(ovs.socket(), &node.paths.open_vswitch_socket).unwrap();
     agent.wait_for_network("blue", "Programmed  0");
     agent.change(|input| drop(input.networks.remove(&name("blue"))));
     assert!(node.is_programmed("blue"), "a network that was not draining is not given up at once");

@@ -19,8 +19,8 @@ const MODE: u32 = 0o700;
 pub(super) struct DeviceFolders(PathBuf);
 
 impl DeviceFolders {
-    pub(super) fn new(roots: &NodePaths) -> Self {
-        Self(roots.devices())
+    pub(super) fn new(paths: &NodePaths) -> Self {
+        Self(paths.devices())
     }
 
     /// Where all of them are.

@@ -55,7 +55,7 @@ struct Running {
 
 impl DevicePlugin {
     pub(super) fn new(
-        roots: &NodePaths,
+        paths: &NodePaths,
         agent_state: Rc<AgentState>,
         specs: Receiver<Option<Arc<NodeSpec>>>,
         files: Receiver<()>,
@@ -64,8 +64,8 @@ impl DevicePlugin {
             agent_state,
             specs,
             files,
-            kubelet_folder: roots.kubelet_device_plugins(),
-            folders: DeviceFolders::new(roots),
+            kubelet_folder: paths.kubelet_device_plugins(),
+            folders: DeviceFolders::new(paths),
             changes: channel(()).0,
             offers: BTreeMap::new(),
             tasks: JoinSet::new(),

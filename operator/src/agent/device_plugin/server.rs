@@ -63,10 +63,10 @@ pub(super) async fn serve(listener: UnixListener, service: Service) -> Infallibl
 /// # Errors
 /// When kubelet does not accept it.
 pub(super) async fn register(kubelet: &Path, request: RegisterRequest) -> Result<(), RegistrationError> {
-    timeout(REGISTRATION_TIME, ask(kubelet, request)).await.unwrap_or(Err(RegistrationError::Silent))
+    timeout(REGISTRATION_TIME, send_registration(kubelet, request)).await.unwrap_or(Err(RegistrationError::Silent))
 }
 
-async fn ask(kubelet: &Path, request: RegisterRequest) -> Result<(), RegistrationError> {
+async fn send_registration(kubelet: &Path, request: RegisterRequest) -> Result<(), RegistrationError> {
     let stream = UnixStream::connect(kubelet).await.map_err(RegistrationError::Connect)?;
     let (sender, connection) =
         client::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.map_err(RegistrationError::Protocol)?;

@@ -35,9 +35,9 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Keeps the annotations up to date, indefinitely.
-pub(super) async fn run(client: Client, roots: &NodePaths, journal: Journal) {
+pub(super) async fn run(client: Client, paths: &NodePaths, journal: Journal) {
     let (changed, mut changes) = watch::channel(());
-    let watching = folder_watch::follow(roots.attachments(), folder_watch::RENAMED, changed);
+    let watching = folder_watch::follow(paths.attachments(), folder_watch::RENAMED, changed);
     let writing = async {
         let mut writer = AnnotationWriter { pods: PodPatches::new(client), written: BTreeMap::new() };
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
@@ -89,19 +89,19 @@ impl AnnotationWriter {
             let detached: Vec<_> = detached.map(|(uid, written)| (uid.clone(), written.without_elements())).collect();
             all.extend(detached);
         }
-        let mut has_worked = true;
+        let mut all_written = true;
         for (uid, pod) in all {
             if self.written.get(&uid) == Some(&pod) {
                 continue;
             }
             if let Err(error) = self.update_pod(&uid, pod).await {
-                if logs_errors && has_worked {
+                if logs_errors && all_written {
                     tracing::warn!(error = %ErrorChain(&error), "the annotations of a pod were not updated; retrying");
                 }
-                has_worked = false;
+                all_written = false;
             }
         }
-        has_worked
+        all_written
     }
 
     async fn update_pod(&mut self, uid: &PodUid, desired: DesiredAnnotations) -> Result<(), patch::Error> {

@@ -103,8 +103,8 @@ struct Node {
 
 impl Node {
     fn new() -> Self {
-        let (folder, roots) = testing::roots();
-        Self { _folder: folder, journal: Journal::open(&roots).unwrap() }
+        let (folder, paths) = testing::node_paths();
+        Self { _folder: folder, journal: Journal::open(&paths).unwrap() }
     }
 
     fn write(&self, record: &Record) {

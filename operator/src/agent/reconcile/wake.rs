@@ -69,16 +69,16 @@ impl<S, E> Sources<S, E> {
         let since = Instant::now();
         sleep(DEBOUNCE).await;
         let folders = folders || (!specs && self.pause(timers.not_before).await);
-        let folders = folders | take(&mut self.folders);
-        take(&mut self.specs);
-        take(&mut self.engine);
+        let folders = folders | consume(&mut self.folders);
+        consume(&mut self.specs);
+        consume(&mut self.engine);
         let retry = timers.retry_at.is_some_and(|at| at <= Instant::now());
         Wake { since, retry, folders }
     }
 }
 
 /// Consumes a change; returns whether there was one.
-fn take<T>(source: &mut watch::Receiver<T>) -> bool {
+fn consume<T>(source: &mut watch::Receiver<T>) -> bool {
     let has_changed = source.has_changed().unwrap_or(false);
     source.mark_unchanged();
     has_changed

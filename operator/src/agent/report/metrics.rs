@@ -120,10 +120,10 @@ impl Metrics {
     }
 
     /// Counts an operation that was sent, with others, and its result.
-    pub(crate) fn operation(&self, engine: EngineKind, operation: &Op, took: Duration, worked: bool) {
+    pub(crate) fn operation(&self, engine: EngineKind, operation: &Op, took: Duration, succeeded: bool) {
         let labels = [label(engine), kind(operation)];
         self.operations.with_label_values(&labels).observe(took.as_secs_f64());
-        if !worked {
+        if !succeeded {
             self.operation_errors.with_label_values(&labels).inc();
         }
     }
@@ -141,18 +141,18 @@ impl Metrics {
     }
 
     /// Counts a registration with kubelet.
-    pub(crate) fn registration(&self, worked: bool) {
-        self.registrations.with_label_values(&[result(worked)]).inc();
+    pub(crate) fn registration(&self, succeeded: bool) {
+        self.registrations.with_label_values(&[result(succeeded)]).inc();
     }
 
     /// Counts a write of the status.
-    pub(crate) fn status_write(&self, worked: bool) {
-        self.status_writes.with_label_values(&[result(worked)]).inc();
+    pub(crate) fn status_write(&self, succeeded: bool) {
+        self.status_writes.with_label_values(&[result(succeeded)]).inc();
     }
 }
 
-const fn result(worked: bool) -> &'static str {
-    if worked { "success" } else { "error" }
+const fn result(succeeded: bool) -> &'static str {
+    if succeeded { "success" } else { "error" }
 }
 
 const fn label(engine: EngineKind) -> &'static str {

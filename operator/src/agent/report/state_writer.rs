@@ -31,9 +31,9 @@ pub(crate) struct Sources {
 }
 
 /// Writes the file whenever its content changes. Ends when the agent does.
-pub(crate) async fn write(roots: NodePaths, mut sources: Sources) {
+pub(crate) async fn write(paths: NodePaths, mut sources: Sources) {
     // The transition times of conditions are only in the file.
-    let mut conditions = match StateFile::read(&roots) {
+    let mut conditions = match StateFile::read(&paths) {
         Ok(file) => file.map(|file| file.status.conditions).unwrap_or_default(),
         Err(error) => {
             tracing::warn!(error = %ErrorChain(&error), "cannot read the node's state file; replacing it");
@@ -49,7 +49,7 @@ pub(crate) async fn write(roots: NodePaths, mut sources: Sources) {
             continue;
         };
         conditions.clone_from(&file.status.conditions);
-        let is_alive = match file.write(&roots) {
+        let is_alive = match file.write(&paths) {
             Ok(()) => {
                 backoff.reset();
                 sources.changed().await

@@ -11,7 +11,7 @@ use usnet_dataplane::paths::NodePaths;
 /// The node file, in memory and on disk.
 #[derive(Debug)]
 pub(crate) struct PersistedState {
-    roots: NodePaths,
+    paths: NodePaths,
     file: NodeFile,
     /// Whether the disk has the networks of `file`.
     is_saved: bool,
@@ -20,13 +20,13 @@ pub(crate) struct PersistedState {
 impl PersistedState {
     /// Loads it from disk. A file that cannot be read counts as absent: the API server provides all
     /// of it again.
-    pub(crate) fn load(roots: &NodePaths) -> Self {
-        let read = NodeFile::read(roots).unwrap_or_else(|error| {
+    pub(crate) fn load(paths: &NodePaths) -> Self {
+        let read = NodeFile::read(paths).unwrap_or_else(|error| {
             tracing::warn!(error = %ErrorChain(&error), "cannot read the node file; the desired state of this node is unknown until the API server is reached");
             None
         });
         let file = read.unwrap_or_else(|| NodeFile { version: NodeFile::VERSION, ..NodeFile::default() });
-        Self { roots: roots.clone(), file, is_saved: true }
+        Self { paths: paths.clone(), file, is_saved: true }
     }
 
     /// The last spec, as revision 0; none when there never was one.
@@ -83,7 +83,7 @@ impl PersistedState {
 
     fn save(&mut self) -> Result<(), Error> {
         self.file.version = NodeFile::VERSION;
-        let written = self.file.write(&self.roots).map(drop);
+        let written = self.file.write(&self.paths).map(drop);
         self.is_saved = written.is_ok();
         written
     }
@@ -92,29 +92,29 @@ impl PersistedState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::testing::{network, roots};
+    use crate::agent::testing::{network, node_paths};
 
     #[test]
     fn a_new_node_has_no_spec_even_after_its_engine_was_seen() {
-        let (_folder, roots) = roots();
-        let mut state = PersistedState::load(&roots);
+        let (_folder, paths) = node_paths();
+        let mut state = PersistedState::load(&paths);
         state.save_connection(EngineKind::OpenVswitch, false).unwrap();
-        let again = PersistedState::load(&roots);
+        let again = PersistedState::load(&paths);
         assert_eq!(again.spec(), None, "an unknown spec must not look like an empty one");
         assert!(again.has_seen(EngineKind::OpenVswitch));
     }
 
     #[test]
     fn spec_and_epochs_outlive_the_agent() {
-        let (_folder, roots) = roots();
-        let mut state = PersistedState::load(&roots);
+        let (_folder, paths) = node_paths();
+        let mut state = PersistedState::load(&paths);
         let networks = vec![Arc::new(network("blue"))];
         let spec = NodeSpec { revision: 0, generation: 3, through: 7, networks, ..NodeSpec::default() };
         state.save_spec(&NodeSpec { revision: 9, ..spec.clone() }).unwrap();
         state.save_connection(EngineKind::Vpp, true).unwrap();
         state.save_connection(EngineKind::Vpp, false).unwrap();
         state.save_connection(EngineKind::OpenVswitch, false).unwrap();
-        let again = PersistedState::load(&roots);
+        let again = PersistedState::load(&paths);
         assert_eq!(
             (again.spec(), again.epoch(EngineKind::Vpp), again.epoch(EngineKind::OpenVswitch)),
             (Some(Arc::new(spec)), 1, 0)

@@ -51,9 +51,9 @@ impl ApiServer {
     pub(crate) fn client(&self) -> Client {
         let (choose, requests) = (Arc::clone(&self.choose), Arc::clone(&self.requests));
         let service = service_fn(move |request: Request<Body>| {
-            let asked = format!("{} {}", request.method(), request.uri());
-            requests.lock().unwrap().push(asked.clone());
-            let answer = choose(&asked);
+            let line = format!("{} {}", request.method(), request.uri());
+            requests.lock().unwrap().push(line.clone());
+            let answer = choose(&line);
             async move {
                 let Some(answer) = answer else { return pending().await };
                 let response = Response::builder().status(answer.code).body(Body::from(answer.body.into_bytes()));

@@ -14,10 +14,10 @@ use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::port::{AttachedPort, PortBackend, PortName, SocketPath};
 
 /// NodePaths in a folder that is removed with the first value.
-pub(crate) fn roots() -> (TempDir, NodePaths) {
+pub(crate) fn node_paths() -> (TempDir, NodePaths) {
     let folder = tempfile::tempdir().unwrap();
-    let roots = NodePaths::below(folder.path());
-    (folder, roots)
+    let paths = NodePaths::below(folder.path());
+    (folder, paths)
 }
 
 pub(crate) fn name(name: &str) -> NetworkName {

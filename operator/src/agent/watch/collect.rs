@@ -54,7 +54,7 @@ impl Collector {
                 if is_first {
                     self.list = List::default();
                 }
-                objects.iter().filter_map(read).for_each(|(name, read)| self.list.insert(name, read));
+                objects.iter().filter_map(parse).for_each(|(name, parsed)| self.list.insert(name, parsed));
                 if let Some(version) = complete {
                     let list = std::mem::take(&mut self.list);
                     self.change(|input| list.replace(input, version));
@@ -62,8 +62,8 @@ impl Collector {
                 }
             }
             Event::Applied(object) => {
-                if let Some((name, read)) = read(&object) {
-                    self.change(|input| apply(input, name, read));
+                if let Some((name, parsed)) = parse(&object) {
+                    self.change(|input| apply(input, name, parsed));
                 }
             }
             Event::Deleted(object) => {
@@ -99,10 +99,10 @@ impl Collector {
     }
 }
 
-type Read = Result<Compiled, Unreadable>;
+type Parsed = Result<Compiled, Unreadable>;
 
 /// None for an object whose name is not valid for a network of usnet.
-fn read(object: &Object<CompiledNetwork>) -> Option<(NetworkName, Read)> {
+fn parse(object: &Object<CompiledNetwork>) -> Option<(NetworkName, Parsed)> {
     let name: NetworkName = object.name().parse().ok()?;
     let version = resource_version(object.metadata.resource_version.as_deref());
     let uid = object.metadata.uid.clone().unwrap_or_default();
@@ -113,8 +113,8 @@ fn read(object: &Object<CompiledNetwork>) -> Option<(NetworkName, Read)> {
     Some((name, compiled.map_err(|message| Unreadable { version, message })))
 }
 
-fn apply(input: &mut Input, name: NetworkName, read: Read) -> bool {
-    match read {
+fn apply(input: &mut Input, name: NetworkName, parsed: Parsed) -> bool {
+    match parsed {
         Ok(compiled) => {
             input.version = input.version.max(compiled.version);
             input.unreadable.remove(&name);
@@ -136,8 +136,8 @@ fn warn_once(known: Option<&Unreadable>, network: &NetworkName, unreadable: &Unr
 }
 
 impl List {
-    fn insert(&mut self, name: NetworkName, read: Read) {
-        match read {
+    fn insert(&mut self, name: NetworkName, parsed: Parsed) {
+        match parsed {
             Ok(compiled) => drop(self.networks.insert(name, Arc::new(compiled))),
             Err(unreadable) => drop(self.unreadable.insert(name, unreadable)),
         }

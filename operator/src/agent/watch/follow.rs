@@ -38,12 +38,12 @@ pub(crate) async fn follow(client: Client, node: String, subscribers: Subscriber
         let mut own = OwnState::new(&collector, subscribers.statuses);
         let mut list_watch =
             ListWatch::<UserspaceNodeState>::new(client.clone(), Some(format!("metadata.name={node}")));
-        follow_kind(&mut list_watch, "UserspaceNodeState", |event| own.take(event)).await;
+        follow_kind(&mut list_watch, "UserspaceNodeState", |event| own.on_event(event)).await;
     };
     tokio::join!(networks, node_state);
 }
 
-async fn follow_kind<K>(list_watch: &mut ListWatch<K>, kind: &str, mut take: impl FnMut(Event<K>))
+async fn follow_kind<K>(list_watch: &mut ListWatch<K>, kind: &str, mut on_event: impl FnMut(Event<K>))
 where
     Object<K>:
         kube::Resource<DynamicType = ()> + serde::de::DeserializeOwned + Clone + std::fmt::Debug + Send + 'static,
@@ -62,7 +62,7 @@ where
                 if !matches!(event, Event::Opened) {
                     backoff.reset();
                 }
-                take(event);
+                on_event(event);
             }
             Err(error) => {
                 if started.elapsed() > STABLE_AFTER {

@@ -34,7 +34,7 @@ impl<'a> OwnState<'a> {
         Self { collector, statuses, lists: 0, is_known: false }
     }
 
-    pub(super) fn take(&mut self, event: Event<UserspaceNodeState>) {
+    pub(super) fn on_event(&mut self, event: Event<UserspaceNodeState>) {
         match event {
             Event::Page { objects, complete, .. } => {
                 self.lists += u64::from(complete.is_some());

@@ -124,9 +124,9 @@ fn node_state() -> Value {
 #[tokio::test]
 async fn after_a_restore_of_etcd_the_input_is_what_the_api_server_has() {
     let went_back = std::sync::atomic::AtomicBool::new(false);
-    let server = ApiServer::choosing(move |asked| {
-        let is_watch = asked.contains("watch=");
-        if asked.contains("userspacenodestates") {
+    let server = ApiServer::choosing(move |line| {
+        let is_watch = line.contains("watch=");
+        if line.contains("userspacenodestates") {
             return (!is_watch).then(|| list("UserspaceNodeState", 2000, &[node_state()]));
         }
         let has_gone_back = went_back.load(std::sync::atomic::Ordering::SeqCst);

@@ -4,8 +4,8 @@
 use super::on_each_vpp;
 use super::program::connect_to;
 use super::testbed::{VppTestbed, domain_id, network};
-use crate::node::until;
-use crate::running_agent::RunningAgent;
+use crate::support::node::until;
+use crate::support::running_agent::RunningAgent;
 use usnet_crds::Mtu;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_vpp::messages::{
@@ -25,7 +25,7 @@ on_each_vpp!(with_programs: the_pods_whose_program_is_connected_are_counted);
 
 /// Network blue with one attached pod.
 fn with_pod(testbed: &VppTestbed) -> (RunningAgent, Record) {
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     let pod = testbed.pod("c1", &network("blue"));
@@ -84,7 +84,7 @@ fn a_detach_without_vpp_is_finished_when_it_returns(testbed: &mut VppTestbed) {
 
 fn what_the_plugin_has_locked_is_left_to_it(testbed: &VppTestbed) {
     let (_agent, pod) = with_pod(testbed);
-    let journal = usnet_dataplane::journal::Journal::open(&testbed.roots).unwrap();
+    let journal = usnet_dataplane::journal::Journal::open(&testbed.paths).unwrap();
     let locked = journal.lock(&pod.id).unwrap();
     locked.write(&Record { progress: Progress::Detaching, ..pod.clone() }).unwrap();
     // Another pod's port is created after the agent has read the first one's record.
@@ -106,7 +106,7 @@ fn a_new_agent_changes_nothing(testbed: &VppTestbed) {
     drop(agent);
     let observed = || (testbed.domains(), testbed.interfaces(), testbed.ports(), testbed.changes());
     let before = observed();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     let attachments = agent.wait_for_report("network blue", |report| Some(report.networks.first()?.attachments));
     assert_eq!(attachments, 2);
     agent.set_spec(2, &[network("blue")]);

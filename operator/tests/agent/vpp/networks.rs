@@ -2,8 +2,8 @@
 
 use super::on_each_vpp;
 use super::testbed::{VppTestbed, domain_id, network};
-use crate::node::{network_with, until};
-use crate::running_agent::RunningAgent;
+use crate::support::node::{network_with, until};
+use crate::support::running_agent::RunningAgent;
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{EngineKind, NodeNetwork, Phase};
 use usnet_dataplane::network_file::NetworkFile;
@@ -19,7 +19,7 @@ on_each_vpp!(
 );
 
 fn a_network_is_programmed_once_its_bridge_domain_exists(testbed: &VppTestbed) {
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     let blue = network("blue");
     agent.set_spec(1, std::slice::from_ref(&blue));
     testbed.wait_until_programmed("blue");
@@ -27,7 +27,7 @@ fn a_network_is_programmed_once_its_bridge_domain_exists(testbed: &VppTestbed) {
     assert_eq!(domain.bd_tag.as_str(), "usnet:blue");
     assert!(domain.learn && domain.flood && domain.forward && domain.uu_flood);
     let Some(NetworkFile::Programmed(file)) = testbed.file("blue") else { panic!("not programmed") };
-    assert_eq!((file.network.engine, file.engine_socket), (EngineKind::Vpp, testbed.roots.vpp_socket.clone()));
+    assert_eq!((file.network.engine, file.engine_socket), (EngineKind::Vpp, testbed.paths.vpp_socket.clone()));
     let entry = agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
     assert_eq!((entry.generation, entry.attachments, entry.connected), (1, 0, 0));
     let engine = agent.wait_for_report("VPP is up", |report| report.engines.first().cloned());
@@ -35,7 +35,7 @@ fn a_network_is_programmed_once_its_bridge_domain_exists(testbed: &VppTestbed) {
 }
 
 fn a_network_that_is_no_longer_desired_is_removed_with_its_file(testbed: &VppTestbed) {
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue"), network("green")]);
     testbed.wait_until_programmed("blue");
     testbed.wait_until_programmed("green");
@@ -47,7 +47,7 @@ fn a_network_that_is_no_longer_desired_is_removed_with_its_file(testbed: &VppTes
 }
 
 fn a_draining_network_keeps_its_bridge_domain_and_takes_no_pods(testbed: &VppTestbed) {
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     agent.set_spec(2, &[NodeNetwork { phase: Phase::Draining, ..network("blue") }]);
@@ -57,7 +57,7 @@ fn a_draining_network_keeps_its_bridge_domain_and_takes_no_pods(testbed: &VppTes
 }
 
 fn a_removed_or_changed_bridge_domain_is_repaired(testbed: &VppTestbed) {
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     let bd_id = domain_id(&network("blue"));
@@ -74,7 +74,7 @@ fn a_bridge_domain_not_owned_by_usnet_is_reported_and_left_alone_until_it_is_rem
         BridgeDomainAddDelV2 { bd_id, is_add: true, bd_tag: "theirs".try_into().unwrap(), ..Default::default() };
     testbed.request(foreign);
     let before = testbed.domains();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue"), network("green")]);
     let entry = agent.wait_for_network("blue", "failed", |entry| entry.state == NetworkState::Failed);
     assert_eq!(entry.reason, "BridgeExists");
@@ -90,7 +90,7 @@ fn a_bridge_domain_not_owned_by_usnet_is_reported_and_left_alone_until_it_is_rem
 }
 
 fn a_network_that_was_recreated_with_vpp_moves(testbed: &VppTestbed) {
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network_with(EngineKind::OpenVswitch, "blue")]);
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     agent.set_spec(2, &[network("blue")]);
@@ -101,5 +101,5 @@ fn a_network_that_was_recreated_with_vpp_moves(testbed: &VppTestbed) {
     assert_eq!(count, 1);
     agent.set_spec(3, &[network_with(EngineKind::OpenVswitch, "blue")]);
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
-    until("VPP lets go of it", || (!testbed.domains().contains_key(&domain_id(&network("blue")))).then_some(()));
+    until("VPP has removed it", || (!testbed.domains().contains_key(&domain_id(&network("blue")))).then_some(()));
 }

@@ -2,8 +2,8 @@
 
 use super::on_each_vpp;
 use super::testbed::{VppTestbed, network};
-use crate::node::{Node, until};
-use crate::running_agent::RunningAgent;
+use crate::support::node::{Node, until};
+use crate::support::running_agent::RunningAgent;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::VPP_CONNECTED;
 use usnet_crds::node_state::NetworkState;
@@ -19,7 +19,7 @@ on_each_vpp!(
 on_each_vpp!(without_memif: a_vpp_without_memif_says_what_to_load);
 
 fn a_vpp_without_memif_says_what_to_load(testbed: &VppTestbed) {
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     testbed.write(&testbed.pod("c1", &network("blue")));
@@ -32,7 +32,7 @@ fn a_vpp_without_memif_says_what_to_load(testbed: &VppTestbed) {
 
 /// Network blue with so many attached pods.
 fn with_pods(testbed: &VppTestbed, pods: usize) -> (RunningAgent, Vec<Record>) {
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     let pods: Vec<_> = (0..pods).map(|number| testbed.pod(&format!("c{number}"), &network("blue"))).collect();
@@ -50,14 +50,14 @@ fn all_ports_are_back_after_vpp_died(testbed: &mut VppTestbed) {
     testbed.vpp.kill().unwrap();
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     let connection = agent.wait_for_condition(VPP_CONNECTED, "Disconnected");
-    assert!(connection.message.contains(&testbed.roots.vpp_socket.display().to_string()), "{}", connection.message);
+    assert!(connection.message.contains(&testbed.paths.vpp_socket.display().to_string()), "{}", connection.message);
     testbed.vpp.start_again().unwrap();
     testbed.wait_until_programmed("blue");
     assert_eq!(tags(testbed), before, "promised before all ports were back");
     assert_eq!(agent.epoch(EngineKind::Vpp), epoch + 1);
     agent.wait_for_network("blue", "has its pods", |entry| entry.attachments == i64::try_from(pods.len()).unwrap());
     drop(agent);
-    assert_eq!(RunningAgent::start(&testbed.roots).epoch(EngineKind::Vpp), epoch + 1, "the count outlives the agent");
+    assert_eq!(RunningAgent::start(&testbed.paths).epoch(EngineKind::Vpp), epoch + 1, "the count outlives the agent");
 }
 
 fn a_vpp_that_dies_during_a_replay_gets_everything_in_the_end(testbed: &mut VppTestbed) {
@@ -75,12 +75,20 @@ fn a_vpp_that_dies_during_a_replay_gets_everything_in_the_end(testbed: &mut VppT
 fn a_vpp_that_hangs_does_not_hold_up_open_vswitch(testbed: &mut VppTestbed) {
     let ovs = OpenVswitch::start().unwrap();
     let node = Node::new(Some(ovs.socket().to_owned()), Some(testbed.vpp.socket().to_owned()));
-    let agent = RunningAgent::start(&node.roots);
-    agent.set_spec(1, &[network("blue"), crate::node::network("red")]);
+    let agent = RunningAgent::start(&node.paths);
+    agent.set_spec(1, &[network("blue"), crate::support::node::network("red")]);
     node.wait_until_programmed("blue");
     node.wait_until_programmed("red");
     testbed.vpp.pause().unwrap();
-    agent.set_spec(2, &[network("blue"), network("more"), crate::node::network("red"), crate::node::network("green")]);
+    agent.set_spec(
+        2,
+        &[
+            network("blue"),
+            network("more"),
+            crate::support::node::network("red"),
+            crate::support::node::network("green"),
+        ],
+    );
     node.wait_until_programmed("green");
     assert!(!node.is_programmed("more"));
     ovs.vsctl(&["del-br", "br-red"]).unwrap();
@@ -93,7 +101,7 @@ fn a_vpp_that_hangs_does_not_hold_up_open_vswitch(testbed: &mut VppTestbed) {
     // A new agent connects to a VPP that never answers.
     drop(agent);
     ovs.vsctl(&["del-br", "br-red"]).unwrap();
-    let agent = RunningAgent::start(&node.roots);
+    let agent = RunningAgent::start(&node.paths);
     until("red is mended again", || ovs.vsctl(&["br-exists", "br-red"]).is_ok().then_some(()));
     agent.wait_for_network("red", "is programmed", |entry| entry.state == NetworkState::Programmed);
     agent.wait_for_condition(VPP_CONNECTED, "Disconnected");
@@ -104,7 +112,7 @@ fn a_vpp_that_hangs_does_not_hold_up_open_vswitch(testbed: &mut VppTestbed) {
 
 fn a_node_without_vpp_is_not_missed_until_it_is_there(testbed: &mut VppTestbed) {
     testbed.vpp.kill().unwrap();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[]);
     agent.wait_for_condition(VPP_CONNECTED, "NeverSeen");
     agent.wait_for_condition("Ready", "AllProgrammed");

@@ -1,6 +1,6 @@
 //! A node with a VPP of its own, and what is observed in that VPP.
 
-use crate::node::{Node, network_with, until};
+use crate::support::node::{Node, network_with, until};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Deref;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::agent::testing::{name, network, network_with, roots};
+use crate::agent::testing::{name, network, network_with, node_paths};
 use std::fs;
 use usnet_crds::EngineKind;
 
@@ -77,14 +77,14 @@ fn a_file_of_another_engine_is_withdrawn() {
 
 #[test]
 fn files_of_an_earlier_agent_are_loaded_and_the_stale_are_removed() {
-    let (_folder, roots) = roots();
+    let (_folder, paths) = node_paths();
     let earlier = files(&["blue", "stale", "other"].map(network), &NetworkHealth::PROGRAMMED);
-    Publisher::load(NetworkFiles::new(&roots)).unwrap().publish(&earlier, &BTreeSet::new()).unwrap();
-    fs::write(roots.networks().join("broken.json"), "{").unwrap();
+    Publisher::load(NetworkFiles::new(&paths)).unwrap().publish(&earlier, &BTreeSet::new()).unwrap();
+    fs::write(paths.networks().join("broken.json"), "{").unwrap();
 
-    let mut publisher = Publisher::load(NetworkFiles::new(&roots)).unwrap();
+    let mut publisher = Publisher::load(NetworkFiles::new(&paths)).unwrap();
     assert_eq!(*publisher.published(), earlier);
     let desired = files(&[network("blue")], &NetworkHealth::PROGRAMMED);
     publisher.publish(&desired, &BTreeSet::from([name("other")])).unwrap();
-    assert_eq!(NetworkFiles::new(&roots).list().unwrap(), [name("blue"), name("other")]);
+    assert_eq!(NetworkFiles::new(&paths).list().unwrap(), [name("blue"), name("other")]);
 }

@@ -89,22 +89,22 @@ fn bridge_of(operation: &Op) -> Option<&NetworkName> {
 }
 
 /// What keeps a network from having its bridge.
-fn obstacle<'a>(evidence: Evidence<'a>, network: &NetworkName) -> Option<(&'static str, &'a Blocker)> {
-    let obstacle = evidence.blockers.get(network)?;
-    let reason = match obstacle {
+fn blocker<'a>(evidence: Evidence<'a>, network: &NetworkName) -> Option<(&'static str, &'a Blocker)> {
+    let blocker = evidence.blockers.get(network)?;
+    let reason = match blocker {
         Blocker::BridgeExists { .. } => BRIDGE_EXISTS,
         Blocker::BridgeMissing { .. } => BRIDGE_MISSING,
         Blocker::BridgeUnusable { .. } => BRIDGE_UNUSABLE,
         // It is about a bridge that is no longer desired.
         Blocker::ForeignPorts { .. } => return None,
     };
-    Some((reason, obstacle))
+    Some((reason, blocker))
 }
 
 /// None when the bridge is up.
 fn bridge_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NodeNetwork) -> Option<NetworkHealth> {
-    if let Some((reason, obstacle)) = obstacle(evidence, &network.name) {
-        return Some(NetworkHealth::failed(reason, obstacle.to_string()));
+    if let Some((reason, blocker)) = blocker(evidence, &network.name) {
+        return Some(NetworkHealth::failed(reason, blocker.to_string()));
     }
     if let Some(error) = index.failed_bridges.get(&network.name) {
         return Some(NetworkHealth::failed(reason::of(error), error.to_string()));

@@ -109,14 +109,14 @@ fn network_report(facts: Facts<'_>, users: &Users<'_>, network: &NodeNetwork) ->
 
 /// Networks that are no longer desired but still have pods, or a bridge that cannot be removed.
 fn leftovers(facts: Facts<'_>, users: &Users<'_>, spec_networks: &[Arc<NodeNetwork>]) -> Vec<NetworkReport> {
-    let asked: BTreeSet<&NetworkName> = spec_networks.iter().map(|network| &network.name).collect();
+    let desired: BTreeSet<&NetworkName> = spec_networks.iter().map(|network| &network.name).collect();
     let attached = users.records.keys().copied();
     let left: BTreeSet<&NetworkName> =
-        attached.chain(facts.blockers.keys()).filter(|name| !asked.contains(name)).collect();
+        attached.chain(facts.blockers.keys()).filter(|name| !desired.contains(name)).collect();
     left.into_iter()
         .map(|name| {
             let why = match facts.blockers.get(name) {
-                Some(obstacle) => Why { reason: FOREIGN_PORTS, message: obstacle.to_string() },
+                Some(blocker) => Why { reason: FOREIGN_PORTS, message: blocker.to_string() },
                 None => in_use(),
             };
             entry(users, name, NetworkState::Draining, Some(why))

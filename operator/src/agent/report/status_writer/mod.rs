@@ -1,7 +1,7 @@
 //! Writes the status of this node's `UserspaceNodeState`. It runs beside the reconcilers, so that
 //! an API server that is slow or down never delays work on the node.
 
-mod pace;
+mod debounce;
 
 use crate::agent::model::report::Report;
 use crate::agent::report::metrics::Metrics;
@@ -10,11 +10,11 @@ use crate::agent::watch::api_backoff::{retry_after, with_jitter};
 use crate::agent::watch::list_watch::Object;
 use crate::backoff::Backoff;
 use crate::display::ErrorChain;
+use debounce::Debounce;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, Resource};
-use pace::Pace;
 use serde_json::json;
 use std::future::pending;
 use std::time::{Duration, Instant};
@@ -67,7 +67,7 @@ pub(crate) async fn write(
         not_before: None,
         written: None,
     };
-    let (mut pace, mut awaited, mut is_woken_by_time) = (Pace::default(), None, false);
+    let (mut debounce, mut awaited, mut is_woken_by_time) = (Debounce::default(), None, false);
     loop {
         let (due, now_awaited) = {
             let (report, present) = (reports.borrow_and_update(), present.borrow_and_update());
@@ -75,17 +75,17 @@ pub(crate) async fn write(
             (writer.due(report.as_ref(), present.as_ref()), awaited)
         };
         match due {
-            None => pace.reverted(),
-            Some(_) if now_awaited != awaited => pace.changed(Instant::now()),
-            Some(_) if is_woken_by_time && pace.due().is_some() => {}
-            Some(_) => pace.changed_deferrably(Instant::now()),
+            None => debounce.reverted(),
+            Some(_) if now_awaited != awaited => debounce.changed(Instant::now()),
+            Some(_) if is_woken_by_time && debounce.due().is_some() => {}
+            Some(_) => debounce.changed_deferrably(Instant::now()),
         }
         (awaited, is_woken_by_time) = (now_awaited, false);
-        let at = pace.due();
+        let at = debounce.due();
         let at = at.max(at.and(writer.not_before));
         match due.filter(|_| at.is_some_and(|at| at <= Instant::now())) {
             Some(status) => {
-                pace.written(Instant::now());
+                debounce.written(Instant::now());
                 // Not in the call: the lock of the channel would be held while the watch, on the same thread, waits to send.
                 let lists = present.borrow().as_ref().map_or(0, |present| present.lists);
                 writer.write(&status, lists).await;

@@ -1,8 +1,8 @@
 //! NADs of the Userspace CNI (Intel) on a node without an API server: the bridges that they name
 //! exist, for their namespaces.
 
-use crate::node::{Node, until};
-use crate::standalone_agent::{Manifests, StandaloneAgent};
+use crate::support::node::{Node, until};
+use crate::support::standalone_agent::{Manifests, StandaloneAgent};
 use usnet_crds::{Namespaces, NodeNetwork};
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::port::{PortBackend, SocketPath};
@@ -10,7 +10,7 @@ use usnet_test_openvswitch::OpenVswitch;
 use usnet_test_vpp::{Kind, Vpp};
 
 /// As users wrote them, without a namespace, as `kubectl apply` takes them.
-const LEGACY_DEFINITIONS: &str = include_str!("../../../e2e/testdata/old-definitions.yaml");
+const LEGACY_DEFINITIONS: &str = include_str!("../../../../e2e/testdata/old-definitions.yaml");
 const NETWORKS: [&str; 5] = ["ovs-br-old", "ovs-br-old-vlan", "vpp-12", "vpp-4", "vpp-5"];
 
 fn definition(namespace: &str, name: &str, mtu: u16) -> String {
@@ -43,7 +43,7 @@ fn legacy_definitions_as_they_are_get_their_bridges_which_are_removed_with_them(
     let node = Node::new(Some(ovs.socket().to_owned()), Some(vpp.socket().to_owned()));
     let manifests = Manifests::new();
     manifests.write("old.yaml", LEGACY_DEFINITIONS);
-    let agent = StandaloneAgent::start(&node.roots, manifests.path());
+    let agent = StandaloneAgent::start(&node.paths, manifests.path());
     NETWORKS.iter().for_each(|name| node.wait_until_programmed(name));
     assert_eq!(ovs.vsctl(&["get", "Bridge", "br-old", "datapath_type"]).unwrap().trim(), "netdev");
     assert_eq!(ovs.vsctl(&["get", "Interface", "br-old-vlan", "mtu_request"]).unwrap().trim(), "9000");
@@ -79,7 +79,7 @@ fn legacy_definitions_as_they_are_get_their_bridges_which_are_removed_with_them(
     manifests.remove("joins.yaml");
     until("it drains", || matches!(node.file("ovs-br-old"), Some(NetworkFile::Draining { .. })).then_some(()));
     assert_eq!(ovs.vsctl(&["list-ports", "br-old"]).unwrap().trim(), pod.port.name.as_str(), "the pod lost its port");
-    std::fs::remove_file(node.roots.attachments().join(format!("{}.json", pod.id))).unwrap();
+    std::fs::remove_file(node.paths.attachments().join(format!("{}.json", pod.id))).unwrap();
     until("the last bridge is removed", || ovs.vsctl(&["list-br"]).unwrap().is_empty().then_some(()));
     agent.wait_for_state("no network", |state| state.status.networks.is_empty().then_some(()));
 }
@@ -90,14 +90,14 @@ fn over_a_restart_a_broken_definition_leaves_its_network_alone() {
     let node = Node::new(Some(ovs.socket().to_owned()), None);
     let manifests = Manifests::new();
     manifests.write("one.yaml", &definition("web", "one", 1500));
-    let agent = StandaloneAgent::start(&node.roots, manifests.path());
+    let agent = StandaloneAgent::start(&node.paths, manifests.path());
     node.wait_until_programmed("ovs-br-old");
     let bridge = || ovs.vsctl(&["get", "Bridge", "br-old", "_uuid"]).unwrap();
     let before = bridge();
     manifests.write("one.yaml", &definition("web", "one", 1500).replace("ovs-dpdk", "ovs-dkpd"));
     agent.wait_until_accepted("False");
     drop(agent);
-    let agent = StandaloneAgent::start(&node.roots, manifests.path());
+    let agent = StandaloneAgent::start(&node.paths, manifests.path());
     let state = agent.wait_for_state("that it works with what it had", |state| {
         (state.status.summary.networks == "1/1" && !state.manifest_problems.is_empty()).then(|| state.clone())
     });

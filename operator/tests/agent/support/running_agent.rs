@@ -1,6 +1,6 @@
 //! An agent that can be stopped and started, with the test in place of the API server.
 
-use crate::node::{PATIENCE, until};
+use super::node::{PATIENCE, until};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -24,15 +24,15 @@ pub(crate) struct RunningAgent {
 }
 
 impl RunningAgent {
-    pub(crate) fn start(roots: &NodePaths) -> Self {
+    pub(crate) fn start(paths: &NodePaths) -> Self {
         let (specs, specs_in_agent) = watch::channel(None);
         let (reports_of_agent, reports) = watch::channel(None);
         let (stop, stopped) = oneshot::channel::<()>();
-        let roots = roots.clone();
+        let paths = paths.clone();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
-                let agent = Agent::new(&roots, MemifSocketIds::default(), specs_in_agent, reports_of_agent).unwrap();
+                let agent = Agent::new(&paths, MemifSocketIds::default(), specs_in_agent, reports_of_agent).unwrap();
                 tokio::select! {
                     ended = agent.run() => ended.err().map(|error| error.to_string()),
                     _ = stopped => None,

@@ -1,9 +1,9 @@
 //! Open vSwitch that is absent, dies or hangs, and recovers; and failures that only a restart of
 //! the agent repairs.
 
-use crate::node::{Node, network};
-use crate::running_agent::RunningAgent;
-use crate::testbed::OvsTestbed;
+use super::testbed::OvsTestbed;
+use crate::support::node::{Node, network};
+use crate::support::running_agent::RunningAgent;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
@@ -16,7 +16,7 @@ use usnet_test_openvswitch::OpenVswitch;
 #[test]
 fn a_database_that_dies_withdraws_all_network_files_until_it_is_restarted() {
     let mut testbed = OvsTestbed::start();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     let epoch = agent.epoch(EngineKind::OpenVswitch);
@@ -24,7 +24,7 @@ fn a_database_that_dies_withdraws_all_network_files_until_it_is_restarted() {
     testbed.ovs.kill_ovsdb_server().unwrap();
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     let connection = agent.wait_for_connection("Disconnected");
-    let socket = testbed.roots.open_vswitch_socket.display().to_string();
+    let socket = testbed.paths.open_vswitch_socket.display().to_string();
     assert!(connection.message.contains(&socket), "{}", connection.message);
     let entry = agent.wait_for_network("blue", "failed", |entry| entry.state == NetworkState::Failed);
     assert_eq!(entry.reason, "EngineUnreachable");
@@ -35,7 +35,7 @@ fn a_database_that_dies_withdraws_all_network_files_until_it_is_restarted() {
     assert_eq!(agent.epoch(EngineKind::OpenVswitch), epoch + 1);
     drop(agent);
     assert_eq!(
-        RunningAgent::start(&testbed.roots).epoch(EngineKind::OpenVswitch),
+        RunningAgent::start(&testbed.paths).epoch(EngineKind::OpenVswitch),
         epoch + 1,
         "the count outlives the agent"
     );
@@ -44,11 +44,11 @@ fn a_database_that_dies_withdraws_all_network_files_until_it_is_restarted() {
 #[test]
 fn a_node_without_open_vswitch_is_not_a_problem_until_it_is_there() {
     let node = Node::new(None, None);
-    let agent = RunningAgent::start(&node.roots);
+    let agent = RunningAgent::start(&node.paths);
     agent.set_spec(1, &[network("blue")]);
     agent.wait_for_connection("NeverSeen");
     let ovs = OpenVswitch::start().unwrap();
-    symlink(ovs.socket(), &node.roots.open_vswitch_socket).unwrap();
+    symlink(ovs.socket(), &node.paths.open_vswitch_socket).unwrap();
     agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
     agent.wait_for_connection("Connected");
 }
@@ -56,7 +56,7 @@ fn a_node_without_open_vswitch_is_not_a_problem_until_it_is_there() {
 #[test]
 fn a_stalled_switch_is_distinguished_from_a_live_one() {
     let mut testbed = OvsTestbed::start();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     testbed.ovs.kill_vswitchd().unwrap();
@@ -73,10 +73,10 @@ fn a_stalled_switch_is_distinguished_from_a_live_one() {
 #[test]
 fn an_agent_that_cannot_use_its_files_says_so_and_recovers() {
     let testbed = OvsTestbed::start();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
-    let in_the_way = testbed.roots.networks().join("green.json");
+    let in_the_way = testbed.paths.networks().join("green.json");
     fs::create_dir(&in_the_way).unwrap();
     agent.set_spec(2, &[network("blue"), network("green")]);
     let ready = |reason: &str| {
@@ -101,7 +101,7 @@ fn an_engine_that_can_come_back_only_in_another_mount_ends_the_agent() {
         let mounted = File::open(&run_folder).unwrap();
         let socket = PathBuf::from(format!("/proc/self/fd/{}/engine.sock", mounted.as_raw_fd()));
         let node = if is_vpp { Node::new(None, Some(socket)) } else { Node::new(Some(socket), None) };
-        let agent = RunningAgent::start(&node.roots);
+        let agent = RunningAgent::start(&node.paths);
         agent.wait_for_connection("NeverSeen");
         fs::remove_dir(&run_folder).unwrap();
         let error = agent.wait_for_end();

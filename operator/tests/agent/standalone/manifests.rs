@@ -1,9 +1,9 @@
 //! A node without an API server: networks come from a folder of YAML files, and the report of the
 //! node is in its state file.
 
-use crate::node::{Node, network_with, until};
-use crate::standalone_agent::{ALLOWED, Manifests, StandaloneAgent, manifest};
-use crate::testbed::OvsTestbed;
+use crate::open_vswitch::testbed::OvsTestbed;
+use crate::support::node::{Node, network_with, until};
+use crate::support::standalone_agent::{ALLOWED, Manifests, StandaloneAgent, manifest};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use usnet_test_openvswitch::OpenVswitch;
 use usnet_test_vpp::{Kind, Vpp};
 
 fn node_file(node: &Node) -> NodeFile {
-    NodeFile::read(&node.roots).unwrap().unwrap()
+    NodeFile::read(&node.paths).unwrap().unwrap()
 }
 
 fn version(node: &Node, network: &str) -> u64 {
@@ -35,7 +35,7 @@ fn files_become_bridges_of_both_engines_and_follow_their_changes() {
     let node = Node::new(Some(ovs.socket().to_owned()), Some(vpp.socket().to_owned()));
     let manifests = Manifests::new();
     manifests.write("a.yaml", &(manifest("blue", "OVS", 1500) + &manifest("green", "VPP", 1500)));
-    let agent = StandaloneAgent::start(&node.roots, manifests.path());
+    let agent = StandaloneAgent::start(&node.paths, manifests.path());
     node.wait_until_programmed("blue");
     node.wait_until_programmed("green");
     let state = agent.wait_until_accepted("True");
@@ -43,7 +43,7 @@ fn files_become_bridges_of_both_engines_and_follow_their_changes() {
     agent.wait_for_state("2/2", |state| (state.status.summary.networks == "2/2").then_some(()));
     let Some(NetworkFile::Programmed(file)) = node.file("blue") else { panic!("{:?}", node.file("blue")) };
     assert!(file.network.allows("any-namespace"), "{:?}", file.network.namespaces);
-    assert_eq!(SharedDirs::read(&node.roots).unwrap().roots, [PathBuf::from(ALLOWED)]);
+    assert_eq!(SharedDirs::read(&node.paths).unwrap().roots, [PathBuf::from(ALLOWED)]);
 
     let before = (node_file(&node).generation, version(&node, "blue"), version(&node, "green"));
     manifests.write("a.yaml", &(manifest("blue", "OVS", 1400) + &manifest("green", "VPP", 1500)));
@@ -68,7 +68,7 @@ fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart()
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
     manifests.write("b.yaml", &manifest("green", "OVS", 1500));
-    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.paths, manifests.path());
     testbed.wait_until_programmed("blue");
     testbed.wait_until_programmed("green");
     let columns = ["_uuid", "name"];
@@ -88,7 +88,7 @@ fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart()
     assert!(state.status.conditions.iter().any(|condition| condition.message.contains("a.yaml")), "{state:?}");
     drop(agent);
 
-    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.paths, manifests.path());
     agent.wait_for_state("both networks again", |state| (state.status.summary.networks == "2/2").then_some(()));
     manifests.write("c.yaml", &manifest("red", "OVS", 1500));
     testbed.wait_until_programmed("red");
@@ -111,7 +111,7 @@ fn a_network_whose_file_is_removed_keeps_its_pods_and_takes_no_new_ones() {
     let testbed = OvsTestbed::with(OpenVswitch::builder().dpdk(true).start().unwrap());
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
-    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.paths, manifests.path());
     testbed.wait_until_programmed("blue");
     let socket = SocketPath::try_from(testbed.ovs.folder().join("c1.sock")).unwrap();
     let network: NodeNetwork = network_with(EngineKind::OpenVswitch, "blue");
@@ -122,7 +122,7 @@ fn a_network_whose_file_is_removed_keeps_its_pods_and_takes_no_new_ones() {
     agent.wait_for_network("blue", "drains", |entry| entry.state == NetworkState::Draining);
     assert!(matches!(testbed.file("blue"), Some(NetworkFile::Draining { .. })));
     assert_eq!(testbed.vsctl("list-ports br-blue"), pod.port.name.as_str(), "the pod lost its port");
-    fs::remove_file(testbed.roots.attachments().join(format!("{}.json", pod.id))).unwrap();
+    fs::remove_file(testbed.paths.attachments().join(format!("{}.json", pod.id))).unwrap();
     until("the bridge is removed", || testbed.bridges().is_empty().then_some(()));
     let why = agent.history().into_iter().find(|change| change.operation.starts_with("remove port")).unwrap().why;
     assert_eq!(why, Why::PodEnded);
@@ -134,7 +134,7 @@ fn of_two_networks_for_one_bridge_the_first_keeps_it_and_the_other_gets_it_when_
     let manifests = Manifests::new();
     let on_one_bridge = |name: &str| manifest(name, "OVS", 1500).replace("bridge: {", "bridge: {name: br-one, ");
     manifests.write("b.yaml", &on_one_bridge("blue"));
-    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.paths, manifests.path());
     testbed.wait_until_programmed("blue");
     manifests.write("a.yaml", &on_one_bridge("amber"));
     let refused = agent.wait_for_network("amber", "is refused", |entry| entry.state == NetworkState::Failed);
@@ -162,7 +162,7 @@ fn the_links_of_a_config_map_are_followed_when_they_change() {
     };
     publish("..1", &manifest("blue", "OVS", 1500));
     symlink("..data/a.yaml", place.join("a.yaml")).unwrap();
-    let _agent = StandaloneAgent::start(&testbed.roots, place.clone());
+    let _agent = StandaloneAgent::start(&testbed.paths, place.clone());
     testbed.wait_until_programmed("blue");
     publish("..2", &manifest("green", "OVS", 1500));
     testbed.wait_until_programmed("green");
@@ -174,16 +174,16 @@ fn after_a_reboot_the_node_file_is_enough_and_an_unreadable_folder_is_not_an_emp
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
     let mut testbed = OvsTestbed::start();
-    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.paths, manifests.path());
     testbed.wait_until_programmed("blue");
     drop(agent);
     // What a reboot removes: all below /run and the engine's bridges.
-    fs::remove_dir_all(&testbed.roots.run).unwrap();
+    fs::remove_dir_all(&testbed.paths.run).unwrap();
     testbed.vsctl("del-br br-blue");
     testbed.ovs.kill_ovsdb_server().unwrap();
     testbed.ovs.start_ovsdb_server().unwrap();
     let nowhere = manifests.path().join("not-mounted-yet");
-    let agent = StandaloneAgent::start(&testbed.roots, nowhere);
+    let agent = StandaloneAgent::start(&testbed.paths, nowhere);
     testbed.wait_until_programmed("blue");
     assert_eq!(testbed.bridges(), ["br-blue"]);
     let state = agent.wait_until_accepted("False");
@@ -195,7 +195,7 @@ fn the_history_says_what_was_done_why_and_for_which_generation() {
     let testbed = OvsTestbed::start();
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
-    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.paths, manifests.path());
     agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
     let first = agent.history();
     assert_eq!(first.len(), 1, "{first:?}");
@@ -211,7 +211,7 @@ fn the_history_says_what_was_done_why_and_for_which_generation() {
     drop(agent);
 
     testbed.vsctl("del-br br-blue");
-    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.paths, manifests.path());
     let third = until("what was missing at the start is recorded", || agent.history().get(2).cloned());
     assert_eq!((&third.why, third.generation), (&Why::AgentStarted, Some(1)));
     agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
@@ -225,7 +225,7 @@ fn a_failure_is_recorded_once_and_that_it_was_completed_later() {
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
     let mut testbed = testbed;
     testbed.ovs.kill_vswitchd().unwrap();
-    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.paths, manifests.path());
     let failed = until("a failure is recorded", || {
         agent.history().into_iter().find(|change| matches!(change.outcome, Outcome::Failed { .. }))
     });
@@ -243,11 +243,11 @@ fn the_state_outlives_the_agent_and_is_written_only_when_it_changes() {
     let testbed = OvsTestbed::start();
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
-    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.paths, manifests.path());
     agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
-    assert!(is_agent_running(&testbed.roots));
+    assert!(is_agent_running(&testbed.paths));
     let state = agent.wait_until_accepted("True");
-    let written = || fs::metadata(testbed.roots.state_file()).unwrap().modified().unwrap();
+    let written = || fs::metadata(testbed.paths.state_file()).unwrap().modified().unwrap();
     let before = written();
     // There are events of the folder, and nothing of it changes anything.
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));
@@ -255,7 +255,7 @@ fn the_state_outlives_the_agent_and_is_written_only_when_it_changes() {
     let conditions = state.status.conditions;
     drop(agent);
     assert_eq!(written(), before);
-    let agent = StandaloneAgent::start(&testbed.roots, manifests.path());
+    let agent = StandaloneAgent::start(&testbed.paths, manifests.path());
     manifests.write("b.yaml", &manifest("green", "OVS", 1500));
     agent.wait_for_network("green", "is programmed", |entry| entry.state == NetworkState::Programmed);
     let since = |kind: &str, conditions: &[_]| {

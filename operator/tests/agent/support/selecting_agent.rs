@@ -1,6 +1,6 @@
 //! An agent that selects its networks itself, with the test in place of the API server.
 
-use crate::node::{network, until};
+use super::node::{network, until};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::{oneshot, watch};
@@ -27,16 +27,16 @@ pub(crate) fn compiled(name: &str, version: u64) -> Compiled {
 }
 
 impl SelectingAgent {
-    pub(crate) fn start(roots: &NodePaths) -> Self {
+    pub(crate) fn start(paths: &NodePaths) -> Self {
         let (inputs, inputs_of_agent) = watch::channel(Some(Input { generation: 1, ..Input::default() }));
         let (specs, specs_in_agent) = watch::channel(None);
         let (reports_of_agent, reports) = watch::channel(None);
         let (stop, stopped) = oneshot::channel::<()>();
-        let (roots, reports_in_builder) = (roots.clone(), reports.clone());
+        let (paths, reports_in_builder) = (paths.clone(), reports.clone());
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
-                let agent = Agent::new(&roots, MemifSocketIds::default(), specs_in_agent, reports_of_agent).unwrap();
+                let agent = Agent::new(&paths, MemifSocketIds::default(), specs_in_agent, reports_of_agent).unwrap();
                 tokio::select! {
                     ended = agent.run() => drop(ended.unwrap()),
                     () = spec_builder::build(None, inputs_of_agent, reports_in_builder, specs) => {}

@@ -1,8 +1,8 @@
 //! Bridges are created, kept, repaired and removed; those not owned by usnet are left alone.
 
-use crate::node::{network, until};
-use crate::running_agent::RunningAgent;
-use crate::testbed::OvsTestbed;
+use super::testbed::OvsTestbed;
+use crate::support::node::{network, until};
+use crate::support::running_agent::RunningAgent;
 use std::sync::Arc;
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{Mtu, NodeNetwork, Phase};
@@ -14,7 +14,7 @@ fn a_network_is_programmed_only_once_its_bridge_is_up() {
     let testbed = OvsTestbed::start();
     // The service script of Open vSwitch does this.
     testbed.vsctl("--no-wait set Open_vSwitch . ovs_version=3.1.0");
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     assert_eq!(testbed.vsctl("get Bridge br-blue datapath_type"), "netdev");
@@ -28,7 +28,7 @@ fn a_network_is_programmed_only_once_its_bridge_is_up() {
 #[test]
 fn a_network_that_is_no_longer_desired_is_removed_with_its_file() {
     let testbed = OvsTestbed::start();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue"), network("green")]);
     testbed.wait_until_programmed("blue");
     testbed.wait_until_programmed("green");
@@ -42,7 +42,7 @@ fn a_network_that_is_no_longer_desired_is_removed_with_its_file() {
 #[test]
 fn a_draining_network_keeps_its_bridge_and_takes_no_pods() {
     let testbed = OvsTestbed::start();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     agent.set_spec(2, &[NodeNetwork { phase: Phase::Draining, ..network("blue") }]);
@@ -54,7 +54,7 @@ fn a_draining_network_keeps_its_bridge_and_takes_no_pods() {
 #[test]
 fn a_new_mtu_is_set_in_place() {
     let testbed = OvsTestbed::start();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     let uuid = testbed.vsctl("get Bridge br-blue _uuid");
@@ -72,7 +72,7 @@ fn a_new_mtu_is_set_in_place() {
 #[test]
 fn a_removed_bridge_is_recreated() {
     let testbed = OvsTestbed::start();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     let uuid = testbed.vsctl("get Bridge br-blue _uuid");
@@ -85,10 +85,10 @@ fn a_removed_bridge_is_recreated() {
 #[test]
 fn a_bridge_not_owned_by_usnet_is_reported_and_left_alone_until_it_is_removed() {
     let testbed = OvsTestbed::start();
-    testbed.vsctl("add-br br-blue -- set Bridge br-blue external_ids:owner=somebody");
+    testbed.vsctl("add-br br-blue -- set Bridge br-blue external_ids:owner=another");
     let columns = ["_version", "name", "datapath_type", "external_ids", "ports"];
     let before = testbed.rows("Bridge", &columns);
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue"), network("green")]);
     let entry = agent.wait_for_network("blue", "failed", |entry| entry.state == NetworkState::Failed);
     assert_eq!(entry.reason, "BridgeExists");
@@ -107,7 +107,7 @@ fn a_bridge_not_owned_by_usnet_is_reported_and_left_alone_until_it_is_removed() 
 #[test]
 fn a_restart_changes_no_row() {
     let testbed = OvsTestbed::start();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue"), network("green")]);
     testbed.wait_until_programmed("blue");
     testbed.wait_until_programmed("green");
@@ -122,7 +122,7 @@ fn a_restart_changes_no_row() {
         ]
     };
     let before = rows();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     let report = agent.wait_for_report("what the agent before left", |report| Some(report.clone()));
     assert!(report.networks.iter().all(|entry| entry.state == NetworkState::Programmed), "{report:?}");
     agent.set_spec(1, &[network("blue"), network("green")]);
@@ -139,8 +139,8 @@ fn the_last_spec_is_enough_without_an_api_server() {
         networks: vec![Arc::new(network("blue"))],
         ..NodeFile::default()
     };
-    kept.write(&testbed.roots).unwrap();
-    let agent = RunningAgent::start(&testbed.roots);
+    kept.write(&testbed.paths).unwrap();
+    let agent = RunningAgent::start(&testbed.paths);
     testbed.wait_until_programmed("blue");
     agent.wait_for_report("generation 5", |report| (report.observed_generation() == Some(5)).then_some(()));
 }
@@ -148,12 +148,12 @@ fn the_last_spec_is_enough_without_an_api_server() {
 #[test]
 fn without_any_spec_nothing_is_removed() {
     let testbed = OvsTestbed::start();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     drop(agent);
-    std::fs::remove_file(testbed.roots.node_file()).unwrap();
-    let agent = RunningAgent::start(&testbed.roots);
+    std::fs::remove_file(testbed.paths.node_file()).unwrap();
+    let agent = RunningAgent::start(&testbed.paths);
     agent.wait_for_connection("Connected");
     assert_eq!(testbed.bridges(), ["br-blue"]);
     assert!(testbed.is_programmed("blue"));
@@ -162,11 +162,11 @@ fn without_any_spec_nothing_is_removed() {
 #[test]
 fn a_removed_network_file_is_recreated() {
     let testbed = OvsTestbed::start();
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
-    std::fs::remove_file(testbed.roots.networks().join("blue.json")).unwrap();
+    std::fs::remove_file(testbed.paths.networks().join("blue.json")).unwrap();
     testbed.wait_until_programmed("blue");
-    std::fs::remove_dir_all(testbed.roots.networks()).unwrap();
+    std::fs::remove_dir_all(testbed.paths.networks()).unwrap();
     testbed.wait_until_programmed("blue");
 }

@@ -53,7 +53,7 @@ pub(crate) fn network_with(engine: EngineKind, name: &str) -> NodeNetwork {
 
 /// The folders of a node.
 pub(crate) struct Node {
-    pub(crate) roots: NodePaths,
+    pub(crate) paths: NodePaths,
     folder: TempDir,
 }
 
@@ -63,12 +63,12 @@ impl Node {
         let folder = tempfile::tempdir().unwrap();
         // Their folders exist before they do.
         let nowhere = |name: &str| folder.path().join(name);
-        let roots = NodePaths {
+        let paths = NodePaths {
             open_vswitch_socket: open_vswitch.unwrap_or_else(|| nowhere("db.sock")),
             vpp_socket: vpp.unwrap_or_else(|| nowhere("api.sock")),
             ..NodePaths::below(folder.path())
         };
-        Self { roots, folder }
+        Self { paths, folder }
     }
 
     /// What the plugin would write for a pod of this network.
@@ -80,8 +80,8 @@ impl Node {
             network: network.name.clone(),
             engine: network.engine,
             engine_socket: match network.engine {
-                EngineKind::OpenVswitch => self.roots.open_vswitch_socket.clone(),
-                EngineKind::Vpp => self.roots.vpp_socket.clone(),
+                EngineKind::OpenVswitch => self.paths.open_vswitch_socket.clone(),
+                EngineKind::Vpp => self.paths.vpp_socket.clone(),
             },
             memif_socket_ids: MemifSocketIds::default(),
             port: AttachedPort {
@@ -110,15 +110,15 @@ impl Node {
     }
 
     pub(crate) fn write(&self, record: &Record) {
-        Journal::open(&self.roots).unwrap().lock(&record.id).unwrap().write(record).unwrap();
+        Journal::open(&self.paths).unwrap().lock(&record.id).unwrap().write(record).unwrap();
     }
 
     pub(crate) fn records(&self) -> Vec<Record> {
-        Journal::open(&self.roots).unwrap().records().unwrap().records
+        Journal::open(&self.paths).unwrap().records().unwrap().records
     }
 
     pub(crate) fn file(&self, network: &str) -> Option<NetworkFile> {
-        NetworkFiles::new(&self.roots).read(&network.parse().unwrap()).unwrap()
+        NetworkFiles::new(&self.paths).read(&network.parse().unwrap()).unwrap()
     }
 
     pub(crate) fn is_programmed(&self, network: &str) -> bool {

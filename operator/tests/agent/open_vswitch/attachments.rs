@@ -1,9 +1,9 @@
 //! Ports of attached pods are kept, those of detached pods are removed, and attachments that the
 //! plugin has locked are left to it.
 
-use crate::node::{network, until};
-use crate::running_agent::RunningAgent;
-use crate::testbed::OvsTestbed;
+use super::testbed::OvsTestbed;
+use crate::support::node::{network, until};
+use crate::support::running_agent::RunningAgent;
 use std::path::PathBuf;
 use usnet_crds::SocketRole;
 use usnet_dataplane::attachment::{Progress, Record};
@@ -26,7 +26,7 @@ fn has_port(testbed: &OvsTestbed, record: &Record) -> bool {
 /// A testbed with DPDK, which vhost-user ports need, with network blue and one attached pod.
 fn testbed_with_pod() -> (OvsTestbed, RunningAgent, Record) {
     let testbed = OvsTestbed::with(OpenVswitch::builder().dpdk(true).start().unwrap());
-    let agent = RunningAgent::start(&testbed.roots);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     let pod = record(&testbed, "c1");
@@ -69,7 +69,7 @@ fn a_detach_without_open_vswitch_is_finished_when_it_returns() {
 #[test]
 fn what_the_plugin_has_locked_is_left_to_it() {
     let (testbed, _agent, pod) = testbed_with_pod();
-    let journal = Journal::open(&testbed.roots).unwrap();
+    let journal = Journal::open(&testbed.paths).unwrap();
     let locked = journal.lock(&pod.id).unwrap();
     locked.write(&Record { progress: Progress::Detaching, ..pod.clone() }).unwrap();
     // Another pod's port is created after the agent has read the first one's record.
@@ -100,7 +100,7 @@ fn an_interrupted_detach_loses_its_port_but_not_its_record() {
 #[test]
 fn an_unreadable_record_protects_ports_without_a_record() {
     let (testbed, _agent, pod) = testbed_with_pod();
-    let path = testbed.roots.attachments().join(format!("{}.json", pod.id));
+    let path = testbed.paths.attachments().join(format!("{}.json", pod.id));
     std::fs::write(&path, "{").unwrap();
     let other = record(&testbed, "c2");
     testbed.write(&other);

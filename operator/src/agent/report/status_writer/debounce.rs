@@ -40,7 +40,7 @@ impl Unwritten {
 
 /// The times of changes and writes.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct Debounce {
     urgent: Option<Unwritten>,
     deferrable: Option<Unwritten>,
     /// The last thing that users wait for.
@@ -49,7 +49,7 @@ pub(super) struct Pace {
     is_burst: bool,
 }
 
-impl Pace {
+impl Debounce {
     /// There is something to write that users wait for, and it may be something else than before.
     pub(super) fn changed(&mut self, now: Instant) {
         if self.last.is_none_or(|last| now.saturating_duration_since(last) >= CALM) {
@@ -94,18 +94,18 @@ mod tests {
     /// and something deferrable at each of those.
     fn writes_with(changes: &[u64], deferrable: &[u64]) -> Vec<u64> {
         let start = Instant::now();
-        let (mut pace, mut written) = (Pace::default(), Vec::new());
+        let (mut debounce, mut written) = (Debounce::default(), Vec::new());
         let last = changes.iter().chain(deferrable).max().copied().unwrap_or_default();
         for millisecond in 0..last + 20_000 {
             let now = start + Duration::from_millis(millisecond);
             if changes.contains(&millisecond) {
-                pace.changed(now);
+                debounce.changed(now);
             }
             if deferrable.contains(&millisecond) {
-                pace.changed_deferrably(now);
+                debounce.changed_deferrably(now);
             }
-            if pace.due().is_some_and(|at| at <= now) {
-                pace.written(now);
+            if debounce.due().is_some_and(|at| at <= now) {
+                debounce.written(now);
                 written.push(millisecond);
             }
         }
@@ -151,12 +151,12 @@ mod tests {
 
     #[test]
     fn what_is_as_it_was_is_not_written() {
-        let (mut pace, now) = (Pace::default(), Instant::now());
-        pace.changed(now);
-        pace.changed_deferrably(now);
-        pace.reverted();
-        assert_eq!(pace.due(), None);
-        pace.changed(now + SINGLE.longest);
-        assert_eq!(pace.due(), Some(now + SINGLE.longest + SINGLE.quiet));
+        let (mut debounce, now) = (Debounce::default(), Instant::now());
+        debounce.changed(now);
+        debounce.changed_deferrably(now);
+        debounce.reverted();
+        assert_eq!(debounce.due(), None);
+        debounce.changed(now + SINGLE.longest);
+        assert_eq!(debounce.due(), Some(now + SINGLE.longest + SINGLE.quiet));
     }
 }

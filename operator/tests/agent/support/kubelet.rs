@@ -1,7 +1,7 @@
 //! The parts of kubelet that a device plugin uses: a socket where plugins register, and a client
 //! that keeps calling each of them.
 
-use crate::node::until;
+use super::node::until;
 use futures::StreamExt;
 use hyper::client::conn::http2 as client;
 use hyper::server::conn::http2 as server;
@@ -82,17 +82,17 @@ pub(crate) struct Kubelet {
 
 impl Kubelet {
     /// As kubelet, it removes all sockets in the folder and makes its own.
-    pub(crate) fn start(roots: &NodePaths) -> Self {
-        Self::start_with(roots, false)
+    pub(crate) fn start(paths: &NodePaths) -> Self {
+        Self::start_with(paths, false)
     }
 
     /// One that refuses every plugin.
-    pub(crate) fn refusing(roots: &NodePaths) -> Self {
-        Self::start_with(roots, true)
+    pub(crate) fn refusing(paths: &NodePaths) -> Self {
+        Self::start_with(paths, true)
     }
 
-    fn start_with(roots: &NodePaths, refuses: bool) -> Self {
-        let folder = roots.kubelet_device_plugins();
+    fn start_with(paths: &NodePaths, refuses: bool) -> Self {
+        let folder = paths.kubelet_device_plugins();
         fs::create_dir_all(&folder).unwrap();
         for entry in fs::read_dir(&folder).unwrap() {
             fs::remove_file(entry.unwrap().path()).unwrap();

@@ -1,6 +1,6 @@
 //! An agent that follows a folder of manifests, run as `usnet agent --manifests` does.
 
-use crate::node::until;
+use super::node::until;
 use std::fs;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
@@ -51,15 +51,15 @@ pub(crate) fn manifest(name: &str, engine: &str, mtu: u16) -> String {
 
 /// A running agent, on a thread of its own as in its own process. Drop it to stop it.
 pub(crate) struct StandaloneAgent {
-    roots: NodePaths,
+    paths: NodePaths,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl StandaloneAgent {
-    pub(crate) fn start(roots: &NodePaths, manifests: PathBuf) -> Self {
+    pub(crate) fn start(paths: &NodePaths, manifests: PathBuf) -> Self {
         let (stop, stopped) = oneshot::channel::<()>();
-        let (roots_of_agent, roots) = (roots.clone(), roots.clone());
+        let (paths_of_agent, paths) = (paths.clone(), paths.clone());
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let options = Options {
@@ -71,17 +71,17 @@ impl StandaloneAgent {
             };
             runtime.block_on(async {
                 tokio::select! {
-                    ended = agent::run_at(&roots_of_agent, options) => ended.unwrap(),
+                    ended = agent::run_at(&paths_of_agent, options) => ended.unwrap(),
                     _ = stopped => {}
                 }
             });
         });
-        Self { roots, stop: Some(stop), thread: Some(thread) }
+        Self { paths, stop: Some(stop), thread: Some(thread) }
     }
 
     /// The content of the state file; none before there is one.
     pub(crate) fn state(&self) -> Option<StateFile> {
-        StateFile::read(&self.roots).unwrap()
+        StateFile::read(&self.paths).unwrap()
     }
 
     pub(crate) fn wait_for_state<T>(&self, what: &str, condition: impl Fn(&StateFile) -> Option<T>) -> T {
@@ -110,7 +110,7 @@ impl StandaloneAgent {
     }
 
     pub(crate) fn history(&self) -> Vec<Change> {
-        history_file::read(&self.roots.history_file()).unwrap()
+        history_file::read(&self.paths.history_file()).unwrap()
     }
 }
 
@@ -125,7 +125,7 @@ impl Drop for StandaloneAgent {
         }
         if !std::thread::panicking() {
             // A program that another test is starting at this moment holds the lock until it runs.
-            until("no agent runs any more", || (!is_agent_running(&self.roots)).then_some(()));
+            until("no agent runs any more", || (!is_agent_running(&self.paths)).then_some(()));
         }
     }
 }

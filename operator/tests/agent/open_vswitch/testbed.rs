@@ -1,6 +1,6 @@
 //! A node with an Open vSwitch of its own.
 
-use crate::node::Node;
+use crate::support::node::Node;
 use serde_json::Value;
 use std::ops::Deref;
 use std::process::Command;

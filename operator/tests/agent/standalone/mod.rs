@@ -1,0 +1,4 @@
+//! The agent with manifests in place of an API server.
+
+mod manifests;
+mod nads;
