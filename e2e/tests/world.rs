@@ -7,15 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use usnet_e2e::host::wait;
 
 /// Test beds take a machine's CPUs when they start; one test at a time keeps each within its
 /// limits.
 static TURN: Mutex<()> = Mutex::new(());
-
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// Folders that the programs of a node use on a real node. A test bed must not make them on the
 /// machine.
@@ -183,10 +180,10 @@ fn kill_leaves_nothing() {
     launcher.kill().unwrap();
     launcher.wait().unwrap();
 
-    assert!(wait::until(LIMIT, || processes_in(&namespace) == 0), "processes are left");
-    assert!(wait::until(LIMIT, || !folder.exists()), "{} is left", folder.display());
+    assert!(wait::until(wait::limit(), || processes_in(&namespace) == 0), "processes are left");
+    assert!(wait::until(wait::limit(), || !folder.exists()), "{} is left", folder.display());
     assert_eq!(groups_of(&id), Vec::<PathBuf>::new());
-    assert!(wait::until(LIMIT, || processes_naming(&id) == 0), "the janitor is left");
+    assert!(wait::until(wait::limit(), || processes_naming(&id) == 0), "the janitor is left");
     assert!(!fs::read_to_string("/proc/self/mountinfo").unwrap().contains(&id), "mounts are left");
     assert!(!Path::new("/sys/class/net/fab0").exists(), "the test bed's bridge was on the machine");
     assert_eq!(STANDARD_FOLDERS.map(|folder| Path::new(folder).exists()), existed, "{STANDARD_FOLDERS:?}");

@@ -8,12 +8,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use crate::host::wait;
-
-/// How long a program may take until it serves. Generous, because many start at once on few cores.
-const LIMIT: Duration = Duration::from_secs(60);
+use crate::host::wait::{self, FACTOR_VARIABLE};
 
 /// Lines of a log that an error shows.
 const SHOWN_LINES: usize = 12;
@@ -80,8 +76,11 @@ pub enum ComponentError {
         /// The last lines of its log.
         log_end: String,
     },
-    /// It runs, but does not serve.
-    #[error("{name} was not ready within {} s; its log ends with:\n{log_end}", LIMIT.as_secs())]
+    /// It runs, but does not serve, and it has logged nothing for the time limit.
+    #[error(
+        "{name} is not ready and has stopped logging for {} s ({FACTOR_VARIABLE}=2 doubles that); its log ends with:\n{log_end}",
+        wait::limit().as_secs()
+    )]
     NotReady {
         /// Which program.
         name: ComponentName,
@@ -152,7 +151,9 @@ impl Component {
             return Err(ComponentError::Running(self.name.clone()));
         }
         let child = process.insert(self.spawn()?);
-        let ready = wait::try_until(LIMIT, || match child.try_wait() {
+        // A program that still logs is still starting.
+        let log_size = || fs::metadata(&self.log).map(|log| log.len()).unwrap_or_default();
+        let ready = wait::try_while_progressing(log_size, || match child.try_wait() {
             Ok(Some(status)) => Err(ComponentError::Ended { name: self.name.clone(), status, log_end: self.log_end() }),
             _ => Ok((self.is_ready)()),
         })?;

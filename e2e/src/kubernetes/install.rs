@@ -12,9 +12,6 @@ use crate::testbed::folder::TestbedFolder;
 
 const NAMESPACE: &str = "--namespace=usnet-system";
 
-/// How long the controller and all agents may take until they run.
-const TIMEOUT: &str = "--timeout=60s";
-
 /// Why usnet could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
@@ -54,7 +51,7 @@ pub fn apply(folder: &TestbedFolder, checkout: &Path) -> Result<(), InstallError
 pub fn wait(folder: &TestbedFolder) -> Result<(), InstallError> {
     let kubectl = Kubectl::new(folder);
     for workload in ["deployment/usnet-controller", "daemonset/usnet-agent"] {
-        kubectl.run(&["rollout", "status", NAMESPACE, TIMEOUT, workload])?;
+        kubectl.wait_while_progressing(&["rollout", "status", NAMESPACE, workload])?;
     }
     Ok(())
 }

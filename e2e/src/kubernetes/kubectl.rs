@@ -2,14 +2,22 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 use crate::host::command::{self, CommandError};
 use crate::host::wait;
 use crate::testbed::folder::TestbedFolder;
 
-/// How long an object may take to appear.
-const LIMIT: Duration = Duration::from_secs(60);
+/// How long one try of a command that waits takes.
+const ONE_TRY: &str = "--timeout=5s";
+
+/// What changes while nodes and pods start.
+const PROGRESS: [&str; 4] = [
+    "get",
+    "nodes,pods",
+    "--all-namespaces",
+    "--output=jsonpath={range .items[*]}{.metadata.name} {.status.phase} {.status.conditions[*].status} \
+     {.status.containerStatuses[*].state}{\"\\n\"}{end}",
+];
 
 /// Runs kubectl with the test bed's kubeconfig and a cache inside of the test bed's folder.
 #[derive(Clone, Debug)]
@@ -48,7 +56,19 @@ impl Kubectl {
     /// When one does not in time, or the API server does not answer.
     pub fn wait_for_existence(&self, objects: &[&str]) -> Result<(), CommandError> {
         let get = [&["get", "--output=name"], objects].concat();
-        if wait::until(LIMIT, || self.run(&get).is_ok()) { Ok(()) } else { self.run(&get).map(drop) }
+        if wait::until(wait::limit(), || self.run(&get).is_ok()) { Ok(()) } else { self.run(&get).map(drop) }
+    }
+
+    /// Runs `kubectl wait` or `kubectl rollout status` until it succeeds, for as long as nodes and
+    /// pods go on changing.
+    ///
+    /// # Errors
+    /// When it has not succeeded and nothing has changed for the time limit, with what it said.
+    pub fn wait_while_progressing(&self, arguments: &[&str]) -> Result<(), CommandError> {
+        let try_once = [arguments, &[ONE_TRY]].concat();
+        let progress = || self.run(&PROGRESS).unwrap_or_default();
+        let is_done = wait::try_while_progressing(progress, || Ok::<_, CommandError>(self.run(&try_once).is_ok()))?;
+        if is_done { Ok(()) } else { self.run(&try_once).map(drop) }
     }
 
     /// Applies objects.

@@ -6,7 +6,6 @@
 use std::fs;
 use std::io::{self, PipeWriter, Read};
 use std::process::{Child, Stdio};
-use std::time::Duration;
 
 use crate::host::cgroups;
 use crate::host::command;
@@ -16,9 +15,6 @@ use crate::testbed::progress;
 
 /// The hidden subcommand that [`work`] is for.
 pub const ROLE: &str = "internal-janitor";
-
-/// How long the kernel may take to end the test bed's processes.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// A janitor at work, seen from the test bed's first process.
 #[derive(Debug)]
@@ -57,7 +53,8 @@ pub fn work(folder: &TestbedFolder) {
     // A session of its own: neither Ctrl-C nor the end of the terminal may stop it.
     let _ = nix::unistd::setsid();
     let _ = io::stdin().read_to_end(&mut Vec::new());
-    let cleaned = wait::until(LIMIT, || {
+    // The kernel takes its time to end all processes.
+    let cleaned = wait::until(wait::limit(), || {
         let groups_gone = cgroups::remove(&folder.id());
         groups_gone && remove_folder(folder)
     });

@@ -149,7 +149,7 @@ fn wait_for_pods(start: &Start) -> Result<(), OrchestratorError> {
     let nodes: Vec<String> = start.settings.node_names().iter().map(|name| format!("node/{name}")).collect();
     let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
     kubectl.wait_for_existence(&nodes)?;
-    kubectl.run(&[&["wait", "--timeout=60s", "--for=condition=Ready"], nodes.as_slice()].concat())?;
+    kubectl.wait_while_progressing(&[&["wait", "--for=condition=Ready"], nodes.as_slice()].concat())?;
     progress::say(&start.settings, "the nodes are ready");
     kubectl.wait_for_existence(&["serviceaccount/default"])?;
     if start.settings.install {

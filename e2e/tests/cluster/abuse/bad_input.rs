@@ -1,6 +1,6 @@
 //! Mistakes of users, and how they are reported.
 
-use crate::support::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, on_node, try_apply};
+use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node, timeout, try_apply};
 use crate::support::pods::{NODE, sleeping_pod, uid};
 use crate::support::scene::Scene;
 use serde_json::{Value, json};
@@ -96,14 +96,14 @@ fn an_unknown_network_is_named() {
 
 #[test]
 fn two_networks_cannot_have_one_bridge() {
-    let scene = Scene::new("shared");
+    let scene = Scene::new("shared-bridge");
     scene.network("shared-1", &json!({"bridge": {"name": "br-shared"}}));
     scene.apply_network("shared-2", &json!({"bridge": {"name": "br-shared"}}));
     let message = crate::support::scene::await_condition("shared-2", "Accepted", "False", "BridgeConflict");
     assert!(message.contains("shared-1") && message.contains("br-shared"), "{message}");
     crate::support::scene::wait_ready("shared-1");
     // When the first goes, the second takes its place.
-    kubectl(&["delete", "usn", "shared-1", TIMEOUT]);
+    kubectl(&["delete", "usn", "shared-1", timeout()]);
     crate::support::scene::wait_ready("shared-2");
 }
 

@@ -1,7 +1,7 @@
 //! The table that the rules in CEL and in Rust are tested by, on the real API server: it refuses
 //! what they refuse, names the field, and takes the rest.
 
-use crate::support::cluster::{TIMEOUT, apply, kubectl, try_run};
+use crate::support::cluster::{apply, kubectl, timeout, try_run};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ fn the_api_server_judges_changes_as_the_table_says() {
         };
         apply(&case.manifest(&nowhere(case.old.as_ref().unwrap())));
         complaints.extend(case.complaint(case.ask("apply", &nowhere(&case.spec))));
-        kubectl(&["delete", "usn", &case.name, TIMEOUT]);
+        kubectl(&["delete", "usn", &case.name, timeout()]);
     }
     assert_eq!(complaints, Vec::<String>::new());
 }

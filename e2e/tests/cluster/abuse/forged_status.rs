@@ -4,7 +4,7 @@
 
 use crate::abuse::threats::{FORGED, assert_unforged, controller_log};
 use crate::outages::components::replace_agent;
-use crate::support::cluster::{TIMEOUT, check, eventually, get, kubectl, vsctl};
+use crate::support::cluster::{check, eventually, get, kubectl, timeout, vsctl};
 use crate::support::controllers::{Still, agent_process};
 use crate::support::scene::{Scene, await_condition, wait_ready};
 use crate::support::tokens::Thief;
@@ -146,7 +146,7 @@ fn the_worst_status_of_one_node_concerns_the_networks_that_it_names_alone() {
     scene.apply_network("slander-two", &json!({"nodeSelector": on_first, "bridge": {"mtu": 1400}}));
     wait_ready("slander-two");
     assert_eq!(vsctl("node-a", &["get", "Interface", "br-slander-two", "mtu_request"]), "1400");
-    kubectl(&["delete", "usn", "slander-two", "slander-gone", TIMEOUT]);
+    kubectl(&["delete", "usn", "slander-two", "slander-gone", timeout()]);
     assert_eq!(get(&["usn", "unknown-0"]), None);
     assert_unforged(&controller_log());
 

@@ -3,7 +3,7 @@
 //! achieve is in `guards`; definitions of others and two networks with one bridge are in `networks`
 //! and `bad_input`.
 
-use crate::support::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, on_node, run, try_run, vsctl};
+use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node, run, timeout, try_run, vsctl};
 use crate::support::pods::{NODE, description, sleeping_pod, start, wait_running};
 use crate::support::scene::{Scene, agent_log, await_condition, wait_ready};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn a_bridge_that_somebody_else_made_stays_as_it_was_from_the_network_to_its_end(
     scene.await_refusal("pod", &["BridgeExists"]);
     assert_eq!(show(), before);
     scene.delete_pod("pod");
-    kubectl(&["delete", "usn", "others", TIMEOUT]);
+    kubectl(&["delete", "usn", "others", timeout()]);
     assert_eq!(show(), before);
     vsctl(NODE, &["--no-wait", "del-br", "br-others"]);
 }

@@ -2,7 +2,7 @@
 //! none is lost, and what fails is not repeated without a pause.
 
 use crate::control_plane::slow_api_server::{assert_not_repeated, counts, once_each};
-use crate::support::cluster::{TIMEOUT, check, eventually, kubectl, try_run};
+use crate::support::cluster::{check, eventually, kubectl, timeout, try_run};
 use crate::support::proxy::agent::ProxiedAgent;
 use crate::support::proxy::server::{Asked, Fault};
 use crate::support::scene::{Scene, wait_ready};
@@ -56,7 +56,7 @@ impl Trial {
         for network in ["edited", "new"] {
             wait_ready(&self.network(network));
         }
-        kubectl(&["wait", "--for=delete", &format!("usn/{}", self.network("gone")), TIMEOUT]);
+        kubectl(&["wait", "--for=delete", &format!("usn/{}", self.network("gone")), timeout()]);
         let bridge = format!("br-{}", self.network("edited"));
         assert_eq!(self.agent.switch.vsctl(&["get", "Interface", &bridge, "mtu_request"]).unwrap().trim(), "1400");
         let all = self.agent.proxy().asked_since(self.begun);
@@ -85,7 +85,7 @@ impl Drop for Trial {
         self.agent.proxy().plan(|_| None);
         for network in ["edited", "gone", "new"] {
             let gone =
-                try_run("kubectl", &["delete", "usn", &self.network(network), "--ignore-not-found", TIMEOUT], "");
+                try_run("kubectl", &["delete", "usn", &self.network(network), "--ignore-not-found", timeout()], "");
             if let Err(error) = gone {
                 eprintln!("{error}");
             }

@@ -1,7 +1,7 @@
 //! Pods of the legacy userspace CNI, unedited: they find what they are used to, and nothing is left
 //! of them.
 
-use crate::support::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, on_node, try_run, vsctl};
+use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node, timeout, try_run, vsctl};
 use crate::support::pods::{NODE, await_packets, remains, sleeping_pod, uid, wait_running};
 use crate::support::scene::{Scene, agent_pod, wait_ready};
 use crate::support::vpp;
@@ -89,11 +89,11 @@ fn testpmd_of_the_older_tests_finds_its_socket_and_packets_flow() {
     // Another agent repeats no event that was reported already.
     let version = || get(&["pod", "rx", "-n", &scene.name]).unwrap()["metadata"]["resourceVersion"].clone();
     let before = version();
-    kubectl(&["delete", "pod", "-n", "usnet-system", &agent_pod(NODE), TIMEOUT]);
-    kubectl(&["rollout", "status", "daemonset/usnet-agent", "-n", "usnet-system", TIMEOUT]);
+    kubectl(&["delete", "pod", "-n", "usnet-system", &agent_pod(NODE), timeout()]);
+    kubectl(&["rollout", "status", "daemonset/usnet-agent", "-n", "usnet-system", timeout()]);
     assert_eq!(version(), before);
     let uids = ["rx", "tx"].map(|pod| uid(&scene, pod));
-    kubectl(&["delete", "pods", "--all", "-n", &scene.name, "--grace-period=1", TIMEOUT]);
+    kubectl(&["delete", "pods", "--all", "-n", &scene.name, "--grace-period=1", timeout()]);
     for uid in uids {
         eventually("nothing is left of the pod", || check(remains(&uid).is_empty(), remains(&uid)));
     }
@@ -146,7 +146,7 @@ fn a_program_finds_its_memif_by_the_older_annotation_and_packets_flow() {
             println!("{pod} received {:?} packets", await_packets(&scene, pod, 1));
         }
     }
-    kubectl(&["delete", "pods", "--all", "-n", &scene.name, "--grace-period=1", TIMEOUT]);
+    kubectl(&["delete", "pods", "--all", "-n", &scene.name, "--grace-period=1", timeout()]);
     vpp::await_ports(NODE, network, 0);
     kubectl(&["delete", "net-attach-def", "--all", "-n", &scene.name]);
     eventually("the network goes", || check(get(&["usn", network]).is_none(), "still there"));

@@ -1,7 +1,7 @@
 //! Networks from definitions of the legacy userspace CNI, where the controller is configured to
 //! create none, or none but in some namespaces.
 
-use crate::support::cluster::{TIMEOUT, apply, eventually, get, kubectl, try_run};
+use crate::support::cluster::{apply, eventually, get, kubectl, timeout, try_run};
 use crate::support::controllers::NAMESPACE;
 use crate::support::scene::{Scene, wait_ready};
 use serde_json::json;
@@ -29,7 +29,7 @@ impl Drop for ControllerOption {
 /// Waits until all controllers run with it.
 fn set_environment(change: &str) -> Result<String, String> {
     try_run("kubectl", &["set", "env", "-n", NAMESPACE, DEPLOYMENT, change], "")?;
-    try_run("kubectl", &["rollout", "status", "-n", NAMESPACE, TIMEOUT, DEPLOYMENT], "")
+    try_run("kubectl", &["rollout", "status", "-n", NAMESPACE, timeout(), DEPLOYMENT], "")
 }
 
 fn define(scene: &Scene, bridge: &str) {
@@ -65,7 +65,7 @@ fn no_network_is_made_from_a_definition_where_that_is_disabled() {
     drop(option);
     await_network("ovs-br-refused");
     kubectl(&["delete", "net-attach-def", "br-refused", "-n", &scene.name]);
-    kubectl(&["wait", "--for=delete", "usn/ovs-br-refused", TIMEOUT]);
+    kubectl(&["wait", "--for=delete", "usn/ovs-br-refused", timeout()]);
 }
 
 #[test]
@@ -84,6 +84,6 @@ fn definitions_of_selected_namespaces_alone_make_networks() {
         kubectl(&["delete", "net-attach-def", "--all", "-n", &scene.name]);
     }
     for network in ["ovs-br-inside", "ovs-br-outside"] {
-        kubectl(&["wait", "--for=delete", &format!("usn/{network}"), TIMEOUT]);
+        kubectl(&["wait", "--for=delete", &format!("usn/{network}"), timeout()]);
     }
 }

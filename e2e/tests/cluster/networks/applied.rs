@@ -1,6 +1,6 @@
 //! A network applied: bridges, definitions and status.
 
-use crate::support::cluster::{NODES, TIMEOUT, apply, check, condition, eventually, get, kubectl, vsctl};
+use crate::support::cluster::{NODES, apply, check, condition, eventually, get, kubectl, timeout, vsctl};
 use crate::support::node_file::NodeFile;
 use crate::support::scene::{Scene, await_condition, compiled, remains, wait_ready};
 use serde_json::json;
@@ -110,7 +110,7 @@ fn a_deleted_network_leaves_nothing() {
     let scene = Scene::new("deleted");
     scene.network("deleted", &json!({}));
     assert_ne!(remains("deleted"), Vec::<String>::new());
-    kubectl(&["delete", "usn", "deleted", TIMEOUT]);
+    kubectl(&["delete", "usn", "deleted", timeout()]);
     assert_eq!(remains("deleted"), Vec::<String>::new());
     assert_eq!(get(&["net-attach-def", "deleted", "-n", &scene.name]), None);
     eventually("nothing of it is left for agents", || check(compiled("deleted").is_none(), "still there"));

@@ -1,6 +1,6 @@
 //! A network that is deleted while a pod uses it, or while its definitions cannot be reached.
 
-use crate::support::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, try_apply, try_run, vsctl};
+use crate::support::cluster::{apply, check, eventually, get, kubectl, timeout, try_apply, try_run, vsctl};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{Scene, await_condition, remains};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn a_network_goes_although_a_namespace_ended_with_its_definition_in_it() {
     end_at_once("severed-end");
     assert!(get(&["namespace", "severed-end"]).is_none() && definition().is_some());
 
-    kubectl(&["delete", "usn", "severed", TIMEOUT]);
+    kubectl(&["delete", "usn", "severed", timeout()]);
     assert_eq!(remains("severed"), Vec::<String>::new());
     apply(&Ending::namespace());
     eventually("the definition goes once it can be reached", || check(definition().is_none(), "still there"));
@@ -56,7 +56,7 @@ impl Ending {
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        let delete = ["delete", "namespace", "severed-end", TIMEOUT];
+        let delete = ["delete", "namespace", "severed-end", timeout()];
         let gone = try_apply(&Self::namespace()).and_then(|_| try_run("kubectl", &delete, ""));
         if let Err(error) = gone {
             eprintln!("cleaning up severed-end: {error}");

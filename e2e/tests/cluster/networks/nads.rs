@@ -62,7 +62,7 @@ fn a_shared_definition_serves_the_selected_namespaces_and_no_other() {
     assert_eq!(vsctl(NODE, &["list-ports", "br-shared-one"]).lines().count(), 1);
     outside.delete_pod("intruder");
     scene.delete_pod("user");
-    kubectl(&["delete", "usn", "shared-one", crate::support::cluster::TIMEOUT]);
+    kubectl(&["delete", "usn", "shared-one", crate::support::cluster::timeout()]);
     assert_eq!(definition(SHARED_NAMESPACE, "shared-one"), None);
 }
 

@@ -1,7 +1,7 @@
 //! What scripts read of a network through its life: `kubectl wait`, kstatus, events, and what
 //! monitoring asks.
 
-use crate::support::cluster::{TIMEOUT, check, eventually, get, kubectl, run, vsctl};
+use crate::support::cluster::{check, eventually, get, kubectl, run, timeout, vsctl};
 use crate::support::controllers::{Controller, NAMESPACE, scrape};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{ENGINE_GONE, Scene, agent_pod, await_condition};
@@ -35,7 +35,7 @@ fn await_kstatus(network: &str, wanted: &str) {
 
 /// Waits as scripts do.
 fn wait(what: &str, network: &str) {
-    kubectl(&["wait", &format!("--for={what}"), &format!("usn/{network}"), TIMEOUT]);
+    kubectl(&["wait", &format!("--for={what}"), &format!("usn/{network}"), timeout()]);
 }
 
 /// Reasons of the events that are told of a network.

@@ -1,7 +1,7 @@
 //! The CRDs of usnet removed one by one, in several orders, and installed again.
 
 use crate::outages::uninstalled::{Installed, assert_traffic, busy_scene, install};
-use crate::support::cluster::{NODES, TIMEOUT, check, eventually, get, kubectl, vsctl};
+use crate::support::cluster::{NODES, check, eventually, get, kubectl, timeout, vsctl};
 use crate::support::scene::{Scene, remains, wait_ready};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn compiled_networks_that_vanish_with_their_crd_change_nothing_on_nodes() {
     let _restore = Installed;
     let bridges = || NODES.map(|node| vsctl(node, &["get", "Bridge", "br-uncompiled", "_uuid"]));
     let before = bridges();
-    kubectl(&["delete", "crd", COMPILED, TIMEOUT]);
+    kubectl(&["delete", "crd", COMPILED, timeout()]);
     assert_traffic(&scene);
     assert_eq!(bridges(), before);
     install();
@@ -41,7 +41,7 @@ fn crds_that_are_removed_in_any_order_take_their_networks_with_them_and_can_be_i
             // Networks have a finalizer, so that their CRD may wait for the others to be back.
             kubectl(&["delete", "crd", crd, "--wait=false"]);
             if crd != NETWORKS {
-                kubectl(&["wait", "--for=delete", &format!("crd/{crd}"), TIMEOUT]);
+                kubectl(&["wait", "--for=delete", &format!("crd/{crd}"), timeout()]);
             }
         }
         install();

@@ -2,7 +2,9 @@
 //! is true any more. Controller and agents converge by themselves; Kubernetes' own programs are
 //! started again, as its documentation asks after a restore.
 
-use crate::support::cluster::{NODES, check, eventually, eventually_within, get, kubectl, run, try_run, vsctl};
+use crate::support::cluster::{
+    NODES, check, eventually, eventually_within, get, kubectl, run, timeout, try_run, vsctl,
+};
 use crate::support::controllers::{Controller, await_both};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{Scene, remains, wait_ready};
@@ -100,7 +102,7 @@ fn a_restored_etcd_is_followed_without_manual_action() {
     scene.apply_network("etcd-kept", &json!({"bridge": {"mtu": 1400}}));
     scene.network("etcd-new", &json!({}));
     wait_ready("etcd-kept");
-    kubectl(&["delete", "usn", "etcd-gone", "--timeout=120s"]);
+    kubectl(&["delete", "usn", "etcd-gone", timeout()]);
     eventually("the nodes have done it", || {
         let left = remains("etcd-gone");
         check(left.is_empty() && !remains("etcd-new").is_empty(), format!("{left:?}"))
@@ -128,6 +130,6 @@ fn a_restored_etcd_is_followed_without_manual_action() {
     assert_eq!(kept(), before, "what the pod uses was made again");
     // No watcher is stuck at a version of the other history.
     scene.network("etcd-after", &json!({}));
-    kubectl(&["delete", "usn", "etcd-gone", "--timeout=120s"]);
+    kubectl(&["delete", "usn", "etcd-gone", timeout()]);
     assert_eq!(Controller::all(), controllers, "a controller started again");
 }

@@ -3,7 +3,7 @@
 
 use crate::outages::api_server::{Outage, WATCHED};
 use crate::support::audit;
-use crate::support::cluster::{NODES, TIMEOUT, apply, check, condition, eventually, get, kubectl, run, try_run, vsctl};
+use crate::support::cluster::{NODES, apply, check, condition, eventually, get, kubectl, run, timeout, try_run, vsctl};
 use crate::support::controllers::{Controller, NAMESPACE, Still, agent_process, await_both, process};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{Scene, agent_pod, compiled, remains, wait_ready};
@@ -45,7 +45,7 @@ fn what_changed_while_nobody_watched_is_found_by_listing_anew() {
     for network in ["gap-kept", "gap-changed", "gap-new"] {
         wait_ready(network);
     }
-    kubectl(&["wait", "--for=delete", "usn/gap-leaving", TIMEOUT]);
+    kubectl(&["wait", "--for=delete", "usn/gap-leaving", timeout()]);
     eventually("what was deleted is gone from the nodes", || {
         let left = [remains("gap-gone"), remains("gap-leaving")].concat();
         check(left.is_empty(), format!("{left:?}"))

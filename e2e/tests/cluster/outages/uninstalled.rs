@@ -1,6 +1,6 @@
 //! Pods keep their networks while usnet's parts, its objects, or all of it are taken away.
 
-use crate::support::cluster::{NODES, TIMEOUT, apply, check, eventually, get, kubectl, try_run, vsctl};
+use crate::support::cluster::{NODES, apply, check, eventually, get, kubectl, timeout, try_run, vsctl};
 use crate::support::pods::{NODE, await_packets, received, start, testpmd_pod, wait_running};
 use crate::support::scene::{Scene, await_condition, remains, wait_ready};
 use serde_json::json;
@@ -62,7 +62,7 @@ pub(crate) fn install() {
         Ok(())
     });
     for workload in ["deployment/usnet-controller", "daemonset/usnet-agent"] {
-        kubectl(&["rollout", "status", "-n", "usnet-system", TIMEOUT, workload]);
+        kubectl(&["rollout", "status", "-n", "usnet-system", timeout(), workload]);
     }
 }
 
@@ -103,7 +103,7 @@ fn a_deleted_namespace_takes_its_own_pods_and_no_others() {
     kubectl(&["label", "namespace", "goes", "scene=stays", "--overwrite"]);
     start(&other, &testpmd_pod(&other, "third", "stays", "flowgen"));
     assert_eq!(vsctl(NODE, &["list-ports", "br-stays"]).lines().count(), 3);
-    kubectl(&["delete", "namespace", "goes", TIMEOUT]);
+    kubectl(&["delete", "namespace", "goes", timeout()]);
     eventually("the port of its pod is gone", || {
         let ports = vsctl(NODE, &["list-ports", "br-stays"]);
         check(ports.lines().count() == 2, ports)
@@ -118,7 +118,7 @@ fn node_states_that_vanish_with_their_crd_change_nothing_on_nodes() {
     let _restore = Installed;
     let bridges = || NODES.map(|node| vsctl(node, &["get", "Bridge", "br-stateless", "_uuid"]));
     let before = bridges();
-    kubectl(&["delete", "crd", "userspacenodestates.usnet.dev", TIMEOUT]);
+    kubectl(&["delete", "crd", "userspacenodestates.usnet.dev", timeout()]);
     assert_traffic(&scene);
     assert_eq!(bridges(), before);
     install();

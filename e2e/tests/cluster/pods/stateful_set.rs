@@ -1,7 +1,7 @@
 //! What the name of a pod fixes, for the pod of a StatefulSet: it keeps address and MAC when it is
 //! deleted, and on another node.
 
-use crate::support::cluster::{TIMEOUT, apply, check, eventually, get, kubectl};
+use crate::support::cluster::{apply, check, eventually, get, kubectl, timeout};
 use crate::support::pods::{sleeping_pod, start, wait_running};
 use crate::support::scene::Scene;
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ fn a_pod_keeps_its_addresses_and_mac_when_it_is_made_anew_and_on_another_node() 
             .collect();
         check(counts.iter().sum::<u64>() == 0, format!("{counts:?}"))
     });
-    kubectl(&["delete", "statefulset", "web", "-n", &scene.name, TIMEOUT]);
+    kubectl(&["delete", "statefulset", "web", "-n", &scene.name, timeout()]);
 }
 
 fn a_pod_that_asks_for_an_address_of_another_is_told_whose_it_is(scene: &Scene) {

@@ -1,7 +1,7 @@
 //! Addresses that are one pool for all nodes: the real `whereabouts`, which keeps them in the API
 //! server.
 
-use crate::support::cluster::{NODES, TIMEOUT, apply, check, eventually, get, kubectl, on_node, try_run};
+use crate::support::cluster::{NODES, apply, check, eventually, get, kubectl, on_node, timeout, try_run};
 use crate::support::pods::{description, sleeping_pod, start, wait_running};
 use crate::support::scene::Scene;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ impl Definitions {
                     "versions": [{"name": "v1alpha1", "served": true, "storage": true, "schema": schema}],
                 },
             }));
-            kubectl(&["wait", "--for=condition=Established", &format!("crd/{plural}.{GROUP}"), TIMEOUT]);
+            kubectl(&["wait", "--for=condition=Established", &format!("crd/{plural}.{GROUP}"), timeout()]);
         }
         let defaults = json!({"datastore": "kubernetes", "kubernetes": {"kubeconfig": KUBECONFIG}, "log_file": "/var/log/whereabouts.log", "log_level": "debug"});
         for node in NODES {
@@ -50,7 +50,7 @@ impl Definitions {
 impl Drop for Definitions {
     fn drop(&mut self) {
         for (plural, _) in Self::ALL {
-            if let Err(error) = try_run("kubectl", &["delete", "crd", &format!("{plural}.{GROUP}"), TIMEOUT], "") {
+            if let Err(error) = try_run("kubectl", &["delete", "crd", &format!("{plural}.{GROUP}"), timeout()], "") {
                 eprintln!("cleaning up whereabouts: {error}");
             }
         }

@@ -3,19 +3,25 @@
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
+use usnet_e2e::host::wait;
 
 /// The nodes of the test bed, by name.
 pub(crate) const NODES: [&str; 2] = ["node-a", "node-b"];
 /// How long a condition may take on a busy machine. Tests are never about time; this only ends
-/// hopeless ones.
+/// hopeless ones. `USNET_WORLD_TIMEOUT` multiplies it.
 ///
 /// Kubernetes may need more than a minute to end a namespace: when something is left in it, its
 /// controller looks again after 5 s, and then after twice as long each time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-/// The same for `kubectl`.
-pub(crate) const TIMEOUT: &str = "--timeout=120s";
+
+/// The same as the option of `kubectl`.
+pub(crate) fn timeout() -> &'static str {
+    static OPTION: LazyLock<String> = LazyLock::new(|| format!("--timeout={}s", wait::scaled(PATIENCE).as_secs()));
+    &OPTION
+}
 
 /// Runs a command and gives its standard output, or what it printed when it failed.
 pub(crate) fn try_run(program: &str, arguments: &[&str], input: &str) -> Result<String, String> {
@@ -95,6 +101,7 @@ pub(crate) fn eventually<T>(what: &str, check: impl FnMut() -> Result<T, String>
 /// The same with a patience of its own.
 #[track_caller]
 pub(crate) fn eventually_within<T>(patience: Duration, what: &str, mut check: impl FnMut() -> Result<T, String>) -> T {
+    let patience = wait::scaled(patience);
     let end = Instant::now() + patience;
     loop {
         match check() {

@@ -1,6 +1,6 @@
 //! Pods with interfaces of ours, and what they show.
 
-use crate::support::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, on_node, succeed};
+use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node, succeed, timeout};
 use crate::support::scene::Scene;
 use crate::support::testpmd::{Driver, Program, last_counters};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ pub(crate) fn start(scene: &Scene, pod: &Value) {
 pub(crate) fn wait_running(scene: &Scene, name: &str) {
     let waited = crate::support::cluster::try_run(
         "kubectl",
-        &["wait", "--for=condition=Ready", &format!("pod/{name}"), "-n", &scene.name, TIMEOUT],
+        &["wait", "--for=condition=Ready", &format!("pod/{name}"), "-n", &scene.name, timeout()],
         "",
     );
     succeed(waited.map_err(|error| format!("{error}\n{}", scene.events(name))));

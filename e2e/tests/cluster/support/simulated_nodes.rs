@@ -1,7 +1,7 @@
 //! Nodes that are objects alone, and what stands in for their agents: it reports as a real agent
 //! does, with a token of that node.
 
-use crate::support::cluster::{TIMEOUT, apply, check, eventually, get, kubectl, run, try_run};
+use crate::support::cluster::{apply, check, eventually, get, kubectl, run, timeout, try_run};
 use crate::support::scene::compiled;
 use crate::support::tokens::kubectl_with;
 use serde_json::{Value, json};
@@ -62,10 +62,10 @@ impl Drop for SimulatedNodes {
             }
         };
         let label = format!("scene={}", self.scene);
-        quiet("kubectl", &["delete", "nodes", "-l", &label, "--ignore-not-found", TIMEOUT]);
+        quiet("kubectl", &["delete", "nodes", "-l", &label, "--ignore-not-found", timeout()]);
         quiet("component", &["start", "kube-controller-manager"]);
         for number in 0..self.count {
-            quiet("kubectl", &["wait", "--for=delete", &format!("usns/{}", self.name(number)), TIMEOUT]);
+            quiet("kubectl", &["wait", "--for=delete", &format!("usns/{}", self.name(number)), timeout()]);
         }
     }
 }

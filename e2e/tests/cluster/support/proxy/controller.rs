@@ -1,6 +1,6 @@
 //! The controller behind a [`Proxy`]. Those of the cluster are away meanwhile.
 
-use crate::support::cluster::{TIMEOUT, check, eventually, kubectl, try_run};
+use crate::support::cluster::{check, eventually, kubectl, timeout, try_run};
 use crate::support::controllers::{NAMESPACE, lease};
 use crate::support::proxy::program::Proxied;
 use crate::support::proxy::server::Proxy;
@@ -62,7 +62,7 @@ impl Away {
 
 impl Drop for Away {
     fn drop(&mut self) {
-        let wait = ["rollout", "status", "-n", NAMESPACE, TIMEOUT, "deployment/usnet-controller"];
+        let wait = ["rollout", "status", "-n", NAMESPACE, timeout(), "deployment/usnet-controller"];
         if let Err(error) = scale(2).and_then(|_| try_run("kubectl", &wait, "")) {
             eprintln!("{error}");
         }

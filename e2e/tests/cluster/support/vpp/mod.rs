@@ -140,7 +140,7 @@ pub(crate) fn await_socket(node: &str) -> Instant {
 
 /// Waits until a condition holds, looking each millisecond, and says when that was.
 pub(crate) fn closely(what: &str, mut condition: impl FnMut() -> bool) -> Instant {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + usnet_e2e::host::wait::scaled(PATIENCE);
     while !condition() {
         assert!(Instant::now() < end, "{what}: not within {PATIENCE:?}");
         std::thread::sleep(Duration::from_millis(1));
