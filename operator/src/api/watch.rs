@@ -14,6 +14,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
+/// The first delay: an API server that restarts is back within seconds.
 const BACKOFF_MIN: Duration = Duration::from_millis(500);
 /// kube's maximum is a minute: users would wait that long after the API server is back.
 const BACKOFF_MAX: Duration = Duration::from_secs(5);

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+/// Executable by the container runtime, writable by root only.
 const MODE: u32 = 0o755;
 
 /// Options of `usnet install-plugin`.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// A lease with a longer duration was not written by usnet.
+/// The longest duration of a lease that is respected. A longer one was not written by usnet, and
+/// would leave the cluster without a leader for that time.
 const LEASE_DURATION_MAX: Duration = Duration::from_secs(60);
 
 /// The observed Lease.

@@ -16,7 +16,8 @@ use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::{sleep, timeout};
 
-/// The timeout of requests for the lease; a slower renewal comes too late.
+/// The timeout of requests for the lease: the response to a renewal that is slower would arrive
+/// only after the fence has closed.
 const LEASE_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The role of this replica.

@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use usnet_crds::EngineKind;
 
-/// How many changes are kept.
+/// How many changes are kept: enough to explain the last incident, in a file of a few hundred KB.
 pub const KEPT: usize = 500;
 /// The maximum number of lines before the oldest are removed down to [`KEPT`], so that the file is
 /// not rewritten for each line.

@@ -23,7 +23,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-/// A connection is closed after this time.
+/// A connection is closed after this time: a scrape takes milliseconds, and clients that stay
+/// connected must not use up [`CONNECTIONS`].
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// Concurrent connections: a scraper, kubelet's probes and a user need fewer.
 const CONNECTIONS: usize = 16;

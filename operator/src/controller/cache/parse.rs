@@ -26,7 +26,8 @@ use usnet_crds::{
     UserspaceNodeStateStatus,
 };
 
-/// The reason when that of an agent is invalid.
+/// Replaces an invalid reason of an agent: reasons are shown to users, and the token of an agent
+/// can be stolen.
 const UNKNOWN_REASON: &str = "Unknown";
 
 pub(crate) fn network(object: &NetworkObject) -> (String, Network) {

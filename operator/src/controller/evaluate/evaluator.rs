@@ -1,9 +1,9 @@
 //! Evaluates what is marked [`Dirty`].
 
+use super::nad_scans::NadScans;
 use super::outbox::Outbox;
 use crate::controller::cache::dirty::Dirty;
-use crate::controller::cache::nads::Availability;
-use crate::controller::cache::{Cache, NadKey, Network};
+use crate::controller::cache::{Cache, Network};
 use crate::controller::compile::{self, Stage, nads, nodes};
 use crate::controller::events::EventRecord;
 use crate::controller::legacy;
@@ -19,7 +19,8 @@ use tokio::time::Instant;
 
 /// How many times in a row the API server rejected a compiled network, and its last message.
 type Rejection = (u32, String);
-/// Rejections in a row before they are reported: a single one may be a race with another writer.
+/// Rejections in a row before they are reported: a single one may be a race with another writer,
+/// and users would be notified of a failure that the next attempt corrects.
 const REJECTIONS_BEFORE_REPORT: u32 = 2;
 
 /// The state of evaluations beside the cache, and what remains to be evaluated.
@@ -35,11 +36,7 @@ pub struct Evaluator {
     /// Networks that are being deleted and no longer in use on any node.
     deletable: BTreeSet<String>,
     rejections: BTreeMap<String, Rejection>,
-    /// Networks whose NADs are being compared, namespace by namespace, with the last namespace
-    /// done.
-    scans: BTreeMap<String, Option<String>>,
-    /// The network whose NAD was written last: networks are served round-robin.
-    last_scan: Option<String>,
+    nads: NadScans,
     times: StatusTimes,
 }
 
@@ -49,11 +46,11 @@ impl Evaluator {
         let names = dirty.nads.iter().map(|key| key.name.clone());
         self.uncounted.extend(names.chain(dirty.nads_of.iter().cloned()));
         self.uncounted.extend(dirty.networks.iter().cloned());
-        self.scans.extend(dirty.nads_of.iter().map(|name| (name.clone(), None)));
+        dirty.nads_of.into_iter().for_each(|name| self.nads.mark_network(name));
+        dirty.nads.into_iter().for_each(|key| self.nads.mark(key));
         self.dirty.networks.extend(dirty.networks);
         self.dirty.statuses.extend(dirty.statuses);
         self.dirty.nodes.extend(dirty.nodes);
-        self.dirty.nads.extend(dirty.nads);
         self.dirty.legacy |= dirty.legacy;
     }
 
@@ -67,7 +64,7 @@ impl Evaluator {
             Target::NodeState(name) => drop(self.dirty.nodes.insert(name)),
             Target::Status(name) => drop(self.dirty.statuses.insert(name)),
             Target::NetworkFromNad(_) => self.dirty.legacy = true,
-            Target::Nad(key) => drop(self.dirty.nads.insert(key)),
+            Target::Nad(key) => self.nads.mark(key),
         }
     }
 
@@ -143,7 +140,7 @@ impl Evaluator {
         let was_deletable = self.deletable.contains(name);
         set_member(&mut self.deletable, name, evaluation.may_delete);
         if evaluation.may_delete && !was_deletable {
-            self.scans.insert(name.to_owned(), None);
+            self.nads.mark_network(name.to_owned());
         }
         if evaluation.may_delete || was_deletable {
             self.evaluate_finalizer(cache, outbox, name);
@@ -199,50 +196,14 @@ impl Evaluator {
         found.records
     }
 
-    /// The next NAD write: single dirty NADs first, then one network after the other (round-robin).
+    /// The next NAD write; none while NADs cannot be read.
     pub fn next_nad_write(&mut self, cache: &Cache, guards: &Guards) -> Option<Write> {
-        if cache.nads.availability != Availability::Known {
-            return None;
-        }
-        while let Some(key) = self.dirty.nads.pop_first() {
-            // A blocked one is marked dirty again when its guard expires.
-            if guards.is_blocked(&Target::Nad(key.clone())) {
-                continue;
-            }
-            let may_delete = self.deletable.contains(&key.name);
-            if let Some(write) = nads::write(cache, &key.name, &key.namespace, may_delete) {
-                return Some(write);
-            }
-        }
-        while let Some(name) = self.next_scan() {
-            let after = self.scans.get(&name).cloned().flatten();
-            let is_busy = |namespace: &str| {
-                let key = NadKey { namespace: namespace.to_owned(), name: name.clone() };
-                guards.is_blocked(&Target::Nad(key))
-            };
-            let may_delete = self.deletable.contains(&name);
-            match nads::next_write(cache, &name, after.as_deref(), may_delete, is_busy) {
-                Some((namespace, write)) => {
-                    self.scans.insert(name.clone(), Some(namespace));
-                    self.last_scan = Some(name);
-                    return Some(write);
-                }
-                None => drop(self.scans.remove(&name)),
-            }
-        }
-        None
-    }
-
-    fn next_scan(&self) -> Option<String> {
-        use std::ops::Bound::{Excluded, Unbounded};
-        let last = self.last_scan.as_deref().map_or(Unbounded, Excluded);
-        let next = self.scans.range::<str, _>((last, Unbounded)).next();
-        next.or_else(|| self.scans.first_key_value()).map(|(name, _)| name.clone())
+        self.nads.next_write(cache, guards, &self.deletable)
     }
 
     /// Whether NADs remain to be compared.
     pub fn has_dirty_nads(&self) -> bool {
-        !self.scans.is_empty() || !self.dirty.nads.is_empty()
+        !self.nads.is_empty()
     }
 
     /// A status is being written.

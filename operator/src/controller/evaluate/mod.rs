@@ -1,8 +1,14 @@
 //! Evaluate (pure): evaluates what is marked [`Dirty`](super::cache::dirty::Dirty) and puts the
 //! writes into the [`Queue`](super::write::queue::Queue). It neither sends nor waits; time is
 //! passed in.
+//!
+//! - [`evaluator`]: networks, nodes and statuses, with [`compile`](super::compile),
+//!   [`status`](super::status) and [`legacy`](super::legacy);
+//! - [`nad_scans`]: the NADs that remain to be compared;
+//! - [`outbox`]: the destination of the writes.
 
 mod evaluator;
+mod nad_scans;
 mod outbox;
 
 pub use evaluator::Evaluator;

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 /// The source of the events, in `kubectl describe`.
 const REPORTER: &str = "usnet-controller";
 /// Capacity of the queue. More events than this at once come from a fault that the status describes
-/// better.
+/// better; the memory for them is bounded, and dropped ones are counted.
 const QUEUE: usize = 256;
 /// The API's limit for the note of an event, in bytes.
 const NOTE_MAX: usize = 1024;

@@ -3,7 +3,8 @@
 use crate::controller::cache::Cache;
 use kube::core::{Expression, Selector, SelectorExt};
 
-/// The default maximum of networks that the NADs of one namespace create.
+/// The default maximum of networks that the NADs of one namespace create. Each is a bridge on all
+/// nodes, so the number that one tenant can create must be bounded.
 pub const NETWORKS_MAX: usize = 32;
 
 /// Whether networks are created for bridges that NADs of the Userspace CNI (Intel) name.

@@ -3,9 +3,15 @@
 //! 1. [`start`]: options, and the parts that run side by side;
 //! 2. [`worker`]: the event loop. It takes changes, evaluates and sends, and never blocks on any of
 //!    them;
-//! 3. [`metrics`]: what it counts.
+//! 3. its steps while this replica is the leader, whose state is in [`leader_state`]: [`schedule`]
+//!    (when what is evaluated), [`dispatch`] (sends what is due), [`responses`] (what is retried);
+//! 4. [`metrics`]: what it counts.
 
+mod dispatch;
+mod leader_state;
 pub mod metrics;
+mod responses;
+mod schedule;
 mod start;
 mod worker;
 

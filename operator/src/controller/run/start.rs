@@ -1,7 +1,8 @@
 //! Starts the parts of the controller and ends them in order (IO).
 
+use super::leader_state::LeaderState;
 use super::metrics::Metrics;
-use super::worker::{Ended, LeaderState, Worker};
+use super::worker::{Ended, Worker};
 use crate::api::client;
 use crate::controller::{events, legacy, watch};
 use crate::leader::Elector;

@@ -15,9 +15,11 @@ use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use usnet_crds::node_selection::resource_version;
 
-/// The page size of lists. A page is buffered while it is read; each object is a few KB.
+/// The page size of lists. A page is buffered while it is read; each object is a few KB. Smaller
+/// pages cost the API server more requests, larger ones the controller more memory.
 const PAGE: u32 = 500;
-/// The page size of lists of NADs: one may have a megabyte, and a tenant may create many.
+/// The page size of lists of NADs: one may have a megabyte, and a tenant may create many. A page of
+/// the largest ones fits into the memory limit of the controller.
 const NAD_PAGE: u32 = 50;
 
 /// All watches as one stream.

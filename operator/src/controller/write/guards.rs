@@ -9,9 +9,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How long the watch may take to show a write. After that the target is evaluated again, even
-/// without an event.
+/// without an event: a write could otherwise be lost when its event never comes. An event that is
+/// only late costs one redundant write.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(30);
+/// The first delay of a retry: a conflict with another writer is usually over by then.
 const FIRST_RETRY: Duration = Duration::from_millis(500);
+/// The maximum delay of a retry, and so the longest wait of a user after a fault was corrected. A
+/// shorter one would send failing requests more often.
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// The version of a deleted object: later than any other.
 pub const DELETED: u64 = u64::MAX;

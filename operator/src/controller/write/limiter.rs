@@ -8,7 +8,8 @@ use tokio::time::Instant;
 const START: f64 = 16.0;
 /// The maximum: beyond it one client gains nothing and delays others.
 const MAXIMUM: f64 = 64.0;
-/// Requests that were sent together fail together: they count as one overload.
+/// Requests that were sent together fail together: they count as one overload. Without this window
+/// the limit would drop to 1 at the first overload.
 const OVERLOAD_WINDOW: Duration = Duration::from_secs(1);
 
 /// The limit of requests in flight.

@@ -4,9 +4,10 @@
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Statuses per second.
+/// Statuses per second. More would take capacity of the API server from writes that users wait for;
+/// at this rate the counts of 10,000 networks are updated within minutes.
 const RATE: u32 = 40;
-/// The burst after a pause.
+/// The burst after a pause, so that the counts of a few networks are not delayed.
 const BURST: u32 = 10;
 
 /// A token bucket.

@@ -7,7 +7,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Longest file that is read, in bytes.
+/// The maximum size of a file, in bytes: far more than thousands of networks need, and small enough
+/// that a file that is there by mistake does not exceed the agent's memory limit.
 const FILE_MAX: u64 = 16 << 20;
 
 /// The text of each file, or why it cannot be read, by name.

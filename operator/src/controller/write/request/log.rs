@@ -12,7 +12,7 @@ pub(super) fn log(write: &Write) {
             tracing::info!(network, generation = spec.generation, "compiled the network for all nodes");
         }
         Write::DrainCompiled { network, .. } => {
-            tracing::info!(network, "set the phase of the network to Draining on all nodes")
+            tracing::info!(network, "set the phase of the network to Draining on all nodes");
         }
         Write::DeleteCompiled { network, .. } => tracing::info!(network, "deleted the compiled network"),
         Write::NodeState { node, number, .. } => tracing::info!(node, number, "wrote the node state"),
@@ -29,10 +29,10 @@ pub(super) fn log(write: &Write) {
             tracing::info!(network, "created a network for NetworkAttachmentDefinitions");
         }
         Write::NetworkFromNad { network, .. } => {
-            tracing::info!(network, "restored a network of NetworkAttachmentDefinitions")
+            tracing::info!(network, "restored a network of NetworkAttachmentDefinitions");
         }
         Write::DeleteNetwork { network, .. } => {
-            tracing::info!(network, "deleted a network that no NetworkAttachmentDefinition requests")
+            tracing::info!(network, "deleted a network that no NetworkAttachmentDefinition requests");
         }
         Write::Status { network, status, .. } => {
             let Some(condition) = find_condition(&status.conditions, READY) else { return };
