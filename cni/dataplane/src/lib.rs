@@ -1,12 +1,12 @@
 //! The desired and the observed state of a node's engines, and the operations in between.
 //!
-//! | folder | contents | IO |
-//! |---|---|---|
-//! | [`model`] | the values: [`desired`] and [`observed`] state, ports, attachments | none |
-//! | [`plan`] | the comparison of both states, which returns operations | none |
-//! | [`engine`] | the [`engine::EngineDriver`] trait, and a driver for each engine, which observes and applies | control sockets |
-//! | [`store`] | files on the node: the [`journal`] of attachments, [`network_file`]s for the plugin | files |
-//! | [`legacy`] | file names, annotation and ports of Intel's userspace CNI | none |
+//! - [`model`]: the values, above all [`desired`] and [`observed`] state. No IO.
+//! - [`plan`]: the diff of both states, as operations. No IO.
+//! - [`engine`]: [`engine::EngineDriver`], and a driver for each engine, which observes and
+//!   applies. IO on control sockets.
+//! - [`store`]: files on the node: the [`journal`] of attachments, the [`network_file`]s for the
+//!   plugin. IO on files.
+//! - [`legacy`]: file names, annotation and ports of Intel's userspace CNI. No IO.
 
 pub mod engine;
 pub mod legacy;

@@ -48,7 +48,8 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
             memif_ends(&memif, &container.object("memif")?)?;
             SocketRole::default()
         }
-        PortType::Veth => SocketRole::default(),
+        // The legacy plugin has no others.
+        _ => SocketRole::default(),
     };
     let is_memif = port_type == PortType::Memif;
     let bridge = host.object("bridge")?;

@@ -89,11 +89,7 @@ struct Type(PortType);
 
 impl fmt::Display for Type {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self.0 {
-            PortType::VhostUser => "vhostuser",
-            PortType::Memif => "memif",
-            PortType::Veth => "veth",
-        })
+        formatter.write_str(&self.0.as_str().to_ascii_lowercase())
     }
 }
 

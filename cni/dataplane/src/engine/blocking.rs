@@ -2,8 +2,8 @@
 //!
 //! Each driver is written once, as async code. On a blocking session every future is ready at the
 //! first poll, because the session returns only when it has the reply. A driver on an async session
-//! would never get further than its first wait: nothing polls it again. [`NeverWaits`] tells the two
-//! apart at compile time; without it that mistake would fail only when a pod is attached.
+//! would not get beyond its first wait, because nothing polls it again. [`NeverWaits`] tells the
+//! two apart at compile time; without it that mistake would show only when a pod is attached.
 
 use super::driver::EngineDriver;
 use super::error::{EngineError, OpError};

@@ -31,7 +31,7 @@ pub enum EngineError {
     NotActing {
         /// Which engine.
         engine: EngineKind,
-        /// How long it was waited for.
+        /// How long the driver waited.
         seconds: u64,
     },
 }
@@ -55,44 +55,44 @@ pub struct TagTooLong {
 pub enum OpError {
     /// An object of that name exists and is not owned by usnet.
     #[error(
-        "{what} already exists on this node and does not belong to usnet; it was left alone: remove it, or use another name"
+        "{what} already exists on this node and is not owned by usnet; it was not changed: remove it, or use another name"
     )]
     Foreign {
-        /// What is there, for example `bridge br0`.
+        /// The object, for example `bridge br0`.
         what: String,
     },
     /// The bridge does not exist or is not owned by usnet, so that no port can be added to it.
-    #[error("bridge {bridge} is not there or does not belong to this network; the agent repairs it, try again")]
+    #[error("bridge {bridge} does not exist or is not owned by this network; the agent repairs it, try again")]
     BridgeMissing {
         /// Its name.
         bridge: String,
     },
     /// The adopted bridge does not support ports of usnet.
-    #[error("bridge {bridge}, which somebody else has to make, cannot be used: {found}")]
+    #[error("bridge {bridge}, which the network adopts, cannot be used: {found}")]
     BridgeUnusable {
         /// Its name.
         bridge: String,
-        /// What is there.
+        /// Why not.
         found: String,
     },
-    /// A port to change is not there, or not this attachment's.
-    #[error("port {port} is not there or does not belong to this attachment; the agent repairs it, try again")]
+    /// A port to update does not exist or is not owned by this attachment.
+    #[error("port {port} does not exist or is not owned by this attachment; the agent repairs it, try again")]
     PortMissing {
         /// Its name.
         port: PortName,
     },
     /// The port to create exists already, for another attachment, on another bridge or with another
     /// socket.
-    #[error("port {port} is there already and not as asked ({found}); it has to be removed first")]
+    #[error("port {port} already exists and differs from the requested port ({found}); it must be removed first")]
     PortDiffers {
         /// Its name.
         port: PortName,
-        /// What it is.
+        /// How it differs.
         found: String,
     },
     /// The port to create has the socket of another port. The switch would silently serve only one
     /// of them.
-    #[error("socket {} is the socket of another port already", socket.display())]
+    #[error("socket {} is already used by another port", socket.display())]
     SocketInUse {
         /// The socket.
         socket: PathBuf,
@@ -101,20 +101,22 @@ pub enum OpError {
     #[error(transparent)]
     TagTooLong(#[from] TagTooLong),
     /// The engine has no id left for the port's socket.
-    #[error("all {count} memif socket ids of usnet are in use: give the agent a larger range with --memif-socket-ids")]
+    #[error(
+        "all {count} memif socket ids of usnet are in use: configure a larger range with --memif-socket-ids of the agent"
+    )]
     NoSocketId {
-        /// How many there are.
+        /// How many ids usnet owns.
         count: usize,
     },
     /// A bridge to delete still has ports.
-    #[error("bridge {bridge} still has ports, or is not this network's, and was left alone")]
+    #[error("bridge {bridge} still has ports or is not owned by this network; it was not changed")]
     BridgeInUse {
         /// Its name.
         bridge: String,
     },
-    /// The engine tried and failed. Its configuration stays, so that it can retry by itself; the
-    /// caller deletes it if that is not desired.
-    #[error("{what} could not be made: the engine says {reason:?}")]
+    /// The engine failed. What was configured is kept, so that it can retry by itself; the caller
+    /// deletes it if that is not desired.
+    #[error("{what} could not be configured: the engine reports {reason:?}")]
     Refused {
         /// The object of the operation.
         what: String,

@@ -1,5 +1,5 @@
-//! What is shared with Intel's userspace CNI: the [`annotation`] that its applications read, and the
-//! result of deleting one of its [`port`]s. No IO.
+//! What is shared with Intel's userspace CNI: the [`annotation`] that its applications read, and
+//! its [`port`]s. No IO.
 
 pub mod annotation;
 pub mod port;

@@ -29,7 +29,7 @@ pub enum LegacyPort {
     Absent,
     /// An object of that name exists and was not created by the legacy plugin; it was not changed.
     Foreign {
-        /// What is there, and why it is not meant.
+        /// What was found, and why it is not a port of the legacy plugin.
         found: String,
     },
 }

@@ -16,7 +16,7 @@ pub const SOCKET_PATH_MAX: usize = 107;
 /// A socket path that no engine could use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "socket path {} has {} bytes, and a unix socket takes at most {SOCKET_PATH_MAX}: use a shorter run folder",
+    "socket path {} has {} bytes, and a unix socket takes at most {SOCKET_PATH_MAX}: use a shorter run directory",
     path.display(),
     path.as_os_str().len()
 )]

@@ -44,21 +44,21 @@ impl fmt::Display for Blocker {
         match self {
             Self::BridgeExists { bridge } => write!(
                 formatter,
-                "bridge {bridge} already exists on this node and was not made for this network; it is left alone: remove it, or give the network another bridge name"
+                "bridge {bridge} already exists on this node and is not owned by this network; it is not changed: remove it, or set another bridge name in the network"
             ),
             Self::BridgeMissing { bridge } => write!(
                 formatter,
-                "bridge {bridge} is not on this node, and the network only uses what somebody else made (ownership Adopted): make it there, or choose other nodes"
+                "bridge {bridge} does not exist on this node, and the network only adopts bridges (ownership Adopted): create it there, or select other nodes"
             ),
             Self::BridgeUnusable { bridge, found } => write!(
                 formatter,
-                "bridge {bridge} cannot be adopted: {found}; it is left alone: change it, or make a network with another bridge"
+                "bridge {bridge} cannot be adopted: {found}; it is not changed: change it, or create a network with another bridge"
             ),
             Self::ForeignPorts { bridge, ports } => {
                 let names: Vec<_> = ports.iter().take(10).map(PortName::as_str).collect();
                 write!(
                     formatter,
-                    "bridge {bridge} has {} port(s) that usnet did not make ({}); it stays until they are removed",
+                    "bridge {bridge} has {} port(s) that are not owned by usnet ({}); it is kept until they are removed",
                     ports.len(),
                     names.join(", ")
                 )

@@ -1,8 +1,8 @@
 //! The operations that turn the observed into the desired state.
 //!
 //! A plan ignores whether the engine runs what was configured
-//! ([`ElementState`](crate::model::observed::ElementState)): configuring it again does not help, and
-//! recreating a port would cut its traffic. That is reported instead.
+//! ([`ElementState`](crate::model::observed::ElementState)): configuring it again does not help,
+//! and recreating a port would cut its traffic. That is reported instead.
 //!
 //! A port that is on no bridge and that its attachment needs is not deleted: creating it moves it
 //! to its bridge.
@@ -37,7 +37,7 @@ struct Additions<'a> {
     remaining: &'a Remaining<'a>,
     /// The bridges that the plan creates, with their networks.
     bridges: BTreeSet<(&'a str, &'a NetworkName)>,
-    /// Names that the plan gives away.
+    /// Names that the plan assigns.
     names: BTreeSet<&'a str>,
 }
 

@@ -7,9 +7,9 @@ use usnet_crds::{Bridge, NetworkName};
 
 /// Why a network cannot adopt a bridge; `None` if it can.
 pub(crate) fn adoption_blocker(actual: Option<&ObservedBridge>, network: &NetworkName) -> Option<String> {
-    let Some(actual) = actual else { return Some("it is not there".to_owned()) };
+    let Some(actual) = actual else { return Some("it does not exist".to_owned()) };
     match &actual.owner {
-        Some(other) if other != network => Some(format!("it is ours and belongs to network {other}")),
+        Some(other) if other != network => Some(format!("it is owned by usnet for network {other}")),
         _ => actual.adoption_blocker.clone(),
     }
 }

@@ -1,7 +1,8 @@
 //! The diff of observed and desired state: a list of operations. No IO.
 //!
 //! [`plan`] lists the deletions (`removal`) and then what is created or updated (`diff`), as far as
-//! it is not as desired yet (`matching`); [`blockers`] are the conflicts that it leaves to operators.
+//! it differs from what is observed (`matching`); [`blockers`] are the conflicts that it leaves to
+//! operators.
 
 mod blocker;
 mod diff;

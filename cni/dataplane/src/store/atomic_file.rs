@@ -21,7 +21,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The content is not what usnet writes there: the file was edited or is damaged.
-    #[error("{} does not hold what usnet writes there; move it away so that it is written again", path.display())]
+    #[error("{} is damaged or was edited; move it away so that usnet writes it again", path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum Error {
     },
     /// A later release of usnet wrote it.
     #[error(
-        "{} has layout {found} and this release of usnet knows {known}; upgrade usnet on this node",
+        "{} has layout {found}, but this release of usnet supports at most {known}; upgrade usnet on this node",
         path.display()
     )]
     Newer {
@@ -42,7 +42,7 @@ pub enum Error {
         known: u32,
     },
     /// The content belongs to another file name: the file was copied or renamed.
-    #[error("{} is about {content}; somebody renamed or copied it, move it away", path.display())]
+    #[error("{} contains {content}: it was renamed or copied; move it away", path.display())]
     Misplaced {
         /// The file.
         path: PathBuf,

@@ -16,7 +16,7 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] atomic_file::Error),
     /// An earlier release of usnet wrote it.
-    #[error("{} has layout {found}, which this release of usnet does not read any more", path.display())]
+    #[error("{} has layout {found}, which this release of usnet no longer supports", path.display())]
     Older {
         /// The file.
         path: PathBuf,

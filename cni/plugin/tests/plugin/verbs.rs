@@ -70,7 +70,7 @@ fn check_succeeds_until_something_differs_and_names_it(node: &mut TestNode) {
 
     let backend = Some(attached.port.backend.clone());
     node.engine.apply(Op::RemovePort { bridge: Some(node.bridge()), port: attached.port.name, owner, backend });
-    assert!(found(node, &pod, &configuration).contains("the engine has no port of it"));
+    assert!(found(node, &pod, &configuration).contains("the engine has no port for this attachment"));
 
     node.del(&pod, "net1").assert_done();
     assert!(found(node, &pod, &configuration).contains("no record"));

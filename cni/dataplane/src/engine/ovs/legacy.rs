@@ -41,7 +41,7 @@ pub(super) async fn remove_port(
     match database.transact(&transaction).await {
         Ok(_) => Ok(LegacyPort::Absent),
         Err(Error::Transaction { .. }) => {
-            Ok(LegacyPort::Foreign { found: format!("port {port} was changed by somebody else just now") })
+            Ok(LegacyPort::Foreign { found: format!("port {port} was changed by another client at the same time") })
         }
         Err(error) => Err(error.into()),
     }
@@ -61,7 +61,10 @@ fn find_legacy_bridge<'a>(snapshot: &'a OvsSnapshot, bridge: Option<&str>, port:
     }
     for external_ids in [&port.external_ids, &interface.external_ids] {
         if let Some(key) = foreign_key(external_ids) {
-            return Err(format!("port {name} on bridge {} carries the mark {key:?} of somebody else", on.name));
+            return Err(format!(
+                "port {name} on bridge {} has external_ids:{key}, which the legacy plugin does not set",
+                on.name
+            ));
         }
     }
     Ok(on)

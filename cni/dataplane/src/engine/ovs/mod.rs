@@ -1,13 +1,15 @@
 //! The driver for Open vSwitch, through its database.
 //!
 //! A network is a bridge with `datapath_type=netdev`, an attachment a port on it with one interface
-//! of type `dpdkvhostuserclient`. Both carry ownership tags in `external_ids` ([`NETWORK_KEY`],
-//! [`ATTACHMENT_KEY`]); rows without them are only read.
+//! of type `dpdkvhostuserclient` or `system`. Both have ownership tags in `external_ids`
+//! ([`NETWORK_KEY`], [`ATTACHMENT_KEY`]); rows without them are only read.
 //!
-//! [`apply`](crate::engine::EngineDriver::apply) needs two round trips if there is no conflict: the transaction, and the
-//! wait for the switch together with the query for the result. A list of operations is one
-//! transaction however long it is, because the switch's work for each transaction grows with its
-//! configuration. The exception is a name that is deleted and created again.
+//! [`apply`](crate::engine::EngineDriver::apply) needs two round trips if there is no conflict: the
+//! transaction, and the wait for the switch together with the query for the result. A list of
+//! operations is one transaction however long it is, because the switch's work for each transaction
+//! grows with its configuration. The exception is a name that is deleted and created again.
+//!
+//! Only `driver`, `apply`, `snapshot` and `legacy` perform IO.
 
 mod apply;
 mod batch;

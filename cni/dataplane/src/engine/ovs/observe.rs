@@ -44,7 +44,7 @@ pub(super) fn observe_bridge(snapshot: &OvsSnapshot, bridge: &Bridge) -> Observe
 /// A DPDK port needs a datapath in user space.
 fn adoption_blocker(bridge: &Bridge) -> Option<String> {
     let found = bridge.datapath_type.as_str();
-    (found != NETDEV).then(|| format!("its datapath_type is {found:?} and has to be {NETDEV:?}"))
+    (found != NETDEV).then(|| format!("its datapath_type is {found:?} and must be {NETDEV:?}"))
 }
 
 pub(super) fn observe_port(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort {
@@ -75,7 +75,7 @@ pub(super) fn bridge_state(bridge: &Bridge, own_interface: Option<&Interface>) -
 pub(super) fn interface_state(interface: &Interface) -> ElementState {
     match (&interface.error, interface.ofport) {
         (Some(error), _) => ElementState::Failed(error.clone()),
-        (None, Some(number)) if number < 0 => ElementState::Failed("no reason given; see its log".to_owned()),
+        (None, Some(number)) if number < 0 => ElementState::Failed("no reason reported; see its log".to_owned()),
         (None, Some(_)) => ElementState::Running,
         (None, None) => ElementState::Pending,
     }

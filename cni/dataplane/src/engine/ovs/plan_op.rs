@@ -1,4 +1,4 @@
-//! From an operation and the rows that are there to what has to be done in the database. Pure.
+//! Plans one operation, given a snapshot of the rows. Pure.
 
 use super::observe::{observe_bridge, observe_port};
 use super::ports::{self, NewInterface};
@@ -18,11 +18,11 @@ use usnet_ovsdb::Uuid;
 /// Outcome of planning one operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision<'a> {
-    /// It is so already.
+    /// The database is as desired already.
     NoOp,
-    /// This has to be done.
+    /// The database has to be changed.
     Apply(Action<'a>),
-    /// It must not be done.
+    /// It is refused.
     Reject(OpError),
 }
 
@@ -212,7 +212,7 @@ fn create_port<'a>(snapshot: &OvsSnapshot, new: NewPort<'a>) -> Decision<'a> {
         snapshot.bridges.get(port.bridge.as_str()).is_some_and(|bridge| bridge.ports.contains(&row.uuid));
     let found = match &observed.owner {
         None => return foreign(format!("port {name}")),
-        Some(found) if *found != owner => format!("it belongs to {}", found.owner),
+        Some(found) if *found != owner => format!("it is owned by {}", found.owner),
         Some(_) if !is_on_bridge => "it is on another bridge".to_owned(),
         Some(_) if observed.backend.as_ref() != Some(&port.backend) => "it has another socket or device".to_owned(),
         Some(_) => return configure_port(&port.name, &observed, &port.settings, owner),

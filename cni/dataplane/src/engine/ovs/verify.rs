@@ -105,8 +105,8 @@ impl Answers {
         match state {
             Some(ElementState::Running) => Ok(()),
             Some(ElementState::Failed(reason)) => refused(&reason),
-            Some(ElementState::Pending) => refused("nothing, and it does not run it"),
-            None => refused("nothing, and somebody else removed it"),
+            Some(ElementState::Pending) => refused("no error, but it does not run"),
+            None => refused("no error, but another client removed it"),
         }
     }
 }

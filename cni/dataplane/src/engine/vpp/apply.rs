@@ -1,4 +1,4 @@
-//! How a list of operations gets done.
+//! Applying a list of operations: in parts, each with a snapshot of its own.
 
 use super::command::{self, VppCommand};
 use super::create_ports;
@@ -30,7 +30,7 @@ fn kind(operation: &Op) -> u8 {
     }
 }
 
-/// What has to be done for a part.
+/// The commands, ports to create and failures of a part.
 #[derive(Debug, Default)]
 struct Work<'a> {
     commands: Vec<(usize, VppCommand)>,

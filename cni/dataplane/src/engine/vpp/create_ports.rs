@@ -13,7 +13,7 @@ use crate::plan::Op;
 use usnet_crds::Ownership;
 use usnet_vpp::{Api, Batch};
 
-/// A port under way.
+/// The progress of one port.
 #[derive(Debug)]
 struct PortCreation<'a> {
     position: usize,
@@ -139,10 +139,10 @@ impl<'a> PortCreation<'a> {
             self.joined_implicit_domain = domain.is_some_and(|domain| !domain.is_tagged);
             self.failure = Some(OpError::BridgeMissing { bridge: self.port.domain.to_string() }.into());
         } else if !domain.is_some_and(|domain| self.index.is_some_and(|index| domain.members.contains(&index))) {
-            let reason = "somebody else took its interface away".to_owned();
+            let reason = "another client removed its interface".to_owned();
             self.failure = Some(Failure { is_conflict: true, ..self.refusal(reason) });
         } else if features.is_some_and(|features| features.is_filtered != self.port.settings.vlan.is_some()) {
-            let reason = "VPP refused to change whether it keeps the frames of other VLANs from it".to_owned();
+            let reason = "VPP did not change its VLAN filter".to_owned();
             self.failure = Some(self.refusal(reason));
         }
     }

@@ -6,11 +6,11 @@ use crate::plan::Op;
 use std::collections::BTreeMap;
 use usnet_vpp::{ReplyError, ReturnCode};
 
-/// An operation that was not done.
+/// An operation that failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) error: OpError,
-    /// Whether VPP differed from the snapshot, so that the operation has to be decided again.
+    /// Whether VPP differed from the snapshot, so that the operation has to be planned again.
     pub(super) is_conflict: bool,
 }
 
@@ -23,7 +23,7 @@ impl From<OpError> for Failure {
 /// Operations that failed, by their places in the part.
 pub(super) type Failures = BTreeMap<usize, Failure>;
 
-/// What it means that a change failed; none when that does no harm.
+/// What the failure of a command means for its operation; `None` if it does no harm.
 pub(super) fn failure(operation: &Op, command: &VppCommand, error: ReplyError) -> Option<Failure> {
     let code = error.code();
     if is_harmless(operation, command, code) {

@@ -23,7 +23,7 @@ pub(super) async fn remove_port(
         }
         if interface.is_tagged {
             // The legacy plugin tags nothing.
-            return Ok(LegacyPort::Foreign { found: format!("interface {} carries a tag", interface.name) });
+            return Ok(LegacyPort::Foreign { found: format!("interface {} has an ownership tag", interface.name) });
         }
         commands.extend(interface.port.iter().flat_map(|port| port.delete_legacy(*index)).map(VppCommand::Port));
     }
@@ -42,7 +42,7 @@ pub(super) async fn remove_port(
     match left.interfaces.values().find(|interface| is_left(interface)) {
         None => Ok(LegacyPort::Absent),
         Some(interface) => {
-            Ok(LegacyPort::Foreign { found: format!("VPP did not take interface {} away", interface.name) })
+            Ok(LegacyPort::Foreign { found: format!("VPP did not delete interface {}", interface.name) })
         }
     }
 }

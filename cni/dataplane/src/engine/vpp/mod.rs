@@ -5,9 +5,9 @@
 //! tags; objects without a tag of usnet are only read. VPP loses its configuration when it ends, so
 //! that everything can be recreated from a record.
 //!
-//! A list of operations is applied in parts of one kind. Each part reads a snapshot, decides, and
+//! A list of operations is applied in parts of one kind. Each part reads a snapshot, plans, and
 //! sends all of its commands in a few batches. VPP has no transactions: what other clients change
-//! in between shows in its replies, and then that operation is decided again on a new snapshot.
+//! in between shows in its replies, and then that operation is planned again on a new snapshot.
 //!
 //! Pitfalls, and where they are handled:
 //! - An interface is tagged after its creation. An untagged one on a socket id of usnet is

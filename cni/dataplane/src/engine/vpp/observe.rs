@@ -55,7 +55,7 @@ pub(super) fn observe_domain(domain: &BridgeDomain) -> ObservedBridge {
 fn adoption_blocker(domain: &BridgeDomain) -> Option<String> {
     match domain {
         BridgeDomain { is_tagged: false, .. } => {
-            Some("it has no tag (bd-tag), which says that somebody made it".to_owned())
+            Some("it has no tag (bd-tag), which tells it from a bridge domain that VPP created implicitly".to_owned())
         }
         BridgeDomain { forwards: false, .. } => Some("it does not forward".to_owned()),
         BridgeDomain { .. } => None,

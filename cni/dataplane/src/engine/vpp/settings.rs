@@ -46,7 +46,7 @@ const fn access(vlan: &Vlan) -> Option<VlanTag> {
 pub(super) fn check(port: &PortName, settings: &PortSettings, support: LimitSupport) -> Result<(), OpError> {
     let is_trunk = settings.vlan.as_ref().is_some_and(|vlan| access(vlan).is_none());
     // The API server and the controller refuse it before.
-    let trunk = is_trunk.then(|| "VPP has only ports of one VLAN: use the VLAN mode Access".to_owned());
+    let trunk = is_trunk.then(|| "a port of VPP has only one VLAN: use the VLAN mode Access".to_owned());
     match trunk.or_else(|| support.refusal(&settings.rate_limit)) {
         Some(reason) => Err(OpError::Refused { what: format!("port {port}"), reason }),
         None => Ok(()),

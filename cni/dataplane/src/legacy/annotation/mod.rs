@@ -125,7 +125,8 @@ fn says_something(dns: &Value) -> bool {
     dns.as_object().is_some_and(|parts| !parts.is_empty()) && dns.to_string().len() <= DNS_MAX
 }
 
-/// The annotation of a pod with these elements, each as [`LegacyInterfaceStatus::to_annotation`] gives it.
+/// The annotation of a pod with these elements, each as returned by
+/// [`LegacyInterfaceStatus::to_annotation`].
 pub fn annotation(elements: &[impl AsRef<str>]) -> String {
     let elements: Vec<&str> = elements.iter().map(AsRef::as_ref).collect();
     format!("[{}]", elements.join(","))

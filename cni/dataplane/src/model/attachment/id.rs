@@ -16,7 +16,7 @@ pub const CONTAINER_ID_MAX: usize = 128;
 pub enum InvalidIdentifier {
     /// Not a container id as the CNI specification has it.
     #[error(
-        "container id {0:?} is not valid: it must start with a letter or digit, go on with letters, digits, '_', '.' and '-', and have at most {CONTAINER_ID_MAX} characters"
+        "container id {0:?} is not valid: it must start with a letter or digit, contain only letters, digits, '_', '.' and '-', and have at most {CONTAINER_ID_MAX} characters"
     )]
     Container(String),
     /// Not a name that a network interface can have.

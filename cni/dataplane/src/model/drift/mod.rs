@@ -17,7 +17,7 @@ pub fn describe_drift(id: &AttachmentId, desired: &DesiredAttachment, observed: 
     let is_owned = |port: &ObservedPort| port.owner.as_ref().is_some_and(|owner| owner.matches(&desired.network, id));
     let Some((bridge, name, actual)) = on_bridges.chain(unbridged_ports).find(|(_, _, port)| is_owned(port)) else {
         return vec![format!(
-            "the engine has no port of it (port {} on bridge {})",
+            "the engine has no port for this attachment (expected port {} on bridge {})",
             desired.port.name, desired.port.bridge
         )];
     };
@@ -29,12 +29,12 @@ pub fn describe_drift(id: &AttachmentId, desired: &DesiredAttachment, observed: 
     };
     let settings = &desired.port.settings;
     compare("the bridge", bridge.unwrap_or("none").to_owned(), desired.port.bridge.to_string());
-    compare("the pod's end", describe_backend(actual.backend.as_ref()), describe_backend(Some(&desired.port.backend)));
+    compare("the endpoint", describe_backend(actual.backend.as_ref()), describe_backend(Some(&desired.port.backend)));
     compare("the MTU", actual.mtu.map_or_else(|| "unset".to_owned(), |mtu| mtu.to_string()), settings.mtu.to_string());
     compare("the VLAN", tagging(&actual.tagging), tagging(&Tagging::from(settings.vlan.clone())));
     compare("the rate limit", rate_limit(actual.rate_limit), rate_limit(Some(settings.rate_limit)));
     if !actual.is_enabled {
-        drift.push(format!("port {name} is switched off"));
+        drift.push(format!("port {name} is administratively down"));
     }
     match &actual.state {
         ElementState::Running => {}
@@ -52,12 +52,12 @@ fn tagging(tagging: &Tagging) -> String {
     match tagging {
         Tagging::Untagged => "none".to_owned(),
         Tagging::Vlan(vlan) => vlan.to_string(),
-        Tagging::Other => "what usnet does not set".to_owned(),
+        Tagging::Other => "a value that usnet does not set".to_owned(),
     }
 }
 
 fn rate_limit(limit: Option<RateLimit>) -> String {
-    limit.map_or_else(|| "what usnet does not set".to_owned(), |limit| limit.to_string())
+    limit.map_or_else(|| "a value that usnet does not set".to_owned(), |limit| limit.to_string())
 }
 
 #[cfg(test)]

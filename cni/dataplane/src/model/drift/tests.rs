@@ -57,12 +57,12 @@ fn each_difference_is_reported_with_both_values() {
         (report_for(|port| port.tagging = tag(7)), ["the VLAN", "is VLAN 7 and should be none"]),
         (report_for(|port| port.tagging = Tagging::Other), ["the VLAN", "usnet does not set"]),
         (report_for(|port| port.rate_limit = None), ["the rate limit", "should be no rate limit"]),
-        (report_for(|port| port.backend = None), ["the pod's end", "/c1/net1.sock (vhost-user, the engine connects)"]),
-        (report_for(|port| port.backend = Some(testing::backend("c2"))), ["the pod's end", "is /run/usnet/ports/c2"]),
-        (report_for(|port| port.is_enabled = false), ["port", "switched off"]),
+        (report_for(|port| port.backend = None), ["the endpoint", "/c1/net1.sock (vhost-user, the engine connects)"]),
+        (report_for(|port| port.backend = Some(testing::backend("c2"))), ["the endpoint", "is /run/usnet/ports/c2"]),
+        (report_for(|port| port.is_enabled = false), ["port", "administratively down"]),
         (report_for(|port| port.state = ElementState::Failed("no memory".to_owned())), ["cannot run", "no memory"]),
         (report_for(|port| port.state = ElementState::Pending), ["does not run", "yet"]),
-        (report_for(|port| port.owner = None), ["no port of it", "on bridge"]),
+        (report_for(|port| port.owner = None), ["no port for this attachment", "on bridge"]),
     ] {
         assert!(parts.iter().all(|part| said.contains(part)) && !said.contains(';'), "{parts:?}: {said}");
     }

@@ -13,7 +13,7 @@ pub const SOCKET_NAME_MAX: usize = 106;
 pub enum InvalidSocket {
     /// Too long.
     #[error(
-        "memif socket {name:?} has {} bytes, and VPP takes at most {SOCKET_NAME_MAX}: use a shorter run folder or interface name",
+        "memif socket {name:?} has {} bytes, and VPP accepts at most {SOCKET_NAME_MAX}: use a shorter run directory or interface name",
         name.len()
     )]
     TooLong {
@@ -21,7 +21,7 @@ pub enum InvalidSocket {
         name: String,
     },
     /// A character that VPP does not take.
-    #[error("memif socket {name:?} cannot be used: VPP takes only letters, digits, '_', '-', '.' and '/' in it")]
+    #[error("memif socket {name:?} is not valid: VPP accepts only letters, digits, '_', '-', '.' and '/' in it")]
     Character {
         /// The name in VPP's form.
         name: String,
@@ -130,7 +130,7 @@ const SECRET_MAX: usize = 23;
 
 /// Not a secret that a memif can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a memif secret has 1 to {SECRET_MAX} visible ASCII characters")]
+#[error("a memif secret must have 1 to {SECRET_MAX} visible ASCII characters")]
 pub struct InvalidSecret;
 
 /// The secret of a memif. It is stored in the record and in the pod's directory, and never printed.

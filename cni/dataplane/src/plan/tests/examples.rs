@@ -157,7 +157,7 @@ fn a_bridge_that_cannot_be_adopted_is_a_blocker_and_is_not_changed() {
         blockers(&desired, engine)["blue".parse().as_ref().unwrap()].to_string()
     };
     let missing = blocker(&Observed::default());
-    assert!(missing.starts_with("bridge br0 is not on this node"), "{missing}");
+    assert!(missing.starts_with("bridge br0 does not exist on this node"), "{missing}");
 
     let mut kernel = foreign_bridge();
     kernel.bridges.get_mut("br0").unwrap().adoption_blocker = Some("its datapath_type is \"system\"".into());
@@ -176,7 +176,7 @@ fn an_owned_bridge_cannot_be_adopted_by_another_network() {
     let engine = engine_with(&Desired::new([red], []));
     assert_eq!(plan(&desired, &engine), []);
     let blocker = blockers(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
-    assert!(blocker.contains("belongs to network red"), "{blocker}");
+    assert!(blocker.contains("owned by usnet for network red"), "{blocker}");
 }
 
 #[test]
@@ -228,5 +228,8 @@ fn a_foreign_port_keeps_a_deleted_bridge_and_is_named() {
     let desired = Desired::default();
     assert_eq!(text(&desired, &engine), ["remove port vhu3c7bbaa36bb of c1.net1 from bridge br-blue"]);
     let blocker = blockers(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
-    assert_eq!(blocker, "bridge br-blue has 1 port(s) that usnet did not make (eth1); it stays until they are removed");
+    assert_eq!(
+        blocker,
+        "bridge br-blue has 1 port(s) that are not owned by usnet (eth1); it is kept until they are removed"
+    );
 }

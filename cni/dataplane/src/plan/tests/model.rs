@@ -69,7 +69,7 @@ impl Model {
     }
 
     fn create_bridge(&mut self, network: &NetworkName, bridge: &Bridge) -> Result<(), String> {
-        check(bridge.ownership == Ownership::Managed, "somebody else has to make it")?;
+        check(bridge.ownership == Ownership::Managed, "adopted bridges are created by others")?;
         check(!self.name_is_taken(bridge.name.as_str()), "the name is taken")?;
         let created = ObservedBridge {
             owner: Some(network.clone()),
@@ -86,7 +86,7 @@ impl Model {
     }
 
     fn update_bridge(&mut self, network: &NetworkName, bridge: &Bridge) -> Result<(), String> {
-        check(bridge.ownership == Ownership::Managed, "somebody else made it")?;
+        check(bridge.ownership == Ownership::Managed, "it was created by others")?;
         let mtu = self.mtu(bridge);
         let observed = self.bridge(bridge.name.as_str())?;
         check(observed.owner.as_ref() == Some(network), "the mark is another one")?;

@@ -35,7 +35,7 @@ pub enum Error {
     File(#[from] atomic_file::Error),
     /// Another process works on the attachment.
     #[error(
-        "attachment {0} is being worked on by another process for more than {seconds} s; try again",
+        "attachment {0} has been locked by another process for more than {seconds} s; try again",
         seconds = LOCK_TIMEOUT.as_secs()
     )]
     Busy(AttachmentId),

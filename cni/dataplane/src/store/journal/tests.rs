@@ -49,9 +49,13 @@ fn what_cannot_be_read_is_named_and_does_not_hide_the_rest() {
     assert_eq!(records, [sample("good")]);
     let messages: Vec<_> = unreadable.iter().map(ToString::to_string).collect();
     assert_eq!(messages.len(), 3, "{messages:?}");
-    assert!(messages[0].contains("copied.net1.json is about attachment good.net1"), "{}", messages[0]);
-    assert!(messages[1].contains("newer.net1.json has layout 2 and this release of usnet knows 1"), "{}", messages[1]);
-    assert!(messages[2].contains("torn.net1.json does not hold"), "{}", messages[2]);
+    assert!(messages[0].contains("copied.net1.json contains attachment good.net1"), "{}", messages[0]);
+    assert!(
+        messages[1].contains("newer.net1.json has layout 2, but this release of usnet supports at most 1"),
+        "{}",
+        messages[1]
+    );
+    assert!(messages[2].contains("torn.net1.json is damaged or was edited"), "{}", messages[2]);
     let torn = journal.lock(&attachment("torn")).unwrap().read();
     assert!(matches!(torn, Err(Error::File(atomic_file::Error::Invalid { .. }))), "{torn:?}");
 }

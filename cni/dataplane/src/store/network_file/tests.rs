@@ -57,7 +57,7 @@ fn the_list_has_networks_and_nothing_else() {
     for name in ["red", "blue"] {
         files.write(&programmed(name)).unwrap();
     }
-    fs::write(paths.networks().join("README"), "not ours").unwrap();
+    fs::write(paths.networks().join("README"), "foreign").unwrap();
     let names: Vec<_> = files.list().unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(names, ["blue", "red"]);
 }

@@ -48,7 +48,7 @@ pub(crate) fn a_missing_bridge_is_not_created_to_be_adopted(switch: &mut impl Se
     assert_eq!(plan(&desired, &observe(&mut engine)), []);
     let refused = &apply(&mut engine, &[switch.create_port("c1", &blue)])[0];
     assert!(
-        matches!(refused, Err(OpError::BridgeUnusable { found, .. }) if found.contains("not there")),
+        matches!(refused, Err(OpError::BridgeUnusable { found, .. }) if found.contains("does not exist")),
         "{refused:?}"
     );
     assert_eq!(switch.dump(), before);

@@ -34,7 +34,7 @@ pub(crate) fn a_foreign_port_survives_in_an_owned_bridge(switch: &mut impl Switc
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
     let foreign = switch.add_foreign_port(bridge(&blue));
     converge(&mut engine, &switch.desired(&[changed(&blue, 1600, 7)], &["c2"]));
-    assert!(converge(&mut engine, &Desired::default()).len() == 1, "only our own port goes");
+    assert!(converge(&mut engine, &Desired::default()).len() == 1, "only the port of usnet is deleted");
 
     let before = switch.dump();
     let in_use = OpError::BridgeInUse { bridge: bridge(&blue).to_owned() };

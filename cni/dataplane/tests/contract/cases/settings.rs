@@ -41,7 +41,7 @@ pub(crate) fn every_vlan_mode_is_set_changed_and_put_back(switch: &mut impl Sett
         let desired = switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]);
         assert_eq!(converge(&mut engine, &desired).len(), 1, "{vlan:?} was not seen to be changed");
         assert_eq!(converged(switch, &mut engine, &blue).tagging, Tagging::from(vlan));
-        assert_eq!(switch.port_identity(&name), identity, "the port was made anew");
+        assert_eq!(switch.port_identity(&name), identity, "the port was recreated");
     }
 }
 

@@ -17,7 +17,7 @@ fn a_limit_is_deleted_with_its_port_and_foreign_ones_are_kept() {
     let mut engine = daemons.engine();
     let blue = limited(daemons.network("blue"));
     let rows = || vsctl(&daemons, "--bare --columns=_uuid list QoS").split_whitespace().count();
-    vsctl(&daemons, "create QoS type=linux-noop external_ids:owner=somebody");
+    vsctl(&daemons, "create QoS type=linux-noop external_ids:owner=other");
     converge(&mut engine, &daemons.desired(std::slice::from_ref(&blue), &["c1", "c2", "c3"]));
     assert_eq!(rows(), 4);
 
@@ -31,7 +31,7 @@ fn a_limit_is_deleted_with_its_port_and_foreign_ones_are_kept() {
     converge(&mut engine, &daemons.desired(std::slice::from_ref(&blue), &["c3"]));
     assert_eq!((rows(), daemons.enforced(&port_name("c3"))), (2, blue.port.rate_limit));
     converge(&mut engine, &Desired::default());
-    assert_eq!(vsctl(&daemons, "--bare --columns=external_ids list QoS").trim(), "owner=somebody");
+    assert_eq!(vsctl(&daemons, "--bare --columns=external_ids list QoS").trim(), "owner=other");
 }
 
 #[test]

@@ -81,10 +81,7 @@ impl Switch for OneSwitch {
     }
 
     fn add_foreign_bridge(&self, bridge: &str) {
-        vsctl(
-            self,
-            &format!("add-br {bridge} -- set Bridge {bridge} datapath_type=netdev external_ids:owner=somebody"),
-        );
+        vsctl(self, &format!("add-br {bridge} -- set Bridge {bridge} datapath_type=netdev external_ids:owner=other"));
     }
 
     fn add_foreign_port(&self, bridge: &str) -> PortName {

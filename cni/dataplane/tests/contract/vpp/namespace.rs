@@ -19,9 +19,9 @@ impl Namespace {
         let holder = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("unshare");
         let namespace = Self { holder };
         let end = Instant::now() + Duration::from_secs(10);
-        let ours = fs::read_link("/proc/self/ns/net").expect("our own namespace");
-        while fs::read_link(namespace.path()).is_ok_and(|theirs| theirs == ours) {
-            assert!(Instant::now() < end, "no namespace was made");
+        let own = fs::read_link("/proc/self/ns/net").expect("the namespace of the test");
+        while fs::read_link(namespace.path()).is_ok_and(|other| other == own) {
+            assert!(Instant::now() < end, "no namespace was created");
             sleep(Duration::from_millis(2));
         }
         namespace

@@ -124,7 +124,7 @@ impl Switch for VppSwitch {
     }
 
     fn add_foreign_bridge(&self, bridge: &str) {
-        self.other_client().add_domain(domain_id(bridge), "somebody's");
+        self.other_client().add_domain(domain_id(bridge), "foreign");
     }
 
     fn add_foreign_port(&self, bridge: &str) -> PortName {

@@ -1,8 +1,8 @@
 //! Applying a list of operations: in one transaction if there is no conflict.
 //!
-//! On a conflict the rows are read and each operation is planned on its own; those that are done
-//! already or cannot be done are left out, and the rest is retried. If the database still rejects
-//! the transaction and does not tell which operation is to blame, the list is bisected.
+//! On a conflict the rows are read and each operation is planned on its own; those that have no
+//! effect any more or cannot be applied are left out, and the rest is retried. If the database still
+//! rejects the transaction without naming the operation that failed, the list is bisected.
 
 use super::batch::Batch;
 use super::plan_op::{Decision, plan_op, plan_optimistic};
@@ -53,7 +53,7 @@ fn created_name(operation: &Op) -> Option<&str> {
     }
 }
 
-/// One phase under way.
+/// The progress of one phase.
 struct Phase<'a> {
     operations: &'a [Op],
     failures: BTreeMap<usize, OpError>,

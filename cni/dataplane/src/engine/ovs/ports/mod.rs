@@ -13,7 +13,7 @@ use usnet_ovsdb::{Condition, Interface, Row};
 pub(super) use vhost_user::INTERFACE_TYPE as VHOST_USER_CLIENT;
 
 /// Why a port without support is refused.
-const NO_MEMIF: &str = "Open vSwitch has no memif: give the network port type VhostUser, or engine VPP";
+const NO_MEMIF: &str = "Open vSwitch does not support memif: use port type VhostUser, or engine VPP";
 
 /// The interface of a port to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ pub(super) const SHAPER: Shaper = Shaper::Queue;
 
 /// Open vSwitch identifies a device by the name of its port.
 pub(super) const OTHER_NAME: &str =
-    "the device has another name than its port; this is a defect of usnet, please report it";
+    "the name of the device differs from that of its port; this is a defect of usnet, please report it";
 
 pub(super) fn is_type(interface_type: &str) -> bool {
     [DEFAULT_TYPE, INTERFACE_TYPE].contains(&interface_type)

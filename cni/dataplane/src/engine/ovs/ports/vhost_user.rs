@@ -16,7 +16,7 @@ pub(super) const SHAPER: Shaper = Shaper::Policer;
 /// Why Open vSwitch does not listen: its server ports are deprecated, and lose their peers when it
 /// restarts.
 pub(super) const NO_SERVER: &str =
-    "Open vSwitch only connects to vhost-user sockets: give the network vhostUser.engineRole Client, or engine VPP";
+    "Open vSwitch only connects to vhost-user sockets: use vhostUser.engineRole Client, or engine VPP";
 
 pub(super) fn backend(interface: &Interface) -> Option<PortBackend> {
     let path = interface.options.get(PATH_KEY)?;

@@ -1,7 +1,7 @@
 //! Commands: what usnet changes in VPP.
 //!
-//! [`VppCommand`] is one change, `requests` has its messages for each release of VPP, and [`send()`]
-//! sends many in one batch.
+//! [`VppCommand`] is one change, `requests` has its messages for each release of VPP, and
+//! [`send()`] sends many in one batch.
 
 mod requests;
 mod send;

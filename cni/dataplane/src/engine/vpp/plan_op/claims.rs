@@ -1,4 +1,4 @@
-//! What the operations of one list take, so that no other one of it gets it.
+//! What the operations of one list claim, so that no two of them create the same.
 
 use crate::engine::error::OpError;
 use crate::engine::vpp::snapshot::VppSnapshot;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use usnet_crds::names::fnv1a;
 
-/// Names, sockets and socket ids that are given away.
+/// Names, sockets and socket ids that are claimed.
 #[derive(Debug, Default)]
 pub(in crate::engine::vpp) struct Claims<'a> {
     ports: BTreeMap<&'a PortName, Owner>,
@@ -24,10 +24,10 @@ impl<'a> Claims<'a> {
         if holder == owner {
             return Ok(());
         }
-        Err(OpError::PortDiffers { port: port.clone(), found: format!("it belongs to {holder}") })
+        Err(OpError::PortDiffers { port: port.clone(), found: format!("it is owned by {holder}") })
     }
 
-    /// Takes a socket.
+    /// Claims a socket.
     pub(super) fn socket(&mut self, socket: &str) -> Result<(), OpError> {
         if self.sockets.insert(socket.to_owned()) {
             return Ok(());

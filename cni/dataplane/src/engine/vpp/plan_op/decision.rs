@@ -13,11 +13,11 @@ use usnet_crds::{NetworkName, Ownership};
 /// Outcome of planning one operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine::vpp) enum Decision<'a> {
-    /// It is so already.
+    /// VPP is as desired already.
     NoOp,
-    /// It must not be done.
+    /// It is refused.
     Reject(OpError),
-    /// This has to be changed, in this order.
+    /// These commands have to be sent, in this order.
     Apply(Vec<VppCommand>),
     /// A port has to be created or completed.
     Create(NewPort<'a>),
@@ -42,7 +42,7 @@ pub(in crate::engine::vpp) struct NewPort<'a> {
 /// Where the interface of a port comes from.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine::vpp) enum Origin {
-    /// It is there.
+    /// It exists already.
     Existing { index: u32 },
     /// It is created.
     New(NewInterface),

@@ -100,7 +100,7 @@ pub(super) fn create<'a>(
         let is_bridged =
             interface.domain.is_some_and(|id| snapshot.domains.get(&id).is_some_and(|it| !snapshot.is_implicit(it)));
         return match &interface.owner {
-            Some(other) if *other != owner => differs(format!("it belongs to {other}")),
+            Some(other) if *other != owner => differs(format!("it is owned by {other}")),
             _ if interface.backend().as_ref() != Some(&port.backend) => {
                 differs("it has another socket or device".to_owned())
             }

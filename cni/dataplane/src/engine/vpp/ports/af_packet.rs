@@ -1,5 +1,5 @@
-//! Host interfaces (af_packet): the engine's end of a veth pair, whose other end is the interface in
-//! the pod's network namespace.
+//! Host interfaces (af_packet): the engine's end of a veth pair, whose other end is the interface
+//! in the pod's network namespace.
 
 use super::missing::missing;
 use crate::engine::error::EngineError;

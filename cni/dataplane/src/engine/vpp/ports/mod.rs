@@ -1,5 +1,5 @@
-//! The types of ports: one file for each, with how its interfaces are read, created and deleted, the
-//! messages for that, and what is reported if this VPP does not know them.
+//! The types of ports: one file for each, with how its interfaces are read, created and deleted,
+//! the messages for that, and what is reported if this VPP does not know them.
 //!
 //! This file is the only place in the driver that tells them apart. A new type of port is a file
 //! beside it, and a line in each of its enums.

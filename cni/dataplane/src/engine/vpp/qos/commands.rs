@@ -47,8 +47,8 @@ fn commands(
     let attach_policer =
         |policer: &Policer, apply| VppCommand::AttachPolicer { index, policer: policer.name(), direction, apply };
     let mut list = Vec::new();
-    let spoilt = found.iter().filter(|(policer, is_sound)| is_desired(policer) && !is_sound);
-    list.extend(spoilt.map(|(policer, _)| VppCommand::DeletePolicer { name: policer.name() }));
+    let changed = found.iter().filter(|(policer, is_sound)| is_desired(policer) && !is_sound);
+    list.extend(changed.map(|(policer, _)| VppCommand::DeletePolicer { name: policer.name() }));
     if let Some(policer) = desired.filter(|_| !is_there) {
         list.push(VppCommand::AddPolicer { policer: policer.clone() });
     }

@@ -26,10 +26,15 @@ impl LimitSupport {
     pub(in crate::engine::vpp) fn refusal(self, limits: &RateLimit) -> Option<String> {
         if *limits != RateLimit::default() && !self.has_policers {
             let remedy = PolicerInput::PLUGIN.map_or(Remedy::UseRelease, Remedy::LoadPlugin);
-            return Some(format!("it limits no rates, because it does not know {}; {remedy}", PolicerInput::NAME));
+            return Some(format!(
+                "it cannot limit rates, because it does not know the message {}; {remedy}",
+                PolicerInput::NAME
+            ));
         }
         let is_blind = limits.ingress_kbps.is_some() && !self.sees_bridged_output;
-        is_blind.then(|| "before 26.06 it does not limit what goes to a pod; use 26.06, or no ingressKbps".to_owned())
+        is_blind.then(|| {
+            "releases before 26.06 cannot limit what a pod receives; use 26.06, or remove ingressKbps".to_owned()
+        })
     }
 
     /// The policers of an unbridged or new interface. Outside of a bridge domain its output is not

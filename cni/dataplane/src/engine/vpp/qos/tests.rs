@@ -63,10 +63,10 @@ fn limits_are_those_of_the_policers_that_are_used() {
     let one = policers(&[ingress(500)]);
     assert_eq!(one.limits(&port(), POLICED), Some(limit(500)));
     assert_eq!(one.limits(&port(), Policed::default()), Some(limit(500)), "VPP does not say");
-    assert_eq!(one.limits(&port(), Policed::NOT), None, "nobody uses it");
+    assert_eq!(one.limits(&port(), Policed::NOT), None, "it is not attached");
     assert_eq!(policers(&[ingress(500), ingress(600)]).limits(&port(), POLICED), None);
     assert_eq!(Policers::default().limits(&port(), Policed::NOT), Some(RateLimit::default()));
-    assert_eq!(Policers::default().limits(&port(), POLICED), Some(RateLimit::default()), "somebody else's");
+    assert_eq!(Policers::default().limits(&port(), POLICED), Some(RateLimit::default()), "of another client");
     let good = details(&ingress(500));
     let transmit = PolicerAction { r#type: PolicerActionType::Transmit, dscp: 0 };
     for changed in [
@@ -95,14 +95,14 @@ fn a_limit_is_created_changed_and_deleted() {
 #[test]
 fn an_interrupted_change_is_completed() {
     let one = policers(&[ingress(500)]);
-    assert_eq!(commands(&one, &limit(500), Policed::NOT), ["use 500"], "it was made and not used");
+    assert_eq!(commands(&one, &limit(500), Policed::NOT), ["use 500"], "it was created and not attached");
     assert_eq!(commands(&one, &RateLimit::default(), Policed::NOT), ["delete 500"]);
     let two = policers(&[ingress(500), ingress(600)]);
     assert_eq!(commands(&two, &limit(600), POLICED), ["end 600", "use 600", "delete 500"]);
-    let mut spoilt = details(&ingress(500));
-    spoilt.cir = 7;
-    let spoilt = Policers::new(&[spoilt]);
-    assert_eq!(commands(&spoilt, &limit(500), POLICED), ["delete 500", "add 500", "end 500", "use 500"]);
+    let mut changed = details(&ingress(500));
+    changed.cir = 7;
+    let changed = Policers::new(&[changed]);
+    assert_eq!(commands(&changed, &limit(500), POLICED), ["delete 500", "add 500", "end 500", "use 500"]);
     // With neither a name to end it by nor one to replace it.
     assert_eq!(commands(&Policers::default(), &RateLimit::default(), POLICED), [""; 0]);
     assert_eq!(commands(&Policers::default(), &limit(5), POLICED), ["add 5", "end 5", "use 5"]);

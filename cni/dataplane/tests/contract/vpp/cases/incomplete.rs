@@ -77,7 +77,7 @@ pub(crate) fn each_is_completed_by_the_next_add(switch: &mut VppSwitch) {
         let before = memifs(switch);
         assert_eq!(apply(&mut engine, &[switch.create_port("c1", &blue)]), [Ok(())], "{step:?}");
         assert_complete(switch, bridge(&blue));
-        assert!(before.is_empty() || memifs(switch) == before, "{step:?}: it was made anew");
+        assert!(before.is_empty() || memifs(switch) == before, "{step:?}: it was recreated");
         converge(&mut engine, &Desired::default());
         assert_deleted(switch);
     }

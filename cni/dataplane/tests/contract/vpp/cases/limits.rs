@@ -65,7 +65,7 @@ pub(crate) fn limits_are_created_changed_and_deleted_with_their_port(switch: &mu
 pub(crate) fn limits_of_deleted_ports_are_collected(switch: &mut VppSwitch) {
     let mut engine = switch.engine();
     let blue = limited(&switch.network("blue"), Some(500), Some(600));
-    let foreign = PolicerAddDel { name: FixedText::new("somebody's").expect("short"), ..policer("", 7) };
+    let foreign = PolicerAddDel { name: FixedText::new("foreign").expect("short"), ..policer("", 7) };
     switch.other_client().request(foreign);
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
     switch.remove_port(bridge(&blue), &port_name("c1"));
@@ -79,9 +79,9 @@ pub(crate) fn limits_of_deleted_ports_are_collected(switch: &mut VppSwitch) {
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
     converge(&mut engine, &switch.desired(&[blue, switch.network("red")], &["c2"]));
     assert_eq!(policers(switch), [""; 0]);
-    assert_eq!(switch.other_client().policers().len(), 3, "those of c2 and somebody's");
+    assert_eq!(switch.other_client().policers().len(), 3, "those of c2 and the foreign one");
     converge(&mut engine, &Desired::default());
-    assert_eq!(switch.other_client().policers(), ["somebody's"]);
+    assert_eq!(switch.other_client().policers(), ["foreign"]);
 }
 
 pub(crate) fn limits_changed_by_others_are_repaired(switch: &mut VppSwitch) {

@@ -94,8 +94,8 @@ pub(crate) fn foreign_ids_are_not_used(switch: &mut VppSwitch) {
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]);
     converge(&mut engine, &desired);
     let after = switch.other_client().sockets();
-    let ours: Vec<_> = after.keys().filter(|id| !before.contains_key(*id)).copied().collect();
-    assert_eq!(ours, [last - 1, last]);
+    let own: Vec<_> = after.keys().filter(|id| !before.contains_key(*id)).copied().collect();
+    assert_eq!(own, [last - 1, last]);
 
     let results = apply(&mut engine, &[switch.create_port("c3", &blue)]);
     let count = usize::try_from(last - first + 1).expect("a small number");
