@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test world-test life fuzz lint bench shell crds clean
+.PHONY: demo test unit-test world-test upgrade-test life fuzz lint bench shell crds clean
 
 demo: setup
 	e2e/world --nodes 2 -- e2e/demo
@@ -23,6 +23,10 @@ life: setup
 # The clients' decoders with a million malformed inputs, where `make test` has a tenth; USNET_FUZZ_SEED selects others.
 fuzz:
 	USNET_FUZZ_INPUTS=$${USNET_FUZZ_INPUTS:-1000000} cargo test -p usnet-ovsdb -p usnet-vpp --test malformed
+
+# Agent and plugin of USNET_PREVIOUS=REVISION (default: the commit before this one) are replaced by this version's under running pods, and back.
+upgrade-test: setup
+	e2e/upgrade-test
 
 lint:
 	cargo fmt --all --check

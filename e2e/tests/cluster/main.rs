@@ -22,3 +22,4 @@ mod pods;
 mod ports;
 mod soak;
 mod support;
+mod upgrade;

@@ -145,14 +145,18 @@ pub(crate) fn last_counters(log: &str) -> Vec<i64> {
     every_counter(log).into_iter().collect::<std::collections::BTreeMap<_, _>>().into_values().collect()
 }
 
+/// The counts of received packets that a program with one port has printed, one for each second.
+pub(crate) fn counters(log: &str) -> Vec<i64> {
+    every_counter(log).into_iter().map(|(_, count)| count).collect()
+}
+
 /// The counts of received packets from the first packet on, one for each second, of a program with
 /// one port. Panics if they went back, as when the port was recreated, or stood still for longer
 /// than a program may get no turn on a busy machine.
 #[track_caller]
 pub(crate) fn flowing_counters(log: &str) -> Vec<i64> {
     const TURNLESS_SECONDS: usize = 3;
-    let counts = every_counter(log).into_iter().map(|(_, count)| count);
-    let flowing: Vec<i64> = counts.skip_while(|count| *count == 0).collect();
+    let flowing: Vec<i64> = counters(log).into_iter().skip_while(|count| *count == 0).collect();
     assert!(flowing.is_sorted(), "the counter went back: {flowing:?}");
     let stood_still = flowing.windows(TURNLESS_SECONDS + 1).any(|counts| counts.first() == counts.last());
     assert!(!stood_still, "the counter stood still for {TURNLESS_SECONDS} s: {flowing:?}");

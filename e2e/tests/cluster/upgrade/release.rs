@@ -1,0 +1,127 @@
+//! The two versions of usnet: their configuration, and their programs as an image.
+
+use crate::support::cluster::{NODES, check, eventually, kubectl, on_node, run};
+use serde_json::json;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use usnet_e2e::kubernetes::images::archive::{self, Image, Layer};
+
+/// What `e2e/upgrade-test` hands over: for each version its folder `config`, and the folder of its
+/// two programs.
+const VARIABLES: [(&str, &str); 2] = [
+    ("USNET_UPGRADE_PREVIOUS_CONFIG", "USNET_UPGRADE_PREVIOUS_BINARIES"),
+    ("USNET_UPGRADE_CURRENT_CONFIG", "USNET_UPGRADE_CURRENT_BINARIES"),
+];
+/// The plugin on a node.
+const PLUGIN: &str = "/opt/cni/bin/userspace";
+
+/// The versions between which to go forth and back.
+pub(super) struct Releases {
+    /// The one that the world was started with.
+    pub(super) previous: Release,
+    /// The one of this checkout.
+    pub(super) current: Release,
+}
+
+impl Releases {
+    /// None unless `e2e/upgrade-test` started this.
+    pub(super) fn from_environment() -> Option<Self> {
+        let [previous, current] = VARIABLES.map(|(config, binaries)| {
+            Some((PathBuf::from(std::env::var_os(config)?), PathBuf::from(std::env::var_os(binaries)?)))
+        });
+        // The world has imported the image of the first version under this tag.
+        let previous = Release::new("the previous version", "e2e", previous?);
+        let current = Release::new("this version", "upgraded", current?);
+        current.import();
+        Some(Self { previous, current })
+    }
+}
+
+/// One version.
+pub(super) struct Release {
+    name: &'static str,
+    tag: &'static str,
+    config: PathBuf,
+    binaries: PathBuf,
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name)
+    }
+}
+
+impl Release {
+    fn new(name: &'static str, tag: &'static str, (config, binaries): (PathBuf, PathBuf)) -> Self {
+        Self { name, tag, config, binaries }
+    }
+
+    /// Gives all nodes its image.
+    fn import(&self) {
+        let folder = world().join("upgrade");
+        fs::create_dir_all(&folder).unwrap();
+        let mut layer = Layer::create(&folder.join("layer")).unwrap();
+        for program in ["usnet", "userspace"] {
+            layer.file(&Path::new("/usr/local/bin").join(program), &self.binaries.join(program)).unwrap();
+        }
+        let name = format!("usnet:{}", self.tag);
+        let entrypoint = ["/usr/local/bin/usnet"];
+        let image = Image { name: &name, entrypoint: &entrypoint, layer: layer.finish().unwrap() };
+        let file = folder.join("usnet.tar");
+        archive::write(&file, &[image]).unwrap();
+        for node in NODES {
+            let import = ["ctr", "--namespace=k8s.io", "images", "import", "--local", "--snapshotter", "native"];
+            on_node(node, &[import.as_slice(), &[file.to_str().unwrap()]].concat());
+        }
+    }
+
+    /// Installs it as users do, over whatever version runs.
+    pub(super) fn install(&self) {
+        let overlay = world().join(format!("upgrade/{}", self.tag));
+        fs::create_dir_all(&overlay).unwrap();
+        let overlay = overlay.canonicalize().unwrap();
+        let kustomization = json!({
+            "apiVersion": "kustomize.config.k8s.io/v1beta1",
+            "kind": "Kustomization",
+            "resources": [relative(&overlay, &self.config.join("default").canonicalize().unwrap())],
+            "images": [{"name": "usnet", "newTag": self.tag}],
+        });
+        fs::write(overlay.join("kustomization.yaml"), kustomization.to_string()).unwrap();
+        kubectl(&["apply", "--kustomize", overlay.to_str().unwrap()]);
+        for workload in ["deployment/usnet-controller", "daemonset/usnet-agent"] {
+            kubectl(&["rollout", "status", "--namespace=usnet-system", "--timeout=180s", workload]);
+        }
+        self.assert_installed();
+    }
+
+    /// Asserts that agents of this version run and that the nodes have its plugin.
+    pub(super) fn assert_installed(&self) {
+        let image = format!("usnet:{}", self.tag);
+        eventually(&format!("only programs of {self}"), || {
+            let shown = kubectl(&[
+                "get",
+                "pods",
+                "--namespace=usnet-system",
+                "-o",
+                "jsonpath={range .items[*]}{.spec.containers[0].image} {end}",
+            ]);
+            check(shown.split_whitespace().all(|running| running.ends_with(&image)), shown)
+        });
+        let sum = |text: String| text.split_whitespace().next().map(ToOwned::to_owned);
+        let expected = sum(run("sha256sum", &[self.binaries.join("userspace").to_str().unwrap()]));
+        for node in NODES {
+            assert_eq!(sum(on_node(node, &["sha256sum", PLUGIN])), expected, "the plugin of {self} on {node}");
+        }
+    }
+}
+
+fn world() -> PathBuf {
+    PathBuf::from(std::env::var_os("USNET_WORLD").expect("this runs in a world"))
+}
+
+/// The way from one folder to another; kustomize accepts no absolute paths.
+fn relative(from: &Path, to: &Path) -> PathBuf {
+    let up: PathBuf = from.components().skip(1).map(|_| Path::new("..")).collect();
+    up.join(to.strip_prefix("/").unwrap())
+}
