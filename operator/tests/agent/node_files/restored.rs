@@ -1,9 +1,9 @@
 //! An agent on a node with everything that an earlier release wrote there: the golden files of
 //! `cni/plugin/testdata/node-files`.
 
-use crate::node::until;
-use crate::running_agent::RunningAgent;
-use crate::testbed::OvsTestbed;
+use crate::open_vswitch::testbed::OvsTestbed;
+use crate::support::node::until;
+use crate::support::running_agent::RunningAgent;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,8 +20,8 @@ const ENGINE_SOCKET: &str = "/run/engine.sock";
 fn restored() -> OvsTestbed {
     let testbed = OvsTestbed::with(OpenVswitch::builder().dpdk(true).start().expect("Open vSwitch"));
     let golden = Path::new(GOLDEN);
-    copy(&testbed, &golden.join("state"), &testbed.roots.state);
-    copy(&testbed, &golden.join("usnet/networks"), &testbed.roots.networks());
+    copy(&testbed, &golden.join("state"), &testbed.paths.state);
+    copy(&testbed, &golden.join("usnet/networks"), &testbed.paths.networks());
     let server = format!("unix:{}", testbed.ovs.socket().display());
     let rows = fs::read_to_string(golden.join("engine.json")).unwrap();
     let output = Command::new("ovsdb-client").args(["transact", &server, &rows]).output().unwrap();
@@ -75,10 +75,10 @@ fn an_agent_on_a_node_of_version_1_removes_the_ports_of_ended_pods_and_changes_n
     assert_eq!(ended.len(), 2);
 
     // It has only node.json: no API server has confirmed anything.
-    let _agent = RunningAgent::start(&testbed.roots);
+    let _agent = RunningAgent::start(&testbed.paths);
     let is_there = |port: &String| testbed.vsctl("--bare --columns=name list Port").contains(port.as_str());
     until("the ports of ended pods are gone", || (!ended.iter().any(is_there)).then_some(()));
-    let networks = NodeFile::read(&testbed.roots).unwrap().unwrap().networks;
+    let networks = NodeFile::read(&testbed.paths).unwrap().unwrap().networks;
     assert!(networks.len() > 10);
     for network in networks {
         testbed.wait_until_programmed(network.name.as_str());
