@@ -7,7 +7,8 @@ use std::str::FromStr;
 /// A version of the CNI specification; the later, the greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum SpecVersion {
-    /// 0.3.1: results are lists of interfaces and addresses; each address says `"version": "4"` or `"6"`.
+    /// 0.3.1: results are lists of interfaces and addresses; each address has a `version`, `"4"` or
+    /// `"6"`.
     #[serde(rename = "0.3.1")]
     V0_3_1,
     /// 0.4.0: adds CHECK and `prevResult` of DEL.
@@ -16,7 +17,8 @@ pub enum SpecVersion {
     /// 1.0.0: addresses no longer have a `version`.
     #[serde(rename = "1.0.0")]
     V1_0_0,
-    /// 1.1.0: interfaces have `mtu` and `socketPath`, routes have more than destination and gateway.
+    /// 1.1.0: interfaces have `mtu` and `socketPath`, routes have more than destination and
+    /// gateway; adds GC and STATUS.
     #[serde(rename = "1.1.0")]
     V1_1_0,
 }

@@ -1,29 +1,21 @@
 //! Tests of the plugin's program with real components: Open vSwitch with DPDK, VPP, host-local,
 //! bind mounts. Needs root.
+//!
+//! - `protocol`: the CNI specification's rules for calls, verbs and names.
+//! - `attachment`: what ADD creates and DEL removes, for each kind of request and of port.
+//! - `multi_network`: several networks in one call, without Multus.
+//! - `faults`: calls that fail, are killed or run concurrently; hostile pods.
+//! - `legacy`: configurations, files and attachments of Intel's userspace CNI.
+//! - `node_files`: golden files of everything on a node.
+//! - `vpp`: what only VPP has.
 
 #![cfg(test)]
 
 mod attachment;
-mod concurrent;
-mod conformance;
-mod defects;
-mod devices;
-mod dhcp;
-mod disk;
-mod failures;
-mod hostile_pod;
-mod interrupted;
-mod invalid_names;
-mod legacy_configurations;
-mod legacy_handoff;
-mod legacy_shared_dir;
-mod legacy_state;
+mod faults;
+mod legacy;
 mod multi_network;
 mod node_files;
 mod protocol;
-mod requested;
-mod static_ips;
 mod support;
-mod verbs;
-mod veth;
 mod vpp;

@@ -1,10 +1,11 @@
 //! An IPAM plugin under two names: `dhcp`, which usnet calls once the interface is connected, and
 //! `pool`. It can be held up, so that its caller is killed at that moment.
 
+use crate::support::wait::await_that;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Where the plugins are, as `CNI_PATH` names it.
 pub(super) const PLUGINS: &str = "/run/plugins";
@@ -52,10 +53,6 @@ pub(super) fn kill_in_ipam(spawn: impl FnOnce() -> std::process::Child) {
 }
 
 fn await_file(path: &str) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !Path::new(path).exists() {
-        assert!(Instant::now() < deadline, "no {path}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    await_that(path, Duration::from_secs(20), || Path::new(path).exists());
     fs::remove_file(path).unwrap();
 }

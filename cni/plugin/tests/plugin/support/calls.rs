@@ -63,7 +63,8 @@ impl TestNode {
         run(self.command(verb, pod, interface, changed), configuration)
     }
 
-    /// Calls the plugin, and kills it after this time if it still runs.
+    /// Calls the plugin, and kills it after this time if it still runs. The time is the parameter
+    /// of the test, so that it is slept and no condition is awaited.
     pub(crate) fn kill(&self, verb: &'static str, pod: &Pod, interface: &str, after: Duration) {
         let mut child = self.spawn(verb, pod, interface, &[]);
         std::thread::sleep(after);

@@ -9,12 +9,11 @@ pub(crate) mod breakdown;
 mod calls;
 pub(crate) mod engine;
 pub(crate) mod legacy;
-pub(crate) mod legacy_state;
 pub(crate) mod output;
 pub(crate) mod pod;
 pub(crate) mod port_types;
-mod proxy;
 pub(crate) mod vpp;
+pub(crate) mod wait;
 
 use engine::TestEngine;
 use nix::mount::{MsFlags, mount};
@@ -310,7 +309,8 @@ fn list(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The format is that of proc_pid_mountinfo(5): the fifth field is the mount point, the sixth its options.
+/// The format is that of proc_pid_mountinfo(5): the fifth field is the mount point, the sixth its
+/// options.
 fn mounts_below(root: &Path, shown: &str) -> Vec<(PathBuf, BTreeSet<String>)> {
     let fields = shown.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     let all = fields.map(|fields| (PathBuf::from(fields[4]), fields[5].split(',').map(str::to_owned).collect()));

@@ -2,12 +2,12 @@
 
 use crate::support::pod::Pod;
 use crate::support::vpp::VppSnapshot;
+use crate::support::wait::holds_within;
 use crate::support::{NETWORK, TestNode, on_a_vpp_node, port_types};
 use serde_json::Value;
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use usnet_crds::{MemifSecretKind, MemifSocketKind, Port, PortType};
 use usnet_test_vpp::Kind;
 use usnet_vpp::messages::IfStatusFlags;
@@ -65,15 +65,9 @@ fn device(pod: &Pod, described: &Value) -> String {
 
 fn wait_for_link(node: &TestNode) {
     let name = node.ports(NETWORK).remove(0);
-    let deadline = Instant::now() + AMPLE;
-    loop {
-        if VppSnapshot::of(node.vpp()).interface(&name).flags.contains(IfStatusFlags::LINK_UP) {
-            return;
-        }
-        let log = || std::fs::read_to_string("/run/testpmd.log").unwrap_or_default();
-        assert!(Instant::now() < deadline, "no link:\n{}", log());
-        sleep(Duration::from_millis(50));
-    }
+    let is_up = || VppSnapshot::of(node.vpp()).interface(&name).flags.contains(IfStatusFlags::LINK_UP);
+    let log = || std::fs::read_to_string("/run/testpmd.log").unwrap_or_default();
+    assert!(holds_within(AMPLE, is_up), "no link:\n{}", log());
 }
 
 /// Skipped without a real VPP and testpmd.

@@ -245,7 +245,7 @@ fn restore_policing(vpp: &Vpp, sw_if_index: u32, interface: &Value, objects: &Va
     }
 }
 
-/// The port that an ownership tag stands for: `usn:`, the container id in base64, and the interface.
+/// The port of an ownership tag, which is `usn:`, the container id in base64, and the interface.
 fn port_of(tag: &str) -> PortName {
     let packed = tag.strip_prefix("usn:").unwrap();
     let (id, interface) = packed.split_once('.').unwrap();

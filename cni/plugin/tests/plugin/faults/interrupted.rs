@@ -3,13 +3,13 @@
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
+use crate::support::wait::await_that;
 use crate::support::{NETWORK, TestNode, configuration, port_types, tools};
 use nix::mount::{MsFlags, mount};
 use serde_json::json;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 use usnet_crds::{EngineKind, Port, PortType};
 use usnet_plugin::attachment::detach::Detachment;
@@ -193,6 +193,9 @@ fn a_call_that_is_killed_at_any_moment_is_cleaned_up(node: &mut TestNode) {
     }
 }
 
+/// For the processes of a busy machine.
+const AMPLE: Duration = Duration::from_secs(10);
+
 /// A slow IPAM plugin: it continues when its caller is killed.
 const SLOW: &str = r#"#!/bin/sh
 case $CNI_COMMAND in
@@ -202,14 +205,6 @@ DEL) rm -f /run/held;;
 esac
 "#;
 
-fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what}");
-        sleep(Duration::from_millis(5));
-    }
-}
-
 fn addresses_assigned_after_their_call_was_killed_are_released(node: &mut TestNode) {
     fs::create_dir_all("/run/plugins").unwrap();
     fs::write("/run/plugins/slow", SLOW).unwrap();
@@ -218,16 +213,17 @@ fn addresses_assigned_after_their_call_was_killed_are_released(node: &mut TestNo
     let (pod, path) = (node.pod("p"), [("CNI_PATH", "/run/plugins")]);
 
     let mut add = node.spawn("ADD", &pod, "net1", &path);
-    await_that("the IPAM plugin starts", || Path::new("/run/started").exists());
+    await_that("the IPAM plugin starts", AMPLE, || Path::new("/run/started").exists());
     add.kill().unwrap();
     add.wait().unwrap();
     let mut del = node.spawn("DEL", &pod, "net1", &path);
-    // It should wait for the lock; a defect would end it early.
+    // It should wait for the lock; a defect would end it early. That it waits is the absence of an
+    // event, so that there is no condition to await: a defect ends DEL within a few milliseconds.
     let soon = Instant::now() + Duration::from_millis(300);
-    await_that("some time has gone", || Instant::now() > soon || del.try_wait().unwrap().is_some());
+    await_that("some time has gone", AMPLE, || Instant::now() > soon || del.try_wait().unwrap().is_some());
     fs::write("/run/go", "").unwrap();
     assert!(del.wait().unwrap().success());
-    await_that("the IPAM plugin ends", || Path::new("/run/ended").exists());
+    await_that("the IPAM plugin ends", AMPLE, || Path::new("/run/ended").exists());
     assert!(!Path::new("/run/held").exists());
     node.assert_clean();
 }

@@ -187,7 +187,7 @@ fn defect() {
 #[test]
 fn a_panic_is_reported_as_a_cni_error() {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--ignored", "--exact", "protocol::defect", "--nocapture"]);
+    command.args(["--ignored", "--exact", "protocol::calls::defect", "--nocapture"]);
     let output = run(command, b"");
     assert_eq!(output.output.status.code(), Some(1), "{output:?}");
     let printed = output.stdout();

@@ -1,28 +1,5 @@
 //! The nineteen defects of Intel's userspace CNI that were found by reading and running it, and for
-//! each a test that usnet does not have it. `file::test` is a test of this program; those of others
-//! are named with their path.
-//!
-//! | defect | of the legacy plugin | test |
-//! |---|---|---|
-//! | D1 | it crashes at the 21st memif socket of a node | `defects::more_than_twenty_memif_sockets_are_no_limit` |
-//! | D2 | concurrent ADDs choose the same memif socket id | `concurrent::pods_that_start_and_stop_concurrently_do_not_interfere` |
-//! | D3 | a VPP bridge that is named by `bridgeName` is never deleted | `defects::a_bridge_is_kept_when_its_last_port_is_removed`, and the operator deletes it: `e2e/tests/cluster/legacy/nads.rs` |
-//! | D4 | its state is deleted before it is used: a DEL that fails once never succeeds again | `legacy_state::an_unreachable_engine_keeps_the_file_and_the_next_del_removes_all`, `failures::without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent` |
-//! | D5 | DEL of `net1` deletes files of `net10` | `legacy_handoff::sockets_and_files_have_legacy_names_and_are_removed_per_interface` |
-//! | D6 | any error deletes the bridge, and so does removing the last port of a foreign bridge | `defects::a_bridge_is_kept_when_its_last_port_is_removed`, `legacy_state::ports_and_files_are_removed_one_by_one_and_nothing_else_is` |
-//! | D7 | an error is mistaken for an absent bridge, and the bridge is added | `legacy_configurations::add_waits_for_a_network_with_the_bridge_and_names_the_bridge`, `failures::without_its_engine_add_fails_soon_and_leaves_nothing` |
-//! | D8 | ADD fails when the pod is modified concurrently | ADD writes no annotation: `legacy_configurations::no_path_of_the_configuration_is_opened`; the agent does: `operator/src/agent/pod_annotations/tests.rs` |
-//! | D9 | `netType: interface` never works, and corrupts the result on standard output | `legacy_configurations::unsupported_configurations_are_rejected_by_add_and_accepted_by_del` |
-//! | D10 | two addresses in `CNI_ARGS` make ADD fail | `defects::two_addresses_in_cni_args_are_accepted` |
-//! | D11 | the gateway is dropped | `legacy_handoff::app_netutil_finds_socket_side_and_addresses`, `requested::gateway_routes_and_dns_reach_the_result_and_the_description` |
-//! | D12 | all replicas of a workload share one folder of the host | `legacy_shared_dir::pods_share_the_folder_and_not_their_files` |
-//! | D13 | programs without root cannot connect | `legacy_shared_dir::a_pod_without_a_volume_uses_the_configured_shared_dir`, `defects::a_socket_created_by_vpp_is_open_to_all_users_of_the_pod` |
-//! | D14 | every node has a credential that may write any pod | `legacy_configurations::no_path_of_the_configuration_is_opened`; the agent may write two annotations of its own pods: `e2e/tests/cluster/abuse/guards.rs` |
-//! | D15 | the annotation for the pod is written some time after it started | `defects::the_pods_files_are_written_before_add_returns` |
-//! | D16 | no CHECK, GC and STATUS, no ownership tags | `defects::legacy_configurations_support_every_verb` |
-//! | D17 | no VLAN, MTU, MAC, queues and rates | `legacy_configurations::mismatching_settings_are_rejected_by_key`, `legacy_configurations::a_mac_of_the_configuration_is_in_the_description`; `crds/src/legacy/tests/keys.rs` |
-//! | D18 | an engine in a container does not see mounts that are created after it started | `attachment::no_link_is_followed_in_the_mounted_directory` |
-//! | D19 | it is built for one release of VPP, and with VPP even where there is none | `vpp::error_replies::a_missing_message_is_reported_or_not_needed` |
+//! each a test that usnet does not have it.
 
 use crate::support::engine::on_each_engine;
 use crate::support::legacy::{legacy, legacy_memif, legacy_vpp_vhost_user, port_types_of, program};
@@ -32,6 +9,127 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+/// The number by which other tests name it, the defect, and the tests for it: `module::test` of
+/// this program, or the file of another one.
+type Defect = (&'static str, &'static str, &'static [&'static str]);
+
+/// In the order in which they were found.
+const DEFECTS: [Defect; 19] = [
+    (
+        "D1",
+        "it crashes at the 21st memif socket of a node",
+        &["legacy::defects::more_than_twenty_memif_sockets_are_no_limit"],
+    ),
+    (
+        "D2",
+        "concurrent ADDs choose the same memif socket id",
+        &["faults::concurrent::pods_that_start_and_stop_concurrently_do_not_interfere"],
+    ),
+    (
+        "D3",
+        "a VPP bridge that is named by bridgeName is never deleted (here by the operator)",
+        &["legacy::defects::a_bridge_is_kept_when_its_last_port_is_removed", "e2e/tests/cluster/legacy/nads.rs"],
+    ),
+    (
+        "D4",
+        "its state is deleted before it is used: a DEL that fails once never succeeds again",
+        &[
+            "legacy::state::an_unreachable_engine_keeps_the_file_and_the_next_del_removes_all",
+            "faults::failures::without_its_engine_del_succeeds_and_leaves_the_port_to_the_agent",
+        ],
+    ),
+    (
+        "D5",
+        "DEL of net1 deletes files of net10",
+        &["legacy::handoff::sockets_and_files_have_legacy_names_and_are_removed_per_interface"],
+    ),
+    (
+        "D6",
+        "any error deletes the bridge, and so does removing the last port of a foreign bridge",
+        &[
+            "legacy::defects::a_bridge_is_kept_when_its_last_port_is_removed",
+            "legacy::state::ports_and_files_are_removed_one_by_one_and_nothing_else_is",
+        ],
+    ),
+    (
+        "D7",
+        "an error is mistaken for an absent bridge, and the bridge is added",
+        &[
+            "legacy::configurations::add_waits_for_a_network_with_the_bridge_and_names_the_bridge",
+            "faults::failures::without_its_engine_add_fails_soon_and_leaves_nothing",
+        ],
+    ),
+    (
+        "D8",
+        "ADD fails when the pod is modified concurrently (here the agent writes the annotation)",
+        &[
+            "legacy::configurations::no_path_of_the_configuration_is_opened",
+            "operator/src/agent/pod_annotations/tests.rs",
+        ],
+    ),
+    (
+        "D9",
+        "netType: interface never works, and corrupts the result on standard output",
+        &["legacy::configurations::unsupported_configurations_are_rejected_by_add_and_accepted_by_del"],
+    ),
+    ("D10", "two addresses in CNI_ARGS make ADD fail", &["legacy::defects::two_addresses_in_cni_args_are_accepted"]),
+    (
+        "D11",
+        "the gateway is dropped",
+        &[
+            "legacy::handoff::app_netutil_finds_socket_side_and_addresses",
+            "attachment::requested::gateway_routes_and_dns_reach_the_result_and_the_description",
+        ],
+    ),
+    (
+        "D12",
+        "all replicas of a workload share one folder of the host",
+        &["legacy::shared_dir::pods_share_the_folder_and_not_their_files"],
+    ),
+    (
+        "D13",
+        "programs without root cannot connect",
+        &[
+            "legacy::shared_dir::a_pod_without_a_volume_uses_the_configured_shared_dir",
+            "legacy::defects::a_socket_created_by_vpp_is_open_to_all_users_of_the_pod",
+        ],
+    ),
+    (
+        "D14",
+        "every node has a credential that may write any pod (here two annotations of the node's own pods)",
+        &["legacy::configurations::no_path_of_the_configuration_is_opened", "e2e/tests/cluster/abuse/guards.rs"],
+    ),
+    (
+        "D15",
+        "the annotation for the pod is written some time after it started",
+        &["legacy::defects::the_pods_files_are_written_before_add_returns"],
+    ),
+    (
+        "D16",
+        "no CHECK, GC and STATUS, no ownership tags",
+        &["legacy::defects::legacy_configurations_support_every_verb"],
+    ),
+    (
+        "D17",
+        "no VLAN, MTU, MAC, queues and rates",
+        &[
+            "legacy::configurations::mismatching_settings_are_rejected_by_key",
+            "legacy::configurations::a_mac_of_the_configuration_is_in_the_description",
+            "crds/src/legacy/tests/keys.rs",
+        ],
+    ),
+    (
+        "D18",
+        "an engine in a container does not see mounts that are created after it started",
+        &["attachment::add_del::no_link_is_followed_in_the_mounted_directory"],
+    ),
+    (
+        "D19",
+        "it is built for one release of VPP, and with VPP even where there is none",
+        &["vpp::error_replies::a_missing_message_is_reported_or_not_needed"],
+    ),
+];
 
 on_each_engine! {
     a_bridge_is_kept_when_its_last_port_is_removed,
@@ -146,19 +244,15 @@ fn legacy_configurations_support_every_verb(node: &mut TestNode) {
 fn the_table_names_a_test_that_exists_for_each_defect() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plugin");
     let text = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
-    let own = text("defects.rs");
-    for number in 1..=19 {
-        let row = own.lines().find(|line| line.starts_with(&format!("//! | D{number} |"))).expect("a row");
-        let cell = row.rsplit('|').nth(1).unwrap();
-        let named: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
-        assert!(!named.is_empty(), "D{number}");
-        for name in named {
+    for (number, defect, tests) in DEFECTS {
+        assert!(!tests.is_empty(), "{number}: {defect}");
+        for name in tests {
             match name.rsplit_once("::") {
-                Some((file, test)) => {
-                    let content = text(&format!("{}.rs", file.replace("::", "/")));
-                    assert!(content.contains(&format!("fn {test}(")), "D{number}: {name}");
+                Some((module, test)) => {
+                    let content = text(&format!("{}.rs", module.replace("::", "/")));
+                    assert!(content.contains(&format!("fn {test}(")), "{number}: {name}");
                 }
-                None => assert!(folder.join("../../../..").join(name).exists(), "D{number}: {name}"),
+                None => assert!(folder.join("../../../..").join(name).exists(), "{number}: {name}"),
             }
         }
     }

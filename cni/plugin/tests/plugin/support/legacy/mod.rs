@@ -1,6 +1,8 @@
 //! Configurations of Intel's userspace CNI.
 
-use super::{NETWORK, TestNode, port_types};
+pub(crate) mod state;
+
+use crate::support::{NETWORK, TestNode, port_types};
 use serde_json::{Value, json};
 use usnet_crds::{EngineKind, Port};
 

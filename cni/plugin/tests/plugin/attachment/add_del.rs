@@ -1,13 +1,13 @@
 //! ADD and DEL on real engines, with the real host-local.
 
 use crate::support::engine::on_each_engine;
+use crate::support::wait::await_that;
 use crate::support::{NETWORK, TestNode, configuration, on_a_node, on_a_vpp_node, tools};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::net::UnixListener;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use usnet_test_vpp::Kind;
 
 on_each_engine! {
@@ -102,11 +102,7 @@ fn connects_to_the_socket_that_the_pods_program_creates(node: &mut TestNode) {
     let socket = UnixListener::bind(pod.volume.join("net1.sock")).unwrap();
     socket.set_nonblocking(true).unwrap();
     // DPDK tries once a second.
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while socket.accept().is_err() {
-        assert!(Instant::now() < deadline, "the engine did not connect");
-        sleep(Duration::from_millis(20));
-    }
+    await_that("the engine connects", Duration::from_secs(30), || socket.accept().is_ok());
 }
 
 fn addresses_are_assigned_and_released_by_ipam(node: &mut TestNode) {

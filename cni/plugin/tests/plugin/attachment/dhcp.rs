@@ -1,6 +1,7 @@
 //! The real `dhcp` of the CNI plugins: its daemon sends requests to a server that is another pod of
 //! the network.
 
+use crate::support::wait::await_that;
 use crate::support::{
     NETWORK, TestNode, configuration, create_network_namespace, ip, on_a_node, on_a_vpp_node, port_types, tools,
 };
@@ -8,8 +9,7 @@ use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use usnet_test_vpp::Kind;
 
 const SOCKET: &str = "/run/dhcp.sock";
@@ -42,11 +42,7 @@ fn daemon() -> Running {
     let mut command = Command::new(tools().unwrap().join("dhcp"));
     command.args(["daemon", "-socketpath", SOCKET, "-timeout", "2s", "-resendmax", "1s", "-resendtimeout", "4s"]);
     let running = Running::start(command, LOG);
-    let end = Instant::now() + Duration::from_secs(20);
-    while !Path::new(SOCKET).exists() {
-        assert!(Instant::now() < end, "the daemon of dhcp makes no socket");
-        sleep(Duration::from_millis(10));
-    }
+    await_that("the daemon of dhcp creates its socket", Duration::from_secs(20), || Path::new(SOCKET).exists());
     running
 }
 

@@ -1,7 +1,5 @@
-//! VPP breaks down at a chosen message of a call: the simulator by itself, a real VPP with the help
-//! of a [`Proxy`].
+//! What is lost at which message of a call.
 
-use super::proxy::Proxy;
 use usnet_test_vpp::{Breakage, Fault, Kind, Moment, Simulator, Vpp};
 
 /// More messages than a call sends including retries.
@@ -39,46 +37,12 @@ impl Breakdown {
         (1..=messages).flat_map(at).filter(differs).collect()
     }
 
-    fn break_simulator(self, simulator: &Simulator) {
+    pub(super) fn break_simulator(self, simulator: &Simulator) {
         let add = |how, when, nth: usize| simulator.fault(Fault::Break { how, when, nth: nth.try_into().unwrap() });
         let how = if self.loss == Loss::Vpp { Breakage::Die } else { Breakage::Drop };
         add(how, self.when, self.nth);
         if self.loss == Loss::EveryConnection {
             (1..=TRIES).for_each(|more| add(Breakage::Drop, Moment::Before, self.nth + more));
-        }
-    }
-
-    /// Executes a call with this breakdown.
-    #[track_caller]
-    pub(crate) fn during<T>(self, vpp: &Vpp, call: impl FnOnce() -> T) -> T {
-        if let Some(simulator) = vpp.simulator() {
-            self.break_simulator(simulator);
-        }
-        let (answer, messages) = counted(vpp, Some(self), call);
-        if let Some(simulator) = vpp.simulator() {
-            simulator.well();
-        }
-        assert!(messages >= self.nth, "{self:?} did not happen in {messages} messages");
-        answer
-    }
-}
-
-/// How many messages a call sends to VPP.
-pub(crate) fn count_messages<T>(vpp: &Vpp, call: impl FnOnce() -> T) -> usize {
-    counted(vpp, None, call).1
-}
-
-fn counted<T>(vpp: &Vpp, breakdown: Option<Breakdown>, call: impl FnOnce() -> T) -> (T, usize) {
-    match vpp.simulator() {
-        Some(simulator) => {
-            let before = simulator.log().len();
-            let answer = call();
-            (answer, simulator.log().len() - before)
-        }
-        None => {
-            let proxy = Proxy::start(vpp, breakdown);
-            let answer = call();
-            (answer, proxy.messages())
         }
     }
 }

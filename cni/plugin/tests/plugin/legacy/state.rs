@@ -2,7 +2,7 @@
 //! describes is removed.
 
 use crate::support::engine::{TestEngine, on_each_engine};
-use crate::support::legacy_state::LegacyAttachment;
+use crate::support::legacy::state::LegacyAttachment;
 use crate::support::vpp::{VppSnapshot, tag};
 use crate::support::{NETWORK, TestNode, tools};
 use nix::mount::{MsFlags, mount};

@@ -1,7 +1,7 @@
 //! A proxy between the plugin and a real VPP that lets VPP break down at a chosen message, which by
 //! itself is rare.
 
-use super::breakdown::{Breakdown, Loss};
+use super::planned::{Breakdown, Loss};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;

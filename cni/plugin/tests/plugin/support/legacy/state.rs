@@ -1,11 +1,11 @@
 //! The state of an attachment of Intel's userspace CNI: a port without a tag, a socket, and a state
 //! file about both.
 
-use super::legacy::{legacy, legacy_memif, legacy_vpp_vhost_user};
-use super::pod::Pod;
-use super::vpp::{add_memif, add_vhost_user};
-use super::{NETWORK, TestNode};
+use super::{legacy, legacy_memif, legacy_vpp_vhost_user};
 use crate::support::engine::TestEngine;
+use crate::support::pod::Pod;
+use crate::support::vpp::{add_memif, add_vhost_user};
+use crate::support::{NETWORK, TestNode};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -79,7 +79,7 @@ impl LegacyAttachment {
         }
     }
 
-    pub(crate) fn del(&self, node: &TestNode) -> super::output::Output {
+    pub(crate) fn del(&self, node: &TestNode) -> crate::support::output::Output {
         node.call("DEL", &self.pod, self.interface, &self.configuration)
     }
 

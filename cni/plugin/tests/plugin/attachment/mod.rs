@@ -1,0 +1,8 @@
+//! What ADD creates and DEL removes.
+
+mod add_del;
+mod devices;
+mod dhcp;
+mod requested;
+mod static_ips;
+mod veth;

@@ -1,0 +1,7 @@
+//! Compatibility with Intel's userspace CNI.
+
+mod configurations;
+mod defects;
+mod handoff;
+mod shared_dir;
+mod state;
