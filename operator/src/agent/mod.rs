@@ -14,8 +14,8 @@
 //!
 //! - [`device_plugin`] (IO) offers networks to kubelet as extended resources.
 //! - [`pod_annotations`] (IO) serves programs for the Userspace CNI (Intel).
-//! - [`run`](mod@run) joins all of it by channels; [`node_agent`] is the part of it that needs no API
-//!   server.
+//! - [`run`](mod@run) joins all of it by channels; [`node_agent`] is the part of it that needs no
+//!   API server.
 //!
 //! [`model`] has the types that the steps hand to each other.
 

@@ -31,7 +31,9 @@ use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::NetworkFiles;
 use usnet_dataplane::paths::NodePaths;
 
-/// How long the first report waits until the state of all engines is known.
+/// How long the first report waits until the state of all engines is known. An engine that hangs
+/// must not withhold the state of the others; a shorter wait would report `Ready=Unknown` at each
+/// start of the agent, because a first connection takes some time.
 const FIRST_REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The reconcilers of the node, between a channel of specs and a channel of reports.
@@ -45,7 +47,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Takes over the node as an earlier agent left it. Nothing is changed before [`run`](Self::run). Must be called inside a tokio runtime.
+    /// Takes over the node as an earlier agent left it. Nothing is changed before
+    /// [`run`](Self::run). Must be called inside a tokio runtime.
     ///
     /// # Errors
     /// When one of usnet's folders cannot be used.
@@ -55,6 +58,8 @@ impl Agent {
         specs: Receiver<Option<Arc<NodeSpec>>>,
         reports: Sender<Option<Report>>,
     ) -> Result<Self, Error> {
+        // The reconcilers start with the persisted spec: without it, they would do nothing until
+        // the API server is reached, although pods may have lost their ports.
         let persisted_state = PersistedState::load(paths);
         let specs = SpecStore::new(specs, persisted_state.spec());
         let journal = Journal::open(paths)?;

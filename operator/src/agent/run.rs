@@ -1,4 +1,5 @@
-//! The process of `usnet agent`: joins what runs beside each other by channels.
+//! The process of `usnet agent`. Its tasks run concurrently on one thread, joined by channels that
+//! keep only the latest value: a slow reader skips what is outdated and delays no other task.
 
 use super::error::Error;
 use super::model::input::Input;
@@ -124,8 +125,8 @@ async fn sync_with_api_server(
     );
 }
 
-/// The agent is ready once it has observed its engines, or has timed out waiting for them, whatever
-/// the result.
+/// The agent is ready once it has observed its engines or has timed out waiting for them. An engine
+/// that is down does not make it unready: a rollout of the agent must not stop at such a node.
 async fn ready_after_first_report(mut reports: Receiver<Option<Report>>, telemetry: &Telemetry) {
     if reports.wait_for(Option::is_some).await.is_ok() {
         telemetry.set_ready();

@@ -40,7 +40,7 @@ pub struct RegisterRequest {
     /// The resource.
     #[prost(string, tag = "3")]
     pub resource_name: String,
-    /// As it would answer `GetDevicePluginOptions`.
+    /// The same as the answer to `GetDevicePluginOptions`.
     #[prost(message, optional, tag = "4")]
     pub options: Option<DevicePluginOptions>,
 }

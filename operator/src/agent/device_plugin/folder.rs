@@ -23,7 +23,7 @@ impl DeviceFolders {
         Self(paths.devices())
     }
 
-    /// Where all of them are.
+    /// The folder that contains all of them.
     pub(super) fn path(&self) -> &Path {
         &self.0
     }

@@ -1,5 +1,5 @@
-//! One resource at kubelet: a socket that answers, and a registration that is repeated whenever
-//! kubelet may have lost it.
+//! One resource at kubelet: a socket that serves kubelet's calls, and a registration that is
+//! repeated whenever kubelet may have lost it.
 
 use super::api::{DevicePluginOptions, KUBELET_SOCKET, RegisterRequest, VERSION};
 use super::folder::DeviceFolders;
@@ -21,9 +21,11 @@ use tokio::time::{sleep, timeout};
 use usnet_crds::NetworkName;
 use usnet_crds::device::resource_name;
 
-/// Between two attempts.
+/// Between two attempts. A restarted kubelet rejects pods with devices until the resource is
+/// registered again.
 const RETRY: Duration = Duration::from_secs(1);
-/// How often it is checked whether kubelet still listens, beside the events of its folder.
+/// How often it is checked whether kubelet still holds its stream of devices, beside the events of
+/// its folder: an ended stream causes no event. A registration counts as lost after two checks.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Why a resource is not offered.

@@ -1,4 +1,5 @@
-//! gRPC over a unix socket, as kubelet speaks it: HTTP/2 without TLS. Nothing of tonic's own transport is used.
+//! gRPC over a unix socket, as kubelet uses it: HTTP/2 without TLS. Tonic's own transport is not
+//! used.
 
 use super::api::RegisterRequest;
 use super::api::services::device_plugin_server::DevicePluginServer;
@@ -18,9 +19,10 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tower::service_fn;
 
-/// How long kubelet has to take a registration; it calls the plugin before it answers.
+/// How long kubelet may take to answer a registration. It calls the plugin before it answers.
 const REGISTRATION_TIME: Duration = Duration::from_secs(10);
-/// Before the next try to accept, when there are no descriptors left.
+/// Pause after a failed accept, as when no descriptors are left: an immediate retry would fail
+/// again and use the whole CPU.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Why kubelet did not accept a registration.

@@ -21,7 +21,7 @@ use usnet_crds::{DeviceId, NetworkName};
 pub(super) struct Service {
     /// The network.
     pub network: NetworkName,
-    /// Its devices.
+    /// Its devices, as they are now.
     pub resource: Receiver<Resource>,
     /// The folders through which pods that have one reach the engine.
     pub folders: DeviceFolders,
@@ -72,8 +72,8 @@ impl DevicePlugin for Service {
 }
 
 impl Service {
-    /// Also for a network that cannot be used now: the CNI plugin makes the pod wait, where kubelet
-    /// would fail it permanently.
+    /// Also for a network that cannot be used now: the runtime retries a failed ADD, whereas
+    /// kubelet fails the pod permanently when an allocation fails.
     fn allocate_container(&self, request: &ContainerAllocateRequest) -> Result<ContainerAllocateResponse, Status> {
         let resource = self.resource.borrow().clone();
         let ids = request.devices_ids.iter().map(|id| {
@@ -111,7 +111,8 @@ fn mount(host: &Path, container: &Path) -> Mount {
     Mount { container_path: container.display().to_string(), host_path: host.display().to_string(), read_only: false }
 }
 
-/// The environment variable that says where the devices of a network are, as in `USNET_DEVICES_BLUE_2`.
+/// The environment variable with the folders of a network's devices, such as
+/// `USNET_DEVICES_BLUE_2`.
 fn variable(network: &NetworkName) -> String {
     format!("USNET_DEVICES_{}", network.as_str().to_ascii_uppercase().replace('-', "_"))
 }

@@ -1,5 +1,5 @@
-//! The sides towards the engines (IO): for each a connection with indefinite reconnect, and the
-//! engine as it is observed through it.
+//! The connections to the engines (IO): one for each, with indefinite reconnect, and the engine as
+//! it is observed through it.
 //!
 //! [`watcher`] is what the reconciler asks of any engine; [`open_vswitch`] and [`vpp`] are the two.
 

@@ -14,8 +14,9 @@ use usnet_vpp::Error;
 use usnet_vpp::asynchronous::{Connected, Handle, Instance, Options, Session, State};
 
 /// VPP sends events when interfaces are added, removed or connected, but not for bridge domains,
-/// tags and MTUs: it is polled in this interval. A dump takes VPP 2 us for each bridge domain and 5
-/// us for each port.
+/// tags and MTUs: it is polled in this interval, within which drift of these is repaired. A dump
+/// takes VPP 2 us for each bridge domain and 5 us for each port, so that more frequent polls would
+/// take noticeable time of a main thread that may forward packets too.
 const POLL: Duration = Duration::from_secs(2);
 /// The longest pause between two attempts to connect: pods have no network until a restarted VPP is
 /// detected. Where there is none, each attempt costs the agent 0.3 ms.

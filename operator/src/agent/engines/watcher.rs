@@ -10,16 +10,17 @@ use usnet_dataplane::engine::{EngineDriver, EngineError};
 
 /// A connection to an engine.
 pub(crate) trait EngineWatcher: fmt::Debug {
-    /// The engine.
+    /// Which engine it is.
     const ENGINE: EngineKind;
-    /// The shortest time between two observations, of which a burst of events would cause many.
+    /// The shortest time between two observations that events of the engine cause. It trades the
+    /// engine's load under a burst of events for the delay of repairs.
     const MIN_INTERVAL: Duration;
     /// The state of the session, which changes whenever the engine may have.
     type SessionState: fmt::Debug;
-    /// Its driver.
+    /// The driver that observes it and applies operations.
     type Driver: EngineDriver;
 
-    /// The engine's control socket.
+    /// The engine's control socket, for the network files and messages.
     fn socket(&self) -> &Path;
 
     /// Changes of the session.
@@ -37,14 +38,15 @@ pub(crate) trait EngineWatcher: fmt::Debug {
     /// Called when the engine as a whole did not carry out operations.
     fn on_engine_error(&mut self, error: &EngineError);
 
-    /// When to observe it again although nothing changed, while the engine is up.
+    /// When to observe it again although it reported no change, while it is up; none when its
+    /// session reports every change.
     fn next_observation(&self) -> Option<Instant>;
 }
 
 /// The state of an engine, as it was observed.
 #[derive(Debug)]
 pub(crate) enum EngineState {
-    /// It answers and carries out changes.
+    /// It answers and applies changes.
     Up(EngineUp),
     /// There is no connection.
     Disconnected {
@@ -53,7 +55,7 @@ pub(crate) enum EngineState {
         /// Whether the first attempt to connect is still under way.
         is_first_attempt: bool,
     },
-    /// There is one, but the engine does not carry out changes, or does not answer.
+    /// There is a connection, but the engine does not apply changes, or does not answer.
     Stalled {
         /// Why, for users.
         message: String,

@@ -12,8 +12,8 @@ pub(crate) struct EngineFacts {
     pub spec: Option<Arc<NodeSpec>>,
     /// One entry for each of its networks.
     pub networks: Vec<NetworkReport>,
-    /// The engine itself, while it is up.
+    /// Version and epoch of the engine; none while it is down.
     pub engine: Option<EngineReport>,
-    /// Whether the agent is connected to it.
+    /// The condition of the engine: whether the agent is connected to it.
     pub connected: ConditionUpdate,
 }

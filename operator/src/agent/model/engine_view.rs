@@ -16,7 +16,7 @@ pub(crate) enum EngineView {
 /// An engine that answers and carries out changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EngineUp {
-    /// What it has.
+    /// Its bridges and ports.
     pub observed: Observed,
     /// Its version, as it reports it. With Open vSwitch only its own service script writes it into
     /// the database.
@@ -28,7 +28,7 @@ pub(crate) struct EngineUp {
 pub(crate) struct Outage {
     /// The reason, for conditions.
     pub reason: &'static str,
-    /// For users: what, where, why.
+    /// For users: what failed, where and why.
     pub message: String,
 }
 

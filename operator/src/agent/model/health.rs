@@ -6,7 +6,7 @@ use usnet_crds::node_state::NetworkState;
 /// The health of one network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NetworkHealth {
-    /// Its state.
+    /// Its state, as it is reported.
     pub state: NetworkState,
     /// Why it is not programmed; none when it is.
     pub why: Option<Why>,
@@ -17,7 +17,7 @@ pub(crate) struct NetworkHealth {
 /// Why a network is not programmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Why {
-    /// The reason, for status fields.
+    /// The reason, for status fields: one word in CamelCase.
     pub reason: &'static str,
     /// For users.
     pub message: String,

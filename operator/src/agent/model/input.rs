@@ -18,9 +18,10 @@ pub struct Input {
     pub labels: BTreeMap<String, String>,
     /// All compiled networks that could be read.
     pub networks: BTreeMap<NetworkName, Arc<Compiled>>,
-    /// Compiled networks whose newest version could not be read. Their last readable version, if there was one, is in `networks`.
+    /// Compiled networks whose newest version could not be read. Their last readable version, if
+    /// there was one, is in `networks`.
     pub unreadable: BTreeMap<NetworkName, Unreadable>,
-    /// The resourceVersion up to which this is complete.
+    /// The resourceVersion up to which this is complete. Versions are compared as numbers.
     pub version: u64,
 }
 
@@ -29,13 +30,13 @@ pub struct Input {
 pub struct Compiled {
     /// Its resourceVersion.
     pub version: u64,
-    /// Its uid: another network of the same name has another one.
+    /// Its uid, which distinguishes it from a later network of the same name.
     pub uid: String,
-    /// When its `UserspaceNetwork` was created.
+    /// When its `UserspaceNetwork` was created. The older of two networks gets a contested bridge.
     pub created: Option<Time>,
     /// The nodes that it selects; none selects every node that has the engine.
     pub selector: Option<Selector>,
-    /// What a selected node has.
+    /// What a selected node is to have.
     pub network: Arc<NodeNetwork>,
 }
 
@@ -44,7 +45,7 @@ pub struct Compiled {
 pub struct Unreadable {
     /// Its resourceVersion.
     pub version: u64,
-    /// What is wrong with it.
+    /// What is wrong with it, for users.
     pub message: String,
 }
 

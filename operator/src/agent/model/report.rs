@@ -15,11 +15,11 @@ pub struct Report {
     /// The spec that this report is about, the oldest of those that the engines have worked on;
     /// none before the first.
     pub spec: Option<Arc<NodeSpec>>,
-    /// One entry for each network that the node has or should have, by name.
+    /// One entry for each network that is applied or desired on the node, sorted by name.
     pub networks: Vec<NetworkReport>,
     /// The engines that the agent is connected to.
     pub engines: Vec<EngineReport>,
-    /// The conditions, without their transition times.
+    /// The conditions, without their transition times, which only a stored status has.
     pub findings: Vec<ConditionUpdate>,
 }
 

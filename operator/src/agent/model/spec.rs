@@ -10,7 +10,8 @@ pub use usnet_dataplane::node_file::RefusedNetwork;
 /// The desired state of the node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeSpec {
-    /// Counts the specs of one run of the agent. 0 is the spec that an earlier run left on disk, which nothing has confirmed yet.
+    /// Counts the specs of one run of the agent. 0 is the spec that an earlier run left on disk,
+    /// which the API server has not confirmed yet.
     pub revision: u64,
     /// The `metadata.generation` of the `UserspaceNodeState`.
     pub generation: i64,
@@ -18,9 +19,10 @@ pub struct NodeSpec {
     pub through: u64,
     /// The networks of the node, sorted by name.
     pub networks: Vec<Arc<NodeNetwork>>,
-    /// The resourceVersions of the compiled networks that `networks` and `refused` were selected from.
+    /// The resourceVersions of the compiled networks that `networks` and `refused` were selected
+    /// from.
     pub versions: BTreeMap<NetworkName, u64>,
-    /// The networks that select the node and that it cannot have, sorted by name.
+    /// The networks that select the node and cannot be applied there, sorted by name.
     pub refused: Vec<RefusedNetwork>,
 }
 
@@ -39,9 +41,9 @@ pub(crate) struct EngineSpec {
     pub node: Arc<NodeSpec>,
     /// The networks of this engine.
     pub networks: Vec<Arc<NodeNetwork>>,
-    /// Networks of this engine that the node cannot have at all.
+    /// Networks of this engine that select the node and cannot be applied there.
     pub refused: Vec<RefusedNetwork>,
-    /// The node's other networks.
+    /// The node's other networks: their network files belong to the reconcilers of other engines.
     pub networks_of_other_engines: BTreeSet<NetworkName>,
 }
 
@@ -60,8 +62,7 @@ impl EngineSpec {
     /// The part of one engine.
     pub(crate) fn of(node: &Arc<NodeSpec>, engine: EngineKind) -> Self {
         let (own, other): (Vec<_>, Vec<_>) = node.networks.iter().partition(|network| network.engine == engine);
-        // A refused network that the node still has, for now or for its pods, is among its
-        // networks.
+        // A refused network that is still applied in its previous form is among the networks.
         let absent = node.refused.iter().filter(|refused| node.network(&refused.name).is_none());
         let (own_refused, other_refused): (Vec<_>, Vec<_>) =
             absent.filter(|refused| refused.engine.is_some()).partition(|refused| refused.engine == Some(engine));

@@ -31,7 +31,9 @@ use usnet_dataplane::paths::NodePaths;
 
 /// Records come in bursts: each is written twice in an ADD.
 const DEBOUNCE: Duration = Duration::from_millis(100);
+/// A pod may be waiting for its annotation.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// Long enough for an API server that is overloaded by restarting pods.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Keeps the annotations up to date, indefinitely.

@@ -11,6 +11,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 use usnet_dataplane::attachment::Pod;
 
+/// Pods are written one after the other: one request that is never answered must not block the
+/// rest.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// No such pod.
 const NOT_FOUND: u16 = 404;

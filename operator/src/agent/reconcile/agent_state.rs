@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::memif::MemifSocketIds;
 
-/// The parts of a node that belong to no single engine.
+/// The state of the node that belongs to no single engine.
 #[derive(Debug)]
 pub(crate) struct AgentState {
     pub(crate) journal: Journal,

@@ -46,7 +46,7 @@ pub(super) enum Error {
 /// The result of a reconcile.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// What is reported to the API server.
+    /// What is reported about the engine.
     pub(super) facts: EngineFacts,
     /// Whether something remains to be done that a later attempt may achieve.
     pub(super) retry: bool,
@@ -197,8 +197,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         Ok(Outcome { facts, retry: reconciled.retry })
     }
 
-    /// Without an engine or a spec nothing can be programmed, but the network files tell the plugin
-    /// why.
+    /// Without an engine or a spec nothing can be programmed. The network files say so, so that an
+    /// ADD fails with the reason.
     fn report_engine_down(
         &mut self,
         spec: Option<&EngineSpec>,
@@ -234,7 +234,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let is_idle = operations.is_empty();
         let cause = self.cause(spec, wake.since);
         let Applied { attempts, engine_error } = self.apply(operations, wake.since).await;
-        // A deleted socket folder is detected by the next observation as well.
+        // The next observation detects a deleted socket folder as well; here the result still has
+        // to be recorded.
         let view = if is_idle { Some(EngineView::Up(engine)) } else { self.observe().await.unwrap_or_default() };
         match view.unwrap_or_else(|| EngineView::Down(Outage::unknown(W::ENGINE))) {
             EngineView::Up(engine) => {
@@ -275,8 +276,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         self.transition_log.problem("history", written.as_ref().err());
     }
 
-    /// Plans twice: once to know which attachments to lock, and again with their records as they are
-    /// under the locks.
+    /// Plans twice: once to know which attachments to lock, and again with their records as they
+    /// are under the locks.
     fn plan(&self, spec: &EngineSpec, observed: &Observed, journal: &mut JournalSnapshot) -> Result<Planned, Error> {
         let plan = |journal: &JournalSnapshot| {
             let desired =
@@ -295,7 +296,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         Ok(Planned { desired, operations: plan::without_contended(operations, locks.contended()), locks })
     }
 
-    /// Carries out the operations.
+    /// Applies the operations.
     async fn apply(&mut self, operations: Vec<Op>, since: Instant) -> Applied {
         let intact = if self.spec_is_known { self.transition_log.programmed() } else { BTreeSet::new() };
         let context = ApplyContext {

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::{sleep, sleep_until};
 
-/// Changes come in bursts; this is how long the first waits for the others.
+/// Changes come in bursts; this is how long the first waits for the others. It delays each change,
+/// and so the repair of a port; without it, a transaction of several rows would be reconciled more
+/// than once.
 const DEBOUNCE: Duration = Duration::from_millis(3);
 
 /// Why a reconcile was triggered.
@@ -20,8 +22,7 @@ pub(crate) struct Wake {
     pub folders: bool,
 }
 
-/// When to wake although nothing happened, and until when to ignore the engine although something
-/// did.
+/// When to wake although nothing changed, and until when to ignore changes in the engine.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Timers {
     /// To retry what failed.
@@ -44,8 +45,8 @@ pub(crate) struct Sources<S, E> {
 }
 
 impl<S, E> Sources<S, E> {
-    /// Waits until the engine may be observed again, unless something else changes before, and
-    /// returns whether the folders did: users and pods do not wait for that interval.
+    /// Waits until the engine may be observed again, unless something else changes before: specs
+    /// and attachments are not delayed by that interval. Returns whether the folders changed.
     async fn pause(&mut self, not_before: Option<Instant>) -> bool {
         let Some(moment) = not_before else { return false };
         tokio::select! {

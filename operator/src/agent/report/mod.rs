@@ -1,4 +1,4 @@
-//! What the agent says about its node.
+//! What the agent reports about its node.
 //!
 //! 1. [`engine_report`]: the result of one reconcile, in the terms of the `UserspaceNodeState`.
 //! 2. [`node_report`]: the results of all engines, merged.

@@ -17,10 +17,12 @@ use usnet_dataplane::paths::NodePaths;
 
 /// Changes come in bursts when pods are created and deleted; one write covers a whole burst.
 const DEBOUNCE: Duration = Duration::from_millis(100);
+/// A file system that is full is not freed within milliseconds.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// The file is for users at the node; half a minute after the cause is removed it is current again.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// What the file is made of.
+/// The sources of the file's content.
 #[derive(Debug)]
 pub(crate) struct Sources {
     pub(crate) node: String,

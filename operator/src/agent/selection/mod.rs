@@ -3,8 +3,8 @@
 //! 1. [`spec_builder`] keeps what a selection depends on beside its input, and calls [`select`] for
 //!    each change.
 //! 2. [`select`](mod@select) selects the networks of the node. Pure.
-//! 3. [`spec_store`] hands a new spec to the reconcilers, after [`persisted_state`] (IO) has written
-//!    it to disk: an agent that starts later has to know what this one may have programmed.
+//! 3. [`spec_store`] hands a new spec to the reconcilers, after [`persisted_state`] (IO) has
+//!    written it to disk: an agent that starts later has to know what this one may have programmed.
 
 pub(crate) mod persisted_state;
 pub mod select;

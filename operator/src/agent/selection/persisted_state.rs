@@ -1,5 +1,5 @@
-//! What the agent keeps on disk: the last spec, which engines were ever seen on the node, and how
-//! often they were restarted.
+//! The node file `node.json`: the last spec, which engines were ever reached on the node, and how
+//! often they were restarted. Its format is [`usnet_dataplane::node_file`].
 
 use crate::agent::model::spec::NodeSpec;
 use crate::display::ErrorChain;
@@ -72,7 +72,7 @@ impl PersistedState {
     /// Persists that an engine was connected to, and whether it was restarted.
     ///
     /// # Errors
-    /// As [`save_spec`](Self::keep_spec).
+    /// As [`save_spec`](Self::save_spec).
     pub(crate) fn save_connection(&mut self, engine: EngineKind, restarted: bool) -> Result<(), Error> {
         let is_new = self.file.engines_seen.insert(engine);
         if restarted {

@@ -1,4 +1,6 @@
-//! Persists each new spec of the node for the next start, before anything is done about it.
+//! Persists each new spec of the node before the reconcilers receive it. In the other order, an
+//! agent that is killed in between would program networks of which the next agent knows nothing,
+//! and which it would take for bridges that are no longer desired.
 
 use super::persisted_state::PersistedState;
 use crate::agent::model::spec::NodeSpec;

@@ -1,4 +1,4 @@
-//! An API server that gives prepared answers.
+//! An API server with prepared answers.
 
 use http::{Request, Response};
 use kube::Client;
@@ -39,7 +39,8 @@ impl ApiServer {
         Self::choosing(move |_| answers.lock().unwrap().pop_front())
     }
 
-    /// One that answers what is chosen for method, path and query; where that is nothing, it does not answer.
+    /// One whose answers are chosen by method, path and query; a request without an answer is never
+    /// answered.
     pub(crate) fn choosing(choose: impl Fn(&str) -> Option<Answer> + Send + Sync + 'static) -> Self {
         Self { choose: Arc::new(choose), requests: Arc::default() }
     }

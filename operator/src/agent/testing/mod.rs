@@ -13,7 +13,7 @@ use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::port::{AttachedPort, PortBackend, PortName, SocketPath};
 
-/// NodePaths in a folder that is removed with the first value.
+/// The files of a node in a folder that is deleted with the first value.
 pub(crate) fn node_paths() -> (TempDir, NodePaths) {
     let folder = tempfile::tempdir().unwrap();
     let paths = NodePaths::below(folder.path());

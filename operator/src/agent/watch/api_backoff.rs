@@ -3,6 +3,8 @@
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use std::time::Duration;
 
+/// A connection that broke can usually be opened again at once; agents of a whole cluster that lose
+/// it together are spread by the jitter.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// An API server recovers within seconds; longer waits would only delay the node.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);

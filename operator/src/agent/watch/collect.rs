@@ -8,7 +8,8 @@ use tokio::sync::watch;
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::{CompiledNetwork, CompiledNetworkSpec, NetworkName};
 
-/// Keeps the input of the agent up to date. It is changed where it is, because a copy of a thousand networks for each change would cost more than the change.
+/// Keeps the input of the agent up to date. It is changed in place, because copying a thousand
+/// networks for each change would cost more than the change.
 #[derive(Debug)]
 pub(super) struct Collector {
     inputs: watch::Sender<Option<Input>>,

@@ -14,6 +14,9 @@ use tokio::time::sleep;
 
 /// For root only, as all folders of usnet.
 const MODE: u32 = 0o700;
+/// A deleted folder is created again by this agent, an exhausted limit of inotify is not resolved
+/// within milliseconds. Until then, changes in the
+/// folder are noticed only when something else wakes the agent.
 const RETRY: Duration = Duration::from_secs(1);
 /// Room for a few events with names of full length; more of them wait in the kernel.
 const BUFFER_BYTES: usize = 4096;
@@ -45,7 +48,7 @@ async fn follow_until_deleted(folder: &Path, mask: WatchMask, changes: &watch::S
     DirBuilder::new().recursive(true).mode(MODE).create(folder)?;
     let inotify = Inotify::init()?;
     inotify.watches().add(folder, mask | WatchMask::DELETE_SELF | WatchMask::ONLYDIR)?;
-    // What happened before the watch began was not seen.
+    // Changes before the watch was added are not reported by it.
     changes.send_replace(());
     let mut events = inotify.into_event_stream(vec![0; BUFFER_BYTES])?;
     while let Some(event) = events.next().await {

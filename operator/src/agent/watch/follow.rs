@@ -1,4 +1,5 @@
-//! The API server as a source: follows all `CompiledNetwork`s and the one `UserspaceNodeState` of this node, indefinitely.
+//! Follows all `CompiledNetwork`s and the one `UserspaceNodeState` of this node at the API server,
+//! indefinitely.
 
 use super::api_backoff::{ApiServerBackoff, with_jitter};
 use super::collect::Collector;
@@ -13,8 +14,8 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use usnet_crds::{CompiledNetwork, UserspaceNodeState};
 
-/// An error after so long a time without one counts as the first, even if nothing was received in
-/// between.
+/// An error after this time without one counts as the first, even if nothing was received in
+/// between: a quiet watch that breaks once a minute must not be backed off from ever longer.
 const STABLE_AFTER: Duration = Duration::from_secs(60);
 
 /// The channels to the subscribers.

@@ -1,7 +1,7 @@
 //! What the agent watches beside its engines.
 //!
-//! - [`follow`](mod@follow) (IO) lists and watches all compiled networks and the node's own state at
-//!   the API server, each through a [`list_watch`] (IO) that waits as [`api_backoff`] says.
+//! - [`follow`](mod@follow) (IO) lists and watches all compiled networks and the node's own state
+//!   at the API server, each through a [`list_watch`] (IO) that waits as [`api_backoff`] says.
 //! - [`collect`] merges the networks into one input for the selection, [`node_state`] adds the
 //!   labels of the node and hands the stored status to the status writer.
 //! - [`folder_watch`] (IO) reports changes in folders of the node: journal, network files, devices.

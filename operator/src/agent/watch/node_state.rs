@@ -12,7 +12,7 @@ use usnet_crds::{UserspaceNodeState, UserspaceNodeStateSpec, UserspaceNodeStateS
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StoredStatus {
     /// Counts the complete lists that returned it. Versions of one list and of the watch that
-    /// continues it can be compared.
+    /// continues it can be compared; after a restore of etcd the next list may be older.
     pub lists: u64,
     /// The resourceVersion of the object.
     pub version: u64,

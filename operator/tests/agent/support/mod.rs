@@ -1,5 +1,5 @@
-//! What the tests share: the files of a node, agents that are given their input in three ways, and a
-//! kubelet.
+//! What the tests share: the files of a node, agents that are given their input in three ways, and
+//! a kubelet.
 
 pub(crate) mod kubelet;
 pub(crate) mod node;

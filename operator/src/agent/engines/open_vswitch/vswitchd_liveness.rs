@@ -1,11 +1,12 @@
-//! Whether `ovs-vswitchd` carries out what the database holds. That the database answers says
-//! nothing about that: `next_cfg` is the last requested configuration, `cur_cfg` the last one that
-//! the switch has applied. Pure; time is passed in.
+//! Whether `ovs-vswitchd` applies what the database holds. That the database answers says nothing
+//! about it: `next_cfg` is the last requested configuration, `cur_cfg` the last one that the switch
+//! has applied (ovs-vswitchd.conf.db(5), table Open_vSwitch). Pure; time is passed in.
 
 use std::time::{Duration, Instant};
 
-/// How long the switch may take for one step. Removing a thousand ports at once takes it 17
-/// seconds, in which no pod can attach either.
+/// How long the switch may take for one step before it counts as stalled. A shorter time would
+/// report a switch that is merely busy; a longer one would delay the report of one that is dead.
+/// Removing a thousand ports at once takes it 17 seconds, in which no pod can attach either.
 pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The switch's progress as it was last observed.

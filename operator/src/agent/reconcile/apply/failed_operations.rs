@@ -14,8 +14,8 @@ impl FailedOperations {
         self.0.push((operation, error));
     }
 
-    /// Returns the planned operations without those that failed before, unless their `retry` is due.
-    /// Drops failures of operations that are no longer planned.
+    /// Returns the planned operations without those that failed before, unless their `retry` is
+    /// due. Drops failures of operations that are no longer planned.
     pub(crate) fn skip_backed_off(&mut self, mut planned: Vec<Op>, retry: bool) -> Vec<Op> {
         self.0.retain(|(failed, _)| !retry && planned.contains(failed));
         planned.retain(|operation| !self.0.iter().any(|(failed, _)| failed == operation));

@@ -1,4 +1,4 @@
-//! Step three of a reconcile: the operations are carried out, and each is logged once.
+//! Step four of a reconcile: the operations are applied, and each is logged once.
 
 mod failed_operations;
 
@@ -23,11 +23,11 @@ pub(crate) struct ApplyContext<'a> {
     /// Networks that were programmed before and whose spec is unchanged: operations on them are
     /// repairs.
     pub intact: &'a BTreeSet<NetworkName>,
-    /// Whether the engine was just connected to: then its lost ports are logged together.
+    /// Whether the engine was just connected to: then its lost ports are logged in one line.
     pub is_replay: bool,
 }
 
-/// Carries out operations, with a result for each.
+/// Applies operations, with a result for each.
 ///
 /// # Errors
 /// When the engine as a whole did not answer: then the result of every operation is unknown.

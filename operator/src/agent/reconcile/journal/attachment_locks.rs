@@ -1,5 +1,6 @@
-//! Attachments that a reconcile changes are locked first and read again: a DEL or ADD that runs at
-//! the same time holds the lock, and then its attachment is skipped.
+//! Attachments that a reconcile changes are locked first and read again. A DEL or ADD that runs at
+//! the same time holds the lock, and then its attachment is skipped: without the lock, the agent
+//! could recreate a port that the DEL has just deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_dataplane::attachment::{AttachmentId, Record};

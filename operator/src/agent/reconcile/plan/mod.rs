@@ -1,5 +1,5 @@
-//! Step two of a reconcile: which operations, and which attachments they touch. Pure; the
-//! comparison itself is [`usnet_dataplane::plan`].
+//! Step two of a reconcile: the operations, and the attachments that they change. Pure; the
+//! comparison itself is in [`usnet_dataplane::plan`].
 
 use std::collections::BTreeSet;
 use usnet_dataplane::attachment::{AttachmentId, Progress, Record};

@@ -1,6 +1,8 @@
-//! The network files: what the plugin may attach to. A file is withdrawn before its bridge is
-//! recreated or removed, and says that a network is programmed only after the engine was observed
-//! again. The content of the files is computed without IO; [`Publisher`] writes what differs.
+//! Step three of a reconcile, and part of step six: the network files, which say what the plugin
+//! may attach to. A file is withdrawn before its bridge is recreated or removed, and says that a
+//! network is programmed only after the engine was observed again: pods are
+//! attached on its word. The content of the files is computed without IO; [`Publisher`] writes
+//! what differs.
 
 use crate::agent::model::health::NetworkHealth;
 use crate::agent::model::reason;
@@ -89,7 +91,7 @@ pub(crate) fn files_after_observe<'a>(
     networks.into_iter().filter_map(|network| Some((network.name.clone(), file(network)?))).collect()
 }
 
-/// The files of networks that the node cannot have.
+/// The files of networks that cannot be applied on the node.
 pub(crate) fn refusals(refused: &[RefusedNetwork]) -> impl Iterator<Item = (NetworkName, NetworkFile)> {
     refused.iter().map(|refused| {
         let RefusedNetwork { name, reason, message, .. } = refused.clone();

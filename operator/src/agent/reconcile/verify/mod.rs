@@ -1,5 +1,5 @@
-//! Step four of a reconcile: from the engine as it was observed after the last change to the health
-//! of each network. Pure.
+//! Step six of a reconcile: the health of each network, from the engine as it was observed after
+//! the last operation. Pure.
 
 use crate::agent::model::health::NetworkHealth;
 use crate::agent::model::reason;
@@ -28,7 +28,7 @@ pub(crate) struct Evidence<'a> {
     pub blockers: &'a BTreeMap<NetworkName, Blocker>,
     /// Operations that failed, and why.
     pub failures: &'a [(Op, OpError)],
-    /// Why the engine as a whole did not carry out operations.
+    /// Why the engine as a whole did not apply operations.
     pub engine_error: Option<&'a str>,
 }
 
@@ -88,7 +88,7 @@ fn bridge_of(operation: &Op) -> Option<&NetworkName> {
     }
 }
 
-/// What keeps a network from having its bridge.
+/// What prevents the bridge of a network from being created.
 fn blocker<'a>(evidence: Evidence<'a>, network: &NetworkName) -> Option<(&'static str, &'a Blocker)> {
     let blocker = evidence.blockers.get(network)?;
     let reason = match blocker {

@@ -1,4 +1,4 @@
-//! Step five of a reconcile: the state of one engine of the node, in the terms of the
+//! Step seven of a reconcile: the state of one engine of the node, in the terms of the
 //! `UserspaceNodeState`. Pure; [`crate::agent::report::node_report`] merges the engines.
 
 use crate::agent::model::engine_facts::EngineFacts;
@@ -60,10 +60,10 @@ pub(crate) fn report(facts: Facts<'_>) -> EngineFacts {
     EngineFacts { spec, networks, engine, connected: connected(facts) }
 }
 
-/// Who uses the networks.
+/// The pods that use the networks.
 struct Users<'a> {
     records: BTreeMap<&'a NetworkName, Vec<&'a Record>>,
-    /// Ports whose peer, the pod's program, is connected.
+    /// How many ports have a peer, the application in the pod, that is connected.
     connected: BTreeMap<&'a NetworkName, i64>,
 }
 

@@ -1,4 +1,4 @@
-//! What the reconciler of one engine puts into the history of its node: which operations, why, and
+//! What the reconciler of one engine adds to the history of its node: which operations, why, and
 //! their outcome. A failure that repeats for the same reason is recorded once, and its resolution
 //! once. Pure; time is passed in.
 
@@ -14,7 +14,8 @@ use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::Op;
 
 /// More port operations of one kind for one network in one reconcile than this are one change of
-/// the history.
+/// the history: the history is bounded, and a restart of an engine with a thousand ports would
+/// remove everything else from it.
 const LISTED_SEPARATELY_MAX: usize = 10;
 
 /// The cause of the operations of one reconcile.

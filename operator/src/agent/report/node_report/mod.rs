@@ -92,7 +92,8 @@ fn oldest_spec<'a>(engines: impl Iterator<Item = &'a EngineFacts>) -> Option<Arc
     specs?.into_iter().min_by_key(|spec| spec.revision).cloned()
 }
 
-/// One entry for each name, sorted. A network that was recreated with another engine may have pods on both.
+/// One entry for each name, sorted. A network that was recreated with another engine may have pods
+/// on both.
 fn networks<'a>(engines: impl Iterator<Item = &'a EngineFacts>, refused: &[RefusedNetwork]) -> Vec<NetworkReport> {
     let mut networks: BTreeMap<&str, NetworkReport> = BTreeMap::new();
     for entry in engines.flat_map(|facts| &facts.networks) {
@@ -111,7 +112,7 @@ fn networks<'a>(engines: impl Iterator<Item = &'a EngineFacts>, refused: &[Refus
     networks.into_values().collect()
 }
 
-/// A network that the node cannot have, with the pods that it still has there.
+/// A network that cannot be applied on the node, with the pods that are still attached to it.
 fn refuse(refused: &RefusedNetwork, leftover: Option<NetworkReport>) -> NetworkReport {
     let (attachments, connected, pods) =
         leftover.map(|leftover| (leftover.attachments, leftover.connected, leftover.pods)).unwrap_or_default();

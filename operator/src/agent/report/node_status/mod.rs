@@ -15,10 +15,15 @@ use usnet_crds::node_state::{
     REPORTS_MAX, UserspaceNodeStateStatus,
 };
 
-/// Largest number that the API takes.
+/// Largest number that the schema of the CRD accepts: 2^53 - 1, beyond which JSON parsers in
+/// JavaScript lose digits.
 const NUMBER_MAX: i64 = 9_007_199_254_740_991;
+/// Characters, as in the schema of the CRD. Whole messages are in the agent's log; the statuses of
+/// all nodes are stored in etcd and held in the controller's memory.
 const CONDITION_MESSAGE_MAX: usize = 1024;
+/// Characters, as in the schema of the CRD.
 const VERSION_MAX: usize = 64;
+/// Characters, as in the schema of the CRD; the summary is a column of `kubectl get`.
 const SUMMARY_MAX: usize = 160;
 
 impl Report {

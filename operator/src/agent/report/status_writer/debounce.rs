@@ -1,4 +1,5 @@
-//! When a changed status is written: soon after a single change, and less often while changes keep coming. Pure; time is passed in.
+//! When a changed status is written: soon after a single change, and less often while changes keep
+//! coming. Pure; time is passed in.
 //!
 //! Networks that come from NADs of the Userspace CNI (Intel) can change as often as a tenant likes.
 //! Their changes are written later, and delay no other.
@@ -14,11 +15,13 @@ struct Delays {
     longest: Duration,
 }
 
-/// Of a single change.
+/// Of a single change, for which a user is likely to wait: 200 ms combine the results of all
+/// engines.
 const SINGLE: Delays = Delays { quiet: Duration::from_millis(200), longest: Duration::from_secs(1) };
-/// Soon after another write: of a hundred networks that change within seconds two writes report.
+/// Soon after another write: a hundred networks that change within seconds are reported by two
+/// writes. In a cluster of thousands of nodes each write is a load on etcd and on the controller.
 const BURST: Delays = Delays { quiet: Duration::from_secs(1), longest: Duration::from_secs(10) };
-/// After so long without a change the next is a single one again.
+/// After this time without a change, the next is a single one again.
 const CALM: Duration = Duration::from_secs(3);
 
 /// Changes that are not written.

@@ -26,8 +26,12 @@ use usnet_crds::node_state::UserspaceNodeStateStatus;
 
 /// The field manager of the status, for server-side apply.
 pub(crate) const FIELD_MANAGER: &str = "usnet-agent";
+/// An API server that has not answered by then may still write the status; the next write is the
+/// same or newer, and replaces it.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// A write that was refused during a rollout of the API server succeeds soon.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// The controller waits for reports: a longer wait would delay users after an outage.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Why a status was not written.
@@ -86,7 +90,8 @@ pub(crate) async fn write(
         match due.filter(|_| at.is_some_and(|at| at <= Instant::now())) {
             Some(status) => {
                 debounce.written(Instant::now());
-                // Not in the call: the lock of the channel would be held while the watch, on the same thread, waits to send.
+                // Not in the call: the lock of the channel would be held while the watch, on the
+                // same thread, waits to send.
                 let lists = present.borrow().as_ref().map_or(0, |present| present.lists);
                 writer.write(&status, lists).await;
             }

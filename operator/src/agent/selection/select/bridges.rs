@@ -58,8 +58,8 @@ pub(super) fn assign<'a>(
                 None => drop(owners.insert(contender.requested, contender.name)),
             }
         }
-        // A network that was to leave its bridge, and cannot, keeps it: the owners are assigned
-        // again.
+        // A network that was to change its bridge, and cannot, keeps its previous one. Another
+        // network may have been assigned that one: the owners are assigned again.
         let stuck = refused.into_iter().filter_map(|contender| Some((contender.fallback?, contender.name)));
         let stuck: Vec<_> = stuck.collect();
         if stuck.is_empty() {

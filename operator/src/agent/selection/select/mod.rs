@@ -2,8 +2,9 @@
 //! [`crate::agent::selection::spec_builder`] calls it with what changed.
 //!
 //! - A network that is active and selects the node is present as it was compiled.
-//! - A network that has to be removed stays, draining, for as long as it is in use, and so for one
-//!   spec at least: its network file is withdrawn before its bridge is removed.
+//! - A network that is to be removed stays, draining, for as long as it is in use, and for one spec
+//!   at least: its network file is withdrawn before its bridge is removed. Otherwise the plugin
+//!   could attach a pod to a bridge that is being deleted.
 //! - No two networks have one bridge. The network that has it keeps it, else the older one gets it;
 //!   the other is refused.
 

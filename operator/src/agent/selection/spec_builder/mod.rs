@@ -15,9 +15,12 @@ use usnet_crds::conditions::engine_connected;
 use usnet_crds::conditions::reason::NEVER_SEEN;
 use usnet_crds::{EngineKind, NetworkName, Phase};
 
-/// How long a network stays as it is when its compiled network disappears without having been draining: it was deleted by hand, or with its CRD.
+/// How long a network stays unchanged when its compiled network disappears without having been
+/// draining: it was deleted by hand, or with its CRD. Within this time a running controller
+/// recreates it, and pods stay connected; a longer time would delay a removal that is intended.
 pub const LOST_GRACE: Duration = Duration::from_secs(60);
-/// Changes come in bursts; this is how long the first one waits for the others.
+/// Changes come in bursts; this is how long the first one waits for the others. A selection
+/// considers all networks, so that a hundred changes in one burst should cost one selection.
 const DEBOUNCE: Duration = Duration::from_millis(10);
 
 /// Builds the specs of a node, one after the other. Pure: time is passed in.
@@ -118,7 +121,8 @@ fn missing_engines(report: &Report) -> BTreeSet<EngineKind> {
     EngineKind::ALL.into_iter().filter(is_missing).collect()
 }
 
-/// Sends each spec of the node, beginning with the one that an earlier run of the agent left. Ends when the agent or the source of the inputs does.
+/// Sends each spec of the node, continuing from the one that an earlier run of the agent left. Ends
+/// when the agent or the source of the inputs does.
 pub async fn build(
     previous: Option<Arc<NodeSpec>>,
     mut inputs: Receiver<Option<Input>>,

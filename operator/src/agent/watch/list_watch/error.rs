@@ -39,10 +39,11 @@ impl Error {
     }
 }
 
-/// Whether a watch cannot be continued from its resourceVersion: it was compacted, or is in the future of an API server that was restored from a backup.
+/// Whether a watch cannot be continued from its resourceVersion: it was compacted, or is in the
+/// future of an API server that was restored from a backup.
 pub(super) fn is_lost(status: &Status) -> bool {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     let is_too_large = || causes.clone().any(|cause| cause.reason == "ResourceVersionTooLarge");
-    // Before Kubernetes 1.20 the cause was in the message alone, and proxies may leave out the details.
+    // Before Kubernetes 1.20 the cause was in the message alone, and proxies may omit the details.
     status.code == 410 || is_too_large() || status.message.contains("Too large resource version")
 }

@@ -25,14 +25,21 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use usnet_crds::node_selection::resource_version;
 
+/// Objects in one part of a list, as in client-go. Larger parts cost the API server memory for each
+/// agent that restarts, smaller ones more requests.
 const PAGE: u32 = 500;
+/// An overloaded API server may take many seconds for a list; one that does not answer at all must
+/// not block the agent until TCP gives up, which takes minutes.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long the API server keeps a watch open. Thousands of agents must not reconnect at the same
-/// moment.
+/// Seconds for which the API server keeps a watch open, drawn at random: thousands of agents must
+/// not reconnect at the same moment. A shorter watch costs requests, a longer one may be cut by a
+/// proxy that closes silent connections after five minutes.
 const WATCH_SECONDS: std::ops::Range<u32> = 200..290;
-/// How much longer is waited for its end, which may get lost.
+/// How much longer its end is waited for. The end may get lost with the connection, which would
+/// leave the agent without changes and without an error.
 const END_MARGIN: Duration = Duration::from_secs(5);
-/// A watch that ends no earlier than this before its time was not cut off.
+/// A watch that ends no earlier than this before its time counts as complete: the API server
+/// begins to count before its answer arrives here.
 const EARLY: Duration = Duration::from_secs(2);
 
 /// What happened to the objects.
@@ -42,7 +49,7 @@ pub(crate) enum Event<K> {
     Page {
         /// The objects.
         objects: Vec<Object<K>>,
-        /// Whether a new list begins with it: parts of an earlier one that was not finished have no meaning.
+        /// Whether a new list begins with it: parts of an earlier, incomplete one are discarded.
         is_first: bool,
         /// With the last part, the resourceVersion of the list.
         complete: Option<u64>,
@@ -58,14 +65,14 @@ pub(crate) enum Event<K> {
 type Events<K> = BoxStream<'static, kube::Result<WatchEvent<Object<K>>>>;
 
 enum State<K> {
-    /// Nothing is known that could be continued.
+    /// No resourceVersion is known from which to continue.
     Unknown,
     /// Part of a list was read.
     Listing { next_page: String },
     /// Everything up to a resourceVersion is known.
     Known {
         version: String,
-        /// Whether the API server certainly is at that version or beyond.
+        /// Whether the API server is known to be at that version or beyond.
         is_confirmed: bool,
     },
     /// A watch is open.
@@ -244,8 +251,8 @@ where
             }
             Ok(None) | Err(_) => {
                 // A watch that ends in time was ended by the API server that opened it, which has
-                // not lost anything meanwhile. After any other end all agents reconnect at the same
-                // moment, unless they wait.
+                // not lost anything meanwhile. After any other end all agents would reconnect at
+                // the same moment; the error makes them back off.
                 let is_confirmed = since.elapsed() + EARLY >= whole;
                 self.state = State::Known { version, is_confirmed };
                 return if is_confirmed { Ok(None) } else { Err(Error::EndedEarly) };
@@ -256,7 +263,7 @@ where
     }
 }
 
-/// A request that is not answered is as good as one that is refused.
+/// A request that is not answered in time counts as failed.
 async fn in_time<T>(request: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
     timeout(REQUEST_TIMEOUT, request).await.unwrap_or_else(|elapsed| Err(kube::Error::Service(elapsed.into())))
 }

@@ -107,7 +107,8 @@ proptest! {
         }
     }
 
-    /// The order in which objects were created, listed or named does not matter on an empty node: only their ages do.
+    /// On an empty node the order in which objects are listed or named does not matter: only their
+    /// ages do.
     #[test]
     fn of_those_that_request_one_bridge_the_oldest_gets_it(networks in compiled_networks()) {
         let spec = Step { networks: networks.clone(), in_use: BTreeSet::new(), lost: BTreeSet::new() }.take(&NodeSpec::default());
