@@ -2,20 +2,21 @@
 
 .PHONY: demo test unit-test world-test upgrade-test life fuzz lint bench shell crds clean
 
-demo: setup
+demo: packages
 	e2e/world --nodes 2 -- e2e/demo
 
 test: unit-test world-test
 
+# Most tests wait for an engine to start: twice as many at once as there are cores keep the cores busy.
 unit-test: setup
-	USNET_TOOLS=$$(e2e/tools/build) cargo test --workspace
+	USNET_TOOLS=$$(e2e/tools/build) RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) * 2))} cargo test --workspace
 
 world-test: setup
 	cargo test -p usnet-e2e --features world --no-run
 	cargo test -p usnet-e2e --features world --test world
 	e2e/cluster-tests
 
-# A long week of life, where `make test` lives a short one; USNET_LIFE_SEED lives one again.
+# A long soak test, where `make test` has a short one; USNET_LIFE_SEED repeats a run.
 life: setup
 	USNET_LIFE_STEPS=$${USNET_LIFE_STEPS:-2500} e2e/world --nodes 2 -- \
 	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture soak::
@@ -37,14 +38,17 @@ lint:
 bench: setup
 	e2e/bench $(PART)
 
-shell: setup
+shell: packages
 	@cat e2e/shell.txt
 	e2e/world --nodes 2 -- "$${SHELL:-/bin/sh}"
 
 crds:
 	cargo run -q -p usnet-crds --bin crdgen
 
-.PHONY: setup
+.PHONY: packages setup
+packages:
+	@e2e/setup --packages
+
 setup:
 	@e2e/setup
 
