@@ -17,7 +17,7 @@ fn changes(node: &Node) -> Vec<Change> {
 
 /// The history of one attachment, once its port is created.
 fn changes_of_port(node: &Node, attachment: &str) -> Vec<Change> {
-    until(&format!("the history tells the end of {attachment}"), || {
+    until(&format!("the history records the end of {attachment}"), || {
         let changes: Vec<_> =
             changes(node).into_iter().filter(|change| change.attachment.as_deref() == Some(attachment)).collect();
         let is_over = |change: &Change| matches!(change.outcome, Outcome::Done | Outcome::CompletedLater);

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_being_deleted_takes_no_pods_although_its_file_still_exists() {
+    fn a_network_being_deleted_accepts_no_pods_although_its_file_still_exists() {
         let blue = counted("blue", 1);
         let draining = NodeNetwork { phase: Phase::Draining, ..blue.clone() };
         assert_eq!(listed(&[draining], &programmed(&blue), &[]), ["blue-0 Unhealthy"]);

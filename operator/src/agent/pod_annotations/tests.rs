@@ -151,7 +151,7 @@ async fn a_newer_sandbox_replaces_the_element_and_a_new_agent_repeats_nothing() 
     assert!(writer(&cluster).reconcile(&node.journal, true).await);
     cluster.count();
     assert!(writer(&cluster).reconcile(&node.journal, true).await);
-    assert_eq!(cluster.count(), (1, 0), "another agent looks and finds nothing to do");
+    assert_eq!(cluster.count(), (1, 0), "another agent finds nothing to do");
     // While no agent runs.
     node.remove(&older);
     node.write(&newer);
@@ -173,7 +173,7 @@ async fn what_the_userspace_cni_wrote_of_other_interfaces_stays() {
 }
 
 #[tokio::test]
-async fn another_pod_of_the_name_is_left_alone_and_an_api_server_that_fails_is_asked_again() {
+async fn another_pod_of_the_name_is_not_written_and_a_failed_request_is_retried() {
     let (node, ours) = (Node::new(), attached("c1", "net1"));
     node.write(&ours);
     let cluster = Cluster::with_pod("another");

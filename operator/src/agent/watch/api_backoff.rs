@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_that_the_api_server_asks_for_is_kept() {
+    fn the_delay_that_the_api_server_requests_is_respected() {
         let text = r#"{"code": 429, "reason": "TooManyRequests", "details": {"retryAfterSeconds": 7}}"#;
         let error = kube::Error::Api(serde_json::from_str(text).unwrap());
         let wait = with_jitter(retry_after(&error));

@@ -40,7 +40,7 @@ fn a_network_that_is_no_longer_desired_is_removed_with_its_file() {
 }
 
 #[test]
-fn a_draining_network_keeps_its_bridge_and_takes_no_pods() {
+fn a_draining_network_keeps_its_bridge_and_accepts_no_pods() {
     let testbed = OvsTestbed::start();
     let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);

@@ -107,7 +107,7 @@ fn a_broken_file_is_reported_and_the_last_good_state_stays_also_over_a_restart()
 }
 
 #[test]
-fn a_network_whose_file_is_removed_keeps_its_pods_and_takes_no_new_ones() {
+fn a_network_whose_file_is_removed_keeps_its_pods_and_accepts_no_new_ones() {
     let testbed = OvsTestbed::with(OpenVswitch::builder().dpdk(true).start().unwrap());
     let manifests = Manifests::new();
     manifests.write("a.yaml", &manifest("blue", "OVS", 1500));

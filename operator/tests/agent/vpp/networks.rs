@@ -12,7 +12,7 @@ use usnet_vpp::messages::{BdFlags, BridgeDomainAddDelV2, BridgeFlags};
 on_each_vpp!(
     a_network_is_programmed_once_its_bridge_domain_exists,
     a_network_that_is_no_longer_desired_is_removed_with_its_file,
-    a_draining_network_keeps_its_bridge_domain_and_takes_no_pods,
+    a_draining_network_keeps_its_bridge_domain_and_accepts_no_pods,
     a_removed_or_changed_bridge_domain_is_repaired,
     a_bridge_domain_not_owned_by_usnet_is_reported_and_left_alone_until_it_is_removed,
     a_network_that_was_recreated_with_vpp_moves,
@@ -46,7 +46,7 @@ fn a_network_that_is_no_longer_desired_is_removed_with_its_file(testbed: &VppTes
     assert!(testbed.is_programmed("green"));
 }
 
-fn a_draining_network_keeps_its_bridge_domain_and_takes_no_pods(testbed: &VppTestbed) {
+fn a_draining_network_keeps_its_bridge_domain_and_accepts_no_pods(testbed: &VppTestbed) {
     let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");

@@ -13,7 +13,7 @@ use usnet_test_openvswitch::OpenVswitch;
 on_each_vpp!(
     all_ports_are_back_after_vpp_died,
     a_vpp_that_dies_during_a_replay_gets_everything_in_the_end,
-    a_vpp_that_hangs_does_not_hold_up_open_vswitch,
+    a_vpp_that_hangs_does_not_delay_open_vswitch,
     a_node_without_vpp_is_not_missed_until_it_is_there,
 );
 on_each_vpp!(without_memif: a_vpp_without_memif_says_what_to_load);
@@ -72,7 +72,7 @@ fn a_vpp_that_dies_during_a_replay_gets_everything_in_the_end(testbed: &mut VppT
     until("all have a port", || (testbed.ports().len() == pods.len()).then_some(()));
 }
 
-fn a_vpp_that_hangs_does_not_hold_up_open_vswitch(testbed: &mut VppTestbed) {
+fn a_vpp_that_hangs_does_not_delay_open_vswitch(testbed: &mut VppTestbed) {
     let ovs = OpenVswitch::start().unwrap();
     let node = Node::new(Some(ovs.socket().to_owned()), Some(testbed.vpp.socket().to_owned()));
     let agent = RunningAgent::start(&node.paths);

@@ -43,7 +43,7 @@ fn the_reason_is_passed_on_while_pods_cannot_attach() {
 }
 
 #[test]
-fn a_draining_network_never_takes_pods() {
+fn a_draining_network_never_accepts_pods() {
     for health in [NetworkHealth::PROGRAMMED, NetworkHealth::failed(reason::ENGINE_UNREACHABLE, "")] {
         let draining = files(&[draining("blue")], &health);
         assert_eq!(draining.get(&name("blue")), Some(&NetworkFile::Draining { name: name("blue") }));

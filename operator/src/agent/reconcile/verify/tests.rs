@@ -70,7 +70,7 @@ fn a_bridge_not_owned_by_usnet_fails_the_network() {
 }
 
 #[test]
-fn the_reason_is_why_the_last_try_failed() {
+fn the_reason_is_why_the_last_attempt_failed() {
     let wanted = network("blue");
     let failed = Op::CreateBridge { network: wanted.name, bridge: wanted.bridge };
     let error = OpError::Refused { what: "bridge br-blue".into(), reason: "device or resource busy".into() };

@@ -112,7 +112,7 @@ fn a_network_with_pods_on_both_engines_is_one_entry() {
 }
 
 #[test]
-fn nothing_is_reported_before_both_engines_are_known_or_one_takes_too_long() {
+fn nothing_is_reported_before_both_engines_are_known_or_one_times_out() {
     let (sender, reports) = watch::channel(None);
     let mut node_report = NodeReport::new(sender);
     node_report.stop_waiting();

@@ -79,7 +79,11 @@ fn a_draining_network_without_pods_is_not_listed_and_not_counted_as_programmed_b
     assert_eq!((listed(&leaving), through(&leaving)), (vec![], Some("101")));
     let mut gone = report(vec![draining("b", FOREIGN_PORTS, 0)]);
     gone.spec = Some(Arc::new(NodeSpec { through: 1000, ..NodeSpec::default() }));
-    assert_eq!((listed(&status(&gone)), through(&status(&gone))), (vec!["b"], Some("1000")), "it needs a person");
+    assert_eq!(
+        (listed(&status(&gone)), through(&status(&gone))),
+        (vec!["b"], Some("1000")),
+        "it requires operator action"
+    );
 }
 
 #[test]

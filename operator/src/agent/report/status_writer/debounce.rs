@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_wait_holds_up_nothing_and_is_not_forgotten() {
+    fn deferrable_changes_delay_no_others_and_are_written() {
         let steady: Vec<u64> = (0..150).map(|number| number * 100).collect();
         assert_eq!(writes_with(&[], &[0]), [1_000]);
         assert_eq!(writes_with(&[], &steady), [10_000, 15_900]);

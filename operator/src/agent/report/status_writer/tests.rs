@@ -88,7 +88,7 @@ async fn what_an_earlier_run_left_is_not_reported_before_it_is_confirmed() {
 }
 
 #[tokio::test]
-async fn a_refused_write_waits_for_as_long_as_the_api_server_asks() {
+async fn a_rejected_write_is_retried_after_the_delay_that_the_api_server_requests() {
     let service = tower::service_fn(|_| async {
         let body = r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 429, "reason": "TooManyRequests", "message": "slow down", "details": {"retryAfterSeconds": 30}}"#;
         let response = http::Response::builder().status(429).body(kube::client::Body::from(body.as_bytes().to_vec()));
