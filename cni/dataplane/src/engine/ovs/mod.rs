@@ -12,7 +12,6 @@
 //! Only `driver`, `apply`, `snapshot` and `legacy` perform IO.
 
 mod apply;
-mod batch;
 mod driver;
 mod error;
 mod legacy;
@@ -25,7 +24,6 @@ mod snapshot;
 mod tags;
 #[cfg(test)]
 mod tests;
-mod verify;
 
 pub use driver::{OpenVswitch, TIMEOUT, observed_from};
 pub use error::EmptyDatabase;

@@ -21,10 +21,8 @@
 
 mod apply;
 mod command;
-mod create_ports;
 mod driver;
 mod error;
-mod failure;
 mod legacy;
 mod observe;
 mod plan_op;

@@ -1,8 +1,11 @@
 use super::*;
-use crate::model::port::SocketPath;
+use crate::model::attachment::Record;
+use crate::model::port::{PortBackend, SocketPath};
 use crate::testing::{network, record};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::PathBuf;
+use usnet_crds::legacy::ContainerConf;
+use usnet_crds::{PortType, SocketRole};
 
 const CONTAINER: &str = "ab12cd34ab12cd34ab12cd34ab12cd34ab12cd34ab12cd34ab12cd34ab12cd34";
 

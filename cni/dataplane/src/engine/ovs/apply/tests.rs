@@ -1,4 +1,4 @@
-use super::phases;
+use super::session::phases;
 use crate::model::owner::PortOwner;
 use crate::plan::Op;
 use crate::testing::{attachment, network, record};

@@ -1,7 +1,7 @@
 //! What an answer of VPP means for the operation that it belongs to. Pure.
 
-use super::command::VppCommand;
 use crate::engine::error::OpError;
+use crate::engine::vpp::command::VppCommand;
 use crate::plan::Op;
 use std::collections::BTreeMap;
 use usnet_vpp::{ReplyError, ReturnCode};

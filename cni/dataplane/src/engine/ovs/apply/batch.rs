@@ -4,11 +4,11 @@
 //! at that moment. An update of a guarded row always matches it, so that the counts of changed rows
 //! need no check.
 
-use super::observe::NETDEV;
-use super::plan_op::{Action, NewPort};
-use super::qos::{self, Shaper};
-use super::{settings, tags};
 use crate::engine::error::OpError;
+use crate::engine::ovs::observe::NETDEV;
+use crate::engine::ovs::plan_op::{Action, NewPort};
+use crate::engine::ovs::qos::{self, Shaper};
+use crate::engine::ovs::{settings, tags};
 use crate::model::owner::PortOwner;
 use crate::model::port::{PortName, PortSettings};
 use std::collections::BTreeSet;

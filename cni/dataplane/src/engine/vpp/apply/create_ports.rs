@@ -1,14 +1,14 @@
 //! Creating ports: sockets, then interfaces, then their configuration, and reading back the result.
 //! Failed ports are rolled back.
 
-use super::command::{self, CommandBatch, Outcome, VppCommand};
 use super::failure::{Failure, Failures, failure};
-use super::plan_op::{NewPort, Origin};
-use super::ports::NewInterface;
-use super::qos::{Policer, detach, policer_commands};
-use super::settings::vlan_commands;
-use super::snapshot::{BridgeDomain, BridgeDomainTickets, FeatureTickets, Features};
 use crate::engine::error::{EngineError, OpError};
+use crate::engine::vpp::command::{self, CommandBatch, Outcome, VppCommand};
+use crate::engine::vpp::plan_op::{NewPort, Origin};
+use crate::engine::vpp::ports::NewInterface;
+use crate::engine::vpp::qos::{Policer, detach, policer_commands};
+use crate::engine::vpp::settings::vlan_commands;
+use crate::engine::vpp::snapshot::{BridgeDomain, BridgeDomainTickets, FeatureTickets, Features};
 use crate::plan::Op;
 use usnet_crds::Ownership;
 use usnet_vpp::{Api, Batch};

@@ -1,12 +1,12 @@
-//! Applying a list of operations: in parts, each with a snapshot of its own.
+//! The parts of a list, and retries of what conflicts with other clients.
 
-use super::command::{self, VppCommand};
 use super::create_ports;
 use super::failure::{Failures, failure};
-use super::plan_op::{Claims, Context, Decision, NewPort, Origin, plan_op};
-use super::qos::LimitSupport;
-use super::snapshot::VppSnapshot;
 use crate::engine::error::{EngineError, OpError};
+use crate::engine::vpp::command::{self, VppCommand};
+use crate::engine::vpp::plan_op::{Claims, Context, Decision, NewPort, Origin, plan_op};
+use crate::engine::vpp::qos::LimitSupport;
+use crate::engine::vpp::snapshot::VppSnapshot;
 use crate::model::memif::MemifSocketIds;
 use crate::plan::Op;
 use std::collections::BTreeSet;
@@ -63,7 +63,7 @@ impl<'a> Work<'a> {
 }
 
 /// Applies operations in order.
-pub(super) async fn apply(
+pub(in crate::engine::vpp) async fn apply(
     api: &mut (impl Api + Send),
     socket_ids: MemifSocketIds,
     operations: &[Op],

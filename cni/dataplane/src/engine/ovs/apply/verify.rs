@@ -1,8 +1,8 @@
 //! Verifies that ovs-vswitchd applied what the database recorded. Pure, except for adding queries
 //! to a transaction.
 
-use super::observe::{bridge_state, interface_state};
 use crate::engine::error::{EngineError, OpError};
+use crate::engine::ovs::observe::{bridge_state, interface_state};
 use crate::model::observed::ElementState;
 use crate::plan::Op;
 use std::collections::BTreeMap;

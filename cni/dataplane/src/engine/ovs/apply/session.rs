@@ -1,0 +1,187 @@
+//! Transactions until every operation of a list is done or has failed, and the wait for the switch.
+
+use super::batch::Batch;
+use super::verify::Queries;
+use crate::engine::error::{EngineError, OpError};
+use crate::engine::ovs::plan_op::{Decision, plan_op, plan_optimistic};
+use crate::engine::ovs::snapshot::OvsSnapshot;
+use crate::plan::Op;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use usnet_crds::EngineKind;
+use usnet_ovsdb::{Database, Error, ErrorCode, Transaction, TransactionError};
+
+/// Additional time for each further operation: the switch deletes about 40 bridges per second.
+const TIMEOUT_PER_OPERATION: Duration = Duration::from_millis(100);
+
+/// Parts of a list that can be one transaction each.
+///
+/// A name that is deleted and created again needs two: the switch compares configurations, and
+/// would take a port of the same name for the same port and keep its previous socket.
+pub(super) fn phases(operations: &[Op]) -> Vec<&[Op]> {
+    let (mut phases, mut rest) = (Vec::new(), operations);
+    while !rest.is_empty() {
+        let mut removed = BTreeSet::new();
+        let is_new = |operation: &&Op| {
+            removed.extend(removed_name(operation).map(str::to_owned));
+            !created_name(operation).is_some_and(|name| removed.contains(name))
+        };
+        let (phase, later) = rest.split_at(rest.iter().take_while(is_new).count());
+        phases.push(phase);
+        rest = later;
+    }
+    phases
+}
+
+fn removed_name(operation: &Op) -> Option<&str> {
+    match operation {
+        Op::RemovePort { port, .. } => Some(port.as_str()),
+        Op::RemoveBridge { bridge, .. } => Some(bridge),
+        Op::CreateBridge { .. } | Op::UpdateBridge { .. } | Op::CreatePort { .. } | Op::UpdatePort { .. } => None,
+    }
+}
+
+fn created_name(operation: &Op) -> Option<&str> {
+    match operation {
+        Op::CreateBridge { bridge, .. } => Some(bridge.name.as_str()),
+        Op::CreatePort { port, .. } => Some(port.name.as_str()),
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::UpdateBridge { .. } | Op::UpdatePort { .. } => None,
+    }
+}
+
+/// The progress of one phase.
+struct Phase<'a> {
+    operations: &'a [Op],
+    failures: BTreeMap<usize, OpError>,
+    /// Lists of places in `operations` that are still to be done, the next one at the end.
+    groups: Vec<Vec<usize>>,
+    /// The configuration that the switch must have seen.
+    next_cfg: Option<i64>,
+}
+
+impl<'a> Phase<'a> {
+    fn new(operations: &'a [Op]) -> Self {
+        Self { operations, failures: BTreeMap::new(), groups: vec![(0..operations.len()).collect()], next_cfg: None }
+    }
+
+    /// The transaction for a group, and the places of its operations. Without a snapshot no
+    /// conflict is assumed.
+    fn prepare(&mut self, group: &[usize], snapshot: Option<&OvsSnapshot>) -> (Batch, Vec<usize>) {
+        let (mut batch, mut positions) = (Batch::default(), Vec::new());
+        for (position, operation) in self.numbered(group) {
+            let decision = match snapshot {
+                Some(snapshot) => plan_op(operation, snapshot),
+                None => plan_optimistic(operation).map_or(Decision::NoOp, Decision::Apply),
+            };
+            match decision {
+                Decision::NoOp => {}
+                Decision::Reject(error) => drop(self.failures.insert(position, error)),
+                Decision::Apply(action) => {
+                    batch.add(position, &action);
+                    positions.push(position);
+                }
+            }
+        }
+        (batch, positions)
+    }
+
+    fn numbered<'b>(&self, group: &'b [usize]) -> impl Iterator<Item = (usize, &'a Op)> + use<'a, 'b> {
+        let operations = self.operations;
+        group.iter().filter_map(move |position| operations.get(*position).map(|operation| (*position, operation)))
+    }
+
+    /// Handles a transaction that failed although the rows had been read just before.
+    fn conclude(&mut self, error: &TransactionError, batch: &Batch, mut positions: Vec<usize>) {
+        let blamed = match error {
+            TransactionError::Operation { index, .. } => batch.blame(*index),
+            _ => None,
+        };
+        let single = if let [position] = positions.as_slice() { Some((*position, None)) } else { None };
+        let Some((position, guard_error)) = blamed.or(single) else {
+            let second_half = positions.split_off(positions.len() / 2);
+            self.groups.extend([second_half, positions]);
+            return;
+        };
+        let reason = error.database().map_or_else(|| error.to_string(), ToString::to_string);
+        let what = self.operations.get(position).map(Op::subject).unwrap_or_default();
+        self.failures.insert(position, guard_error.unwrap_or(OpError::Refused { what, reason }));
+        positions.retain(|other| *other != position);
+        self.groups.push(positions);
+    }
+}
+
+/// Applies operations in order. `timeout` is how long the switch may take for one operation.
+pub(in crate::engine::ovs) async fn apply(
+    database: &mut (impl Database + Send),
+    timeout: Duration,
+    operations: &[Op],
+) -> Result<Vec<Result<(), OpError>>, EngineError> {
+    let mut session = ApplySession { database, timeout };
+    let mut results = Vec::with_capacity(operations.len());
+    for phase in phases(operations) {
+        results.extend(session.apply_phase(phase).await?);
+    }
+    Ok(results)
+}
+
+/// The database, and how long the switch may take for one operation.
+struct ApplySession<'a, D> {
+    database: &'a mut D,
+    timeout: Duration,
+}
+
+impl<D: Database + Send> ApplySession<'_, D> {
+    /// Does the operations of one phase and waits until the switch has acted on them.
+    async fn apply_phase(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
+        let mut phase = Phase::new(operations);
+        let mut has_to_read = operations.iter().any(|operation| plan_optimistic(operation).is_none());
+        while let Some(group) = phase.groups.pop() {
+            let snapshot = if has_to_read { Some(OvsSnapshot::read(self.database).await?) } else { None };
+            let (mut batch, positions) = phase.prepare(&group, snapshot.as_ref());
+            if batch.is_empty() {
+                phase.next_cfg = phase.next_cfg.max(snapshot.map(|snapshot| snapshot.next_cfg));
+                continue;
+            }
+            let (transaction, next_cfg) = batch.finish();
+            match self.database.transact(transaction).await {
+                Ok(reply) => phase.next_cfg = Some(reply.next_cfg(next_cfg)?),
+                Err(Error::Transaction { source, .. }) if source.database().is_some() => {
+                    if has_to_read {
+                        phase.conclude(&source, &batch, positions);
+                    } else {
+                        phase.groups.push(positions);
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+            has_to_read = true;
+        }
+        self.verify(phase).await
+    }
+
+    /// Waits until the switch has applied the configuration, and verifies the result.
+    async fn verify(&mut self, phase: Phase<'_>) -> Result<Vec<Result<(), OpError>>, EngineError> {
+        let Phase { operations, mut failures, next_cfg, .. } = phase;
+        let numbered = || operations.iter().enumerate();
+        if let Some(next_cfg) = next_cfg {
+            let further = u32::try_from(operations.len().saturating_sub(1)).unwrap_or(u32::MAX);
+            let timeout = self.timeout + TIMEOUT_PER_OPERATION.saturating_mul(further);
+            let mut transaction = Transaction::new();
+            transaction.wait_for_cur_cfg(next_cfg, timeout);
+            let done: Vec<_> = numbered().filter(|(position, _)| !failures.contains_key(position)).collect();
+            let queries =
+                Queries::add_to(&mut transaction, &done.iter().map(|(_, operation)| *operation).collect::<Vec<_>>());
+            let reply = self.database.transact(&transaction).await.map_err(|error| match error.code() {
+                Some(ErrorCode::TimedOut) => {
+                    EngineError::NotActing { engine: EngineKind::OpenVswitch, seconds: timeout.as_secs() }
+                }
+                _ => error.into(),
+            })?;
+            let answers = queries.answers(&reply)?;
+            let verified =
+                done.into_iter().filter_map(|(position, operation)| Some((position, answers.verify(operation).err()?)));
+            failures.extend(verified.collect::<Vec<_>>());
+        }
+        Ok(numbered().map(|(position, _)| failures.remove(&position).map_or(Ok(()), Err)).collect())
+    }
+}
