@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use usnet_crds::EngineKind;
+use usnet_dataplane::plan::Cause;
 
 /// How many changes are kept: enough to explain the last incident, in a file of a few hundred KB.
 pub const KEPT: usize = 500;
@@ -88,14 +89,27 @@ pub enum Outcome {
     },
 }
 
+impl From<Cause> for Why {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::NewSpec => Self::NewSpec,
+            Cause::AgentStarted => Self::AgentStarted,
+            Cause::Drift => Self::Drift,
+            Cause::EngineRestarted { epoch } => Self::EngineRestarted { epoch },
+            Cause::Detached => Self::PodEnded,
+            Cause::Retry => Self::Retry,
+        }
+    }
+}
+
 impl fmt::Display for Why {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NewSpec => formatter.write_str("new spec"),
             Self::AgentStarted => formatter.write_str("agent started"),
             Self::Drift => formatter.write_str("drift"),
-            Self::EngineRestarted { epoch } => write!(formatter, "engine restarted (epoch {epoch})"),
-            Self::PodEnded => formatter.write_str("pod ended"),
+            Self::EngineRestarted { epoch } => write!(formatter, "engine restarted, epoch {epoch}"),
+            Self::PodEnded => formatter.write_str("pod detached"),
             Self::Retry => formatter.write_str("retry"),
         }
     }

@@ -18,7 +18,7 @@ pub trait EngineDriver {
     /// Which engine this is, for errors.
     const ENGINE: EngineKind;
 
-    /// Reads everything that [`plan`](crate::plan::plan) compares. A failed read is an error and
+    /// Reads everything that [`diff`](crate::plan::diff) compares. A failed read is an error and
     /// never looks like an empty switch.
     fn observe(&mut self) -> impl Future<Output = Result<Observed, EngineError>> + Send;
 

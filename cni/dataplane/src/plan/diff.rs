@@ -11,6 +11,7 @@
 //! port is created, so that each observed port has its record in a journal that was read later,
 //! unless its pod is deleted.
 
+use super::cause::{Cause, PlanContext};
 use super::matching::{adoption_blocker, bridge_matches_spec, port_matches_spec};
 use super::operation::Op;
 use super::removal::{Remaining, is_desired_bridge, removals};
@@ -19,11 +20,33 @@ use crate::model::desired::{Desired, DesiredAttachment, PortPolicy};
 use crate::model::observed::Observed;
 use crate::model::owner::PortOwner;
 use std::collections::BTreeSet;
+use std::fmt;
 use usnet_crds::{NetworkName, NodeNetwork, Ownership};
+
+/// An operation, and why it is planned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedOp {
+    /// The operation.
+    pub op: Op,
+    /// Why it is planned.
+    pub cause: Cause,
+}
+
+impl fmt::Display for PlannedOp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} ({})", self.op, self.cause)
+    }
+}
+
+/// The operations of [`diff`], each with its cause.
+pub fn plan(desired: &Desired, observed: &Observed, context: &PlanContext) -> Vec<PlannedOp> {
+    let planned = |op| PlannedOp { cause: context.cause_of(&op, desired), op };
+    diff(desired, observed).into_iter().map(planned).collect()
+}
 
 /// The operations that turn `observed` into `desired`: deletions first, then bridges, then ports.
 /// Empty if there is no difference.
-pub fn plan(desired: &Desired, observed: &Observed) -> Vec<Op> {
+pub fn diff(desired: &Desired, observed: &Observed) -> Vec<Op> {
     let (mut operations, remaining) = removals(desired, observed);
     let mut additions = Additions { desired, remaining: &remaining, bridges: BTreeSet::new(), names: BTreeSet::new() };
     operations.extend(desired.networks.values().filter_map(|network| additions.bridge(network)));

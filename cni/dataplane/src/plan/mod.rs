@@ -1,10 +1,11 @@
 //! The diff of observed and desired state: a list of operations. No IO.
 //!
-//! [`plan`] lists the deletions (`removal`) and then what is created or updated (`diff`), as far as
-//! it differs from what is observed (`matching`); [`blockers`] are the conflicts that it leaves to
-//! operators.
+//! [`diff`] lists the deletions (`removal`) and then what is created or updated, as far as it
+//! differs from what is observed (`matching`); [`plan`] adds the cause of each operation (`cause`);
+//! [`blockers`] are the conflicts that it leaves to operators.
 
 mod blocker;
+mod cause;
 mod diff;
 mod matching;
 mod operation;
@@ -13,6 +14,7 @@ mod removal;
 mod tests;
 
 pub use blocker::{Blocker, blockers};
-pub use diff::plan;
+pub use cause::{Cause, PlanContext, SpecOrigin};
+pub use diff::{PlannedOp, diff, plan};
 pub(crate) use matching::{adoption_blocker, bridge_matches_spec, port_matches_spec};
 pub use operation::Op;

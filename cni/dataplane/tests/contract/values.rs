@@ -10,7 +10,7 @@ use usnet_dataplane::desired::{Desired, DesiredAttachment, PortPolicy, port_sett
 use usnet_dataplane::engine::{BlockingDriver, EngineError, OpError};
 use usnet_dataplane::observed::{BridgeMtu, Observed};
 use usnet_dataplane::owner::PortOwner;
-use usnet_dataplane::plan::{Op, plan};
+use usnet_dataplane::plan::{Op, diff};
 use usnet_dataplane::port::{AttachedPort, DeviceName, PortName};
 
 /// Values that fit a switch.
@@ -163,10 +163,10 @@ pub(crate) fn observe(engine: &mut impl BlockingDriver) -> Observed {
 
 /// Plans and applies, and asserts that all operations succeed and that the next plan is empty.
 pub(crate) fn converge(engine: &mut impl BlockingDriver, desired: &Desired) -> Vec<Op> {
-    let operations = plan(desired, &observe(engine));
+    let operations = diff(desired, &observe(engine));
     for (operation, result) in operations.iter().zip(apply(engine, &operations)) {
         assert_eq!(result, Ok(()), "{operation}");
     }
-    assert_eq!(plan(desired, &observe(engine)), []);
+    assert_eq!(diff(desired, &observe(engine)), []);
     operations
 }

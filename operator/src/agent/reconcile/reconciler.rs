@@ -14,13 +14,13 @@ use crate::agent::model::engine_view::{EngineUp, EngineView, Outage};
 use crate::agent::model::health::NetworkHealth;
 use crate::agent::model::spec::{EngineSpec, SpecChange};
 use crate::agent::report::engine_report::{self, Facts};
-use crate::agent::report::history_recorder::{Attempt, Cause, Failure, HistoryRecorder, Now, Observation};
+use crate::agent::report::history_recorder::{Attempt, Failure, HistoryRecorder, Now, Observation};
 use crate::agent::report::replay::Replay;
 use crate::agent::report::transition_log::TransitionLog;
 use crate::display::ErrorChain;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,7 +29,7 @@ use usnet_dataplane::attachment::Record;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::Observed;
-use usnet_dataplane::plan::{Blocker, Op, blockers};
+use usnet_dataplane::plan::{Blocker, Cause, Op, PlanContext, PlannedOp, SpecOrigin, blockers};
 use usnet_dataplane::{journal, network_file};
 
 /// Why a reconcile was aborted. It is retried.
@@ -71,7 +71,7 @@ struct Applied {
 /// A plan, the desired state it was computed from, and the locks it holds.
 struct Planned {
     desired: Desired,
-    operations: Vec<Op>,
+    operations: Vec<PlannedOp>,
     locks: AttachmentLocks,
 }
 
@@ -222,7 +222,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         wake: Wake,
     ) -> Result<Reconciled, Error> {
         let mut planned = self.plan(spec, &engine.observed, &mut journal)?;
-        let operations = self.failures.skip_backed_off(std::mem::take(&mut planned.operations), wake.retry);
+        let due = self.failures.skip_backed_off(std::mem::take(&mut planned.operations), wake.retry);
+        let (operations, causes): (Vec<Op>, Vec<Cause>) = due.into_iter().map(|due| (due.op, due.cause)).unzip();
         let mut interim = publish::files_during_apply(
             self.agent_state.publisher.borrow().published(),
             &planned.desired.networks,
@@ -232,8 +233,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         self.publish(spec, &interim)?;
 
         let is_idle = operations.is_empty();
-        let cause = self.cause(spec, wake.since);
-        let Applied { attempts, engine_error } = self.apply(operations, wake.since).await;
+        let Applied { attempts, engine_error } = self.apply(operations, causes, wake.since).await;
         // The next observation detects a deleted socket folder as well; here the result still has
         // to be recorded.
         let view = if is_idle { Some(EngineView::Up(engine)) } else { self.observe().await.unwrap_or_default() };
@@ -241,30 +241,37 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             EngineView::Up(engine) => {
                 let (reconciled, remaining) = self.verify(spec, &planned, engine, journal, engine_error.as_deref())?;
                 let (desired, network_health) = (&planned.desired, &reconciled.network_health);
-                self.record(attempts, cause, Some(Observation { desired, remaining: &remaining, network_health }));
+                let observation = Observation { desired, remaining: &remaining, network_health };
+                self.record(attempts, wake.since, Some(observation));
                 Ok(reconciled)
             }
             down @ EngineView::Down(_) => {
-                self.record(attempts, cause, None);
+                self.record(attempts, wake.since, None);
                 self.report_engine_down(Some(spec), down, journal)
             }
         }
     }
 
-    fn cause(&self, spec: &EngineSpec, since: Instant) -> Cause {
+    /// What the planner needs to tell causes apart.
+    fn plan_context(&self, spec: &EngineSpec) -> PlanContext {
+        let is_inherited = self.inherited.as_ref() == Some(&spec.networks);
         let restarted = self.restarted && self.replay.is_running();
-        Cause {
-            is_new_spec: !self.spec_is_known,
-            is_inherited: self.inherited.as_ref() == Some(&spec.networks),
+        PlanContext {
+            spec: match (self.spec_is_known, is_inherited) {
+                (true, _) => SpecOrigin::Known,
+                (false, true) => SpecOrigin::Inherited,
+                (false, false) => SpecOrigin::New,
+            },
+            programmed: self.transition_log.programmed(),
             restarted: restarted.then(|| self.agent_state.persisted_state.borrow().epoch(W::ENGINE)),
-            since,
+            unresolved: self.history_recorder.unresolved(),
         }
     }
 
     /// Appends what was done to the history of the node. A failure to write does not stop the work.
-    fn record(&mut self, attempts: Vec<Attempt>, cause: Cause, observation: Option<Observation<'_>>) {
+    fn record(&mut self, attempts: Vec<Attempt>, since: Instant, observation: Option<Observation<'_>>) {
         let now = Now { instant: Instant::now(), time: MicroTime(Timestamp::now()) };
-        let mut changes = self.history_recorder.changes(attempts, cause, observation, now);
+        let mut changes = self.history_recorder.changes(attempts, since, observation, now);
         for change in &mut changes {
             change.generation = self
                 .spec
@@ -279,10 +286,11 @@ impl<W: EngineWatcher> EngineReconciler<W> {
     /// Plans twice: once to know which attachments to lock, and again with their records as they
     /// are under the locks.
     fn plan(&self, spec: &EngineSpec, observed: &Observed, journal: &mut JournalSnapshot) -> Result<Planned, Error> {
+        let context = self.plan_context(spec);
         let plan = |journal: &JournalSnapshot| {
             let desired =
                 Desired::new(spec.networks.iter().map(|network| NodeNetwork::clone(network)), &journal.records);
-            let operations = plan::operations(&desired, observed, journal.view());
+            let operations = plan::planned(&desired, observed, journal.view(), &context);
             (desired, operations)
         };
         let (desired, draft) = plan(journal);
@@ -297,41 +305,39 @@ impl<W: EngineWatcher> EngineReconciler<W> {
     }
 
     /// Applies the operations.
-    async fn apply(&mut self, operations: Vec<Op>, since: Instant) -> Applied {
-        let intact = if self.spec_is_known { self.transition_log.programmed() } else { BTreeSet::new() };
+    async fn apply(&mut self, operations: Vec<Op>, causes: Vec<Cause>, since: Instant) -> Applied {
         let context = ApplyContext {
             engine: W::ENGINE,
             metrics: &self.agent_state.metrics,
             since,
-            intact: &intact,
             is_replay: self.replay.is_running(),
         };
-        let results = apply::apply(&mut self.observer.watcher.driver(), &operations, context).await;
+        let results = apply::apply(&mut self.observer.watcher.driver(), &operations, &causes, context).await;
         if let Err(error) = &results {
             self.observer.watcher.on_engine_error(error);
         }
         self.transition_log.problem("engine", results.as_ref().err());
+        let planned = operations.into_iter().zip(causes).map(|(op, cause)| PlannedOp { op, cause });
         match results {
             Ok(results) => {
-                let attempts =
-                    operations.into_iter().zip(results).map(|(operation, result)| self.attempt(operation, result));
+                let attempts = planned.zip(results).map(|(planned, result)| self.attempt(planned, result));
                 Applied { attempts: attempts.collect(), engine_error: None }
             }
             Err(error) => {
                 let engine_error = ErrorChain(&error).to_string();
-                let failed = |operation| Attempt { operation, failure: Some(Failure::of_all(&engine_error)) };
-                Applied { attempts: operations.into_iter().map(failed).collect(), engine_error: Some(engine_error) }
+                let failed = |planned| Attempt { planned, failure: Some(Failure::of_all(&engine_error)) };
+                Applied { attempts: planned.map(failed).collect(), engine_error: Some(engine_error) }
             }
         }
     }
 
-    fn attempt(&mut self, operation: Op, result: Result<(), OpError>) -> Attempt {
+    fn attempt(&mut self, planned: PlannedOp, result: Result<(), OpError>) -> Attempt {
         let failure = result.as_ref().err().map(Failure::of);
         match result {
-            Ok(()) => self.replay.count_created(usize::from(matches!(operation, Op::CreatePort { .. }))),
-            Err(error) => self.failures.add(operation.clone(), error),
+            Ok(()) => self.replay.count_created(usize::from(matches!(planned.op, Op::CreatePort { .. }))),
+            Err(error) => self.failures.add(planned.op.clone(), error),
         }
-        Attempt { operation, failure }
+        Attempt { planned, failure }
     }
 
     /// Returns the result and the operations that remain to be done.
@@ -344,7 +350,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         engine_error: Option<&str>,
     ) -> Result<(Reconciled, Vec<Op>), Error> {
         let Planned { desired, locks, .. } = planned;
-        let remaining = plan::operations(desired, &engine.observed, journal.view());
+        let remaining = plan::remaining(desired, &engine.observed, journal.view());
         finish_detached(&engine.observed, &remaining, &mut journal, locks)?;
         let blockers = blockers(desired, &engine.observed);
         // A port that is configured but not running is no remaining operation: its state in the

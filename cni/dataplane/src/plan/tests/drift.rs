@@ -5,7 +5,7 @@ use super::properties::converge;
 use crate::model::desired::Desired;
 use crate::model::observed::{Observed, ObservedBridge, ObservedPort, Tagging};
 use crate::model::port::PortName;
-use crate::plan::plan;
+use crate::plan::diff;
 use crate::testing::{network, record};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -112,6 +112,6 @@ proptest! {
         prop_assume!(!socket_was_replaced);
         let repaired = converge(&desired, engine)?;
         prop_assert_eq!(&repaired, &converged);
-        prop_assert_eq!(plan(&desired, &repaired), vec![]);
+        prop_assert_eq!(diff(&desired, &repaired), vec![]);
     }
 }

@@ -3,7 +3,7 @@ use crate::model::attachment::{Progress, Record};
 use crate::model::desired::Desired;
 use crate::model::observed::{BridgeMtu, Observed, Tagging};
 use crate::model::port::PortName;
-use crate::plan::{blockers, plan};
+use crate::plan::{blockers, diff};
 use crate::testing::{attachment, network, record};
 use usnet_crds::{EngineKind, MacAge, MacLearning, Mtu, NodeNetwork, Ownership, Vlan, VlanTag};
 
@@ -13,12 +13,12 @@ fn engine_with(desired: &Desired) -> Observed {
 
 fn engine_of_kind(kind: EngineKind, desired: &Desired) -> Observed {
     let mut engine = Model::empty(kind);
-    engine.apply_all(&plan(desired, &engine.observed)).unwrap();
+    engine.apply_all(&diff(desired, &engine.observed)).unwrap();
     engine.observed
 }
 
 fn text(desired: &Desired, engine: &Observed) -> Vec<String> {
-    plan(desired, engine).iter().map(ToString::to_string).collect()
+    diff(desired, engine).iter().map(ToString::to_string).collect()
 }
 
 fn with_vlan(network: NodeNetwork, tag: i64) -> NodeNetwork {
@@ -53,7 +53,7 @@ fn a_deleted_network_is_deleted_with_its_ports() {
 fn a_deleted_network_stays_while_a_pod_uses_it() {
     let records = [record("c1", &network("blue"))];
     let engine = engine_with(&Desired::new([network("blue")], &records));
-    assert_eq!(plan(&Desired::new([], &records), &engine), []);
+    assert_eq!(diff(&Desired::new([], &records), &engine), []);
     let detaching = [Record { progress: Progress::Detaching, ..records[0].clone() }];
     assert_eq!(text(&Desired::new([], &detaching), &engine).len(), 2);
 }
@@ -83,7 +83,7 @@ fn a_bridge_whose_mac_addresses_should_age_otherwise_changes_in_place() {
     assert_eq!(text(&Desired::new([blue], []), &engine), changed);
     // An earlier release without a MAC age wrote no such entry.
     engine.bridges.get_mut("br-blue").unwrap().mac_age_seconds = None;
-    assert_eq!(plan(&Desired::new([network("blue")], []), &engine).len(), 1);
+    assert_eq!(diff(&Desired::new([network("blue")], []), &engine).len(), 1);
 }
 
 #[test]
@@ -139,13 +139,13 @@ fn ports_of_an_adopted_bridge_are_created_and_deleted_and_it_is_not_changed() {
     let desired = Desired::new([adopting("br0")], &records);
     assert_eq!(text(&desired, &engine), ["create port vhu3c7bbaa36bb of c1.net1 on bridge br0"]);
     let mut model = Model { kind: EngineKind::OpenVswitch, observed: engine };
-    model.apply_all(&plan(&desired, &model.observed)).unwrap();
-    assert_eq!((plan(&desired, &model.observed), blockers(&desired, &model.observed).len()), (vec![], 0));
+    model.apply_all(&diff(&desired, &model.observed)).unwrap();
+    assert_eq!((diff(&desired, &model.observed), blockers(&desired, &model.observed).len()), (vec![], 0));
     // The ports of a deleted network are kept while its pods are attached, and deleted with their
     // attachments; other ports on the bridge are kept.
-    assert_eq!(plan(&Desired::new([], &records), &model.observed), []);
+    assert_eq!(diff(&Desired::new([], &records), &model.observed), []);
     assert_eq!(text(&Desired::default(), &model.observed), ["remove port vhu3c7bbaa36bb of c1.net1 from bridge br0"]);
-    model.apply_all(&plan(&Desired::default(), &model.observed)).unwrap();
+    model.apply_all(&diff(&Desired::default(), &model.observed)).unwrap();
     assert_eq!(model.observed, before);
 }
 
@@ -153,7 +153,7 @@ fn ports_of_an_adopted_bridge_are_created_and_deleted_and_it_is_not_changed() {
 fn a_bridge_that_cannot_be_adopted_is_a_blocker_and_is_not_changed() {
     let desired = Desired::new([adopting("br0")], &[record("c1", &adopting("br0"))]);
     let blocker = |engine: &Observed| {
-        assert_eq!(plan(&desired, engine), []);
+        assert_eq!(diff(&desired, engine), []);
         blockers(&desired, engine)["blue".parse().as_ref().unwrap()].to_string()
     };
     let missing = blocker(&Observed::default());
@@ -174,7 +174,7 @@ fn an_owned_bridge_cannot_be_adopted_by_another_network() {
     red.bridge.name = "br0".parse().unwrap();
     let desired = Desired::new([adopting("br0"), red.clone()], &[record("c1", &adopting("br0"))]);
     let engine = engine_with(&Desired::new([red], []));
-    assert_eq!(plan(&desired, &engine), []);
+    assert_eq!(diff(&desired, &engine), []);
     let blocker = blockers(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
     assert!(blocker.contains("owned by usnet for network red"), "{blocker}");
 }
@@ -203,9 +203,9 @@ fn a_port_that_the_plugin_is_creating_is_not_changed() {
     let records = [Record { progress: Progress::Attaching, ..record("c1", &network("blue")) }];
     let desired = Desired::new([network("blue")], &records);
     let engine = engine_with(&Desired::new([network("blue")], []));
-    assert_eq!(plan(&desired, &engine), []);
+    assert_eq!(diff(&desired, &engine), []);
     let with_port = engine_with(&Desired::new([network("blue")], &[record("c1", &network("blue"))]));
-    assert_eq!(plan(&desired, &with_port), []);
+    assert_eq!(diff(&desired, &with_port), []);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn a_foreign_bridge_of_the_same_name_is_a_blocker_and_is_not_changed() {
     let desired = Desired::new([network("blue")], &[record("c1", &network("blue"))]);
     let mut engine = engine_with(&Desired::new([network("blue")], []));
     engine.bridges.get_mut("br-blue").unwrap().owner = None;
-    assert_eq!(plan(&desired, &engine), []);
+    assert_eq!(diff(&desired, &engine), []);
     let blocker = blockers(&desired, &engine)["blue".parse().as_ref().unwrap()].to_string();
     assert!(blocker.starts_with("bridge br-blue already exists on this node"), "{blocker}");
 }

@@ -2,6 +2,7 @@
 
 mod drift;
 mod examples;
+mod golden;
 mod model;
 mod properties;
 mod strategies;

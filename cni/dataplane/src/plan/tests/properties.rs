@@ -4,14 +4,14 @@ use crate::model::attachment::AttachmentId;
 use crate::model::desired::{Desired, DesiredAttachment, PortPolicy};
 use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::model::port::{PortName, PortSettings};
-use crate::plan::{Blocker, Op, blockers, plan};
+use crate::plan::{Blocker, Op, blockers, diff};
 use crate::testing::{network, record};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::Ownership;
 
 pub(super) fn converge(desired: &Desired, mut engine: Model) -> Result<Observed, TestCaseError> {
-    let operations = plan(desired, &engine.observed);
+    let operations = diff(desired, &engine.observed);
     engine.apply_all(&operations).map_err(TestCaseError::fail)?;
     Ok(engine.observed)
 }
@@ -134,7 +134,7 @@ proptest! {
     #[test]
     fn no_operation_is_refused_and_then_the_plan_is_empty(desired in desired_strategy(), engine in engine_strategy()) {
         let converged = converge(&desired, engine)?;
-        prop_assert_eq!(plan(&desired, &converged), vec![]);
+        prop_assert_eq!(diff(&desired, &converged), vec![]);
     }
 
     #[test]
@@ -153,7 +153,7 @@ proptest! {
     fn foreign_objects_are_not_changed(desired in desired_strategy(), engine in engine_strategy()) {
         let before = foreign(&desired, &engine.observed);
         let (_, foreign_ports) = &before;
-        for operation in plan(&desired, &engine.observed) {
+        for operation in diff(&desired, &engine.observed) {
             let is_owned = |name: &str, network| {
                 engine.observed.bridges.get(name).is_some_and(|bridge| bridge.owner.as_ref() == Some(network))
             };
@@ -176,7 +176,7 @@ proptest! {
         let networks = desired.networks.values();
         let adopted = networks.filter(|network| network.bridge.ownership == Ownership::Adopted);
         let adopted: BTreeSet<_> = adopted.map(|network| &network.name).collect();
-        for operation in plan(&desired, &engine.observed) {
+        for operation in diff(&desired, &engine.observed) {
             match &operation {
                 Op::CreateBridge { network, .. } | Op::UpdateBridge { network, .. } => {
                     prop_assert!(!adopted.contains(network), "{}", operation);
@@ -193,7 +193,7 @@ proptest! {
 
     #[test]
     fn untagged_ports_are_deleted_only_by_the_socket_of_a_detached_attachment(desired in desired_strategy(), engine in engine_strategy()) {
-        for operation in plan(&desired, &engine.observed) {
+        for operation in diff(&desired, &engine.observed) {
             let Op::RemovePort { bridge: None, port: name, owner, backend } = &operation else { continue };
             let port = &engine.observed.unbridged_ports[name];
             if port.owner.is_none() {
@@ -208,13 +208,13 @@ proptest! {
 
     #[test]
     fn removals_come_before_bridges_and_bridges_before_ports(desired in desired_strategy(), engine in engine_strategy()) {
-        let ranks: Vec<_> = plan(&desired, &engine.observed).iter().map(rank).collect();
+        let ranks: Vec<_> = diff(&desired, &engine.observed).iter().map(rank).collect();
         prop_assert!(ranks.is_sorted(), "{:?}", ranks);
     }
 
     #[test]
     fn bridges_and_ports_may_be_created_in_any_order(desired in desired_strategy(), engine in engine_strategy()) {
-        let operations = plan(&desired, &engine.observed);
+        let operations = diff(&desired, &engine.observed);
         let (removals, additions): (Vec<_>, Vec<_>) = operations.into_iter().partition(|operation| rank(operation) == 0);
         let mut reordered = removals;
         reordered.extend(additions.iter().rev().filter(|operation| rank(operation) == 1).cloned());
@@ -240,7 +240,7 @@ proptest! {
             let is_on_one_bridge = ports_named(&engine.observed, &spec.port.name).count() == 1;
             (fits && !is_replaced && is_on_one_bridge).then(|| (Some(spec.port.bridge.to_string()), spec.port.name.clone()))
         }).collect();
-        for operation in plan(&desired, &engine.observed) {
+        for operation in diff(&desired, &engine.observed) {
             if let Op::RemovePort { bridge, port, .. } = operation {
                 prop_assert!(!keep.contains(&(bridge, port)));
             }
@@ -279,7 +279,7 @@ proptest! {
             Desired::new(networks.iter().map(|name| network(name)), &records)
         };
         let sorted = desired(&["blue", "green", "red"], &["c1", "c2", "c3"]);
-        prop_assert_eq!(plan(&desired(&networks, &records), &engine.observed), plan(&sorted, &engine.observed));
+        prop_assert_eq!(diff(&desired(&networks, &records), &engine.observed), diff(&sorted, &engine.observed));
     }
 
     /// Exactly the desired state, whatever was there: the strongest property, for nodes without

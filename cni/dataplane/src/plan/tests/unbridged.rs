@@ -5,7 +5,7 @@ use crate::model::attachment::{Progress, Record};
 use crate::model::desired::Desired;
 use crate::model::observed::{Observed, ObservedPort};
 use crate::model::port::PortName;
-use crate::plan::plan;
+use crate::plan::diff;
 use crate::testing::{attachment, backend, network, record};
 use usnet_crds::EngineKind;
 
@@ -13,7 +13,7 @@ use usnet_crds::EngineKind;
 fn with_unbridged_port(name: &str, change: impl FnOnce(&mut ObservedPort)) -> Observed {
     let mut engine = Model::empty(EngineKind::Vpp);
     let spec = Desired::new([network("blue")], &[record("c1", &network("blue"))]);
-    engine.apply_all(&plan(&spec, &engine.observed)).unwrap();
+    engine.apply_all(&diff(&spec, &engine.observed)).unwrap();
     let ports = &mut engine.observed.bridges.get_mut("br-blue").unwrap().ports;
     let mut port = ports.remove(&PortName::of(&attachment("c1"))).unwrap();
     change(&mut port);
@@ -35,7 +35,7 @@ fn desired(progress: Progress) -> Desired {
 }
 
 fn text(desired: &Desired, engine: &Observed) -> Vec<String> {
-    plan(desired, engine).iter().map(ToString::to_string).collect()
+    diff(desired, engine).iter().map(ToString::to_string).collect()
 }
 
 const CREATED: &str = "create port vhu3c7bbaa36bb of c1.net1 on bridge br-blue";
@@ -45,7 +45,7 @@ fn one_that_is_desired_is_moved_back_and_not_recreated() {
     for engine in [tagged(), untagged()] {
         assert_eq!(text(&desired(Progress::Attached), &engine), [CREATED]);
         let mut engine = Model { kind: EngineKind::Vpp, observed: engine };
-        engine.apply_all(&plan(&desired(Progress::Attached), &engine.observed)).unwrap();
+        engine.apply_all(&diff(&desired(Progress::Attached), &engine.observed)).unwrap();
         assert!(engine.observed.unbridged_ports.is_empty());
     }
 }

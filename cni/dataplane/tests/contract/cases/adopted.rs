@@ -5,7 +5,7 @@ use crate::values::{Values, apply, bridge, converge, observe, port_name};
 use usnet_crds::{MacAge, MacLearning, Mtu, NodeNetwork, Ownership};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::plan::plan;
+use usnet_dataplane::plan::diff;
 
 /// A network that would configure its bridge differently, if it owned it.
 fn adopting(switch: &impl Settings) -> NodeNetwork {
@@ -45,7 +45,7 @@ pub(crate) fn a_missing_bridge_is_not_created_to_be_adopted(switch: &mut impl Se
     let blue = adopting(switch);
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
     let before = switch.dump();
-    assert_eq!(plan(&desired, &observe(&mut engine)), []);
+    assert_eq!(diff(&desired, &observe(&mut engine)), []);
     let refused = &apply(&mut engine, &[switch.create_port("c1", &blue)])[0];
     assert!(
         matches!(refused, Err(OpError::BridgeUnusable { found, .. }) if found.contains("does not exist")),

@@ -10,7 +10,7 @@ use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::{ElementState, Peer, Tagging};
 use usnet_dataplane::owner::PortOwner;
-use usnet_dataplane::plan::{Op, plan};
+use usnet_dataplane::plan::{Op, diff};
 
 pub(crate) fn desired_objects_are_created_and_deleted(switch: &mut impl Switch) {
     let mut engine = switch.engine();
@@ -127,6 +127,6 @@ pub(crate) fn several_attach_at_once<S: Switch + Sync>(switch: &mut S) {
         }
     });
     let observed = observe(&mut switch.engine());
-    assert_eq!(plan(&switch.desired(std::slice::from_ref(&blue), &containers), &observed), []);
+    assert_eq!(diff(&switch.desired(std::slice::from_ref(&blue), &containers), &observed), []);
     assert_eq!(observed.bridges[bridge(&blue)].ports.len(), containers.len());
 }

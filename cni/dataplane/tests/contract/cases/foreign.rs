@@ -7,7 +7,7 @@ use crate::values::{
 };
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::plan::{Blocker, blockers, plan};
+use usnet_dataplane::plan::{Blocker, blockers, diff};
 
 pub(crate) fn a_foreign_bridge_of_the_same_name_is_not_changed(switch: &mut impl Switch) {
     let mut engine = switch.engine();
@@ -15,7 +15,7 @@ pub(crate) fn a_foreign_bridge_of_the_same_name_is_not_changed(switch: &mut impl
     switch.add_foreign_bridge(bridge(&blue));
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
     let observed = observe(&mut engine);
-    assert_eq!(plan(&desired, &observed), []);
+    assert_eq!(diff(&desired, &observed), []);
     let blocker = Blocker::BridgeExists { bridge: blue.bridge.name.clone() };
     assert_eq!(blockers(&desired, &observed).into_values().collect::<Vec<_>>(), [blocker]);
 
@@ -52,7 +52,7 @@ pub(crate) fn a_bridge_without_a_tag_is_no_longer_owned(switch: &mut impl Switch
     let blue = switch.network("blue");
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
     switch.remove_tag(bridge(&blue), &blue.name);
-    assert_eq!(plan(&Desired::default(), &observe(&mut engine)), []);
+    assert_eq!(diff(&Desired::default(), &observe(&mut engine)), []);
     let before = switch.dump();
     let results = apply(&mut engine, &[remove_bridge(&blue)]);
     assert!(is_foreign(&results[0], &blue), "{results:?}");

@@ -3,7 +3,7 @@
 use crate::switch::{Forwarding, Switch};
 use crate::values::{Values, bridge, converge, create_bridge, observe, port_name, try_apply, try_observe};
 use usnet_dataplane::engine::EngineError;
-use usnet_dataplane::plan::plan;
+use usnet_dataplane::plan::diff;
 
 pub(crate) fn a_stalled_switch_is_an_error_and_converges_later(switch: &mut impl Forwarding) {
     let blue = switch.network("blue");
@@ -11,7 +11,7 @@ pub(crate) fn a_stalled_switch_is_an_error_and_converges_later(switch: &mut impl
     let mut engine = switch.engine();
     converge(&mut engine, &switch.desired(&[switch.network("red")], &[]));
     switch.kill_forwarding();
-    let operations = plan(&desired, &observe(&mut engine));
+    let operations = diff(&desired, &observe(&mut engine));
     for _ in 0..2 {
         let result = try_apply(&mut engine, &operations);
         assert!(matches!(result, Err(EngineError::NotActing { .. })), "{result:?}");

@@ -51,7 +51,7 @@ fn the_mtu_is_that_of_the_device_and_a_deleted_device_is_an_error_without_operat
     let gone = &seen.bridges[bridge(&blue)].ports[&name];
     assert_eq!(gone.peer, Peer::Absent);
     assert!(matches!(&gone.state, ElementState::Failed(reason) if reason.contains("No such device")), "{gone:?}");
-    assert_eq!(usnet_dataplane::plan::plan(&desired, &seen), []);
+    assert_eq!(usnet_dataplane::plan::diff(&desired, &seen), []);
 }
 
 #[test]

@@ -24,7 +24,7 @@ use usnet_dataplane::journal::Journal;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles};
 use usnet_dataplane::observed::Observed;
-use usnet_dataplane::plan::{Op, plan};
+use usnet_dataplane::plan::{Op, diff};
 use usnet_dataplane::{ovs, vpp};
 use usnet_ovsdb::blocking::Client;
 
@@ -70,7 +70,7 @@ fn the_plan_for_a_node_of_version_1_changes_no_port(node: &mut TestNode) {
     restore::lay_out(node);
     let journal = Journal::open(&node.roots).unwrap().records().unwrap();
     assert!(journal.unreadable.is_empty(), "{:?}", journal.unreadable);
-    let operations = plan(&Desired::new(networks(node), &journal.records), &observe(node));
+    let operations = diff(&Desired::new(networks(node), &journal.records), &observe(node));
     let (removals, others): (Vec<_>, Vec<_>) =
         operations.into_iter().partition(|operation| matches!(operation, Op::RemovePort { .. }));
     assert_eq!(others, []);

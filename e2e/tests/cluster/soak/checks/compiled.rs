@@ -15,7 +15,7 @@ use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::paths::NodePaths;
-use usnet_dataplane::plan::plan;
+use usnet_dataplane::plan::diff;
 use usnet_dataplane::vpp::Vpp;
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ pub(crate) fn engines_have_what_was_selected(node: &str, file: &NodeFile) -> Res
         let observed = observe(node, engine)?;
         let of_engine = networks.iter().filter(|network| network.engine == engine).cloned();
         let of_records = records.iter().filter(|record| record.engine == engine);
-        let left = plan(&Desired::new(of_engine, of_records), &observed);
+        let left = diff(&Desired::new(of_engine, of_records), &observed);
         check(left.is_empty(), format!("{engine} on {node}: left to do: {left:?}"))?;
     }
     let files = on_node(node, &["ls", "/run/usnet/networks"]);

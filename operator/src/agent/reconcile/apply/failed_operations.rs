@@ -2,7 +2,7 @@
 //! causes an event itself. Pure.
 
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::plan::Op;
+use usnet_dataplane::plan::{Op, PlannedOp};
 
 /// The failed operations of one engine, and why they failed.
 #[derive(Debug, Default)]
@@ -16,9 +16,9 @@ impl FailedOperations {
 
     /// Returns the planned operations without those that failed before, unless their `retry` is
     /// due. Drops failures of operations that are no longer planned.
-    pub(crate) fn skip_backed_off(&mut self, mut planned: Vec<Op>, retry: bool) -> Vec<Op> {
-        self.0.retain(|(failed, _)| !retry && planned.contains(failed));
-        planned.retain(|operation| !self.0.iter().any(|(failed, _)| failed == operation));
+    pub(crate) fn skip_backed_off(&mut self, mut planned: Vec<PlannedOp>, retry: bool) -> Vec<PlannedOp> {
+        self.0.retain(|(failed, _)| !retry && planned.iter().any(|planned| planned.op == *failed));
+        planned.retain(|planned| !self.0.iter().any(|(failed, _)| *failed == planned.op));
         planned
     }
 

@@ -5,11 +5,10 @@ mod failed_operations;
 pub(crate) use failed_operations::FailedOperations;
 
 use crate::agent::report::metrics::Metrics;
-use std::collections::BTreeSet;
 use std::time::Instant;
 use usnet_crds::NetworkName;
 use usnet_dataplane::engine::{EngineDriver, EngineError, OpError};
-use usnet_dataplane::plan::Op;
+use usnet_dataplane::plan::{Cause, Op};
 
 /// What the log and the metrics need to know beside the operations.
 #[derive(Debug, Clone, Copy)]
@@ -20,20 +19,18 @@ pub(crate) struct ApplyContext<'a> {
     pub metrics: &'a Metrics,
     /// When the event that triggered this reconcile was seen.
     pub since: Instant,
-    /// Networks that were programmed before and whose spec is unchanged: operations on them are
-    /// repairs.
-    pub intact: &'a BTreeSet<NetworkName>,
     /// Whether the engine was just connected to: then its lost ports are logged in one line.
     pub is_replay: bool,
 }
 
-/// Applies operations, with a result for each.
+/// Applies operations, with a result for each. `causes` are theirs, in the same order.
 ///
 /// # Errors
 /// When the engine as a whole did not answer: then the result of every operation is unknown.
 pub(crate) async fn apply(
     engine: &mut impl EngineDriver,
     operations: &[Op],
+    causes: &[Cause],
     context: ApplyContext<'_>,
 ) -> Result<Vec<Result<(), OpError>>, EngineError> {
     if operations.is_empty() {
@@ -43,27 +40,25 @@ pub(crate) async fn apply(
     let results = engine.apply(operations).await?;
     let took = sent.elapsed();
     let milliseconds = u64::try_from(context.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-    for (operation, result) in operations.iter().zip(&results) {
+    for ((operation, cause), result) in operations.iter().zip(causes).zip(&results) {
         context.metrics.operation(context.engine, operation, took, result.is_ok());
         if result.is_ok() {
-            log_success(operation, context, milliseconds);
+            log_success(operation, *cause, context, milliseconds);
         }
     }
     Ok(results)
 }
 
-fn log_success(operation: &Op, context: ApplyContext<'_>, milliseconds: u64) {
-    let network = operation.network();
-    let is_intact = network.is_some_and(|network| context.intact.contains(network));
-    let network = network.map(NetworkName::as_str);
+fn log_success(operation: &Op, cause: Cause, context: ApplyContext<'_>, milliseconds: u64) {
+    let network = operation.network().map(NetworkName::as_str);
     let attachment = operation.attachment().map(tracing::field::display);
     let adds = !matches!(operation, Op::RemovePort { .. } | Op::RemoveBridge { .. });
     if context.is_replay && matches!(operation, Op::CreatePort { .. }) {
-        tracing::debug!(network, attachment, op = %operation, milliseconds, "recreated");
-    } else if adds && is_intact {
+        tracing::debug!(network, attachment, op = %operation, %cause, milliseconds, "recreated");
+    } else if adds && cause == Cause::Drift {
         context.metrics.repair(context.engine);
-        tracing::info!(network, attachment, op = %operation, milliseconds, "repaired");
+        tracing::info!(network, attachment, op = %operation, %cause, milliseconds, "repaired");
     } else {
-        tracing::info!(network, attachment, op = %operation, milliseconds, "done");
+        tracing::info!(network, attachment, op = %operation, %cause, milliseconds, "done");
     }
 }

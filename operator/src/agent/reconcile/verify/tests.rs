@@ -4,7 +4,7 @@ use usnet_crds::Ownership;
 use usnet_crds::node_state::NetworkState;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::observed::{ObservedBridge, ObservedPort};
-use usnet_dataplane::plan::{blockers, plan};
+use usnet_dataplane::plan::{blockers, diff};
 
 fn evaluate_one(observed: &Observed, records: &[Record], failures: &[(Op, OpError)]) -> NetworkHealth {
     evaluate_in(observed, records, failures, None)
@@ -21,7 +21,7 @@ fn evaluate_in(
         engine: EngineKind::Vpp,
         desired: &desired,
         observed,
-        remaining: &plan(&desired, observed),
+        remaining: &diff(&desired, observed),
         blockers: &blockers(&desired, observed),
         failures,
         engine_error,
@@ -117,7 +117,7 @@ fn an_adopted_bridge_is_programmed_as_it_is_or_reports_what_is_wrong_with_it() {
     blue.bridge.ownership = Ownership::Adopted;
     let desired = Desired::new([blue], &[]);
     let health = |observed: &Observed| {
-        let remaining = plan(&desired, observed);
+        let remaining = diff(&desired, observed);
         // Green's own bridge, in the last case, is no longer desired and may be removed.
         assert!(remaining.iter().all(|operation| operation.network() != Some(&name("blue"))), "{remaining:?}");
         let blockers = blockers(&desired, observed);

@@ -5,37 +5,23 @@
 use crate::agent::model::health::NetworkHealth;
 use crate::node::history_file::{Change, Outcome, Why};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use usnet_crds::{EngineKind, NetworkName};
-use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::plan::Op;
+use usnet_dataplane::plan::{Op, PlannedOp};
 
 /// More port operations of one kind for one network in one reconcile than this are one change of
 /// the history: the history is bounded, and a restart of an engine with a thousand ports would
 /// remove everything else from it.
 const LISTED_SEPARATELY_MAX: usize = 10;
 
-/// The cause of the operations of one reconcile.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Cause {
-    /// Whether the spec is another one than in the last reconcile.
-    pub is_new_spec: bool,
-    /// Whether an earlier agent had the same spec: what is missing of that was lost since.
-    pub is_inherited: bool,
-    /// The engine's restarts, if it was restarted and has not been fully programmed since.
-    pub restarted: Option<u64>,
-    /// When the event that triggered the reconcile was seen.
-    pub since: Instant,
-}
-
 /// The result of one operation.
 #[derive(Debug)]
 pub(crate) struct Attempt {
-    /// The operation.
-    pub operation: Op,
+    /// The operation and its cause.
+    pub planned: PlannedOp,
     /// Why it failed.
     pub failure: Option<Failure>,
 }
@@ -104,12 +90,18 @@ impl HistoryRecorder {
         Self { engine, open_failures: BTreeMap::new() }
     }
 
-    /// The changes of one reconcile, for the history. Without an observation, as the engine is
+    /// The operations whose failure is not resolved, by their text.
+    pub(crate) fn unresolved(&self) -> BTreeMap<String, Op> {
+        self.open_failures.iter().map(|(text, open)| (text.clone(), open.operation.clone())).collect()
+    }
+
+    /// The changes of one reconcile, for the history. `since` is when the event that triggered it
+    /// was seen. Without an observation, as the engine is
     /// down, their effect is not known. The generations of their networks are not filled in.
     pub(crate) fn changes(
         &mut self,
         attempts: Vec<Attempt>,
-        cause: Cause,
+        since: Instant,
         observation: Option<Observation<'_>>,
         now: Now,
     ) -> Vec<Change> {
@@ -117,15 +109,10 @@ impl HistoryRecorder {
         if attempts.is_empty() && self.open_failures.is_empty() {
             return Vec::new();
         }
-        let attached: BTreeSet<&AttachmentId> =
-            observation.map(|observation| observation.desired.attachments.keys().collect()).unwrap_or_default();
         let mut completed = Vec::new();
         for attempt in attempts {
-            let is_attached =
-                observation.is_none() || attempt.operation.attachment().is_none_or(|id| attached.contains(id));
-            let why = self.why(&attempt.operation, cause, is_attached);
-            if let Some((outcome, took)) = self.outcome(&attempt, cause, observation, now) {
-                completed.push((attempt.operation, why, outcome, took));
+            if let Some((outcome, took)) = self.outcome(&attempt, since, observation, now) {
+                completed.push((attempt.planned.op, attempt.planned.cause.into(), outcome, took));
             }
         }
         if let Some(observation) = observation {
@@ -134,38 +121,19 @@ impl HistoryRecorder {
         aggregate(completed).into_iter().map(|entry| self.change(entry, time.clone())).collect()
     }
 
-    fn why(&self, operation: &Op, cause: Cause, is_attached: bool) -> Why {
-        if self.open_failures.contains_key(&operation.to_string()) {
-            Why::Retry
-        } else if matches!(operation, Op::RemovePort { .. }) && !is_attached {
-            Why::PodEnded
-        } else if !cause.is_new_spec && self.open_failures.values().any(|open| is_same_port(&open.operation, operation))
-        {
-            Why::Retry
-        } else if let Some(epoch) = cause.restarted {
-            Why::EngineRestarted { epoch }
-        } else if !cause.is_new_spec {
-            Why::Drift
-        } else if cause.is_inherited {
-            Why::AgentStarted
-        } else {
-            Why::NewSpec
-        }
-    }
-
     /// None when it failed as before.
     fn outcome(
         &mut self,
         attempt: &Attempt,
-        cause: Cause,
+        since: Instant,
         observation: Option<Observation<'_>>,
         now: Instant,
     ) -> Option<(Outcome, Duration)> {
-        let name = attempt.operation.to_string();
+        let name = attempt.planned.op.to_string();
         let Some(failure) = &attempt.failure else {
             return Some(match self.open_failures.remove(&name) {
                 Some(open) => (Outcome::CompletedLater, now.duration_since(open.since)),
-                None => (Outcome::Done, now.duration_since(cause.since)),
+                None => (Outcome::Done, now.duration_since(since)),
             });
         };
         let before = self.open_failures.get(&name);
@@ -173,17 +141,17 @@ impl HistoryRecorder {
             return None;
         }
         // The incomplete bridge or port was removed, else it would not have to be created again.
-        let creates = matches!(attempt.operation, Op::CreatePort { .. } | Op::CreateBridge { .. });
-        let is_undone = observation.is_some_and(|observation| observation.remaining.contains(&attempt.operation));
+        let creates = matches!(attempt.planned.op, Op::CreatePort { .. } | Op::CreateBridge { .. });
+        let is_undone = observation.is_some_and(|observation| observation.remaining.contains(&attempt.planned.op));
         let is_rolled_back = failure.is_refusal && creates && is_undone;
-        let since = before.map_or(cause.since, |open| open.since);
-        let (operation, message) = (attempt.operation.clone(), failure.message.clone());
+        let first_failed = before.map_or(since, |open| open.since);
+        let (operation, message) = (attempt.planned.op.clone(), failure.message.clone());
         let outcome = match is_rolled_back {
             true => Outcome::RolledBack { message: message.clone() },
             false => Outcome::Failed { message: message.clone() },
         };
-        self.open_failures.insert(name, OpenFailure { operation, message, since, is_rolled_back });
-        Some((outcome, now.duration_since(cause.since)))
+        self.open_failures.insert(name, OpenFailure { operation, message, since: first_failed, is_rolled_back });
+        Some((outcome, now.duration_since(since)))
     }
 
     /// Failures that were resolved without another attempt: the engine completed the operation by

@@ -1,15 +1,20 @@
 use super::*;
 use crate::agent::testing::{name, network, record};
+use std::collections::BTreeSet;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::desired::Desired;
+use usnet_dataplane::plan::{PlanContext, SpecOrigin};
 
-fn refused(operation: &Op) -> Attempt {
+/// An operation, and why it failed.
+type Tried = (Op, Option<Failure>);
+
+fn refused(operation: &Op) -> Tried {
     let error = OpError::Refused { what: "port".into(), reason: "no".into() };
-    Attempt { operation: operation.clone(), failure: Some(Failure::of(&error)) }
+    (operation.clone(), Some(Failure::of(&error)))
 }
 
-fn done(operation: &Op) -> Attempt {
-    Attempt { operation: operation.clone(), failure: None }
+fn done(operation: &Op) -> Tried {
+    (operation.clone(), None)
 }
 
 fn create(record: &Record) -> Op {
@@ -18,7 +23,8 @@ fn create(record: &Record) -> Op {
 
 struct Scene {
     recorder: HistoryRecorder,
-    cause: Cause,
+    context: PlanContext,
+    since: Instant,
     desired: Desired,
     network_health: BTreeMap<NetworkName, NetworkHealth>,
 }
@@ -27,21 +33,27 @@ impl Scene {
     fn new(records: &[Record]) -> Self {
         Self {
             recorder: HistoryRecorder::new(EngineKind::Vpp),
-            cause: Cause { is_new_spec: true, is_inherited: false, restarted: None, since: Instant::now() },
+            context: PlanContext::default(),
+            since: Instant::now(),
             desired: Desired::new(vec![network("blue")], records),
             network_health: BTreeMap::from([(name("blue"), NetworkHealth::PROGRAMMED)]),
         }
     }
 
-    fn reconcile(&mut self, attempts: Vec<Attempt>, remaining: &[Op]) -> Vec<Change> {
+    fn reconcile(&mut self, tried: Vec<Tried>, remaining: &[Op]) -> Vec<Change> {
         let observation = Observation { desired: &self.desired, remaining, network_health: &self.network_health };
         let time = MicroTime(k8s_openapi::jiff::Timestamp::UNIX_EPOCH);
-        let now = Now { instant: self.cause.since + Duration::from_millis(9), time };
-        self.recorder.changes(attempts, self.cause, Some(observation), now)
+        let now = Now { instant: self.since + Duration::from_millis(9), time };
+        self.context.unresolved = self.recorder.unresolved();
+        let attempts = tried.into_iter().map(|(op, failure)| {
+            let planned = PlannedOp { cause: self.context.cause_of(&op, &self.desired), op };
+            Attempt { planned, failure }
+        });
+        self.recorder.changes(attempts.collect(), self.since, Some(observation), now)
     }
 
-    fn why(&mut self, attempt: Attempt) -> Why {
-        self.reconcile(vec![attempt], &[]).remove(0).why
+    fn why(&mut self, tried: Tried) -> Why {
+        self.reconcile(vec![tried], &[]).remove(0).why
     }
 }
 
@@ -50,11 +62,13 @@ fn each_cause_has_its_reason() {
     let bridge = Op::CreateBridge { network: name("blue"), bridge: network("blue").bridge };
     let mut scene = Scene::new(&[]);
     assert_eq!(scene.why(done(&bridge)), Why::NewSpec);
-    scene.cause.is_inherited = true;
+    scene.context.spec = SpecOrigin::Inherited;
     assert_eq!(scene.why(done(&bridge)), Why::AgentStarted, "the spec is the one that an earlier agent had");
-    scene.cause.is_new_spec = false;
+    scene.context.spec = SpecOrigin::Known;
+    assert_eq!(scene.why(done(&bridge)), Why::Retry, "the network was not programmed yet");
+    scene.context.programmed = BTreeSet::from([name("blue")]);
     assert_eq!(scene.why(done(&bridge)), Why::Drift);
-    scene.cause.restarted = Some(3);
+    scene.context.restarted = Some(3);
     assert_eq!(scene.why(done(&bridge)), Why::EngineRestarted { epoch: 3 });
     let gone = record("c1", &network("blue"));
     let owner = usnet_dataplane::owner::PortOwner::new(&gone.network, &gone.id);
@@ -128,7 +142,7 @@ fn what_is_incomplete_is_not_completed_before_the_rest_is_done() {
     let mut scene = Scene::new(&[record]);
     let first = scene.reconcile(vec![refused(&port)], std::slice::from_ref(&rest));
     assert_eq!(first.len(), 1, "{first:?}");
-    scene.cause.is_new_spec = false;
+    scene.context.spec = SpecOrigin::Known;
     let last = scene.reconcile(vec![done(&rest)], &[]);
     let changes: Vec<_> = last.iter().map(|change| (&change.why, &change.outcome)).collect();
     assert_eq!(changes, [(&Why::Retry, &Outcome::Done), (&Why::Retry, &Outcome::CompletedLater)]);
@@ -152,7 +166,7 @@ fn a_setting_that_failed_and_was_rolled_back_was_not_completed() {
 fn a_thousand_ports_are_one_entry_and_a_failure_among_them_is_its_own() {
     let records: Vec<_> = (0..1000).map(|number| record(&format!("c{number}"), &network("blue"))).collect();
     let mut scene = Scene::new(&records);
-    scene.cause.restarted = Some(2);
+    scene.context.restarted = Some(2);
     let mut attempts: Vec<_> = records.iter().map(|record| done(&create(record))).collect();
     let failing = create(&records[500]);
     attempts[500] = refused(&failing);

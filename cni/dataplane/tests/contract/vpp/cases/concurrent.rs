@@ -6,7 +6,7 @@ use crate::vpp::switch::VppSwitch;
 use std::thread;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::plan::{Op, plan};
+use usnet_dataplane::plan::{Op, diff};
 
 const ROUNDS: usize = 20;
 
@@ -32,7 +32,7 @@ pub(crate) fn the_same_ports_are_created_once(switch: &mut VppSwitch) {
         for results in at_once(switch, [&ports, &ports]) {
             assert!(results.iter().all(Result::is_ok), "round {round}: {results:?}");
         }
-        assert_eq!(plan(&desired, &observe(&mut engine)), [], "round {round}");
+        assert_eq!(diff(&desired, &observe(&mut engine)), [], "round {round}");
         let mut other_client = switch.other_client();
         // VPP has a socket id of its own.
         let memifs = other_client.memifs().len();
@@ -49,7 +49,7 @@ pub(crate) fn the_same_bridges_are_created_once(switch: &mut VppSwitch) {
         for results in at_once(switch, [&bridges, &bridges]) {
             assert!(results.iter().all(Result::is_ok), "round {round}: {results:?}");
         }
-        assert_eq!(plan(&switch.desired(&networks, &[]), &observe(&mut engine)), []);
+        assert_eq!(diff(&switch.desired(&networks, &[]), &observe(&mut engine)), []);
         converge(&mut engine, &Desired::default());
     }
 }

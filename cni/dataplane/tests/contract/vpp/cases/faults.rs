@@ -8,7 +8,7 @@ use crate::vpp::switch::VppSwitch;
 use std::time::Duration;
 use usnet_crds::NodeNetwork;
 use usnet_dataplane::desired::Desired;
-use usnet_dataplane::plan::plan;
+use usnet_dataplane::plan::diff;
 use usnet_dataplane::vpp::Vpp as Driver;
 use usnet_test_vpp::{Breakage, Fault, Moment, Simulator};
 
@@ -88,7 +88,7 @@ pub(crate) fn a_rejected_message_leaves_nothing_behind(switch: &mut VppSwitch) {
         assert_eq!((other_client.ports(), other_client.sockets()), (0, sockets.clone()), "message {nth}");
         assert_eq!(other_client.policers(), [""; 0], "message {nth}");
         drop(other_client);
-        assert_eq!(plan(&alone, &observe(&mut engine)), [], "message {nth}");
+        assert_eq!(diff(&alone, &observe(&mut engine)), [], "message {nth}");
     }
     // Socket id, memif, tag, MTU, bridge domain, VLAN, two policers and their attachment, admin up.
     // The filter is inherited from the previous one, which was added to no bridge domain.

@@ -8,7 +8,7 @@ use usnet_crds::Ownership;
 use usnet_dataplane::desired::{Desired, TornDownAttachment};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::Tagging;
-use usnet_dataplane::plan::{blockers, plan};
+use usnet_dataplane::plan::{blockers, diff};
 use usnet_dataplane::port::PortBackend;
 use usnet_vpp::messages::{IfStatusFlags, L2InterfaceVlanTagRewrite, SwInterfaceSetFlags, VtrOp};
 
@@ -171,7 +171,7 @@ pub(crate) fn a_bridge_domain_without_a_tag_is_not_adopted(switch: &mut VppSwitc
     switch.other_client().add_domain(domain_id(bridge(&blue)), "");
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
     let observed = observe(&mut engine);
-    assert_eq!(plan(&desired, &observed), []);
+    assert_eq!(diff(&desired, &observed), []);
     let text = blockers(&desired, &observed)[&blue.name].to_string();
     assert!(text.contains("cannot be adopted: it has no tag"), "{text}");
     let refused = &apply(&mut engine, &[switch.create_port("c1", &blue)])[0];

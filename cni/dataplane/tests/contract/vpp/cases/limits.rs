@@ -7,7 +7,7 @@ use crate::vpp::switch::VppSwitch;
 use usnet_crds::{KilobitsPerSecond, NodeNetwork, RateLimit, Vlan};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::observed::Tagging;
-use usnet_dataplane::plan::plan;
+use usnet_dataplane::plan::diff;
 use usnet_vpp::messages::{L2InterfaceEfpFilter, PolicerAction, PolicerActionType, PolicerAddDel, PolicerInput};
 use usnet_vpp::wire::FixedText;
 
@@ -160,5 +160,5 @@ pub(crate) fn before_26_06_only_what_pods_send_is_limited(switch: &mut VppSwitch
     blue.port.vlan = Some(Vlan::Access { tag: 7.try_into().expect("a tag") });
     let desired = switch.desired(&[limited(&blue, None, Some(5))], &["c1"]);
     converge(&mut engine, &desired);
-    assert_eq!(plan(&desired, &observe(&mut engine)), []);
+    assert_eq!(diff(&desired, &observe(&mut engine)), []);
 }

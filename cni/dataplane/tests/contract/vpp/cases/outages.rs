@@ -6,7 +6,7 @@ use crate::vpp::switch::VppSwitch;
 use std::error::Error;
 use std::time::Duration;
 use usnet_dataplane::desired::Desired;
-use usnet_dataplane::plan::plan;
+use usnet_dataplane::plan::diff;
 use usnet_dataplane::vpp::Vpp;
 
 /// Long enough for a VPP that answers, short enough to wait for one that does not.
@@ -35,10 +35,10 @@ pub(crate) fn a_hanging_vpp_is_reported_and_nothing_is_created_twice(switch: &mu
     switch.vpp().resume().expect("it runs");
     // Requests sent while it hung may be executed by now, or in a moment.
     let mut engine = switch.engine();
-    for operation in plan(&desired, &observe(&mut engine)) {
+    for operation in diff(&desired, &observe(&mut engine)) {
         assert_eq!(apply(&mut engine, std::slice::from_ref(&operation)), [Ok(())], "{operation}");
     }
-    assert_eq!(plan(&desired, &observe(&mut engine)), []);
+    assert_eq!(diff(&desired, &observe(&mut engine)), []);
     assert_eq!(switch.other_client().memifs().len(), 1);
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn a_vpp_that_crashes_during_a_replay_is_replayed_again(switch: &mut 
     let desired = switch.desired(std::slice::from_ref(&blue), &containers);
     for delay in [2, 5, 10, 20] {
         let mut engine = switch.engine();
-        let operations = plan(&desired, &observe(&mut engine));
+        let operations = diff(&desired, &observe(&mut engine));
         assert_eq!(operations.len(), 101);
         let filling = std::thread::spawn(move || try_apply(&mut engine, &operations).map(|_| ()));
         // Any moment will do; which one it was is not asserted.

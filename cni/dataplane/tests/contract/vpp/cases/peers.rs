@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use usnet_dataplane::memif::MemifSecret;
 use usnet_dataplane::observed::Peer;
-use usnet_dataplane::plan::{Op, plan};
+use usnet_dataplane::plan::{Op, diff};
 use usnet_dataplane::port::AttachedPort;
 use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::messages::{IfStatusFlags, MemifCreateV2, MemifRole, SwInterfaceSetFlags};
@@ -50,7 +50,7 @@ pub(crate) fn the_presence_of_the_peer_is_observed(switch: &mut VppSwitch) {
     assert_eq!(peer(switch), Peer::Absent);
     let program = connect(switch, "");
     wait_for(switch, Peer::Connected);
-    assert_eq!(plan(&desired, &observe(&mut switch.engine())), []);
+    assert_eq!(diff(&desired, &observe(&mut switch.engine())), []);
     drop(program);
     wait_for(switch, Peer::Absent);
 }

@@ -6,7 +6,7 @@ use crate::vpp::switch::{VppSwitch, domain_id};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::owner::PortOwner;
-use usnet_dataplane::plan::{Op, blockers, plan};
+use usnet_dataplane::plan::{Op, blockers, diff};
 use usnet_dataplane::port::{AttachedPort, PortName};
 
 pub(crate) fn a_tag_on_an_unsupported_object_does_not_imply_ownership(switch: &mut VppSwitch) {
@@ -18,7 +18,7 @@ pub(crate) fn a_tag_on_an_unsupported_object_does_not_imply_ownership(switch: &m
         index
     });
     let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
-    assert_eq!(plan(&Desired::default(), &observe(&mut engine)), []);
+    assert_eq!(diff(&Desired::default(), &observe(&mut engine)), []);
     assert_eq!(converge(&mut engine, &desired), [create_bridge(&blue), switch.create_port("c1", &blue)]);
     assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports.len(), 1);
     // One of them in an owned bridge domain counts as a foreign port, and keeps the bridge domain.
@@ -35,9 +35,9 @@ pub(crate) fn a_bridge_domain_with_an_invalid_tag_is_not_owned(switch: &mut VppS
     switch.other_client().add_domain(domain_id(bridge(&blue)), "usnet:Not A Name");
     let observed = observe(&mut engine);
     assert_eq!(observed.bridges[bridge(&blue)].owner, None);
-    assert_eq!(plan(&Desired::default(), &observed), []);
+    assert_eq!(diff(&Desired::default(), &observed), []);
     let desired = switch.desired(&[blue], &["c1"]);
-    assert_eq!((plan(&desired, &observed), blockers(&desired, &observed).len()), (vec![], 1));
+    assert_eq!((diff(&desired, &observed), blockers(&desired, &observed).len()), (vec![], 1));
 }
 
 fn named(switch: &VppSwitch, container: &str, interface: &str) -> (AttachmentId, AttachedPort) {
