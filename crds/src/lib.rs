@@ -6,7 +6,7 @@
 //! - [`network`]: `UserspaceNetwork`, which users write: one file for each part of its spec.
 //! - [`compiled_network`]: what the controller makes of it for the nodes.
 //! - [`node_state`]: the spec and the status of one node.
-//! - [`conditions`]: the conditions of all objects, with their reasons.
+//! - [`conditions`]: the conditions of all objects, with their reasons and the texts of their messages.
 //! - [`nad`], [`legacy`]: NetworkAttachmentDefinitions, and those of Intel's userspace CNI.
 //! - [`crdgen`]: the generated files in `config/crd` and `docs/reference.md`.
 //!
@@ -14,6 +14,7 @@
 //! the network of a node): the CNI plugin uses those and links no Kubernetes crates.
 
 pub mod compiled_network;
+pub mod conditions;
 pub mod engine;
 pub mod legacy;
 pub mod network;
@@ -21,8 +22,6 @@ pub mod types;
 
 #[cfg(feature = "api")]
 mod cel;
-#[cfg(feature = "api")]
-pub mod conditions;
 #[cfg(feature = "api")]
 pub mod crdgen;
 #[cfg(feature = "api")]

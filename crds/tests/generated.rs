@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
 use std::path::{Path, PathBuf};
+use usnet_crds::EngineKind;
+use usnet_crds::conditions::engine_connected;
 use usnet_crds::device::RESOURCE_PREFIX;
 use usnet_crds::manifests::{crds, manifests};
 use usnet_crds::nad::{RESOURCE_ANNOTATION, config};
@@ -48,13 +50,14 @@ fn the_reference_has_fields_defaults_rules_and_reasons() {
     }
 }
 
-/// Reasons of conditions are in the API's crate, those that only an agent gives in the agent's.
+/// Types and reasons of conditions, and the conditions of engines.
 #[test]
 fn for_every_reason_the_pages_say_what_to_do() {
     let read = |path: &str| std::fs::read_to_string(checkout().join(path)).unwrap();
     let pages = read("docs/errors.md") + &read("docs/operations.md");
-    let sources = read("crds/src/conditions/mod.rs") + &read("operator/src/agent/model/reason.rs");
-    let values = sources.split(": &str = \"").skip(1).filter_map(|rest| rest.split('"').next());
+    let sources = read("crds/src/conditions/types.rs") + &read("crds/src/conditions/reason.rs");
+    let constants = sources.split(": &str = \"").skip(1).filter_map(|rest| rest.split('"').next());
+    let values = constants.chain(EngineKind::ALL.map(engine_connected));
     let missing: Vec<&str> = values
         .filter(|value| !pages.contains(&format!("`{value}`")) && !pages.contains(&format!("| {value} |")))
         .collect();

@@ -8,6 +8,7 @@ use crate::model::observed::Observed;
 use crate::model::port::PortName;
 use std::collections::BTreeMap;
 use std::fmt;
+use usnet_crds::conditions::message::node as message;
 use usnet_crds::{BridgeName, NetworkName, NodeNetwork, Ownership};
 
 /// What blocks a network and requires operator action.
@@ -41,29 +42,16 @@ pub enum Blocker {
 
 impl fmt::Display for Blocker {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BridgeExists { bridge } => write!(
-                formatter,
-                "bridge {bridge} already exists on this node and is not owned by this network; it is not changed: remove it, or set another bridge name in the network"
-            ),
-            Self::BridgeMissing { bridge } => write!(
-                formatter,
-                "bridge {bridge} does not exist on this node, and the network only adopts bridges (ownership Adopted): create it there, or select other nodes"
-            ),
-            Self::BridgeUnusable { bridge, found } => write!(
-                formatter,
-                "bridge {bridge} cannot be adopted: {found}; it is not changed: change it, or create a network with another bridge"
-            ),
+        let message = match self {
+            Self::BridgeExists { bridge } => message::bridge_exists(bridge),
+            Self::BridgeMissing { bridge } => message::bridge_missing(bridge),
+            Self::BridgeUnusable { bridge, found } => message::bridge_unusable(bridge.as_str(), found),
             Self::ForeignPorts { bridge, ports } => {
-                let names: Vec<_> = ports.iter().take(10).map(PortName::as_str).collect();
-                write!(
-                    formatter,
-                    "bridge {bridge} has {} port(s) that are not owned by usnet ({}); it is kept until they are removed",
-                    ports.len(),
-                    names.join(", ")
-                )
+                let ports: Vec<_> = ports.iter().map(PortName::as_str).collect();
+                message::foreign_ports(bridge, &ports)
             }
-        }
+        };
+        formatter.write_str(&message)
     }
 }
 

@@ -3,13 +3,14 @@
 
 use crate::model::observed::{BridgeMtu, ObservedBridge, ObservedPort, Tagging};
 use crate::model::port::PortSettings;
+use usnet_crds::conditions::message::node::bridge_of_network;
 use usnet_crds::{Bridge, NetworkName};
 
 /// Why a network cannot adopt a bridge; `None` if it can.
 pub(crate) fn adoption_blocker(actual: Option<&ObservedBridge>, network: &NetworkName) -> Option<String> {
     let Some(actual) = actual else { return Some("it does not exist".to_owned()) };
     match &actual.owner {
-        Some(other) if other != network => Some(format!("it is owned by usnet for network {other}")),
+        Some(other) if other != network => Some(bridge_of_network(other)),
         _ => actual.adoption_blocker.clone(),
     }
 }

@@ -4,10 +4,10 @@
 use crate::EngineKind;
 use crate::conditions::engine_connected;
 
-/// The source of the constants.
-const SOURCE: &str = include_str!("../../conditions/mod.rs");
-/// The start and the end of the list of reasons.
-const REASONS: (&str, &str) = ("pub mod reason {", "\n}");
+/// The source of the condition types.
+const TYPES: &str = include_str!("../../conditions/types.rs");
+/// The source of the reasons.
+const REASONS: &str = include_str!("../../conditions/reason.rs");
 
 /// A string constant.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,14 +24,12 @@ pub(super) fn condition_types() -> impl Iterator<Item = Constant> {
         value: engine_connected(engine).to_owned(),
         meaning: format!("Node: the agent is connected to {engine}."),
     };
-    let constants = constants(SOURCE.split_once(REASONS.0).map_or(SOURCE, |(before, _)| before));
-    constants.into_iter().chain(EngineKind::ALL.map(engine))
+    constants(TYPES).into_iter().chain(EngineKind::ALL.map(engine))
 }
 
 /// The reasons of conditions and of networks on a node, by name.
 pub(super) fn reasons() -> impl Iterator<Item = Constant> {
-    let inside = SOURCE.split_once(REASONS.0).and_then(|(_, after)| after.split_once(REASONS.1));
-    let mut found = constants(inside.map_or("", |(inside, _)| inside));
+    let mut found = constants(REASONS);
     found.sort_by(|left, right| left.value.cmp(&right.value));
     found.into_iter()
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use usnet_crds::EngineKind;
+use usnet_crds::conditions::message::node::vpp_unreadable;
 use usnet_dataplane::engine::{EngineDriver as _, EngineError};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::vpp::Vpp;
@@ -57,8 +58,7 @@ impl VppWatcher {
                 // The connection was lost meanwhile, and the session knows why.
                 State::Disconnected { reason } => disconnected(reason),
                 State::Connected(_) => {
-                    let (socket, problem) = (self.socket.display(), ErrorChain(&error));
-                    EngineState::Stalled { message: format!("VPP at {socket} cannot be observed: {problem}") }
+                    EngineState::Stalled { message: vpp_unreadable(&self.socket, &ErrorChain(&error)) }
                 }
             },
         }

@@ -1,6 +1,7 @@
 //! An engine as it was last observed: step one of a reconcile.
 
 use usnet_crds::EngineKind;
+use usnet_crds::conditions::message::node::reconnecting;
 use usnet_crds::conditions::reason::DISCONNECTED;
 use usnet_dataplane::observed::Observed;
 
@@ -35,6 +36,6 @@ pub(crate) struct Outage {
 impl Outage {
     /// The state of the engine is not known.
     pub(crate) fn unknown(engine: EngineKind) -> Self {
-        Self { reason: DISCONNECTED, message: format!("reconnecting to {engine}") }
+        Self { reason: DISCONNECTED, message: reconnecting(engine) }
     }
 }

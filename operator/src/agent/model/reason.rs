@@ -1,22 +1,8 @@
-//! Reasons that only the agent sets, in CamelCase as Kubernetes requires; those that others read
-//! too are in `usnet_crds::conditions::reason`.
+//! The reason and the message of a network on a node for an operation that failed.
 
-pub(crate) use usnet_crds::conditions::reason::ENGINE_UNREACHABLE;
-use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_UNUSABLE};
+use usnet_crds::conditions::message::node as message;
+use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_UNUSABLE, ENGINE_REFUSED, WAITING};
 use usnet_dataplane::engine::OpError;
-
-/// A network: the engine refused an operation.
-pub(crate) const ENGINE_REFUSED: &str = "EngineRefused";
-/// A network: its bridge is up, but the port of an attached pod is not.
-pub(crate) const PORT_FAILED: &str = "PortFailed";
-/// A network: operations for it are not complete.
-pub(crate) const WAITING: &str = "Waiting";
-/// A network being deleted: pods still use it.
-pub(crate) const IN_USE: &str = "InUse";
-/// Ready of a node: the agent cannot use a file of its own.
-pub(crate) const AGENT_FAILED: &str = "AgentFailed";
-/// OVSConnected, VPPConnected: there is a connection, but the engine does not carry out changes.
-pub(crate) const ENGINE_STALLED: &str = "NotActing";
 
 /// The reason for an operation that failed.
 pub(crate) fn of(error: &OpError) -> &'static str {
@@ -30,5 +16,21 @@ pub(crate) fn of(error: &OpError) -> &'static str {
         OpError::NoSocketId { .. } | OpError::SocketInUse { .. } | OpError::Refused { .. } | OpError::TagTooLong(_) => {
             ENGINE_REFUSED
         }
+    }
+}
+
+/// The message for an operation that failed.
+pub(crate) fn message(error: &OpError) -> String {
+    match error {
+        OpError::Foreign { what } => message::object_exists(what),
+        OpError::BridgeUnusable { bridge, found } => message::bridge_unusable(bridge, found),
+        OpError::BridgeMissing { bridge } => message::bridge_not_ready(bridge),
+        OpError::BridgeInUse { bridge } => message::bridge_in_use(bridge),
+        OpError::PortMissing { port } => message::port_not_found(port),
+        OpError::PortDiffers { port, found } => message::port_differs(port, found),
+        OpError::NoSocketId { count } => message::no_socket_id(*count),
+        OpError::SocketInUse { socket } => message::socket_in_use(socket),
+        OpError::Refused { what, reason } => message::engine_refused(what, reason),
+        OpError::TagTooLong(error) => error.to_string(),
     }
 }

@@ -4,10 +4,9 @@
 use super::agent_state::AgentState;
 use crate::agent::engines::{EngineState, EngineWatcher, Reconnected, SocketFolderDeleted, check_socket_folder};
 use crate::agent::model::engine_view::{EngineView, Outage};
-use crate::agent::model::reason::ENGINE_STALLED;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use usnet_crds::conditions::reason::{DISCONNECTED, NEVER_SEEN};
+use usnet_crds::conditions::reason::{DISCONNECTED, ENGINE_STALLED, NEVER_SEEN};
 
 /// How long the first connection to an engine may take before the engine is reported as down. A
 /// running engine answers within milliseconds; a report that comes sooner would claim an outage at

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tokio::sync::watch::Receiver;
 use tokio::time::sleep;
+use usnet_crds::conditions::message::node as message;
 use usnet_crds::conditions::{ConditionUpdate, MANIFESTS_ACCEPTED, Status, reason};
 use usnet_dataplane::paths::NodePaths;
 
@@ -107,10 +108,9 @@ impl Sources {
 
 fn accepted(problems: &[Problem]) -> ConditionUpdate {
     match problems {
-        [] => ConditionUpdate::new(MANIFESTS_ACCEPTED, Status::True, reason::VALID, "all manifests are valid"),
+        [] => ConditionUpdate::new(MANIFESTS_ACCEPTED, Status::True, reason::VALID, message::MANIFESTS_VALID),
         [first, ..] => {
-            let message =
-                format!("the objects of invalid manifests are unchanged ({} in all): {first}", problems.len());
+            let message = message::manifests_invalid(problems.len(), first);
             ConditionUpdate::new(MANIFESTS_ACCEPTED, Status::False, reason::INVALID, message)
         }
     }

@@ -2,9 +2,10 @@
 //! Reconciling or Stalled (kstatus), which indicate to tools whether to wait or to call an
 //! operator.
 
-use super::inputs::{StatusInputs, count};
+use super::inputs::StatusInputs;
 use crate::controller::cache::nads::Availability;
 use crate::controller::compile::Stage;
+use usnet_crds::conditions::message::network::{self as message, NadCounts, NodeProgress};
 use usnet_crds::conditions::reason::{
     ALL_NODES, BRIDGE_CONFLICT, COMPILED_NETWORK_REFUSED, NAME_CONFLICT, NO_MATCHING_NODES, PENDING, SYNCED, SYNCING,
     UNAVAILABLE, VALID,
@@ -12,8 +13,7 @@ use usnet_crds::conditions::reason::{
 use usnet_crds::conditions::{
     ACCEPTED, ConditionUpdate, DEFINITIONS_READY, PROGRAMMED, READY, RECONCILING, STALLED, Status,
 };
-
-const NOT_EVALUATED: &str = "not evaluated while the network is rejected";
+use usnet_crds::network::NodeFailure;
 
 pub(super) fn conditions(inputs: &StatusInputs<'_>) -> Vec<ConditionUpdate> {
     let (accepted, nads, programmed) = (accepted(inputs), nads(inputs), programmed(inputs));
@@ -36,46 +36,39 @@ fn accepted(inputs: &StatusInputs<'_>) -> ConditionUpdate {
     }
     match inputs.tally.failures.first() {
         Some(first) if inputs.tally.is_conflict_everywhere() => {
-            let message = format!("{} (so on every node, first {})", first.message, first.node);
+            let message = message::conflict_everywhere(&first.message, &first.node);
             ConditionUpdate::new(ACCEPTED, Status::False, BRIDGE_CONFLICT, message)
         }
-        _ => ConditionUpdate::new(ACCEPTED, Status::True, VALID, "the spec breaks no rule and conflicts with nothing"),
+        _ => ConditionUpdate::new(ACCEPTED, Status::True, VALID, message::SPEC_VALID),
     }
 }
 
 fn nads(inputs: &StatusInputs<'_>) -> ConditionUpdate {
-    let update =
-        |status, reason: &str, message: String| ConditionUpdate::new(DEFINITIONS_READY, status, reason, message);
+    let update = |status, reason: &str, message: &str| ConditionUpdate::new(DEFINITIONS_READY, status, reason, message);
     if let Stage::Rejected { reason, .. } = inputs.stage {
-        return update(Status::Unknown, reason, NOT_EVALUATED.to_owned());
+        return update(Status::Unknown, reason, message::NOT_EVALUATED);
     }
     if inputs.network.is_from_nad() {
-        let message = "it was created from NetworkAttachmentDefinitions of users and creates none of its own";
-        return update(Status::True, SYNCED, message.to_owned());
+        return update(Status::True, SYNCED, message::NADS_OF_USERS);
     }
-    let reading = "NetworkAttachmentDefinitions are being read".to_owned();
     let progress = match (inputs.availability, inputs.facts.nads) {
-        (Availability::Unavailable, _) => {
-            let message = "NetworkAttachmentDefinitions cannot be read: install Multus, whose CRD they need";
-            return update(Status::False, UNAVAILABLE, message.to_owned());
+        (Availability::Unavailable, _) => return update(Status::False, UNAVAILABLE, message::NADS_UNAVAILABLE),
+        (Availability::Reading, _) | (Availability::Known, None) => {
+            return update(Status::False, SYNCING, message::NADS_READING);
         }
-        (Availability::Reading, _) | (Availability::Known, None) => return update(Status::False, SYNCING, reading),
         (Availability::Known, Some(progress)) => progress,
     };
-    let message = format!("{} of {} have the definition", progress.present, count(progress.desired, "namespace"));
+    let counts = NadCounts { present: progress.present, desired: progress.desired };
     if progress.present != progress.desired {
-        return update(Status::False, SYNCING, message);
+        return update(Status::False, SYNCING, &counts.to_string());
     }
-    let Some(first) = &progress.first_conflict else { return update(Status::True, SYNCED, message) };
-    let more = match progress.conflicts {
-        1 => String::new(),
-        all => format!(" (and so in {} more)", count(all - 1, "namespace")),
-    };
-    let message = format!(
-        "{message}; NetworkAttachmentDefinition {first}/{} is not owned by usnet{more}: rename or delete it, or exclude its namespace by the namespaceSelector",
-        inputs.name
-    );
-    update(Status::False, NAME_CONFLICT, message)
+    match &progress.first_conflict {
+        None => update(Status::True, SYNCED, &counts.to_string()),
+        Some(first) => {
+            let message = message::nad_conflict(counts, inputs.name, first, progress.conflicts);
+            update(Status::False, NAME_CONFLICT, &message)
+        }
+    }
 }
 
 fn programmed(inputs: &StatusInputs<'_>) -> ConditionUpdate {
@@ -84,22 +77,18 @@ fn programmed(inputs: &StatusInputs<'_>) -> ConditionUpdate {
     if let Some(rejection) = inputs.facts.rejection {
         return update(Status::False, COMPILED_NETWORK_REFUSED, rejection.to_owned());
     }
-    let mut message = format!("programmed on {} of {}", tally.programmed, count(tally.selected, "node"));
-    if tally.unreachable > 0 {
-        message.push_str(&format!("; {} NotReady", tally.unreachable));
-    }
-    if let Some(first) = tally.failures.first() {
-        let text = format!("{message}; node {}: {}: {}", first.node, first.reason, first.message);
-        return update(Status::False, &first.reason, text);
+    let progress =
+        NodeProgress { programmed: tally.programmed, selected: tally.selected, unreachable: tally.unreachable };
+    if let Some(NodeFailure { node, reason, message }) = tally.failures.first() {
+        return update(Status::False, reason, message::node_failed(progress, node, reason, message));
     }
     if let Some(first) = &tally.first_pending {
-        let text = format!("{message}; waiting for {}, first {first}", count(tally.pending, "node"));
-        return update(Status::False, PENDING, text);
+        return update(Status::False, PENDING, message::nodes_pending(progress, tally.pending, first));
     }
     match inputs.stage {
-        _ if tally.selected > 0 => update(Status::True, ALL_NODES, message),
-        Stage::Rejected { reason, .. } => update(Status::Unknown, reason, NOT_EVALUATED.to_owned()),
-        _ if inputs.facts.is_outdated => update(Status::False, PENDING, "nodes were not told yet".to_owned()),
-        _ => update(Status::True, NO_MATCHING_NODES, "no node is selected".to_owned()),
+        _ if tally.selected > 0 => update(Status::True, ALL_NODES, progress.to_string()),
+        Stage::Rejected { reason, .. } => update(Status::Unknown, reason, message::NOT_EVALUATED.to_owned()),
+        _ if inputs.facts.is_outdated => update(Status::False, PENDING, message::NODES_OUTDATED.to_owned()),
+        _ => update(Status::True, NO_MATCHING_NODES, message::NO_NODES.to_owned()),
     }
 }

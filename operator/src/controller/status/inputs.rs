@@ -27,9 +27,3 @@ pub(super) struct StatusInputs<'a> {
     pub(super) availability: Availability,
     pub(super) tally: Tally,
 }
-
-/// A number with its noun.
-pub(super) fn count(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
-}

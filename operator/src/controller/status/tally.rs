@@ -3,14 +3,9 @@
 use super::selected_nodes::{NodeView, SelectedNodes};
 use crate::controller::cache::Compiled;
 use crate::controller::cache::objects::Selection;
-use usnet_crds::conditions::reason::{
-    BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_UNREACHABLE,
-};
+use usnet_crds::conditions::reason::{BRIDGE_CONFLICT, ENGINE_UNREACHABLE, needs_operator};
 use usnet_crds::network::{FAILURES_MAX, NodeCounts, NodeFailure};
 use usnet_crds::node_state::NetworkState;
-
-/// Reasons that require operator action.
-const TERMINAL_REASONS: [&str; 4] = [BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE];
 
 /// The progress of a network on one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +110,7 @@ impl Tally {
             }
             NodeProgress::Failed { reason, message } => {
                 self.failed += 1;
-                self.terminal += usize::from(TERMINAL_REASONS.contains(&reason));
+                self.terminal += usize::from(needs_operator(reason));
                 self.conflicts += usize::from(reason == BRIDGE_CONFLICT);
                 if self.failures.len() < FAILURES_MAX {
                     let (node, reason, message) = (node.to_owned(), reason.to_owned(), message.to_owned());

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use usnet_crds::EngineKind;
+use usnet_crds::conditions::message::node as message;
 use usnet_dataplane::engine::EngineError;
 use usnet_dataplane::ovs::{EmptyDatabase, OpenVswitch, observed_from};
 use usnet_ovsdb::asynchronous::{Handle, Options, Session, Snapshot, State};
@@ -40,16 +41,13 @@ impl OpenVswitchWatcher {
         let root = snapshot.cache.open_vswitch().map_err(ReplyError::from)?.ok_or(EmptyDatabase)?;
         if !self.liveness.update(root.next_cfg, root.cur_cfg, Instant::now()) {
             let waited = STALL_TIMEOUT.as_secs();
-            return Ok(self.stalled(&format!("no change was applied for {waited} s")));
+            return Ok(self.stalled(&message::no_change_within(waited)));
         }
         Ok(EngineState::Up(EngineUp { observed: observed_from(&snapshot.cache)?, version: root.ovs_version }))
     }
 
     fn stalled(&self, problem: &str) -> EngineState {
-        let socket = self.socket.display();
-        let message =
-            format!("Open vSwitch's database at {socket} answers, but ovs-vswitchd does not apply changes: {problem}");
-        EngineState::Stalled { message }
+        EngineState::Stalled { message: message::vswitchd_stalled(&self.socket, problem) }
     }
 
     fn record_connection(&mut self, connection: u64) {

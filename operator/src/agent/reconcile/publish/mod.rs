@@ -5,11 +5,12 @@
 //! what differs.
 
 use crate::agent::model::health::NetworkHealth;
-use crate::agent::model::reason;
 use crate::agent::model::spec::RefusedNetwork;
 use crate::display::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use usnet_crds::conditions::message::node::BRIDGE_RECREATED;
+use usnet_crds::conditions::reason::WAITING;
 use usnet_crds::{NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{Error, NetworkFile, NetworkFiles, ProgrammedNetwork};
@@ -50,8 +51,8 @@ pub(crate) fn files_during_apply(
             Phase::Active if recreated.contains(name) || is_of_another_engine(file, network) => {
                 NetworkFile::Unavailable {
                     name: name.clone(),
-                    reason: reason::WAITING.to_owned(),
-                    message: "its bridge is being recreated".to_owned(),
+                    reason: WAITING.to_owned(),
+                    message: BRIDGE_RECREATED.to_owned(),
                 }
             }
             Phase::Active => file.clone(),

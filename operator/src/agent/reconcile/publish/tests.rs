@@ -2,6 +2,7 @@ use super::*;
 use crate::agent::testing::{name, network, network_with, node_paths};
 use std::fs;
 use usnet_crds::EngineKind;
+use usnet_crds::conditions::reason::ENGINE_UNREACHABLE;
 
 fn draining(network_name: &str) -> NodeNetwork {
     NodeNetwork { phase: Phase::Draining, ..network(network_name) }
@@ -33,7 +34,7 @@ fn a_programmed_network_has_all_that_the_plugin_needs() {
 
 #[test]
 fn the_reason_is_passed_on_while_pods_cannot_attach() {
-    let failed = NetworkHealth::failed(reason::ENGINE_UNREACHABLE, "socket is gone");
+    let failed = NetworkHealth::failed(ENGINE_UNREACHABLE, "socket is gone");
     let expected = NetworkFile::Unavailable {
         name: name("blue"),
         reason: "EngineUnreachable".into(),
@@ -44,7 +45,7 @@ fn the_reason_is_passed_on_while_pods_cannot_attach() {
 
 #[test]
 fn a_draining_network_never_accepts_pods() {
-    for health in [NetworkHealth::PROGRAMMED, NetworkHealth::failed(reason::ENGINE_UNREACHABLE, "")] {
+    for health in [NetworkHealth::PROGRAMMED, NetworkHealth::failed(ENGINE_UNREACHABLE, "")] {
         let draining = files(&[draining("blue")], &health);
         assert_eq!(draining.get(&name("blue")), Some(&NetworkFile::Draining { name: name("blue") }));
     }

@@ -3,8 +3,9 @@
 
 use crate::agent::model::health::NetworkHealth;
 use crate::agent::model::reason;
-use std::collections::BTreeMap;
-use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE};
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::conditions::message::node::{self as message, PortChange};
+use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_REFUSED};
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::{Desired, PortPolicy};
@@ -48,7 +49,7 @@ pub(crate) fn evaluate(evidence: Evidence<'_>) -> BTreeMap<NetworkName, NetworkH
 #[derive(Default)]
 struct Index<'a> {
     failed_bridges: BTreeMap<&'a NetworkName, &'a OpError>,
-    remaining_bridges: BTreeMap<&'a NetworkName, &'a Op>,
+    remaining_bridges: BTreeSet<&'a NetworkName>,
     failed_ports: BTreeMap<&'a AttachmentId, (&'a Op, &'a OpError)>,
     remaining_ports: BTreeMap<&'a AttachmentId, &'a Op>,
     attached: BTreeMap<&'a NetworkName, Vec<(&'a AttachmentId, &'a AttachedPort)>>,
@@ -66,7 +67,7 @@ impl<'a> Index<'a> {
         }
         for operation in evidence.remaining {
             match (bridge_of(operation), operation.attachment()) {
-                (Some(network), _) => drop(index.remaining_bridges.insert(network, operation)),
+                (Some(network), _) => drop(index.remaining_bridges.insert(network)),
                 (None, Some(attachment)) => drop(index.remaining_ports.insert(attachment, operation)),
                 (None, None) => {}
             }
@@ -107,23 +108,20 @@ fn bridge_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NodeNetwor
         return Some(NetworkHealth::failed(reason, blocker.to_string()));
     }
     if let Some(error) = index.failed_bridges.get(&network.name) {
-        return Some(NetworkHealth::failed(reason::of(error), error.to_string()));
-    }
-    if let Some(operation) = index.remaining_bridges.get(&network.name) {
-        let engine_error =
-            evidence.engine_error.map(|engine_error| format!(" (last attempt: {engine_error})")).unwrap_or_default();
-        return Some(NetworkHealth::pending(format!("pending operation: {operation}{engine_error}")));
+        return Some(NetworkHealth::failed(reason::of(error), reason::message(error)));
     }
     let (engine, bridge) = (evidence.engine, &network.bridge.name);
+    if index.remaining_bridges.contains(&network.name) {
+        return Some(NetworkHealth::pending(message::bridge_pending(engine, bridge, evidence.engine_error)));
+    }
     match evidence.observed.bridges.get(bridge.as_str()).map(|bridge| &bridge.state) {
         Some(ElementState::Running) => None,
         Some(ElementState::Pending) | None => {
-            Some(NetworkHealth::pending(format!("{engine} has not brought up bridge {bridge} yet")))
+            Some(NetworkHealth::pending(message::bridge_pending(engine, bridge, None)))
         }
-        Some(ElementState::Failed(error)) => Some(NetworkHealth::failed(
-            reason::ENGINE_REFUSED,
-            format!("{engine} could not bring up bridge {bridge}: {error}"),
-        )),
+        Some(ElementState::Failed(error)) => {
+            Some(NetworkHealth::failed(ENGINE_REFUSED, message::bridge_failed(engine, bridge, error)))
+        }
     }
 }
 
@@ -131,21 +129,33 @@ fn bridge_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NodeNetwor
 fn port_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NetworkName) -> Option<NetworkHealth> {
     let attached = index.attached.get(network)?;
     attached.iter().find_map(|(id, port)| {
+        let failed = |operation: &Op, why: &str| {
+            let message = message::port_change_failed(port_change(operation), &port.name, id, why);
+            Some(NetworkHealth::port_failed(message))
+        };
         if let Some((operation, error)) = index.failed_ports.get(id) {
-            return Some(NetworkHealth::port_failed(format!("cannot {operation}: {error}")));
+            return failed(operation, &reason::message(error));
         }
         if let (Some(operation), Some(engine_error)) = (index.remaining_ports.get(id), evidence.engine_error) {
-            return Some(NetworkHealth::port_failed(format!("cannot {operation}: {engine_error}")));
+            return failed(operation, engine_error);
         }
         let bridge = evidence.observed.bridges.get(port.bridge.as_str())?;
         match &bridge.ports.get(&port.name)?.state {
-            ElementState::Failed(error) => Some(NetworkHealth::port_failed(format!(
-                "{} could not bring up port {} of attachment {id}: {error}",
-                evidence.engine, port.name
-            ))),
+            ElementState::Failed(error) => {
+                let message = message::port_failed(evidence.engine, &port.name, id, error);
+                Some(NetworkHealth::port_failed(message))
+            }
             ElementState::Running | ElementState::Pending => None,
         }
     })
+}
+
+const fn port_change(operation: &Op) -> PortChange {
+    match operation {
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } => PortChange::Delete,
+        Op::UpdatePort { .. } | Op::UpdateBridge { .. } => PortChange::Update,
+        Op::CreatePort { .. } | Op::CreateBridge { .. } => PortChange::Create,
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 use super::*;
 use crate::agent::testing::{bridge_of, name, network, port_of, record};
 use usnet_crds::Ownership;
+use usnet_crds::conditions::reason::PORT_FAILED;
 use usnet_crds::node_state::NetworkState;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::observed::{ObservedBridge, ObservedPort};
@@ -56,7 +57,7 @@ fn a_running_bridge_is_programmed_and_nothing_less_is() {
     observed.bridges.values_mut().for_each(|bridge| bridge.state = ElementState::Failed("no such device".into()));
     let failed = evaluate_one(&observed, &[], &[]);
     let why = failed.why.expect("a reason");
-    assert_eq!((failed.state, why.reason, failed.attachable), (NetworkState::Failed, reason::ENGINE_REFUSED, false));
+    assert_eq!((failed.state, why.reason, failed.attachable), (NetworkState::Failed, ENGINE_REFUSED, false));
     assert!(why.message.contains("VPP could not") && why.message.contains("no such device"), "{}", why.message);
 }
 
@@ -75,7 +76,7 @@ fn the_reason_is_why_the_last_attempt_failed() {
     let failed = Op::CreateBridge { network: wanted.name, bridge: wanted.bridge };
     let error = OpError::Refused { what: "bridge br-blue".into(), reason: "device or resource busy".into() };
     let why = evaluate_one(&Observed::default(), &[], &[(failed, error)]).why.expect("a reason");
-    assert_eq!(why.reason, reason::ENGINE_REFUSED);
+    assert_eq!(why.reason, ENGINE_REFUSED);
     assert!(why.message.contains("device or resource busy"), "{}", why.message);
 }
 
@@ -86,7 +87,7 @@ fn a_dead_port_is_reported_but_other_pods_may_still_attach() {
     let health = evaluate_one(&observed, std::slice::from_ref(&record), &[]);
     assert_eq!((health.state, health.attachable), (NetworkState::Failed, true));
     let why = health.why.expect("a reason");
-    assert_eq!(why.reason, reason::PORT_FAILED);
+    assert_eq!(why.reason, PORT_FAILED);
     assert!(why.message.contains("c1.net1") && why.message.contains("no DPDK"), "{}", why.message);
 }
 

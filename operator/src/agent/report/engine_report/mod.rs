@@ -4,12 +4,12 @@
 use crate::agent::model::engine_facts::EngineFacts;
 use crate::agent::model::engine_view::{EngineView, Outage};
 use crate::agent::model::health::{NetworkHealth, Why};
-use crate::agent::model::reason;
 use crate::agent::model::spec::EngineSpec;
 use crate::display::OneLine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use usnet_crds::conditions::reason::{CONNECTED, FOREIGN_PORTS};
+use usnet_crds::conditions::message::node as message;
+use usnet_crds::conditions::reason::{CONNECTED, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE};
 use usnet_crds::conditions::{ConditionUpdate, Status, engine_connected};
 use usnet_crds::node_state::{EngineReport, NetworkReport, NetworkState, PODS_MAX};
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork, Phase};
@@ -38,7 +38,7 @@ pub(crate) struct Facts<'a> {
 
 /// While their engine is down, networks fail with the outage.
 pub(crate) fn health_during_outage(spec: &EngineSpec, outage: &Outage) -> BTreeMap<NetworkName, NetworkHealth> {
-    let health = NetworkHealth::failed(reason::ENGINE_UNREACHABLE, outage.message.clone());
+    let health = NetworkHealth::failed(ENGINE_UNREACHABLE, outage.message.clone());
     spec.networks.iter().map(|network| (network.name.clone(), health.clone())).collect()
 }
 
@@ -125,7 +125,7 @@ fn leftovers(facts: Facts<'_>, users: &Users<'_>, spec_networks: &[Arc<NodeNetwo
 }
 
 fn in_use() -> Why {
-    Why { reason: reason::IN_USE, message: "pods are still attached to it".to_owned() }
+    Why { reason: IN_USE, message: message::PODS_ATTACHED.to_owned() }
 }
 
 /// An entry of no generation.
@@ -150,8 +150,7 @@ fn connected(facts: Facts<'_>) -> ConditionUpdate {
     let kind = engine_connected(facts.engine);
     match facts.view {
         EngineView::Up(up) => {
-            let version = up.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-            let message = format!("connected to {}{version}", facts.engine);
+            let message = message::connected(facts.engine, up.version.as_deref());
             ConditionUpdate::new(kind, Status::True, CONNECTED, message)
         }
         EngineView::Down(outage) => {

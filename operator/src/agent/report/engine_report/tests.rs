@@ -77,7 +77,7 @@ fn an_absent_engine_fails_its_networks_and_only_them() {
     let network_health = health_during_outage(&spec, &outage());
     let facts = report_of(&spec, &network_health, &[], &EngineView::Down(outage()));
     let states: Vec<_> = facts.networks.iter().map(|entry| (entry.state, entry.reason.as_str())).collect();
-    let unreachable = reason::ENGINE_UNREACHABLE;
+    let unreachable = ENGINE_UNREACHABLE;
     assert_eq!(states, [(NetworkState::Failed, unreachable), (NetworkState::Draining, unreachable)]);
     assert_eq!(facts.connected.reason, NEVER_SEEN);
     assert_eq!(facts.engine, None);

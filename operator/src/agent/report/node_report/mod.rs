@@ -1,14 +1,14 @@
 //! Merges the results of all engines into one report of the node.
 
 use crate::agent::model::engine_facts::EngineFacts;
-use crate::agent::model::reason::AGENT_FAILED;
 use crate::agent::model::report::Report;
 use crate::agent::model::spec::{NodeSpec, RefusedNetwork};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch::Sender;
 use usnet_crds::EngineKind;
-use usnet_crds::conditions::reason::{ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING};
+use usnet_crds::conditions::message::node as message;
+use usnet_crds::conditions::reason::{AGENT_FAILED, ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING};
 use usnet_crds::conditions::{ConditionUpdate, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState, PODS_MAX};
 
@@ -72,9 +72,7 @@ fn merge(engines: &BTreeMap<EngineKind, EngineFacts>, problems: &BTreeMap<Engine
     let networks = networks(engines.values(), spec.as_deref().map(|spec| spec.refused.as_slice()).unwrap_or_default());
     let ready = match (problems.values().next(), unknown) {
         (Some(problem), _) => ConditionUpdate::new(READY, Status::False, AGENT_FAILED, problem),
-        (None, Some(engine)) => {
-            ConditionUpdate::new(READY, Status::Unknown, STARTING, format!("{engine} has not been observed yet"))
-        }
+        (None, Some(engine)) => ConditionUpdate::new(READY, Status::Unknown, STARTING, message::not_observed(engine)),
         (None, None) => ready(&networks),
     };
     let connected = engines.values().map(|facts| facts.connected.clone());
@@ -142,16 +140,12 @@ fn ready(networks: &[NetworkReport]) -> ConditionUpdate {
     let is_done = |network: &&NetworkReport| matches!(network.state, NetworkState::Programmed | NetworkState::Draining);
     let total = networks.len();
     match networks.iter().find(|network| !is_done(network)) {
-        None => ConditionUpdate::new(
-            READY,
-            Status::True,
-            ALL_PROGRAMMED,
-            format!("{total} of {total} networks are programmed"),
-        ),
+        None => {
+            ConditionUpdate::new(READY, Status::True, ALL_PROGRAMMED, message::networks_programmed(total, total, None))
+        }
         Some(first) => {
             let done = networks.iter().filter(is_done).count();
-            let message =
-                format!("{done} of {total} networks are programmed; network {}: {}", first.name, first.message);
+            let message = message::networks_programmed(done, total, Some((&first.name, &first.message)));
             ConditionUpdate::new(READY, Status::False, NOT_PROGRAMMED, message)
         }
     }

@@ -1,7 +1,7 @@
 use super::*;
-use crate::agent::model::reason::IN_USE;
 use std::slice::from_ref;
 use tokio::sync::watch;
+use usnet_crds::conditions::reason::IN_USE;
 use usnet_crds::conditions::{OVS_CONNECTED, VPP_CONNECTED};
 
 const ENGINES: [EngineKind; 2] = EngineKind::ALL;

@@ -2,13 +2,12 @@
 //! itself, and sparse for the API server, where neither its size nor the number of its writes may
 //! grow with the number of networks. Pure.
 
-use crate::agent::model::reason::{AGENT_FAILED, ENGINE_UNREACHABLE};
 use crate::agent::model::report::Report;
 use crate::display::OneLine;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use std::collections::BTreeSet;
 use usnet_crds::EngineKind;
-use usnet_crds::conditions::reason::{FOREIGN_PORTS, NEVER_SEEN};
+use usnet_crds::conditions::reason::{AGENT_FAILED, ENGINE_UNREACHABLE, FOREIGN_PORTS, NEVER_SEEN};
 use usnet_crds::conditions::{self, ConditionUpdate, READY, Status, engine_connected};
 use usnet_crds::node_state::{
     ATTACHMENTS_COUNT_MAX, EngineReport, MESSAGE_MAX, NetworkReport, NetworkState, NodeSummary, PODS_MAX, REASON_MAX,

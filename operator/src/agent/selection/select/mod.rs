@@ -15,12 +15,10 @@ use crate::agent::model::spec::{NodeSpec, RefusedNetwork};
 use bridges::{Bridge, Contender};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use usnet_crds::conditions::reason::BRIDGE_CONFLICT;
+use usnet_crds::conditions::message::node as message;
+use usnet_crds::conditions::reason::{BRIDGE_CONFLICT, UNREADABLE};
 use usnet_crds::node_selection::selects;
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork, Phase};
-
-/// Reason of a network on a node: the agent cannot read its newest version.
-pub const UNREADABLE: &str = "Unreadable";
 
 /// The inputs of the selection.
 #[derive(Debug, Clone, Copy)]
@@ -123,12 +121,10 @@ impl<'a> Facts<'a> {
         };
         let unreadable = self.input.unreadable.iter().filter(|(name, _)| might_select(name));
         let refused = unreadable.map(|(name, unreadable)| {
-            let message = format!(
-                "the agent of this node cannot read the compiled network ({}): use the same release of usnet for agents and controller",
-                unreadable.message
-            );
+            let message = message::compiled_network_unreadable(&unreadable.message);
             let previous = self.previous.network(name);
-            let (generation, engine) = (previous.map_or(0, |previous| previous.generation), previous.map(|previous| previous.engine));
+            let (generation, engine) =
+                (previous.map_or(0, |previous| previous.generation), previous.map(|previous| previous.engine));
             (name, RefusedNetwork { name: name.clone(), generation, engine, reason: UNREADABLE.to_owned(), message })
         });
         refused.collect()
@@ -166,13 +162,7 @@ fn draining(previous: &Arc<NodeNetwork>) -> Arc<NodeNetwork> {
 
 fn conflict(compiled: &Compiled, owner: &NetworkName) -> RefusedNetwork {
     let NodeNetwork { name, generation, engine, bridge, .. } = compiled.network.as_ref();
-    let row = engine.traits();
-    let message = format!(
-        "spec.bridge.{}: {} {} already belongs to network {owner}: choose another, or delete one of the two networks",
-        row.bridge_key.field(),
-        row.bridge_noun,
-        bridge.name
-    );
+    let message = message::bridge_conflict(*engine, &bridge.name, owner);
     RefusedNetwork {
         name: name.clone(),
         generation: *generation,

@@ -1,0 +1,14 @@
+//! The text of every message of a condition, and of a network in the status or the files of a node.
+//! Functions without IO, so that a text can be changed here alone. A message says what is wrong,
+//! where, and what to do; causes that an engine or the API server reports are arguments.
+
+#[cfg(feature = "api")]
+pub mod network;
+pub mod node;
+
+/// A number with its noun.
+#[cfg(feature = "api")]
+fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}

@@ -1,0 +1,109 @@
+//! Messages of the conditions of a network, which the controller writes.
+
+use super::count;
+use crate::network::FORCE_DELETE;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Accepted.
+pub const SPEC_VALID: &str = "the spec breaks no rule and conflicts with nothing";
+/// The conditions after Accepted, while it is False.
+pub const NOT_EVALUATED: &str = "not evaluated while the network is rejected";
+/// DefinitionsReady: its NetworkAttachmentDefinitions are those of users.
+pub const NADS_OF_USERS: &str = "it was created from NetworkAttachmentDefinitions of users and creates none of its own";
+/// DefinitionsReady: they are not known yet.
+pub const NADS_READING: &str = "NetworkAttachmentDefinitions are being read";
+/// DefinitionsReady: their CRD is missing.
+pub const NADS_UNAVAILABLE: &str = "NetworkAttachmentDefinitions cannot be read: install Multus, whose CRD they need";
+/// Programmed: the compiled network is not written yet.
+pub const NODES_OUTDATED: &str = "the network has not been sent to the nodes yet";
+/// Programmed: there is nothing to do.
+pub const NO_NODES: &str = "no node is selected";
+/// Most pods in one message.
+const PODS_MAX: usize = 10;
+
+/// Accepted: another network has the bridge on every node.
+pub fn conflict_everywhere(message: &str, first_node: &str) -> String {
+    format!("{message} (so on every node, first {first_node})")
+}
+
+/// The namespaces that have the NetworkAttachmentDefinition of a network.
+#[derive(Debug, Clone, Copy)]
+pub struct NadCounts {
+    /// Those that have it.
+    pub present: usize,
+    /// Those that should have it.
+    pub desired: usize,
+}
+
+impl fmt::Display for NadCounts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} of {} have the definition", self.present, count(self.desired, "namespace"))
+    }
+}
+
+/// DefinitionsReady: in `conflicts` namespaces there is one of the same name that usnet does not
+/// own.
+pub fn nad_conflict(counts: NadCounts, network: &str, first_namespace: &str, conflicts: usize) -> String {
+    let more = match conflicts {
+        0 | 1 => String::new(),
+        all => format!(" (and so in {} more)", count(all - 1, "namespace")),
+    };
+    format!(
+        "{counts}; NetworkAttachmentDefinition {first_namespace}/{network} is not owned by usnet{more}: rename or delete it, or exclude its namespace by the namespaceSelector"
+    )
+}
+
+/// The nodes of a network.
+#[derive(Debug, Clone, Copy)]
+pub struct NodeProgress {
+    /// Those that carry it.
+    pub programmed: usize,
+    /// Those that should.
+    pub selected: usize,
+    /// Those that Kubernetes calls NotReady.
+    pub unreachable: usize,
+}
+
+impl fmt::Display for NodeProgress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "programmed on {} of {}", self.programmed, count(self.selected, "node"))?;
+        match self.unreachable {
+            0 => Ok(()),
+            unreachable => write!(formatter, "; {unreachable} NotReady"),
+        }
+    }
+}
+
+/// Programmed: the first node that failed, with its reason and message.
+pub fn node_failed(progress: NodeProgress, node: &str, reason: &str, message: &str) -> String {
+    format!("{progress}; node {node}: {reason}: {message}")
+}
+
+/// Programmed: nodes have not finished yet.
+pub fn nodes_pending(progress: NodeProgress, pending: usize, first: &str) -> String {
+    format!("{progress}; waiting for {}, first {first}", count(pending, "node"))
+}
+
+/// DeletionBlocked: interfaces of pods, and those of the pods that nodes name.
+pub fn in_use(interfaces: usize, nodes: usize, pods: &BTreeSet<String>) -> String {
+    let named: Vec<&str> = pods.iter().take(PODS_MAX).map(String::as_str).collect();
+    let more = if pods.len() > named.len() { " and others" } else { "" };
+    let (interfaces, nodes) = (count(interfaces, "interface"), count(nodes, "node"));
+    format!("{interfaces} of pods on {nodes} still use it: {}{more}; delete these pods", named.join(", "))
+}
+
+/// DeletionBlocked: why the first of these nodes cannot remove the bridge.
+pub fn bridge_blocked(nodes: usize, first: &str, blocker: &str) -> String {
+    format!("{} cannot remove the bridge, first {first}: {blocker}", count(nodes, "node"))
+}
+
+/// Reconciling, of a network that is being deleted.
+pub fn waiting_for_removal(nodes: usize, first: &str) -> String {
+    format!("waiting for {} to remove the network, first {first}", count(nodes, "node"))
+}
+
+/// Appended to the above: the annotation that forces the deletion has the wrong value.
+pub fn force_ignored(value: &str) -> String {
+    format!("; annotation {FORCE_DELETE} is ignored: its value {value:?} is not the name of this network")
+}

@@ -1,0 +1,195 @@
+//! Messages of the conditions of a node, and of its networks, which the agent writes.
+
+use crate::EngineKind;
+use crate::types::names::{BridgeName, NetworkName};
+use std::fmt::Display;
+use std::path::Path;
+
+/// A draining network.
+pub const PODS_ATTACHED: &str = "pods are still attached to it";
+/// A network while its bridge is created again.
+pub const BRIDGE_RECREATED: &str = "its bridge is being recreated";
+/// ManifestsAccepted.
+pub const MANIFESTS_VALID: &str = "all manifests are valid";
+/// Most ports in one message.
+const PORTS_MAX: usize = 10;
+
+/// Ready: the networks that are programmed, and the first that is not with its message.
+pub fn networks_programmed(programmed: usize, total: usize, first: Option<(&str, &str)>) -> String {
+    match first {
+        None => format!("{programmed} of {total} networks are programmed"),
+        Some((name, message)) => {
+            format!("{programmed} of {total} networks are programmed; network {name}: {message}")
+        }
+    }
+}
+
+/// Ready: not known yet.
+pub fn not_observed(engine: EngineKind) -> String {
+    format!("{engine} has not been observed yet")
+}
+
+/// ManifestsAccepted: how many problems there are, and the first.
+pub fn manifests_invalid(problems: usize, first: &dyn Display) -> String {
+    format!("the objects of invalid manifests are unchanged ({problems} in all): {first}")
+}
+
+/// The condition of an engine.
+pub fn connected(engine: EngineKind, version: Option<&str>) -> String {
+    let version = version.map(|version| format!(" {version}")).unwrap_or_default();
+    format!("connected to {engine}{version}")
+}
+
+/// The condition of an engine between two connections.
+pub fn reconnecting(engine: EngineKind) -> String {
+    format!("reconnecting to {engine}")
+}
+
+/// The condition of Open vSwitch: its database answers, its switch process does not.
+pub fn vswitchd_stalled(socket: &Path, problem: &str) -> String {
+    format!(
+        "Open vSwitch's database at {} answers, but ovs-vswitchd does not apply changes: {problem}",
+        socket.display()
+    )
+}
+
+/// The problem for [`vswitchd_stalled`] where changes are not carried out.
+pub fn no_change_within(seconds: u64) -> String {
+    format!("no change was applied for {seconds} s")
+}
+
+/// The condition of VPP: it is connected, and what it has cannot be read.
+pub fn vpp_unreadable(socket: &Path, problem: &dyn Display) -> String {
+    format!("VPP at {} cannot be observed: {problem}", socket.display())
+}
+
+/// A network whose bridge another network has on this node.
+pub fn bridge_conflict(engine: EngineKind, bridge: &BridgeName, owner: &NetworkName) -> String {
+    let row = engine.traits();
+    format!(
+        "spec.bridge.{}: {} {bridge} already belongs to network {owner}: choose another, or delete one of the two networks",
+        row.bridge_key.field(),
+        row.bridge_noun
+    )
+}
+
+/// A network whose compiled form is of another release.
+pub fn compiled_network_unreadable(problem: &str) -> String {
+    format!(
+        "the agent of this node cannot read the compiled network ({problem}): use the same release of usnet for agents and controller"
+    )
+}
+
+/// A network whose bridge exists without being its own.
+pub fn bridge_exists(bridge: &BridgeName) -> String {
+    format!(
+        "bridge {bridge} already exists on this node and is not owned by this network; it is not changed: remove it, or set another bridge name in the network"
+    )
+}
+
+/// A network whose bridge to adopt does not exist.
+pub fn bridge_missing(bridge: &BridgeName) -> String {
+    format!(
+        "bridge {bridge} does not exist on this node, and the network only adopts bridges (ownership Adopted): create it there, or select other nodes"
+    )
+}
+
+/// A network whose bridge to adopt does not support its ports.
+pub fn bridge_unusable(bridge: &str, found: &str) -> String {
+    format!(
+        "bridge {bridge} cannot be adopted: {found}; it is not changed: change it, or create a network with another bridge"
+    )
+}
+
+/// What is found where the bridge to adopt belongs to another network.
+pub fn bridge_of_network(owner: &NetworkName) -> String {
+    format!("it is owned by usnet for network {owner}")
+}
+
+/// A deleted network whose bridge has ports of others.
+pub fn foreign_ports(bridge: &str, ports: &[&str]) -> String {
+    let named = ports.iter().take(PORTS_MAX).copied().collect::<Vec<_>>().join(", ");
+    format!(
+        "bridge {bridge} has {} port(s) that are not owned by usnet ({named}); it is kept until they are removed",
+        ports.len()
+    )
+}
+
+/// A network whose bridge is not up yet, and why the last attempt failed.
+pub fn bridge_pending(engine: EngineKind, bridge: &BridgeName, last_error: Option<&str>) -> String {
+    let last = last_error.map(|error| format!(" (last attempt: {error})")).unwrap_or_default();
+    format!("{engine} has not brought up bridge {bridge} yet{last}")
+}
+
+/// A network whose bridge the engine reports as failed.
+pub fn bridge_failed(engine: EngineKind, bridge: &BridgeName, error: &str) -> String {
+    format!("{engine} could not bring up bridge {bridge}: {error}")
+}
+
+/// A network with a port that the engine reports as failed.
+pub fn port_failed(engine: EngineKind, port: &dyn Display, attachment: &dyn Display, error: &str) -> String {
+    format!("{engine} could not bring up port {port} of attachment {attachment}: {error}")
+}
+
+/// What was attempted on a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortChange {
+    /// It does not exist yet.
+    Create,
+    /// Its settings differ.
+    Update,
+    /// It is not desired as it is.
+    Delete,
+}
+
+/// A network with a port that could not be changed.
+pub fn port_change_failed(change: PortChange, port: &dyn Display, attachment: &dyn Display, why: &str) -> String {
+    let change = match change {
+        PortChange::Create => "create",
+        PortChange::Update => "update",
+        PortChange::Delete => "delete",
+    };
+    format!("cannot {change} port {port} of attachment {attachment}: {why}")
+}
+
+/// An operation: an object of that name exists, such as `bridge br0`.
+pub fn object_exists(what: &str) -> String {
+    format!(
+        "{what} already exists on this node and is not owned by usnet; it is left unchanged: delete it, or use another name"
+    )
+}
+
+/// An operation: the bridge for a port does not exist.
+pub fn bridge_not_ready(bridge: &str) -> String {
+    format!("bridge {bridge} does not exist or does not belong to this network; the agent repairs it")
+}
+
+/// An operation: the port to change does not exist.
+pub fn port_not_found(port: &dyn Display) -> String {
+    format!("port {port} does not exist or does not belong to this attachment; the agent repairs it")
+}
+
+/// An operation: the port to create exists with other settings.
+pub fn port_differs(port: &dyn Display, found: &str) -> String {
+    format!("port {port} already exists and differs from what is requested ({found}); it is deleted first")
+}
+
+/// An operation: two ports cannot have one socket.
+pub fn socket_in_use(socket: &Path) -> String {
+    format!("socket {} is used by another port already", socket.display())
+}
+
+/// An operation: the range of socket ids is exhausted.
+pub fn no_socket_id(count: usize) -> String {
+    format!("all {count} memif socket ids of usnet are in use: give the agent a larger range with --memif-socket-ids")
+}
+
+/// An operation: the bridge to delete has ports.
+pub fn bridge_in_use(bridge: &str) -> String {
+    format!("bridge {bridge} still has ports, or does not belong to this network, and is left unchanged")
+}
+
+/// An operation: the engine reported an error for an object, such as `port p1`.
+pub fn engine_refused(what: &str, error: &str) -> String {
+    format!("{what} could not be created: the engine reports {error:?}")
+}

@@ -1,0 +1,70 @@
+//! All reasons of conditions and of networks on a node, in CamelCase as Kubernetes requires.
+//! `docs/reference.md` has their doc comments, `docs/errors.md` says what to do about them.
+
+/// Accepted: nothing is wrong with the spec.
+pub const VALID: &str = "Valid";
+/// Accepted: a field breaks a rule.
+pub const INVALID: &str = "Invalid";
+/// DefinitionsReady: a NetworkAttachmentDefinition of the network's name is not owned by usnet. Only its namespace is affected.
+pub const NAME_CONFLICT: &str = "NameConflict";
+/// A network on a node, and Accepted where it is so on every node: another network has the same bridge there.
+pub const BRIDGE_CONFLICT: &str = "BridgeConflict";
+/// DefinitionsReady: all exist.
+pub const SYNCED: &str = "Synced";
+/// DefinitionsReady: some are still to be written.
+pub const SYNCING: &str = "Syncing";
+/// DefinitionsReady: NetworkAttachmentDefinitions cannot be read, usually because Multus is not installed.
+pub const UNAVAILABLE: &str = "Unavailable";
+/// Ready, Programmed: every selected node that is reachable carries the network.
+pub const ALL_NODES: &str = "AllNodes";
+/// Ready, Programmed: no node is selected, so there is nothing to wait for.
+pub const NO_MATCHING_NODES: &str = "NoMatchingNodes";
+/// Programmed: nodes have not finished yet.
+pub const PENDING: &str = "Pending";
+/// Ready: no controller has seen it yet. It is the default of the CRD and never written.
+pub const WAITING_FOR_CONTROLLER: &str = "WaitingForController";
+/// Ready of a node: an engine has not been observed yet.
+pub const STARTING: &str = "Starting";
+/// Ready, Reconciling: it is being deleted.
+pub const TERMINATING: &str = "Terminating";
+/// DeletionBlocked, and a network on a node that is being deleted: pods still use it.
+pub const IN_USE: &str = "InUse";
+/// The condition of an engine: the agent is connected.
+pub const CONNECTED: &str = "Connected";
+/// The condition of an engine: the engine was never reached on this node.
+pub const NEVER_SEEN: &str = "NeverSeen";
+/// The condition of an engine: the connection was lost.
+pub const DISCONNECTED: &str = "Disconnected";
+/// A network on a node: its engine is not connected, or does not carry out changes.
+pub const ENGINE_UNREACHABLE: &str = "EngineUnreachable";
+/// A network on a node: a bridge of that name, or a bridge domain of that id, exists and is not owned by the network.
+pub const BRIDGE_EXISTS: &str = "BridgeExists";
+/// A network on a node: the bridge that it adopts does not exist.
+pub const BRIDGE_MISSING: &str = "BridgeMissing";
+/// A network on a node: the bridge that it adopts does not support its ports, or belongs to another network.
+pub const BRIDGE_UNUSABLE: &str = "BridgeUnusable";
+/// Programmed: the API server rejects the CompiledNetwork from which nodes learn of it, for example because it would be too large.
+pub const COMPILED_NETWORK_REFUSED: &str = "CompiledNetworkRefused";
+/// DeletionBlocked, and a network on a node: its bridge is to be deleted, and has ports that are not owned by usnet.
+pub const FOREIGN_PORTS: &str = "ForeignPorts";
+/// Ready of a node: every network is as the spec asks.
+pub const ALL_PROGRAMMED: &str = "AllProgrammed";
+/// Ready of a node: at least one network is not.
+pub const NOT_PROGRAMMED: &str = "NotProgrammed";
+/// A network on a node: the engine rejected an operation.
+pub const ENGINE_REFUSED: &str = "EngineRefused";
+/// A network on a node: its bridge is up, but the port of an attached pod is not.
+pub const PORT_FAILED: &str = "PortFailed";
+/// A network on a node: operations for it are not complete.
+pub const WAITING: &str = "Waiting";
+/// A network on a node: the agent cannot read its newest version.
+pub const UNREADABLE: &str = "Unreadable";
+/// Ready of a node: the agent cannot use a file of its own.
+pub const AGENT_FAILED: &str = "AgentFailed";
+/// The condition of an engine: there is a connection, but the engine does not carry out changes.
+pub const ENGINE_STALLED: &str = "NotActing";
+
+/// Whether a network on a node stays as it is until an operator acts: retrying does not help.
+pub fn needs_operator(reason: &str) -> bool {
+    [BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE].contains(&reason)
+}

@@ -1,0 +1,29 @@
+//! The types of conditions. `docs/reference.md` has their doc comments.
+
+use crate::EngineKind;
+
+/// Network and node: all is as the spec asks.
+pub const READY: &str = "Ready";
+/// Network: the spec is valid and conflicts with nothing.
+pub const ACCEPTED: &str = "Accepted";
+/// Network: its NetworkAttachmentDefinitions are in every selected namespace.
+pub const DEFINITIONS_READY: &str = "DefinitionsReady";
+/// Network: every selected node that is reachable carries it.
+pub const PROGRAMMED: &str = "Programmed";
+/// Network, only while true: work is in progress (kstatus).
+pub const RECONCILING: &str = "Reconciling";
+/// Network, only while true: it needs action by an operator (kstatus).
+pub const STALLED: &str = "Stalled";
+/// Network, only while true: it is being deleted, and pods still use it.
+pub const DELETION_BLOCKED: &str = "DeletionBlocked";
+/// Node: the agent is connected to Open vSwitch.
+pub const OVS_CONNECTED: &str = engine_connected(EngineKind::OpenVswitch);
+/// Node: the agent is connected to VPP.
+pub const VPP_CONNECTED: &str = engine_connected(EngineKind::Vpp);
+/// Node without an API server: every file in its folder of manifests can be used.
+pub const MANIFESTS_ACCEPTED: &str = "ManifestsAccepted";
+
+/// The condition of a node that tells whether its agent is connected to this engine.
+pub const fn engine_connected(engine: EngineKind) -> &'static str {
+    engine.traits().connected_condition
+}
