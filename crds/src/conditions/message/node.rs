@@ -155,41 +155,43 @@ pub fn port_change_failed(change: PortChange, port: &dyn Display, attachment: &d
 /// An operation: an object of that name exists, such as `bridge br0`.
 pub fn object_exists(what: &str) -> String {
     format!(
-        "{what} already exists on this node and is not owned by usnet; it is left unchanged: delete it, or use another name"
+        "{what} already exists on this node and is not owned by usnet; it was not changed: remove it, or use another name"
     )
 }
 
 /// An operation: the bridge for a port does not exist.
 pub fn bridge_not_ready(bridge: &str) -> String {
-    format!("bridge {bridge} does not exist or does not belong to this network; the agent repairs it")
+    format!("bridge {bridge} does not exist or is not owned by this network; the agent repairs it")
 }
 
 /// An operation: the port to change does not exist.
 pub fn port_not_found(port: &dyn Display) -> String {
-    format!("port {port} does not exist or does not belong to this attachment; the agent repairs it")
+    format!("port {port} does not exist or is not owned by this attachment; the agent repairs it")
 }
 
 /// An operation: the port to create exists with other settings.
 pub fn port_differs(port: &dyn Display, found: &str) -> String {
-    format!("port {port} already exists and differs from what is requested ({found}); it is deleted first")
+    format!("port {port} already exists and differs from the requested port ({found}); it must be removed first")
 }
 
 /// An operation: two ports cannot have one socket.
 pub fn socket_in_use(socket: &Path) -> String {
-    format!("socket {} is used by another port already", socket.display())
+    format!("socket {} is already used by another port", socket.display())
 }
 
 /// An operation: the range of socket ids is exhausted.
 pub fn no_socket_id(count: usize) -> String {
-    format!("all {count} memif socket ids of usnet are in use: give the agent a larger range with --memif-socket-ids")
+    format!(
+        "all {count} memif socket ids of usnet are in use: configure a larger range with --memif-socket-ids of the agent"
+    )
 }
 
 /// An operation: the bridge to delete has ports.
 pub fn bridge_in_use(bridge: &str) -> String {
-    format!("bridge {bridge} still has ports, or does not belong to this network, and is left unchanged")
+    format!("bridge {bridge} still has ports or is not owned by this network; it was not changed")
 }
 
 /// An operation: the engine reported an error for an object, such as `port p1`.
 pub fn engine_refused(what: &str, error: &str) -> String {
-    format!("{what} could not be created: the engine reports {error:?}")
+    format!("{what} could not be configured: the engine reports {error:?}")
 }
