@@ -83,16 +83,17 @@ fn kind(schema: &Value) -> String {
 /// The limits in the schema.
 fn limits(schema: &Value) -> impl Iterator<Item = String> {
     const WORDS: [(&str, &str, &str); 8] = [
-        ("minimum", "at least", ""),
-        ("maximum", "at most", ""),
-        ("minLength", "at least", " characters"),
-        ("maxLength", "at most", " characters"),
-        ("minItems", "at least", " items"),
-        ("maxItems", "at most", " items"),
-        ("maxProperties", "at most", " entries"),
-        ("pattern", "matches", ""),
+        ("minimum", "at least ", ""),
+        ("maximum", "at most ", ""),
+        ("minLength", "at least ", " characters"),
+        ("maxLength", "at most ", " characters"),
+        ("minItems", "at least ", " items"),
+        ("maxItems", "at most ", " items"),
+        ("maxProperties", "at most ", " entries"),
+        // As code: a pattern can look like a link.
+        ("pattern", "matches `", "`"),
     ];
-    WORDS.into_iter().filter_map(|(key, before, after)| Some(format!("{before} {}{after}", schema.get(key)?)))
+    WORDS.into_iter().filter_map(|(key, before, after)| Some(format!("{before}{}{after}", schema.get(key)?)))
 }
 
 /// The messages of CEL rules, prefixed with the nested field that they are about.
