@@ -56,7 +56,8 @@ fn rows(testbed: &OvsTestbed) -> BTreeMap<String, Value> {
     ];
     let mut all = BTreeMap::new();
     for (table, name, columns) in tables {
-        for row in testbed.rows(table, columns)[0]["rows"].as_array().unwrap() {
+        let reply = testbed.rows(table, columns);
+        for row in reply.pointer("/0/rows").and_then(Value::as_array).unwrap() {
             all.insert(format!("{table} {}", row[name]), row.clone());
         }
     }
