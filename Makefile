@@ -30,6 +30,9 @@ upgrade-test: setup
 	e2e/upgrade-test
 
 lint:
+	.ci/check-words
+	.ci/check-comments
+	.ci/check-links
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	if command -v cargo-deny >/dev/null; then cargo deny check; fi

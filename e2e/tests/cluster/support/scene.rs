@@ -15,7 +15,8 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// A namespace labelled `scene=<name>`. One of an earlier test of that name may still be ending.
+    /// A namespace labelled `scene=<name>`. One of an earlier test of that name may still be
+    /// ending.
     pub(crate) fn new(name: &str) -> Self {
         let namespace = json!({
             "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"scene": name}},

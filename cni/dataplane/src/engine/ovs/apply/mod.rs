@@ -1,8 +1,8 @@
 //! Applying a list of operations: in one transaction if there is no conflict.
 //!
 //! On a conflict the rows are read and each operation is planned on its own; those that have no
-//! effect any more or cannot be applied are left out, and the rest is retried. If the database still
-//! rejects the transaction without naming the operation that failed, the list is bisected.
+//! effect any more or cannot be applied are left out, and the rest is retried. If the database
+//! still rejects the transaction without naming the operation that failed, the list is bisected.
 //!
 //! `session` performs IO; `batch` (one transaction, and which operation made it fail) and `verify`
 //! (whether the switch applied it) do not.

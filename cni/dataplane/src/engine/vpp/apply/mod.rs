@@ -1,7 +1,7 @@
 //! Applying a list of operations: in parts, each with a snapshot of its own.
 //!
-//! `session` and `create_ports` (sockets, interfaces, their configuration, reading back) perform IO;
-//! `failure` (what the reply to a command means for its operation) does not.
+//! `session` and `create_ports` (sockets, interfaces, their configuration, reading back) perform
+//! IO; `failure` (what the reply to a command means for its operation) does not.
 
 mod create_ports;
 mod failure;
