@@ -38,10 +38,10 @@ enum Query {
 /// # Errors
 /// When there is nothing to print.
 pub fn run(options: Options) -> Result<(), Error> {
-    let roots = NodePaths::from_environment();
+    let paths = NodePaths::from_environment();
     let text = match options.query {
-        Query::Status { output } => status::answer(&roots, output)?,
-        Query::History { output, network } => history::answer(&roots, output, network.as_ref())?,
+        Query::Status { output } => status::render(&paths, output)?,
+        Query::History { output, network } => history::render(&paths, output, network.as_ref())?,
     };
     match io::stdout().write_all(text.as_bytes()) {
         // As with `| head`.

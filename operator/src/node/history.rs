@@ -9,8 +9,8 @@ use usnet_dataplane::paths::NodePaths;
 ///
 /// # Errors
 /// When they cannot be read.
-pub(super) fn answer(roots: &NodePaths, output: Output, network: Option<&NetworkName>) -> Result<String, Error> {
-    let path = roots.history_file();
+pub(super) fn render(paths: &NodePaths, output: Output, network: Option<&NetworkName>) -> Result<String, Error> {
+    let path = paths.history_file();
     let mut changes = read(&path).map_err(|source| Error::History { path, source })?;
     if let Some(network) = network {
         changes.retain(|change| change.network.as_deref() == Some(network.as_str()));

@@ -43,7 +43,7 @@ pub struct Change {
     /// The duration since the triggering event; for a change that was completed later, since the
     /// first attempt.
     pub milliseconds: u64,
-    /// Its outcome.
+    /// Whether the engine has it now.
     #[serde(flatten)]
     pub outcome: Outcome,
 }

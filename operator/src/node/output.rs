@@ -29,7 +29,7 @@ pub enum Error {
     /// The history cannot be read.
     #[error("cannot read the history of this node from {}", path.display())]
     History {
-        /// Its file.
+        /// The history file.
         path: std::path::PathBuf,
         /// The error of the system.
         #[source]

@@ -39,32 +39,32 @@ impl StateFile {
     ///
     /// # Errors
     /// When the file cannot be read or was written by a later release.
-    pub fn read(roots: &NodePaths) -> Result<Option<Self>, Error> {
-        atomic_file::read(&roots.state_file(), Self::VERSION)
+    pub fn read(paths: &NodePaths) -> Result<Option<Self>, Error> {
+        atomic_file::read(&paths.state_file(), Self::VERSION)
     }
 
     /// Writes the file if that changes it.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn write(&self, roots: &NodePaths) -> Result<(), Error> {
-        atomic_file::create_folder(&roots.run, 0o700)?;
-        atomic_file::write_if_changed(&roots.state_file(), self, Durability::Process).map(drop)
+    pub fn write(&self, paths: &NodePaths) -> Result<(), Error> {
+        atomic_file::create_folder(&paths.run, 0o700)?;
+        atomic_file::write_if_changed(&paths.state_file(), self, Durability::Process).map(drop)
     }
 }
 
 /// Held by an agent while it runs; the kernel releases it when the process ends.
 #[derive(Debug)]
-pub struct AgentLock(#[expect(dead_code, reason = "the lock goes with the file")] File);
+pub struct AgentLock(#[expect(dead_code, reason = "the kernel releases the lock when the file is closed")] File);
 
 impl AgentLock {
     /// Takes the lock of this node's agent; none when another agent holds it.
     ///
     /// # Errors
     /// When the run folder cannot be used.
-    pub fn acquire(roots: &NodePaths) -> io::Result<Option<Self>> {
-        std::fs::create_dir_all(&roots.run)?;
-        let file = open(roots, true)?;
+    pub fn acquire(paths: &NodePaths) -> io::Result<Option<Self>> {
+        std::fs::create_dir_all(&paths.run)?;
+        let file = open(paths, true)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self(file))),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -74,10 +74,10 @@ impl AgentLock {
 }
 
 /// Whether the agent of this node runs.
-pub fn is_agent_running(roots: &NodePaths) -> bool {
-    open(roots, false).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+pub fn is_agent_running(paths: &NodePaths) -> bool {
+    open(paths, false).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-fn open(roots: &NodePaths, create: bool) -> io::Result<File> {
-    OpenOptions::new().read(true).write(create).create(create).mode(0o600).open(roots.run.join(".agent.lock"))
+fn open(paths: &NodePaths, create: bool) -> io::Result<File> {
+    OpenOptions::new().read(true).write(create).create(create).mode(0o600).open(paths.run.join(".agent.lock"))
 }

@@ -11,15 +11,15 @@ use usnet_dataplane::paths::NodePaths;
 ///
 /// # Errors
 /// When there is none, or it cannot be read.
-pub(super) fn answer(roots: &NodePaths, output: Output) -> Result<String, Error> {
-    let state = StateFile::read(roots)?.ok_or_else(|| Error::NoState(roots.state_file()))?;
+pub(super) fn render(paths: &NodePaths, output: Output) -> Result<String, Error> {
+    let state = StateFile::read(paths)?.ok_or_else(|| Error::NoState(paths.state_file()))?;
     if let Some(text) = document_text(&state, output) {
         return text;
     }
-    let written = std::fs::metadata(roots.state_file()).and_then(|metadata| metadata.modified()).ok();
+    let written = std::fs::metadata(paths.state_file()).and_then(|metadata| metadata.modified()).ok();
     let seconds =
         written.and_then(|written| SystemTime::now().duration_since(written).ok()).map_or(0, |age| age.as_secs());
-    Ok(text(&state, is_agent_running(roots), seconds))
+    Ok(text(&state, is_agent_running(paths), seconds))
 }
 
 /// For users.

@@ -53,15 +53,15 @@ fn state() -> StateFile {
 #[test]
 fn the_state_is_read_back_and_has_the_fields_of_a_status() {
     let (_folder, paths) = node_paths();
-    assert!(matches!(status::answer(&paths, Output::Table), Err(Error::NoState(_))));
+    assert!(matches!(status::render(&paths, Output::Table), Err(Error::NoState(_))));
     state().write(&paths).unwrap();
     assert_eq!(StateFile::read(&paths).unwrap(), Some(state()));
-    let json: serde_json::Value = serde_json::from_str(&status::answer(&paths, Output::Json).unwrap()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&status::render(&paths, Output::Json).unwrap()).unwrap();
     assert_eq!(
         (&json["summary"]["networks"], &json["observedGeneration"], &json["node"]),
         (&"0/1".into(), &7.into(), &"node-a".into())
     );
-    let yaml: StateFile = serde_yaml::from_str(&status::answer(&paths, Output::Yaml).unwrap()).unwrap();
+    let yaml: StateFile = serde_yaml::from_str(&status::render(&paths, Output::Yaml).unwrap()).unwrap();
     assert_eq!(yaml, state());
 }
 
@@ -108,7 +108,7 @@ fn the_history_can_be_read_for_one_network() {
         outcome: Outcome::Done,
     };
     HistoryFile::new(paths.history_file()).append(&[change("blue"), change("green")]).unwrap();
-    let text = history::answer(&paths, Output::Table, Some(&"green".parse().unwrap())).unwrap();
+    let text = history::render(&paths, Output::Table, Some(&"green".parse().unwrap())).unwrap();
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(lines.len(), 2, "{text}");
     for part in ["1970-01-01T00:00:00Z", "VPP", "green", "new spec", "12 ms", "done"] {

@@ -11,9 +11,9 @@ use usnet_crds::legacy::{InvalidNadConfig, NadConfig};
 /// Namespace and name of a NetworkAttachmentDefinition.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NadKey {
-    /// Its namespace.
+    /// The namespace of the NAD.
     pub namespace: String,
-    /// Its name.
+    /// The name of the NAD; for a generated one also that of its network.
     pub name: String,
 }
 

@@ -95,7 +95,7 @@ pub struct Selection {
 /// A namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Namespace {
-    /// Its labels.
+    /// The labels, by which networks select it.
     pub labels: Labels,
     /// It is being deleted: nothing can be created in it.
     pub is_deleting: bool,
@@ -108,7 +108,7 @@ pub struct Node {
     pub uid: String,
     /// When it was created.
     pub created: Option<Time>,
-    /// Its labels.
+    /// The labels, by which networks select it.
     pub labels: Labels,
     /// Its condition Ready is True.
     pub is_ready: bool,

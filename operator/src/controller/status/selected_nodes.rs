@@ -13,9 +13,9 @@ use usnet_crds::node_selection::selects;
 pub struct NodeView<'a> {
     /// The name of the node.
     pub name: &'a str,
-    /// The node.
+    /// The Node as last observed.
     pub node: &'a Node,
-    /// Its state.
+    /// The state that its agent reports; none for a new node.
     pub state: Option<&'a NodeState>,
 }
 

@@ -54,7 +54,7 @@ fn a_network_does_not_wait_for_a_terminating_namespace() {
     cluster.settle();
     cluster.cache.namespaces.get_mut("team-a").unwrap().is_deleting = true;
     cluster.settle();
-    assert_eq!(cluster.generated("blue"), ["team-a"], "it goes with its namespace");
+    assert_eq!(cluster.generated("blue"), ["team-a"], "it is deleted with its namespace");
     cluster.delete_network("blue");
     cluster.settle();
     assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
@@ -73,7 +73,7 @@ fn a_network_does_not_wait_for_nads_without_a_namespace() {
     assert_eq!(cluster.generated("blue"), ["team-a"], "it is not tried in vain");
     cluster.cache.namespaces.insert("team-a".to_owned(), namespace);
     cluster.settle();
-    assert!(cluster.nads.is_empty(), "it goes once it can be reached");
+    assert!(cluster.nads.is_empty(), "it is deleted once its namespace exists");
 }
 
 #[test]

@@ -187,7 +187,7 @@ mod tests {
         let (mut guards, start) = (Guards::default(), Instant::now());
         guards.send(target());
         let read_at = guards.mark_unknown(&target(), start);
-        assert_eq!(guards.expired(read_at + WATCH_TIMEOUT), [], "time does not tell what it did");
+        assert_eq!(guards.expired(read_at + WATCH_TIMEOUT), [], "time does not reveal its outcome");
         assert!(guards.is_blocked(&target()));
         guards.mark_read(&target());
         assert!(!guards.is_blocked(&target()));

@@ -10,16 +10,16 @@ use usnet_crds::{CompiledNetworkSpec, UserspaceNetworkSpec, UserspaceNetworkStat
 pub enum Write {
     /// Adds or removes the finalizer of a network.
     Finalizer {
-        /// The network.
+        /// The name of the network.
         network: String,
-        /// Its uid.
+        /// Its uid, a precondition: a later object of that name is not changed.
         uid: String,
         /// Whether the finalizer is desired.
         present: bool,
     },
     /// Creates or replaces a compiled network.
     Compiled {
-        /// The network.
+        /// The name of the network.
         network: String,
         /// The uid of the UserspaceNetwork.
         owner: String,
@@ -30,41 +30,41 @@ pub enum Write {
     },
     /// Sets the phase of a compiled network to Draining.
     DrainCompiled {
-        /// The network.
+        /// The name of the network.
         network: String,
         /// The uid of the object.
         uid: String,
     },
     /// Deletes a compiled network.
     DeleteCompiled {
-        /// The network.
+        /// The name of the network.
         network: String,
         /// The uid of the object.
         uid: String,
     },
     /// Creates the state of a node, or writes its spec.
     NodeState {
-        /// The node.
+        /// The name of the node, and of its UserspaceNodeState.
         node: String,
         /// The uid of the Node, which owns the state.
         owner: String,
         /// The uid of the object that is replaced; none to create it.
         uid: Option<String>,
-        /// Its number.
+        /// Unique in the cluster: address ranges are derived from it.
         number: u32,
-        /// Its labels.
+        /// The labels of the Node, by which its agent selects networks.
         labels: Labels,
     },
     /// Deletes the state of a node that left the cluster, or of an earlier node of that name.
     DeleteNodeState {
-        /// The node.
+        /// The name of the node, and of its UserspaceNodeState.
         node: String,
     },
     /// Writes the status of a network.
     Status {
-        /// The network.
+        /// The name of the network.
         network: String,
-        /// Its uid.
+        /// Its uid, a precondition: a later object of that name is not changed.
         uid: String,
         /// The whole status.
         status: Box<UserspaceNetworkStatus>,
@@ -83,7 +83,7 @@ pub enum Write {
     },
     /// Creates the generated network of a bridge that NADs name, or restores its spec.
     NetworkFromNad {
-        /// The network.
+        /// The name of the network.
         network: String,
         /// Its uid; none to create it.
         uid: Option<String>,
@@ -92,7 +92,7 @@ pub enum Write {
     },
     /// Deletes a network that was generated from NetworkAttachmentDefinitions.
     DeleteNetwork {
-        /// The network.
+        /// The name of the network.
         network: String,
         /// Its uid: a later object of that name is not deleted.
         uid: String,

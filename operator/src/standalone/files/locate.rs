@@ -38,9 +38,9 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        if let Some((wanted, rest)) = self.steps.split_first() {
+        if let Some((step, rest)) = self.steps.split_first() {
             while let Some(key) = map.next_key::<String>()? {
-                if key == *wanted {
+                if key == *step {
                     return map.next_value_seed(Walk { steps: rest });
                 }
                 map.next_value::<IgnoredAny>()?;
@@ -50,8 +50,8 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<(), A::Error> {
-        if let Some((wanted, rest)) = self.steps.split_first() {
-            let before = wanted.parse().unwrap_or(usize::MAX);
+        if let Some((step, rest)) = self.steps.split_first() {
+            let before = step.parse().unwrap_or(usize::MAX);
             for _ in 0..before {
                 if sequence.next_element::<IgnoredAny>()?.is_none() {
                     return Err(A::Error::custom("here"));

@@ -99,11 +99,11 @@ pub(super) fn invalid_network(why: String) -> Network {
 /// A field that cannot change while the node has the network. The API server rejects such a change;
 /// here the network must be removed first, so that the old bridge drains.
 fn fixed_field(network: &Network, held: &NodeNetwork) -> Option<(&'static str, String)> {
-    let wanted = network.spec.as_ref().ok()?;
-    let (field, is, was) = if wanted.engine != held.engine {
-        ("spec.engine", wanted.engine.to_string(), held.engine.to_string())
-    } else if wanted.bridge.name != held.bridge.name {
-        ("spec.bridge", wanted.bridge.name.to_string(), held.bridge.name.to_string())
+    let desired = network.spec.as_ref().ok()?;
+    let (field, is, was) = if desired.engine != held.engine {
+        ("spec.engine", desired.engine.to_string(), held.engine.to_string())
+    } else if desired.bridge.name != held.bridge.name {
+        ("spec.bridge", desired.bridge.name.to_string(), held.bridge.name.to_string())
     } else {
         return None;
     };

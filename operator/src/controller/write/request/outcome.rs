@@ -10,7 +10,7 @@ pub enum Error {
     /// The API server refused, or could not be reached.
     #[error("cannot {write}: {}", message(error))]
     Request {
-        /// The write.
+        /// What was to be written, as `Display` of the write.
         write: String,
         /// The error of the client.
         error: Box<kube::Error>,
@@ -18,7 +18,7 @@ pub enum Error {
     /// The API server did not respond in time.
     #[error("cannot {write}: no response within {} s", REQUEST_TIMEOUT.as_secs())]
     Timeout {
-        /// The write.
+        /// What was to be written, as `Display` of the write.
         write: String,
     },
 }
@@ -65,7 +65,7 @@ pub enum Done {
 /// The outcome of one write.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The write.
+    /// What was sent.
     pub write: Write,
     /// What it did, or why it failed.
     pub result: Result<Done, Error>,

@@ -21,7 +21,7 @@ pub(in crate::standalone) struct Document {
     pub number: usize,
     /// Where it begins.
     pub line: Option<usize>,
-    /// The object.
+    /// The object, or its problems.
     pub object: Object,
 }
 
