@@ -92,7 +92,7 @@ fn etcd(folder: &TestbedFolder) -> Component {
         format!("--advertise-client-urls=http://{ETCD}"),
         "--listen-peer-urls=http://127.0.0.1:2380".to_owned(),
         "--initial-advertise-peer-urls=http://127.0.0.1:2380".to_owned(),
-        "--initial-cluster=test bed=http://127.0.0.1:2380".to_owned(),
+        "--initial-cluster=testbed=http://127.0.0.1:2380".to_owned(),
         // A test bed does not outlive the machine's page cache.
         "--unsafe-no-fsync".to_owned(),
     ];
