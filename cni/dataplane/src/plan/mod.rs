@@ -1,6 +1,6 @@
 //! The diff of observed and desired state: a list of operations. No IO.
 //!
-//! [`diff`] lists the deletions (`removal`) and then what is created or updated, as far as it
+//! [`diff()`] lists the deletions (`removal`) and then what is created or updated, as far as it
 //! differs from what is observed (`matching`); [`plan`] adds the cause of each operation (`cause`);
 //! [`blockers`] are the conflicts that it leaves to operators.
 
