@@ -2,13 +2,13 @@
 //! namespaces of its own. `e2e/world` starts it.
 //!
 //! ```text
-//! launcher    started by the caller, outside of the namespaces    processes/launcher.rs
-//! ├─ janitor  removes control groups and folder at the launcher's endprocesses/janitor.rs
-//! └─ init     first process of the pid namespace: ends, and all endprocesses/init.rs
-//!    └─ orchestrator  starts everything, then the user's command  processes/orchestrator.rs
-//!       ├─ etcd, kube-apiserver, ...                              kubernetes/control_plane.rs
-//!       └─ a holder for each node's namespaces                    nodes/node.rs
-//!          └─ containerd, kubelet, Open vSwitch, VPP              nodes/programs.rs
+//! launcher    started by the caller, outside of the namespaces        processes/launcher.rs
+//! ├─ janitor  removes control groups and folder at the launcher's end processes/janitor.rs
+//! └─ init     first process of the pid namespace: ends, and all end   processes/init.rs
+//!    └─ orchestrator  starts everything, then the user's command      processes/orchestrator.rs
+//!       ├─ etcd, kube-apiserver, ...                                  kubernetes/control_plane.rs
+//!       └─ a holder for each node's namespaces                        nodes/node.rs
+//!          └─ containerd, kubelet, Open vSwitch, VPP                  nodes/programs.rs
 //! ```
 
 pub mod engines;
