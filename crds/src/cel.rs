@@ -28,7 +28,7 @@ pub(crate) fn range(what: &str, minimum: impl Display, maximum: impl Display) ->
 pub(crate) fn immutable(object: &str, field: &str) -> Rule {
     rule(
         format!("has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})"),
-        format!("{object}.{field} cannot be changed, added or removed: make a new network and move the pods to it"),
+        format!("{object}.{field} cannot be changed, added or removed: create a new network and move the pods to it"),
     )
 }
 

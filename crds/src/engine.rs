@@ -158,8 +158,9 @@ impl fmt::Display for EngineKind {
 }
 
 impl NetworkName {
-    /// The name of the network that is generated for a bridge: the short name of the engine, `-` and
-    /// the name of the bridge, converted where that is no DNS label. Two bridges never share a name.
+    /// The name of the network that is generated for a bridge: the short name of the engine, `-`
+    /// and the name of the bridge, converted where that is no DNS label. Two bridges never share a
+    /// name.
     pub fn for_bridge(engine: EngineKind, bridge: &BridgeName) -> Self {
         Self::generated(engine.traits().short_name, bridge)
     }

@@ -6,7 +6,8 @@
 //! - [`network`]: `UserspaceNetwork`, which users write: one file for each part of its spec.
 //! - [`compiled_network`]: what the controller makes of it for the nodes.
 //! - [`node_state`]: the spec and the status of one node.
-//! - [`conditions`]: the conditions of all objects, with their reasons and the texts of their messages.
+//! - [`conditions`]: the conditions of all objects, with their reasons and the texts of their
+//!   messages.
 //! - [`nad`], [`legacy`]: NetworkAttachmentDefinitions, and those of Intel's userspace CNI.
 //! - [`crdgen`]: the generated files in `config/crd` and `docs/reference.md`.
 //!

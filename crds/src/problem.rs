@@ -73,10 +73,10 @@ pub enum Problem {
     #[error("the mode Access has no trunks: remove them, or use the mode NativeTagged or NativeUntagged")]
     TrunksOfAccess,
     /// A VLAN twice in one list.
-    #[error("VLAN {0} is there twice: remove one of them")]
+    #[error("VLAN {0} occurs twice: remove one of them")]
     TrunkTwice(VlanTag),
     /// A pod twice.
-    #[error("pod {namespace}/{pod} is there twice: make one of them")]
+    #[error("pod {namespace}/{pod} occurs twice: merge the entries")]
     AttachmentTwice {
         /// Its namespace.
         namespace: NamespaceName,
@@ -84,10 +84,10 @@ pub enum Problem {
         pod: PodName,
     },
     /// An address of two pods.
-    #[error("address {0} is there twice: give each attachment its own")]
+    #[error("address {0} occurs twice: give each attachment its own")]
     IpTwice(IpAddr),
     /// A MAC address of two pods.
-    #[error("MAC address {0} is there twice: give each attachment its own")]
+    #[error("MAC address {0} occurs twice: give each attachment its own")]
     MacTwice(MacAddress),
     /// A list is too long.
     #[error("{count} are too many: use at most {maximum}")]
@@ -158,7 +158,7 @@ pub enum Problem {
         role: SocketRole,
     },
     /// A pod without the volume would never learn the secret.
-    #[error("a generated secret is told in the pod's volume: use it with the socket Volume")]
+    #[error("a generated secret is passed in the pod's volume: use it with the socket Volume")]
     SecretWithoutVolume,
     /// A label selector has an unknown operator.
     #[error("unknown operator {0:?}: use In, NotIn, Exists or DoesNotExist")]

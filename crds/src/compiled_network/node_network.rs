@@ -60,7 +60,8 @@ pub enum Phase {
     /// Pods may attach.
     #[default]
     Active,
-    /// The network is being deleted, or the node is no longer selected: running pods keep it, new ones are refused.
+    /// The network is being deleted, or the node is no longer selected: running pods keep it, new
+    /// ones are rejected.
     Draining,
 }
 
@@ -101,7 +102,8 @@ impl NodeNetwork {
         self.attachments.iter().find(|fixed| fixed.namespace.as_str() == namespace && fixed.pod.as_str() == pod)
     }
 
-    /// Whether a pod meets the engine in a folder. A device of the pod's kernel and a socket without a file need none.
+    /// Whether a pod and the engine share a folder. A device of the pod's kernel and a socket
+    /// without a file need none.
     pub fn needs_folder(&self) -> bool {
         let memif = self.port.memif;
         match self.port.port_type {

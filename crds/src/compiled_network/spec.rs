@@ -38,10 +38,12 @@ use serde::{Deserialize, Serialize};
 pub struct CompiledNetworkSpec {
     /// The `metadata.generation` of the UserspaceNetwork that this was compiled from.
     pub generation: i64,
-    /// The `metadata.creationTimestamp` of the UserspaceNetwork: of two networks that want one bridge on a node, the older has it.
+    /// The `metadata.creationTimestamp` of the UserspaceNetwork: of two networks that want one
+    /// bridge on a node, the older has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<Time>,
-    /// Active, or Draining while the network is being deleted: running pods keep it, new ones are refused, and a node without pods removes it.
+    /// Active, or Draining while the network is being deleted: running pods keep it, new ones are
+    /// rejected, and a node without pods removes it.
     #[serde(default)]
     pub phase: Phase,
     /// The software switch that carries the network.
@@ -52,7 +54,7 @@ pub struct CompiledNetworkSpec {
     pub node_selector: Option<LabelSelector>,
     /// The bridge on each node, with its resolved name or id.
     pub bridge: Bridge,
-    /// What every port starts from.
+    /// The defaults of every port.
     pub port: Port,
     /// The namespaces whose pods may attach.
     #[serde(default)]

@@ -1,5 +1,5 @@
-//! The conditions of all objects. Conventions: the Kubernetes API conventions, and kstatus, by which
-//! GitOps tools evaluate health.
+//! The conditions of all objects. Conventions: the Kubernetes API conventions, and kstatus, by
+//! which GitOps tools evaluate health.
 //!
 //! - [`types`]: their types.
 //! - [`reason`]: their reasons, those that only the agent sets among them.

@@ -5,15 +5,18 @@
 pub const VALID: &str = "Valid";
 /// Accepted: a field breaks a rule.
 pub const INVALID: &str = "Invalid";
-/// DefinitionsReady: a NetworkAttachmentDefinition of the network's name is not owned by usnet. Only its namespace is affected.
+/// DefinitionsReady: a NetworkAttachmentDefinition of the network's name is not owned by usnet.
+/// Only its namespace is affected.
 pub const NAME_CONFLICT: &str = "NameConflict";
-/// A network on a node, and Accepted where it is so on every node: another network has the same bridge there.
+/// A network on a node, and Accepted where it is so on every node: another network has the same
+/// bridge there.
 pub const BRIDGE_CONFLICT: &str = "BridgeConflict";
 /// DefinitionsReady: all exist.
 pub const SYNCED: &str = "Synced";
 /// DefinitionsReady: some are still to be written.
 pub const SYNCING: &str = "Syncing";
-/// DefinitionsReady: NetworkAttachmentDefinitions cannot be read, usually because Multus is not installed.
+/// DefinitionsReady: NetworkAttachmentDefinitions cannot be read, usually because Multus is not
+/// installed.
 pub const UNAVAILABLE: &str = "Unavailable";
 /// Ready, Programmed: every selected node that is reachable carries the network.
 pub const ALL_NODES: &str = "AllNodes";
@@ -37,15 +40,19 @@ pub const NEVER_SEEN: &str = "NeverSeen";
 pub const DISCONNECTED: &str = "Disconnected";
 /// A network on a node: its engine is not connected, or does not carry out changes.
 pub const ENGINE_UNREACHABLE: &str = "EngineUnreachable";
-/// A network on a node: a bridge of that name, or a bridge domain of that id, exists and is not owned by the network.
+/// A network on a node: a bridge of that name, or a bridge domain of that id, exists and is not
+/// owned by the network.
 pub const BRIDGE_EXISTS: &str = "BridgeExists";
 /// A network on a node: the bridge that it adopts does not exist.
 pub const BRIDGE_MISSING: &str = "BridgeMissing";
-/// A network on a node: the bridge that it adopts does not support its ports, or belongs to another network.
+/// A network on a node: the bridge that it adopts does not support its ports, or belongs to another
+/// network.
 pub const BRIDGE_UNUSABLE: &str = "BridgeUnusable";
-/// Programmed: the API server rejects the CompiledNetwork from which nodes learn of it, for example because it would be too large.
+/// Programmed: the API server rejects the CompiledNetwork from which nodes learn of it, for example
+/// because it would be too large.
 pub const COMPILED_NETWORK_REFUSED: &str = "CompiledNetworkRefused";
-/// DeletionBlocked, and a network on a node: its bridge is to be deleted, and has ports that are not owned by usnet.
+/// DeletionBlocked, and a network on a node: its bridge is to be deleted, and has ports that are
+/// not owned by usnet.
 pub const FOREIGN_PORTS: &str = "ForeignPorts";
 /// Ready of a node: every network is as the spec asks.
 pub const ALL_PROGRAMMED: &str = "AllProgrammed";

@@ -86,9 +86,19 @@ fn simplified(value: Value) -> Value {
                 Value::String(format) => key != "format" || !format.starts_with("uint"),
                 _ => true,
             };
-            Value::Object(fields.into_iter().filter(keep).map(|(key, field)| (key, simplified(field))).collect())
+            let fields = fields.into_iter().filter(keep).map(|(key, field)| match field {
+                // The lines of a doc comment are those of the source, not of the description.
+                Value::String(text) if key == "description" => (key, unwrapped(&text).into()),
+                other => (key, simplified(other)),
+            });
+            Value::Object(fields.collect())
         }
         Value::Array(items) => Value::Array(items.into_iter().map(simplified).collect()),
         other => other,
     }
+}
+
+/// Each paragraph on one line.
+fn unwrapped(text: &str) -> String {
+    text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect::<Vec<_>>().join("\n\n")
 }

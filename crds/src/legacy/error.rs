@@ -20,7 +20,7 @@ pub enum InvalidLegacy {
         advice: &'static str,
     },
     /// The value of a key is not supported.
-    #[error("\"{key}\" says {value:?}: {advice}")]
+    #[error("\"{key}\" is {value:?}: {advice}")]
     Unsupported {
         /// The path of the key.
         key: String,
@@ -38,7 +38,7 @@ pub enum InvalidLegacy {
         problem: String,
     },
     /// A key exists in two spellings; which one is read would depend on their order in the text.
-    #[error("\"{key}\" is there twice, as {first:?} and as {second:?}: keep one")]
+    #[error("\"{key}\" occurs twice, as {first:?} and as {second:?}: keep one")]
     Duplicate {
         /// The path of the key.
         key: String,

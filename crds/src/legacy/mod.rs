@@ -75,7 +75,8 @@ pub enum InvalidNadConfig {
 pub struct Legacy {
     /// `host.engine`.
     pub engine: EngineKind,
-    /// `host.bridge.bridgeName` or `host.bridge.bridgeId`; with VPP the digits of the bridge domain's id.
+    /// `host.bridge.bridgeName` or `host.bridge.bridgeId`; with VPP the digits of the bridge
+    /// domain's id.
     pub bridge: BridgeName,
     /// The requested settings of the bridge and of its ports.
     pub settings: Settings,

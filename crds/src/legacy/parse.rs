@@ -22,7 +22,7 @@ const SOCKET_FILE_MAX: usize = 40;
 pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
     let (host, container) = (whole.object("host")?, whole.object("container")?);
     if !host.exists() {
-        return Err(whole.missing("host", "it says which engine and bridge"));
+        return Err(whole.missing("host", "it specifies engine and bridge"));
     }
     let engine = engine(&host)?;
     let port_type = port_type(&host, engine)?;
@@ -32,7 +32,7 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
         return Err(arguments.unsupported(
             "OvnPort",
             port,
-            "ports of OVN are not supported: they belong on OVN's own bridge",
+            "ports of OVN are not supported: they need OVN's own bridge",
         ));
     }
     for end in [&host, &container] {
@@ -93,9 +93,11 @@ fn port_type(host: &Keys<'_>, engine: EngineKind) -> Result<PortType, InvalidLeg
 fn network_type(host: &Keys<'_>) -> Result<(), InvalidLegacy> {
     match host.text("netType")? {
         None | Some("bridge") => Ok(()),
-        Some(other) => {
-            Err(host.unsupported("netType", other, "every port joins a bridge here: use bridge (others never worked)"))
-        }
+        Some(other) => Err(host.unsupported(
+            "netType",
+            other,
+            "every port is on a bridge: use bridge, the only type that is supported",
+        )),
     }
 }
 
@@ -109,7 +111,7 @@ fn socket_file<'a>(kind: &Keys<'a>) -> Result<Option<&'a str>, InvalidLegacy> {
         && name.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
         && !name.contains("..")
         && !name.ends_with(".json");
-    let advice = "it is the name of a file, and no path: use at most 40 letters, digits, '.', '_' and '-', not .json at its end, or leave it out";
+    let advice = "it must be a file name, not a path: use at most 40 letters, digits, '.', '_' and '-', not .json at its end, or leave it out";
     if is_name { Ok(Some(name)) } else { Err(kind.unsupported("socketfile", name, advice)) }
 }
 
@@ -127,8 +129,8 @@ fn vhost_role(host: &Keys<'_>, container: &Keys<'_>, engine: EngineKind) -> Resu
     let role = ours.or(pods.map(opposite)).unwrap_or(SocketRole::Server);
     if !engine.traits().vhost_user_roles.contains(&role) {
         let advice =
-            "Open vSwitch no longer listens at sockets (dpdkvhostuser): write client, and let the pod's program listen";
-        return Err(host.unsupported("mode", host.text("mode")?.unwrap_or("nothing, which meant server"), advice));
+            "Open vSwitch no longer listens on sockets (dpdkvhostuser): write client, and let the pod's program listen";
+        return Err(host.unsupported("mode", host.text("mode")?.unwrap_or("nothing, which means server"), advice));
     }
     Ok(role)
 }
@@ -152,7 +154,7 @@ fn memif_ends(host: &Keys<'_>, container: &Keys<'_>) -> Result<(), InvalidLegacy
             return Err(end.unsupported("role", other, advice));
         }
         if let Some(other) = end.text("mode")?.filter(|mode| *mode != "ethernet") {
-            return Err(end.unsupported("mode", other, "a bridge takes Ethernet frames only: use ethernet"));
+            return Err(end.unsupported("mode", other, "a bridge forwards Ethernet frames only: use ethernet"));
         }
     }
     Ok(())
@@ -163,7 +165,7 @@ fn queues(memif: &Keys<'_>) -> Result<Option<Queues>, InvalidLegacy> {
     let (receive, transmit): (Option<Queues>, Option<Queues>) = (memif.number("rxQueues")?, memif.number("txQueues")?);
     match (receive, transmit) {
         (Some(receive), Some(transmit)) if receive != transmit => {
-            let advice = "there are as many queues in one direction as in the other: write what rxQueues says";
+            let advice = "both directions have the same number of queues: write the value of rxQueues";
             Err(memif.unsupported("txQueues", &transmit.to_string(), advice))
         }
         (receive, transmit) => Ok(receive.or(transmit)),

@@ -36,7 +36,7 @@ pub struct SettingMismatch {
 
 impl fmt::Display for SettingMismatch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "\"{}\" asks for {}, and the network has {}", self.key, self.requested, self.actual)
+        write!(formatter, "\"{}\" requests {}, and the network has {}", self.key, self.requested, self.actual)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Settings that are fixed for a pod by name (its addresses, MAC address, VLAN and rate limit): what
-//! users write ([`AttachmentSpec`]), its rules in CEL and in Rust, and what nodes read
+//! Settings that are fixed for a pod by name (its addresses, MAC address, VLAN and rate limit):
+//! what users write ([`AttachmentSpec`]), its rules in CEL and in Rust, and what nodes read
 //! ([`FixedAttachment`]).
 
 use crate::types::address::InterfaceAddress;
@@ -64,16 +64,19 @@ mod spec {
         #[schemars(length(max = NAMESPACE_NAME_MAX))]
         #[x_kube(validation = namespace())]
         pub namespace: String,
-        /// The pod's name. A pod of this name need not be there yet.
+        /// The pod's name. A pod of this name need not exist yet.
         #[schemars(length(max = POD_NAME_MAX))]
         #[x_kube(validation = pod())]
         pub pod: String,
-        /// Its addresses with prefix lengths, instead of those that `ipam` would choose; at most 2. They are one interface's, and a second one of the pod on this network is refused. A change is for pods that attach from then on.
+        /// Its addresses with prefix lengths, instead of those that `ipam` would choose; at most 2.
+        /// They belong to one interface; a second interface of the pod on this network is rejected.
+        /// A change applies to pods that attach afterwards.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[schemars(length(max = IPS_MAX), inner(length(max = CIDR_MAX)))]
         #[x_kube(validation = ips())]
         pub ips: Vec<String>,
-        /// Its MAC address. It is one interface's, and a second one of the pod on this network is refused. A change is for pods that attach from then on.
+        /// Its MAC address. It belongs to one interface; a second interface of the pod on this
+        /// network is rejected. A change applies to pods that attach afterwards.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(length(max = NO_MAC.len()))]
         #[x_kube(validation = mac())]
@@ -86,8 +89,8 @@ mod spec {
         pub rate_limit: Option<RateLimitSpec>,
     }
 
-    // Rules on the whole list compare all pairs: the API server estimates their cost, so the length of
-    // the list is limited.
+    // Rules on the whole list compare all pairs: the API server estimates their cost, so the length
+    // of the list is limited.
 
     fn namespace() -> Rule {
         rule(
@@ -125,14 +128,14 @@ mod spec {
         )
     }
 
-    /// On the whole list. Addresses are compared, not their text: 10.0.0.5/24 and 10.0.0.5/16 are one
-    /// address.
+    /// On the whole list. Addresses are compared, not their text: 10.0.0.5/24 and 10.0.0.5/16 are
+    /// one address.
     pub(crate) fn unique_ips() -> Rule {
         let same = "b.ips.filter(y, isCIDR(y) && cidr(y).ip() == cidr(x).ip())";
         let count = format!("self.map(b, has(b.ips) ? size({same}) : 0).sum()");
         rule(
             format!("self.all(a, !has(a.ips) || a.ips.all(x, !isCIDR(x) || {count} == 1))"),
-            "an address is there twice in ips: give each attachment its own",
+            "an address occurs twice in ips: give each attachment its own",
         )
     }
 

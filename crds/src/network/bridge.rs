@@ -17,7 +17,7 @@ pub enum MacLearning {
     /// It does.
     #[default]
     Enabled,
-    /// It does not: each frame goes to every port.
+    /// It does not: each frame is flooded to every port.
     Disabled,
 }
 
@@ -25,10 +25,10 @@ pub enum MacLearning {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 pub enum Ownership {
-    /// It is made, kept as the network says, and removed with the network.
+    /// It is created, kept as the network specifies, and deleted with the network.
     #[default]
     Managed,
-    /// Somebody else made it: it gets ports, and nothing else of it is changed.
+    /// It is not owned by usnet: ports are added to it, and nothing else of it is changed.
     Adopted,
 }
 
@@ -47,7 +47,7 @@ pub struct Bridge {
     /// How long it remembers them, in seconds.
     #[serde(default)]
     pub mac_age_seconds: MacAge,
-    /// Whether it is ours to make.
+    /// Whether usnet creates and deletes it.
     #[serde(default)]
     pub ownership: Ownership,
 }
@@ -86,13 +86,14 @@ mod spec {
     #[serde(rename_all = "camelCase")]
     #[x_kube(validation = immutable("bridge", "name"), validation = immutable("bridge", "id"))]
     pub struct BridgeSpec {
-        /// With OVS: the name of the bridge; default br- and the network's name, shortened where that is longer than 15 characters. It cannot change.
+        /// With OVS: the name of the bridge; default br- and the network's name, shortened where
+        /// that is longer than 15 characters. It cannot change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(length(max = 63))]
         #[x_kube(validation = bridge_name(), validation = bridge_name_not_reserved())]
         pub name: Option<String>,
-        /// With VPP: the id of the bridge domain, 1 to 16777215; default one from 8388608 on that follows from the network's name and is the same on
-        /// every node. It cannot change.
+        /// With VPP: the id of the bridge domain, 1 to 16777215; default one from 8388608 on that
+        /// follows from the network's name and is the same on every node. It cannot change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[x_kube(validation = bridge_domain_id())]
         pub id: Option<i64>,
@@ -100,14 +101,18 @@ mod spec {
         #[serde(default = "default_mtu")]
         #[x_kube(validation = mtu())]
         pub mtu: i64,
-        /// Whether the bridge learns where MAC addresses are: Enabled, or Disabled, with which each frame goes to every port.
+        /// Whether the bridge learns where MAC addresses are: Enabled, or Disabled, with which each
+        /// frame is flooded to every port.
         #[serde(default)]
         pub mac_learning: MacLearning,
-        /// How long the bridge remembers a MAC address that it hears no more of, in seconds. OVS: 15 to 3600. VPP: 60 to 15300 in whole minutes.
+        /// How long the bridge keeps a MAC address after the last frame from it, in seconds. OVS:
+        /// 15 to 3600. VPP: 60 to 15300 in whole minutes.
         #[serde(default = "default_mac_age_seconds")]
         pub mac_age_seconds: i64,
-        /// Managed: the bridge is made, kept as it is written here, and removed with the network. Adopted: somebody else made it, and it must be named
-        /// (OVS: name, VPP: id); it gets ports, of which `mtu` is the MTU, and nothing else of it is changed. It cannot change.
+        /// Managed: the bridge is created, kept as specified here, and deleted with the network.
+        /// Adopted: it is not owned by usnet, and must be named (OVS: name, VPP: id); ports are
+        /// added to it, of which `mtu` is the MTU, and nothing else of it is changed. It cannot
+        /// change.
         #[serde(default)]
         #[x_kube(validation = ownership_immutable())]
         pub ownership: Ownership,
@@ -136,7 +141,7 @@ mod spec {
 
     /// A managed bridge would become an adopted one, or vice versa.
     fn ownership_immutable() -> Rule {
-        rule("self == oldSelf", "bridge.ownership cannot change: make a new network and move the pods to it")
+        rule("self == oldSelf", "bridge.ownership cannot change: create a new network and move the pods to it")
     }
 
     fn bridge_name() -> Rule {

@@ -55,7 +55,7 @@ pub struct IpamSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     pub addresses: Vec<IpamAddress>,
-    /// Routes that the pod is told.
+    /// Routes that are set in the pod.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub routes: Vec<IpamRoute>,
@@ -105,7 +105,7 @@ pub struct IpamAddress {
     pub gateway: Option<String>,
 }
 
-/// A route that the pod is told.
+/// A route that is set in the pod.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct IpamRoute {

@@ -12,17 +12,17 @@ pub use spec::{PortSpec, RateLimitSpec};
 #[cfg(feature = "api")]
 pub(super) use spec::{engine_rules, port, rate_limit, unlimited_egress};
 
-/// What every port of a network starts from.
+/// The defaults of every port of a network.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Port {
-    /// How the pod's interface meets the engine.
+    /// How the pod's interface is connected to the engine.
     #[serde(rename = "type")]
     pub port_type: PortType,
-    /// Queue pairs, told to the pod's program.
+    /// Queue pairs, passed to the pod's program.
     pub queues: Queues,
-    /// Descriptors of each ring, told to the pod's program.
+    /// Descriptors of each ring, passed to the pod's program.
     #[serde(default)]
     pub ring_size: RingSize,
     /// The VLAN; none means untagged.
@@ -57,23 +57,24 @@ mod spec {
     use kube::core::Rule;
     use serde::{Deserialize, Serialize};
 
-    /// What every port of a network starts from.
+    /// The defaults of every port of a network.
     #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
     #[serde(rename_all = "camelCase")]
     pub struct PortSpec {
-        /// How a pod's interface meets the engine: VhostUser, Veth, or with VPP also Memif. Default VhostUser with OVS, Memif with VPP. A change is
-        /// for pods that attach from then on.
-        // CRD defaults cannot depend on another field. So the field is left out, and readers derive the
-        // default from the engine.
+        /// How a pod's interface is connected to the engine: VhostUser, Veth, or with VPP also
+        /// Memif. Default VhostUser with OVS, Memif with VPP. A change applies to pods that attach
+        /// afterwards.
+        // CRD defaults cannot depend on another field. So the field is left out, and readers derive
+        // the default from the engine.
         #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
         #[schemars(with = "PortType")]
         pub port_type: Option<PortType>,
-        /// Queue pairs, told to the pod's program: 1 to 128. Not for Veth.
+        /// Queue pairs, passed to the pod's program: 1 to 128. Not for Veth.
         #[serde(default = "default_queues")]
         #[x_kube(validation = queues())]
         pub queues: i64,
-        /// Descriptors of each ring, told to the pod's program: a power of two from 2 to 32768. A memif has no more than 16384, whatever its
-        /// program asks for. Not for Veth.
+        /// Descriptors of each ring, passed to the pod's program: a power of two from 2 to 32768. A
+        /// memif has no more than 16384, whatever its program asks for. Not for Veth.
         #[serde(default = "default_ring_size")]
         #[x_kube(validation = ring_size())]
         pub ring_size: i64,
@@ -100,7 +101,8 @@ mod spec {
         #[serde(default)]
         #[x_kube(validation = rate())]
         pub ingress_kbps: i64,
-        /// What the pod sends, in thousands of bits per second; 0 means no limit. Not for Veth with OVS.
+        /// What the pod sends, in thousands of bits per second; 0 means no limit. Not for Veth with
+        /// OVS.
         #[serde(default)]
         #[x_kube(validation = rate())]
         pub egress_kbps: i64,

@@ -19,7 +19,8 @@ use kube::{CustomResource, KubeSchema};
 use schemars::Schema;
 use serde::{Deserialize, Serialize};
 
-/// A network for DPDK programs: a bridge of a userspace switch on each node, and who may attach to it.
+/// A network for DPDK programs: a bridge of a userspace switch on each node, and who may attach to
+/// it.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[kube(
     group = "usnet.dev",
@@ -46,15 +47,18 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = engine_rules)]
 pub struct UserspaceNetworkSpec {
-    /// The software switch that carries the network: OVS (Open vSwitch with its userspace datapath) or VPP (fd.io). It cannot change.
+    /// The software switch that carries the network: OVS (Open vSwitch with its userspace datapath)
+    /// or VPP (fd.io). It cannot change.
     #[x_kube(validation = engine_immutable())]
     pub engine: EngineKind,
-    /// Namespaces whose pods may attach, and that get a NetworkAttachmentDefinition of the network's name; {} means all.
+    /// Namespaces whose pods may attach, and that get a NetworkAttachmentDefinition of the
+    /// network's name; {} means all.
     #[schemars(schema_with = "selectors::label_selector")]
     #[x_kube(validation = selectors::values_fit_operator())]
     pub namespace_selector: LabelSelector,
-    /// Where NetworkAttachmentDefinitions are made: PerNamespace, one in each selected namespace ({} leaves out kube-system, kube-public, kube-node-lease and
-    /// usnet-system, which can be selected by name), or Shared, one in usnet-system that pods name as usnet-system/<name>.
+    /// Where NetworkAttachmentDefinitions are created: PerNamespace, one in each selected namespace
+    /// ({} leaves out kube-system, kube-public, kube-node-lease and usnet-system, which can be
+    /// selected by name), or Shared, one in usnet-system that pods name as usnet-system/<name>.
     #[serde(default)]
     pub definitions: Definitions,
     /// Nodes that carry the network; default every node that has the engine.
@@ -65,7 +69,7 @@ pub struct UserspaceNetworkSpec {
     /// The bridge on each node.
     #[serde(default)]
     pub bridge: BridgeSpec,
-    /// What every port starts from.
+    /// The defaults of every port.
     #[serde(default)]
     pub port: PortSpec,
     /// A CNI IPAM configuration, passed on as it is; without it ports get no address.
@@ -80,14 +84,15 @@ pub struct UserspaceNetworkSpec {
         validation = attachments::unique_ips()
     )]
     pub attachments: Vec<AttachmentSpec>,
-    /// Makes the network a resource usnet.dev/<name> of the nodes that carry it, which pods ask for; default it is none.
+    /// Makes the network a resource usnet.dev/<name> of the nodes that carry it, which pods
+    /// request; by default it is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_plugin: Option<DevicePluginSpec>,
 }
 
 /// The ports of running pods cannot move from one engine to another.
 fn engine_immutable() -> Rule {
-    rule("self == oldSelf", "engine cannot change: make a new network and move the pods to it")
+    rule("self == oldSelf", "engine cannot change: create a new network and move the pods to it")
 }
 
 /// What depends on the engine: one rule for each engine of the table that does not support a value.

@@ -10,14 +10,15 @@ use serde::{Deserialize, Serialize};
 /// fit into one object.
 pub const FAILURES_MAX: usize = 10;
 
-/// What the controller found.
+/// What the controller observed.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct UserspaceNetworkStatus {
-    /// The generation that this status speaks of.
+    /// The generation that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Ready, Accepted, DefinitionsReady, Programmed; while true also Reconciling, Stalled, DeletionBlocked.
+    /// Ready, Accepted, DefinitionsReady, Programmed; while true also Reconciling, Stalled,
+    /// DeletionBlocked.
     #[serde(default)]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
@@ -48,7 +49,7 @@ pub struct NodeCounts {
     pub failed: i64,
     /// Those that Kubernetes calls NotReady; they do not hold Ready back.
     pub unreachable: i64,
-    /// programmed/selected, for people.
+    /// programmed/selected, for users.
     pub summary: String,
 }
 

@@ -1,6 +1,6 @@
-//! Converts specs of users into validated types. The API server enforces the same rules (see
-//! the files of this folder), but the CRD of a cluster may be older, or lack the rules: after [`validate`] the
-//! unvalidated spec is not read again.
+//! Converts specs of users into validated types. The API server enforces the same rules (see the
+//! files of this folder), but the CRD of a cluster may be older, or lack the rules: after
+//! [`validate`] the unvalidated spec is not read again.
 
 pub use crate::problem::{InvalidField, InvalidSpec, Problem};
 

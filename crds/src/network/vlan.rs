@@ -1,5 +1,5 @@
-//! The VLAN of a port: what users write ([`VlanSpec`]), and its rules in CEL and in Rust. Nodes read
-//! [`Vlan`].
+//! The VLAN of a port: what users write ([`VlanSpec`]), and its rules in CEL and in Rust. Nodes
+//! read [`Vlan`].
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use crate::cel::{at, one_of, range, rule, with_engine};
@@ -21,8 +21,9 @@ use std::collections::BTreeSet;
     validation = trunks_of_access()
 )]
 pub struct VlanSpec {
-    /// Access: untagged at the pod, in the VLAN `tag` on the bridge. Trunk: the pod sends and receives tagged frames of the VLANs `trunks`.
-    /// NativeTagged and NativeUntagged: a trunk on which what the pod sends untagged is in the VLAN `tag`; the pod receives that VLAN tagged or
+    /// Access: untagged at the pod, in the VLAN `tag` on the bridge. Trunk: the pod sends and
+    /// receives tagged frames of the VLANs `trunks`. NativeTagged and NativeUntagged: a trunk on
+    /// which what the pod sends untagged is in the VLAN `tag`; the pod receives that VLAN tagged or
     /// untagged.
     pub mode: VlanMode,
     /// The VLAN of untagged frames, 1 to 4094; not with Trunk.

@@ -73,7 +73,8 @@ const POD_REFERENCE_MAX: usize = NAMESPACE_NAME_MAX + 1 + POD_NAME_MAX;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct UserspaceNodeStateSpec {
-    /// The number of the node, which no other node has and which stays: what each node has a part of, such as ranges of addresses, follows from it.
+    /// The number of the node, which no other node has and which stays: what each node has a part
+    /// of, such as ranges of addresses, follows from it.
     #[serde(default)]
     #[schemars(range(min = 0, max = NODE_NUMBER_MAX))]
     pub number: u32,
@@ -90,8 +91,9 @@ pub struct UserspaceNodeStateStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = NUMBER_MAX))]
     pub observed_generation: Option<i64>,
-    /// The resourceVersion up to which every CompiledNetwork that selects the node is programmed, but for those that `networks` lists as Pending, Failed or
-    /// Draining, and but for all networks of an engine that is not connected.
+    /// The resourceVersion up to which every CompiledNetwork that selects the node is programmed,
+    /// but for those that `networks` lists as Pending, Failed or Draining, and but for all networks
+    /// of an engine that is not connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 20), regex(pattern = r"^[0-9]+$"))]
     pub programmed_through: Option<String>,
@@ -100,8 +102,9 @@ pub struct UserspaceNodeStateStatus {
     #[schemars(schema_with = "node_conditions")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
-    /// Networks that are not programmed, and networks with pods, by name. A network that is programmed and has no pods is not listed, and neither is one that
-    /// fails only because its engine is not connected. The list is replaced whole.
+    /// Networks that are not programmed, and networks with pods, by name. A network that is
+    /// programmed and has no pods is not listed, and neither is one that fails only because its
+    /// engine is not connected. The list is replaced whole.
     #[serde(default)]
     #[schemars(length(max = REPORTS_MAX))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
@@ -159,7 +162,8 @@ pub enum NetworkState {
     Pending,
     /// It cannot be, for the reason given; the agent keeps trying.
     Failed,
-    /// It is being deleted, or the node is no longer selected, and pods still use it: new attachments are refused.
+    /// It is being deleted, or the node is no longer selected, and pods still use it: new
+    /// attachments are refused.
     Draining,
 }
 
@@ -169,7 +173,7 @@ pub enum NetworkState {
 pub struct EngineReport {
     /// Which one.
     pub engine: EngineKind,
-    /// Its version, as it says itself.
+    /// Its version, as it reports it.
     #[schemars(length(max = 64))]
     pub version: String,
     /// Counts the restarts of the engine that the agent has seen.

@@ -104,8 +104,9 @@ mod tests {
         }
     }
 
-    /// <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/>: the part behind the slash has up to 63 letters, digits, `-`, `_` and `.`,
-    /// and a letter or digit at both ends. Every name of a network is one.
+    /// <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/>: the part behind
+    /// the slash has up to 63 letters, digits, `-`, `_` and `.`, and a letter or digit at both
+    /// ends. Every name of a network is one.
     #[test]
     fn every_network_has_a_resource() {
         let longest: NetworkName = "a".repeat(crate::names::NETWORK_NAME_MAX).parse().unwrap();

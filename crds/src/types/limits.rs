@@ -78,7 +78,8 @@ macro_rules! number {
 }
 
 number!(
-    /// Largest payload of a frame, in bytes. 9702 is what DPDK's ports carry in Open vSwitch; it silently ignores larger ones.
+    /// Largest payload of a frame, in bytes. 9702 is what DPDK's ports carry in Open vSwitch; it
+    /// silently ignores larger ones.
     Mtu, "MTU", 576, 9702
 );
 number!(
@@ -91,12 +92,14 @@ number!(
 );
 
 number!(
-    /// Devices of one network on one node. Each is a message to kubelet, and part of its name has three digits.
+    /// Devices of one network on one node. Each is a message to kubelet, and part of its name has
+    /// three digits.
     DeviceCount, "number of devices", 1, 1000
 );
 
 number!(
-    /// How long a bridge remembers where a MAC address is, in seconds. Open vSwitch takes 15 to 3600; VPP counts whole minutes, up to 255.
+    /// How long a bridge remembers where a MAC address is, in seconds. Open vSwitch takes 15 to
+    /// 3600; VPP counts whole minutes, up to 255.
     MacAge, "age of MAC addresses", 15, 15_300
 );
 /// The ages of MAC addresses that one engine accepts, in seconds.

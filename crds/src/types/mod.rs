@@ -1,5 +1,5 @@
-//! Validated newtypes: names, numbers, addresses. Each is checked once, on input, and has its limits
-//! as constants, which the CRD's schema and CEL rules use as well.
+//! Validated newtypes: names, numbers, addresses. Each is checked once, on input, and has its
+//! limits as constants, which the CRD's schema and CEL rules use as well.
 
 pub mod address;
 pub mod bridge_domain;

@@ -1,8 +1,8 @@
-//! How the interface of a pod meets the engine, and the settings of each type of port.
+//! How the interface of a pod is connected to the engine, and the settings of each type of port.
 
 use serde::{Deserialize, Serialize};
 
-/// How a pod's interface meets the engine.
+/// How a pod's interface is connected to the engine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 pub enum PortType {
@@ -36,7 +36,7 @@ pub enum SocketRole {
     /// It connects, and connects again when the other end comes back.
     #[default]
     Client,
-    /// It makes the socket and listens.
+    /// It creates the socket and listens.
     Server,
 }
 
@@ -58,7 +58,8 @@ impl SocketRole {
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct VhostUser {
-    /// Client (the default): the pod's program listens and the engine connects. Server: the other way round, with VPP only.
+    /// Client (the default): the pod's program listens and the engine connects. Server: the other
+    /// way round, with VPP only.
     pub engine_role: SocketRole,
 }
 
@@ -69,7 +70,8 @@ pub enum MemifSocketKind {
     /// A file in the pod's `usnet` volume.
     #[default]
     Volume,
-    /// An abstract socket in the pod's network namespace, named like the interface. It needs no volume.
+    /// An abstract socket in the pod's network namespace, named like the interface. It needs no
+    /// volume.
     Abstract,
 }
 
@@ -89,10 +91,11 @@ pub enum MemifSecretKind {
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Memif {
-    /// Where the socket is. Volume (the default): a file in the pod's `usnet` volume. Abstract: in the pod's network namespace, named like the
-    /// interface, which needs no volume.
+    /// Where the socket is. Volume (the default): a file in the pod's `usnet` volume. Abstract: in
+    /// the pod's network namespace, named like the interface, which needs no volume.
     pub socket: MemifSocketKind,
-    /// Whether the pod's program has to know a secret. None (the default): the socket is the pod's own, and most programs bring none. Generated: a
-    /// new one for each attachment, in the description that the pod finds in its volume; only with the socket Volume.
+    /// Whether the pod's program has to know a secret. None (the default): the socket is the pod's
+    /// own, and most programs bring none. Generated: a new one for each attachment, in the
+    /// description that the pod finds in its volume; only with the socket Volume.
     pub secret: MemifSecretKind,
 }

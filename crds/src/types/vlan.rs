@@ -21,14 +21,16 @@ pub enum Vlan {
         /// The VLANs, at least one.
         trunks: BTreeSet<VlanTag>,
     },
-    /// A trunk on which what the pod sends untagged is in the VLAN `tag`; the pod receives that VLAN tagged.
+    /// A trunk on which what the pod sends untagged is in the VLAN `tag`; the pod receives that
+    /// VLAN tagged.
     NativeTagged {
         /// The native VLAN.
         tag: VlanTag,
         /// The VLANs, at least one; the native one need not be among them.
         trunks: BTreeSet<VlanTag>,
     },
-    /// A trunk on which what the pod sends untagged is in the VLAN `tag`; the pod receives that VLAN untagged.
+    /// A trunk on which what the pod sends untagged is in the VLAN `tag`; the pod receives that
+    /// VLAN untagged.
     NativeUntagged {
         /// The native VLAN.
         tag: VlanTag,

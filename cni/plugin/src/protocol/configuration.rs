@@ -353,7 +353,7 @@ mod tests {
         let both = json!({"network": "blue", "host": {"engine": "?"}, "kubeconfig": "/etc/shadow"});
         assert_eq!(parse(&both).target().unwrap(), Target::Network("blue".parse().unwrap()));
         let wrong = parse(&json!({"host": {"engine": "?"}})).target().unwrap_err();
-        assert!(wrong.to_string().contains("\"host.engine\" says \"?\""), "{wrong}");
+        assert!(wrong.to_string().contains("\"host.engine\" is \"?\""), "{wrong}");
     }
 
     #[test]

@@ -115,7 +115,7 @@ fn the_vhost_user_role_follows_from_the_other_end() {
     assert_eq!(read(&silent).unwrap().settings.engine_role, SocketRole::Client, "the pod's program listens");
     let role = |whole: Value| read(&whole).unwrap().settings.engine_role;
     let silent = with(with(vpp_vhost_user(), "/host/vhost", json!(null)), "/container", json!(null));
-    assert_eq!(role(silent), SocketRole::Server, "as the older plugin had it");
+    assert_eq!(role(silent), SocketRole::Server, "the default of the legacy plugin");
     let connecting = with(with(vpp_vhost_user(), "/host/vhost/mode", json!("client")), "/container", json!(null));
     assert_eq!(role(connecting), SocketRole::Client);
 }
@@ -129,7 +129,7 @@ fn unsupported_values_are_rejected_by_their_key() {
     };
     let ovs = |pointer: &str, value: Value| with(open_vswitch(), pointer, value);
     let memif = |pointer: &str, value: Value| with(vpp(), pointer, value);
-    refused(json!({"type": "userspace"}), "host", "which engine and bridge");
+    refused(json!({"type": "userspace"}), "host", "specifies engine and bridge");
     refused(json!({"host": []}), "host", "must be an object");
     refused(ovs("/host/engine", json!("ovs")), "host.engine", "use ovs-dpdk or vpp");
     refused(ovs("/host/engine", json!(null)), "host.engine", "missing");
@@ -142,7 +142,7 @@ fn unsupported_values_are_rejected_by_their_key() {
     refused(ovs("/host/vhost/mode", json!("server")), "container.vhost.mode", "one end is the client");
     let listening = ovs("/container", json!(null));
     refused(with(listening.clone(), "/host/vhost/mode", json!("server")), "host.vhost.mode", "write client");
-    refused(with(listening, "/host/vhost", json!(null)), "host.vhost.mode", "nothing, which meant server");
+    refused(with(listening, "/host/vhost", json!(null)), "host.vhost.mode", "nothing, which means server");
     refused(ovs("/host/vhost/mode", json!("both")), "host.vhost.mode", "use client or server");
     refused(ovs("/host/vhost/ingressPolicingRate", json!(-1)), "host.vhost.ingressPolicingRate", "-1");
     refused(ovs("/host/mtu", json!(100)), "host.mtu", "use 576 to 9702");
@@ -159,7 +159,7 @@ fn unsupported_values_are_rejected_by_their_key() {
     refused(memif("/host/memif/rxQueues", json!(129)), "host.memif.rxQueues", "use 1 to 128");
     refused(memif("/host/memif/ringSize", json!(1000)), "host.memif.ringSize", "power of two");
     let uneven = memif("/host/memif/rxQueues", json!(2));
-    refused(with(uneven, "/host/memif/txQueues", json!(4)), "host.memif.txQueues", "as many queues");
+    refused(with(uneven, "/host/memif/txQueues", json!(4)), "host.memif.txQueues", "same number of queues");
 }
 
 #[test]

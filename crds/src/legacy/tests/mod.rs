@@ -157,12 +157,12 @@ fn a_network_with_the_requested_settings_matches() {
     // Without a number of queues that of the network is used.
     let many = Port { queues: Queues::try_from(4).unwrap(), ring_size: RingSize::try_from(2).unwrap(), ..own.clone() };
     assert_eq!(differences(&bridge(9000), &many), Vec::<String>::new());
-    assert_eq!(differences(&bridge(1500), &own), [r#""host.mtu" asks for 9000, and the network has 1500"#]);
+    assert_eq!(differences(&bridge(1500), &own), [r#""host.mtu" requests 9000, and the network has 1500"#]);
     let elsewhere = Port { vlan: Some(Vlan::Access { tag: tag(7) }), ..own };
-    let expected = r#""host.bridge.vlanId" asks for no VLAN, and the network has VLAN 7"#;
+    let expected = r#""host.bridge.vlanId" requests no VLAN, and the network has VLAN 7"#;
     assert_eq!(differences(&bridge(9000), &elsewhere), [expected]);
     let other = Port { port_type: PortType::VhostUser, ..Port::default() };
-    assert_eq!(differences(&bridge(9000), &other), [r#""host.iftype" asks for memif, and the network has vhostuser"#]);
+    assert_eq!(differences(&bridge(9000), &other), [r#""host.iftype" requests memif, and the network has vhostuser"#]);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn ends_of_a_socket_are_compared() {
     let legacy = read(&vpp_vhost_user()).unwrap();
     let connecting = Port { port_type: PortType::VhostUser, ..Port::default() };
     let differences = legacy.settings.mismatches(legacy.engine, &Bridge::named(legacy.bridge.clone()), &connecting);
-    let expected = r#""host.vhost.mode" asks for VPP as server, and the network has VPP as client"#;
+    let expected = r#""host.vhost.mode" requests VPP as server, and the network has VPP as client"#;
     assert_eq!(differences.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
     assert_eq!(legacy.settings.rate_limit, RateLimit::default());
 }

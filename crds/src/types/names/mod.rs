@@ -10,7 +10,8 @@ use std::fmt;
 /// Longest name of a network, in bytes: it is also the name of its NetworkAttachmentDefinition and
 /// of files, so it is a DNS label.
 pub const NETWORK_NAME_MAX: usize = 63;
-/// Longest name of an Open vSwitch bridge, in bytes: it names a network device too, and Open vSwitch silently truncates longer ones.
+/// Longest name of an Open vSwitch bridge, in bytes: it names a network device too, and Open
+/// vSwitch silently truncates longer ones.
 pub const BRIDGE_NAME_MAX: usize = 15;
 /// Pattern of bridge names, shared by Rust code and the CRD. Open vSwitch never creates a bridge
 /// with `/` in its name, and creates no local port for one with a space or `:`.

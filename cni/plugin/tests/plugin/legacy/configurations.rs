@@ -103,7 +103,7 @@ fn mismatching_settings_are_rejected_by_key(node: &mut TestNode) {
     network.port.vlan = Some(Vlan::Access { tag: 7.try_into().unwrap() });
     node.publish(network);
     let message = node.call("ADD", &pod, "net1", &legacy(node)).message(7);
-    let expected = "\"host.bridge.vlanId\" asks for no VLAN, and the network has VLAN 7";
+    let expected = "\"host.bridge.vlanId\" requests no VLAN, and the network has VLAN 7";
     assert!(message.contains(expected) && message.contains(&node.bridge()), "{message}");
     let agreeing = with(legacy(node), "/host/bridge/vlanId", json!(7));
     node.call("ADD", &pod, "net1", &agreeing).result();

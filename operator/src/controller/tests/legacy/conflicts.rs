@@ -13,7 +13,7 @@ fn conflicting_nads_are_both_reported_with_the_mismatch() {
     let (to_second, to_first) = (&reports[0], &reports[1]);
     assert_eq!(to_second.0, "other/an-elder-by-name DefinitionsDisagree");
     assert_eq!(to_first.0, "team-a/younger-by-name DefinitionsDisagree");
-    let difference = "\"host.bridge.vlanId\" asks for VLAN 7, and the network has no VLAN";
+    let difference = "\"host.bridge.vlanId\" requests VLAN 7, and the network has no VLAN";
     for part in [difference, "defined by NetworkAttachmentDefinition team-a/younger-by-name, which takes precedence"] {
         assert!(to_second.1.contains(part), "{}", to_second.1);
     }

@@ -119,7 +119,7 @@ fn a_typing_error_does_not_delete_a_network() {
     }
     let reports = cluster.reports();
     assert_eq!(reports[0].0, "team-a/one InvalidConfiguration");
-    assert!(reports[0].1.contains("\"host.engine\" says \"?\": use ovs-dpdk or vpp"), "{}", reports[0].1);
+    assert!(reports[0].1.contains("\"host.engine\" is \"?\": use ovs-dpdk or vpp"), "{}", reports[0].1);
     cluster.delete_nad("team-a", "one");
     cluster.settle();
     assert!(cluster.networks_on("node-a").is_empty());

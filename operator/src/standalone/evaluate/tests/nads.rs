@@ -121,9 +121,7 @@ fn an_unusable_nad_deletes_no_network_also_after_a_restart() {
     let problem = node.evaluate().problems.remove(0);
     assert_eq!((problem.file.as_str(), problem.document, problem.line), ("a.yaml", Some(1), Some(2)), "{problem}");
     assert!(
-        problem
-            .to_string()
-            .contains(r#"spec.config: cannot be used, and its pods are rejected: "host.engine" says "?""#),
+        problem.to_string().contains(r#"spec.config: cannot be used, and its pods are rejected: "host.engine" is "?""#),
         "{problem}"
     );
     node.remove("a.yaml");
