@@ -24,7 +24,17 @@ use usnet_dataplane::attachment::{Address, Progress, Record};
 use usnet_dataplane::journal::LockedAttachment;
 use usnet_dataplane::legacy_annotation::{self, USUAL_MAPPED_DIR};
 
-/// The steps, in their order.
+/// The steps, in their order. What breaks otherwise:
+///
+/// - The record comes before everything that it describes: a call that is killed after a change
+///   without a record would leave it on the node permanently.
+/// - Addresses come before the interface, which is created with them, and before the engine has the
+///   port: a failure of IPAM, the most frequent one, then needs no change to the engine.
+/// - The directory comes before the port: the engine opens the socket in it.
+/// - The interface comes before the port: the engine attaches to its other end.
+/// - The description comes after the port: a program that finds it may connect at once.
+/// - The confirmation comes last: until then a repeated ADD rolls back instead of failing with
+///   "already attached".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     /// The record's state is `attaching`.
@@ -55,8 +65,8 @@ impl Step {
         Self::Description,
         Self::Confirmation,
     ];
-    /// All steps, for an IPAM plugin that sends requests over the interface, which has to exist and
-    /// to be connected to the network before.
+    /// All steps, for an IPAM plugin that sends requests over the interface: it would time out if
+    /// the interface did not exist and were not connected to the network before.
     pub const IPAM_AFTER_PORT: [Self; 7] = [
         Self::Record,
         Self::Directory,

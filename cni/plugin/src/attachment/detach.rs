@@ -13,7 +13,12 @@ use crate::protocol::environment::Environment;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::journal::{self, LockedAttachment};
 
-/// The steps, in their order.
+/// The steps, in their order. What breaks otherwise:
+///
+/// - The record comes first: the agent must not recreate a port that is about to be deleted.
+/// - The port comes before the addresses: another pod could get an address that still has traffic.
+/// - The port comes before the directory: the engine would keep a socket in an unmounted folder.
+/// - The record is removed last: without it nothing on the node says what remains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     /// The record's state is `detaching`.
@@ -35,7 +40,8 @@ impl Step {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Record, Self::Port, Self::Interface, Self::Addresses, Self::Directory, Self::Removal];
-    /// All steps, for an IPAM plugin that releases the addresses over the interface.
+    /// All steps, for an IPAM plugin that releases the addresses over the interface, which must
+    /// still be connected then.
     pub const IPAM_BEFORE_PORT: [Self; 6] =
         [Self::Record, Self::Addresses, Self::Port, Self::Interface, Self::Directory, Self::Removal];
 }

@@ -183,7 +183,7 @@ mod tests {
         };
         assert!(
             matches!(shared("a").create(), Err(SharedDirError::Create { .. })),
-            "the root is the administrator's to make"
+            "the administrator creates the root"
         );
         fs::create_dir(&root).unwrap();
         shared("a/b").create().unwrap();

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use usnet_crds::legacy::{self, InvalidLegacy, Legacy};
 use usnet_crds::{InvalidName, NetworkName};
 
-/// Longest name of a configuration, in bytes: that of a file.
+/// Longest name of a configuration, in bytes. IPAM plugins name a folder after it, and the kernel
+/// accepts no longer file name.
 const NAME_LENGTH_MAX: usize = 255;
 /// The only valid value of `networks`.
 const FROM_POD_ANNOTATIONS: &str = "FromPodAnnotations";

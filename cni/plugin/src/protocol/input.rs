@@ -7,10 +7,15 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// A runtime writes the configuration at once.
+/// A runtime writes the configuration before or right after it starts the plugin, so that even a
+/// busy node needs milliseconds. Without a timeout a caller that keeps the pipe open would leave a
+/// process behind; a shorter one could fail pods on a node that swaps.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum length of a configuration, in bytes. etcd does not store larger objects.
+/// Maximum length of a configuration, in bytes. It bounds the memory of a call. etcd stores objects
+/// of up to 1.5 MiB by default, and `prevResult` and `runtimeConfig` are added to the configuration
+/// of one.
 const LENGTH_MAX: usize = 2 << 20;
+/// Bytes read at a time: nearly all configurations fit into one.
 const CHUNK: usize = 16 << 10;
 
 /// Why the configuration could not be read.

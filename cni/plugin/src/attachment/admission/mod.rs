@@ -14,8 +14,12 @@ use usnet_dataplane::attachment::Pod;
 use usnet_dataplane::network_file::{NetworkFiles, ProgrammedNetwork};
 
 /// How long to wait for a network that the agent is about to program: a pod may be created right
-/// after its network.
+/// after its network. kubelet retries a failed ADD only after several seconds and with an event on
+/// the pod, so that a wait saves both; a longer one would delay the error of every pod whose
+/// network does not exist.
 pub const TIMEOUT: Duration = Duration::from_secs(3);
+/// A network file is small and in memory: 20 reads a second cost nothing, and the wait ends at most
+/// this much too late.
 const POLL: Duration = Duration::from_millis(50);
 
 /// The network, waiting up to `timeout` until the agent reports that pods may attach.

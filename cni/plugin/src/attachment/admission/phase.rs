@@ -1,10 +1,10 @@
-//! Whether a network takes pods now, by the file that the agent publishes for it.
+//! Whether a network accepts pods now, by the file that the agent publishes for it.
 
 use super::error::AdmissionError;
 use usnet_crds::{NetworkName, Phase};
 use usnet_dataplane::network_file::{NetworkFile, ProgrammedNetwork};
 
-/// The network, if it takes pods.
+/// The network, if it accepts pods.
 pub(super) fn check_phase(
     file: Option<NetworkFile>,
     network: &NetworkName,

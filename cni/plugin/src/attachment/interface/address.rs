@@ -15,7 +15,8 @@ use nix::errno::Errno;
 use serde_json::Value;
 use std::net::IpAddr;
 
-/// A pod has one or two of them; this only bounds the loop.
+/// A pod has one or two of them. This only bounds the loop: a program in the pod that adds routes
+/// continuously must not keep ADD running.
 const DEFAULT_ROUTES_MAX: usize = 64;
 
 /// Adds an address to the device. Duplicate address detection of IPv6 is disabled: IPAM guarantees

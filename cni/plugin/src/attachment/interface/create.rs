@@ -32,7 +32,7 @@ pub fn check_namespace(path: &Path) -> Result<(), InterfaceError> {
 /// replaced by those of the assignment.
 ///
 /// # Errors
-/// The kernel's error. Part of it may exist; [`remove`] removes it.
+/// The kernel's error. Part of it may exist; [`remove`](super::remove()) deletes it.
 pub fn create(
     record: &Record,
     device: &DeviceName,

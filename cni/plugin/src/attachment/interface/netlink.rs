@@ -9,7 +9,8 @@ use netlink_sys::Socket;
 use nix::sys::socket::MsgFlags;
 use std::io;
 
-/// Size of the largest datagram that the kernel sends.
+/// Bytes for one datagram of the kernel, which uses at most half of them for a dump. One that does
+/// not fit would be truncated silently.
 const DATAGRAM_MAX: usize = 1 << 16;
 
 /// Why a netlink request failed.

@@ -19,7 +19,7 @@ pub enum IpamError {
     /// The plugin is not installed.
     #[error("IPAM plugin {plugin} is not installed on this node: install it in one of {}", folders.join(", "))]
     NotInstalled {
-        /// Its name.
+        /// The `type` of its configuration.
         plugin: String,
         /// The search path.
         folders: Vec<String>,
@@ -35,7 +35,7 @@ pub enum IpamError {
     /// The plugin did not end.
     #[error("IPAM plugin {plugin} did not end within {} s and was killed", timeout.as_secs())]
     TimedOut {
-        /// Its name.
+        /// The `type` of its configuration.
         plugin: String,
         /// How long it was waited for.
         timeout: Duration,
@@ -43,19 +43,19 @@ pub enum IpamError {
     /// The plugin returned an error of the specification's format.
     #[error("IPAM plugin {plugin}: {msg}")]
     Rejected {
-        /// Its name.
+        /// The `type` of its configuration.
         plugin: String,
-        /// Its code.
+        /// Its CNI code, which is passed on to the runtime.
         code: u32,
-        /// Its message.
+        /// Its message, in its own words.
         msg: String,
-        /// Its details.
+        /// Its details; empty when it gives none.
         details: String,
     },
     /// The plugin failed without an error of the specification's format.
     #[error("IPAM plugin {plugin} failed ({status}): {output:?}")]
     Failed {
-        /// Its name.
+        /// The `type` of its configuration.
         plugin: String,
         /// How it ended.
         status: String,
@@ -70,7 +70,7 @@ pub enum IpamError {
         "IPAM plugin {plugin} did not assign {address}, which spec.attachments of the network reserves for this pod: use a plugin that supports the capability \"ips\", such as host-local or static"
     )]
     StaticIpNotAssigned {
-        /// Its name.
+        /// The `type` of its configuration.
         plugin: String,
         /// The address.
         address: IpAddr,

@@ -14,10 +14,11 @@ use std::time::Duration;
 use usnet_crds::InterfaceAddress;
 use usnet_dataplane::journal::LockedAttachment;
 
-/// The timeout of an IPAM plugin. Some contact a server, and kubelet waits four minutes for all
-/// networks of a pod.
+/// The timeout of an IPAM plugin. Some contact a server and need seconds, so that a shorter one
+/// would kill them in the middle. kubelet waits four minutes for all networks of a pod, which must
+/// suffice for the timeout of several networks and their rollback.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
-/// The name of a plugin is part of a path.
+/// The name of a plugin is part of a path; all that exist are much shorter.
 const NAME_MAX: usize = 63;
 
 /// Whether the IPAM plugin sends requests over the pod's interface, which has to exist in the

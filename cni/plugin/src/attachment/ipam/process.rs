@@ -11,11 +11,14 @@ use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// More output than this is not a CNI result.
+/// Bytes of the output that are read: a CNI result has some hundred. A plugin that prints endlessly
+/// must not exhaust the node's memory.
 const OUTPUT_MAX: u64 = 1 << 20;
-/// How much of the output an error shows, in characters.
+/// How much of the output an error shows, in characters: enough for the last lines of a stack
+/// trace, and little enough for an event, whose message has at most 1,024.
 const OUTPUT_TAIL_MAX: usize = 400;
-/// How long a program may be busy, that is, open for writing.
+/// How long a program may be busy, that is, open for writing. An installer copies it within
+/// milliseconds; one that takes longer hangs, and then the error should say so.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A program that has exited.
@@ -87,7 +90,8 @@ impl Run<'_> {
                 child.wait()?;
                 return Ok(None);
             }
-            // Polled often in the beginning, when most programs end.
+            // Polled often in the beginning, when most programs end: host-local takes milliseconds,
+            // which a fixed pause would double. For the slow ones 5 ms more do not matter.
             sleep((elapsed / 8).clamp(Duration::from_micros(100), Duration::from_millis(5)));
         }
     }

@@ -9,8 +9,11 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// How long to wait for the lock of concurrent mounts and unmounts. Each takes milliseconds; on a
-/// busy node where many pods start or stop at the same time the queue takes some seconds.
+/// busy node where many pods start or stop at the same time the queue takes some seconds. Less
+/// would fail such pods; more would only delay the error when a holder hangs in the kernel.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+/// There is no blocking lock with a timeout. Each retry wakes up once; a longer pause would leave
+/// the lock unused between two short holders.
 const LOCK_RETRY: Duration = Duration::from_millis(2);
 
 /// Serializes mounts and unmounts. The lock is on the folder of all mounts itself, and is released

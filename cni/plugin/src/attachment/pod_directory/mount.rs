@@ -16,7 +16,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// A folder never has more mounts than this from us.
+/// A folder has one mount of usnet, and a few more at most after calls that were killed. This only
+/// bounds the loop: a program that mounts there continuously must not keep DEL running.
 const MOUNTS_PER_FOLDER_MAX: usize = 16;
 
 /// Mounts the open directory `volume` on `path` by way of `staging`; both are folders, and
@@ -36,7 +37,8 @@ pub(super) fn mount(volume: &File, staging: &Path, path: &Path) -> Result<(), Po
 }
 
 /// Mounts a new file system on `folder`, in which all users may create the few small files that a
-/// pod and an engine need.
+/// pod and an engine need. Its size bounds what a pod can take of the node's memory: 1 MiB is far
+/// more than sockets and descriptions need, and the 1,000 devices of a network use at most 1 GiB.
 pub(super) fn mount_tmpfs(folder: &Path) -> Result<(), PodDirectoryError> {
     let (name, options) = ("usnet", "mode=0777,size=1m,nr_inodes=64");
     let mounted = mount_call(Some(name), folder, Some("tmpfs"), flags(), Some(options));

@@ -8,7 +8,8 @@ use usnet_crds::{MemifSecretKind, MemifSocketKind};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::memif::{MemifSecret, MemifSocket};
 
-/// Random bytes of a secret. In base64 they are 23 characters, the maximum of a memif.
+/// Random bytes of a secret. In base64 they are 23 characters, the most that a memif's field of 24
+/// bytes with its NUL takes.
 const SECRET_BYTES: usize = 17;
 
 /// The socket: `file` in the pod's directory, or an abstract one in the pod's network namespace.

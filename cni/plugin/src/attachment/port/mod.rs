@@ -1,8 +1,9 @@
 //! The port of an interface: the spec of its network, converted for the engine. It is fully
 //! validated here, before anything is changed.
 //!
-//! [`port`] is the whole port. [`backend`] and [`pod_endpoint`] have a row for each port type: what
-//! the engine gets, and what the pod's program is told. A new port type is one arm in each of them.
+//! [`port()`] is the complete port. `backend` and [`pod_endpoint`] distinguish the port types: what
+//! the engine creates, and what the pod's program needs to know. A new port type is one arm in the
+//! functions of these two files.
 //! No IO, except for the random bytes of a secret.
 
 mod attached_port;

@@ -57,7 +57,7 @@ fn a_memif_is_in_the_volume_or_in_the_network_namespace() {
     assert!(!needs_volume(&port));
 
     let secret = network(EngineKind::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::Generated));
-    assert!(needs_volume(&created(&secret, "net1", NAMESPACE).unwrap()), "it is told in the volume");
+    assert!(needs_volume(&created(&secret, "net1", NAMESPACE).unwrap()), "it is in the description in the volume");
 }
 
 #[test]

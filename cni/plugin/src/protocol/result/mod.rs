@@ -1,6 +1,6 @@
 //! The result of ADD, in the version of the configuration.
 //!
-//! Of ours it has exactly one interface, the one in the pod: Multus writes one network status per
+//! It has exactly one interface of usnet, the one in the pod: Multus writes one network status per
 //! interface, and the engine's end is not in the pod.
 
 use crate::protocol::version::SpecVersion;
@@ -55,7 +55,7 @@ pub struct AssignedAddress {
 /// One route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
-    /// Its destination.
+    /// Its destination; `0.0.0.0/0` or `::/0` for a default route.
     pub dst: IpNet,
     /// Its gateway; none means the gateway of an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub struct Route {
 /// The interface of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interface<'a> {
-    /// Its name.
+    /// Its name in the pod.
     pub name: &'a str,
     /// Its MAC address.
     pub mac: &'a str,

@@ -66,7 +66,7 @@ fn a_pod_without_a_volume_uses_the_configured_shared_dir(node: &mut TestNode) {
     node.call("DEL", &pod, "net1", &configuration).assert_done();
     assert!(folder.join("net2.json").exists() && !folder.join("net1.json").exists());
     node.call("DEL", &pod, "net2", &configuration).assert_done();
-    assert!(!folder.exists() && folder.parent().unwrap().exists(), "only the container's goes");
+    assert!(!folder.exists() && folder.parent().unwrap().exists(), "only the folder of the container is removed");
     node.assert_clean();
 }
 

@@ -51,7 +51,7 @@ fn ports_and_files_are_removed_one_by_one_and_nothing_else_is(node: &mut TestNod
     first.del(node).assert_done();
     tenth.del(node).assert_done();
     tenth.assert_gone(node);
-    assert!(!tenth.socket.parent().unwrap().exists(), "its folder goes when it is empty");
+    assert!(!tenth.socket.parent().unwrap().exists(), "its empty folder is removed");
     assert_eq!(node.ports(NETWORK), [our_port], "and so the bridge");
     node.del(&our_pod, "net1").assert_done();
     node.assert_clean();

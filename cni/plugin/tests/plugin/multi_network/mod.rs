@@ -242,7 +242,7 @@ fn status_does_not_depend_on_any_network(node: &mut TestNode) {
     node.call("STATUS", &pod, "eth0", &listing("")).assert_done();
     let message = add(node, &pod, &listing("blue")).message(11);
     assert!(message.contains("element 1 (blue as net1)"), "{message}");
-    assert_eq!(add(node, &pod, &listing("")).result(), before(), "a pod that asks for nothing needs no engine");
+    assert_eq!(add(node, &pod, &listing("")).result(), before(), "a pod that selects no network needs no engine");
 }
 
 fn requests_of_an_element_apply_to_it_alone(node: &mut TestNode) {

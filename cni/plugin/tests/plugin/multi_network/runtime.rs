@@ -27,8 +27,8 @@ fn cnitool(node: &TestNode, verb: &str, annotations: &Value) -> Result<String, S
 
 fn configure(version: &str) {
     let ipam = json!({"type": "host-local", "dataDir": "/run/of-eth0", "ranges": [[{"subnet": "10.244.0.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]});
-    let ours = json!({"type": "userspace", "networks": "FromPodAnnotations", "capabilities": {"io.kubernetes.cri.pod-annotations": true}});
-    let list = json!({"cniVersion": version, "name": "pods", "plugins": [{"type": "ptp", "ipam": ipam}, ours]});
+    let own = json!({"type": "userspace", "networks": "FromPodAnnotations", "capabilities": {"io.kubernetes.cri.pod-annotations": true}});
+    let list = json!({"cniVersion": version, "name": "pods", "plugins": [{"type": "ptp", "ipam": ipam}, own]});
     fs::write(format!("{CONFIGURATIONS}/1.conflist"), list.to_string()).unwrap();
 }
 

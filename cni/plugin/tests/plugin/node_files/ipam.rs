@@ -40,7 +40,7 @@ pub(super) fn install(last: u8) {
     }
 }
 
-/// Runs a call of the plugin until IPAM is asked, and kills it there.
+/// Runs a call of the plugin until the IPAM plugin runs, and kills it there.
 pub(super) fn kill_in_ipam(spawn: impl FnOnce() -> std::process::Child) {
     fs::write(HOLD, "").unwrap();
     let mut child = spawn();

@@ -65,13 +65,13 @@ impl<'a> Runtime<'a> {
 }
 
 /// The keys of a result that do not depend on the plugin.
-fn assert_result(result: &Value, version: SpecVersion, ours: usize) {
+fn assert_result(result: &Value, version: SpecVersion, position: usize) {
     assert_eq!(result["cniVersion"], version.as_str());
-    let interface = &result["interfaces"][ours];
+    let interface = &result["interfaces"][position];
     assert_eq!((&interface["name"], &interface["sandbox"]), (&json!("net1"), &json!("/run/netns/p")), "{result}");
     let has_socket = interface["socketPath"].as_str().is_some_and(|path| path.ends_with("/net1.sock"));
     assert_eq!(has_socket, version >= SpecVersion::V1_1_0, "{result}");
-    let address = result["ips"].as_array().unwrap().iter().find(|address| address["interface"] == ours).unwrap();
+    let address = result["ips"].as_array().unwrap().iter().find(|address| address["interface"] == position).unwrap();
     assert!(address["address"].as_str().unwrap().starts_with("10.56.0."), "{result}");
     assert_eq!(address.get("version").is_some(), version < SpecVersion::V1_0_0, "{result}");
 }

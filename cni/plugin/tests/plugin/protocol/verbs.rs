@@ -65,7 +65,7 @@ fn check_succeeds_until_something_differs_and_names_it(node: &mut TestNode) {
     let message = found(node, &pod, &configuration);
     assert!(
         message.contains("is 1400 and should be 1500") && message.contains("description"),
-        "all is told: {message}"
+        "all differences are reported: {message}"
     );
 
     let backend = Some(attached.port.backend.clone());
@@ -124,7 +124,7 @@ fn gc_detaches_what_the_runtime_does_not_list_and_nothing_else(node: &mut TestNo
     assert_eq!(node.ports(NETWORK).len(), 3, "net1 of stale is gone");
     assert!(stale.volume.join("net2.json").exists() && !stale.volume.join("net1.json").exists());
     node.call("GC", &kept, "net1", &valid(&[])).assert_done();
-    assert_eq!(node.ports(NETWORK).len(), 1, "what was attached under another name stays");
+    assert_eq!(node.ports(NETWORK).len(), 1, "what was attached under another name is kept");
     assert!(foreign.volume.join("net1.json").exists());
     node.del(&foreign, "net1").assert_done();
     node.del(&stale, "net1").assert_done();
@@ -191,5 +191,5 @@ fn status_reports_whether_pods_could_be_attached(node: &mut TestNode) {
     node.program_network(NETWORK, None);
     status(&configuration(NETWORK)).assert_done();
     node.engine.remove_bridge(&node.bridge());
-    assert!(status(&configuration(NETWORK)).message(51).contains("is not there"));
+    assert!(status(&configuration(NETWORK)).message(51).contains("does not exist"));
 }

@@ -69,7 +69,7 @@ fn socket_paths_that_vpp_would_truncate_are_rejected(node: &mut TestNode) {
         lengthen(node, longest + 1);
         node.program_network_with(NETWORK, &port, None);
         let message = node.add(&node.pod("p"), "net1").message(5);
-        assert!(message.contains(&format!("at most {longest}")) && message.contains("run folder"), "{message}");
+        assert!(message.contains(&format!("at most {longest}")) && message.contains("run directory"), "{message}");
         node.assert_clean();
     }
 }

@@ -15,7 +15,8 @@ pub const CAPABILITY: &str = "io.kubernetes.cri.pod-annotations";
 pub const USNET_ANNOTATION: &str = "usnet.dev/networks";
 /// The standard annotation, which Multus reads as well.
 pub const NPWG_ANNOTATION: &str = "k8s.v1.cni.cncf.io/networks";
-/// More interfaces than this are considered a mistake.
+/// More interfaces than this are considered a mistake. They are attached one after the other, and
+/// kubelet's four minutes for a sandbox must suffice for all of them.
 const ELEMENTS_MAX: usize = 64;
 
 /// Why a pod's annotation cannot be used.

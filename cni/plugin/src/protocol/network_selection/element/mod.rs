@@ -135,7 +135,7 @@ impl NetworkSelectionElement {
     }
 
     /// The configuration that Multus would pass for it.
-    pub fn configuration(&self, whole: &Configuration) -> Configuration {
+    pub fn configuration(&self, configuration: &Configuration) -> Configuration {
         let mut parts = Map::from_iter([
             ("network".to_owned(), self.network.as_str().into()),
             ("runtimeConfig".to_owned(), self.runtime.clone().into()),
@@ -143,7 +143,7 @@ impl NetworkSelectionElement {
         if !self.arguments.is_empty() {
             parts.insert("args".to_owned(), json!({"cni": self.arguments}));
         }
-        whole.with_parts(parts)
+        configuration.with_parts(parts)
     }
 }
 

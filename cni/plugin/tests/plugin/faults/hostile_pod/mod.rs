@@ -15,7 +15,7 @@ on_each_engine! {
     the_engines_path_does_not_follow_a_link_of_the_pod,
 }
 
-/// A file outside the pod's volume that must stay as it is.
+/// A file outside the pod's volume that must not be changed.
 fn bystander() -> PathBuf {
     let path = PathBuf::from("/run/bystander");
     fs::write(&path, "untouched").unwrap();

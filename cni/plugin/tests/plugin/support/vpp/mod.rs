@@ -50,7 +50,7 @@ pub(crate) fn add_memif(vpp: &Vpp, socket: &Path, domain: &str) {
     let socket_id = (1..).find(|id| !used.contains_key(id)).unwrap();
     let socket_filename = Text::from(socket.to_str().unwrap());
     request(vpp, MemifSocketFilenameAddDelV2 { is_add: true, socket_id, socket_filename });
-    let made = request(
+    let created = request(
         vpp,
         MemifCreate {
             role: MemifRole::Master,
@@ -60,14 +60,14 @@ pub(crate) fn add_memif(vpp: &Vpp, socket: &Path, domain: &str) {
             ..MemifCreate::default()
         },
     );
-    join(vpp, made.sw_if_index, domain);
+    join(vpp, created.sw_if_index, domain);
 }
 
 /// Creates a vhost-user interface where VPP listens, without a tag, like another client.
 pub(crate) fn add_vhost_user(vpp: &Vpp, socket: &Path, domain: &str) {
     let sock_filename = socket.to_str().unwrap().try_into().unwrap();
-    let made = request(vpp, CreateVhostUserIfV2 { is_server: true, sock_filename, ..CreateVhostUserIfV2::default() });
-    join(vpp, made.sw_if_index, domain);
+    let created = request(vpp, CreateVhostUserIfV2 { is_server: true, sock_filename, ..CreateVhostUserIfV2::default() });
+    join(vpp, created.sw_if_index, domain);
 }
 
 fn join(vpp: &Vpp, rx_sw_if_index: u32, domain: &str) {
