@@ -66,7 +66,8 @@ pub(crate) fn add_memif(vpp: &Vpp, socket: &Path, domain: &str) {
 /// Creates a vhost-user interface where VPP listens, without a tag, like another client.
 pub(crate) fn add_vhost_user(vpp: &Vpp, socket: &Path, domain: &str) {
     let sock_filename = socket.to_str().unwrap().try_into().unwrap();
-    let created = request(vpp, CreateVhostUserIfV2 { is_server: true, sock_filename, ..CreateVhostUserIfV2::default() });
+    let created =
+        request(vpp, CreateVhostUserIfV2 { is_server: true, sock_filename, ..CreateVhostUserIfV2::default() });
     join(vpp, created.sw_if_index, domain);
 }
 
