@@ -34,7 +34,7 @@ fn spec(network: &str) -> Value {
 #[test]
 fn a_new_version_and_the_one_before_replace_each_other_under_running_pods() {
     let Some(Releases { previous, current }) = Releases::from_environment() else {
-        println!("SKIPPED: no other version of usnet in this world; `make upgrade-test` runs this");
+        println!("SKIPPED: no other version of usnet in this test bed; `make upgrade-test` runs this");
         return;
     };
     previous.assert_installed();

@@ -18,7 +18,7 @@ const PLUGIN: &str = "/opt/cni/bin/userspace";
 
 /// The versions between which to go forth and back.
 pub(super) struct Releases {
-    /// The one that the world was started with.
+    /// The one that the test bed was started with.
     pub(super) previous: Release,
     /// The one of this checkout.
     pub(super) current: Release,
@@ -30,7 +30,7 @@ impl Releases {
         let [previous, current] = VARIABLES.map(|(config, binaries)| {
             Some((PathBuf::from(std::env::var_os(config)?), PathBuf::from(std::env::var_os(binaries)?)))
         });
-        // The world has imported the image of the first version under this tag.
+        // The test bed has imported the image of the first version under this tag.
         let previous = Release::new("the previous version", "e2e", previous?);
         let current = Release::new("this version", "upgraded", current?);
         current.import();
@@ -59,7 +59,7 @@ impl Release {
 
     /// Gives all nodes its image.
     fn import(&self) {
-        let folder = world().join("upgrade");
+        let folder = testbed().join("upgrade");
         fs::create_dir_all(&folder).unwrap();
         let mut layer = Layer::create(&folder.join("layer")).unwrap();
         for program in ["usnet", "userspace"] {
@@ -78,7 +78,7 @@ impl Release {
 
     /// Installs it as users do, over whatever version runs.
     pub(super) fn install(&self) {
-        let overlay = world().join(format!("upgrade/{}", self.tag));
+        let overlay = testbed().join(format!("upgrade/{}", self.tag));
         fs::create_dir_all(&overlay).unwrap();
         let overlay = overlay.canonicalize().unwrap();
         let kustomization = json!({
@@ -116,8 +116,8 @@ impl Release {
     }
 }
 
-fn world() -> PathBuf {
-    PathBuf::from(std::env::var_os("USNET_WORLD").expect("this runs in a world"))
+fn testbed() -> PathBuf {
+    PathBuf::from(std::env::var_os("USNET_WORLD").expect("this runs in a test bed"))
 }
 
 /// The way from one folder to another; kustomize accepts no absolute paths.
