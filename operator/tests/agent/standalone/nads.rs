@@ -58,7 +58,7 @@ fn legacy_definitions_as_they_are_get_their_bridges_which_are_removed_with_them(
     let problems = agent.wait_until_accepted("False").manifest_problems;
     let places: Vec<_> = problems.iter().map(|problem| (problem.file.as_str(), problem.document)).collect();
     assert_eq!(places, [("joins.yaml", Some(1)), ("old.yaml", Some(1))], "{problems:?}");
-    assert!(problems[0].message.contains("\"host.mtu\" asks for 9000"), "{problems:?}");
+    assert!(problems[0].message.contains("\"host.mtu\" requests 9000"), "{problems:?}");
     assert_eq!(
         ovs.vsctl(&["get", "Interface", "br-old", "mtu_request"]).unwrap().trim(),
         "1500",
