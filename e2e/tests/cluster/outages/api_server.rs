@@ -11,7 +11,7 @@ pub(crate) const WATCHED: [(&str, &str); 6] = [
     ("apis/usnet.dev/v1alpha1/userspacenetworks", "Networks"),
     ("apis/usnet.dev/v1alpha1/compilednetworks", "Compiled"),
     ("apis/usnet.dev/v1alpha1/userspacenodestates", "NodeStates"),
-    ("apis/k8s.cni.cncf.io/v1/network-attachment-definitions", "Definitions"),
+    ("apis/k8s.cni.cncf.io/v1/network-attachment-definitions", "Nads"),
     ("api/v1/namespaces", "Namespaces"),
     ("api/v1/nodes", "Nodes"),
 ];
