@@ -3,7 +3,7 @@
 use super::boot_clock;
 use super::decide::{Decision, LeaseObservation, LeaseSnapshot, decide};
 use super::fence::Fence;
-use super::timing::{FENCE_MARGIN, LEASE_DURATION, LEASE_NAME, RENEW_INTERVAL, RETRY_PERIOD};
+use super::timing::{FENCE_MARGIN, LEASE_DURATION, LEASE_NAME, LEASE_REQUEST_TIMEOUT, RENEW_INTERVAL, RETRY_PERIOD};
 use crate::display::ErrorChain;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -14,11 +14,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
-use tokio::time::{sleep, timeout};
-
-/// The timeout of requests for the lease: the response to a renewal that is slower would arrive
-/// only after the fence has closed.
-const LEASE_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 /// The role of this replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +32,7 @@ pub enum Role {
 enum Error {
     #[error("cannot read or write Lease {LEASE_NAME}")]
     Request(#[from] kube::Error),
-    #[error("no response within {} s to a request for Lease {LEASE_NAME}", LEASE_REQUEST_TIMEOUT.as_secs())]
+    #[error("no response within {LEASE_REQUEST_TIMEOUT:?} to a request for Lease {LEASE_NAME}")]
     Timeout,
 }
 
@@ -94,12 +90,13 @@ impl Elector {
     /// Runs indefinitely.
     async fn run(&mut self) -> Infallible {
         loop {
-            let result = match timeout(LEASE_REQUEST_TIMEOUT, self.step()).await {
-                Ok(result) => result,
-                Err(_) => Err(Error::Timeout),
-            };
+            let started = Instant::now();
+            let result = self.step().await;
             self.record_result(result.err().as_ref());
-            sleep(if self.held.is_some() { RENEW_INTERVAL } else { RETRY_PERIOD }).await;
+            match self.held {
+                Some(_) => sleep_until(started + RENEW_INTERVAL).await,
+                None => sleep(RETRY_PERIOD).await,
+            }
         }
     }
 
@@ -114,9 +111,9 @@ impl Elector {
         if self.held.is_none() {
             return;
         }
-        match timeout(LEASE_REQUEST_TIMEOUT, self.clear_holder()).await {
-            Ok(Ok(())) => tracing::info!(lease = LEASE_NAME, "released the lease"),
-            Ok(Err(_)) | Err(_) => {
+        match self.clear_holder().await {
+            Ok(()) => tracing::info!(lease = LEASE_NAME, "released the lease"),
+            Err(_) => {
                 tracing::warn!(lease = LEASE_NAME, "cannot release the lease; it expires by itself");
             }
         }
@@ -124,39 +121,40 @@ impl Elector {
 
     /// Reads it first: a renewal may have been in flight at shutdown.
     async fn clear_holder(&self) -> Result<(), Error> {
-        let mut lease = self.leases.get(LEASE_NAME).await?;
+        let mut lease = in_time(self.leases.get(LEASE_NAME)).await?;
         if let Some(spec) = lease.spec.as_mut().filter(|spec| spec.holder_identity.as_ref() == Some(&self.identity)) {
             spec.holder_identity = None;
-            self.leases.replace(LEASE_NAME, &PostParams::default(), &lease).await?;
+            in_time(self.leases.replace(LEASE_NAME, &PostParams::default(), &lease)).await?;
         }
         Ok(())
     }
 
     async fn step(&mut self) -> Result<(), Error> {
-        let started = boot_clock::now();
         if let Some(held) = self.held.clone() {
-            match self.write(&held, started).await {
+            match self.write(&held).await {
                 // Another replica wrote it, or a renewal that seemed to fail succeeded: read it
                 // again.
                 Err(error) if is_conflict(&error) => {}
                 result => return result,
             }
         }
-        let found = self.leases.get_opt(LEASE_NAME).await?;
+        let started = boot_clock::now();
+        let found = in_time(self.leases.get_opt(LEASE_NAME)).await?;
         let snapshot = found.as_ref().map(snapshot);
         let unchanged_for =
             snapshot.as_ref().map_or(Duration::ZERO, |snapshot| self.observation.observe(&snapshot.version, started));
         match decide(snapshot.as_ref(), unchanged_for, &self.identity, self.held.is_some()) {
             Decision::Create => {
-                let created =
-                    self.leases.create(&PostParams::default(), &self.desired_lease(&Lease::default(), true)).await;
+                let started = boot_clock::now();
+                let desired_lease = self.desired_lease(&Lease::default(), true);
+                let created = in_time(self.leases.create(&PostParams::default(), &desired_lease)).await;
                 created.map(|lease| self.set_held(lease, started)).or_else(ignore_conflict)
             }
             Decision::Acquire => {
                 self.held = None;
-                self.write(&found.unwrap_or_default(), started).await
+                self.write(&found.unwrap_or_default()).await
             }
-            Decision::Renew => self.write(&found.unwrap_or_default(), started).await,
+            Decision::Renew => self.write(&found.unwrap_or_default()).await,
             Decision::Wait => {
                 self.set_lost();
                 self.log_leader(snapshot.and_then(|snapshot| snapshot.holder));
@@ -167,9 +165,10 @@ impl Elector {
 
     /// Replaces the version `old` of the lease; the API server reports a conflict when another
     /// replica was faster.
-    async fn write(&mut self, old: &Lease, started: Duration) -> Result<(), Error> {
+    async fn write(&mut self, old: &Lease) -> Result<(), Error> {
         let desired_lease = self.desired_lease(old, self.held.is_none());
-        let lease = self.leases.replace(LEASE_NAME, &PostParams::default(), &desired_lease).await?;
+        let started = boot_clock::now();
+        let lease = in_time(self.leases.replace(LEASE_NAME, &PostParams::default(), &desired_lease)).await?;
         self.set_held(lease, started);
         Ok(())
     }
@@ -244,13 +243,18 @@ fn snapshot(lease: &Lease) -> LeaseSnapshot {
     }
 }
 
+/// The response to one request.
+async fn in_time<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Error> {
+    Ok(timeout(LEASE_REQUEST_TIMEOUT, request).await.map_err(|_| Error::Timeout)??)
+}
+
 fn is_conflict(error: &Error) -> bool {
     matches!(error, Error::Request(kube::Error::Api(status)) if status.code == 409)
 }
 
 /// Another replica created it at the same time: it is read again in the next step.
-fn ignore_conflict(error: kube::Error) -> Result<(), Error> {
-    match Error::from(error) {
+fn ignore_conflict(error: Error) -> Result<(), Error> {
+    match error {
         error if is_conflict(&error) => Ok(()),
         error => Err(error),
     }
