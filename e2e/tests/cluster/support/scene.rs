@@ -102,8 +102,8 @@ impl Drop for Scene {
             let delete = ["delete", "usn", "--ignore-not-found", timeout()];
             quiet(&delete.into_iter().chain(networks).collect::<Vec<_>>());
         }
-        // Not waited for: Kubernetes lets 5 s pass before it ends a namespace, which would be a
-        // quarter of the time of all tests. Scenes have names of their own.
+        // Not waited for: Kubernetes lets 5 s pass before it ends a namespace. Scenes have names of
+        // their own.
         quiet(&["delete", "namespace", &self.name, "--ignore-not-found", "--wait=false"]);
     }
 }

@@ -27,17 +27,17 @@ pub(in super::super) fn dump(node: &TestNode) -> String {
 }
 
 fn of(namespace: &[&str], name: &str) -> Value {
-    let shown = ip(&[namespace, &["-j", "addr", "show", "dev", name]].concat());
-    let shown: Value = serde_json::from_str(&shown).unwrap();
-    let shown = &shown[0];
-    let addresses = shown["addr_info"].as_array().unwrap().iter();
+    let text = ip(&[namespace, &["-j", "addr", "show", "dev", name]].concat());
+    let links: Value = serde_json::from_str(&text).unwrap();
+    let link = &links[0];
+    let addresses = link["addr_info"].as_array().unwrap().iter();
     let addresses = addresses.filter(|address| address["scope"] == "global");
     let addresses: Vec<String> =
         addresses.map(|address| format!("{}/{}", address["local"].as_str().unwrap(), address["prefixlen"])).collect();
     // Not in the JSON of `ip`.
     let line = ip(&[namespace, &["-o", "link", "show", "dev", name]].concat());
     let alias = line.split_once(" alias ").and_then(|(_, alias)| alias.split_whitespace().next());
-    json!({"name": name, "alias": alias, "mtu": shown["mtu"], "mac": shown["address"], "ips": addresses})
+    json!({"name": name, "alias": alias, "mtu": link["mtu"], "mac": link["address"], "ips": addresses})
 }
 
 /// Creates the devices of the golden files.

@@ -76,12 +76,12 @@ pub(in super::super) fn dump(switch: &OpenVswitch) -> String {
 
 fn rows(switch: &OpenVswitch, table: &str) -> Vec<Row> {
     let text = switch.vsctl(&["--format=json", "list", table]).unwrap();
-    let shown: Value = serde_json::from_str(&text).unwrap();
-    let columns: Vec<&str> = shown["headings"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let table: Value = serde_json::from_str(&text).unwrap();
+    let columns: Vec<&str> = table["headings"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
     let row = |values: &Value| {
         columns.iter().map(|name| (*name).to_owned()).zip(values.as_array().unwrap().clone()).collect()
     };
-    shown["data"].as_array().unwrap().iter().map(row).collect()
+    table["data"].as_array().unwrap().iter().map(row).collect()
 }
 
 fn uuid(row: &Row) -> String {

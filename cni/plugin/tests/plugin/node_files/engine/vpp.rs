@@ -47,9 +47,9 @@ pub(in super::super) fn dump(vpp: &Vpp) -> Value {
     }
     let endpoints = endpoints(vpp);
     let mut interfaces = Vec::new();
-    for shown in list(vpp, SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() }) {
-        if let Some(endpoint) = endpoints.get(&shown.sw_if_index) {
-            interfaces.push(interface(vpp, &shown, endpoint, bridge_of.get(&shown.sw_if_index)));
+    for details in list(vpp, SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() }) {
+        if let Some(endpoint) = endpoints.get(&details.sw_if_index) {
+            interfaces.push(interface(vpp, &details, endpoint, bridge_of.get(&details.sw_if_index)));
         }
     }
     let policers = list(vpp, PolicerDump::default()).into_iter().map(|policer| {
@@ -94,16 +94,16 @@ fn endpoints(vpp: &Vpp) -> Endpoints {
     all
 }
 
-fn interface(vpp: &Vpp, shown: &SwInterfaceDetails, endpoint: &Value, bridge: Option<&u32>) -> Value {
-    let features = request(vpp, L2FlagsGet { sw_if_index: shown.sw_if_index });
-    let vlan = match shown.vtr_op {
+fn interface(vpp: &Vpp, details: &SwInterfaceDetails, endpoint: &Value, bridge: Option<&u32>) -> Value {
+    let features = request(vpp, L2FlagsGet { sw_if_index: details.sw_if_index });
+    let vlan = match details.vtr_op {
         VtrOp::Disabled => Value::Null,
-        VtrOp::Push1 => json!({"push": shown.vtr_tag1, "dot1q": shown.vtr_push_dot1q}),
+        VtrOp::Push1 => json!({"push": details.vtr_tag1, "dot1q": details.vtr_push_dot1q}),
         other => panic!("{other:?}"),
     };
     json!({
-        "tag": shown.tag.as_str(), "endpoint": endpoint, "bridgeDomain": bridge, "mtu": shown.mtu[0],
-        "isUp": shown.flags.contains(IfStatusFlags::ADMIN_UP), "vlan": vlan,
+        "tag": details.tag.as_str(), "endpoint": endpoint, "bridgeDomain": bridge, "mtu": details.mtu[0],
+        "isUp": details.flags.contains(IfStatusFlags::ADMIN_UP), "vlan": vlan,
         "efpFilter": features.output_feature_bitmap.contains(L2OutputFeatures::EFP_FILTER),
         "policedInput": features.input_feature_bitmap.contains(L2InputFeatures::POLICER),
         "policedOutput": features.output_feature_bitmap.contains(L2OutputFeatures::POLICER),
