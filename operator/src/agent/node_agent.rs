@@ -14,6 +14,7 @@ use super::report::node_report::NodeReport;
 use super::selection::persisted_state::PersistedState;
 use super::selection::spec_store::SpecStore;
 use super::watch::folder_watch;
+use crate::display::ErrorChain;
 use crate::node::history_file::HistoryFile;
 use futures::TryFutureExt;
 use futures::future::try_join_all;
@@ -63,6 +64,9 @@ impl Agent {
         let persisted_state = PersistedState::load(paths);
         let specs = SpecStore::new(specs, persisted_state.spec());
         let journal = Journal::open(paths)?;
+        if let Err(error) = journal.repair_index() {
+            tracing::warn!(error = %ErrorChain(&error), "cannot repair the index of attachment records");
+        }
         let agent_state = Rc::new(AgentState {
             journal_reader: RefCell::new(JournalReader::new(journal.clone())),
             journal,

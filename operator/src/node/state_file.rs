@@ -12,6 +12,9 @@ use usnet_crds::UserspaceNodeStateStatus;
 use usnet_dataplane::atomic_file::{self, Durability, Error};
 use usnet_dataplane::paths::NodePaths;
 
+/// The report of a node with ten thousand networks needs less.
+const SIZE_MAX: u64 = 64 << 20;
+
 /// The agent's report of its node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -40,7 +43,7 @@ impl StateFile {
     /// # Errors
     /// When the file cannot be read or was written by a later release.
     pub fn read(paths: &NodePaths) -> Result<Option<Self>, Error> {
-        atomic_file::read(&paths.state_file(), Self::VERSION)
+        atomic_file::read(&paths.state_file(), Self::VERSION, SIZE_MAX)
     }
 
     /// Writes the file if that changes it.

@@ -1,9 +1,11 @@
 //! Small JSON files that are there whole or not at all, whenever their writer is killed.
 
+use nix::errno::Errno;
+use nix::libc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +29,17 @@ pub enum Error {
         path: PathBuf,
         /// Where in it, and what is wrong.
         source: serde_json::Error,
+    },
+    /// Something else is in its place: a link, a folder, a FIFO or a device.
+    #[error("{} is not a regular file, so usnet did not write it; move it away", .0.display())]
+    NotAFile(PathBuf),
+    /// It is larger than anything that usnet writes there.
+    #[error("{} has more than {max_size} bytes, so usnet did not write it; move it away", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The largest size that usnet reads there, in bytes.
+        max_size: u64,
     },
     /// A later release of usnet wrote it.
     #[error(
@@ -68,22 +81,19 @@ pub enum Durability {
     Machine,
 }
 
-/// Reads a file; `None` if it does not exist. Its member `version`, if present, must not exceed
-/// `known`.
+/// Reads a file of at most `max_size` bytes; `None` if it does not exist. Its member `version`, if
+/// present, must not exceed `known`.
 ///
 /// # Errors
-/// The file cannot be read, is damaged or was written by a later release.
-pub fn read<T: DeserializeOwned>(path: &Path, known: u32) -> Result<Option<T>, Error> {
+/// The file cannot be read, is damaged or was written by a later release, or is no regular file of
+/// that size.
+pub fn read<T: DeserializeOwned>(path: &Path, known: u32, max_size: u64) -> Result<Option<T>, Error> {
     #[derive(serde::Deserialize)]
     struct Version {
         #[serde(default)]
         version: u32,
     }
-    let text = match fs::read(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::file("read", path, error)),
-    };
+    let Some(text) = read_text(path, max_size)? else { return Ok(None) };
     // What was written for [`Durability::Process`] and cut by a loss of power.
     if text.is_empty() {
         return Ok(None);
@@ -95,6 +105,32 @@ pub fn read<T: DeserializeOwned>(path: &Path, known: u32) -> Result<Option<T>, E
         return Err(Error::Newer { path: path.to_owned(), found: version, known });
     }
     serde_json::from_slice(&text).map(Some).map_err(invalid)
+}
+
+/// Reads a regular file; `None` if it does not exist. In its place may be anything, such as a FIFO
+/// without a writer or a link to a device without end: neither is waited for or followed.
+fn read_text(path: &Path, max_size: u64) -> Result<Option<Vec<u8>>, Error> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+    let failed = |error| Error::file("read", path, error);
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        // A link, or a socket.
+        Err(error) if [Errno::ELOOP, Errno::ENXIO].map(|it| Some(it as i32)).contains(&error.raw_os_error()) => {
+            return Err(Error::NotAFile(path.to_owned()));
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(Error::NotAFile(path.to_owned()));
+    }
+    let mut text = Vec::new();
+    // One byte more shows that there is more, even if the file grows meanwhile.
+    file.take(max_size.saturating_add(1)).read_to_end(&mut text).map_err(failed)?;
+    if u64::try_from(text.len()).unwrap_or(u64::MAX) > max_size {
+        return Err(Error::TooLarge { path: path.to_owned(), max_size });
+    }
+    Ok(Some(text))
 }
 
 /// Writes a file atomically, through a hidden temporary file beside it. The caller must ensure that
@@ -129,7 +165,8 @@ pub fn write<T: Serialize>(path: &Path, content: &T, durability: Durability) -> 
 /// As [`write()`].
 pub fn write_if_changed<T: Serialize>(path: &Path, content: &T, durability: Durability) -> Result<bool, Error> {
     let text = encode(path, content)?;
-    if fs::read(path).is_ok_and(|present| present == text) {
+    let size = u64::try_from(text.len()).unwrap_or(u64::MAX);
+    if read_text(path, size).is_ok_and(|present| present.as_ref() == Some(&text)) {
         return Ok(false);
     }
     write(path, content, durability).map(|()| true)
@@ -144,6 +181,11 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Creates an empty file, if missing.
+pub(crate) fn create_empty(path: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
 }
 
 /// The sorted file names in a directory, empty if the directory does not exist. Hidden files
@@ -174,7 +216,7 @@ pub fn create_folder(path: &Path, mode: u32) -> Result<(), Error> {
     DirBuilder::new().recursive(true).mode(mode).create(path).map_err(|error| Error::file("create", path, error))
 }
 
-fn encode<T: Serialize>(path: &Path, content: &T) -> Result<Vec<u8>, Error> {
+pub(crate) fn encode<T: Serialize>(path: &Path, content: &T) -> Result<Vec<u8>, Error> {
     let encoded = serde_json::to_vec_pretty(content);
     encoded.map_err(|source| Error::Invalid { path: path.to_owned(), source })
 }

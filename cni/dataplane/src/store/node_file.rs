@@ -9,6 +9,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 
+/// Ten thousand networks need 20 MiB.
+const SIZE_MAX: u64 = 256 << 20;
+
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -86,9 +89,9 @@ impl NodeFile {
             version: u32,
         }
         let path = paths.node_file();
-        match atomic_file::read(&path, Self::VERSION)? {
+        match atomic_file::read(&path, Self::VERSION, SIZE_MAX)? {
             Some(Header { version: found }) if found < Self::VERSION => Err(Error::Older { path, found }),
-            _ => Ok(atomic_file::read(&path, Self::VERSION)?),
+            _ => Ok(atomic_file::read(&path, Self::VERSION, SIZE_MAX)?),
         }
     }
 

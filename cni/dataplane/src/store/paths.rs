@@ -80,6 +80,11 @@ impl NodePaths {
         self.state.join("attachments")
     }
 
+    /// Finds attachment records by their pods and addresses.
+    pub fn index(&self) -> PathBuf {
+        self.state.join("index")
+    }
+
     /// The networks that the agent last selected.
     pub fn node_file(&self) -> PathBuf {
         self.state.join("node.json")

@@ -8,6 +8,9 @@ use std::path::PathBuf;
 
 pub use crate::store::atomic_file::Error;
 
+/// A thousand long paths need less.
+const SIZE_MAX: u64 = 1 << 20;
+
 /// The allowed directories. Without the file there are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -27,7 +30,7 @@ impl SharedDirs {
     /// # Errors
     /// The file cannot be read or was written by a later release.
     pub fn read(paths: &NodePaths) -> Result<Self, Error> {
-        Ok(atomic_file::read(&paths.shared_dirs_file(), Self::VERSION)?.unwrap_or_default())
+        Ok(atomic_file::read(&paths.shared_dirs_file(), Self::VERSION, SIZE_MAX)?.unwrap_or_default())
     }
 
     /// Allows these directories and no others.

@@ -21,7 +21,7 @@ use std::net::IpAddr;
 use usnet_crds::device::CONTAINER_FOLDER;
 use usnet_crds::{InterfaceAddress, MacAddress};
 use usnet_dataplane::attachment::{Address, Progress, Record};
-use usnet_dataplane::journal::LockedAttachment;
+use usnet_dataplane::journal::{Key, LockedAttachment};
 use usnet_dataplane::legacy_annotation::{self, USUAL_MAPPED_DIR};
 
 /// The steps, in their order. What breaks otherwise:
@@ -204,7 +204,13 @@ impl<'a> Attachment<'a> {
         if reserved.mac.is_none() && reserved.ips.is_empty() {
             return Ok(());
         }
-        let mut others = self.node.journal.records()?.records;
+        let network = &self.record.network;
+        let mac = reserved.mac.map(|mac| mac.to_string());
+        let macs = mac.iter().map(|mac| Key::Mac(network, mac));
+        let mut others = Vec::new();
+        for key in reserved.ips.iter().map(|ip| Key::Ip(network, *ip)).chain(macs) {
+            others.extend(self.node.journal.find(key)?.records);
+        }
         // A sandbox without its namespace has ended even if DEL was never called, as after a
         // reboot.
         others.retain(|other| other.network_namespace.try_exists().unwrap_or(true));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use usnet_crds::DeviceId;
 use usnet_dataplane::attachment::{AttachmentId, PodUid, Progress, Record};
-use usnet_dataplane::journal::{self, Journal};
+use usnet_dataplane::journal::{self, Journal, Key, UnreadableRecord};
 use usnet_dataplane::network_file::NetworkFiles;
 use usnet_dataplane::paths::NodePaths;
 
@@ -37,8 +37,8 @@ impl Node {
     /// # Errors
     /// When the journal cannot be listed.
     pub fn other_attachments(&self, pod: &PodUid, id: &AttachmentId) -> Result<OtherAttachments, journal::Error> {
-        let all = self.journal.records_of_pod(pod)?;
-        let is_complete = all.unreadable.is_empty();
+        let all = self.journal.find(Key::Pod(pod))?;
+        let is_complete = !has_other(&all.unreadable, id);
         let known = all.records.into_iter().filter(|record| record.id != *id).collect();
         Ok(OtherAttachments { known, is_complete })
     }
@@ -49,9 +49,9 @@ impl Node {
     /// # Errors
     /// When the journal cannot be listed.
     pub fn is_source_used(&self, folder: &Path, id: &AttachmentId) -> Result<bool, journal::Error> {
-        let all = self.journal.records()?;
+        let all = self.journal.find(Key::Folder(folder))?;
         let uses = |record: &Record| record.directory_source.as_deref() == Some(folder) && needs_directory(record);
-        Ok(!all.unreadable.is_empty() || all.records.iter().any(|record| record.id != *id && uses(record)))
+        Ok(has_other(&all.unreadable, id) || all.records.iter().any(|record| record.id != *id && uses(record)))
     }
 
     /// The devices that other interfaces of a sandbox have.
@@ -75,7 +75,7 @@ pub fn device_of(roots: &NodePaths, record: &Record) -> Option<DeviceId> {
 pub struct OtherAttachments {
     /// Those whose records can be read.
     pub known: Vec<Record>,
-    /// Whether these are all. A record of an unknown version could belong to any pod.
+    /// Whether these are all. A record that cannot be read may need anything of the pod.
     pub is_complete: bool,
 }
 
@@ -89,6 +89,10 @@ impl OtherAttachments {
     pub fn files(&self) -> BTreeSet<String> {
         self.known.iter().filter(|record| needs_directory(record)).flat_map(files_of).collect()
     }
+}
+
+fn has_other(unreadable: &[UnreadableRecord], id: &AttachmentId) -> bool {
+    unreadable.iter().any(|unreadable| unreadable.id != *id)
 }
 
 fn needs_directory(record: &Record) -> bool {

@@ -36,7 +36,7 @@ pub fn collect(node: &Node, environment: &Environment, configuration: &Configura
     };
     let (mut notes, mut failed) = (Vec::new(), None);
     let all = node.journal.records()?;
-    notes.extend(all.unreadable.iter().map(|error| format!("not examined: {error}")));
+    notes.extend(all.unreadable.iter().map(|unreadable| format!("not examined: {}", unreadable.error)));
     for record in all.records.iter().filter(|record| is_stale(record)) {
         match detach(node, environment, record) {
             Ok(note) => notes.extend(note),
@@ -82,12 +82,10 @@ fn collect_addresses(
     let Some(mut ipam) = del::ipam(node, configuration) else { return Ok(()) };
     let name = |configuration: &Value| configuration.get("name").cloned();
     let all = node.journal.records()?;
-    if !all.unreadable.is_empty() {
-        // The valid addresses are unknown.
-        return Ok(());
-    }
     let shares = |record: &&Record| record.ipam.as_ref().is_some_and(|other| name(other) == name(&ipam));
     valid.extend(all.records.iter().filter(shares).map(|record| key(&record.id)));
+    // They may have an address there.
+    valid.extend(all.unreadable.iter().map(|unreadable| key(&unreadable.id)));
     let entry = |(container, interface): &(String, String)| json!({"containerID": container, "ifname": interface});
     let entries: Vec<Value> = valid.iter().map(entry).collect();
     if let Some(parts) = ipam.as_object_mut() {

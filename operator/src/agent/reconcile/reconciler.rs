@@ -290,7 +290,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let plan = |journal: &JournalSnapshot| {
             let desired =
                 Desired::new(spec.networks.iter().map(|network| NodeNetwork::clone(network)), &journal.records);
-            let operations = plan::planned(&desired, observed, journal.view(), &context);
+            let operations = plan::planned(&desired, observed, &journal.unreadable, &context);
             (desired, operations)
         };
         let (desired, draft) = plan(journal);
@@ -299,7 +299,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             return Ok(Planned { desired, operations: draft, locks: AttachmentLocks::default() });
         }
         let locks = AttachmentLocks::acquire(&self.agent_state.journal, &to_lock)?;
-        locks.reread(&mut journal.records)?;
+        locks.reread(journal);
         let (desired, operations) = plan(journal);
         Ok(Planned { desired, operations: plan::without_contended(operations, locks.contended()), locks })
     }
@@ -350,7 +350,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         engine_error: Option<&str>,
     ) -> Result<(Reconciled, Vec<Op>), Error> {
         let Planned { desired, locks, .. } = planned;
-        let remaining = plan::remaining(desired, &engine.observed, journal.view());
+        let remaining = plan::remaining(desired, &engine.observed, &journal.unreadable);
         finish_detached(&engine.observed, &remaining, &mut journal, locks)?;
         let blockers = blockers(desired, &engine.observed);
         // A port that is configured but not running is no remaining operation: its state in the
@@ -368,7 +368,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         });
         self.publish(spec, &self.files(spec, &network_health))?;
         self.transition_log.networks(&network_health);
-        let retry = !remaining.is_empty() || engine_error.is_some() || locks.has_contended() || !journal.complete;
+        let retry =
+            !remaining.is_empty() || engine_error.is_some() || locks.has_contended() || !journal.unreadable.is_empty();
         if remaining.is_empty() && engine_error.is_none() {
             self.log_replay();
         }

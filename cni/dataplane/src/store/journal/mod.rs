@@ -3,20 +3,27 @@
 //!
 //! Both the plugin and the agent write here, serialised by a lock for each attachment. A killed
 //! process releases its locks, and leaves a record as it was either before or after a write.
+//!
+//! Only files whose names are those of records count; whatever else is in the folder is ignored. A
+//! record that cannot be read concerns its own attachment alone. An [`Index`] finds records by
+//! their contents.
 
-use crate::model::attachment::{AttachmentId, ContainerId, PodUid, Progress, Record};
+use crate::model::attachment::{AttachmentId, Record};
 use crate::store::atomic_file::{self, Durability};
 use crate::store::locks::Lock;
 use crate::store::paths::NodePaths;
-use std::fs;
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process;
-use std::str;
 use std::sync::Arc;
 use std::time::Duration;
 use usnet_crds::names::fnv1a;
+
+mod index;
+mod record_file;
+
+use index::Index;
+pub use index::Key;
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +32,6 @@ mod tests;
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 const LOCK_FILE: &str = ".lock";
-const EXTENSION: &str = ".json";
 
 /// Why the journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -39,12 +45,25 @@ pub enum Error {
         seconds = LOCK_TIMEOUT.as_secs()
     )]
     Busy(AttachmentId),
+    /// The record would not be read again.
+    #[error(
+        "the record of attachment {id} would have {size} bytes and may have {max_size}: make the IPAM configuration of its network shorter"
+    )]
+    RecordTooLarge {
+        /// The attachment.
+        id: AttachmentId,
+        /// Its size in bytes.
+        size: u64,
+        /// The largest size.
+        max_size: u64,
+    },
 }
 
 /// The attachment records of a node.
 #[derive(Debug, Clone)]
 pub struct Journal {
     folder: PathBuf,
+    index: Index,
 }
 
 /// An attachment that is locked by this process. Dropping it releases the lock; the locks of
@@ -53,6 +72,7 @@ pub struct Journal {
 pub struct LockedAttachment {
     id: AttachmentId,
     path: PathBuf,
+    index: Index,
     lock: Arc<Lock>,
 }
 
@@ -65,14 +85,29 @@ pub struct LockedAttachments {
     pub busy: Vec<AttachmentId>,
 }
 
-/// All records of a node.
+/// Records of a node.
 #[derive(Debug, Default)]
 pub struct Records {
     /// The records that this release can read.
     pub records: Vec<Record>,
-    /// The records that it cannot read. Their ports and pods are unknown, so that the absence of a
-    /// record proves nothing.
-    pub unreadable: Vec<atomic_file::Error>,
+    /// The records that it cannot read.
+    pub unreadable: Vec<UnreadableRecord>,
+}
+
+/// A record that cannot be read. Nothing is known of its attachment but its name, so nothing that
+/// may belong to it is removed.
+#[derive(Debug)]
+pub struct UnreadableRecord {
+    /// Which attachment.
+    pub id: AttachmentId,
+    /// Why it cannot be read.
+    pub error: atomic_file::Error,
+}
+
+impl From<UnreadableRecord> for Error {
+    fn from(unreadable: UnreadableRecord) -> Self {
+        Self::File(unreadable.error)
+    }
 }
 
 impl Journal {
@@ -83,7 +118,7 @@ impl Journal {
     pub fn open(paths: &NodePaths) -> Result<Self, Error> {
         let folder = paths.attachments();
         atomic_file::create_folder(&folder, 0o700)?;
-        Ok(Self { folder })
+        Ok(Self { folder, index: Index::new(paths.index()) })
     }
 
     /// Whether a record could be written now.
@@ -132,7 +167,11 @@ impl Journal {
     }
 
     fn locked(&self, id: &AttachmentId, lock: Arc<Lock>) -> LockedAttachment {
-        LockedAttachment { id: id.clone(), path: self.folder.join(file_name(id)), lock }
+        LockedAttachment { id: id.clone(), path: self.path(id), index: self.index.clone(), lock }
+    }
+
+    fn path(&self, id: &AttachmentId) -> PathBuf {
+        self.folder.join(record_file::file_name(id))
     }
 
     fn lock_file(&self) -> PathBuf {
@@ -145,45 +184,53 @@ impl Journal {
     /// # Errors
     /// The directory cannot be listed.
     pub fn records(&self) -> Result<Records, Error> {
-        self.records_where(|_| Ok(true))
+        let names = atomic_file::names(&self.folder)?;
+        Ok(self.read_all(names.iter().filter_map(|name| record_file::attachment_of(name))))
     }
 
-    /// The records of one pod, like [`Journal::records`], without parsing all others. Unreadable
-    /// records that may be of that pod are reported as such.
+    /// The records with this key, like [`Journal::records`]. No others are read.
     ///
     /// # Errors
-    /// The directory cannot be listed.
-    pub fn records_of_pod(&self, pod: &PodUid) -> Result<Records, Error> {
-        let mut all = self.records_where(|path| may_be_of_pod(path, pod))?;
-        all.records.retain(|record| record.pod.uid == *pod);
-        Ok(all)
+    /// The index cannot be listed.
+    pub fn find(&self, key: Key<'_>) -> Result<Records, Error> {
+        let mut found = self.read_all(self.index.find(key)?);
+        found.records.retain(|record| Key::all(record).contains(&key));
+        Ok(found)
     }
 
-    /// The records of one container, like [`Journal::records`]. Unreadable records that may be of
-    /// that container are reported as such.
+    /// Adds what is missing in the index and removes what has no record any more: after a loss of
+    /// power, or when records were moved by hand.
     ///
     /// # Errors
-    /// The directory cannot be listed.
-    pub fn records_of_container(&self, container: &ContainerId) -> Result<Records, Error> {
-        let start = format!("{container}.");
-        let is_named = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start));
-        let mut all = self.records_where(|path| Ok(is_named(path)))?;
-        all.records.retain(|record| record.id.container == *container);
-        Ok(all)
-    }
-
-    fn records_where(&self, selects: impl Fn(&Path) -> Result<bool, atomic_file::Error>) -> Result<Records, Error> {
-        let mut all = Records::default();
-        for name in atomic_file::names(&self.folder)? {
-            let path = self.folder.join(&name);
-            match selects(&path).and_then(|is_selected| if is_selected { read(&path) } else { Ok(None) }) {
-                Ok(Some(record)) => all.records.push(record),
-                // Not selected, or deleted while the others were read.
-                Ok(None) => {}
-                Err(error) => all.unreadable.push(error),
+    /// A folder cannot be listed, or the index cannot be changed.
+    pub fn repair_index(&self) -> Result<(), Error> {
+        let names = atomic_file::names(&self.folder)?;
+        let mut entries = self.index.entries()?;
+        for id in names.iter().filter_map(|name| record_file::attachment_of(name)) {
+            entries.entry(id).or_default();
+        }
+        for (id, entries) in entries {
+            // A call that works on the attachment keeps its keys up to date.
+            let Some(locked) = self.try_lock_all([&id])?.locked.pop() else { continue };
+            // If it cannot be read, its keys are unknown.
+            if let Ok(record) = locked.read() {
+                self.index.repair(&entries, record.as_ref())?;
             }
         }
-        Ok(all)
+        Ok(())
+    }
+
+    fn read_all(&self, ids: impl IntoIterator<Item = AttachmentId>) -> Records {
+        let mut all = Records::default();
+        for id in ids {
+            match record_file::read(&self.path(&id)) {
+                Ok(Some(record)) => all.records.push(record),
+                // Deleted while the others were read.
+                Ok(None) => {}
+                Err(error) => all.unreadable.push(UnreadableRecord { id, error }),
+            }
+        }
+        all
     }
 }
 
@@ -198,7 +245,7 @@ impl LockedAttachment {
     /// # Errors
     /// When there is one that cannot be read or is of a later release.
     pub fn read(&self) -> Result<Option<Record>, Error> {
-        Ok(read(&self.path)?)
+        Ok(record_file::read(&self.path)?)
     }
 
     /// Creates or replaces the record. A record that announces a change is on disk once this
@@ -208,12 +255,11 @@ impl LockedAttachment {
     /// # Errors
     /// An I/O error, or `record` is of another attachment than the locked one.
     pub fn write(&self, record: &Record) -> Result<(), Error> {
-        expect_id(&self.path, record)?;
-        let durability = match record.progress {
-            Progress::Attaching | Progress::Detaching | Progress::Detached => Durability::Content,
-            Progress::Attached => Durability::Process,
-        };
-        Ok(atomic_file::write(&self.path, record, durability)?)
+        if let Ok(Some(before)) = record_file::read(&self.path) {
+            self.index.remove(&before, Some(record))?;
+        }
+        record_file::write(&self.path, record)?;
+        Ok(self.index.add(record)?)
     }
 
     /// Deletes the record, if there is one. After a loss of power it may exist again, and is
@@ -222,6 +268,9 @@ impl LockedAttachment {
     /// # Errors
     /// An I/O error.
     pub fn remove(&self) -> Result<(), Error> {
+        if let Ok(Some(record)) = record_file::read(&self.path) {
+            self.index.remove(&record, None)?;
+        }
         Ok(atomic_file::remove(&self.path)?)
     }
 }
@@ -236,35 +285,4 @@ impl AsFd for LockedAttachment {
 /// Two attachments with the same hash share a lock, which is harmless.
 fn lock_offset(id: &AttachmentId) -> u64 {
     fnv1a(id.to_string().as_bytes())
-}
-
-fn file_name(id: &AttachmentId) -> String {
-    format!("{id}{EXTENSION}")
-}
-
-fn read(path: &Path) -> Result<Option<Record>, atomic_file::Error> {
-    let record = atomic_file::read::<Record>(path, Record::VERSION)?;
-    record.map(|record| expect_id(path, &record).map(|()| record)).transpose()
-}
-
-/// Whether a record could be of this pod, judged by its text alone. A record with the uid of
-/// another pod is not, whatever else it contains. JSON has only one representation of the
-/// characters of a uid.
-fn may_be_of_pod(path: &Path, pod: &PodUid) -> Result<bool, atomic_file::Error> {
-    let text = match fs::read(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(atomic_file::Error::file("read", path, error)),
-    };
-    let is_anothers = |text: &str| text.contains("\"uid\"") && !text.contains(pod.as_str());
-    Ok(!str::from_utf8(&text).is_ok_and(is_anothers))
-}
-
-fn expect_id(path: &Path, record: &Record) -> Result<(), atomic_file::Error> {
-    // Ids may have dots, so that two of them could have one file name.
-    if path.file_name().is_some_and(|name| name == file_name(&record.id).as_str()) {
-        Ok(())
-    } else {
-        Err(atomic_file::Error::Misplaced { path: path.to_owned(), content: format!("attachment {}", record.id) })
-    }
 }

@@ -19,6 +19,8 @@ pub use crate::store::atomic_file::Error;
 
 /// A write takes microseconds; only a writer that was stopped in the middle can hold the others up.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+/// As much as the API server takes for one object, and room for what is not in it.
+const SIZE_MAX: u64 = 4 << 20;
 const LOCK_FILE: &str = ".lock";
 const EXTENSION: &str = ".json";
 
@@ -95,7 +97,7 @@ impl NetworkFiles {
     /// The file cannot be read or was written by a later release.
     pub fn read(&self, name: &NetworkName) -> Result<Option<NetworkFile>, Error> {
         let path = self.path(name);
-        match atomic_file::read::<NetworkFile>(&path, ProgrammedNetwork::VERSION)? {
+        match atomic_file::read::<NetworkFile>(&path, ProgrammedNetwork::VERSION, SIZE_MAX)? {
             Some(file) if file.name() != name => {
                 Err(Error::Misplaced { path, content: format!("network {}", file.name()) })
             }

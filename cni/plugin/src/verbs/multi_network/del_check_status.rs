@@ -14,7 +14,7 @@ use crate::verbs::multi_network::add::pod_interfaces;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use usnet_dataplane::attachment::{AttachmentId, Record};
-use usnet_dataplane::journal;
+use usnet_dataplane::journal::{self, Key};
 
 /// Detaches all interfaces of a call with this configuration. All are tried, even if some fail.
 ///
@@ -33,8 +33,9 @@ pub fn del(node: &Node, environment: &Environment, configuration: &Configuration
         // ADD rejects it, so nothing is attached by it.
         Err(error) => return Ok(Some(note(&error))),
     };
-    let (mut notes, mut failed) = (Vec::new(), None);
-    for id in attached(node, &call, name)?.iter().rev() {
+    let (attached, unreadable) = attached(node, &call, name)?;
+    let (mut notes, mut failed) = (Vec::new(), unreadable);
+    for id in attached.iter().rev() {
         match del::del(node, &environment.for_interface(id), configuration) {
             Ok(note) => notes.extend(note),
             Err(error) => drop(failed.get_or_insert(error)),
@@ -55,7 +56,10 @@ pub fn check(node: &Node, environment: &Environment, configuration: &Configurati
     configuration.require_version(SpecVersion::V0_4_0, "CHECK")?;
     let call = environment.attachment()?;
     let previous = previous_result(configuration)?;
-    let mut all: BTreeSet<AttachmentId> = attached(node, &call, configuration.name()?)?;
+    let (mut all, unreadable) = attached(node, &call, configuration.name()?)?;
+    if let Some(error) = unreadable {
+        return Err(error);
+    }
     all.extend(selected(&call, configuration, previous)?);
     all.iter().try_for_each(|id| compare(node, &environment.for_interface(id), id, previous))
 }
@@ -82,15 +86,12 @@ pub fn status(node: &Node, configuration: &Configuration) -> Result<(), Error> {
     node.journal.check_writable().map_err(|error| Error::status_failed(ErrorCode::NotAvailable, error))
 }
 
-/// The attachments of the call, by their records.
-fn attached(node: &Node, call: &AttachmentId, name: &str) -> Result<BTreeSet<AttachmentId>, Error> {
-    let all = node.journal.records_of_container(&call.container)?;
-    if let Some(unreadable) = all.unreadable.into_iter().next() {
-        // It may be an attachment of this call.
-        return Err(journal::Error::from(unreadable).into());
-    }
+/// The attachments of the call, by their records, and why one that may be of it is missing.
+fn attached(node: &Node, call: &AttachmentId, name: &str) -> Result<(BTreeSet<AttachmentId>, Option<Error>), Error> {
+    let all = node.journal.find(Key::Sandbox(&call.container))?;
+    let unreadable = all.unreadable.into_iter().next().map(|unreadable| journal::Error::from(unreadable).into());
     let is_of_call = |record: &&Record| {
         record.invoked_ifname.as_ref() == Some(&call.interface) && record.configuration_name.as_deref() == Some(name)
     };
-    Ok(all.records.iter().filter(is_of_call).map(|record| record.id.clone()).collect())
+    Ok((all.records.iter().filter(is_of_call).map(|record| record.id.clone()).collect(), unreadable))
 }

@@ -5,8 +5,11 @@ use crate::support::output::Output;
 use crate::support::pod::Pod;
 use crate::support::{NETWORK, TestNode, configuration};
 use nix::mount::{MsFlags, mount};
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 on_each_engine! {
@@ -14,6 +17,7 @@ on_each_engine! {
     a_read_only_disk_fails_add_and_del_and_loses_nothing,
     a_full_volume_fails_only_its_own_pod_and_leaves_nothing,
     an_unreadable_record_is_named_and_nothing_is_changed,
+    files_that_are_no_records_and_damaged_records_hold_up_no_other_pod,
 }
 
 const IO_FAILURE: u64 = 5;
@@ -148,4 +152,46 @@ fn an_unreadable_record_is_named_and_nothing_is_changed(node: &mut TestNode) {
     assert_eq!((node.ports(NETWORK), node.records()), (vec![], vec![]));
     node.engine.assert_no_leftovers();
     assert!(!node.mounts().iter().any(|(path, _)| *path == pod.directory));
+}
+
+/// As host-local leaves them with this `dataDir`, and as administrators do.
+const STRAYS: [&str; 5] = ["10.56.0.3", "last_reserved_ip.0", "lock", "backup.json", "a.net1.json.bak"];
+
+fn files_that_are_no_records_and_damaged_records_hold_up_no_other_pod(node: &mut TestNode) {
+    let [damaged, other] = ["damaged", "other"].map(|name| node.pod(name));
+    let attachments = node.roots.attachments();
+    fs::create_dir_all(&attachments).unwrap();
+    STRAYS.iter().for_each(|name| fs::write(attachments.join(name), "10.56.0.3").unwrap());
+    let damages: [(&str, fn(&Path)); 4] = [
+        ("is damaged", |path| fs::write(path, "{").unwrap()),
+        ("is not a regular file", |path| symlink("/dev/zero", path).unwrap()),
+        ("is not a regular file", |path| mkfifo(path, Mode::S_IRWXU).unwrap()),
+        ("more than 65536 bytes", |path| fs::File::create(path).unwrap().set_len(1 << 30).unwrap()),
+    ];
+    for (reason, damage) in damages {
+        node.add(&damaged, "net1").result();
+        let path = attachments.join(format!("{}.net1.json", damaged.container));
+        let written = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        damage(&path);
+
+        let failed = node.del(&damaged, "net1");
+        failed.assert_in_time();
+        let message = failed.message(IO_FAILURE);
+        assert!(message.contains(reason) && message.contains("move it away"), "{message}");
+        node.add(&other, "net1").result();
+        node.add(&other, "net2").result();
+        node.del(&other, "net1").assert_done();
+        assert!(other.directory.join("net2.json").exists(), "{reason}");
+        node.del(&other, "net2").assert_done();
+        let left: Vec<_> = node.mounts().into_iter().map(|(path, _)| path).collect();
+        assert_eq!(left, std::slice::from_ref(&damaged.directory), "{reason}");
+        assert!(!other.directory.exists(), "{reason}");
+
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, written).unwrap();
+        node.del(&damaged, "net1").assert_done();
+    }
+    STRAYS.iter().for_each(|name| fs::remove_file(attachments.join(name)).unwrap());
+    node.assert_clean();
 }

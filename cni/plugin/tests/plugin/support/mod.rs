@@ -235,10 +235,13 @@ impl TestNode {
         list(&self.roots.attachments()).into_iter().filter(|path| path.extension().is_some()).collect()
     }
 
-    /// The files of the journal and the folders of pods: empty when nothing is attached.
+    /// The files of the journal and its index and the folders of pods: empty when nothing is
+    /// attached.
     pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
         let visible = |path: &PathBuf| path.file_name().is_some_and(|name| name != ".lock");
-        [self.roots.attachments(), self.roots.ports()].iter().flat_map(|folder| list(folder)).filter(visible).collect()
+        let keys = list(&self.roots.index()).into_iter().flat_map(|bucket| list(&bucket));
+        let others = [self.roots.attachments(), self.roots.ports()].into_iter().flat_map(|folder| list(&folder));
+        others.filter(visible).chain(keys).collect()
     }
 
     /// The ends of veth pairs on the node.

@@ -2,8 +2,9 @@
 //! the same time holds the lock, and then its attachment is skipped: without the lock, the agent
 //! could recreate a port that the DEL has just deleted.
 
+use super::snapshot::JournalSnapshot;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_dataplane::attachment::{AttachmentId, Record};
+use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::journal::{Error, Journal, LockedAttachment};
 
 /// Most attachments of one reconcile; the others wait for the next one. The kernel compares each
@@ -42,15 +43,14 @@ impl AttachmentLocks {
     }
 
     /// Replaces the records of the locked attachments by their current content.
-    ///
-    /// # Errors
-    /// When one cannot be read.
-    pub(crate) fn reread(&self, records: &mut Vec<Record>) -> Result<(), Error> {
-        records.retain(|record| !self.locked.contains_key(&record.id));
-        for locked in self.locked.values() {
-            records.extend(locked.read()?);
+    pub(crate) fn reread(&self, journal: &mut JournalSnapshot) {
+        journal.records.retain(|record| !self.locked.contains_key(&record.id));
+        for (id, locked) in &self.locked {
+            match locked.read() {
+                Ok(record) => journal.records.extend(record),
+                Err(_) => drop(journal.unreadable.insert(id.clone())),
+            }
         }
-        Ok(())
     }
 
     /// Removes the record of an attachment if it is locked; returns whether it was.

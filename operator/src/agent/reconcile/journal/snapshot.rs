@@ -1,10 +1,9 @@
 //! The journal, as the reconciler of one engine needs it.
 
-use crate::agent::reconcile::plan::JournalView;
 use crate::display::ErrorChain;
 use std::collections::BTreeSet;
 use usnet_crds::EngineKind;
-use usnet_dataplane::attachment::Record;
+use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::journal::{Error, Journal, Records};
 
 /// The attachments of one engine, as they were read.
@@ -12,14 +11,8 @@ use usnet_dataplane::journal::{Error, Journal, Records};
 pub(crate) struct JournalSnapshot {
     /// The records that could be read.
     pub records: Vec<Record>,
-    /// Whether all could be read. If not, a port without a record may well belong to a pod.
-    pub complete: bool,
-}
-
-impl JournalSnapshot {
-    pub(crate) fn view(&self) -> JournalView<'_> {
-        JournalView { records: &self.records, complete: self.complete }
-    }
+    /// The attachments of any engine whose records could not be read.
+    pub unreadable: BTreeSet<AttachmentId>,
 }
 
 /// Reads the journal for all reconcilers, and logs once what cannot be read.
@@ -41,14 +34,14 @@ impl JournalReader {
     pub(crate) fn read(&mut self, engine: EngineKind) -> Result<JournalSnapshot, Error> {
         let Records { mut records, unreadable } = self.journal.records()?;
         records.retain(|record| record.engine == engine);
-        let texts: BTreeSet<String> = unreadable.iter().map(|error| ErrorChain(error).to_string()).collect();
+        let texts: BTreeSet<String> = unreadable.iter().map(|record| ErrorChain(&record.error).to_string()).collect();
         for text in texts.difference(&self.unreadable) {
             tracing::warn!(
                 error = text,
-                "cannot read a record of the journal; ports that may belong to it are not removed"
+                "cannot read the record of an attachment; its port and bridge are left as they are"
             );
         }
         self.unreadable = texts;
-        Ok(JournalSnapshot { records, complete: unreadable.is_empty() })
+        Ok(JournalSnapshot { records, unreadable: unreadable.into_iter().map(|record| record.id).collect() })
     }
 }

@@ -7,45 +7,20 @@ use usnet_dataplane::desired::Desired;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::plan::{Op, PlanContext, PlannedOp, diff, plan};
 
-/// The journal as it was read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct JournalView<'a> {
-    /// The records that could be read.
-    pub records: &'a [Record],
-    /// Whether those are all. If not, a port without a record may well belong to a pod.
-    pub complete: bool,
-}
-
-/// The operations that turn `observed` into `desired`, each with its cause, without removals that
-/// an unreadable record could forbid.
+/// The operations that turn `observed` into `desired`, each with its cause, without those that
+/// would change the port of an attachment whose record is `unreadable`: it may belong to a pod.
 pub(crate) fn planned(
     desired: &Desired,
     observed: &Observed,
-    journal: JournalView<'_>,
+    unreadable: &BTreeSet<AttachmentId>,
     context: &PlanContext,
 ) -> Vec<PlannedOp> {
-    let is_allowed = removal_filter(journal);
-    let mut planned = plan(desired, observed, context);
-    planned.retain(|planned| is_allowed(&planned.op));
-    planned
+    without(plan(desired, observed, context), unreadable, |planned| &planned.op)
 }
 
 /// The operations that remain to be done, under the same condition.
-pub(crate) fn remaining(desired: &Desired, observed: &Observed, journal: JournalView<'_>) -> Vec<Op> {
-    let is_allowed = removal_filter(journal);
-    let mut operations = diff(desired, observed);
-    operations.retain(is_allowed);
-    operations
-}
-
-fn removal_filter(journal: JournalView<'_>) -> impl Fn(&Op) -> bool {
-    let recorded: BTreeSet<&AttachmentId> = journal.records.iter().map(|record| &record.id).collect();
-    move |operation| match operation {
-        _ if journal.complete => true,
-        Op::RemovePort { owner, .. } => owner.attachment().is_some_and(|id| recorded.contains(id)),
-        Op::RemoveBridge { .. } => false,
-        _ => true,
-    }
+pub(crate) fn remaining(desired: &Desired, observed: &Observed, unreadable: &BTreeSet<AttachmentId>) -> Vec<Op> {
+    without(diff(desired, observed), unreadable, |op| op)
 }
 
 /// The attachments to lock before these operations are carried out: those that they change, and
@@ -56,23 +31,29 @@ pub(crate) fn attachments_to_lock(planned: &[PlannedOp], records: &[Record]) -> 
     changed.chain(detached.map(|record| &record.id)).cloned().collect()
 }
 
-/// Without operations on attachments that are locked by another process, and without the removal of
-/// bridges that such a port may still be on.
-pub(crate) fn without_contended(mut planned: Vec<PlannedOp>, contended: &BTreeSet<AttachmentId>) -> Vec<PlannedOp> {
-    let is_contended = |operation: &Op| operation.attachment().is_some_and(|id| contended.contains(id));
-    let kept_bridges: BTreeSet<String> = planned
+/// Without operations on attachments that are locked by another process.
+pub(crate) fn without_contended(planned: Vec<PlannedOp>, contended: &BTreeSet<AttachmentId>) -> Vec<PlannedOp> {
+    without(planned, contended, |planned| &planned.op)
+}
+
+/// Without operations on some attachments, and without the removal of bridges that a port of them
+/// would still be on.
+fn without<T>(mut operations: Vec<T>, attachments: &BTreeSet<AttachmentId>, op: impl Fn(&T) -> &Op) -> Vec<T> {
+    let is_excluded = |op: &Op| op.attachment().is_some_and(|id| attachments.contains(id));
+    let kept_bridges: BTreeSet<String> = operations
         .iter()
-        .filter(|planned| is_contended(&planned.op))
-        .filter_map(|planned| match &planned.op {
+        .map(&op)
+        .filter(|op| is_excluded(op))
+        .filter_map(|op| match op {
             Op::RemovePort { bridge, .. } => bridge.clone(),
             _ => None,
         })
         .collect();
-    planned.retain(|planned| match &planned.op {
+    operations.retain(|operation| match op(operation) {
         Op::RemoveBridge { bridge, .. } => !kept_bridges.contains(bridge),
-        other => !is_contended(other),
+        other => !is_excluded(other),
     });
-    planned
+    operations
 }
 
 #[cfg(test)]

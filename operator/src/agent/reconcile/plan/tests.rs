@@ -9,29 +9,22 @@ fn unwanted(record: &Record) -> Observed {
 }
 
 fn plan_of(observed: &Observed) -> Vec<PlannedOp> {
-    let journal = JournalView { records: &[], complete: true };
-    planned(&Desired::default(), observed, journal, &PlanContext::default())
+    planned(&Desired::default(), observed, &BTreeSet::new(), &PlanContext::default())
 }
 
 #[test]
-fn nothing_that_an_unreadable_record_could_be_about_is_removed() {
+fn an_unreadable_record_keeps_its_own_port_and_bridge_and_nothing_else() {
     let lost = record("c1", &network("blue"));
     let observed = unwanted(&lost);
-    let desired = Desired::default();
-    let journal = JournalView { records: &[], complete: true };
-    assert_eq!(remaining(&desired, &observed, journal).len(), 2, "port and bridge go");
-    assert_eq!(remaining(&desired, &observed, JournalView { complete: false, ..journal }), []);
-}
-
-#[test]
-fn the_port_of_a_known_record_is_removed_even_when_others_are_unreadable() {
-    let mut leaving = record("c1", &network("blue"));
-    leaving.progress = Progress::Detaching;
-    let records = [leaving.clone()];
-    let desired = Desired::new([network("blue")], &records);
-    let journal = JournalView { records: &records, complete: false };
-    let operations = remaining(&desired, &unwanted(&leaving), journal);
-    assert!(matches!(operations.as_slice(), [Op::RemovePort { .. }]), "{operations:?}");
+    let remaining = |unreadable: &str| {
+        let unreadable = BTreeSet::from([unreadable.parse().unwrap()]);
+        let planned = planned(&Desired::default(), &observed, &unreadable, &PlanContext::default());
+        let remaining = remaining(&Desired::default(), &observed, &unreadable);
+        assert_eq!(planned.into_iter().map(|planned| planned.op).collect::<Vec<_>>(), remaining);
+        remaining
+    };
+    assert_eq!(remaining("c2.net1").len(), 2, "port and bridge go");
+    assert_eq!(remaining("c1.net1"), []);
 }
 
 #[test]

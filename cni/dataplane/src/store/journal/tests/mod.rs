@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+mod index;
+
 const STATE_VARIABLE: &str = "USNET_TEST_STATE";
 
 fn try_lock(journal: &Journal, container: &str) -> Option<LockedAttachment> {
@@ -47,8 +49,9 @@ fn what_cannot_be_read_is_named_and_does_not_hide_the_rest() {
 
     let Records { records, unreadable } = journal.records().unwrap();
     assert_eq!(records, [sample("good")]);
-    let messages: Vec<_> = unreadable.iter().map(ToString::to_string).collect();
-    assert_eq!(messages.len(), 3, "{messages:?}");
+    let ids: Vec<_> = unreadable.iter().map(|record| record.id.to_string()).collect();
+    assert_eq!(ids, ["copied.net1", "newer.net1", "torn.net1"]);
+    let messages: Vec<_> = unreadable.iter().map(|record| record.error.to_string()).collect();
     assert!(messages[0].contains("copied.net1.json contains attachment good.net1"), "{}", messages[0]);
     assert!(
         messages[1].contains("newer.net1.json has layout 2, but this release of usnet supports at most 1"),
@@ -61,34 +64,56 @@ fn what_cannot_be_read_is_named_and_does_not_hide_the_rest() {
 }
 
 #[test]
-fn the_records_of_a_pod_are_found_among_others_and_doubtful_ones_are_named() {
+fn only_files_with_the_name_of_a_record_count() {
     let (_folder, paths) = node_paths();
     let journal = Journal::open(&paths).unwrap();
-    let of_pod = |container: &str, uid: &str| {
-        let mut record = sample(container);
-        record.pod.uid = uid.parse().unwrap();
-        journal.lock(&record.id).unwrap().write(&record).unwrap();
-        record
-    };
-    let (one, other) = (of_pod("c1", "0b6e-1"), of_pod("c2", "0b6e-1"));
-    of_pod("c3", "0b6e-2");
-    // The uid is in the text, but it is not the pod's.
-    let mut mentions = of_pod("c4", "0b6e-3");
-    mentions.ipam = Some(serde_json::json!({"comment": "0b6e-1"}));
-    journal.lock(&mentions.id).unwrap().write(&mentions).unwrap();
-    let uid = one.pod.uid.clone();
-    let found = journal.records_of_pod(&uid).unwrap();
-    assert_eq!((found.records, found.unreadable.len()), (vec![one, other], 0));
-
-    let path = |name: &str| paths.attachments().join(name);
-    fs::write(path("other.json"), r#"{"version":999,"pod":{"uid":"0b6e-2"}}"#).unwrap();
-    for doubtful in [r#"{"version":999,"pod":{"uid":"0b6e-1"}}"#, r#"{"version":999}"#, "{"] {
-        fs::write(path("doubtful.json"), doubtful).unwrap();
-        let found = journal.records_of_pod(&uid).unwrap();
-        assert_eq!((found.records.len(), found.unreadable.len()), (2, 1), "{doubtful}");
+    for name in ["10.56.0.3", "last_reserved_ip.0", "lock", "backup.json", "c1.net1.json.bak", "c1.net1", "c1.a:b.json"]
+    {
+        fs::write(paths.attachments().join(name), "10.56.0.3").unwrap();
     }
-    fs::write(path("doubtful.json"), [0xff, 0xfe]).unwrap();
-    assert_eq!(journal.records_of_pod(&uid).unwrap().unreadable.len(), 1);
+    fs::create_dir(paths.attachments().join("folder")).unwrap();
+    let Records { records, unreadable } = journal.records().unwrap();
+    assert!(records.is_empty() && unreadable.is_empty(), "{unreadable:?}");
+}
+
+/// The test would wait indefinitely for the FIFO, and run out of memory at the device.
+#[test]
+fn what_is_no_file_of_a_records_size_is_neither_followed_nor_waited_for() {
+    use nix::sys::stat::Mode;
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+    let (folder, paths) = node_paths();
+    let journal = Journal::open(&paths).unwrap();
+    let path = |name: &str| paths.attachments().join(format!("{name}.net1.json"));
+    let valid = folder.path().join("valid");
+    journal.lock(&attachment("link")).unwrap().write(&sample("link")).unwrap();
+    fs::rename(path("link"), &valid).unwrap();
+    symlink(&valid, path("link")).unwrap();
+    symlink("/dev/zero", path("device")).unwrap();
+    nix::unistd::mkfifo(&path("fifo"), Mode::S_IRWXU).unwrap();
+    fs::create_dir(path("folder")).unwrap();
+    let _socket = UnixListener::bind(path("socket")).unwrap();
+    let no_files = ["device", "fifo", "folder", "link", "socket"];
+    fs::File::create(path("large")).unwrap().set_len(1 << 40).unwrap();
+
+    let unreadable = journal.records().unwrap().unreadable;
+    assert_eq!(unreadable.len(), no_files.len() + 1, "{unreadable:?}");
+    for name in no_files {
+        let error = journal.lock(&attachment(name)).unwrap().read().unwrap_err();
+        assert!(matches!(error, Error::File(atomic_file::Error::NotAFile(_))), "{name}: {error}");
+    }
+    let error = journal.lock(&attachment("large")).unwrap().read().unwrap_err();
+    assert!(error.to_string().contains("more than 65536 bytes"), "{error}");
+}
+
+#[test]
+fn a_record_that_could_not_be_read_again_is_not_written() {
+    let (_folder, paths) = node_paths();
+    let journal = Journal::open(&paths).unwrap();
+    let locked = journal.lock(&attachment("c1")).unwrap();
+    let large = Record { ipam: Some("x".repeat(64 << 10).into()), ..sample("c1") };
+    assert!(matches!(locked.write(&large), Err(Error::RecordTooLarge { .. })));
+    assert_eq!(locked.read().unwrap(), None);
 }
 
 #[test]
