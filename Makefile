@@ -21,9 +21,10 @@ life: setup
 	USNET_LIFE_STEPS=$${USNET_LIFE_STEPS:-2500} e2e/world --nodes 2 -- \
 	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture soak::
 
-# The clients' decoders with a million malformed inputs, where `make test` has a tenth; USNET_FUZZ_SEED selects others.
+# Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of the targets, where `make test` has seconds for all; USNET_FUZZ_SEED selects others.
 fuzz:
-	USNET_FUZZ_INPUTS=$${USNET_FUZZ_INPUTS:-1000000} cargo test -p usnet-ovsdb -p usnet-vpp --test malformed
+	USNET_FUZZ_SECONDS=$${USNET_FUZZ_SECONDS:-400} cargo test --profile fuzz -p usnet-ovsdb -p usnet-vpp -p usnet-crds -p usnet-dataplane -p usnet-plugin \
+	  --test malformed -- --nocapture
 
 # Agent and plugin of USNET_PREVIOUS=REVISION (default: the commit before this one) are replaced by this version's under running pods, and back.
 upgrade-test: setup

@@ -1,20 +1,15 @@
 //! Malformed inputs for the decoders: no panic, and no more memory than the input allows.
 //!
-//! By default a short form with the same inputs in each run. `make fuzz` runs the long form:
-//! `USNET_FUZZ_INPUTS` is the number of inputs, `USNET_FUZZ_SEED` selects others.
+//! See the crate `usnet-test-fuzz` for the long form.
 //!
 //! One test in this program, because the allocator counts for the whole process.
-#![expect(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a test fails by panicking, and prints the input"
-)]
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 use peak_alloc::PeakAlloc;
 use serde_json::json;
 use usnet_ovsdb::wire::{Endpoint, Event, Protocol};
 use usnet_ovsdb::{Cache, monitor, schema};
+use usnet_test_fuzz::{FuzzRun, Parsed, Random};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -29,30 +24,6 @@ const BYTES_PER_BYTE: usize = 256;
 const BYTES_AT_LEAST: usize = 8 << 10;
 
 const UUID: &str = "550e8400-e29b-41d4-a716-446655440000";
-
-/// Pseudo-random numbers (splitmix64), the same for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.number() % u64::try_from(limit.max(1)).expect("64 bits")).expect("below a usize")
-    }
-
-    fn byte(&mut self) -> u8 {
-        self.number().to_le_bytes()[0]
-    }
-
-    fn pick<'all, T>(&mut self, all: &'all [T]) -> &'all T {
-        all.get(self.below(all.len())).expect("in range")
-    }
-}
 
 /// What a database sends: answers to request 0, updates, an error, a question.
 fn seeds() -> Vec<Vec<u8>> {
@@ -175,43 +146,24 @@ fn decode(bytes: &[u8], pieces: usize, waiting: &mut Endpoint) -> usize {
     events
 }
 
-/// Prints the input if its decoder panics.
-struct PrintOnPanic<'input>(&'input [u8]);
-
-impl Drop for PrintOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("{}", String::from_utf8_lossy(self.0));
-        }
-    }
-}
-
-/// A number from the environment.
-fn setting(variable: &str, default: u64) -> u64 {
-    let text = std::env::var(variable).ok();
-    text.map_or(default, |text| text.parse().unwrap_or_else(|error| panic!("{variable} is {text:?}: {error}")))
-}
-
 #[test]
 fn malformed_inputs_neither_panic_nor_allocate_much() {
-    let inputs = usize::try_from(setting("USNET_FUZZ_INPUTS", INPUTS)).expect("a number of inputs");
     let seeds = seeds();
-    let mut random = Random(setting("USNET_FUZZ_SEED", 7));
-    let mut events = 0;
-    for _ in 0..inputs {
-        let bytes = input(&mut random, &seeds);
-        let pieces = 1 + random.below(bytes.len());
-        let input_printer = PrintOnPanic(&bytes);
-        let before = MEMORY.current_usage();
-        MEMORY.reset_peak_usage();
-        let mut waiting = Endpoint::default();
-        waiting.request("transact", &()).expect("JSON");
-        events += decode(&bytes, pieces, &mut waiting);
-        drop(waiting);
-        let used = MEMORY.peak_usage() - before;
-        assert!(used <= BYTES_AT_LEAST + BYTES_PER_BYTE * bytes.len(), "{used} bytes for {} of input", bytes.len());
-        drop(input_printer);
-    }
-    // Otherwise the inputs would be rejected early and prove nothing about the decoders.
-    assert!(events > inputs / 10, "only {events} messages in {inputs} inputs were JSON-RPC");
+    let mut lengths = Random::new(0);
+    FuzzRun::new("OVSDB", INPUTS).run(
+        |random| input(random, &seeds),
+        |bytes| {
+            // In pieces of any length, as from a socket.
+            let pieces = 1 + lengths.below(bytes.len());
+            let before = MEMORY.current_usage();
+            MEMORY.reset_peak_usage();
+            let mut waiting = Endpoint::default();
+            waiting.request("transact", &()).expect("JSON");
+            let events = decode(bytes, pieces, &mut waiting);
+            drop(waiting);
+            let used = MEMORY.peak_usage() - before;
+            assert!(used <= BYTES_AT_LEAST + BYTES_PER_BYTE * bytes.len(), "{used} bytes for {} of input", bytes.len());
+            if events > 0 { Parsed::Accepted } else { Parsed::Rejected }
+        },
+    );
 }

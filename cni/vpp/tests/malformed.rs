@@ -1,17 +1,12 @@
 //! Malformed inputs for the decoders: no panic, and no more memory than the input allows.
 //!
-//! By default a short form with the same inputs in each run. `make fuzz` runs the long form:
-//! `USNET_FUZZ_INPUTS` is the number of inputs, `USNET_FUZZ_SEED` selects others.
+//! See the crate `usnet-test-fuzz` for the long form.
 //!
 //! One test in this program, because the allocator counts for the whole process.
-#![expect(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a test fails by panicking, and prints the input"
-)]
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 use peak_alloc::PeakAlloc;
+use usnet_test_fuzz::{FuzzRun, Input, Parsed, Random};
 use usnet_vpp::wire::{DecodeError, Envelope, FrameDecoder, Header, Reader, read_envelope, write_frame};
 use usnet_vpp::{Descriptor, messages};
 
@@ -26,26 +21,6 @@ const INPUTS: u64 = 100_000;
 const BYTES_PER_BYTE: usize = 8;
 /// What it may hold for any input.
 const BYTES_AT_LEAST: usize = 1024;
-
-/// Pseudo-random numbers (splitmix64), the same for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.number() % u64::try_from(limit.max(1)).expect("64 bits")).expect("below a usize")
-    }
-
-    fn byte(&mut self) -> u8 {
-        self.number().to_le_bytes()[0]
-    }
-}
 
 /// A frame with a message whose id is its index in the table.
 struct Seed {
@@ -99,10 +74,25 @@ fn malform(random: &mut Random, seed: &Seed) -> Vec<u8> {
     bytes
 }
 
+/// What a decoder is given.
+struct Frames {
+    bytes: Vec<u8>,
+    /// Length of the pieces in which they arrive.
+    pieces: usize,
+    /// As which message they are decoded.
+    descriptor: &'static Descriptor,
+}
+
+impl Input for Frames {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 /// Mostly seeds that were changed, the frame's header included or not; some noise.
-fn input(random: &mut Random, seeds: &[Seed]) -> (Vec<u8>, &'static Descriptor) {
-    let seed = seeds.get(random.below(seeds.len())).expect("in range");
-    let bytes = match random.below(10) {
+fn input(random: &mut Random, seeds: &[Seed]) -> Frames {
+    let seed = random.pick(seeds);
+    let bytes: Vec<u8> = match random.below(10) {
         0 => (0..random.below(256)).map(|_| random.byte()).collect(),
         1..=5 => {
             // A good frame around a bad message, so that it reaches the message's decoder.
@@ -114,7 +104,8 @@ fn input(random: &mut Random, seeds: &[Seed]) -> (Vec<u8>, &'static Descriptor) 
         }
         _ => malform(random, seed),
     };
-    (bytes, seed.descriptor)
+    let pieces = 1 + random.below(bytes.len());
+    Frames { bytes, pieces, descriptor: seed.descriptor }
 }
 
 /// Decodes bytes as a client does. Returns the number of messages that were well formed
@@ -138,41 +129,19 @@ fn decode_message(header: Header, message: &[u8], descriptor: &Descriptor) -> Re
     (descriptor.recode)(fields).map(drop)
 }
 
-/// Prints the input if its decoder panics.
-struct PrintOnPanic<'input>(&'input [u8], &'static str);
-
-impl Drop for PrintOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("as {}: {:02x?}", self.1, self.0);
-        }
-    }
-}
-
-/// A number from the environment.
-fn setting(variable: &str, default: u64) -> u64 {
-    let text = std::env::var(variable).ok();
-    text.map_or(default, |text| text.parse().unwrap_or_else(|error| panic!("{variable} is {text:?}: {error}")))
-}
-
 #[test]
 fn malformed_inputs_neither_panic_nor_allocate_much() {
-    let inputs = usize::try_from(setting("USNET_FUZZ_INPUTS", INPUTS)).expect("a number of inputs");
     let seeds = seeds();
-    let mut random = Random(setting("USNET_FUZZ_SEED", 7));
-    let mut well_formed = 0;
-    for _ in 0..inputs {
-        let (bytes, descriptor) = input(&mut random, &seeds);
-        let pieces = 1 + random.below(bytes.len());
-        let input_printer = PrintOnPanic(&bytes, descriptor.name);
-        let before = MEMORY.current_usage();
-        MEMORY.reset_peak_usage();
-        well_formed += decode(&bytes, pieces, descriptor);
-        let used = MEMORY.peak_usage() - before;
-        assert!(used <= BYTES_AT_LEAST + BYTES_PER_BYTE * bytes.len(), "{used} bytes for {} of input", bytes.len());
-        drop(input_printer);
-    }
-    // Otherwise the inputs would be rejected early and prove nothing about the decoders.
-    assert!(well_formed > inputs / 10, "only {well_formed} of {inputs} were decoded to their end");
-    assert!(well_formed < inputs / 10 * 9, "{well_formed} of {inputs} were not malformed");
+    FuzzRun::new("VPP", INPUTS).run(
+        |random| input(random, &seeds),
+        |Frames { bytes, pieces, descriptor }| {
+            let before = MEMORY.current_usage();
+            MEMORY.reset_peak_usage();
+            let well_formed = decode(bytes, *pieces, descriptor);
+            let used = MEMORY.peak_usage() - before;
+            let (name, length) = (descriptor.name, bytes.len());
+            assert!(used <= BYTES_AT_LEAST + BYTES_PER_BYTE * length, "{name}: {used} bytes for {length} of input");
+            if well_formed > 0 { Parsed::Accepted } else { Parsed::Rejected }
+        },
+    );
 }
