@@ -3,6 +3,7 @@
 
 use crate::EngineKind;
 use crate::problem::Problem;
+use crate::types::number::EngineRange;
 use kube::core::{Message, Rule};
 use std::fmt::Display;
 
@@ -22,6 +23,15 @@ pub(crate) fn range(what: &str, minimum: impl Display, maximum: impl Display) ->
         format!("self >= {minimum} && self <= {maximum}"),
         format!("{what} is out of range: use {minimum} to {maximum}"),
     )
+}
+
+/// The number in a field of the spec is one that the engine accepts.
+pub(crate) fn in_range(field: &str, engine: EngineKind, range: EngineRange) -> Rule {
+    let EngineRange { minimum, maximum, step, .. } = range;
+    let number = format!("self{field}");
+    let multiple = if step > 1 { format!(" && {number} % {step} == 0") } else { String::new() };
+    let fits = format!("({number} >= {minimum} && {number} <= {maximum}{multiple})");
+    at(field, with_engine(engine, &fits), &Problem::EngineRange { engine, range })
 }
 
 /// `field` of `object` is immutable, also when it is unset.

@@ -3,8 +3,8 @@
 //! one variant of [`EngineKind`] and one row.
 
 use crate::types::bridge_domain::BridgeDomainId;
-use crate::types::limits::{MAC_AGE_OVS, MAC_AGE_VPP, MacAge, MacAgeRange};
 use crate::types::names::{BridgeName, NETWORK_NAME_MAX, NetworkName, VPP_NETWORK_NAME_MAX};
+use crate::types::number::EngineRange;
 use crate::types::port_type::{PortType, SocketRole};
 use crate::types::vlan::VlanMode;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub struct EngineTraits {
     /// Where the engine keeps that name, which is why it is limited.
     pub network_name_place: &'static str,
     /// The ages of MAC addresses that it accepts.
-    pub mac_age: MacAgeRange,
+    pub mac_age: EngineRange,
     /// The default port type: what most programs for this engine support.
     pub default_port_type: PortType,
     /// The types of ports that it has.
@@ -67,7 +67,8 @@ const OPEN_VSWITCH: EngineTraits = EngineTraits {
     bridge_noun: "bridge",
     network_name_max: NETWORK_NAME_MAX,
     network_name_place: "external_ids",
-    mac_age: MAC_AGE_OVS,
+    // `mac-aging-time` of a bridge.
+    mac_age: EngineRange { minimum: 15, maximum: 3600, step: 1, unit: "seconds" },
     default_port_type: PortType::VhostUser,
     port_types: &[PortType::VhostUser, PortType::Veth],
     // The userspace datapath receives frames of kernel devices through a packet socket, before the
@@ -89,7 +90,8 @@ const VPP: EngineTraits = EngineTraits {
     // VPP would truncate the tag that contains the name.
     network_name_max: VPP_NETWORK_NAME_MAX,
     network_name_place: "the tag of a bridge domain",
-    mac_age: MAC_AGE_VPP,
+    // 1 to 255 whole minutes. With 0 entries never expire.
+    mac_age: EngineRange { minimum: 60, maximum: 15_300, step: 60, unit: "seconds" },
     default_port_type: PortType::Memif,
     port_types: &[PortType::VhostUser, PortType::Memif, PortType::Veth],
     unlimited_egress: &[],
@@ -140,11 +142,6 @@ impl EngineKind {
         }
     }
 
-    /// Whether this engine accepts an age of MAC addresses.
-    pub const fn accepts(self, age: MacAge) -> bool {
-        self.traits().mac_age.contains(age)
-    }
-
     /// The default port type: what most programs for this engine support.
     pub const fn default_port_type(self) -> PortType {
         self.traits().default_port_type
@@ -169,6 +166,7 @@ impl NetworkName {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MacAge;
 
     #[test]
     fn rows_agree_with_the_api_and_with_themselves() {
@@ -179,7 +177,10 @@ mod tests {
             // The rules look at `port.type` itself, which is not set for the default type.
             assert!(!row.unlimited_egress.contains(&row.default_port_type), "{engine}");
             assert!(row.vhost_user_roles.contains(&SocketRole::default()), "{engine}");
-            assert!(engine.accepts(MacAge::default()) && row.network_name_max <= NETWORK_NAME_MAX, "{engine}");
+            assert!(
+                row.mac_age.contains(MacAge::default().into()) && row.network_name_max <= NETWORK_NAME_MAX,
+                "{engine}"
+            );
         }
         for port_type in PortType::ALL {
             assert_eq!(serde_json::to_value(port_type).unwrap(), port_type.as_str());

@@ -1,7 +1,8 @@
 //! Validation errors of a spec. The CEL rules have the same messages.
 
 use crate::engine::{BridgeKey, EngineTraits};
-use crate::types::limits::{IPAM_MAX, MacAgeRange};
+use crate::types::limits::IPAM_MAX;
+use crate::types::number::EngineRange;
 use crate::types::port_type::{PortType, SocketRole};
 use crate::types::vlan::VlanMode;
 use crate::{
@@ -112,9 +113,14 @@ pub enum Problem {
         key = own_key(.0)
     )]
     AdoptedWithoutKey(EngineKind),
-    /// Not an age of MAC addresses that the engine accepts.
-    #[error("{}", mac_age(*.0))]
-    MacAge(EngineKind),
+    /// Not a number that the engine accepts.
+    #[error("{engine} {range}")]
+    EngineRange {
+        /// The engine.
+        engine: EngineKind,
+        /// What it accepts.
+        range: EngineRange,
+    },
     /// Ports of the engine do not have every VLAN mode.
     #[error("{}", vlan_mode(*.0))]
     VlanMode(EngineKind),
@@ -207,18 +213,6 @@ fn engines(supports: impl Fn(&EngineTraits) -> bool) -> String {
     rows.map(|row| row.api_name).collect::<Vec<_>>().join(" or ")
 }
 
-fn mac_age(engine: EngineKind) -> String {
-    match engine.traits().mac_age {
-        MacAgeRange { minimum, maximum, step: 1 } => format!("{engine} takes {minimum} to {maximum} seconds"),
-        MacAgeRange { minimum, maximum, step: 60 } => {
-            format!("{engine} counts minutes: use a multiple of 60 from {minimum} to {maximum}")
-        }
-        MacAgeRange { minimum, maximum, step } => {
-            format!("{engine} takes multiples of {step} seconds: use one from {minimum} to {maximum}")
-        }
-    }
-}
-
 fn vlan_mode(engine: EngineKind) -> String {
     match engine.traits().vlan_modes {
         [VlanMode::Access] => format!(
@@ -257,6 +251,17 @@ impl Problems {
 
     pub(crate) fn check<T, E: Into<Problem>>(&mut self, field: &str, result: Result<T, E>) -> Option<T> {
         result.map_err(|problem| self.add(field, problem.into())).ok()
+    }
+
+    /// A number, if its type and the engine have it.
+    pub(crate) fn check_range<T: TryFrom<i64>>(
+        &mut self,
+        field: &str,
+        number: i64,
+        (engine, range): (EngineKind, EngineRange),
+    ) -> Option<T> {
+        let checked = T::try_from(number).ok().filter(|_| range.contains(number));
+        self.check(field, checked.ok_or(Problem::EngineRange { engine, range }))
     }
 
     pub(crate) const fn count(&self) -> usize {

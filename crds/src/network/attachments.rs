@@ -43,8 +43,8 @@ mod spec {
 
     use super::FixedAttachment;
     use crate::cel::rule;
+    use crate::network::port::vlan::{VlanSpec, vlan};
     use crate::network::port::{RateLimitSpec, rate_limit};
-    use crate::network::vlan::{VlanSpec, vlan};
     use crate::problem::{Problem, Problems};
     use crate::types::limits::{ATTACHMENTS_MAX, CIDR_MAX, IPS_MAX};
     use crate::types::mac::{MAC_PATTERN, NO_MAC};

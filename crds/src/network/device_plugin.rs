@@ -1,7 +1,8 @@
 //! The resource of a network: what users write ([`DevicePluginSpec`]) with its rule, and what nodes
 //! read ([`DevicePlugin`]).
 
-use crate::types::limits::{DeviceCount, OutOfRange};
+use crate::types::limits::DeviceCount;
+use crate::types::number::OutOfRange;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "api")]

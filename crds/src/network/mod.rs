@@ -25,21 +25,19 @@ mod spec;
 mod status;
 #[cfg(feature = "api")]
 pub mod validate;
-#[cfg(feature = "api")]
-mod vlan;
 
 #[cfg(feature = "api")]
 pub use {
     crate::types::limits::{ATTACHMENTS_MAX, IPS_MAX, SELECTOR_VALUES_MAX},
     crate::types::vlan::VlanMode,
     attachments::AttachmentSpec,
-    bridge::BridgeSpec,
+    bridge::spec::BridgeSpec,
     definitions::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES},
     device_plugin::DevicePluginSpec,
+    port::vlan::VlanSpec,
     port::{PortSpec, RateLimitSpec},
     spec::{UserspaceNetwork, UserspaceNetworkSpec},
     status::{FAILURES_MAX, NodeCounts, NodeFailure, UserspaceNetworkStatus},
-    vlan::VlanSpec,
 };
 
 /// Keeps a deleted network until no pod uses it and no node carries it any more.

@@ -3,13 +3,13 @@
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use super::attachments::{self, AttachmentSpec};
-use super::bridge::{self, BridgeSpec};
+use super::bridge::spec::{self as bridge, BridgeSpec};
 use super::definitions::Definitions;
 use super::device_plugin::DevicePluginSpec;
 use super::ipam::IpamSpec;
-use super::port::{self, PortSpec};
+use super::port::{self, PortSpec, vlan};
 use super::status::UserspaceNetworkStatus;
-use super::{name, selectors, vlan};
+use super::{name, selectors};
 use crate::EngineKind;
 use crate::cel::rule;
 use crate::types::limits::ATTACHMENTS_MAX;

@@ -4,10 +4,11 @@
 
 pub use crate::problem::{InvalidField, InvalidSpec, Problem};
 
+use super::bridge::spec::bridge;
 use super::device_plugin::DevicePluginSpec;
 use super::name::network_name;
 use super::selectors::selector;
-use super::{Definitions, UserspaceNetwork, attachments, bridge, ipam, port};
+use super::{Definitions, UserspaceNetwork, attachments, ipam, port};
 use crate::problem::Problems;
 use crate::{Bridge, DevicePlugin, EngineKind, FixedAttachment, NetworkName, Port};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -54,7 +55,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
         Some(nodes) => selector(&mut problems, "spec.nodeSelector", nodes).map(Some),
         None => Some(None),
     };
-    let bridge = bridge::bridge(&mut problems, spec.engine, &spec.bridge, name.as_ref());
+    let bridge = bridge(&mut problems, spec.engine, &spec.bridge, name.as_ref());
     let port = port::port(&mut problems, spec.engine, &spec.port);
     let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());
     let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);

@@ -1,6 +1,6 @@
 //! Bridge domains of VPP, which have numbers where bridges of Open vSwitch have names.
 
-use super::hash::fnv1a;
+use super::names::fnv1a;
 use super::names::{BridgeName, NetworkName};
 use serde::{Deserialize, Serialize};
 use std::fmt;

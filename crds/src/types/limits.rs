@@ -1,7 +1,7 @@
 //! Validated numeric newtypes, and the limits that the CRD and Rust share.
 
+use super::number::{OutOfRange, number};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// Longest text of an address with its prefix length.
 pub const CIDR_MAX: usize = 43;
@@ -24,59 +24,6 @@ pub const IPS_MAX: usize = 2;
 /// rules over unbounded lists.
 pub const SELECTOR_VALUES_MAX: usize = 256;
 
-/// Why a number was rejected.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} {value} is out of range: use {minimum} to {maximum}")]
-pub struct OutOfRange {
-    what: &'static str,
-    value: i64,
-    minimum: u16,
-    maximum: u16,
-}
-
-macro_rules! number {
-    ($(#[$docs:meta])* $name:ident, $what:literal, $minimum:literal, $maximum:literal) => {
-        $(#[$docs])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "i64", into = "i64")]
-        pub struct $name(u16);
-
-        impl $name {
-            /// The smallest value.
-            pub const MINIMUM: u16 = $minimum;
-            /// The largest value.
-            pub const MAXIMUM: u16 = $maximum;
-
-            /// The number itself.
-            pub const fn get(self) -> u16 {
-                self.0
-            }
-        }
-
-        impl TryFrom<i64> for $name {
-            type Error = OutOfRange;
-            fn try_from(value: i64) -> Result<Self, OutOfRange> {
-                match u16::try_from(value) {
-                    Ok(number) if (Self::MINIMUM..=Self::MAXIMUM).contains(&number) => Ok(Self(number)),
-                    _ => Err(OutOfRange { what: $what, value, minimum: $minimum, maximum: $maximum }),
-                }
-            }
-        }
-
-        impl From<$name> for i64 {
-            fn from(number: $name) -> Self {
-                Self::from(number.0)
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(formatter)
-            }
-        }
-    };
-}
-
 number!(
     /// Largest payload of a frame, in bytes. 9702 is what DPDK's ports carry in Open vSwitch; it
     /// silently ignores larger ones.
@@ -96,36 +43,6 @@ number!(
     /// three digits.
     DeviceCount, "number of devices", 1, 1000
 );
-
-number!(
-    /// How long a bridge remembers where a MAC address is, in seconds. Open vSwitch takes 15 to
-    /// 3600; VPP counts whole minutes, up to 255.
-    MacAge, "age of MAC addresses", 15, 15_300
-);
-/// The ages of MAC addresses that one engine accepts, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MacAgeRange {
-    /// The smallest.
-    pub minimum: u16,
-    /// The largest.
-    pub maximum: u16,
-    /// All are multiples of it.
-    pub step: u16,
-}
-
-impl MacAgeRange {
-    /// Whether an age is one of them.
-    pub const fn contains(self, age: MacAge) -> bool {
-        let seconds = age.get();
-        self.minimum <= seconds && seconds <= self.maximum && seconds.is_multiple_of(self.step)
-    }
-}
-
-/// What Open vSwitch accepts (`mac-aging-time` of a bridge).
-pub const MAC_AGE_OVS: MacAgeRange = MacAgeRange { minimum: 15, maximum: 3600, step: 1 };
-/// What VPP accepts: 1 to 255 whole minutes. With 0 entries never expire.
-pub const MAC_AGE_VPP: MacAgeRange = MacAgeRange { minimum: 60, maximum: 15_300, step: 60 };
-
 number!(
     /// The limits of [`RingSize`]. VPP's API silently accepts larger ones; its CLI does not.
     RingSizeRange, "ring size", 2, 32_768
@@ -165,6 +82,9 @@ impl RingSize {
     }
 }
 
+#[cfg(feature = "api")]
+super::number::number_schema!(RingSize);
+
 impl TryFrom<i64> for RingSize {
     type Error = InvalidRingSize;
     fn try_from(value: i64) -> Result<Self, InvalidRingSize> {
@@ -188,12 +108,6 @@ impl Default for RingSize {
 impl Default for DeviceCount {
     fn default() -> Self {
         Self(64)
-    }
-}
-
-impl Default for MacAge {
-    fn default() -> Self {
-        Self(300)
     }
 }
 

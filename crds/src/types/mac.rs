@@ -1,6 +1,6 @@
 //! MAC addresses of interfaces.
 
-use super::hash::fnv1a;
+use super::names::fnv1a;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

@@ -4,10 +4,10 @@
 pub mod address;
 pub mod bridge_domain;
 pub mod device;
-pub mod hash;
 pub mod limits;
 pub mod mac;
 pub mod names;
+pub mod number;
 pub mod port_type;
 pub mod rate;
 pub mod vlan;

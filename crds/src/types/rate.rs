@@ -39,6 +39,9 @@ impl KilobitsPerSecond {
     }
 }
 
+#[cfg(feature = "api")]
+super::number::number_schema!(KilobitsPerSecond);
+
 impl TryFrom<i64> for KilobitsPerSecond {
     type Error = InvalidRate;
     fn try_from(rate: i64) -> Result<Self, InvalidRate> {

@@ -1,30 +1,13 @@
-//! The JSON schemas of the newtypes, with their limits, so that the API server validates them.
+//! The JSON schemas of newtypes that are no numbers, with their limits, so that the API server
+//! validates them.
 
 use super::address::InterfaceAddress;
-use super::limits::{CIDR_MAX, DeviceCount, MacAge, Mtu, Queues, RingSize, VlanTag};
+use super::limits::{CIDR_MAX, VlanTag};
 use super::mac::{MacAddress, NO_MAC};
 use super::names::{self, BridgeName, NamespaceName, NetworkName, PodName};
-use super::rate::KilobitsPerSecond;
 use super::vlan::Vlan;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
-
-macro_rules! number_schema {
-    ($($name:ident),*) => {$(
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({"type": "integer", "format": "int64", "minimum": Self::MINIMUM, "maximum": Self::MAXIMUM})
-            }
-        }
-    )*};
-}
-number_schema!(DeviceCount, KilobitsPerSecond, MacAge, Mtu, Queues, RingSize, VlanTag);
 
 macro_rules! text_schema {
     ($($name:ident: $maximum:expr),*) => {$(

@@ -4,7 +4,7 @@
 //! [`BlockingDriver`] is one for programs without an async runtime. Both folders have the
 //! same files: `driver` (the trait's implementation), `snapshot` (what is read), `observe` (from a
 //! snapshot to the observed state), `plan_op` (what has to be done for one operation), `apply` (how
-//! it is done), `settings`, `qos`, `tags` and `legacy`.
+//! it is done), `bridge_settings`, `ports`, `qos` and `tags`.
 
 mod blocking;
 mod driver;

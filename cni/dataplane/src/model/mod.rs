@@ -1,9 +1,10 @@
 //! Values of this crate. No IO.
 //!
-//! [`desired`] and [`observed`] describe an engine with the same terms ([`port`], [`attachment`],
-//! [`memif`]); [`drift`] describes their differences for users.
+//! [`desired`] and [`observed`] describe an engine with the same terms ([`bridge_settings`],
+//! [`port`], [`attachment`], [`memif`]); [`drift`] describes their differences for users.
 
 pub mod attachment;
+pub mod bridge_settings;
 pub mod desired;
 pub mod drift;
 pub mod memif;

@@ -1,9 +1,10 @@
 //! The state of an engine at one moment.
 
+use crate::model::bridge_settings::BridgeSettings;
 use crate::model::owner::PortOwner;
 use crate::model::port::{PortBackend, PortName};
 use std::collections::BTreeMap;
-use usnet_crds::{MacLearning, NetworkName, RateLimit, Vlan};
+use usnet_crds::{NetworkName, RateLimit, Vlan};
 
 /// All bridges of an engine, whether owned by usnet or not. Names are those of the engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,27 +26,12 @@ pub struct ObservedBridge {
     pub has_supported_datapath: bool,
     /// Why a network cannot adopt it; `None` if it can.
     pub adoption_blocker: Option<String>,
-    /// Its MTU.
-    pub mtu: BridgeMtu,
-    /// Whether it learns where MAC addresses are.
-    pub mac_learning: MacLearning,
-    /// How long it remembers them, in seconds; none means the engine's default.
-    pub mac_age_seconds: Option<i64>,
+    /// Its settings.
+    pub settings: BridgeSettings,
     /// Whether the engine runs it, or why not.
     pub state: ElementState,
     /// Its ports, without the bridge's own.
     pub ports: BTreeMap<PortName, ObservedPort>,
-}
-
-/// The MTU of a bridge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BridgeMtu {
-    /// The engine's bridges have none, only their ports do (VPP).
-    OfPortsOnly,
-    /// It is not set.
-    Unset,
-    /// The requested MTU, in bytes.
-    Set(i64),
 }
 
 /// One port.

@@ -1,7 +1,7 @@
 //! Whether what is observed is as desired already. The drivers use it, too: an operation without a
 //! difference is none.
 
-use crate::model::observed::{BridgeMtu, ObservedBridge, ObservedPort, Tagging};
+use crate::model::observed::{ObservedBridge, ObservedPort, Tagging};
 use crate::model::port::PortSettings;
 use usnet_crds::conditions::message::node::bridge_of_network;
 use usnet_crds::{Bridge, NetworkName};
@@ -17,13 +17,7 @@ pub(crate) fn adoption_blocker(actual: Option<&ObservedBridge>, network: &Networ
 
 /// Whether a bridge needs no update.
 pub(crate) fn bridge_matches_spec(actual: &ObservedBridge, bridge: &Bridge) -> bool {
-    let mtu = match actual.mtu {
-        BridgeMtu::OfPortsOnly => true,
-        BridgeMtu::Unset => false,
-        BridgeMtu::Set(mtu) => mtu == i64::from(bridge.mtu),
-    };
-    let age = actual.mac_age_seconds == Some(bridge.mac_age_seconds.into());
-    mtu && age && actual.mac_learning == bridge.mac_learning && actual.has_supported_datapath
+    actual.has_supported_datapath && actual.settings.match_spec(bridge)
 }
 
 /// Whether a port needs no update.

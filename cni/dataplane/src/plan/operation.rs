@@ -1,6 +1,7 @@
 //! The operations of a plan.
 
 use crate::model::attachment::AttachmentId;
+use crate::model::bridge_settings::desired_settings;
 use crate::model::owner::PortOwner;
 use crate::model::port::{AttachedPort, PortBackend, PortName, PortSettings};
 use std::fmt;
@@ -109,11 +110,8 @@ impl fmt::Display for Op {
                 write!(formatter, "create bridge {} for network {network}", bridge.name)
             }
             Self::UpdateBridge { network, bridge } => {
-                let Bridge { name, mtu, mac_learning, mac_age_seconds, .. } = bridge;
-                write!(
-                    formatter,
-                    "set MTU {mtu}, MAC learning {mac_learning:?} for {mac_age_seconds} s and the kind of bridge {name} of network {network}"
-                )
+                let settings = desired_settings(bridge);
+                write!(formatter, "set {settings} and the kind of bridge {} of network {network}", bridge.name)
             }
             Self::CreatePort { attachment, port, .. } => {
                 write!(formatter, "create port {} of {attachment} on bridge {}", port.name, port.bridge)

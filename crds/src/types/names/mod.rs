@@ -1,9 +1,10 @@
 //! Validated newtypes of names: each is checked once, on input.
 
 mod generated;
+mod hash;
 
-pub use super::hash::fnv1a;
 use super::limits::DEVICE_NETWORK_NAME_MAX;
+pub use hash::fnv1a;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -8,7 +8,7 @@ use usnet_crds::{Bridge, EngineKind, NetworkName, NodeNetwork, Phase, Port, Queu
 use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
 use usnet_dataplane::desired::port_settings;
 use usnet_dataplane::memif::MemifSocketIds;
-use usnet_dataplane::observed::{BridgeMtu, ElementState, ObservedBridge, ObservedPort, Peer};
+use usnet_dataplane::observed::{ElementState, ObservedBridge, ObservedPort, Peer};
 use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::port::{AttachedPort, PortBackend, PortName, SocketPath};
@@ -50,9 +50,7 @@ pub(crate) fn bridge_of(network: &NodeNetwork) -> (String, ObservedBridge) {
         owner: Some(network.name.clone()),
         has_supported_datapath: true,
         adoption_blocker: None,
-        mtu: BridgeMtu::Set(network.bridge.mtu.into()),
-        mac_learning: network.bridge.mac_learning,
-        mac_age_seconds: Some(network.bridge.mac_age_seconds.into()),
+        settings: (&network.bridge).into(),
         state: ElementState::Running,
         ports: [].into(),
     };

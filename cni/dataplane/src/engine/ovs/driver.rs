@@ -1,7 +1,7 @@
 //! The driver for Open vSwitch on a database session.
 
 use super::snapshot::OvsSnapshot;
-use super::{apply, legacy, observe};
+use super::{apply, observe};
 use crate::engine::blocking::NeverWaits;
 use crate::engine::driver::EngineDriver;
 use crate::engine::error::{EngineError, OpError};
@@ -57,7 +57,7 @@ impl<D: Database + Send> EngineDriver for OpenVswitch<D> {
     }
 
     async fn remove_legacy_port(&mut self, port: LegacyPortLocation<'_>) -> Result<LegacyPort, EngineError> {
-        legacy::remove_port(&mut self.database, port).await
+        apply::remove_legacy_port(&mut self.database, port).await
     }
 }
 

@@ -9,21 +9,18 @@
 //! operations is one transaction however long it is, because the switch's work for each transaction
 //! grows with its configuration. The exception is a name that is deleted and created again.
 //!
-//! Only `driver`, `apply`, `snapshot` and `legacy` perform IO.
+//! Only `driver`, `apply` and `snapshot` perform IO.
 
 mod apply;
+mod bridge_settings;
 mod driver;
 mod error;
-mod legacy;
 mod observe;
 mod plan_op;
 mod ports;
 mod qos;
-mod settings;
 mod snapshot;
 mod tags;
-#[cfg(test)]
-mod tests;
 
 pub use driver::{OpenVswitch, TIMEOUT, observed_from};
 pub use error::EmptyDatabase;

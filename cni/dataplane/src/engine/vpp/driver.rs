@@ -1,7 +1,7 @@
 //! The driver for VPP on a session of its binary API.
 
 use super::snapshot::VppSnapshot;
-use super::{apply, legacy, observe};
+use super::{apply, observe};
 use crate::engine::blocking::NeverWaits;
 use crate::engine::driver::EngineDriver;
 use crate::engine::error::{EngineError, OpError};
@@ -42,6 +42,6 @@ impl<A: Api + Send> EngineDriver for Vpp<A> {
     }
 
     async fn remove_legacy_port(&mut self, port: LegacyPortLocation<'_>) -> Result<LegacyPort, EngineError> {
-        legacy::remove_port(&mut self.api, port).await
+        apply::remove_legacy_port(&mut self.api, port).await
     }
 }

@@ -20,15 +20,14 @@
 //!   deleted before it is used again.
 
 mod apply;
+mod bridge_settings;
 mod command;
 mod driver;
 mod error;
-mod legacy;
 mod observe;
 mod plan_op;
 mod ports;
 mod qos;
-mod settings;
 mod snapshot;
 mod tags;
 

@@ -2,13 +2,11 @@
 
 use super::snapshot::{BridgeDomain, Interface, VppSnapshot};
 use crate::model::memif::MemifSocketIds;
-use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
+use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::owner::PortOwner;
 use crate::model::port::PortName;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::{MacLearning, RateLimit};
-
-pub(super) const SECONDS_PER_MINUTE: i64 = 60;
+use usnet_crds::RateLimit;
 
 /// The observed state. Implicit bridge domains are not reported: ports in them are unbridged.
 pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) -> Observed {
@@ -42,9 +40,7 @@ pub(super) fn observe_domain(domain: &BridgeDomain) -> ObservedBridge {
         owner: domain.owner.clone(),
         has_supported_datapath: domain.has_supported_datapath,
         adoption_blocker: adoption_blocker(domain),
-        mtu: BridgeMtu::OfPortsOnly,
-        mac_learning: if domain.learns { MacLearning::Enabled } else { MacLearning::Disabled },
-        mac_age_seconds: Some(i64::from(domain.mac_age_minutes) * SECONDS_PER_MINUTE),
+        settings: domain.settings.clone(),
         state: ElementState::Running,
         ports: BTreeMap::new(),
     }

@@ -1,10 +1,10 @@
 use super::*;
 use crate::model::desired::Desired;
-use crate::model::observed::{BridgeMtu, ObservedBridge, Peer};
+use crate::model::observed::{ObservedBridge, Peer};
 use crate::model::owner::PortOwner;
 use crate::testing;
 use std::collections::BTreeMap;
-use usnet_crds::{MacLearning, VlanTag};
+use usnet_crds::VlanTag;
 
 /// An attachment, and an engine that has its port as it should be.
 fn in_sync() -> (AttachmentId, DesiredAttachment, Observed) {
@@ -24,9 +24,7 @@ fn in_sync() -> (AttachmentId, DesiredAttachment, Observed) {
         owner: Some(network.name.clone()),
         has_supported_datapath: true,
         adoption_blocker: None,
-        mtu: BridgeMtu::Set(1500),
-        mac_learning: MacLearning::Enabled,
-        mac_age_seconds: None,
+        settings: (&network.bridge).into(),
         state: ElementState::Running,
         ports: BTreeMap::from([(record.port.name.clone(), port)]),
     };

@@ -87,8 +87,8 @@ fn apply_drift(observed: &mut Observed, drift: Drift, index: &Index) -> Option<(
             observed.bridges.remove(&name);
         }
         Drift::ChangeDatapath => bridge(observed, index)?.1.has_supported_datapath = false,
-        Drift::ChangeLearning => bridge(observed, index)?.1.mac_learning = MacLearning::Disabled,
-        Drift::ResetAge => bridge(observed, index)?.1.mac_age_seconds = None,
+        Drift::ChangeLearning => bridge(observed, index)?.1.settings.mac_learning = MacLearning::Disabled,
+        Drift::ResetAge => bridge(observed, index)?.1.settings.mac_age_seconds = None,
     }
     Some(())
 }

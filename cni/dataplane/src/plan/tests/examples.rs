@@ -1,7 +1,8 @@
 use super::model::Model;
 use crate::model::attachment::{Progress, Record};
+use crate::model::bridge_settings::BridgeMtu;
 use crate::model::desired::Desired;
-use crate::model::observed::{BridgeMtu, Observed, Tagging};
+use crate::model::observed::{Observed, Tagging};
 use crate::model::port::PortName;
 use crate::plan::{blockers, diff};
 use crate::testing::{attachment, network, record};
@@ -82,7 +83,7 @@ fn a_bridge_whose_mac_addresses_should_age_otherwise_changes_in_place() {
     let changed = ["set MTU 1500, MAC learning Disabled for 600 s and the kind of bridge br-blue of network blue"];
     assert_eq!(text(&Desired::new([blue], []), &engine), changed);
     // An earlier release without a MAC age wrote no such entry.
-    engine.bridges.get_mut("br-blue").unwrap().mac_age_seconds = None;
+    engine.bridges.get_mut("br-blue").unwrap().settings.mac_age_seconds = None;
     assert_eq!(diff(&Desired::new([network("blue")], []), &engine).len(), 1);
 }
 
@@ -90,7 +91,7 @@ fn a_bridge_whose_mac_addresses_should_age_otherwise_changes_in_place() {
 fn an_engine_whose_bridges_have_no_mtu_needs_no_update() {
     let mut blue = network("blue");
     let engine = engine_of_kind(EngineKind::Vpp, &Desired::new([blue.clone()], &[record("c1", &blue)]));
-    assert_eq!(engine.bridges["br-blue"].mtu, BridgeMtu::OfPortsOnly);
+    assert_eq!(engine.bridges["br-blue"].settings.mtu, BridgeMtu::OfPortsOnly);
     blue.bridge.mtu = Mtu::try_from(9000).unwrap();
     let desired = Desired::new([blue.clone()], &[record("c1", &blue)]);
     assert_eq!(text(&desired, &engine), ["set MTU 9000, no VLAN and no rate limit on port vhu3c7bbaa36bb of c1.net1"]);
@@ -133,7 +134,8 @@ fn foreign_bridge() -> Observed {
 fn ports_of_an_adopted_bridge_are_created_and_deleted_and_it_is_not_changed() {
     let mut engine = foreign_bridge();
     let bridge = engine.bridges.get_mut("br0").unwrap();
-    (bridge.has_supported_datapath, bridge.mtu, bridge.mac_age_seconds) = (false, BridgeMtu::Set(2000), Some(20));
+    bridge.has_supported_datapath = false;
+    (bridge.settings.mtu, bridge.settings.mac_age_seconds) = (BridgeMtu::Set(2000), Some(20));
     let before = engine.clone();
     let records = [record("c1", &adopting("br0"))];
     let desired = Desired::new([adopting("br0")], &records);

@@ -4,8 +4,9 @@
 
 use super::model::Model;
 use crate::model::attachment::{Progress, Record};
+use crate::model::bridge_settings::BridgeMtu;
 use crate::model::desired::{Desired, PortPolicy};
-use crate::model::observed::{BridgeMtu, Observed, ObservedPort};
+use crate::model::observed::{Observed, ObservedPort};
 use crate::model::port::PortName;
 use crate::plan::{PlanContext, SpecOrigin, blockers, diff, plan};
 use crate::testing::{attachment, network, record};
@@ -94,7 +95,7 @@ fn observed_lines(observed: &Observed) -> Vec<String> {
     let bridges = observed.bridges.iter().flat_map(|(name, bridge)| {
         let owner = bridge.owner.as_ref().map_or("others".to_owned(), |network| format!("network {network}"));
         let ports = bridge.ports.iter().map(move |entry| port(entry, &format!("on bridge {name}")));
-        [format!("bridge {name} of {owner}, MTU {:?}", bridge.mtu)].into_iter().chain(ports)
+        [format!("bridge {name} of {owner}, MTU {:?}", bridge.settings.mtu)].into_iter().chain(ports)
     });
     bridges.chain(observed.unbridged_ports.iter().map(|entry| port(entry, "on no bridge"))).collect()
 }
@@ -151,7 +152,7 @@ fn drift() {
     let about = "Others changed the MTU of a port and of its bridge.";
     let mut observed = programmed(EngineKind::OpenVswitch, &blue_with_pod());
     port_of(&mut observed, "c1").mtu = Some(1400);
-    observed.bridges.get_mut("br-blue").unwrap().mtu = BridgeMtu::Set(1400);
+    observed.bridges.get_mut("br-blue").unwrap().settings.mtu = BridgeMtu::Set(1400);
     check("drift", &Scenario { about, desired: blue_with_pod(), observed, context: known() });
 }
 
@@ -178,7 +179,7 @@ fn adopted_bridge() {
     let about = "A network that adopts a bridge gets ports on it; the bridge, with another MTU, is not changed.";
     let blue = adopting(network("blue"), "br0");
     let mut observed = foreign("br0");
-    observed.bridges.get_mut("br0").unwrap().mtu = BridgeMtu::Set(9000);
+    observed.bridges.get_mut("br0").unwrap().settings.mtu = BridgeMtu::Set(9000);
     let desired = Desired::new([blue.clone()], &[record("c1", &blue)]);
     check("adopted_bridge", &Scenario { about, desired, observed, context: PlanContext::default() });
 }

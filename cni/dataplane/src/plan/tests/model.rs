@@ -1,7 +1,8 @@
 //! An engine in memory. It refuses what a real one refuses.
 
 use crate::model::attachment::AttachmentId;
-use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
+use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
+use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::owner::PortOwner;
 use crate::model::port::{AttachedPort, PortName, PortSettings};
 use crate::plan::Op;
@@ -61,10 +62,10 @@ impl Model {
         bridges.contains_key(name) || ports.any(|port| port.as_str() == name)
     }
 
-    fn mtu(&self, bridge: &Bridge) -> BridgeMtu {
+    fn settings(&self, bridge: &Bridge) -> BridgeSettings {
         match self.kind {
-            EngineKind::OpenVswitch => BridgeMtu::Set(bridge.mtu.into()),
-            EngineKind::Vpp => BridgeMtu::OfPortsOnly,
+            EngineKind::OpenVswitch => bridge.into(),
+            EngineKind::Vpp => BridgeSettings { mtu: BridgeMtu::OfPortsOnly, ..bridge.into() },
         }
     }
 
@@ -75,9 +76,7 @@ impl Model {
             owner: Some(network.clone()),
             has_supported_datapath: true,
             adoption_blocker: None,
-            mtu: self.mtu(bridge),
-            mac_learning: bridge.mac_learning,
-            mac_age_seconds: Some(bridge.mac_age_seconds.into()),
+            settings: self.settings(bridge),
             state: ElementState::Running,
             ports: BTreeMap::new(),
         };
@@ -87,12 +86,11 @@ impl Model {
 
     fn update_bridge(&mut self, network: &NetworkName, bridge: &Bridge) -> Result<(), String> {
         check(bridge.ownership == Ownership::Managed, "it was created by others")?;
-        let mtu = self.mtu(bridge);
+        let settings = self.settings(bridge);
         let observed = self.bridge(bridge.name.as_str())?;
         check(observed.owner.as_ref() == Some(network), "the mark is another one")?;
         let before = observed.clone();
-        (observed.has_supported_datapath, observed.adoption_blocker, observed.mtu) = (true, None, mtu);
-        (observed.mac_learning, observed.mac_age_seconds) = (bridge.mac_learning, Some(bridge.mac_age_seconds.into()));
+        (observed.has_supported_datapath, observed.adoption_blocker, observed.settings) = (true, None, settings);
         check(*observed != before, "it is so already")
     }
 

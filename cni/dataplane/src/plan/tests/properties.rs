@@ -1,8 +1,9 @@
 use super::model::Model;
 use super::strategies::{desired_strategy, engine_strategy, own_engine_strategy};
 use crate::model::attachment::AttachmentId;
+use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
 use crate::model::desired::{Desired, DesiredAttachment, PortPolicy};
-use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::model::port::{PortName, PortSettings};
 use crate::plan::{Blocker, Op, blockers, diff};
 use crate::testing::{network, record};
@@ -73,10 +74,9 @@ fn check_network(spec: &usnet_crds::NodeNetwork, engine: &Observed) -> Result<()
     }
     match engine.bridges.get(name) {
         Some(bridge) if bridge.owner.as_ref() == Some(&spec.name) => {
-            let mtus = [BridgeMtu::OfPortsOnly, BridgeMtu::Set(spec.bridge.mtu.into())];
-            prop_assert!(bridge.has_supported_datapath && mtus.contains(&bridge.mtu), "{bridge:?}");
-            prop_assert_eq!(bridge.mac_learning, spec.bridge.mac_learning);
-            prop_assert_eq!(bridge.mac_age_seconds, Some(spec.bridge.mac_age_seconds.into()));
+            let desired = BridgeSettings::from(&spec.bridge);
+            let settings = [BridgeSettings { mtu: BridgeMtu::OfPortsOnly, ..desired.clone() }, desired];
+            prop_assert!(bridge.has_supported_datapath && settings.contains(&bridge.settings), "{bridge:?}");
         }
         // The name is in use by others, and was so before.
         Some(_) => {}

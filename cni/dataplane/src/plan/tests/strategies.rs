@@ -2,9 +2,10 @@
 
 use super::model::Model;
 use crate::model::attachment::AttachmentId;
+use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
 use crate::model::desired::{Desired, DesiredAttachment, PortPolicy, TornDownAttachment};
 use crate::model::memif::MemifSocket;
-use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::model::owner::PortOwner;
 use crate::model::port::{AttachedPort, PortBackend, PortName, PortSettings};
 use crate::testing::{attachment, backend, network};
@@ -173,9 +174,11 @@ fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
                 owner,
                 has_supported_datapath,
                 adoption_blocker,
-                mtu: mtu.map_or(BridgeMtu::Unset, BridgeMtu::Set),
-                mac_learning,
-                mac_age_seconds: has_age.then(|| age.into()),
+                settings: BridgeSettings {
+                    mtu: mtu.map_or(BridgeMtu::Unset, BridgeMtu::Set),
+                    mac_learning,
+                    mac_age_seconds: has_age.then(|| age.into()),
+                },
                 state,
                 ports: BTreeMap::new(),
             }
@@ -227,7 +230,7 @@ fn vpp_strategy() -> impl Strategy<Value = Observed> {
         |(mut engine, unbridged_ports, disabled)| {
             let mut names = BTreeSet::new();
             for bridge in engine.bridges.values_mut() {
-                bridge.mtu = BridgeMtu::OfPortsOnly;
+                bridge.settings.mtu = BridgeMtu::OfPortsOnly;
                 bridge.ports.retain(|name, _| names.insert(name.clone()));
                 bridge.ports.values_mut().for_each(|port| see_network(port, bridge.owner.as_ref()));
             }

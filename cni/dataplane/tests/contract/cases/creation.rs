@@ -20,7 +20,7 @@ pub(crate) fn desired_objects_are_created_and_deleted(switch: &mut impl Switch) 
 
     let observed = observe(&mut engine);
     let created = &observed.bridges[bridge(&red)];
-    assert_eq!((created.owner.as_ref(), created.mtu), (Some(&red.name), switch.bridge_mtu(&red)));
+    assert_eq!((created.owner.as_ref(), created.settings.mtu), (Some(&red.name), switch.bridge_mtu(&red)));
     assert_eq!((created.has_supported_datapath, &created.state), (true, &ElementState::Running));
     let port = &created.ports[&port_name("c1")];
     assert_eq!((port.mtu, &port.state), (Some(9000), &ElementState::Running));
@@ -73,7 +73,7 @@ pub(crate) fn settings_change_in_place(switch: &mut impl Switch) {
         converge(&mut engine, &switch.desired(std::slice::from_ref(&network), &["c1", "c2"]));
         let observed = &observe(&mut engine).bridges[bridge(&network)];
         let tagging = Tagging::from(network.port.vlan.clone());
-        assert_eq!(observed.mtu, switch.bridge_mtu(&network));
+        assert_eq!(observed.settings.mtu, switch.bridge_mtu(&network));
         let port = &observed.ports[&name];
         assert_eq!((&port.tagging, port.mtu), (&tagging, Some(network.bridge.mtu.into())));
         assert_eq!(switch.port_identity(&name), identity);
@@ -91,7 +91,7 @@ pub(crate) fn learning_and_age_of_mac_addresses_change_in_place(switch: &mut imp
         let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
         assert_eq!(converge(&mut engine, &desired), [update_bridge(&blue)]);
         let observed = &observe(&mut engine).bridges[bridge(&blue)];
-        assert_eq!((observed.mac_learning, observed.mac_age_seconds), (learning, Some(age)));
+        assert_eq!((observed.settings.mac_learning, observed.settings.mac_age_seconds), (learning, Some(age)));
         switch.change_mac_settings(bridge(&blue));
         assert_eq!(converge(&mut engine, &desired), [update_bridge(&blue)], "others changed it");
     }

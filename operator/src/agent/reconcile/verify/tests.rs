@@ -143,8 +143,10 @@ fn an_adopted_bridge_is_programmed_as_it_is_or_reports_what_is_wrong_with_it() {
         observed.bridges.values_mut().for_each(change);
         observed
     };
-    let foreign =
-        with(|bridge| (bridge.owner, bridge.mac_age_seconds, bridge.has_supported_datapath) = (None, Some(20), false));
+    let foreign = with(|bridge| {
+        (bridge.owner, bridge.has_supported_datapath) = (None, false);
+        bridge.settings.mac_age_seconds = Some(20);
+    });
     assert_eq!(health(&foreign), NetworkHealth::PROGRAMMED);
     let (reason, message) = failed(&Observed::default());
     assert!(reason == BRIDGE_MISSING && message.contains("br-blue"), "{reason}: {message}");

@@ -5,10 +5,10 @@
 //! need no check.
 
 use crate::engine::error::OpError;
-use crate::engine::ovs::observe::NETDEV;
+use crate::engine::ovs::bridge_settings::{self, NETDEV};
 use crate::engine::ovs::plan_op::{Action, NewPort};
 use crate::engine::ovs::qos::{self, Shaper};
-use crate::engine::ovs::{settings, tags};
+use crate::engine::ovs::{ports, tags};
 use crate::model::owner::PortOwner;
 use crate::model::port::{PortName, PortSettings};
 use std::collections::BTreeSet;
@@ -106,12 +106,10 @@ impl Batch {
 
     fn insert_bridge(&mut self, bridge: &Bridge, network: &NetworkName) {
         let port = self.insert_own_port(bridge);
-        let row = Row::new()
+        let row = bridge_settings::columns(bridge)
             .with("name", bridge.name.as_str())
-            .with("datapath_type", NETDEV)
             .with("external_ids", tags::network_value(network))
-            .with("flood_vlans", settings::flood_vlans(bridge.mac_learning))
-            .with("other_config", settings::other_config(bridge))
+            .with("other_config", bridge_settings::other_config(bridge))
             .with("ports", port);
         let row = self.transaction.insert("Bridge", row);
         let _ = self.transaction.mutate(DATABASE, vec![], vec![Mutation::insert("bridges", row)]);
@@ -120,8 +118,7 @@ impl Batch {
     /// The local port of the bridge.
     fn insert_own_port(&mut self, bridge: &Bridge) -> NamedUuid {
         let name = bridge.name.as_str();
-        let mtu = i64::from(bridge.mtu);
-        let interface = Row::new().with("name", name).with("type", "internal").with("mtu_request", mtu);
+        let interface = bridge_settings::own_interface(bridge).with("name", name).with("type", "internal");
         let interface = self.transaction.insert("Interface", interface);
         self.transaction.insert("Port", Row::new().with("name", name).with("interfaces", interface))
     }
@@ -131,16 +128,13 @@ impl Batch {
         let missing = OpError::BridgeMissing { bridge: name.to_owned() };
         let owned = vec![Condition::equal("name", name), tags::carries(tags::network_value(network))];
         self.guard(operation, missing.clone(), "Bridge", owned.clone());
-        let row =
-            Row::new().with("datapath_type", NETDEV).with("flood_vlans", settings::flood_vlans(bridge.mac_learning));
-        let _ = self.transaction.update("Bridge", owned.clone(), row);
-        let other_config = settings::other_config(bridge);
+        let _ = self.transaction.update("Bridge", owned.clone(), bridge_settings::columns(bridge));
+        let other_config = bridge_settings::other_config(bridge);
         let _ = self.transaction.set_map_keys("Bridge", owned.clone(), "other_config", &other_config);
         if own_port {
             let interface = vec![Condition::equal("name", name)];
             self.guard(operation, missing, "Interface", interface.clone());
-            let _ =
-                self.transaction.update("Interface", interface, Row::new().with("mtu_request", i64::from(bridge.mtu)));
+            let _ = self.transaction.update("Interface", interface, bridge_settings::own_interface(bridge));
         } else {
             let port = self.insert_own_port(bridge);
             let _ = self.transaction.mutate("Bridge", owned, vec![Mutation::insert("ports", port)]);
@@ -167,7 +161,7 @@ impl Batch {
         let interface = qos::with_policing(interface, &port.settings);
         let interface = self.transaction.insert("Interface", interface);
         let limit = qos::replace(&mut self.transaction, &port.settings, shaper, &new.owner());
-        let row = settings::vlan(&port.settings)
+        let row = ports::vlan(&port.settings)
             .with("name", port.name.as_str())
             .with("interfaces", interface)
             .with("qos", limit)
@@ -187,7 +181,7 @@ impl Batch {
         let owned = vec![Condition::equal("name", port.as_str()), tags::carries(tags::port_value(owner))];
         self.guard(operation, missing.clone(), "Port", owned.clone());
         let limit = qos::replace(&mut self.transaction, settings, shaper, owner);
-        let _ = self.transaction.update("Port", owned, settings::vlan(settings).with("qos", limit));
+        let _ = self.transaction.update("Port", owned, ports::vlan(settings).with("qos", limit));
         let interface = vec![Condition::equal("name", port.as_str())];
         self.guard(operation, missing, "Interface", interface.clone());
         let row = qos::with_policing(Row::new().with("mtu_request", i64::from(settings.mtu)), settings);

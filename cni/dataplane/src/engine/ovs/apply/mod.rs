@@ -4,13 +4,16 @@
 //! effect any more or cannot be applied are left out, and the rest is retried. If the database
 //! still rejects the transaction without naming the operation that failed, the list is bisected.
 //!
-//! `session` performs IO; `batch` (one transaction, and which operation made it fail) and `verify`
-//! (whether the switch applied it) do not.
+//! `session` and `legacy` (removes a port of Intel's userspace CNI) perform IO; `batch` (one
+//! transaction, and which operation made it fail) and `verify` (whether the switch applied it) do
+//! not.
 
 mod batch;
+mod legacy;
 mod session;
 #[cfg(test)]
 mod tests;
 mod verify;
 
+pub(super) use legacy::remove_legacy_port;
 pub(super) use session::apply;

@@ -5,12 +5,14 @@
 
 mod veth;
 mod vhost_user;
+mod vlan;
 
 use super::qos::Shaper;
 use crate::model::port::{AttachedPort, PortBackend, SocketPath};
 use usnet_crds::SocketRole;
 use usnet_ovsdb::{Condition, Interface, Row};
 pub(super) use vhost_user::INTERFACE_TYPE as VHOST_USER_CLIENT;
+pub(super) use vlan::{tagging, vlan};
 
 /// Why a port without support is refused.
 const NO_MEMIF: &str = "Open vSwitch does not support memif: use port type VhostUser, or engine VPP";

@@ -4,10 +4,9 @@
 use super::failure::{Failure, Failures, failure};
 use crate::engine::error::{EngineError, OpError};
 use crate::engine::vpp::command::{self, CommandBatch, Outcome, VppCommand};
-use crate::engine::vpp::plan_op::{NewPort, Origin};
+use crate::engine::vpp::plan_op::{NewPort, Origin, vlan_commands};
 use crate::engine::vpp::ports::NewInterface;
 use crate::engine::vpp::qos::{Policer, detach, policer_commands};
-use crate::engine::vpp::settings::vlan_commands;
 use crate::engine::vpp::snapshot::{BridgeDomain, BridgeDomainTickets, FeatureTickets, Features};
 use crate::plan::Op;
 use usnet_crds::Ownership;

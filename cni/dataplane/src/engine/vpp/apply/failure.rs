@@ -58,7 +58,7 @@ fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -
 fn is_conflict(command: &VppCommand, code: ReturnCode) -> bool {
     let is_gone = matches!(code, ReturnCode::InvalidSwIfIndex | ReturnCode::NoSuchEntry);
     match command {
-        VppCommand::CreateBridgeDomain { .. } => code == ReturnCode::BdAlreadyExists,
+        VppCommand::CreateBridgeDomain(_) => code == ReturnCode::BdAlreadyExists,
         VppCommand::Port(command) => command.is_conflict(code).unwrap_or(is_gone),
         _ => is_gone,
     }

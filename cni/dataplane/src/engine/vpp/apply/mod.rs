@@ -1,10 +1,13 @@
 //! Applying a list of operations: in parts, each with a snapshot of its own.
 //!
-//! `session` and `create_ports` (sockets, interfaces, their configuration, reading back) perform
-//! IO; `failure` (what the reply to a command means for its operation) does not.
+//! `session`, `create_ports` (sockets, interfaces, their configuration, reading back) and `legacy`
+//! (removes a port of Intel's userspace CNI) perform IO; `failure` (what the reply to a command
+//! means for its operation) does not.
 
 mod create_ports;
 mod failure;
+mod legacy;
 mod session;
 
+pub(super) use legacy::remove_legacy_port;
 pub(super) use session::apply;

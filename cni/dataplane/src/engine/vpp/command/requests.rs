@@ -1,7 +1,6 @@
 //! The requests themselves, in the newest form that this VPP knows.
 
 use crate::engine::vpp::qos::Direction;
-use crate::engine::vpp::tags::Tag;
 use usnet_crds::{Mtu, VlanTag};
 use usnet_vpp::messages::{
     BridgeDomainAddDel, BridgeDomainAddDelV2, L2InterfaceVlanTagRewrite, L2PortType, PolicerInput, PolicerOutput,
@@ -28,21 +27,6 @@ pub(in crate::engine::vpp) fn add_with<R: Request + 'static>(
 ) -> Find {
     let ticket = batch.request(request);
     Box::new(move |answers| answers.reply(ticket).map(|reply| created(&reply)))
-}
-
-/// A bridge domain that forwards and floods and does not answer ARP.
-pub(super) fn bridge_domain(id: u32, tag: &Tag, learns: bool, mac_age_minutes: u8) -> BridgeDomainAddDelV2 {
-    BridgeDomainAddDelV2 {
-        bd_id: id,
-        flood: true,
-        uu_flood: true,
-        forward: true,
-        learn: learns,
-        mac_age: mac_age_minutes,
-        bd_tag: tag.clone(),
-        is_add: true,
-        ..BridgeDomainAddDelV2::default()
-    }
 }
 
 pub(super) fn add_bridge_domain(batch: &mut Batch, api: &impl Api, newest: BridgeDomainAddDelV2) -> Find {

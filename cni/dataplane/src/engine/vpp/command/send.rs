@@ -4,8 +4,7 @@ use super::requests::{self, Find, Outcome};
 use super::vpp_command::VppCommand;
 use crate::engine::error::EngineError;
 use usnet_vpp::messages::{
-    BridgeDomainSetMacAge, BridgeFlags, IfStatusFlags, L2InterfaceEfpFilter, PolicerAddDel, SwInterfaceSetFlags,
-    SwInterfaceTagAddDel,
+    IfStatusFlags, L2InterfaceEfpFilter, PolicerAddDel, SwInterfaceSetFlags, SwInterfaceTagAddDel,
 };
 use usnet_vpp::{Answers, Api, Batch};
 
@@ -44,17 +43,9 @@ pub(in crate::engine::vpp) async fn send<'a>(
 /// Adds the request of a command to a batch.
 fn add_to(batch: &mut Batch, api: &impl Api, command: &VppCommand) -> Find {
     match command {
-        VppCommand::CreateBridgeDomain { id, tag, learns, mac_age_minutes } => {
-            let request = requests::bridge_domain(*id, tag, *learns, *mac_age_minutes);
-            requests::add_bridge_domain(batch, api, request)
-        }
+        VppCommand::CreateBridgeDomain(request) => requests::add_bridge_domain(batch, api, request.clone()),
         VppCommand::DeleteBridgeDomain { id } => requests::delete_bridge_domain(batch, api, *id),
-        VppCommand::SetBridgeDomainFlags { id, flags, is_set } => {
-            requests::add(batch, BridgeFlags { bd_id: *id, is_set: *is_set, flags: *flags })
-        }
-        VppCommand::SetMacAge { id, minutes } => {
-            requests::add(batch, BridgeDomainSetMacAge { bd_id: *id, mac_age: *minutes })
-        }
+        VppCommand::Bridge(command) => command.add_to(batch),
         VppCommand::Port(command) => command.add_to(batch, api),
         VppCommand::SetTag { index, tag } => {
             requests::add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })

@@ -1,33 +1,22 @@
 //! The commands: single changes of VPP.
 
+use crate::engine::vpp::bridge_settings::BridgeCommand;
 use crate::engine::vpp::ports::PortCommand;
 use crate::engine::vpp::qos::{Direction, Policer};
 use crate::engine::vpp::tags::Tag;
 use usnet_crds::{Mtu, VlanTag};
-use usnet_vpp::messages::BdFlags;
+use usnet_vpp::messages::BridgeDomainAddDelV2;
 use usnet_vpp::wire::FixedText;
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) enum VppCommand {
-    CreateBridgeDomain {
-        id: u32,
-        tag: Tag,
-        learns: bool,
-        mac_age_minutes: u8,
-    },
+    CreateBridgeDomain(BridgeDomainAddDelV2),
     DeleteBridgeDomain {
         id: u32,
     },
-    SetBridgeDomainFlags {
-        id: u32,
-        flags: BdFlags,
-        is_set: bool,
-    },
-    SetMacAge {
-        id: u32,
-        minutes: u8,
-    },
+    /// A setting of a bridge domain changes.
+    Bridge(BridgeCommand),
     /// An interface or its socket is created or deleted.
     Port(PortCommand),
     SetTag {

@@ -1,15 +1,15 @@
 //! Bridge domains.
 
-use super::decision::{Decision, commands};
+use super::decision::Decision;
 use crate::engine::error::OpError;
+use crate::engine::vpp::bridge_settings;
 use crate::engine::vpp::command::VppCommand;
-use crate::engine::vpp::observe::{SECONDS_PER_MINUTE, observe_domain};
+use crate::engine::vpp::observe::observe_domain;
 use crate::engine::vpp::snapshot::{BridgeDomain, VppSnapshot};
 use crate::engine::vpp::tags;
 use crate::model::port::AttachedPort;
 use crate::plan::{adoption_blocker, bridge_matches_spec};
-use usnet_crds::{Bridge, BridgeDomainId, MacLearning, NetworkName, Ownership};
-use usnet_vpp::messages::BdFlags;
+use usnet_crds::{Bridge, BridgeDomainId, NetworkName, Ownership};
 
 pub(super) fn remove<'a>(snapshot: &VppSnapshot, bridge: &str, network: &NetworkName) -> Result<Decision<'a>, OpError> {
     let domain = bridge.parse().ok().and_then(|id: u32| Some((id, snapshot.domains.get(&id)?)));
@@ -27,12 +27,7 @@ pub(super) fn create<'a>(
     network: &NetworkName,
 ) -> Result<Decision<'a>, OpError> {
     let id = domain_id(bridge)?;
-    let create = VppCommand::CreateBridgeDomain {
-        id,
-        tag: tags::network_tag(network)?,
-        learns: bridge.mac_learning == MacLearning::Enabled,
-        mac_age_minutes: mac_age_minutes(bridge),
-    };
+    let create = VppCommand::CreateBridgeDomain(bridge_settings::create(id, tags::network_tag(network)?, bridge));
     match snapshot.domains.get(&id) {
         None => Ok(Decision::Apply(vec![create])),
         Some(domain) if domain.owner.as_ref() == Some(network) => Ok(configure(id, domain, bridge)),
@@ -82,17 +77,7 @@ fn configure<'a>(id: u32, domain: &BridgeDomain, bridge: &Bridge) -> Decision<'a
     if bridge_matches_spec(&observe_domain(domain), bridge) {
         return Decision::NoOp;
     }
-    let forwards = BdFlags::FWD | BdFlags::FLOOD | BdFlags::UU_FLOOD;
-    let answers_arp = BdFlags::ARP_TERM | BdFlags::ARP_UFWD;
-    let (set, cleared) = match bridge.mac_learning {
-        MacLearning::Enabled => (forwards | BdFlags::LEARN, answers_arp),
-        MacLearning::Disabled => (forwards, answers_arp | BdFlags::LEARN),
-    };
-    commands(vec![
-        VppCommand::SetBridgeDomainFlags { id, flags: set, is_set: true },
-        VppCommand::SetBridgeDomainFlags { id, flags: cleared, is_set: false },
-        VppCommand::SetMacAge { id, minutes: mac_age_minutes(bridge) },
-    ])
+    Decision::Apply(bridge_settings::update(id, bridge).into_iter().map(VppCommand::Bridge).collect())
 }
 
 /// VPP's bridge domains have numbers; a bridge of another name is none of VPP's.
@@ -100,11 +85,6 @@ fn domain_id(bridge: &Bridge) -> Result<u32, OpError> {
     let id = BridgeDomainId::try_from(&bridge.name);
     id.map(BridgeDomainId::get)
         .map_err(|error| OpError::Refused { what: format!("bridge {}", bridge.name), reason: error.to_string() })
-}
-
-/// What VPP takes: whole minutes.
-fn mac_age_minutes(bridge: &Bridge) -> u8 {
-    u8::try_from(i64::from(bridge.mac_age_seconds) / SECONDS_PER_MINUTE).unwrap_or(u8::MAX)
 }
 
 fn foreign(bridge: &str) -> OpError {

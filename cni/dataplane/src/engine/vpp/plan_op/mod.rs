@@ -3,11 +3,13 @@
 mod bridges;
 mod claims;
 mod decision;
+mod port_settings;
 mod ports;
 
 use crate::plan::Op;
 pub(super) use claims::Claims;
 pub(super) use decision::{Context, Decision, NewPort, Origin};
+pub(super) use port_settings::vlan_commands;
 
 /// Plans an operation, given the earlier ones of the same list.
 pub(super) fn plan_op<'a>(operation: &'a Op, context: Context<'_>, claims: &mut Claims<'a>) -> Decision<'a> {

@@ -3,10 +3,10 @@
 use super::bridges;
 use super::claims::Claims;
 use super::decision::{Context, Decision, NewPort, Origin, commands};
+use super::port_settings::{check, configure};
 use crate::engine::error::OpError;
 use crate::engine::vpp::command::VppCommand;
 use crate::engine::vpp::ports::{NewInterface, PortCommand};
-use crate::engine::vpp::settings::{check, configure};
 use crate::engine::vpp::snapshot::{Interface, VppSnapshot};
 use crate::engine::vpp::tags;
 use crate::model::attachment::AttachmentId;

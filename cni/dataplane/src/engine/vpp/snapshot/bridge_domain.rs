@@ -1,5 +1,6 @@
 //! Bridge domains.
 
+use crate::model::bridge_settings::BridgeSettings;
 use std::collections::BTreeSet;
 use usnet_crds::NetworkName;
 
@@ -8,10 +9,8 @@ use usnet_crds::NetworkName;
 pub(in crate::engine::vpp) struct BridgeDomain {
     pub(in crate::engine::vpp) owner: Option<NetworkName>,
     pub(in crate::engine::vpp) is_tagged: bool,
-    pub(in crate::engine::vpp) learns: bool,
     pub(in crate::engine::vpp) forwards: bool,
-    /// Whether it forwards and floods and does not answer ARP, as the bridge domains of usnet.
     pub(in crate::engine::vpp) has_supported_datapath: bool,
-    pub(in crate::engine::vpp) mac_age_minutes: u8,
+    pub(in crate::engine::vpp) settings: BridgeSettings,
     pub(in crate::engine::vpp) members: BTreeSet<u32>,
 }

@@ -5,6 +5,7 @@ use super::features;
 use super::interface::Interface;
 use super::vpp_snapshot::VppSnapshot;
 use crate::engine::error::EngineError;
+use crate::engine::vpp::bridge_settings;
 use crate::engine::vpp::ports::{self, EndpointDump, PortInterface};
 use crate::engine::vpp::qos::{Policed, Policers};
 use crate::engine::vpp::tags;
@@ -111,14 +112,9 @@ fn domain(details: &BridgeDomainDetails) -> BridgeDomain {
     BridgeDomain {
         owner: tags::network(&tag),
         is_tagged: !tag.is_empty(),
-        learns: details.learn,
         forwards: details.forward,
-        has_supported_datapath: details.forward
-            && details.flood
-            && details.uu_flood
-            && !details.arp_term
-            && !details.arp_ufwd,
-        mac_age_minutes: details.mac_age,
+        has_supported_datapath: bridge_settings::has_supported_datapath(details),
+        settings: bridge_settings::observe(details),
         members: details.sw_if_details.iter().map(|member| member.sw_if_index).collect(),
     }
 }

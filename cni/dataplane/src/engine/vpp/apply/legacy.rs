@@ -2,16 +2,16 @@
 //! which contains the container id: the interface index that the legacy plugin recorded may be
 //! another pod's by now.
 
-use super::command::{VppCommand, send};
-use super::ports::PortCommand;
-use super::snapshot::{Interface, VppSnapshot};
 use crate::engine::error::EngineError;
+use crate::engine::vpp::command::{VppCommand, send};
+use crate::engine::vpp::ports::PortCommand;
+use crate::engine::vpp::snapshot::{Interface, VppSnapshot};
 use crate::legacy::port::{LegacyPort, LegacyPortLocation};
 use usnet_vpp::{Api, ReplyError};
 
 /// Deletes an interface of the legacy plugin and the id of its memif socket. The bridge domain is
 /// kept.
-pub(super) async fn remove_port(
+pub(in crate::engine::vpp) async fn remove_legacy_port(
     api: &mut impl Api,
     LegacyPortLocation { owns_socket, .. }: LegacyPortLocation<'_>,
 ) -> Result<LegacyPort, EngineError> {

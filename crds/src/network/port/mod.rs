@@ -1,6 +1,9 @@
 //! The ports of a network: what users write ([`PortSpec`]), its rules in CEL and in Rust, and what
 //! nodes read ([`Port`]).
 
+#[cfg(feature = "api")]
+pub(super) mod vlan;
+
 use crate::types::limits::{Queues, RingSize};
 use crate::types::port_type::{Memif, PortType, VhostUser};
 use crate::types::rate::RateLimit;
@@ -46,7 +49,7 @@ mod spec {
     use super::Port;
     use crate::cel::{at, range, rule, with_engine};
     use crate::engine::EngineTraits;
-    use crate::network::vlan::{VlanSpec, vlan};
+    use crate::network::port::vlan::{VlanSpec, vlan};
     use crate::problem::{Problem, Problems};
     use crate::types::limits::{Queues, RingSize};
     use crate::{

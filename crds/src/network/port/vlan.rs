@@ -67,7 +67,7 @@ fn trunks_of_access() -> Rule {
 }
 
 /// For the spec: engines whose ports do not have every mode.
-pub(super) fn engine_rules() -> impl Iterator<Item = Rule> {
+pub(in crate::network) fn engine_rules() -> impl Iterator<Item = Rule> {
     let limited = EngineKind::ALL.into_iter().filter(|engine| engine.traits().vlan_modes.len() < VlanMode::ALL.len());
     limited.flat_map(|engine| {
         let modes = engine.traits().vlan_modes.iter().map(|mode| mode.as_str());
@@ -82,7 +82,7 @@ pub(super) fn engine_rules() -> impl Iterator<Item = Rule> {
 }
 
 /// The outer option is `None` when it is wrong.
-pub(super) fn vlan(
+pub(in crate::network) fn vlan(
     problems: &mut Problems,
     engine: EngineKind,
     field: &str,

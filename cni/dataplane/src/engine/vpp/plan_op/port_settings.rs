@@ -1,9 +1,9 @@
 //! What can be changed on a port that is in its place.
 
-use super::command::VppCommand;
-use super::qos::{LimitSupport, policer_commands};
-use super::snapshot::{Interface, VppSnapshot};
 use crate::engine::error::OpError;
+use crate::engine::vpp::command::VppCommand;
+use crate::engine::vpp::qos::{LimitSupport, policer_commands};
+use crate::engine::vpp::snapshot::{Interface, VppSnapshot};
 use crate::model::observed::Tagging;
 use crate::model::port::{PortName, PortSettings};
 use usnet_crds::{Vlan, VlanTag};
@@ -26,7 +26,7 @@ pub(super) fn configure(
 
 /// The rewrite is set only while the filter is, because VPP always reports the rewrite, but the
 /// filter only since 26.06.
-pub(super) fn vlan_commands(index: u32, vlan: Option<&Vlan>) -> Vec<VppCommand> {
+pub(in crate::engine::vpp) fn vlan_commands(index: u32, vlan: Option<&Vlan>) -> Vec<VppCommand> {
     match vlan.and_then(access) {
         Some(tag) => {
             vec![VppCommand::SetEfpFilter { index, is_on: true }, VppCommand::SetVlan { index, vlan: Some(tag) }]

@@ -1,17 +1,13 @@
 //! From rows to the observed state. Pure.
 
+use super::bridge_settings::{self, NETDEV};
 use super::ports::{self, is_connected};
-use super::settings::{MAC_AGE_KEY, mac_learning, tagging};
 use super::snapshot::OvsSnapshot;
 use super::{qos, tags};
-use crate::model::observed::{BridgeMtu, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
+use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::port::PortName;
 use std::collections::BTreeMap;
-use usnet_crds::MacLearning;
 use usnet_ovsdb::{Bridge, Interface, Port};
-
-/// The datapath in user space.
-pub(super) const NETDEV: &str = "netdev";
 
 pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
     Observed {
@@ -28,14 +24,11 @@ pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
 pub(super) fn observe_bridge(snapshot: &OvsSnapshot, bridge: &Bridge) -> ObservedBridge {
     let own_interface = snapshot.interface(&bridge.name);
     let others = snapshot.ports_of(bridge).filter(|port| port.name != bridge.name);
-    let mac_learning = mac_learning(bridge);
     ObservedBridge {
         owner: tags::network(&bridge.external_ids),
-        has_supported_datapath: bridge.datapath_type == NETDEV && mac_learning.is_some(),
+        has_supported_datapath: bridge_settings::has_supported_datapath(bridge),
         adoption_blocker: adoption_blocker(bridge),
-        mtu: own_interface.and_then(|interface| interface.mtu_request).map_or(BridgeMtu::Unset, BridgeMtu::Set),
-        mac_learning: mac_learning.unwrap_or(MacLearning::Enabled),
-        mac_age_seconds: bridge.other_config.get(MAC_AGE_KEY).and_then(|seconds| seconds.parse().ok()),
+        settings: bridge_settings::observe(bridge, own_interface),
         state: bridge_state(bridge, own_interface),
         ports: others.map(|port| (PortName::observed(&port.name), observe_port(snapshot, port))).collect(),
     }
@@ -53,7 +46,7 @@ pub(super) fn observe_port(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort 
         owner: tags::port(&port.external_ids),
         backend: interface.and_then(ports::backend),
         mtu: interface.and_then(|interface| interface.mtu_request),
-        tagging: tagging(port),
+        tagging: ports::tagging(port),
         rate_limit: interface.and_then(|interface| qos::observe(snapshot, port, interface)),
         is_enabled: true,
         peer: if interface.is_some_and(is_connected) { Peer::Connected } else { Peer::Absent },
@@ -91,3 +84,6 @@ fn port_state(interface: &Interface) -> ElementState {
         state => state,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,10 @@
 //! Deletion of a port of the legacy userspace CNI: named after the container, of one of two
 //! interface types, on the bridge of its configuration.
 
-use super::ports::VHOST_USER_CLIENT;
-use super::snapshot::OvsSnapshot;
-use super::tags::{ATTACHMENT_KEY, NETWORK_KEY};
 use crate::engine::error::EngineError;
+use crate::engine::ovs::ports::VHOST_USER_CLIENT;
+use crate::engine::ovs::snapshot::OvsSnapshot;
+use crate::engine::ovs::tags::{ATTACHMENT_KEY, NETWORK_KEY};
 use crate::legacy::port::{LegacyPort, LegacyPortLocation};
 use std::collections::BTreeMap;
 use usnet_ovsdb::{Bridge, Condition, Database, Error, Mutation, Port, Transaction, Value};
@@ -18,7 +18,7 @@ const FORK_OWNER: &str = "userspace-cni";
 const FORK_KEYS: [&str; 4] = [OWNER_KEY, "container-id", "interface", "iface-id"];
 
 /// Deletes a port of the legacy plugin, if it is on the given bridge.
-pub(super) async fn remove_port(
+pub(in crate::engine::ovs) async fn remove_legacy_port(
     database: &mut impl Database,
     LegacyPortLocation { bridge, port, .. }: LegacyPortLocation<'_>,
 ) -> Result<LegacyPort, EngineError> {

@@ -1,8 +1,8 @@
 //! The interpretation of rows. The contract tests verify that Open vSwitch really reports such
 //! rows.
 
-use super::{ATTACHMENT_KEY, EmptyDatabase, NETWORK_KEY, observed_from};
 use crate::engine::error::EngineError;
+use crate::engine::ovs::{ATTACHMENT_KEY, EmptyDatabase, NETWORK_KEY, observed_from};
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::model::port::{DeviceName, PortBackend, PortName};
 use std::collections::BTreeSet;
@@ -75,7 +75,7 @@ fn an_incomplete_tag_is_no_owner() {
 fn a_bridge_learns_in_all_vlans_or_in_none_or_is_unsupported() {
     let learning = |vlans: Vec<i64>| {
         let bridge = observed_bridge(Row::new().with("flood_vlans", Value::set(vlans)));
-        (bridge.has_supported_datapath, bridge.mac_learning)
+        (bridge.has_supported_datapath, bridge.settings.mac_learning)
     };
     assert_eq!(learning(vec![]), (true, MacLearning::Enabled));
     assert_eq!(learning((0..=4095).collect()), (true, MacLearning::Disabled));
@@ -86,10 +86,10 @@ fn a_bridge_learns_in_all_vlans_or_in_none_or_is_unsupported() {
 fn an_age_of_mac_addresses_that_is_no_number_is_none() {
     let age = |text: &str| {
         let other_config = Value::map([("mac-aging-time", text), ("forward-bpdu", "true")]);
-        observed_bridge(Row::new().with("other_config", other_config)).mac_age_seconds
+        observed_bridge(Row::new().with("other_config", other_config)).settings.mac_age_seconds
     };
     assert_eq!((age("600"), age("ten minutes")), (Some(600), None));
-    assert_eq!(observed_bridge(Row::new()).mac_age_seconds, None);
+    assert_eq!(observed_bridge(Row::new()).settings.mac_age_seconds, None);
 }
 
 #[test]

@@ -1,0 +1,67 @@
+//! The settings of a bridge in the schema of Open vSwitch: how they are read, and the columns that
+//! set them.
+//!
+//! A bridge ages MAC addresses after `other_config:mac-aging-time` seconds and does not learn in
+//! the VLANs of `flood_vlans`; untagged frames are in VLAN 0 there. There is no single setting for
+//! all VLANs. Its MTU is that of the interface of its local port.
+
+use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::MacLearning;
+use usnet_ovsdb::{Bridge, Interface, Row, Value};
+
+/// The datapath in user space.
+pub(super) const NETDEV: &str = "netdev";
+
+/// The key of `other_config` with the age of MAC addresses in seconds. The default of Open vSwitch
+/// is 300.
+const MAC_AGE_KEY: &str = "mac-aging-time";
+
+/// All VLANs that `flood_vlans` can name.
+const VLANS: std::ops::RangeInclusive<u16> = 0..=4095;
+
+/// The settings of a bridge, given the interface of its local port.
+pub(super) fn observe(bridge: &Bridge, own_interface: Option<&Interface>) -> BridgeSettings {
+    BridgeSettings {
+        mtu: own_interface.and_then(|interface| interface.mtu_request).map_or(BridgeMtu::Unset, BridgeMtu::Set),
+        mac_learning: mac_learning(bridge).unwrap_or(MacLearning::Enabled),
+        mac_age_seconds: bridge.other_config.get(MAC_AGE_KEY).and_then(|seconds| seconds.parse().ok()),
+    }
+}
+
+/// Whether its datapath is in user space and does the same in all VLANs.
+pub(super) fn has_supported_datapath(bridge: &Bridge) -> bool {
+    bridge.datapath_type == NETDEV && mac_learning(bridge).is_some()
+}
+
+/// The columns that usnet owns, without [`other_config`].
+pub(super) fn columns(bridge: &usnet_crds::Bridge) -> Row {
+    Row::new().with("datapath_type", NETDEV).with("flood_vlans", flood_vlans(bridge.mac_learning))
+}
+
+/// The keys of `other_config` that usnet owns. Others are kept.
+pub(super) fn other_config(bridge: &usnet_crds::Bridge) -> BTreeMap<String, String> {
+    BTreeMap::from([(MAC_AGE_KEY.to_owned(), bridge.mac_age_seconds.to_string())])
+}
+
+/// The columns of the interface of its local port.
+pub(super) fn own_interface(bridge: &usnet_crds::Bridge) -> Row {
+    Row::new().with("mtu_request", i64::from(bridge.mtu))
+}
+
+/// Whether a bridge learns; `None` if it does so in some VLANs only, as no bridge of usnet does.
+fn mac_learning(bridge: &Bridge) -> Option<MacLearning> {
+    match bridge.flood_vlans.len() {
+        0 => Some(MacLearning::Enabled),
+        count if count == VLANS.len() => Some(MacLearning::Disabled),
+        _ => None,
+    }
+}
+
+/// The VLANs in which a bridge does not learn.
+fn flood_vlans(learning: MacLearning) -> Value {
+    match learning {
+        MacLearning::Enabled => Value::empty(),
+        MacLearning::Disabled => Value::set(VLANS.map(i64::from).collect::<BTreeSet<_>>()),
+    }
+}

@@ -1,0 +1,172 @@
+//! What users write of the bridge of a network, and its rules in CEL and in Rust.
+#![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
+
+use super::{Bridge, MacAge, MacLearning, Ownership};
+use crate::cel::{at, immutable, in_range, range, rule, with_engine};
+use crate::engine::BridgeKey;
+use crate::problem::{Problem, Problems};
+use crate::types::bridge_domain::BridgeDomainId;
+use crate::types::limits::Mtu;
+use crate::types::names::{BRIDGE_NAME_MAX, BRIDGE_NAME_PATTERN, RESERVED_BRIDGE_NAMES};
+use crate::{BridgeName, EngineKind, InvalidName, NetworkName};
+use kube::KubeSchema;
+use kube::core::Rule;
+use serde::{Deserialize, Serialize};
+
+/// The bridge of a network on each node: a bridge of Open vSwitch, or a bridge domain of VPP.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = immutable("bridge", "name"), validation = immutable("bridge", "id"))]
+pub struct BridgeSpec {
+    /// With OVS: the name of the bridge; default br- and the network's name, shortened where
+    /// that is longer than 15 characters. It cannot change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    #[x_kube(validation = bridge_name(), validation = bridge_name_not_reserved())]
+    pub name: Option<String>,
+    /// With VPP: the id of the bridge domain, 1 to 16777215; default one from 8388608 on that
+    /// follows from the network's name and is the same on every node. It cannot change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = bridge_domain_id())]
+    pub id: Option<i64>,
+    /// Its MTU in bytes, and that of every port on it: 576 to 9702.
+    #[serde(default = "default_mtu")]
+    #[x_kube(validation = mtu())]
+    pub mtu: i64,
+    /// Whether the bridge learns where MAC addresses are: Enabled, or Disabled, with which each
+    /// frame is flooded to every port.
+    #[serde(default)]
+    pub mac_learning: MacLearning,
+    /// How long the bridge keeps a MAC address after the last frame from it, in seconds. OVS:
+    /// 15 to 3600. VPP: 60 to 15300 in whole minutes.
+    #[serde(default = "default_mac_age_seconds")]
+    pub mac_age_seconds: i64,
+    /// Managed: the bridge is created, kept as specified here, and deleted with the network.
+    /// Adopted: it is not owned by usnet, and must be named (OVS: name, VPP: id); ports are
+    /// added to it, of which `mtu` is the MTU, and nothing else of it is changed. It cannot
+    /// change.
+    #[serde(default)]
+    #[x_kube(validation = ownership_immutable())]
+    pub ownership: Ownership,
+}
+
+fn default_mtu() -> i64 {
+    Mtu::default().into()
+}
+
+fn default_mac_age_seconds() -> i64 {
+    MacAge::default().into()
+}
+
+impl Default for BridgeSpec {
+    fn default() -> Self {
+        Self {
+            name: None,
+            id: None,
+            mtu: default_mtu(),
+            mac_learning: MacLearning::default(),
+            mac_age_seconds: default_mac_age_seconds(),
+            ownership: Ownership::default(),
+        }
+    }
+}
+
+/// A managed bridge would become an adopted one, or vice versa.
+fn ownership_immutable() -> Rule {
+    rule("self == oldSelf", "bridge.ownership cannot change: create a new network and move the pods to it")
+}
+
+fn bridge_name() -> Rule {
+    rule(
+        format!("size(self) <= {BRIDGE_NAME_MAX} && self.matches('{BRIDGE_NAME_PATTERN}')"),
+        format!("use 1 to {BRIDGE_NAME_MAX} letters, digits, '_', '.' and '-', starting with a letter, a digit or '_'"),
+    )
+}
+
+fn bridge_name_not_reserved() -> Rule {
+    let names = RESERVED_BRIDGE_NAMES.map(|name| format!("'{name}'")).join(", ");
+    rule(format!("!(self in [{names}])"), "the name is reserved by Open vSwitch or Linux: choose another")
+}
+
+fn mtu() -> Rule {
+    range("MTU", Mtu::MINIMUM, Mtu::MAXIMUM)
+}
+
+fn bridge_domain_id() -> Rule {
+    range("bridge domain id", BridgeDomainId::MINIMUM, BridgeDomainId::MAXIMUM)
+}
+
+/// For the spec: each engine has one of the two fields, and ages of MAC addresses of its own.
+pub(crate) fn engine_rules() -> impl Iterator<Item = Rule> {
+    let foreign = BridgeKey::ALL.into_iter().flat_map(|key| {
+        let without = EngineKind::ALL.into_iter().filter(move |engine| engine.traits().bridge_key != key);
+        without.map(move |engine| {
+            let (field, problem) = (format!("bridge.{}", key.field()), Problem::BridgeKey { engine, key });
+            at(&format!(".{field}"), with_engine(engine, &format!("!has(self.{field})")), &problem)
+        })
+    });
+    let adopted = EngineKind::ALL.into_iter().map(|engine| {
+        let field = format!("bridge.{}", engine.traits().bridge_key.field());
+        let is_named = format!("self.bridge.ownership != 'Adopted' || has(self.{field})");
+        at(&format!(".{field}"), with_engine(engine, &is_named), &Problem::AdoptedWithoutKey(engine))
+    });
+    let mac_age = |engine: EngineKind| in_range(".bridge.macAgeSeconds", engine, engine.traits().mac_age);
+    foreign.chain(adopted).chain(EngineKind::ALL.map(mac_age))
+}
+
+/// The bridge of the network, whose own name may be wrong.
+pub(crate) fn bridge(
+    problems: &mut Problems,
+    engine: EngineKind,
+    spec: &BridgeSpec,
+    network: Option<&NetworkName>,
+) -> Option<Bridge> {
+    let name = name(problems, engine, spec, network);
+    adopted(problems, engine, spec);
+    let mtu = problems.check("spec.bridge.mtu", spec.mtu.try_into());
+    let mac_ages = (engine, engine.traits().mac_age);
+    let mac_age = problems.check_range("spec.bridge.macAgeSeconds", spec.mac_age_seconds, mac_ages);
+    Some(Bridge {
+        name: name?,
+        mtu: mtu?,
+        mac_learning: spec.mac_learning,
+        mac_age_seconds: mac_age?,
+        ownership: spec.ownership,
+    })
+}
+
+/// Which bridge is adopted is known only to users.
+fn adopted(problems: &mut Problems, engine: EngineKind, spec: &BridgeSpec) {
+    let key = engine.traits().bridge_key;
+    let is_missing = match key {
+        BridgeKey::Name => spec.name.is_none(),
+        BridgeKey::Id => spec.id.is_none(),
+    };
+    let is_wrong = is_missing && spec.ownership == Ownership::Adopted;
+    problems.add_if(is_wrong, &format!("spec.bridge.{}", key.field()), Problem::AdoptedWithoutKey(engine));
+}
+
+fn name(
+    problems: &mut Problems,
+    engine: EngineKind,
+    spec: &BridgeSpec,
+    network: Option<&NetworkName>,
+) -> Option<BridgeName> {
+    match (engine.traits().bridge_key, &spec.name, spec.id) {
+        (BridgeKey::Name, _, Some(_)) => {
+            problems.add("spec.bridge.id", Problem::BridgeKey { engine, key: BridgeKey::Id });
+            None
+        }
+        (BridgeKey::Id, Some(_), _) => {
+            problems.add("spec.bridge.name", Problem::BridgeKey { engine, key: BridgeKey::Name });
+            None
+        }
+        (BridgeKey::Name, Some(name), None) => {
+            problems.check::<_, InvalidName>("spec.bridge.name", name.clone().try_into())
+        }
+        (BridgeKey::Id, None, Some(id)) => {
+            problems.check("spec.bridge.id", BridgeDomainId::try_from(id)).map(BridgeName::from)
+        }
+        (_, None, None) => network.map(|network| engine.default_bridge(network)),
+    }
+}
