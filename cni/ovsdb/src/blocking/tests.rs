@@ -1,4 +1,5 @@
 use super::Client;
+use crate::wire::WireError;
 use crate::{Error, Transaction};
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -85,6 +86,30 @@ fn lost_connection_is_reestablished() {
     client.transact(&Transaction::new()).expect("a reply on the same connection");
     let sent = server.join().expect("server");
     assert!(sent.contains(r#""id":"e""#), "{sent}");
+}
+
+/// The limit of a message, and what one read and the kernel's buffers may hold besides.
+const RECEIVED_MAX: usize = (64 << 20) + (1 << 20);
+
+#[test]
+fn endless_answer_is_refused_at_a_limit() {
+    for endless in [b'0', b' '] {
+        let folder = tempfile::tempdir().expect("folder");
+        let (listener, path) = listener(folder.path());
+        let mut client = Client::connect(&path, AMPLE).expect("connect");
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("accept");
+            answer(&mut stream, r#"{"id":0,"error":null,"result":["#);
+            let (piece, mut sent) = (vec![endless; 1 << 16], 0);
+            while stream.write_all(&piece).is_ok() {
+                sent += piece.len();
+                assert!(sent < RECEIVED_MAX, "the client still reads");
+            }
+        });
+        let error = client.transact(&Transaction::new()).expect_err("no end");
+        assert!(matches!(&error, Error::Wire { source: WireError::TooLong, .. }), "{error}");
+        server.join().expect("the server wrote no more than the limit");
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Why a stream is not one of a database.
 
 /// The longest accepted message, in bytes. An initial dump of 10,000 ports is 3 MiB; the limit is
-/// for a peer that is not a database, whose first brace might never be closed.
-pub(super) const MESSAGE_MAX: usize = 256 << 20;
+/// for a peer that is hostile or not a database, whose first brace might never be closed.
+pub(super) const MESSAGE_MAX: usize = 64 << 20;
 
 /// Bytes that are not OVSDB's JSON-RPC.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +15,7 @@ pub enum WireError {
         byte: u8,
     },
     /// A message does not end.
-    #[error("a message is longer than {MESSAGE_MAX} bytes")]
+    #[error("a message is longer than {MESSAGE_MAX} bytes, which no answer of a database is")]
     TooLong,
     /// A message is not JSON.
     #[error("a message is not JSON")]
