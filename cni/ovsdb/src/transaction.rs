@@ -93,8 +93,16 @@ impl Transaction {
 
     /// Reads rows with all columns of the type.
     pub fn select_rows<T: TableRow>(&mut self, conditions: Vec<Condition>) -> RowsIndex<T> {
-        let columns = T::TABLE.columns.iter().map(|column| column.name);
-        RowsIndex(self.push_select(T::TABLE.name, conditions, columns), PhantomData)
+        self.select_columns(conditions, T::TABLE.columns.iter().map(|column| column.name))
+    }
+
+    /// Reads some columns of rows; the others have their default.
+    pub fn select_columns<T: TableRow>(
+        &mut self,
+        conditions: Vec<Condition>,
+        columns: impl IntoIterator<Item = &'static str>,
+    ) -> RowsIndex<T> {
+        RowsIndex(self.push_select(T::TABLE.name, conditions, columns.into_iter()), PhantomData)
     }
 
     fn push_select(

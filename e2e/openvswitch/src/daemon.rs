@@ -5,7 +5,7 @@ use crate::{Error, tail};
 use std::fs::{self, File};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const READY_WITHIN: Duration = Duration::from_secs(30);
@@ -101,14 +101,36 @@ impl Daemon {
 
     /// SIGKILL, and wait until it is gone.
     pub(crate) fn kill(&mut self, namespaces: &Namespaces) -> Result<(), Error> {
+        self.signal(namespaces, "KILL")?;
         let Some(mut process) = self.process.take() else { return Ok(()) };
+        process.wait().map(drop).map_err(|source| Error::Run { program: self.program.to_owned(), source })
+    }
+
+    /// Stops it as one that hangs, if it runs.
+    pub(crate) fn pause(&self, namespaces: &Namespaces) -> Result<(), Error> {
+        self.signal(namespaces, "STOP")
+    }
+
+    /// Lets it run again. `nsenter` stops when its child does, and continues it when it is
+    /// continued itself.
+    pub(crate) fn resume(&self) -> Result<(), Error> {
+        let Some(process) = &self.process else { return Ok(()) };
+        let mut command = Command::new("kill");
+        command.args(["-s", "CONT", &process.id().to_string()]);
+        crate::run(command).map(drop)
+    }
+
+    /// Sends a signal, if it runs.
+    fn signal(&self, namespaces: &Namespaces, signal: &str) -> Result<(), Error> {
+        if self.process.is_none() {
+            return Ok(());
+        }
         let path = self.control_socket.with_extension("pid");
         let pid = fs::read_to_string(&path).map_err(|source| Error::File { path, source })?;
         // The number in the file is the one of the pid namespace.
         let mut command = namespaces.command("kill");
-        command.args(["-KILL", pid.trim()]);
-        crate::run(command)?;
-        process.wait().map(drop).map_err(|source| Error::Run { program: self.program.to_owned(), source })
+        command.args(["-s", signal, pid.trim()]);
+        crate::run(command).map(drop)
     }
 }
 

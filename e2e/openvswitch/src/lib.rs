@@ -106,6 +106,22 @@ impl OpenVswitch {
         self.vswitchd.kill(&self.namespaces)
     }
 
+    /// Stops `ovs-vswitchd` as one that hangs, until [`Self::resume_vswitchd`].
+    ///
+    /// # Errors
+    /// When the process cannot be signalled.
+    pub fn pause_vswitchd(&self) -> Result<(), Error> {
+        self.vswitchd.pause(&self.namespaces)
+    }
+
+    /// Lets `ovs-vswitchd` run again.
+    ///
+    /// # Errors
+    /// When the process cannot be signalled.
+    pub fn resume_vswitchd(&self) -> Result<(), Error> {
+        self.vswitchd.resume()
+    }
+
     /// Starts `ovs-vswitchd` and waits until it has read the database (`cur_cfg` caught up).
     ///
     /// # Errors
@@ -146,6 +162,8 @@ impl Drop for OpenVswitch {
     /// A failed test gets the end of the logs on standard error, because the folder goes.
     #[expect(clippy::print_stderr, reason = "the reader of a failed test looks at its standard error")]
     fn drop(&mut self) {
+        // A test that failed may have paused it; a stopped `nsenter` would not collect it.
+        let _gone = self.vswitchd.resume();
         if !std::thread::panicking() {
             return;
         }

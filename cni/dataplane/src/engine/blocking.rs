@@ -5,6 +5,7 @@
 //! would not get beyond its first wait, because nothing polls it again. [`NeverWaits`] tells the
 //! two apart at compile time; without it that mistake would show only when a pod is attached.
 
+use super::committed::Committed;
 use super::driver::EngineDriver;
 use super::error::{EngineError, OpError};
 use crate::legacy::port::{LegacyPort, LegacyPortLocation};
@@ -67,6 +68,18 @@ pub trait BlockingDriver {
     /// The engine does not answer or does not act.
     fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError>;
 
+    /// As [`EngineDriver::commit`].
+    ///
+    /// # Errors
+    /// The engine does not answer.
+    fn commit(&mut self, operations: &[Op]) -> Result<Committed, EngineError>;
+
+    /// As [`EngineDriver::complete`].
+    ///
+    /// # Errors
+    /// The engine does not answer or does not act.
+    fn complete(&mut self, operations: &[Op], committed: Committed) -> Result<Vec<Result<(), OpError>>, EngineError>;
+
     /// As [`EngineDriver::set_apply_timeout`].
     fn set_apply_timeout(&mut self, timeout: Duration);
 
@@ -84,6 +97,14 @@ impl<D: EngineDriver + NeverWaits> BlockingDriver for D {
 
     fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
         poll_once(D::ENGINE, EngineDriver::apply(self, operations))
+    }
+
+    fn commit(&mut self, operations: &[Op]) -> Result<Committed, EngineError> {
+        poll_once(D::ENGINE, EngineDriver::commit(self, operations))
+    }
+
+    fn complete(&mut self, operations: &[Op], committed: Committed) -> Result<Vec<Result<(), OpError>>, EngineError> {
+        poll_once(D::ENGINE, EngineDriver::complete(self, operations, committed))
     }
 
     fn set_apply_timeout(&mut self, timeout: Duration) {

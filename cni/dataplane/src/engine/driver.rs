@@ -1,5 +1,6 @@
 //! The interface of this crate to a software switch.
 
+use super::committed::Committed;
 use super::error::{EngineError, OpError};
 use crate::legacy::port::{LegacyPort, LegacyPortLocation};
 use crate::model::observed::Observed;
@@ -30,6 +31,19 @@ pub trait EngineDriver {
     fn apply(
         &mut self,
         operations: &[Op],
+    ) -> impl Future<Output = Result<Vec<Result<(), OpError>>, EngineError>> + Send;
+
+    /// Like [`Self::apply`], but does not wait for the engine to act: what was accepted is applied
+    /// by it as soon as it can, also after its own restart. For a removal that is all a caller
+    /// needs.
+    fn commit(&mut self, operations: &[Op]) -> impl Future<Output = Result<Committed, EngineError>> + Send;
+
+    /// Waits until the engine has acted on operations that were committed, and returns a result for
+    /// each.
+    fn complete(
+        &mut self,
+        operations: &[Op],
+        committed: Committed,
     ) -> impl Future<Output = Result<Vec<Result<(), OpError>>, EngineError>> + Send;
 
     /// Changes how long the engine may take to act on one operation. Ignored for an engine that

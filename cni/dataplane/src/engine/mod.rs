@@ -7,11 +7,13 @@
 //! it is done), `bridge_settings`, `ports`, `qos` and `tags`.
 
 mod blocking;
+mod committed;
 mod driver;
 mod error;
 pub mod ovs;
 pub mod vpp;
 
 pub use blocking::{BlockingDriver, NeverWaits};
+pub use committed::Committed;
 pub use driver::EngineDriver;
 pub use error::{EngineError, OpError, TagTooLong};

@@ -2,7 +2,7 @@
 //! and [`Detachment`] rolls back all of them, wherever they stopped.
 
 use crate::attachment::detach::{Detachment, Outcome};
-use crate::attachment::engine::{EngineClient, EngineClientError};
+use crate::attachment::engine::{EngineClient, NewPort, drivers};
 use crate::attachment::interface::{self, InterfaceError};
 use crate::attachment::ipam::{self, Ipam, IpamError};
 use crate::attachment::node::{Node, device_of};
@@ -30,9 +30,12 @@ use usnet_dataplane::legacy_annotation::{self, USUAL_MAPPED_DIR};
 ///   without a record would leave it on the node permanently.
 /// - Addresses come before the interface, which is created with them, and before the engine has the
 ///   port: a failure of IPAM, the most frequent one, then needs no change to the engine.
-/// - The directory comes before the port: the engine opens the socket in it.
+/// - The directory comes before the port of VPP, which opens the socket in it. Open vSwitch
+///   connects to a socket that the pod's program creates after ADD, and retries: the directory is
+///   mounted while it works.
 /// - The interface comes before the port: the engine attaches to its other end.
-/// - The description comes after the port: a program that finds it may connect at once.
+/// - The description comes when the engine has the port: a program that finds it may connect at
+///   once.
 /// - The confirmation comes last: until then a repeated ADD rolls back instead of failing with
 ///   "already attached".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,10 +48,10 @@ pub enum Step {
     Directory,
     /// The veth pair exists, one end in the pod and the other on the node, if the port is a veth.
     Interface,
-    /// The engine has the port.
+    /// The engine has accepted the port. Open vSwitch creates it during the next steps.
     Port,
-    /// The pod may use the engine's socket and has its description, if the port needs the pod's
-    /// directory.
+    /// The engine has the port; the pod may use the engine's socket and has its description, if the
+    /// port needs the pod's directory.
     Description,
     /// The record's state is `attached`.
     Confirmation,
@@ -62,6 +65,16 @@ impl Step {
         Self::Directory,
         Self::Interface,
         Self::Port,
+        Self::Description,
+        Self::Confirmation,
+    ];
+    /// All steps, for an engine that does not need the directory to create the port.
+    pub const DIRECTORY_AFTER_PORT: [Self; 7] = [
+        Self::Record,
+        Self::Addresses,
+        Self::Interface,
+        Self::Port,
+        Self::Directory,
         Self::Description,
         Self::Confirmation,
     ];
@@ -103,8 +116,7 @@ pub struct Attachment<'a> {
     node: &'a Node,
     environment: &'a Environment,
     locked: &'a LockedAttachment,
-    /// Consumed when the port is created.
-    engine: Option<EngineClient>,
+    port: NewPort,
     directory: PodDirectory,
     record: Record,
     params: AttachParams,
@@ -128,7 +140,7 @@ impl<'a> Attachment<'a> {
             node,
             environment,
             locked,
-            engine: Some(engine),
+            port: NewPort::new(engine),
             directory,
             record,
             params,
@@ -151,7 +163,13 @@ impl<'a> Attachment<'a> {
     }
 
     fn steps(&self) -> [Step; 7] {
-        if self.is_ipam_after_port() { Step::IPAM_AFTER_PORT } else { Step::ALL }
+        if self.is_ipam_after_port() {
+            Step::IPAM_AFTER_PORT
+        } else if drivers::opens_sockets_later(self.record.engine) {
+            Step::DIRECTORY_AFTER_PORT
+        } else {
+            Step::ALL
+        }
     }
 
     fn is_ipam_after_port(&self) -> bool {
@@ -170,13 +188,17 @@ impl<'a> Attachment<'a> {
                 self.check_address_conflicts()
             }
             Step::Addresses => {
+                self.port.complete(&self.record)?;
                 self.assign_addresses()?;
                 if self.is_ipam_after_port() { Ok(self.configure_addresses()?) } else { Ok(()) }
             }
             Step::Directory => self.mount_directory(),
             Step::Interface => Ok(self.create_interface()?),
-            Step::Port => Ok(self.create_port()?),
-            Step::Description => self.write_description(),
+            Step::Port => Ok(self.port.request(&self.record)?),
+            Step::Description => {
+                self.port.complete(&self.record)?;
+                self.write_description()
+            }
             Step::Confirmation => {
                 self.record.progress = Progress::Attached;
                 Ok(self.locked.write(&self.record)?)
@@ -267,14 +289,6 @@ impl<'a> Attachment<'a> {
     /// Configures the addresses that were assigned after the interface was created.
     fn configure_addresses(&self) -> Result<(), InterfaceError> {
         interface::assign(&self.record, &self.assignment, &self.params.default_route)
-    }
-
-    fn create_port(&mut self) -> Result<(), EngineClientError> {
-        let engine = match self.engine.take() {
-            Some(engine) => engine,
-            None => EngineClient::connect(&self.record)?,
-        };
-        engine.create_port(&self.record)
     }
 
     fn write_description(&mut self) -> Result<(), Error> {

@@ -17,7 +17,7 @@ use usnet_dataplane::journal::{self, LockedAttachment};
 ///
 /// - The record comes first: the agent must not recreate a port that is about to be deleted.
 /// - The port comes before the addresses: another pod could get an address that still has traffic.
-/// - The port comes before the directory: the engine would keep a socket in an unmounted folder.
+/// - The port comes before the directory: VPP would keep a socket in an unmounted folder.
 /// - The record is removed last: without it nothing on the node says what remains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
@@ -64,6 +64,7 @@ pub struct Detachment<'a> {
     locked: &'a LockedAttachment,
     record: Record,
     port_may_exist: bool,
+    waits_for_engine: bool,
     record_error: Option<journal::Error>,
     port_error: Option<EngineClientError>,
     first_error: Option<Error>,
@@ -78,6 +79,7 @@ impl<'a> Detachment<'a> {
             locked,
             record,
             port_may_exist: true,
+            waits_for_engine: false,
             record_error: None,
             port_error: None,
             first_error: None,
@@ -87,6 +89,12 @@ impl<'a> Detachment<'a> {
     /// For an attachment whose port was never requested: the engine is not called.
     pub fn without_port(self) -> Self {
         Self { port_may_exist: false, ..self }
+    }
+
+    /// Returns only when the engine has removed the port: for a port that is created again, which
+    /// ovs-vswitchd takes for the same one if it sees both changes at once.
+    pub fn waiting_for_engine(self) -> Self {
+        Self { waits_for_engine: true, ..self }
     }
 
     /// Runs all steps.
@@ -134,15 +142,20 @@ impl<'a> Detachment<'a> {
         self.locked.write(&self.record)
     }
 
+    /// The removal is committed, and ovs-vswitchd may follow later: it takes milliseconds for each
+    /// port, one after another, and nothing that is done meanwhile needs it. It only connects to
+    /// sockets, and a new port with the same socket works although it sees both changes at once.
     fn remove_port(&mut self) -> Result<(), EngineClientError> {
         if !self.port_may_exist {
             return Ok(());
         }
-        EngineClient::connect(&self.record)?.remove_port(&self.record)
+        let engine = EngineClient::connect(&self.record)?;
+        if self.waits_for_engine { engine.remove_port_and_wait(&self.record) } else { engine.remove_port(&self.record) }
     }
 
-    /// Also when the engine still has the port: it tolerates the missing device, and the agent
-    /// removes the port later.
+    /// Also when the engine still uses the device. The kernel then detaches ovs-vswitchd's packet
+    /// socket from it; ovs-vswitchd logs "Network is down" once, keeps the port as one without a
+    /// link, and removes it like any other when it reads its configuration (observed with 3.1).
     fn remove_interface(&self) -> Result<(), InterfaceError> {
         match self.record.port.backend.device() {
             Some(device) => interface::remove(&self.record.id, device),

@@ -3,6 +3,7 @@
 use super::snapshot::OvsSnapshot;
 use super::{apply, observe};
 use crate::engine::blocking::NeverWaits;
+use crate::engine::committed::Committed;
 use crate::engine::driver::EngineDriver;
 use crate::engine::error::{EngineError, OpError};
 use crate::legacy::port::{LegacyPort, LegacyPortLocation};
@@ -50,6 +51,18 @@ impl<D: Database + Send> EngineDriver for OpenVswitch<D> {
 
     async fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
         apply::apply(&mut self.database, self.timeout, operations).await
+    }
+
+    async fn commit(&mut self, operations: &[Op]) -> Result<Committed, EngineError> {
+        apply::commit(&mut self.database, self.timeout, operations).await
+    }
+
+    async fn complete(
+        &mut self,
+        operations: &[Op],
+        committed: Committed,
+    ) -> Result<Vec<Result<(), OpError>>, EngineError> {
+        apply::complete(&mut self.database, self.timeout, operations, committed).await
     }
 
     fn set_apply_timeout(&mut self, timeout: Duration) {

@@ -3,6 +3,7 @@
 use super::snapshot::VppSnapshot;
 use super::{apply, observe};
 use crate::engine::blocking::NeverWaits;
+use crate::engine::committed::Committed;
 use crate::engine::driver::EngineDriver;
 use crate::engine::error::{EngineError, OpError};
 use crate::legacy::port::{LegacyPort, LegacyPortLocation};
@@ -39,6 +40,15 @@ impl<A: Api + Send> EngineDriver for Vpp<A> {
 
     async fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
         apply::apply(&mut self.api, self.socket_ids, operations).await
+    }
+
+    /// VPP replies when it has acted.
+    async fn commit(&mut self, operations: &[Op]) -> Result<Committed, EngineError> {
+        Ok(Committed::applied(self.apply(operations).await?))
+    }
+
+    async fn complete(&mut self, _: &[Op], committed: Committed) -> Result<Vec<Result<(), OpError>>, EngineError> {
+        Ok(committed.results)
     }
 
     async fn remove_legacy_port(&mut self, port: LegacyPortLocation<'_>) -> Result<LegacyPort, EngineError> {

@@ -2,23 +2,30 @@
 
 use super::{OneSwitch, client, row_of_port, start, vsctl};
 use crate::switch::Switch;
-use crate::values::{Values, apply, converge, create_bridge, observe, port_name};
+use crate::values::{Values, apply, bridge, converge, create_bridge, observe, port_name};
 use std::fs;
-use usnet_crds::SocketRole;
-use usnet_dataplane::engine::{NeverWaits, OpError};
+use usnet_crds::{Ownership, SocketRole};
+use usnet_dataplane::engine::{BlockingDriver, NeverWaits, OpError};
 use usnet_dataplane::memif::MemifSocket;
 use usnet_dataplane::observed::{ElementState, Tagging};
 use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::plan::Op;
 use usnet_dataplane::port::PortBackend;
 use usnet_ovsdb::blocking::Client;
-use usnet_ovsdb::{Database, Error, Reply, Transaction};
+use usnet_ovsdb::{Database, Error, OperationResult, Reply, Transaction};
 use usnet_test_openvswitch::OpenVswitch as Daemons;
 
-/// A client that counts its round trips.
+/// A client that counts its round trips, and the rows that it reads.
 struct Counting {
     client: Client,
     round_trips: usize,
+    rows: usize,
+}
+
+impl Counting {
+    fn new(daemons: &Daemons) -> Self {
+        Self { client: client(daemons), round_trips: 0, rows: 0 }
+    }
 }
 
 impl NeverWaits for &mut Counting {}
@@ -26,14 +33,17 @@ impl NeverWaits for &mut Counting {}
 impl Database for &mut Counting {
     async fn transact(&mut self, transaction: &Transaction) -> Result<Reply, Error> {
         self.round_trips += 1;
-        self.client.transact(transaction)
+        let reply = self.client.transact(transaction)?;
+        let rows = |result: &OperationResult| if let OperationResult::Rows(rows) = result { rows.len() } else { 0 };
+        self.rows += reply.results().iter().map(rows).sum::<usize>();
+        Ok(reply)
     }
 }
 
 #[test]
 fn attaching_takes_two_round_trips_and_so_do_many_networks() {
     let daemons = start().expect("Open vSwitch");
-    let mut counting = Counting { client: client(&daemons), round_trips: 0 };
+    let mut counting = Counting::new(&daemons);
     let networks: Vec<_> = (0..50).map(|number| daemons.network(&format!("n{number}"))).collect();
     let bridges: Vec<_> = networks.iter().map(create_bridge).collect();
     for operations in [bridges, vec![daemons.create_port("c1", &networks[0])]] {
@@ -41,6 +51,55 @@ fn attaching_takes_two_round_trips_and_so_do_many_networks() {
         assert!(apply(&mut OpenVswitch::new(&mut counting), &operations).iter().all(Result::is_ok));
         assert_eq!(counting.round_trips, 2);
     }
+}
+
+/// The plugin does this for each pod, on a switch with the ports of all others.
+#[test]
+fn a_port_is_removed_and_one_added_to_an_adopted_bridge_by_their_own_rows_alone() {
+    let daemons = start().expect("Open vSwitch");
+    let (blue, mut green) = (daemons.network("blue"), daemons.network("green"));
+    let containers: Vec<_> = (0..20).map(|number| format!("c{number}")).collect();
+    let containers: Vec<_> = containers.iter().map(String::as_str).collect();
+    converge(&mut daemons.engine(), &daemons.desired(std::slice::from_ref(&blue), &containers));
+    daemons.add_foreign_bridge(green.bridge.name.as_str());
+    green.bridge.ownership = Ownership::Adopted;
+
+    let mut counting = Counting::new(&daemons);
+    for operation in [daemons.remove_port_op("c7", &blue), daemons.create_port("c21", &green)] {
+        (counting.round_trips, counting.rows) = (0, 0);
+        let committed = OpenVswitch::new(&mut counting).commit(&[operation]).expect("a database that answers");
+        assert_eq!(committed.results, [Ok(())]);
+        assert_eq!(counting.round_trips, 2, "what to change, and the change");
+        assert!(counting.rows < 6, "{} rows of a switch with 21 ports", counting.rows);
+    }
+    let observed = observe(&mut daemons.engine());
+    let blue_ports = &observed.bridges[bridge(&blue)].ports;
+    assert!(blue_ports.len() == 19 && !blue_ports.contains_key(&port_name("c7")), "{blue_ports:?}");
+    assert!(observed.bridges[bridge(&green)].ports.contains_key(&port_name("c21")));
+}
+
+#[test]
+fn a_port_that_others_moved_is_not_removed_from_the_other_bridge() {
+    let daemons = start().expect("Open vSwitch");
+    let networks = [daemons.network("blue"), daemons.network("red")];
+    converge(&mut daemons.engine(), &daemons.desired(&networks, &["c1"]));
+    daemons.move_port(&port_name("c1"), "br-blue", "br-red");
+    assert_eq!(apply(&mut daemons.engine(), &[daemons.remove_port_op("c1", &networks[0])]), [Ok(())]);
+    assert!(observe(&mut daemons.engine()).bridges["br-red"].ports.contains_key(&port_name("c1")));
+}
+
+#[test]
+fn a_removal_is_committed_without_the_switch_which_follows() {
+    let daemons = start().expect("Open vSwitch");
+    let blue = daemons.network("blue");
+    converge(&mut daemons.engine(), &daemons.desired(std::slice::from_ref(&blue), &["c1"]));
+    daemons.pause_vswitchd().expect("a signal");
+    let committed = daemons.engine().commit(&[daemons.remove_port_op("c1", &blue)]);
+    assert_eq!(committed.expect("a database that answers").results, [Ok(())]);
+    daemons.resume_vswitchd().expect("a signal");
+    // It waits for the switch although there is nothing left to do.
+    assert_eq!(apply(&mut daemons.engine(), &[daemons.remove_port_op("c1", &blue)]), [Ok(())]);
+    assert!(!daemons.forwards(bridge(&blue), &port_name("c1")));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 use usnet_crds::EngineKind;
 use usnet_dataplane::attachment::Record;
-use usnet_dataplane::engine::{BlockingDriver, OpError};
+use usnet_dataplane::engine::{BlockingDriver, Committed, OpError};
 use usnet_dataplane::legacy_port::{LegacyPort, LegacyPortLocation};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::observed::Observed;
@@ -19,13 +19,35 @@ use usnet_dataplane::plan::Op;
 /// hanging switch: together with the rollback ADD returns within 5 s. A shorter one fails on a busy
 /// node, where a port takes a second or two.
 const CREATE_TIMEOUT: Duration = Duration::from_secs(3);
-/// The same, to remove a port. It is short because an expiry costs little: a removal that is
-/// committed to the database is applied by ovs-vswitchd later, and the agent verifies it.
+/// The same, to remove a port before another one is created in its place.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A connection to an engine, for one operation.
 pub struct EngineClient {
     driver: Box<dyn BlockingDriver>,
+}
+
+/// A port that an engine has accepted to create, and may not have created yet.
+pub struct RequestedPort {
+    driver: Box<dyn BlockingDriver>,
+    operation: Op,
+    committed: Committed,
+}
+
+impl fmt::Debug for RequestedPort {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("RequestedPort").field("operation", &self.operation).finish_non_exhaustive()
+    }
+}
+
+impl RequestedPort {
+    /// Returns when the engine has created the port.
+    ///
+    /// # Errors
+    /// When it is not certain that the port works.
+    pub fn complete(mut self) -> Result<(), EngineClientError> {
+        first(self.driver.complete(&[self.operation], self.committed)?)
+    }
 }
 
 impl fmt::Debug for EngineClient {
@@ -63,34 +85,43 @@ impl EngineClient {
         Ok(self.driver.observe()?)
     }
 
-    /// Creates the port of an attachment, and returns when the engine has applied it.
+    /// Requests the port of an attachment: the engine creates it while the caller does other work.
+    ///
+    /// # Errors
+    /// When the engine does not accept it.
+    pub fn request_port(mut self, record: &Record) -> Result<RequestedPort, EngineClientError> {
+        let (network, attachment, port) = (record.network.clone(), record.id.clone(), record.port.clone());
+        let operation = Op::CreatePort { network, attachment, port };
+        self.driver.set_apply_timeout(CREATE_TIMEOUT);
+        let committed = self.driver.commit(std::slice::from_ref(&operation))?;
+        Ok(RequestedPort { driver: self.driver, operation, committed })
+    }
+
+    /// Creates the port of an attachment, and returns when the engine has created it.
     ///
     /// # Errors
     /// When it is not certain that the port works.
     pub fn create_port(self, record: &Record) -> Result<(), EngineClientError> {
-        let (network, attachment, port) = (record.network.clone(), record.id.clone(), record.port.clone());
-        self.apply(Op::CreatePort { network, attachment, port }, CREATE_TIMEOUT)
+        self.request_port(record)?.complete()
     }
 
-    /// Removes the port of an attachment, if it exists.
+    /// Removes the port of an attachment, if it exists. Returns when the engine has accepted that:
+    /// what is committed to the database of Open vSwitch is applied by ovs-vswitchd as soon as it
+    /// runs, and the agent reports one that does not.
+    ///
+    /// # Errors
+    /// When it is not certain that the port will be removed.
+    pub fn remove_port(mut self, record: &Record) -> Result<(), EngineClientError> {
+        removed(first(self.driver.commit(&[removal(record)])?.results))
+    }
+
+    /// The same, and returns when the engine has removed the port.
     ///
     /// # Errors
     /// When it is not certain that the port is removed.
-    pub fn remove_port(self, record: &Record) -> Result<(), EngineClientError> {
-        let operation = Op::RemovePort {
-            bridge: Some(record.port.bridge.to_string()),
-            port: record.port.name.clone(),
-            owner: PortOwner::new(&record.network, &record.id),
-            backend: Some(record.port.backend.clone()),
-        };
-        match self.apply(operation, REMOVE_TIMEOUT) {
-            // In Open vSwitch a port does not exist without its bridge, and one without the
-            // attachment's tag is not its port.
-            Err(EngineClientError::Operation(
-                OpError::BridgeMissing { .. } | OpError::PortMissing { .. } | OpError::Foreign { .. },
-            )) => Ok(()),
-            other => other,
-        }
+    pub fn remove_port_and_wait(mut self, record: &Record) -> Result<(), EngineClientError> {
+        self.driver.set_apply_timeout(REMOVE_TIMEOUT);
+        removed(first(self.driver.apply(&[removal(record)])?))
     }
 
     /// Removes a port that the legacy plugin created, if it exists. The bridge is kept.
@@ -100,10 +131,29 @@ impl EngineClient {
     pub fn remove_legacy_port(mut self, place: LegacyPortLocation<'_>) -> Result<LegacyPort, EngineClientError> {
         Ok(self.driver.remove_legacy_port(place)?)
     }
+}
 
-    fn apply(mut self, operation: Op, timeout: Duration) -> Result<(), EngineClientError> {
-        self.driver.set_apply_timeout(timeout);
-        let results = self.driver.apply(&[operation])?;
-        Ok(results.into_iter().next().ok_or(EngineClientError::NoResult)??)
+fn removal(record: &Record) -> Op {
+    Op::RemovePort {
+        bridge: Some(record.port.bridge.to_string()),
+        port: record.port.name.clone(),
+        owner: PortOwner::new(&record.network, &record.id),
+        backend: Some(record.port.backend.clone()),
     }
+}
+
+/// In Open vSwitch a port does not exist without its bridge, and one without the attachment's tag
+/// is not its port.
+fn removed(result: Result<(), EngineClientError>) -> Result<(), EngineClientError> {
+    match result {
+        Err(EngineClientError::Operation(
+            OpError::BridgeMissing { .. } | OpError::PortMissing { .. } | OpError::Foreign { .. },
+        )) => Ok(()),
+        other => other,
+    }
+}
+
+/// The result of the only operation.
+fn first(results: Vec<Result<(), OpError>>) -> Result<(), EngineClientError> {
+    Ok(results.into_iter().next().ok_or(EngineClientError::NoResult)??)
 }

@@ -57,6 +57,23 @@ pub fn check_tag(engine: EngineKind, attachment: &AttachmentId) -> Result<(), Ta
     }
 }
 
+/// Whether the engine creates a port without its socket and keeps trying to connect to it. If not,
+/// it needs the socket's folder to create the port.
+pub fn opens_sockets_later(engine: EngineKind) -> bool {
+    match engine {
+        EngineKind::OpenVswitch => true,
+        EngineKind::Vpp => false,
+    }
+}
+
+/// Whether the engine makes a device that it uses promiscuous, by which it shows that it uses it.
+pub(super) fn makes_promiscuous(engine: EngineKind) -> bool {
+    match engine {
+        EngineKind::OpenVswitch => true,
+        EngineKind::Vpp => false,
+    }
+}
+
 /// What an engine does not support of a port, if anything. The API rejects such networks.
 pub fn unsupported(engine: EngineKind, port: &Port) -> Option<&'static str> {
     match (engine, port.port_type) {

@@ -15,6 +15,7 @@ pub(super) struct Link {
     pub(super) index: u32,
     pub(super) is_up: bool,
     pub(super) is_veth: bool,
+    pub(super) is_promiscuous: bool,
     pub(super) mac: Vec<u8>,
     pub(super) mtu: u32,
     pub(super) alias: Option<String>,
@@ -87,6 +88,7 @@ fn read(message: LinkMessage) -> Link {
         match attribute {
             LinkAttribute::Address(mac) => link.mac = mac,
             LinkAttribute::Mtu(mtu) => link.mtu = mtu,
+            LinkAttribute::Promiscuity(count) => link.is_promiscuous = count > 0,
             LinkAttribute::IfAlias(alias) => link.alias = Some(alias),
             LinkAttribute::Link(peer) => link.peer = Some(peer),
             LinkAttribute::LinkNetNsId(_) => is_apart = true,

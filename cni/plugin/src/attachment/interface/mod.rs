@@ -6,8 +6,9 @@
 //! is recognized by its MAC address, which is set on creation and derived from the attachment.
 //!
 //! [`create`] and [`assign`] are the steps of ADD, [`remove`] that of DEL, [`differences`] is part
-//! of CHECK. All of them perform IO: netlink requests to the kernel, those about the pod's end on a
-//! thread in the pod's network namespace.
+//! of CHECK; [`is_promiscuous`] tells whether an engine uses the device. All of them perform IO:
+//! netlink requests to the kernel, those about the pod's end on a thread in the pod's network
+//! namespace.
 
 mod address;
 mod check;
@@ -18,10 +19,12 @@ mod link;
 mod namespace;
 mod netlink;
 mod owner;
+mod promiscuous;
 mod remove;
 
 pub use check::differences;
 pub use create::{assign, check_namespace, create};
 pub use error::InterfaceError;
 pub use netlink::NetlinkError;
+pub use promiscuous::is_promiscuous;
 pub use remove::remove;

@@ -82,7 +82,7 @@ impl AddRequest<'_> {
         match locked.read()? {
             None => Ok(()),
             Some(record) if record.progress == Progress::Attached => Err(Error::AlreadyAttached(self.id.clone())),
-            Some(record) => finish(Detachment::new(node, self.environment, locked, record)),
+            Some(record) => finish(Detachment::new(node, self.environment, locked, record).waiting_for_engine()),
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::multi_network::create_eth0;
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
+use crate::support::wait::await_that;
 use crate::support::{
     NETWORK, TestNode, configuration, create_network_namespace, ip, on_a_node, on_a_vpp_node, port_types,
 };
@@ -135,6 +136,36 @@ fn exchange_packets(node: &mut TestNode) {
     for (pod, (namespace, _)) in pods.iter().zip(PODS) {
         add(node, pod, namespace);
     }
+    assert_they_talk();
+    pods.iter().for_each(|pod| node.del(pod, "net1").assert_done());
+    node.assert_clean();
+}
+
+/// DEL returns before ovs-vswitchd has read the change. It may read that of the next ADD together
+/// with it, and then takes the port for the former one.
+#[test]
+fn an_interface_that_is_deleted_and_added_while_the_switch_is_busy_works() {
+    on_a_node(|node| {
+        program(node, |_| {});
+        create_network_namespace(PODS[1].0);
+        let pods = ["p", "q"].map(|name| node.pod(name));
+        for (pod, (namespace, _)) in pods.iter().zip(PODS) {
+            add(node, pod, namespace);
+        }
+        node.open_vswitch().pause_vswitchd().unwrap();
+        node.del(&pods[0], "net1").assert_done();
+        let mut again = node.spawn("ADD", &pods[0], "net1", &[]);
+        await_that("the port is requested", PATIENCE, || node.ports(NETWORK).len() == 2);
+        node.open_vswitch().resume_vswitchd().unwrap();
+        assert!(again.wait().unwrap().success());
+        assert_they_talk();
+        pods.iter().for_each(|pod| node.del(pod, "net1").assert_done());
+        node.assert_clean();
+    });
+}
+
+/// UDP and TCP between the two pods.
+fn assert_they_talk() {
     let server = within(PODS[1].0, || {
         let udp = UdpSocket::bind("10.56.0.2:7000").unwrap();
         let tcp = TcpListener::bind("[fd00:1::2]:7000").unwrap();
@@ -166,8 +197,6 @@ fn exchange_packets(node: &mut TestNode) {
     });
     assert!(client.join().unwrap(), "no datagram came back");
     assert_eq!(received.join().unwrap(), 1_000_000);
-    pods.iter().for_each(|pod| node.del(pod, "net1").assert_done());
-    node.assert_clean();
 }
 
 fn existing_devices_of_the_same_name_are_kept_and_add_is_rolled_back(node: &mut TestNode) {

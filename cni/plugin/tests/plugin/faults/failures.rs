@@ -2,12 +2,17 @@
 //! fail.
 
 use crate::support::engine::on_each_engine;
-use crate::support::{NETWORK, TestNode, configuration, on_a_node, on_a_node_with};
+use crate::support::wait::await_that;
+use crate::support::{NETWORK, TestNode, configuration, on_a_node, on_a_node_with, port_types};
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::time::Duration;
 use usnet_crds::Phase;
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_test_openvswitch::OpenVswitch;
+
+/// For the processes of a busy machine.
+const AMPLE: Duration = Duration::from_secs(10);
 
 on_each_engine! {
     a_pod_of_another_namespace_is_rejected,
@@ -101,6 +106,27 @@ fn with_a_dead_vswitchd_add_fails_soon() {
         node.add(&pod, "net1").result();
         node.del(&pod, "net1").assert_done();
         node.assert_clean();
+    });
+}
+
+/// What is committed is applied by ovs-vswitchd as soon as it runs.
+#[test]
+fn del_does_not_wait_for_the_switch_which_follows_later() {
+    on_a_node(|node| {
+        for port in [port_types::vhost_user(), port_types::veth()] {
+            node.program_network_with(NETWORK, &port, None);
+            let pod = node.pod("p");
+            node.add(&pod, "net1").result();
+            let [name] = node.ports(NETWORK).try_into().unwrap();
+            node.open_vswitch().pause_vswitchd().unwrap();
+            let output = node.del(&pod, "net1");
+            output.assert_done();
+            assert_eq!(output.stderr(), "", "nothing is left to the agent");
+            node.assert_clean();
+            node.open_vswitch().resume_vswitchd().unwrap();
+            let is_used = |node: &mut TestNode| node.open_vswitch().appctl(&["dpif/show"]).unwrap().contains(&name);
+            await_that("the switch has no port", AMPLE, || !is_used(node));
+        }
     });
 }
 

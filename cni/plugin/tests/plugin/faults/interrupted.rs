@@ -54,11 +54,13 @@ fn reserved_ips() -> usize {
     entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("10.")).count()
 }
 
-/// The orders of the steps of ADD: for a veth, addresses may be assigned after the port is created.
-fn step_orders_of(port: &Port) -> Vec<[attach::Step; 7]> {
-    match port.port_type {
-        PortType::Veth => vec![attach::Step::ALL, attach::Step::IPAM_AFTER_PORT],
-        _ => vec![attach::Step::ALL],
+/// The orders of the steps of ADD: for a veth, addresses may be assigned after the port is created;
+/// Open vSwitch may create a port before the directory of its socket is mounted.
+fn step_orders_of(node: &TestNode, port: &Port) -> Vec<[attach::Step; 7]> {
+    match (node.engine.kind(), port.port_type) {
+        (_, PortType::Veth) => vec![attach::Step::ALL, attach::Step::IPAM_AFTER_PORT],
+        (EngineKind::OpenVswitch, _) => vec![attach::Step::DIRECTORY_AFTER_PORT],
+        (EngineKind::Vpp, _) => vec![attach::Step::ALL],
     }
 }
 
@@ -96,7 +98,7 @@ fn assert_all_gone(node: &TestNode) {
 fn del_cleans_up_after_an_interrupted_add(node: &mut TestNode) {
     for port in port_types_of(node) {
         program(node, &port);
-        for order in step_orders_of(&port) {
+        for order in step_orders_of(node, &port) {
             for steps in 0..=order.len() {
                 let pod = node.pod(&format!("p{steps}"));
                 run_add_steps(node, &pod, &order, steps);
@@ -110,7 +112,7 @@ fn del_cleans_up_after_an_interrupted_add(node: &mut TestNode) {
 fn add_recovers_after_an_interrupted_add(node: &mut TestNode) {
     for port in port_types_of(node) {
         program(node, &port);
-        for order in step_orders_of(&port) {
+        for order in step_orders_of(node, &port) {
             // After the last step it is attached, and not interrupted.
             for steps in 0..order.len() {
                 let pod = node.pod(&format!("p{steps}"));

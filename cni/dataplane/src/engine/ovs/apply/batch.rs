@@ -78,16 +78,14 @@ impl Batch {
         let foreign = OpError::Foreign { what: format!("port {port}") };
         let owned = vec![Condition::uuid(row), tags::carries(tags::port_value(owner))];
         self.guard(operation, foreign, "Port", owned);
+        // A snapshot of the named rows does not say on which bridge the port is.
+        let on_bridge = vec![Condition::equal("name", bridge), Condition::includes("ports", row)];
+        self.guard(operation, OpError::PortMissing { port: port.clone() }, "Bridge", on_bridge.clone());
         // The database checks references before it collects unreferenced rows, so that the port's
         // reference to its QoS must be removed explicitly.
         let _ = self.transaction.update("Port", vec![Condition::uuid(row)], Row::new().with("qos", Value::empty()));
         qos::delete(&mut self.transaction, owner);
-        // A port that has left the bridge meanwhile is as good as removed.
-        let _ = self.transaction.mutate(
-            "Bridge",
-            vec![Condition::equal("name", bridge)],
-            vec![Mutation::delete("ports", row)],
-        );
+        let _ = self.transaction.mutate("Bridge", on_bridge, vec![Mutation::delete("ports", row)]);
     }
 
     fn delete_bridge(

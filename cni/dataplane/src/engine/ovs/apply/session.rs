@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use super::verify::Queries;
+use crate::engine::committed::Committed;
 use crate::engine::error::{EngineError, OpError};
 use crate::engine::ovs::plan_op::{Decision, plan_op, plan_optimistic};
 use crate::engine::ovs::snapshot::OvsSnapshot;
@@ -13,6 +14,34 @@ use usnet_ovsdb::{Database, Error, ErrorCode, Transaction, TransactionError};
 
 /// Additional time for each further operation: the switch deletes about 40 bridges per second.
 const TIMEOUT_PER_OPERATION: Duration = Duration::from_millis(100);
+
+/// What a transaction is planned on. Each is tried after the one before it met a conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Basis {
+    /// Nothing was read: no conflict is assumed.
+    Assumption,
+    /// The rows of the operations.
+    NamedRows,
+    /// All rows.
+    AllRows,
+}
+
+impl Basis {
+    fn first(operations: &[Op]) -> Self {
+        if operations.iter().all(|operation| plan_optimistic(operation).is_some()) {
+            Self::Assumption
+        } else {
+            Self::NamedRows
+        }
+    }
+
+    fn next(self) -> Self {
+        match self {
+            Self::Assumption => Self::NamedRows,
+            Self::NamedRows | Self::AllRows => Self::AllRows,
+        }
+    }
+}
 
 /// Parts of a list that can be one transaction each.
 ///
@@ -85,6 +114,11 @@ impl<'a> Phase<'a> {
         (batch, positions)
     }
 
+    /// The operations of a group.
+    fn operations_of(&self, group: &[usize]) -> Vec<&'a Op> {
+        self.numbered(group).map(|(_, operation)| operation).collect()
+    }
+
     fn numbered<'b>(&self, group: &'b [usize]) -> impl Iterator<Item = (usize, &'a Op)> + use<'a, 'b> {
         let operations = self.operations;
         group.iter().filter_map(move |position| operations.get(*position).map(|operation| (*position, operation)))
@@ -119,9 +153,33 @@ pub(in crate::engine::ovs) async fn apply(
     let mut session = ApplySession { database, timeout };
     let mut results = Vec::with_capacity(operations.len());
     for phase in phases(operations) {
-        results.extend(session.apply_phase(phase).await?);
+        let committed = session.commit(phase).await?;
+        results.extend(session.complete(phase, committed).await?);
     }
     Ok(results)
+}
+
+/// Commits operations without waiting for the switch, except between two transactions that it must
+/// not see at once.
+pub(in crate::engine::ovs) async fn commit(
+    database: &mut (impl Database + Send),
+    timeout: Duration,
+    operations: &[Op],
+) -> Result<Committed, EngineError> {
+    match phases(operations).as_slice() {
+        [phase] => ApplySession { database, timeout }.commit(phase).await,
+        _ => Ok(Committed::applied(apply(database, timeout, operations).await?)),
+    }
+}
+
+/// Waits until the switch has applied what was committed.
+pub(in crate::engine::ovs) async fn complete(
+    database: &mut (impl Database + Send),
+    timeout: Duration,
+    operations: &[Op],
+    committed: Committed,
+) -> Result<Vec<Result<(), OpError>>, EngineError> {
+    ApplySession { database, timeout }.complete(operations, committed).await
 }
 
 /// The database, and how long the switch may take for one operation.
@@ -131,12 +189,12 @@ struct ApplySession<'a, D> {
 }
 
 impl<D: Database + Send> ApplySession<'_, D> {
-    /// Does the operations of one phase and waits until the switch has acted on them.
-    async fn apply_phase(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
+    /// Commits the operations of one phase.
+    async fn commit(&mut self, operations: &[Op]) -> Result<Committed, EngineError> {
         let mut phase = Phase::new(operations);
-        let mut has_to_read = operations.iter().any(|operation| plan_optimistic(operation).is_none());
+        let mut basis = Basis::first(operations);
         while let Some(group) = phase.groups.pop() {
-            let snapshot = if has_to_read { Some(OvsSnapshot::read(self.database).await?) } else { None };
+            let snapshot = self.read(&mut basis, &phase.operations_of(&group)).await?;
             let (mut batch, positions) = phase.prepare(&group, snapshot.as_ref());
             if batch.is_empty() {
                 phase.next_cfg = phase.next_cfg.max(snapshot.map(|snapshot| snapshot.next_cfg));
@@ -146,7 +204,7 @@ impl<D: Database + Send> ApplySession<'_, D> {
             match self.database.transact(transaction).await {
                 Ok(reply) => phase.next_cfg = Some(reply.next_cfg(next_cfg)?),
                 Err(Error::Transaction { source, .. }) if source.database().is_some() => {
-                    if has_to_read {
+                    if basis == Basis::AllRows {
                         phase.conclude(&source, &batch, positions);
                     } else {
                         phase.groups.push(positions);
@@ -154,34 +212,52 @@ impl<D: Database + Send> ApplySession<'_, D> {
                 }
                 Err(error) => return Err(error.into()),
             }
-            has_to_read = true;
+            basis = basis.next();
         }
-        self.verify(phase).await
+        let Phase { mut failures, next_cfg, .. } = phase;
+        let results = (0..operations.len()).map(|position| failures.remove(&position).map_or(Ok(()), Err)).collect();
+        Ok(Committed { results, configuration: next_cfg })
+    }
+
+    /// The rows of a basis; the basis is the one that they are.
+    async fn read(&mut self, basis: &mut Basis, operations: &[&Op]) -> Result<Option<OvsSnapshot>, EngineError> {
+        if *basis == Basis::Assumption {
+            return Ok(None);
+        }
+        if *basis == Basis::NamedRows
+            && OvsSnapshot::can_read_named(operations)
+            && let Some(rows) = OvsSnapshot::read_named(self.database, operations).await?
+        {
+            return Ok(Some(rows));
+        }
+        *basis = Basis::AllRows;
+        OvsSnapshot::read(self.database).await.map(Some)
     }
 
     /// Waits until the switch has applied the configuration, and verifies the result.
-    async fn verify(&mut self, phase: Phase<'_>) -> Result<Vec<Result<(), OpError>>, EngineError> {
-        let Phase { operations, mut failures, next_cfg, .. } = phase;
-        let numbered = || operations.iter().enumerate();
-        if let Some(next_cfg) = next_cfg {
-            let further = u32::try_from(operations.len().saturating_sub(1)).unwrap_or(u32::MAX);
-            let timeout = self.timeout + TIMEOUT_PER_OPERATION.saturating_mul(further);
-            let mut transaction = Transaction::new();
-            transaction.wait_for_cur_cfg(next_cfg, timeout);
-            let done: Vec<_> = numbered().filter(|(position, _)| !failures.contains_key(position)).collect();
-            let queries =
-                Queries::add_to(&mut transaction, &done.iter().map(|(_, operation)| *operation).collect::<Vec<_>>());
-            let reply = self.database.transact(&transaction).await.map_err(|error| match error.code() {
-                Some(ErrorCode::TimedOut) => {
-                    EngineError::NotActing { engine: EngineKind::OpenVswitch, seconds: timeout.as_secs() }
-                }
-                _ => error.into(),
-            })?;
-            let answers = queries.answers(&reply)?;
-            let verified =
-                done.into_iter().filter_map(|(position, operation)| Some((position, answers.verify(operation).err()?)));
-            failures.extend(verified.collect::<Vec<_>>());
+    async fn complete(
+        &mut self,
+        operations: &[Op],
+        committed: Committed,
+    ) -> Result<Vec<Result<(), OpError>>, EngineError> {
+        let Committed { mut results, configuration: Some(next_cfg) } = committed else { return Ok(committed.results) };
+        let further = u32::try_from(operations.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let timeout = self.timeout + TIMEOUT_PER_OPERATION.saturating_mul(further);
+        let mut transaction = Transaction::new();
+        transaction.wait_for_cur_cfg(next_cfg, timeout);
+        let done: Vec<_> = operations.iter().zip(&mut results).filter(|(_, result)| result.is_ok()).collect();
+        let queries =
+            Queries::add_to(&mut transaction, &done.iter().map(|(operation, _)| *operation).collect::<Vec<_>>());
+        let reply = self.database.transact(&transaction).await.map_err(|error| match error.code() {
+            Some(ErrorCode::TimedOut) => {
+                EngineError::NotActing { engine: EngineKind::OpenVswitch, seconds: timeout.as_secs() }
+            }
+            _ => error.into(),
+        })?;
+        let answers = queries.answers(&reply)?;
+        for (operation, result) in done {
+            *result = answers.verify(operation);
         }
-        Ok(numbered().map(|(position, _)| failures.remove(&position).map_or(Ok(()), Err)).collect())
+        Ok(results)
     }
 }

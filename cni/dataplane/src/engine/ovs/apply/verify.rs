@@ -6,9 +6,7 @@ use crate::engine::ovs::observe::{bridge_state, interface_state};
 use crate::model::observed::ElementState;
 use crate::plan::Op;
 use std::collections::BTreeMap;
-use usnet_ovsdb::{
-    Bridge, Condition, FromValue, Interface, Reply, ReplyError, SchemaError, SelectIndex, TableRow, Transaction, Uuid,
-};
+use usnet_ovsdb::{Bridge, Condition, Interface, Reply, RowsIndex, TableRow, Transaction};
 
 /// For more names than this, whole tables are read.
 const NAMES_QUERIED_ONE_BY_ONE: usize = 8;
@@ -20,8 +18,8 @@ const INTERFACE_COLUMNS: [&str; 3] = ["name", "ofport", "error"];
 
 /// Where the answers are.
 pub(super) struct Queries {
-    bridges: Vec<SelectIndex>,
-    interfaces: Vec<SelectIndex>,
+    bridges: Vec<RowsIndex<Bridge>>,
+    interfaces: Vec<RowsIndex<Interface>>,
 }
 
 /// The state that the switch reports, by name.
@@ -48,8 +46,8 @@ impl Queries {
         let (bridges, interfaces): (Vec<_>, Vec<_>) =
             operations.iter().map(|operation| expected_to_run(operation)).unzip();
         Self {
-            bridges: select(transaction, Bridge::TABLE.name, &BRIDGE_COLUMNS, bridges),
-            interfaces: select(transaction, Interface::TABLE.name, &INTERFACE_COLUMNS, interfaces),
+            bridges: select(transaction, &BRIDGE_COLUMNS, bridges),
+            interfaces: select(transaction, &INTERFACE_COLUMNS, interfaces),
         }
     }
 
@@ -61,32 +59,27 @@ impl Queries {
     }
 }
 
-fn select(
+fn select<T: TableRow>(
     transaction: &mut Transaction,
-    table: &'static str,
     columns: &[&'static str],
     names: Vec<Option<&str>>,
-) -> Vec<SelectIndex> {
+) -> Vec<RowsIndex<T>> {
     let names: Vec<_> = names.into_iter().flatten().collect();
     if names.len() > NAMES_QUERIED_ONE_BY_ONE {
-        return vec![transaction.select(table, Vec::new(), columns)];
+        return vec![transaction.select_columns(Vec::new(), columns.iter().copied())];
     }
-    names.iter().map(|name| transaction.select(table, vec![Condition::equal("name", *name)], columns)).collect()
+    let of_name = |name: &&str| vec![Condition::equal("name", *name)];
+    names.iter().map(|name| transaction.select_columns(of_name(name), columns.iter().copied())).collect()
 }
 
 fn by_name<T: TableRow>(
     reply: &Reply,
-    selected: &[SelectIndex],
+    selected: &[RowsIndex<T>],
     name: fn(&T) -> &String,
 ) -> Result<BTreeMap<String, T>, EngineError> {
     let mut rows = BTreeMap::new();
     for index in selected {
-        for row in reply.raw_rows(*index)? {
-            let uuid = row.get("_uuid").and_then(Option::<Uuid>::from_value).flatten();
-            let uuid = uuid.ok_or(SchemaError::NoUuid { table: T::TABLE.name }).map_err(ReplyError::from)?;
-            let row = T::from_row(uuid, row).map_err(ReplyError::from)?;
-            rows.insert(name(&row).clone(), row);
-        }
+        rows.extend(reply.rows(*index)?.into_iter().map(|row| (name(&row).clone(), row)));
     }
     Ok(rows)
 }

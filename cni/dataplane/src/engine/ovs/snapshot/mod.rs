@@ -1,14 +1,17 @@
-//! The relevant rows of the database, all of one moment.
+//! The relevant rows of the database, all of one moment: every one, or those of a few operations.
+
+mod named_rows;
 
 use super::error::EmptyDatabase;
 use crate::engine::error::EngineError;
+use crate::plan::Op;
 use std::collections::BTreeMap;
 use usnet_ovsdb::{
     Bridge, Cache, Database, Interface, OpenVswitch, Port, Qos, Reply, ReplyError, RowsIndex, TableRow, Transaction,
     Uuid,
 };
 
-/// Every bridge, port, interface and limit.
+/// Bridges, ports, interfaces and limits.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OvsSnapshot {
     /// By name, which is unique.
@@ -41,6 +44,19 @@ impl OvsSnapshot {
         let selected = Self::select(&mut transaction);
         let reply = database.transact(&transaction).await?;
         Self::from_reply(&reply, &selected)
+    }
+
+    /// Whether [`Self::read_named`] can be tried for these operations.
+    pub(super) fn can_read_named(operations: &[&Op]) -> bool {
+        named_rows::are_few(operations)
+    }
+
+    /// Only the rows that these operations need, of one moment; `None` if they need more.
+    pub(super) async fn read_named(
+        database: &mut impl Database,
+        operations: &[&Op],
+    ) -> Result<Option<Self>, EngineError> {
+        named_rows::read(database, operations).await
     }
 
     /// Adds the reading of all rows to a transaction.

@@ -1,0 +1,74 @@
+//! The port of an ADD, from the connection to its engine until the engine has created it.
+
+use super::client::{EngineClient, RequestedPort};
+use super::drivers::makes_promiscuous;
+use super::error::EngineClientError;
+use crate::attachment::interface;
+use usnet_dataplane::attachment::Record;
+
+/// The port of an ADD.
+#[derive(Debug)]
+pub struct NewPort(State);
+
+#[derive(Debug)]
+enum State {
+    /// Nothing was sent.
+    Connected(EngineClient),
+    /// The engine has accepted it.
+    Requested(Box<RequestedPort>),
+    /// The engine was not connected to, or has done what was requested.
+    Idle,
+}
+
+impl NewPort {
+    /// A port that is not requested yet.
+    pub fn new(engine: EngineClient) -> Self {
+        Self(State::Connected(engine))
+    }
+
+    /// Requests the port from the engine.
+    ///
+    /// # Errors
+    /// When the engine does not accept it.
+    pub fn request(&mut self, record: &Record) -> Result<(), EngineClientError> {
+        let engine = match std::mem::replace(&mut self.0, State::Idle) {
+            State::Connected(engine) => engine,
+            State::Requested(_) | State::Idle => EngineClient::connect(record)?,
+        };
+        self.0 = State::Requested(Box::new(engine.request_port(record)?));
+        Ok(())
+    }
+
+    /// Waits until the engine has created the port, if it was requested.
+    ///
+    /// # Errors
+    /// When it is not certain that the port works.
+    pub fn complete(&mut self, record: &Record) -> Result<(), EngineClientError> {
+        match std::mem::replace(&mut self.0, State::Idle) {
+            State::Requested(port) => port.complete()?,
+            other => {
+                self.0 = other;
+                return Ok(());
+            }
+        }
+        if uses_device(record) {
+            return Ok(());
+        }
+        EngineClient::connect(record)?.remove_port_and_wait(record)?;
+        EngineClient::connect(record)?.create_port(record)
+    }
+}
+
+/// Whether the engine uses the device that ADD created.
+///
+/// When a DEL and an ADD of one attachment follow each other so fast that ovs-vswitchd reads both
+/// changes at once, it takes the port of the same name for the same one. It then keeps listening on
+/// the device of the former pair, which is deleted, and reports no error (observed with 3.1). It
+/// makes each device that it opens promiscuous, so that one that is not is not the one it uses.
+/// What cannot be read is taken for used: the port was created.
+fn uses_device(record: &Record) -> bool {
+    match record.port.backend.device() {
+        Some(device) if makes_promiscuous(record.engine) => interface::is_promiscuous(device).unwrap_or(true),
+        _ => true,
+    }
+}

@@ -1,0 +1,18 @@
+//! Whether a program receives all frames of the device on the node.
+
+use super::error::{InterfaceError, failed};
+use super::link;
+use super::netlink::Netlink;
+use netlink_sys::protocols::NETLINK_ROUTE;
+use usnet_dataplane::port::DeviceName;
+
+/// Whether the device exists and is promiscuous.
+///
+/// # Errors
+/// The kernel's error.
+pub fn is_promiscuous(device: &DeviceName) -> Result<bool, InterfaceError> {
+    let name = device.as_str();
+    let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("find", name))?;
+    let found = link::find(&mut netlink, name).map_err(failed("find", name))?;
+    Ok(found.is_some_and(|link| link.is_promiscuous))
+}
