@@ -35,6 +35,10 @@ pub struct EngineTraits {
     pub legacy_name: &'static str,
     /// The condition of a node that tells whether its agent is connected to the engine.
     pub connected_condition: &'static str,
+    /// Where it listens on a node, below the root of its file system.
+    pub socket: &'static str,
+    /// The environment variable that names another socket.
+    pub socket_variable: &'static str,
     /// The field by which users choose a bridge.
     pub bridge_key: BridgeKey,
     /// What the engine calls a bridge.
@@ -63,6 +67,8 @@ const OPEN_VSWITCH: EngineTraits = EngineTraits {
     short_name: "ovs",
     legacy_name: "ovs-dpdk",
     connected_condition: "OVSConnected",
+    socket: "run/openvswitch/db.sock",
+    socket_variable: "USNET_OVS_SOCKET",
     bridge_key: BridgeKey::Name,
     bridge_noun: "bridge",
     network_name_max: NETWORK_NAME_MAX,
@@ -85,6 +91,8 @@ const VPP: EngineTraits = EngineTraits {
     short_name: "vpp",
     legacy_name: "vpp",
     connected_condition: "VPPConnected",
+    socket: "run/vpp/api.sock",
+    socket_variable: "USNET_VPP_SOCKET",
     bridge_key: BridgeKey::Id,
     bridge_noun: "bridge domain",
     // VPP would truncate the tag that contains the name.

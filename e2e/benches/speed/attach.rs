@@ -62,11 +62,8 @@ fn print(plugin: &[Duration], bare: &[Duration], vsctl: &[Duration], start: &[Du
 
 /// A bridge with our mark, its network file, and the pod's volume.
 fn prepare(switch: &OpenVswitch, folder: &Path) -> NodePaths {
-    let roots = NodePaths {
-        run: switch.folder().join("run"),
-        open_vswitch_socket: switch.socket().to_owned(),
-        ..NodePaths::below(folder)
-    };
+    let roots = NodePaths { run: switch.folder().join("run"), ..NodePaths::below(folder) };
+    let roots = roots.with_socket(EngineKind::OpenVswitch, switch.socket());
     let bridge = ["add-br", "br-bench", "--", "set", "Bridge", "br-bench", "datapath_type=netdev"];
     switch.vsctl(&[&bridge[..], &["external_ids:usnet.dev/network=bench"]].concat()).expect("the bridge");
     pod::prepare(&roots, pod::network(EngineKind::OpenVswitch, "bench"), switch.socket());

@@ -47,7 +47,7 @@ fn network(index: usize) -> NodeNetwork {
 fn agent(programs: &Programs) -> Duration {
     let switch = OpenVswitch::start().expect("Open vSwitch starts");
     let folder = tempfile::tempdir().expect("a folder");
-    let roots = NodePaths { open_vswitch_socket: switch.socket().to_owned(), ..NodePaths::below(folder.path()) };
+    let roots = NodePaths::below(folder.path()).with_socket(EngineKind::OpenVswitch, switch.socket());
     let node = NodeFile {
         version: NodeFile::VERSION,
         generation: 1,
@@ -78,7 +78,7 @@ fn start_agent(programs: &Programs, roots: &NodePaths, folder: &Path) -> Child {
         .env("KUBECONFIG", kubeconfig)
         .env("USNET_RUN_DIR", &roots.run)
         .env("USNET_STATE_DIR", &roots.state)
-        .env("USNET_OVS_SOCKET", &roots.open_vswitch_socket)
+        .env("USNET_OVS_SOCKET", roots.engine_socket(EngineKind::OpenVswitch))
         .env("RUST_LOG", "error")
         .stdout(Stdio::null())
         .stderr(Stdio::null())

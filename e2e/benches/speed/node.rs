@@ -34,7 +34,7 @@ pub(crate) fn on_open_vswitch(measure: impl FnOnce(&Node) + Send) {
     let switch = OpenVswitch::builder().dpdk(true).start().expect("Open vSwitch starts");
     let folder = tempfile::tempdir().expect("a folder");
     let (run, socket) = (switch.folder().join("run"), switch.socket().to_owned());
-    let roots = NodePaths { run, open_vswitch_socket: socket.clone(), ..NodePaths::below(folder.path()) };
+    let roots = NodePaths { run, ..NodePaths::below(folder.path()) }.with_socket(EngineKind::OpenVswitch, &socket);
     let (engine, name) = (EngineKind::OpenVswitch, "Open vSwitch".to_owned());
     let node = Node { engine, name, roots, socket, _folder: folder };
     let mut driver = ovs::OpenVswitch::new(Client::connect(&node.socket, TIMEOUT).expect("the database answers"));
@@ -48,7 +48,7 @@ pub(crate) fn on_vpp(measure: impl FnOnce(&Node)) {
     let vpp = Vpp::start(kind).expect("VPP starts");
     let folder = tempfile::tempdir().expect("a folder");
     let (run, socket) = (vpp.folder().join("run"), vpp.socket().to_owned());
-    let roots = NodePaths { run, vpp_socket: socket.clone(), ..NodePaths::below(folder.path()) };
+    let roots = NodePaths { run, ..NodePaths::below(folder.path()) }.with_socket(EngineKind::Vpp, &socket);
     let (engine, name) = (EngineKind::Vpp, format!("VPP ({kind})"));
     let node = Node { engine, name, roots, socket, _folder: folder };
     let mut driver = vpp::Vpp::new(vpp.client().expect("VPP answers"), MemifSocketIds::default());

@@ -104,8 +104,8 @@ pub(crate) fn command(
         .env("USNET_RUN_DIR", &roots.run)
         .env("USNET_STATE_DIR", &roots.state)
         .env("USNET_KUBELET_DIR", &roots.kubelet)
-        .env("USNET_OVS_SOCKET", &roots.open_vswitch_socket)
-        .env("USNET_VPP_SOCKET", &roots.vpp_socket)
+        .env("USNET_OVS_SOCKET", roots.engine_socket(EngineKind::OpenVswitch))
+        .env("USNET_VPP_SOCKET", roots.engine_socket(EngineKind::Vpp))
         .stdin(configuration.reopen().expect("the configuration"));
     command
 }

@@ -5,7 +5,7 @@ use crate::support::node::{Node, network, until};
 use crate::support::selecting_agent::{SelectingAgent, compiled, name};
 use std::sync::Arc;
 use usnet_crds::node_state::NetworkState;
-use usnet_crds::{NodeNetwork, SocketRole};
+use usnet_crds::{EngineKind, NodeNetwork, SocketRole};
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::port::{PortBackend, SocketPath};
 use usnet_operator::agent::model::input::Compiled;
@@ -99,7 +99,7 @@ fn an_engine_that_comes_gets_the_networks_without_a_selector() {
     let report = agent.wait_until_through(5);
     assert!(report.networks.is_empty(), "{report:?}");
     let ovs = OpenVswitch::start().unwrap();
-    std::os::unix::fs::symlink(ovs.socket(), &node.paths.open_vswitch_socket).unwrap();
+    std::os::unix::fs::symlink(ovs.socket(), node.paths.engine_socket(EngineKind::OpenVswitch)).unwrap();
     agent.wait_for_network("blue", "Programmed  0");
     agent.change(|input| drop(input.networks.remove(&name("blue"))));
     assert!(node.is_programmed("blue"), "a network that was not draining is not given up at once");

@@ -1,8 +1,10 @@
 //! Where usnet keeps its files on a node. All root directories come from here and can be moved, so
 //! that several nodes fit on one machine.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
+use usnet_crds::EngineKind;
 
 /// The root directories of all paths of usnet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,16 +20,14 @@ pub struct NodePaths {
     pub device_info: PathBuf,
     /// The directory that the paths of the legacy userspace CNI are relative to, `/`.
     pub legacy_root: PathBuf,
-    /// Where Open vSwitch's database listens, `/run/openvswitch/db.sock`.
-    pub open_vswitch_socket: PathBuf,
-    /// Where VPP's binary API listens, `/run/vpp/api.sock`.
-    pub vpp_socket: PathBuf,
+    /// Where engines listen, if not at `socket` of their row in the table of engines.
+    pub engine_sockets: BTreeMap<EngineKind, PathBuf>,
 }
 
 impl NodePaths {
     /// The default paths, overridden by `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR`,
-    /// `USNET_DEVICE_INFO_DIR`, `USNET_OLDER_PLUGIN_ROOT`, `USNET_OVS_SOCKET` and
-    /// `USNET_VPP_SOCKET`.
+    /// `USNET_DEVICE_INFO_DIR` and `USNET_OLDER_PLUGIN_ROOT`; those of engines by the variables in
+    /// the table of engines.
     pub fn from_environment() -> Self {
         let path = |variable: &str, standard: PathBuf| env::var_os(variable).map_or(standard, PathBuf::from);
         let standard = Self::below(Path::new("/"));
@@ -37,8 +37,10 @@ impl NodePaths {
             kubelet: path("USNET_KUBELET_DIR", standard.kubelet),
             device_info: path("USNET_DEVICE_INFO_DIR", standard.device_info),
             legacy_root: path("USNET_OLDER_PLUGIN_ROOT", standard.legacy_root),
-            open_vswitch_socket: path("USNET_OVS_SOCKET", standard.open_vswitch_socket),
-            vpp_socket: path("USNET_VPP_SOCKET", standard.vpp_socket),
+            engine_sockets: EngineKind::ALL
+                .into_iter()
+                .filter_map(|engine| Some((engine, env::var_os(engine.traits().socket_variable)?.into())))
+                .collect(),
         }
     }
 
@@ -50,9 +52,21 @@ impl NodePaths {
             kubelet: root.join("var/lib/kubelet"),
             device_info: root.join("var/run/k8s.cni.cncf.io/devinfo/cni"),
             legacy_root: root.to_owned(),
-            open_vswitch_socket: root.join("run/openvswitch/db.sock"),
-            vpp_socket: root.join("run/vpp/api.sock"),
+            engine_sockets: EngineKind::ALL.map(|engine| (engine, root.join(engine.traits().socket))).into(),
         }
+    }
+
+    /// The same with another socket of an engine.
+    #[must_use]
+    pub fn with_socket(mut self, engine: EngineKind, socket: impl Into<PathBuf>) -> Self {
+        self.engine_sockets.insert(engine, socket.into());
+        self
+    }
+
+    /// The control socket of an engine.
+    pub fn engine_socket(&self, engine: EngineKind) -> PathBuf {
+        let standard = || Path::new("/").join(engine.traits().socket);
+        self.engine_sockets.get(&engine).cloned().unwrap_or_else(standard)
     }
 
     /// The status files of networks: programmed, or why not.

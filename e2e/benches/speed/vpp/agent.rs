@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::sync::watch;
-use usnet_crds::NodeNetwork;
+use usnet_crds::{EngineKind, NodeNetwork};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles};
 use usnet_dataplane::paths::NodePaths;
@@ -29,8 +29,8 @@ pub(crate) struct RunningAgent {
 pub(crate) fn roots(vpp: &Vpp) -> ([TempDir; 2], NodePaths) {
     let folder = tempfile::tempdir().expect("a folder");
     let memory = tempfile::tempdir_in("/dev/shm").expect("a folder");
-    let (run, vpp_socket) = (memory.path().join("run"), vpp.socket().to_owned());
-    let roots = NodePaths { run, vpp_socket, ..NodePaths::below(folder.path()) };
+    let roots = NodePaths { run: memory.path().join("run"), ..NodePaths::below(folder.path()) };
+    let roots = roots.with_socket(EngineKind::Vpp, vpp.socket());
     ([folder, memory], roots)
 }
 

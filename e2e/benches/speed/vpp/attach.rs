@@ -21,8 +21,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) fn run(programs: &Programs, kind: Kind) {
     let vpp = Vpp::start(kind).expect("VPP starts");
     let folder = tempfile::tempdir().expect("a folder");
-    let (run, vpp_socket) = (vpp.folder().join("run"), vpp.socket().to_owned());
-    let roots = NodePaths { run, vpp_socket, ..NodePaths::below(folder.path()) };
+    let roots = NodePaths { run: vpp.folder().join("run"), ..NodePaths::below(folder.path()) };
+    let roots = roots.with_socket(EngineKind::Vpp, vpp.socket());
     let network = pod::network(EngineKind::Vpp, "bench");
     let domain = fill(&vpp, &network);
     pod::prepare(&roots, network, vpp.socket());

@@ -72,7 +72,7 @@ fn record(id: AttachmentId, roots: &NodePaths, network: &NodeNetwork, socket: Pa
         progress: Progress::Attached,
         network: network.name.clone(),
         engine: EngineKind::Vpp,
-        engine_socket: roots.vpp_socket.clone(),
+        engine_socket: roots.engine_socket(EngineKind::Vpp),
         memif_socket_ids: MemifSocketIds::default(),
         port: AttachedPort {
             name: PortName::of(&id),

@@ -44,9 +44,10 @@ pub(crate) fn reconciler(
     memif_socket_ids: MemifSocketIds,
     inputs: Inputs,
 ) -> Box<dyn Reconciler> {
+    let socket = paths.engine_socket(engine);
     match engine {
-        EngineKind::OpenVswitch => inputs.reconciler(OpenVswitchWatcher::connect(&paths.open_vswitch_socket)),
-        EngineKind::Vpp => inputs.reconciler(VppWatcher::connect(&paths.vpp_socket, memif_socket_ids)),
+        EngineKind::OpenVswitch => inputs.reconciler(OpenVswitchWatcher::connect(&socket)),
+        EngineKind::Vpp => inputs.reconciler(VppWatcher::connect(&socket, memif_socket_ids)),
     }
 }
 

@@ -24,7 +24,7 @@ fn a_database_that_dies_withdraws_all_network_files_until_it_is_restarted() {
     testbed.ovs.kill_ovsdb_server().unwrap();
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     let connection = agent.wait_for_connection("Disconnected");
-    let socket = testbed.paths.open_vswitch_socket.display().to_string();
+    let socket = testbed.paths.engine_socket(EngineKind::OpenVswitch).display().to_string();
     assert!(connection.message.contains(&socket), "{}", connection.message);
     let entry = agent.wait_for_network("blue", "failed", |entry| entry.state == NetworkState::Failed);
     assert_eq!(entry.reason, "EngineUnreachable");
@@ -48,7 +48,7 @@ fn a_node_without_open_vswitch_is_not_a_problem_until_it_is_there() {
     agent.set_spec(1, &[network("blue")]);
     agent.wait_for_connection("NeverSeen");
     let ovs = OpenVswitch::start().unwrap();
-    symlink(ovs.socket(), &node.paths.open_vswitch_socket).unwrap();
+    symlink(ovs.socket(), node.paths.engine_socket(EngineKind::OpenVswitch)).unwrap();
     agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
     agent.wait_for_connection("Connected");
 }

@@ -63,11 +63,9 @@ impl Node {
         let folder = tempfile::tempdir().unwrap();
         // Their folders exist before they do.
         let nowhere = |name: &str| folder.path().join(name);
-        let paths = NodePaths {
-            open_vswitch_socket: open_vswitch.unwrap_or_else(|| nowhere("db.sock")),
-            vpp_socket: vpp.unwrap_or_else(|| nowhere("api.sock")),
-            ..NodePaths::below(folder.path())
-        };
+        let paths = NodePaths::below(folder.path())
+            .with_socket(EngineKind::OpenVswitch, open_vswitch.unwrap_or_else(|| nowhere("db.sock")))
+            .with_socket(EngineKind::Vpp, vpp.unwrap_or_else(|| nowhere("api.sock")));
         Self { paths, folder }
     }
 
@@ -79,10 +77,7 @@ impl Node {
             progress: Progress::Attached,
             network: network.name.clone(),
             engine: network.engine,
-            engine_socket: match network.engine {
-                EngineKind::OpenVswitch => self.paths.open_vswitch_socket.clone(),
-                EngineKind::Vpp => self.paths.vpp_socket.clone(),
-            },
+            engine_socket: self.paths.engine_socket(network.engine),
             memif_socket_ids: MemifSocketIds::default(),
             port: AttachedPort {
                 name: PortName::of(&id),

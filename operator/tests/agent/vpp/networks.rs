@@ -27,7 +27,10 @@ fn a_network_is_programmed_once_its_bridge_domain_exists(testbed: &VppTestbed) {
     assert_eq!(domain.bd_tag.as_str(), "usnet:blue");
     assert!(domain.learn && domain.flood && domain.forward && domain.uu_flood);
     let Some(NetworkFile::Programmed(file)) = testbed.file("blue") else { panic!("not programmed") };
-    assert_eq!((file.network.engine, file.engine_socket), (EngineKind::Vpp, testbed.paths.vpp_socket.clone()));
+    assert_eq!(
+        (file.network.engine, file.engine_socket),
+        (EngineKind::Vpp, testbed.paths.engine_socket(EngineKind::Vpp))
+    );
     let entry = agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
     assert_eq!((entry.generation, entry.attachments, entry.connected), (1, 0, 0));
     let engine = agent.wait_for_report("VPP is up", |report| report.engines.first().cloned());

@@ -50,7 +50,11 @@ fn all_ports_are_back_after_vpp_died(testbed: &mut VppTestbed) {
     testbed.vpp.kill().unwrap();
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     let connection = agent.wait_for_condition(VPP_CONNECTED, "Disconnected");
-    assert!(connection.message.contains(&testbed.paths.vpp_socket.display().to_string()), "{}", connection.message);
+    assert!(
+        connection.message.contains(&testbed.paths.engine_socket(EngineKind::Vpp).display().to_string()),
+        "{}",
+        connection.message
+    );
     testbed.vpp.start_again().unwrap();
     testbed.wait_until_programmed("blue");
     assert_eq!(tags(testbed), before, "promised before all ports were back");

@@ -2,14 +2,13 @@
 //! crate, besides those of the legacy plugin's files, that names an engine: another one is another
 //! arm in each function here.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-use usnet_crds::{EngineKind, Port, PortType, SocketRole};
+use usnet_crds::EngineKind;
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::engine::{BlockingDriver, EngineError, TagTooLong};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::ovs::OpenVswitch;
-use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::vpp::{self, Vpp};
 use usnet_ovsdb::blocking::Client as OvsdbClient;
 use usnet_vpp::blocking::Client as VppClient;
@@ -38,14 +37,6 @@ pub(super) fn connect(
     })
 }
 
-/// The control socket of an engine, unless a network file names another one.
-pub fn default_socket(engine: EngineKind, roots: &NodePaths) -> &PathBuf {
-    match engine {
-        EngineKind::OpenVswitch => &roots.open_vswitch_socket,
-        EngineKind::Vpp => &roots.vpp_socket,
-    }
-}
-
 /// Checks that an attachment fits into the ownership tags of an engine.
 ///
 /// # Errors
@@ -71,16 +62,5 @@ pub(super) fn makes_promiscuous(engine: EngineKind) -> bool {
     match engine {
         EngineKind::OpenVswitch => true,
         EngineKind::Vpp => false,
-    }
-}
-
-/// What an engine does not support of a port, if anything. The API rejects such networks.
-pub fn unsupported(engine: EngineKind, port: &Port) -> Option<&'static str> {
-    match (engine, port.port_type) {
-        (EngineKind::OpenVswitch, PortType::Memif) => Some("Memif"),
-        (EngineKind::OpenVswitch, PortType::VhostUser) if port.vhost_user.engine_role == SocketRole::Server => {
-            Some("VhostUser with engineRole Server")
-        }
-        (EngineKind::OpenVswitch | EngineKind::Vpp, _) => None,
     }
 }

@@ -2,9 +2,8 @@
 
 use super::error::PortError;
 use super::memif;
-use crate::attachment::engine::drivers::unsupported;
 use std::path::Path;
-use usnet_crds::{NodeNetwork, Port, PortType};
+use usnet_crds::{EngineKind, NodeNetwork, Port, PortType};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::memif::MemifSecret;
 use usnet_dataplane::port::{DeviceName, PortBackend, SocketPath};
@@ -43,6 +42,17 @@ pub(super) fn backend(
             socket: memif::socket(network.port.memif.socket, file, attachment, location.network_namespace)?,
         },
     })
+}
+
+/// What an engine does not support of a port, if anything. The API rejects such networks.
+fn unsupported(engine: EngineKind, port: &Port) -> Option<String> {
+    let (row, port_type, role) = (engine.traits(), port.port_type, port.vhost_user.engine_role);
+    let has_role = port_type != PortType::VhostUser || row.vhost_user_roles.contains(&role);
+    match row.port_types.contains(&port_type) {
+        true if has_role => None,
+        true => Some(format!("{} with engineRole {}", port_type.as_str(), role.as_str())),
+        false => Some(port_type.as_str().to_owned()),
+    }
 }
 
 /// The secret that the pod's program has to present, if this port type has one.

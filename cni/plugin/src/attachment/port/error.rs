@@ -38,7 +38,7 @@ pub enum PortError {
         /// Its engine.
         engine: EngineKind,
         /// The port type.
-        port: &'static str,
+        port: String,
     },
     /// A legacy configuration names a socket that another interface of the pod uses.
     #[error(

@@ -4,7 +4,6 @@ use super::error::LegacyStateError;
 use super::error::file_error;
 use super::folders::LegacyFolders;
 use crate::attachment::engine::EngineClient;
-use crate::attachment::engine::drivers::default_socket;
 use crate::attachment::ipam::Ipam;
 use crate::attachment::node::Node;
 use crate::protocol::configuration::Configuration;
@@ -148,7 +147,7 @@ fn engine_socket(node: &Node, engine: EngineKind) -> PathBuf {
         NetworkFile::Programmed(programmed) if programmed.network.engine == engine => Some(programmed.engine_socket),
         _ => None,
     });
-    configured.into_iter().next().unwrap_or_else(|| default_socket(engine, &node.roots).clone())
+    configured.into_iter().next().unwrap_or_else(|| node.roots.engine_socket(engine))
 }
 
 fn remove_file(path: &Path) -> Result<(), LegacyStateError> {

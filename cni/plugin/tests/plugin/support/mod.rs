@@ -30,7 +30,7 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
-use usnet_crds::{Bridge, NetworkName, NodeNetwork, Phase, Port};
+use usnet_crds::{Bridge, EngineKind, NetworkName, NodeNetwork, Phase, Port};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles, ProgrammedNetwork};
 use usnet_dataplane::paths::NodePaths;
@@ -112,8 +112,7 @@ impl TestNode {
             kubelet: "/run/kubelet".into(),
             device_info: "/run/devinfo".into(),
             legacy_root: "/run/older".into(),
-            open_vswitch_socket: "/run/nowhere".into(),
-            vpp_socket: "/run/nowhere".into(),
+            engine_sockets: EngineKind::ALL.map(|engine| (engine, "/run/nowhere".into())).into(),
         };
         let node = Self { engine, roots };
         if let TestEngine::OpenVswitch(switch) = &node.engine {

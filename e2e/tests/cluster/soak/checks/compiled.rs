@@ -41,14 +41,14 @@ pub(crate) fn engines_have_what_was_selected(node: &str, file: &NodeFile) -> Res
 }
 
 fn observe(node: &str, engine: EngineKind) -> Result<Observed, String> {
-    let roots = roots(node);
+    let socket = roots(node).engine_socket(engine);
     let observed = match engine {
         EngineKind::OpenVswitch => {
-            let client = usnet_ovsdb::blocking::Client::connect(roots.open_vswitch_socket, LIMIT).map_err(text)?;
+            let client = usnet_ovsdb::blocking::Client::connect(socket, LIMIT).map_err(text)?;
             OpenVswitch::new(client).observe()
         }
         EngineKind::Vpp => {
-            let client = usnet_vpp::blocking::Client::connect(roots.vpp_socket, LIMIT).map_err(text)?;
+            let client = usnet_vpp::blocking::Client::connect(socket, LIMIT).map_err(text)?;
             Vpp::new(client, MemifSocketIds::default()).observe()
         }
     };

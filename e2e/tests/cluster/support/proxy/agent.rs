@@ -4,6 +4,7 @@ use crate::support::proxy::program::Proxied;
 use crate::support::proxy::server::Proxy;
 use crate::support::simulated_nodes::SimulatedNodes;
 use tempfile::TempDir;
+use usnet_crds::EngineKind;
 use usnet_dataplane::paths::NodePaths;
 use usnet_test_openvswitch::OpenVswitch;
 
@@ -28,7 +29,7 @@ impl ProxiedAgent {
             ("USNET_STATE_DIR", &roots.state),
             ("USNET_KUBELET_DIR", &roots.kubelet),
             ("USNET_DEVICE_INFO_DIR", &roots.device_info),
-            ("USNET_VPP_SOCKET", &roots.vpp_socket),
+            ("USNET_VPP_SOCKET", &roots.engine_socket(EngineKind::Vpp)),
             ("USNET_OVS_SOCKET", &switch.socket().to_owned()),
         ];
         let mut variables: Vec<_> = paths.map(|(variable, path)| (variable, path.display().to_string())).into();

@@ -2,15 +2,17 @@
 //! in the pod's network namespace.
 
 use super::missing::missing;
+use super::traits::{ExistingInterface, InterfaceCommand, InterfaceToCreate};
 use crate::engine::error::EngineError;
 use crate::engine::vpp::command::{Find, add, add_with};
+use crate::engine::vpp::tags::Tag;
 use crate::model::memif::MemifSocketIds;
 use crate::model::port::{DeviceName, PortBackend};
 use usnet_vpp::messages::{
     AfPacketCreateV3, AfPacketDelete, AfPacketDetails, AfPacketDump, AfPacketFlags, AfPacketMode,
 };
 use usnet_vpp::wire::{FixedText, TextError};
-use usnet_vpp::{Answers, Api, Batch, DumpTicket, ReturnCode};
+use usnet_vpp::{Answers, Api, Batch, DumpTicket};
 
 /// The name of a kernel device.
 type HostInterfaceName = FixedText<64>;
@@ -25,32 +27,27 @@ impl AfPacketInterface {
     fn new(details: &AfPacketDetails) -> Self {
         Self { name: details.host_if_name.to_string() }
     }
+}
 
-    pub(super) fn endpoint(&self) -> &str {
+impl ExistingInterface for AfPacketInterface {
+    type Command = AfPacketCommand;
+
+    fn endpoint(&self) -> &str {
         &self.name
     }
 
-    pub(super) fn socket_id(&self) -> Option<u32> {
-        None
-    }
-
-    pub(super) fn backend(&self) -> Option<PortBackend> {
+    fn backend(&self) -> Option<PortBackend> {
         Some(PortBackend::Veth { device: DeviceName::observed(&self.name) })
     }
 
     /// Names of devices are generated.
-    pub(super) fn has_own_endpoint(&self, _own_socket_ids: MemifSocketIds) -> bool {
+    fn has_own_endpoint(&self, _own_socket_ids: MemifSocketIds) -> bool {
         DeviceName::observed(&self.name).has_generated_name()
     }
 
     /// VPP reported the name in a field of this size. It deletes by name and not by index.
-    pub(super) fn delete(&self, _index: u32) -> AfPacketCommand {
+    fn delete(&self, _index: u32) -> AfPacketCommand {
         AfPacketCommand::Delete { name: HostInterfaceName::new(self.name.as_str()).unwrap_or_default() }
-    }
-
-    /// The legacy plugin has none.
-    pub(super) fn delete_legacy(&self, _index: u32) -> Option<AfPacketCommand> {
-        None
     }
 }
 
@@ -61,33 +58,28 @@ pub(in crate::engine::vpp) struct NewAfPacket {
 }
 
 impl NewAfPacket {
-    /// VPP creates it without a tag.
-    pub(super) const IS_CREATED_WITH_TAG: bool = false;
-
     pub(super) fn new(device: String) -> Result<Self, TextError> {
         Ok(Self { name: HostInterfaceName::new(device)? })
     }
+}
 
-    pub(super) fn missing_message(api: &impl Api) -> Option<String> {
+impl InterfaceToCreate for NewAfPacket {
+    type Command = AfPacketCommand;
+
+    /// VPP creates it without a tag.
+    const IS_CREATED_WITH_TAG: bool = false;
+
+    fn missing_message(api: &impl Api) -> Option<String> {
         let is_known = api.supports::<AfPacketCreateV3>();
         (!is_known).then(|| missing::<AfPacketCreateV3>(api.supports::<AfPacketDump>()))
     }
 
-    /// The plugin has created the device.
-    pub(super) fn socket_commands(&self) -> Vec<AfPacketCommand> {
-        Vec::new()
-    }
-
-    pub(super) fn create<T>(&self, _tag: &T) -> AfPacketCommand {
+    fn create(&self, _tag: &Tag) -> AfPacketCommand {
         AfPacketCommand::Create { name: self.name.clone() }
     }
 
-    pub(super) fn delete(&self, _index: u32) -> AfPacketCommand {
+    fn delete(&self, _index: u32) -> AfPacketCommand {
         AfPacketCommand::Delete { name: self.name.clone() }
-    }
-
-    pub(super) fn delete_socket(&self) -> Option<AfPacketCommand> {
-        None
     }
 }
 
@@ -98,24 +90,12 @@ pub(in crate::engine::vpp) enum AfPacketCommand {
     Delete { name: HostInterfaceName },
 }
 
-impl AfPacketCommand {
-    pub(super) fn creates_interface(&self) -> bool {
+impl InterfaceCommand for AfPacketCommand {
+    fn creates_interface(&self) -> bool {
         matches!(self, Self::Create { .. })
     }
 
-    pub(super) fn adds_socket(&self) -> bool {
-        false
-    }
-
-    pub(super) fn is_harmless(&self) -> bool {
-        false
-    }
-
-    pub(super) fn is_conflict(&self, code: ReturnCode) -> Option<bool> {
-        self.creates_interface().then_some(code == ReturnCode::IfAlreadyExists)
-    }
-
-    pub(super) fn add_to(&self, batch: &mut Batch, _api: &impl Api) -> Find {
+    fn add_to(&self, batch: &mut Batch, _api: &impl Api) -> Find {
         match self {
             Self::Create { name } => add_with(batch, create(name.clone()), |reply| reply.sw_if_index),
             Self::Delete { name } => add(batch, AfPacketDelete { host_if_name: name.clone() }),

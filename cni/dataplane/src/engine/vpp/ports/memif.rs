@@ -4,8 +4,10 @@
 //! owns a range of ids; an untagged interface on one of them is an interrupted creation.
 
 use super::missing::missing;
+use super::traits::{ExistingInterface, InterfaceCommand, InterfaceToCreate};
 use crate::engine::error::EngineError;
 use crate::engine::vpp::command::{Find, add, add_with};
+use crate::engine::vpp::tags::Tag;
 use crate::model::memif::{MemifSocket, MemifSocketIds};
 use crate::model::port::{AttachedPort, PortBackend};
 use std::collections::BTreeMap;
@@ -39,29 +41,33 @@ impl MemifInterface {
             is_server: details.role == MemifRole::Master,
         }
     }
+}
 
-    pub(super) fn endpoint(&self) -> &str {
+impl ExistingInterface for MemifInterface {
+    type Command = MemifCommand;
+
+    fn endpoint(&self) -> &str {
         &self.socket
     }
 
-    pub(super) fn socket_id(&self) -> Option<u32> {
+    fn socket_id(&self) -> Option<u32> {
         Some(self.socket_id)
     }
 
-    pub(super) fn backend(&self) -> Option<PortBackend> {
+    fn backend(&self) -> Option<PortBackend> {
         self.is_server.then(|| Some(PortBackend::Memif { socket: MemifSocket::parse(&self.socket)? })).flatten()
     }
 
-    pub(super) fn has_own_endpoint(&self, own_socket_ids: MemifSocketIds) -> bool {
+    fn has_own_endpoint(&self, own_socket_ids: MemifSocketIds) -> bool {
         own_socket_ids.contains(self.socket_id)
     }
 
-    pub(super) fn delete(&self, index: u32) -> MemifCommand {
+    fn delete(&self, index: u32) -> MemifCommand {
         MemifCommand::Delete { index }
     }
 
     /// The legacy plugin has memifs.
-    pub(super) fn delete_legacy(&self, index: u32) -> Option<MemifCommand> {
+    fn delete_legacy(&self, index: u32) -> Option<MemifCommand> {
         Some(self.delete(index))
     }
 }
@@ -78,9 +84,6 @@ pub(in crate::engine::vpp) struct NewMemif {
 }
 
 impl NewMemif {
-    /// VPP creates it without a tag.
-    pub(super) const IS_CREATED_WITH_TAG: bool = false;
-
     pub(super) fn new(
         port: &AttachedPort,
         socket: String,
@@ -94,27 +97,34 @@ impl NewMemif {
             secret: port.secret.as_ref().map(|secret| Secret::new(secret.reveal())).transpose()?,
         })
     }
+}
 
-    pub(super) fn missing_message(api: &impl Api) -> Option<String> {
+impl InterfaceToCreate for NewMemif {
+    type Command = MemifCommand;
+
+    /// VPP creates it without a tag.
+    const IS_CREATED_WITH_TAG: bool = false;
+
+    fn missing_message(api: &impl Api) -> Option<String> {
         let is_known = api.supports::<MemifCreateV2>() || api.supports::<MemifCreate>();
         (!is_known).then(|| missing::<MemifCreateV2>(api.supports::<MemifDump>()))
     }
 
-    pub(super) fn socket_commands(&self) -> Vec<MemifCommand> {
+    fn socket_commands(&self) -> Vec<MemifCommand> {
         let delete = self.unused.iter().map(|id| MemifCommand::DeleteSocket { id: *id });
         delete.chain([MemifCommand::AddSocket { id: self.socket_id, name: self.name.clone() }]).collect()
     }
 
-    pub(super) fn create<T>(&self, _tag: &T) -> MemifCommand {
+    fn create(&self, _tag: &Tag) -> MemifCommand {
         let Self { socket_id, ring_size, secret, .. } = self;
         MemifCommand::Create { socket_id: *socket_id, ring_size: *ring_size, secret: secret.clone() }
     }
 
-    pub(super) fn delete(&self, index: u32) -> MemifCommand {
+    fn delete(&self, index: u32) -> MemifCommand {
         MemifCommand::Delete { index }
     }
 
-    pub(super) fn delete_socket(&self) -> Option<MemifCommand> {
+    fn delete_socket(&self) -> Option<MemifCommand> {
         Some(MemifCommand::DeleteSocket { id: self.socket_id })
     }
 }
@@ -128,21 +138,21 @@ pub(in crate::engine::vpp) enum MemifCommand {
     Delete { index: u32 },
 }
 
-impl MemifCommand {
-    pub(super) fn creates_interface(&self) -> bool {
+impl InterfaceCommand for MemifCommand {
+    fn creates_interface(&self) -> bool {
         matches!(self, Self::Create { .. })
     }
 
-    pub(super) fn adds_socket(&self) -> bool {
+    fn adds_socket(&self) -> bool {
         matches!(self, Self::AddSocket { .. })
     }
 
     /// The id was deleted by others already, or is still in use by others.
-    pub(super) fn is_harmless(&self) -> bool {
+    fn is_harmless(&self) -> bool {
         matches!(self, Self::DeleteSocket { .. })
     }
 
-    pub(super) fn is_conflict(&self, code: ReturnCode) -> Option<bool> {
+    fn is_conflict(&self, code: ReturnCode) -> Option<bool> {
         match self {
             Self::AddSocket { .. } => Some(code == ReturnCode::EntryAlreadyExists),
             // The id of the socket was deleted or has a memif, or another id of the same socket has
@@ -155,7 +165,7 @@ impl MemifCommand {
         }
     }
 
-    pub(super) fn add_to(&self, batch: &mut Batch, api: &impl Api) -> Find {
+    fn add_to(&self, batch: &mut Batch, api: &impl Api) -> Find {
         match self {
             Self::AddSocket { id, name } => add_socket(batch, api, *id, Some(name)),
             Self::DeleteSocket { id } => add_socket(batch, api, *id, None),

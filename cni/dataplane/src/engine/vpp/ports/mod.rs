@@ -7,6 +7,7 @@
 mod af_packet;
 mod memif;
 mod missing;
+mod traits;
 mod vhost_user;
 
 use super::command::Find;
@@ -18,6 +19,7 @@ use af_packet::{AfPacketCommand, AfPacketDumps, AfPacketInterface, NewAfPacket};
 pub(super) use memif::SocketNames;
 use memif::{MemifCommand, MemifDumps, MemifInterface, NewMemif, SocketTicket};
 use std::collections::{BTreeMap, BTreeSet};
+use traits::{ExistingInterface, InterfaceCommand, InterfaceToCreate};
 use usnet_vpp::wire::TextError;
 use usnet_vpp::{Answers, Api, Batch, ReturnCode};
 use vhost_user::{NewVhostUser, VhostUserCommand, VhostUserDumps, VhostUserInterface};

@@ -1,10 +1,10 @@
 //! Vhost-user: virtio queues behind a unix socket, on which VPP listens or to which it connects.
 
 use super::missing::missing;
+use super::traits::{ExistingInterface, InterfaceCommand, InterfaceToCreate};
 use crate::engine::error::EngineError;
 use crate::engine::vpp::command::{Find, add, add_with};
 use crate::engine::vpp::tags::Tag;
-use crate::model::memif::MemifSocketIds;
 use crate::model::port::{PortBackend, SocketPath};
 use std::path::PathBuf;
 use usnet_crds::SocketRole;
@@ -12,7 +12,7 @@ use usnet_vpp::messages::{
     CreateVhostUserIfV2, DeleteVhostUserIf, NO_INTERFACE, SwInterfaceVhostUserDetails, SwInterfaceVhostUserDump,
 };
 use usnet_vpp::wire::{FixedText, TextError};
-use usnet_vpp::{Answers, Api, Batch, DumpTicket, ReturnCode};
+use usnet_vpp::{Answers, Api, Batch, DumpTicket};
 
 /// The path of a socket.
 type Path = FixedText<256>;
@@ -28,31 +28,26 @@ impl VhostUserInterface {
     fn new(details: &SwInterfaceVhostUserDetails) -> Self {
         Self { socket: details.sock_filename.to_string(), is_server: details.is_server }
     }
+}
 
-    pub(super) fn endpoint(&self) -> &str {
+impl ExistingInterface for VhostUserInterface {
+    type Command = VhostUserCommand;
+
+    fn endpoint(&self) -> &str {
         &self.socket
     }
 
-    pub(super) fn socket_id(&self) -> Option<u32> {
-        None
-    }
-
-    pub(super) fn backend(&self) -> Option<PortBackend> {
+    fn backend(&self) -> Option<PortBackend> {
         let engine_role = if self.is_server { SocketRole::Server } else { SocketRole::Client };
         Some(PortBackend::VhostUser { socket: SocketPath::try_from(PathBuf::from(&self.socket)).ok()?, engine_role })
     }
 
-    /// It is created with its tag, so that usnet never leaves one without.
-    pub(super) fn has_own_endpoint(&self, _own_socket_ids: MemifSocketIds) -> bool {
-        false
-    }
-
-    pub(super) fn delete(&self, index: u32) -> VhostUserCommand {
+    fn delete(&self, index: u32) -> VhostUserCommand {
         VhostUserCommand::Delete { index }
     }
 
     /// The legacy plugin has vhost-user interfaces.
-    pub(super) fn delete_legacy(&self, index: u32) -> Option<VhostUserCommand> {
+    fn delete_legacy(&self, index: u32) -> Option<VhostUserCommand> {
         Some(self.delete(index))
     }
 }
@@ -65,33 +60,28 @@ pub(in crate::engine::vpp) struct NewVhostUser {
 }
 
 impl NewVhostUser {
-    /// The request has a field for it.
-    pub(super) const IS_CREATED_WITH_TAG: bool = true;
-
     pub(super) fn new(socket: String, engine_role: SocketRole) -> Result<Self, TextError> {
         Ok(Self { path: Path::new(socket)?, is_server: engine_role == SocketRole::Server })
     }
+}
 
-    pub(super) fn missing_message(api: &impl Api) -> Option<String> {
+impl InterfaceToCreate for NewVhostUser {
+    type Command = VhostUserCommand;
+
+    /// The request has a field for it.
+    const IS_CREATED_WITH_TAG: bool = true;
+
+    fn missing_message(api: &impl Api) -> Option<String> {
         let is_known = api.supports::<CreateVhostUserIfV2>();
         (!is_known).then(|| missing::<CreateVhostUserIfV2>(api.supports::<SwInterfaceVhostUserDump>()))
     }
 
-    /// The socket is part of the interface.
-    pub(super) fn socket_commands(&self) -> Vec<VhostUserCommand> {
-        Vec::new()
-    }
-
-    pub(super) fn create(&self, tag: &Tag) -> VhostUserCommand {
+    fn create(&self, tag: &Tag) -> VhostUserCommand {
         VhostUserCommand::Create { path: self.path.clone(), is_server: self.is_server, tag: tag.clone() }
     }
 
-    pub(super) fn delete(&self, index: u32) -> VhostUserCommand {
+    fn delete(&self, index: u32) -> VhostUserCommand {
         VhostUserCommand::Delete { index }
-    }
-
-    pub(super) fn delete_socket(&self) -> Option<VhostUserCommand> {
-        None
     }
 }
 
@@ -102,24 +92,12 @@ pub(in crate::engine::vpp) enum VhostUserCommand {
     Delete { index: u32 },
 }
 
-impl VhostUserCommand {
-    pub(super) fn creates_interface(&self) -> bool {
+impl InterfaceCommand for VhostUserCommand {
+    fn creates_interface(&self) -> bool {
         matches!(self, Self::Create { .. })
     }
 
-    pub(super) fn adds_socket(&self) -> bool {
-        false
-    }
-
-    pub(super) fn is_harmless(&self) -> bool {
-        false
-    }
-
-    pub(super) fn is_conflict(&self, code: ReturnCode) -> Option<bool> {
-        self.creates_interface().then_some(code == ReturnCode::IfAlreadyExists)
-    }
-
-    pub(super) fn add_to(&self, batch: &mut Batch, _api: &impl Api) -> Find {
+    fn add_to(&self, batch: &mut Batch, _api: &impl Api) -> Find {
         match self {
             Self::Create { path, is_server, tag } => {
                 let (is_server, sock_filename, tag) = (*is_server, path.clone(), tag.clone());
