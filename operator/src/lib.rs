@@ -1,6 +1,6 @@
 //! The operator: the [`controller`] computes the desired state of every node (one for the cluster),
-//! and the [`agent`] reconciles its node (one for each node). The binary `usnet` runs one or the
-//! other; `usnet install-plugin` installs the CNI plugin on a node.
+//! the [`agent`] reconciles its node (one for each node), and beside it [`garbage`] is collected.
+//! The binary `usnet` runs one of them; `usnet install-plugin` installs the CNI plugin on a node.
 
 pub mod agent;
 pub mod api;
@@ -8,6 +8,7 @@ pub(crate) mod backoff;
 pub mod cli;
 pub mod controller;
 pub mod display;
+pub mod garbage;
 pub mod leader;
 pub mod node;
 pub mod standalone;

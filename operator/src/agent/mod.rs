@@ -14,6 +14,7 @@
 //!
 //! - [`device_plugin`] (IO) offers networks to kubelet as extended resources.
 //! - [`pod_annotations`] (IO) serves programs for the Userspace CNI (Intel).
+//! - [`state_directory`] (IO) checks that attachments can be recorded.
 //! - [`run`](mod@run) joins all of it by channels; [`node_agent`] is the part of it that needs no
 //!   API server.
 //!
@@ -29,6 +30,7 @@ mod reconcile;
 pub mod report;
 mod run;
 pub mod selection;
+mod state_directory;
 #[cfg(test)]
 pub(crate) mod testing;
 mod watch;

@@ -9,10 +9,12 @@ use super::reconcile::agent_state::AgentState;
 use super::reconcile::journal::JournalReader;
 use super::reconcile::publish::Publisher;
 use super::reconcile::reconcilers::{self, Reconciler};
+use super::report::garbage_counter;
 use super::report::metrics::Metrics;
 use super::report::node_report::NodeReport;
 use super::selection::persisted_state::PersistedState;
 use super::selection::spec_store::SpecStore;
+use super::state_directory::StateDirectory;
 use super::watch::folder_watch;
 use crate::display::ErrorChain;
 use crate::node::history_file::HistoryFile;
@@ -20,6 +22,7 @@ use futures::TryFutureExt;
 use futures::future::try_join_all;
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +48,8 @@ pub struct Agent {
     reconcilers: Vec<Box<dyn Reconciler>>,
     device_plugin: DevicePlugin,
     folder_watches: JoinSet<()>,
+    state_directory: StateDirectory,
+    garbage_file: PathBuf,
 }
 
 impl Agent {
@@ -76,12 +81,12 @@ impl Agent {
             history: RefCell::new(HistoryFile::new(paths.history_file())),
             metrics: Metrics::new()?,
             memif_socket_ids,
+            state_problem: RefCell::default(),
         });
         let (changes, folders) = channel(());
         let mut folder_watches = JoinSet::new();
-        for folder in [paths.attachments(), paths.networks()] {
-            folder_watches.spawn(folder_watch::follow(folder, folder_watch::RENAMED, changes.clone()));
-        }
+        folder_watches.spawn(folder_watch::follow(paths.attachments(), folder_watch::RENAMED, changes.clone()));
+        folder_watches.spawn(folder_watch::follow(paths.networks(), folder_watch::WRITTEN, changes.clone()));
         let inputs = reconcilers::Inputs {
             agent_state: Rc::clone(&agent_state),
             specs: specs.subscribe(),
@@ -91,6 +96,8 @@ impl Agent {
         Ok(Self {
             reconcilers: EngineKind::ALL.into_iter().map(reconciler).collect(),
             device_plugin: DevicePlugin::new(paths, Rc::clone(&agent_state), specs.subscribe(), folders),
+            state_directory: StateDirectory::new(paths, Rc::clone(&agent_state), changes),
+            garbage_file: paths.garbage_file(),
             agent_state,
             specs,
             folder_watches,
@@ -112,7 +119,15 @@ impl Agent {
     /// # Errors
     /// When only a restart helps.
     pub async fn run(self) -> Result<Infallible, Error> {
-        let Self { agent_state, specs, reconcilers, device_plugin, folder_watches: _folder_watches } = self;
+        let Self {
+            agent_state,
+            specs,
+            reconcilers,
+            device_plugin,
+            folder_watches: _folder_watches,
+            state_directory,
+            garbage_file,
+        } = self;
         let first_report = async {
             sleep(FIRST_REPORT_TIMEOUT).await;
             agent_state.node_report.borrow_mut().stop_waiting();
@@ -121,7 +136,9 @@ impl Agent {
         let reconcilers = try_join_all(reconcilers.into_iter().map(|reconciler| reconciler.run().map_err(Error::from)));
         let specs = async { Ok(specs.persist(&agent_state.persisted_state).await) };
         let devices = async { Ok(device_plugin.run().await) };
-        let (never, ..) = tokio::try_join!(specs, reconcilers, devices, first_report)?;
+        let state_directory = async { Ok(state_directory.follow().await) };
+        let garbage = async { Ok(garbage_counter::follow(garbage_file, agent_state.metrics.clone()).await) };
+        let (never, ..) = tokio::try_join!(specs, reconcilers, devices, state_directory, garbage, first_report)?;
         Ok(never)
     }
 }

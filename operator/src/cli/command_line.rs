@@ -2,7 +2,7 @@
 
 use super::logging::LogFormat;
 use super::{install_plugin, shutdown};
-use crate::{agent, controller, node};
+use crate::{agent, controller, garbage, node};
 use clap::{Parser, Subcommand};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -26,6 +26,8 @@ enum Program {
     Controller(controller::Options),
     /// Programs the networks of this node into Open vSwitch and VPP (one per node).
     Agent(agent::Options),
+    /// Removes what no living pod of this node owns (one per node).
+    CollectGarbage(garbage::Options),
     /// Shows the state of this node and its last changes, without an API server.
     Node(node::Options),
     /// Installs the CNI plugin into the node's folder of CNI plugins.
@@ -44,6 +46,9 @@ pub enum Error {
     /// The agent ended.
     #[error("the agent failed")]
     Agent(#[source] agent::Error),
+    /// The garbage collection ended.
+    #[error("the garbage collection failed")]
+    Garbage(#[source] garbage::Error),
     /// The state or the history of the node cannot be printed.
     #[error(transparent)]
     Node(#[from] node::Error),
@@ -65,6 +70,12 @@ impl CommandLine {
             Program::Agent(options) => run_until_shutdown(&mut one_thread(), async |requested| {
                 tokio::select! {
                     result = agent::run(options) => result.map_err(Error::Agent),
+                    () = requested => Ok(()),
+                }
+            }),
+            Program::CollectGarbage(options) => run_until_shutdown(&mut one_thread(), async |requested| {
+                tokio::select! {
+                    result = garbage::run(options) => result.map(|never| match never {}).map_err(Error::Garbage),
                     () = requested => Ok(()),
                 }
             }),

@@ -24,8 +24,9 @@ const LINES_MAX: usize = 2 * KEPT;
 pub struct Change {
     /// When it was finished.
     pub time: MicroTime,
-    /// The engine that was changed.
-    pub engine: EngineKind,
+    /// The engine that was changed; none if it was not one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineKind>,
     /// The network that it belongs to, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
@@ -67,6 +68,10 @@ pub enum Why {
     PodEnded,
     /// It failed before.
     Retry,
+    /// The pod's network namespace is gone, and no DEL came.
+    NamespaceGone,
+    /// No attachment has it.
+    NoAttachment,
 }
 
 /// The outcome of a change.
@@ -111,6 +116,8 @@ impl fmt::Display for Why {
             Self::EngineRestarted { epoch } => write!(formatter, "engine restarted, epoch {epoch}"),
             Self::PodEnded => formatter.write_str("pod detached"),
             Self::Retry => formatter.write_str("retry"),
+            Self::NamespaceGone => formatter.write_str("network namespace gone without DEL"),
+            Self::NoAttachment => formatter.write_str("no attachment has it"),
         }
     }
 }
@@ -212,7 +219,7 @@ mod tests {
     fn change(number: i64) -> Change {
         Change {
             time: MicroTime(Timestamp::from_second(number).unwrap()),
-            engine: EngineKind::Vpp,
+            engine: Some(EngineKind::Vpp),
             network: Some("blue".into()),
             attachment: None,
             operation: format!("number {number}"),

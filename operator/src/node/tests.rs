@@ -98,7 +98,7 @@ fn the_history_can_be_read_for_one_network() {
     let (_folder, paths) = node_paths();
     let change = |network: &str| Change {
         time: MicroTime(Timestamp::UNIX_EPOCH),
-        engine: EngineKind::Vpp,
+        engine: Some(EngineKind::Vpp),
         network: Some(network.into()),
         attachment: None,
         operation: format!("create bridge 4 for network {network}"),

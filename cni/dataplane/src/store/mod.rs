@@ -2,12 +2,13 @@
 //!
 //! [`paths`] says where they are. [`journal`] is written by the plugin and the agent, under locks;
 //! [`network_file`] and [`shared_dirs`] by the agent for the plugin; [`node_file`] by the agent for
-//! itself.
+//! itself. [`network_namespace`] tells whether the sandbox of a record still exists.
 
 pub mod atomic_file;
 pub mod journal;
 mod locks;
 pub mod network_file;
+pub mod network_namespace;
 pub mod node_file;
 pub mod paths;
 pub mod shared_dirs;

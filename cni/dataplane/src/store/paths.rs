@@ -118,4 +118,9 @@ impl NodePaths {
     pub fn history_file(&self) -> PathBuf {
         self.state.join("history.jsonl")
     }
+
+    /// What was collected last because no living pod owns it.
+    pub fn garbage_file(&self) -> PathBuf {
+        self.state.join("garbage.jsonl")
+    }
 }

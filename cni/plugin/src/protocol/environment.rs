@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use usnet_dataplane::attachment::{AttachmentId, InvalidIdentifier};
+use usnet_dataplane::attachment::{AttachmentId, InvalidIdentifier, Record};
 
 /// The variable of the verb.
 pub const COMMAND: &str = "CNI_COMMAND";
@@ -72,6 +72,18 @@ impl Environment {
         let names = [COMMAND, CONTAINER, NETWORK_NAMESPACE, INTERFACE, ARGUMENTS, PLUGIN_PATH];
         let set = names.into_iter().filter_map(|name| lookup(name).map(|value| (name, value)));
         Self(set.filter(|(_, value)| !value.is_empty()).collect())
+    }
+
+    /// What a runtime would pass to detach an attachment whose network namespace is gone. Other
+    /// plugins are in `plugin_folders`, as in `CNI_PATH`.
+    pub fn of_record(record: &Record, plugin_folders: &OsStr) -> Self {
+        let (pod, container) = (&record.pod, &record.id.container);
+        let arguments = format!(
+            "IgnoreUnknown=1;K8S_POD_NAMESPACE={};K8S_POD_NAME={};K8S_POD_INFRA_CONTAINER_ID={container};K8S_POD_UID={}",
+            pod.namespace, pod.name, pod.uid
+        );
+        let variables = [(ARGUMENTS, arguments.into()), (PLUGIN_PATH, plugin_folders.to_owned())];
+        Self(BTreeMap::from(variables)).for_attachment(&record.id)
     }
 
     /// The verb; none when the program was not called by a CNI runtime.

@@ -24,6 +24,20 @@ pub fn networks_programmed(programmed: usize, total: usize, first: Option<(&str,
     }
 }
 
+/// Ready, and networks: the state directory cannot be written.
+pub fn state_not_writable(problem: &dyn Display) -> String {
+    format!(
+        "pods cannot attach, because attachments cannot be recorded on this node ({problem}): free space in its state directory, or make it writable"
+    )
+}
+
+/// A deleted network whose bridge is kept for a record that cannot be read.
+pub fn record_unreadable(bridge: &str) -> String {
+    format!(
+        "bridge {bridge} is kept: it may have a port of an attachment whose record cannot be read on this node; the agent's log names the file, move it away if its pod is gone"
+    )
+}
+
 /// Ready: not known yet.
 pub fn not_observed(engine: EngineKind) -> String {
     format!("{engine} has not been observed yet")

@@ -90,6 +90,7 @@ fn record(id: AttachmentId, roots: &NodePaths, network: &NodeNetwork, socket: Pa
             uid: "0-1".parse().expect("a uid"),
         },
         network_namespace: "/run/netns/pod".into(),
+        network_namespace_inode: None,
         pod_directory: "/nonexistent".into(),
         directory_source: None,
         mac: "02:00:00:00:00:01".to_owned(),

@@ -27,6 +27,7 @@ mod observer;
 mod plan;
 pub(crate) mod publish;
 mod reconcile_loop;
+mod reconciled;
 mod reconciler;
 pub(crate) mod reconcilers;
 mod verify;

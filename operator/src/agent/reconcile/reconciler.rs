@@ -6,6 +6,7 @@ use super::journal::{AttachmentLocks, JournalSnapshot, finish_detached};
 use super::observer::{ObservationTimes, Observer};
 use super::plan;
 use super::publish::{self, Access, Files};
+use super::reconciled::Reconciled;
 use super::verify::{self, Evidence};
 use super::wake::Wake;
 use crate::agent::engines::{EngineWatcher, Reconnected, SocketFolderDeleted};
@@ -25,11 +26,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use usnet_crds::{NetworkName, NodeNetwork};
-use usnet_dataplane::attachment::Record;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::Observed;
-use usnet_dataplane::plan::{Blocker, Cause, Op, PlanContext, PlannedOp, SpecOrigin, blockers};
+use usnet_dataplane::plan::{Cause, Op, PlanContext, PlannedOp, SpecOrigin, blockers};
 use usnet_dataplane::{journal, network_file};
 
 /// Why a reconcile was aborted. It is retried.
@@ -50,15 +50,6 @@ pub(super) struct Outcome {
     pub(super) facts: EngineFacts,
     /// Whether something remains to be done that a later attempt may achieve.
     pub(super) retry: bool,
-}
-
-/// The result of the steps from plan to verify.
-struct Reconciled {
-    network_health: BTreeMap<NetworkName, NetworkHealth>,
-    blockers: BTreeMap<NetworkName, Blocker>,
-    records: Vec<Record>,
-    view: EngineView,
-    retry: bool,
 }
 
 /// The results of the operations of one reconcile.
@@ -189,6 +180,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             spec: self.spec.as_ref(),
             network_health: &reconciled.network_health,
             blockers: &reconciled.blockers,
+            kept_bridges: &reconciled.kept_bridges,
             records: &reconciled.records,
             view: &reconciled.view,
             epoch: self.agent_state.persisted_state.borrow().epoch(W::ENGINE),
@@ -210,7 +202,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             network_health = engine_report::health_during_outage(spec, outage);
             self.publish(spec, &self.files(spec, &network_health))?;
         }
-        Ok(Reconciled { network_health, blockers: BTreeMap::new(), records: journal.records, view, retry: false })
+        Ok(Reconciled::without_engine(network_health, journal.records, view))
     }
 
     /// Plan, apply, verify.
@@ -353,11 +345,12 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let remaining = plan::remaining(desired, &engine.observed, &journal.unreadable);
         finish_detached(&engine.observed, &remaining, &mut journal, locks)?;
         let blockers = blockers(desired, &engine.observed);
+        let kept_bridges = plan::kept_bridges(desired, &engine.observed, &remaining);
         // A port that is configured but not running is no remaining operation: its state in the
         // engine says why.
         self.failures.retain_remaining(&remaining);
         self.transition_log.failures(self.failures.as_slice());
-        let network_health = verify::evaluate(Evidence {
+        let mut network_health = verify::evaluate(Evidence {
             engine: W::ENGINE,
             desired,
             observed: &engine.observed,
@@ -366,6 +359,9 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             failures: self.failures.as_slice(),
             engine_error,
         });
+        if let Some(problem) = self.agent_state.state_problem.borrow().as_deref() {
+            verify::without_state_directory(&mut network_health, problem);
+        }
         self.publish(spec, &self.files(spec, &network_health))?;
         self.transition_log.networks(&network_health);
         let retry =
@@ -373,9 +369,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         if remaining.is_empty() && engine_error.is_none() {
             self.log_replay();
         }
-        let reconciled =
-            Reconciled { network_health, blockers, records: journal.records, view: EngineView::Up(engine), retry };
-        Ok((reconciled, remaining))
+        let (records, view) = (journal.records, EngineView::Up(engine));
+        Ok((Reconciled { network_health, blockers, kept_bridges, records, view, retry }, remaining))
     }
 
     fn log_replay(&mut self) {

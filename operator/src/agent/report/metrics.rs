@@ -2,8 +2,11 @@
 //! use them.
 
 use crate::agent::model::engine_facts::EngineFacts;
+use crate::node::history_file::{Change, Outcome, Why};
 use prometheus::core::Collector;
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, exponential_buckets};
+use prometheus::{
+    HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, exponential_buckets,
+};
 use std::time::Duration;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::Status;
@@ -27,6 +30,8 @@ pub struct Metrics {
     status_writes: IntCounterVec,
     devices: IntGaugeVec,
     registrations: IntCounterVec,
+    garbage: IntCounterVec,
+    state_directory_writable: IntGauge,
 }
 
 impl Metrics {
@@ -35,16 +40,8 @@ impl Metrics {
     /// # Errors
     /// When a name is not valid, which is a bug in this program.
     pub fn new() -> Result<Self, prometheus::Error> {
-        let options = |name: &str, help: &str| Opts::new(format!("usnet_agent_{name}"), help);
         let gauges = |name, help, labels: &[&str]| IntGaugeVec::new(options(name, help), labels);
         let counters = |name, help, labels: &[&str]| IntCounterVec::new(options(name, help), labels);
-        let operations = HistogramOpts {
-            common_opts: options(
-                "operation_seconds",
-                "Duration of operations on an engine, by kind. Operations that are sent together each count with the duration of all.",
-            ),
-            buckets: exponential_buckets(0.000_25, 2.0, 16)?,
-        };
         Ok(Self {
             networks: gauges("networks", "Networks of this node by state.", &["engine", "state"])?,
             attachments: gauges("attachments", "Interfaces of pods that are attached.", &["engine"])?,
@@ -70,7 +67,16 @@ impl Metrics {
                 "Registrations of a network's resource with kubelet.",
                 &["result"],
             )?,
-            operations: HistogramVec::new(operations, &["engine", "kind"])?,
+            garbage: counters(
+                "garbage_total",
+                "Attachments, and folders without one, that no living pod owned and that were removed or could not be.",
+                &["kind", "result"],
+            )?,
+            state_directory_writable: IntGauge::with_opts(options(
+                "state_directory_writable",
+                "1 while the state directory of the node can be written, else 0: no pod can attach.",
+            ))?,
+            operations: HistogramVec::new(operation_options()?, &["engine", "kind"])?,
             operation_errors: counters("operation_errors_total", "Operations that failed.", &["engine", "kind"])?,
             status_writes: counters(
                 "status_writes_total",
@@ -94,9 +100,10 @@ impl Metrics {
             &self.devices,
         ];
         let gauges = gauges.into_iter().map(|gauges| Box::new(gauges.clone()) as Box<dyn Collector>);
-        let counters = [&self.repairs, &self.operation_errors, &self.status_writes, &self.registrations];
+        let counters = [&self.repairs, &self.operation_errors, &self.status_writes, &self.registrations, &self.garbage];
         let counters = counters.into_iter().map(|counters| Box::new(counters.clone()) as Box<dyn Collector>);
         gauges.chain(counters).try_for_each(|collector| registry.register(collector))?;
+        registry.register(Box::new(self.state_directory_writable.clone()))?;
         registry.register(Box::new(self.operations.clone()))
     }
 
@@ -145,10 +152,34 @@ impl Metrics {
         self.registrations.with_label_values(&[result(succeeded)]).inc();
     }
 
+    /// Counts what the garbage collection did.
+    pub(crate) fn garbage(&self, change: &Change) {
+        let kind = if change.why == Why::NamespaceGone { "Attachment" } else { "Folder" };
+        let succeeded = matches!(change.outcome, Outcome::Done | Outcome::CompletedLater);
+        self.garbage.with_label_values(&[kind, result(succeeded)]).inc();
+    }
+
+    /// Sets whether the state directory can be written.
+    pub(crate) fn state_directory_writable(&self, is_writable: bool) {
+        self.state_directory_writable.set(i64::from(is_writable));
+    }
+
     /// Counts a write of the status.
     pub(crate) fn status_write(&self, succeeded: bool) {
         self.status_writes.with_label_values(&[result(succeeded)]).inc();
     }
+}
+
+fn options(name: &str, help: &str) -> Opts {
+    Opts::new(format!("usnet_agent_{name}"), help)
+}
+
+fn operation_options() -> Result<HistogramOpts, prometheus::Error> {
+    let help = "Duration of operations on an engine, by kind. Operations that are sent together each count with the duration of all.";
+    Ok(HistogramOpts {
+        common_opts: options("operation_seconds", help),
+        buckets: exponential_buckets(0.000_25, 2.0, 16)?,
+    })
 }
 
 const fn result(succeeded: bool) -> &'static str {

@@ -7,10 +7,12 @@
 //!    node.
 //!
 //! Beside them [`metrics`] counts, [`transition_log`] and [`replay`] log what changed, and
-//! [`history_recorder`] puts what was done into the history of the node. Only the two writers and
+//! [`history_recorder`] puts what was done into the history of the node; [`garbage_counter`] (IO)
+//! counts what the garbage collection did. Only the two writers and
 //! the log perform IO.
 
 pub(crate) mod engine_report;
+pub(crate) mod garbage_counter;
 pub(crate) mod history_recorder;
 pub mod metrics;
 pub(crate) mod node_report;

@@ -81,6 +81,14 @@ impl PersistedState {
         if is_new || restarted { self.save() } else { Ok(()) }
     }
 
+    /// Persists what could not be persisted before, if anything.
+    ///
+    /// # Errors
+    /// As [`save_spec`](Self::save_spec).
+    pub(crate) fn save_unsaved(&mut self) -> Result<(), Error> {
+        if self.is_saved { Ok(()) } else { self.save() }
+    }
+
     fn save(&mut self) -> Result<(), Error> {
         self.file.version = NodeFile::VERSION;
         let written = self.file.write(&self.paths).map(drop);

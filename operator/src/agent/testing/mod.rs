@@ -94,6 +94,7 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
         },
         pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
         network_namespace: "/run/netns/pod".into(),
+        network_namespace_inode: None,
         pod_directory: "/run/usnet/ports/0".into(),
         directory_source: None,
         mac: "02:00:00:00:00:01".into(),

@@ -23,11 +23,13 @@ const BUFFER_BYTES: usize = 4096;
 
 /// Events of files that are replaced by a rename: writes to temporary files are ignored.
 pub(crate) const RENAMED: WatchMask = WatchMask::MOVED_TO.union(WatchMask::DELETE);
+/// The same, and events of files that are written in place, which usnet itself never does.
+pub(crate) const WRITTEN: WatchMask = RENAMED.union(WatchMask::CLOSE_WRITE);
 /// Events of sockets and folders.
 pub(crate) const CREATED: WatchMask = WatchMask::CREATE.union(WatchMask::DELETE);
 
-/// Sends a value for every event in a folder that matches `mask`, indefinitely. The folder is
-/// created when it is missing.
+/// Sends a value for every event in a folder that matches `mask`, except of hidden files,
+/// indefinitely. The folder is created when it is missing.
 pub(crate) async fn follow(folder: PathBuf, mask: WatchMask, changes: watch::Sender<()>) {
     let mut is_failing = false;
     loop {
@@ -52,8 +54,13 @@ async fn follow_until_deleted(folder: &Path, mask: WatchMask, changes: &watch::S
     changes.send_replace(());
     let mut events = inotify.into_event_stream(vec![0; BUFFER_BYTES])?;
     while let Some(event) = events.next().await {
-        changes.send_replace(());
-        if event?.mask.intersects(EventMask::DELETE_SELF | EventMask::IGNORED) {
+        let event = event?;
+        // Locks and unfinished writes.
+        let is_hidden = event.name.as_ref().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        if !is_hidden {
+            changes.send_replace(());
+        }
+        if event.mask.intersects(EventMask::DELETE_SELF | EventMask::IGNORED) {
             break;
         }
     }

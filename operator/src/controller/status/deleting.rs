@@ -2,7 +2,7 @@
 
 use super::deletion::DeletionState;
 use usnet_crds::conditions::message::network as message;
-use usnet_crds::conditions::reason::{FOREIGN_PORTS, IN_USE, TERMINATING};
+use usnet_crds::conditions::reason::{IN_USE, TERMINATING};
 use usnet_crds::conditions::{ConditionUpdate, DELETION_BLOCKED, READY, RECONCILING, Status};
 use usnet_crds::network::NodeCounts;
 
@@ -18,8 +18,8 @@ pub(super) fn conditions(state: &DeletionState) -> Vec<ConditionUpdate> {
         let message = message::in_use(interfaces, state.nodes_in_use.len(), &state.pods);
         (message.clone(), ConditionUpdate::new(DELETION_BLOCKED, Status::True, IN_USE, message))
     } else if let Some((node, blocker)) = state.blockers.first_key_value() {
-        let message = message::bridge_blocked(state.blockers.len(), node, blocker);
-        (message.clone(), ConditionUpdate::new(DELETION_BLOCKED, Status::True, FOREIGN_PORTS, message))
+        let message = message::bridge_blocked(state.blockers.len(), node, &blocker.message);
+        (message.clone(), ConditionUpdate::new(DELETION_BLOCKED, Status::True, blocker.reason, message))
     } else {
         let first = state.pending_nodes.first().map(String::as_str).unwrap_or_default();
         let message = message::waiting_for_removal(state.pending_nodes.len(), first);

@@ -7,7 +7,16 @@ use crate::controller::cache::{Cache, Network, NodeState};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::Phase;
-use usnet_crds::conditions::reason::FOREIGN_PORTS;
+use usnet_crds::conditions::reason::{FOREIGN_PORTS, RECORD_UNREADABLE};
+
+/// Why an agent may not remove a bridge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocker {
+    /// The reason of the network on the node.
+    pub reason: &'static str,
+    /// For users.
+    pub message: String,
+}
 
 /// What blocks the deletion of a network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,7 +34,7 @@ pub struct DeletionState {
     /// The value of the annotation that forces the deletion.
     pub force: Option<String>,
     /// By node: why its agent may not remove the bridge. Only an operator can change that.
-    pub blockers: BTreeMap<String, String>,
+    pub blockers: BTreeMap<String, Blocker>,
     /// The phase Draining is not written to the compiled network yet.
     is_drain_unpublished: bool,
 }
@@ -57,8 +66,8 @@ impl DeletionState {
             self.pods.extend(report.pods.iter().cloned());
             self.nodes_in_use.insert(view.name.to_owned());
         }
-        if report.reason == FOREIGN_PORTS {
-            self.blockers.insert(view.name.to_owned(), report.message.clone());
+        if let Some(reason) = [FOREIGN_PORTS, RECORD_UNREADABLE].into_iter().find(|reason| report.reason == *reason) {
+            self.blockers.insert(view.name.to_owned(), Blocker { reason, message: report.message.clone() });
         }
         self.pending_nodes.insert(view.name.to_owned());
     }

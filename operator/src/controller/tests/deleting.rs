@@ -4,6 +4,7 @@ use super::super::write::{Target, Write};
 use super::model::Cluster;
 use serde_json::json;
 use usnet_crds::Phase::Draining;
+use usnet_crds::conditions::reason::{FOREIGN_PORTS, RECORD_UNREADABLE};
 
 fn deleted_in_use(attachments: i64) -> Cluster {
     let mut cluster = Cluster::new();
@@ -115,18 +116,20 @@ fn a_compiled_network_is_not_created_again_while_the_finalizer_is_removed() {
 }
 
 #[test]
-fn foreign_ports_on_a_bridge_block_deletion_until_they_are_removed() {
-    let mut cluster = deleted_in_use(1);
-    let place = ("node-b".to_owned(), "blue".to_owned());
-    cluster.foreign_ports.insert(place.clone());
-    cluster.attach("node-b", "blue", 0);
-    cluster.settle();
-    assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True ForeignPorts");
-    let message = cluster.message("blue", "DeletionBlocked");
-    assert_eq!(message, "1 node cannot remove the bridge, first node-b: port guest0");
-    cluster.foreign_ports.remove(&place);
-    cluster.settle();
-    assert!(cluster.cache.networks.is_empty());
+fn a_bridge_that_a_node_cannot_remove_blocks_deletion_until_it_can() {
+    for reason in [FOREIGN_PORTS, RECORD_UNREADABLE] {
+        let mut cluster = deleted_in_use(1);
+        let place = ("node-b".to_owned(), "blue".to_owned());
+        cluster.kept_bridges.insert(place.clone(), reason);
+        cluster.attach("node-b", "blue", 0);
+        cluster.settle();
+        assert_eq!(cluster.condition("blue", "DeletionBlocked"), format!("True {reason}"));
+        let message = cluster.message("blue", "DeletionBlocked");
+        assert_eq!(message, "1 node cannot remove the bridge, first node-b: port guest0");
+        cluster.kept_bridges.remove(&place);
+        cluster.settle();
+        assert!(cluster.cache.networks.is_empty());
+    }
 }
 
 #[test]

@@ -98,14 +98,21 @@ fn an_interrupted_detach_loses_its_port_but_not_its_record() {
 }
 
 #[test]
-fn an_unreadable_record_protects_ports_without_a_record() {
-    let (testbed, _agent, pod) = testbed_with_pod();
+fn an_unreadable_record_protects_ports_without_a_record_and_their_bridge_is_reported() {
+    let (testbed, agent, pod) = testbed_with_pod();
     let path = testbed.paths.attachments().join(format!("{}.json", pod.id));
     std::fs::write(&path, "{").unwrap();
     let other = record(&testbed, "c2");
     testbed.write(&other);
     until("the other pod has its port", || has_port(&testbed, &other).then_some(()));
     assert!(has_port(&testbed, &pod));
+    agent.set_spec(2, &[]);
+    agent.wait_for_network("blue", "is in use", |entry| entry.reason == "InUse");
+    std::fs::remove_file(testbed.paths.attachments().join(format!("{}.json", other.id))).unwrap();
+    agent.wait_for_network("blue", "still has its bridge", |entry| entry.reason == "RecordUnreadable");
+    assert_eq!(testbed.bridges(), ["br-blue"]);
     std::fs::remove_file(&path).unwrap();
-    until("its port is removed once it is known that it has no record", || (!has_port(&testbed, &pod)).then_some(()));
+    until("port and bridge are removed once it is known that there is no record", || {
+        testbed.bridges().is_empty().then_some(())
+    });
 }

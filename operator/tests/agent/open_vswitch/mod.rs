@@ -1,6 +1,8 @@
 //! The agent with Open vSwitch.
 
 mod attachments;
+mod garbage;
 mod networks;
 mod outages;
+mod state_directory;
 pub(crate) mod testbed;

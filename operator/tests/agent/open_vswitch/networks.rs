@@ -170,3 +170,22 @@ fn a_removed_network_file_is_recreated() {
     std::fs::remove_dir_all(testbed.paths.networks()).unwrap();
     testbed.wait_until_programmed("blue");
 }
+
+#[test]
+fn a_network_file_that_another_program_changes_is_written_again() {
+    let testbed = OvsTestbed::start();
+    let agent = RunningAgent::start(&testbed.paths);
+    agent.set_spec(1, &[network("blue")]);
+    testbed.wait_until_programmed("blue");
+    let path = testbed.paths.networks().join("blue.json");
+    let written = std::fs::read_to_string(&path).unwrap();
+    let newer = written.replace("\"version\": 1", "\"version\": 99");
+    assert_ne!(newer, written);
+    std::fs::write(&path, newer).unwrap();
+    until("the file is as it was", || (std::fs::read_to_string(&path).unwrap() == written).then_some(()));
+    // By a rename, as an editor does it.
+    let other = testbed.paths.networks().join(".edited");
+    std::fs::write(&other, "{}").unwrap();
+    std::fs::rename(&other, &path).unwrap();
+    until("the file is as it was again", || (std::fs::read_to_string(&path).unwrap() == written).then_some(()));
+}

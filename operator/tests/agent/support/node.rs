@@ -91,6 +91,7 @@ impl Node {
             },
             pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
             network_namespace: "/run/netns/pod".into(),
+            network_namespace_inode: None,
             pod_directory: self.folder.path().to_owned(),
             directory_source: None,
             mac: "02:00:00:00:00:01".into(),

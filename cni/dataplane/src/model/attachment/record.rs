@@ -67,6 +67,10 @@ pub struct Record {
     pub pod: Pod,
     /// The pod's network namespace, as CNI gave it.
     pub network_namespace: PathBuf,
+    /// The inode of that namespace, by which another one at the same path is told from it; `None`
+    /// if there was none at the ADD.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_namespace_inode: Option<u64>,
     /// The pod's directory as seen by the engine.
     pub pod_directory: PathBuf,
     /// The host directory that backs the pod's directory; `None` if it is the pod's volume.

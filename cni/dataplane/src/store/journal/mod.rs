@@ -127,8 +127,10 @@ impl Journal {
     /// When the disk is full or read-only.
     pub fn check_writable(&self) -> Result<(), Error> {
         let path = self.folder.join(format!(".probe.{}", process::id()));
-        atomic_file::write(&path, &(), Durability::Process)?;
-        Ok(atomic_file::remove(&path)?)
+        let written = atomic_file::write(&path, &(), Durability::Process);
+        // Also what a write that failed has left.
+        let removed = atomic_file::remove(&path);
+        Ok(written.and(removed)?)
     }
 
     /// Locks an attachment, waiting up to [`LOCK_TIMEOUT`].

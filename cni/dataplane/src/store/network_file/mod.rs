@@ -10,7 +10,9 @@ use crate::store::atomic_file::{self, Durability};
 use crate::store::locks::Lock;
 use crate::store::paths::NodePaths;
 use serde::{Deserialize, Serialize};
+use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Duration;
 use usnet_crds::{NetworkName, NodeNetwork};
@@ -79,6 +81,14 @@ impl NetworkFile {
     }
 }
 
+/// A file as it was written. Each write makes another file, and a change in place another time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileStamp {
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+}
+
 /// The network files of a node.
 #[derive(Debug, Clone)]
 pub struct NetworkFiles {
@@ -103,6 +113,15 @@ impl NetworkFiles {
             }
             file => Ok(file),
         }
+    }
+
+    /// By what a later change of a network's file is noticed; none if there is no file.
+    pub fn stamp(&self, name: &NetworkName) -> Option<FileStamp> {
+        fs::metadata(self.path(name)).ok().map(|found| FileStamp {
+            inode: found.ino(),
+            size: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+        })
     }
 
     /// Writes the file of a network if its content changes. Returns whether it was written. Readers

@@ -184,7 +184,7 @@ impl PodDirectory {
         files::remove(&self.path(), file)
     }
 
-    fn staging(&self) -> PathBuf {
+    pub(super) fn staging(&self) -> PathBuf {
         self.folder.join(format!(".{}.new", self.name))
     }
 }

@@ -7,12 +7,13 @@
 //! the pod creates there cannot be followed.
 //!
 //! [`PodDirectory`] is one pod's directory. All of its methods perform IO, except those that name
-//! paths.
+//! paths. [`leftovers`] finds and removes what no attachment has.
 
 mod device;
 mod directory;
 mod error;
 mod files;
+pub mod leftovers;
 mod lock;
 mod mount;
 mod source;

@@ -26,6 +26,7 @@ use usnet_crds::{FixedAttachment, InterfaceAddress, MacAddress, NodeNetwork};
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::journal::LockedAttachment;
 use usnet_dataplane::network_file::ProgrammedNetwork;
+use usnet_dataplane::network_namespace;
 use usnet_dataplane::shared_dirs::SharedDirs;
 
 /// A validated ADD, connected to its engine.
@@ -176,6 +177,7 @@ impl AddRequest<'_> {
             port,
             pod: self.pod.clone(),
             network_namespace: self.network_namespace.clone(),
+            network_namespace_inode: network_namespace::inode(&self.network_namespace),
             pod_directory,
             directory_source: directory.source_folder().map(Path::to_owned),
             mac: self.mac(network).to_string(),

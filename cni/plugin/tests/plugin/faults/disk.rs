@@ -21,6 +21,7 @@ on_each_engine! {
 }
 
 const IO_FAILURE: u64 = 5;
+const NOT_AVAILABLE: u64 = 50;
 const POD_VOLUME: u64 = 102;
 const NONE: Option<&str> = None;
 
@@ -71,6 +72,7 @@ fn a_full_disk_fails_add_but_not_del(node: &mut TestNode) {
     fill(&state);
 
     assert_error(&node.add(&new, "net1"), &node.roots.attachments(), "No space left");
+    node.call("STATUS", &new, "net1", &configuration(NETWORK)).message(NOT_AVAILABLE);
     assert_eq!((node.ports(NETWORK).len(), node.mounts().len(), node.records().len()), (1, 1, 1));
     node.del(&new, "net1").assert_done();
     node.del(&old, "net1").assert_done();

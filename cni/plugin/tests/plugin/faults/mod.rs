@@ -5,3 +5,4 @@ mod disk;
 mod failures;
 mod hostile_pod;
 mod interrupted;
+mod leftovers;

@@ -22,6 +22,9 @@ const ENGINE_SOCKET: &str = "/run/engine.sock";
 /// Stands for a memif secret, which is random.
 const SECRET: &str = "cmFuZG9tIGJ5dGVzLi4uLg";
 
+/// Stands for the inode of a network namespace, which the kernel chooses.
+const INODE: &str = "4026531840";
+
 /// Texts by their paths below `/run`, and by the names of what is no file on the node.
 pub(super) type Files = BTreeMap<String, String>;
 
@@ -35,7 +38,11 @@ pub(super) fn collect(node: &TestNode) -> Files {
     all.insert("devices.json".to_owned(), engine::devices::dump(node));
     let socket = node.engine.socket().to_str().unwrap().to_owned();
     let secrets: Vec<String> = all.values().filter_map(|text| secret(text)).collect();
+    let inodes: Vec<String> = all.values().filter_map(|text| inode(text)).collect();
     for text in all.values_mut() {
+        for inode in &inodes {
+            *text = text.replace(inode.as_str(), INODE);
+        }
         *text = text.replace(&socket, ENGINE_SOCKET);
         for secret in &secrets {
             *text = text.replace(secret.as_str(), SECRET);
@@ -49,6 +56,12 @@ fn secret(text: &str) -> Option<String> {
     let whole: Value = serde_json::from_str(text).ok()?;
     let found = whole["port"]["secret"].as_str().or_else(|| whole["secret"].as_str());
     found.map(str::to_owned)
+}
+
+/// The inode of the network namespace in a record.
+fn inode(text: &str) -> Option<String> {
+    let whole: Value = serde_json::from_str(text).ok()?;
+    whole["networkNamespaceInode"].as_u64().map(|inode| inode.to_string())
 }
 
 fn regular_files(folder: &Path) -> Vec<PathBuf> {

@@ -1,7 +1,8 @@
 //! Step two of a reconcile: the operations, and the attachments that they change. Pure; the
 //! comparison itself is in [`usnet_dataplane::plan`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::NetworkName;
 use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::observed::Observed;
@@ -21,6 +22,17 @@ pub(crate) fn planned(
 /// The operations that remain to be done, under the same condition.
 pub(crate) fn remaining(desired: &Desired, observed: &Observed, unreadable: &BTreeSet<AttachmentId>) -> Vec<Op> {
     without(diff(desired, observed), unreadable, |op| op)
+}
+
+/// The bridges that would be removed if no record was unreadable, by their network. `remaining` are
+/// the operations under that condition.
+pub(crate) fn kept_bridges(desired: &Desired, observed: &Observed, remaining: &[Op]) -> BTreeMap<NetworkName, String> {
+    let unwanted = diff(desired, observed).into_iter().filter(|operation| !remaining.contains(operation));
+    let kept = unwanted.filter_map(|operation| match operation {
+        Op::RemoveBridge { bridge, network } => Some((network, bridge)),
+        _ => None,
+    });
+    kept.collect()
 }
 
 /// The attachments to lock before these operations are carried out: those that they change, and

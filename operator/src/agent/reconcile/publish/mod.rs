@@ -13,7 +13,7 @@ use usnet_crds::conditions::message::node::BRIDGE_RECREATED;
 use usnet_crds::conditions::reason::WAITING;
 use usnet_crds::{NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::memif::MemifSocketIds;
-use usnet_dataplane::network_file::{Error, NetworkFile, NetworkFiles, ProgrammedNetwork};
+use usnet_dataplane::network_file::{Error, FileStamp, NetworkFile, NetworkFiles, ProgrammedNetwork};
 use usnet_dataplane::plan::Op;
 
 /// Network files by their network.
@@ -101,11 +101,13 @@ pub(crate) fn refusals(refused: &[RefusedNetwork]) -> impl Iterator<Item = (Netw
 }
 
 /// Writes network files. It caches their content, so that a reconcile that changes nothing only
-/// lists the folder.
+/// lists the folder and the times of its files.
 #[derive(Debug)]
 pub(crate) struct Publisher {
     files: NetworkFiles,
     published: Files,
+    /// The published files as they are on disk.
+    stamps: BTreeMap<NetworkName, FileStamp>,
 }
 
 impl Publisher {
@@ -115,10 +117,15 @@ impl Publisher {
     /// # Errors
     /// When the folder cannot be listed.
     pub(crate) fn load(files: NetworkFiles) -> Result<Self, Error> {
-        let mut published = Files::new();
+        let (mut published, mut stamps) = (Files::new(), BTreeMap::new());
         for name in files.list()? {
+            // Before the content: a change in between is noticed later.
+            let stamp = files.stamp(&name);
             match files.read(&name) {
-                Ok(Some(file)) => drop(published.insert(name, file)),
+                Ok(Some(file)) => {
+                    stamps.extend(stamp.map(|stamp| (name.clone(), stamp)));
+                    published.insert(name, file);
+                }
                 Ok(None) => {}
                 Err(error) => {
                     tracing::warn!(network = %name, error = %ErrorChain(&error), "removing a network file that cannot be read");
@@ -126,7 +133,7 @@ impl Publisher {
                 }
             }
         }
-        Ok(Self { files, published })
+        Ok(Self { files, published, stamps })
     }
 
     /// The content of the files.
@@ -144,9 +151,7 @@ impl Publisher {
         desired: &Files,
         networks_of_other_engines: &BTreeSet<NetworkName>,
     ) -> Result<(), Error> {
-        // Files may have been removed by others.
-        let present: BTreeSet<NetworkName> = self.files.list()?.into_iter().collect();
-        self.published.retain(|name, _| present.contains(name));
+        self.forget_changed()?;
         let is_surplus =
             |name: &&NetworkName| !desired.contains_key(*name) && !networks_of_other_engines.contains(*name);
         let surplus: Vec<_> = self.published.keys().filter(is_surplus).cloned().collect();
@@ -160,9 +165,25 @@ impl Publisher {
         let written = changed.into_iter().map(|(name, file)| {
             self.files.write(file)?;
             self.published.insert(name.clone(), file.clone());
+            self.stamps.extend(self.files.stamp(name).map(|stamp| (name.clone(), stamp)));
             Ok(())
         });
         removed.and(first_error(written))
+    }
+
+    /// Others may have removed or changed files: they count as not published, and are written
+    /// again.
+    fn forget_changed(&mut self) -> Result<(), Error> {
+        let present: BTreeSet<NetworkName> = self.files.list()?.into_iter().collect();
+        self.published.retain(|name, _| {
+            let is_unchanged = self.files.stamp(name).as_ref() == self.stamps.get(name);
+            if present.contains(name) && !is_unchanged {
+                tracing::warn!(network = %name, "another program changed a network file; writing it again");
+            }
+            present.contains(name) && is_unchanged
+        });
+        self.stamps.retain(|name, _| self.published.contains_key(name));
+        Ok(())
     }
 }
 

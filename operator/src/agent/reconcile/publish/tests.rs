@@ -89,3 +89,23 @@ fn files_of_an_earlier_agent_are_loaded_and_the_stale_are_removed() {
     publisher.publish(&desired, &BTreeSet::from([name("other")])).unwrap();
     assert_eq!(NetworkFiles::new(&paths).list().unwrap(), [name("blue"), name("other")]);
 }
+
+#[test]
+fn a_file_that_others_change_is_written_again() {
+    let (_folder, paths) = node_paths();
+    let desired = files(&[network("blue")], &NetworkHealth::PROGRAMMED);
+    let (files, others) = (NetworkFiles::new(&paths), BTreeSet::new());
+    let mut publisher = Publisher::load(files.clone()).unwrap();
+    publisher.publish(&desired, &others).unwrap();
+    let path = paths.networks().join("blue.json");
+    let written = fs::read_to_string(&path).unwrap();
+    for other in [written.replace("\"version\": 1", "\"version\": 9"), "{".to_owned(), String::new()] {
+        assert_ne!(other, written);
+        fs::write(&path, other).unwrap();
+        publisher.publish(&desired, &others).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), written);
+    }
+    let stamp = files.stamp(&name("blue"));
+    publisher.publish(&desired, &others).unwrap();
+    assert_eq!(files.stamp(&name("blue")), stamp, "nothing is written without a change");
+}

@@ -5,7 +5,9 @@ use crate::agent::model::health::NetworkHealth;
 use crate::agent::model::reason;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::conditions::message::node::{self as message, PortChange};
-use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_REFUSED};
+use usnet_crds::conditions::reason::{
+    BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_REFUSED, STATE_NOT_WRITABLE,
+};
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::{Desired, PortPolicy};
@@ -43,6 +45,13 @@ pub(crate) fn evaluate(evidence: Evidence<'_>) -> BTreeMap<NetworkName, NetworkH
     };
     let networks = &evidence.desired.networks;
     networks.iter().map(|(name, network)| (name.clone(), health(network))).collect()
+}
+
+/// Without a state directory that can be written no pod can attach, whatever the engine has.
+pub(crate) fn without_state_directory(network_health: &mut BTreeMap<NetworkName, NetworkHealth>, problem: &str) {
+    for health in network_health.values_mut().filter(|health| health.attachable) {
+        *health = NetworkHealth::failed(STATE_NOT_WRITABLE, problem);
+    }
 }
 
 /// The evidence by network and attachment: a node may have a thousand networks, each with pods.

@@ -9,7 +9,7 @@ use crate::display::OneLine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::conditions::message::node as message;
-use usnet_crds::conditions::reason::{CONNECTED, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE};
+use usnet_crds::conditions::reason::{CONNECTED, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE, RECORD_UNREADABLE};
 use usnet_crds::conditions::{ConditionUpdate, Status, engine_connected};
 use usnet_crds::node_state::{EngineReport, NetworkReport, NetworkState, PODS_MAX};
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork, Phase};
@@ -28,6 +28,8 @@ pub(crate) struct Facts<'a> {
     pub network_health: &'a BTreeMap<NetworkName, NetworkHealth>,
     /// What blocks the removal of networks.
     pub blockers: &'a BTreeMap<NetworkName, Blocker>,
+    /// Bridges of networks that are no longer desired, kept for records that cannot be read.
+    pub kept_bridges: &'a BTreeMap<NetworkName, String>,
     /// Its part of the journal.
     pub records: &'a [Record],
     /// How it was last observed.
@@ -111,13 +113,16 @@ fn network_report(facts: Facts<'_>, users: &Users<'_>, network: &NodeNetwork) ->
 fn leftovers(facts: Facts<'_>, users: &Users<'_>, spec_networks: &[Arc<NodeNetwork>]) -> Vec<NetworkReport> {
     let desired: BTreeSet<&NetworkName> = spec_networks.iter().map(|network| &network.name).collect();
     let attached = users.records.keys().copied();
-    let left: BTreeSet<&NetworkName> =
-        attached.chain(facts.blockers.keys()).filter(|name| !desired.contains(name)).collect();
+    let with_bridge = facts.blockers.keys().chain(facts.kept_bridges.keys());
+    let left: BTreeSet<&NetworkName> = attached.chain(with_bridge).filter(|name| !desired.contains(name)).collect();
     left.into_iter()
         .map(|name| {
-            let why = match facts.blockers.get(name) {
-                Some(blocker) => Why { reason: FOREIGN_PORTS, message: blocker.to_string() },
-                None => in_use(),
+            let why = match (facts.blockers.get(name), facts.kept_bridges.get(name)) {
+                (Some(blocker), _) => Why { reason: FOREIGN_PORTS, message: blocker.to_string() },
+                (None, Some(bridge)) if !users.records.contains_key(name) => {
+                    Why { reason: RECORD_UNREADABLE, message: message::record_unreadable(bridge) }
+                }
+                (None, _) => in_use(),
             };
             entry(users, name, NetworkState::Draining, Some(why))
         })

@@ -31,7 +31,16 @@ fn report_of(
     view: &EngineView,
 ) -> EngineFacts {
     let engine = EngineKind::OpenVswitch;
-    report(Facts { engine, spec: Some(spec), network_health, blockers: &BTreeMap::new(), records, view, epoch: 2 })
+    report(Facts {
+        engine,
+        spec: Some(spec),
+        network_health,
+        blockers: &BTreeMap::new(),
+        kept_bridges: &BTreeMap::new(),
+        records,
+        view,
+        epoch: 2,
+    })
 }
 
 fn programmed(names: &[&str]) -> BTreeMap<NetworkName, NetworkHealth> {
@@ -89,4 +98,30 @@ fn a_network_that_is_no_longer_desired_is_reported_until_its_pods_are_deleted() 
     let facts = report_of(&spec(&[]), &BTreeMap::new(), &records, &up());
     let [entry] = facts.networks.as_slice() else { panic!("{facts:?}") };
     assert_eq!((entry.name.as_str(), entry.state, entry.attachments), ("old", NetworkState::Draining, 1));
+}
+
+#[test]
+fn a_bridge_that_is_kept_for_an_unreadable_record_is_reported_although_its_network_is_gone() {
+    let (network_health, kept) = (programmed(&[]), BTreeMap::from([(name("blue"), "br-blue".to_owned())]));
+    let (spec, view) = (spec(&[]), up());
+    let facts = |records: &[Record]| {
+        report(Facts {
+            engine: EngineKind::OpenVswitch,
+            spec: Some(&spec),
+            network_health: &network_health,
+            blockers: &BTreeMap::new(),
+            kept_bridges: &kept,
+            records,
+            view: &view,
+            epoch: 1,
+        })
+    };
+    let [entry] = facts(&[]).networks.try_into().unwrap();
+    assert_eq!(
+        (entry.name.as_str(), entry.state, entry.reason.as_str()),
+        ("blue", NetworkState::Draining, "RecordUnreadable")
+    );
+    assert!(entry.message.contains("bridge br-blue is kept"), "{}", entry.message);
+    let [entry] = facts(&[record("c1", &network("blue"))]).networks.try_into().unwrap();
+    assert_eq!((entry.reason.as_str(), entry.attachments), ("InUse", 1), "a pod that is known comes first");
 }

@@ -172,7 +172,7 @@ impl HistoryRecorder {
     fn change(&self, entry: HistoryEntry, time: MicroTime) -> Change {
         Change {
             time,
-            engine: self.engine,
+            engine: Some(self.engine),
             network: entry.network,
             attachment: entry.attachment,
             operation: entry.operation,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::watch::Sender;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::message::node as message;
-use usnet_crds::conditions::reason::{AGENT_FAILED, ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING};
+use usnet_crds::conditions::reason::{AGENT_FAILED, ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING, STATE_NOT_WRITABLE};
 use usnet_crds::conditions::{ConditionUpdate, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState, PODS_MAX};
 
@@ -18,6 +18,8 @@ pub(crate) struct NodeReport {
     engines: BTreeMap<EngineKind, EngineFacts>,
     /// Why a reconciler failed: its last result may be out of date.
     problems: BTreeMap<EngineKind, String>,
+    /// Why the state directory cannot be written.
+    state_problem: Option<String>,
     reports: Sender<Option<Report>>,
     waits_for_all: bool,
 }
@@ -26,7 +28,7 @@ impl NodeReport {
     /// An empty one. Nothing is reported before all engines are known, or
     /// [`stop_waiting`](Self::stop_waiting) is called.
     pub(crate) fn new(reports: Sender<Option<Report>>) -> Self {
-        Self { engines: BTreeMap::new(), problems: BTreeMap::new(), reports, waits_for_all: true }
+        Self { engines: BTreeMap::new(), problems: BTreeMap::new(), state_problem: None, reports, waits_for_all: true }
     }
 
     /// Sets the result of one engine.
@@ -42,6 +44,12 @@ impl NodeReport {
         self.publish();
     }
 
+    /// Sets why the state directory cannot be written, if so.
+    pub(crate) fn set_state_problem(&mut self, problem: Option<String>) {
+        self.state_problem = problem;
+        self.publish();
+    }
+
     /// An engine that is not known by now may hang: the others are reported without it.
     pub(crate) fn stop_waiting(&mut self) {
         self.waits_for_all = false;
@@ -53,7 +61,7 @@ impl NodeReport {
         if self.engines.is_empty() || (self.waits_for_all && !all_are_known) {
             return;
         }
-        let report = Some(merge(&self.engines, &self.problems));
+        let report = Some(merge(&self.engines, &self.problems, self.state_problem.as_deref()));
         self.reports.send_if_modified(|known| {
             let changed = *known != report;
             *known = report;
@@ -63,17 +71,24 @@ impl NodeReport {
 }
 
 /// One report of all engines.
-fn merge(engines: &BTreeMap<EngineKind, EngineFacts>, problems: &BTreeMap<EngineKind, String>) -> Report {
+fn merge(
+    engines: &BTreeMap<EngineKind, EngineFacts>,
+    problems: &BTreeMap<EngineKind, String>,
+    state_problem: Option<&str>,
+) -> Report {
     let unknown = EngineKind::ALL.into_iter().find(|engine| !engines.contains_key(engine));
     let spec = match unknown {
         Some(_) => None,
         None => oldest_spec(engines.values()),
     };
     let networks = networks(engines.values(), spec.as_deref().map(|spec| spec.refused.as_slice()).unwrap_or_default());
-    let ready = match (problems.values().next(), unknown) {
-        (Some(problem), _) => ConditionUpdate::new(READY, Status::False, AGENT_FAILED, problem),
-        (None, Some(engine)) => ConditionUpdate::new(READY, Status::Unknown, STARTING, message::not_observed(engine)),
-        (None, None) => ready(&networks),
+    let ready = match (state_problem, problems.values().next(), unknown) {
+        (Some(problem), ..) => ConditionUpdate::new(READY, Status::False, STATE_NOT_WRITABLE, problem),
+        (None, Some(problem), _) => ConditionUpdate::new(READY, Status::False, AGENT_FAILED, problem),
+        (None, None, Some(engine)) => {
+            ConditionUpdate::new(READY, Status::Unknown, STARTING, message::not_observed(engine))
+        }
+        (None, None, None) => ready(&networks),
     };
     let connected = engines.values().map(|facts| facts.connected.clone());
     Report {

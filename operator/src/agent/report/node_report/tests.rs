@@ -147,3 +147,21 @@ fn the_same_report_is_sent_once_and_a_problem_until_it_is_resolved() {
     node_report.update(EngineKind::Vpp, facts(EngineKind::Vpp, 1, &[]));
     assert_eq!(ready_of(&reports.borrow().clone().unwrap()).status, Status::True);
 }
+
+#[test]
+fn a_state_directory_that_cannot_be_written_comes_before_everything_else() {
+    let (sender, reports) = watch::channel(None);
+    let mut node_report = NodeReport::new(sender);
+    ENGINES.into_iter().for_each(|engine| node_report.update(engine, facts(engine, 1, &[])));
+    node_report.mark_failed(EngineKind::Vpp, "cannot list".to_owned());
+    node_report.set_state_problem(Some("disk full".to_owned()));
+    let ready = |problem: &str| {
+        let report = reports.borrow().clone().unwrap();
+        let ready = ready_of(&report);
+        assert_eq!((ready.status, ready.message.as_str()), (Status::False, problem));
+        ready.reason.clone()
+    };
+    assert_eq!(ready("disk full"), STATE_NOT_WRITABLE);
+    node_report.set_state_problem(None);
+    assert_eq!(ready("cannot list"), AGENT_FAILED);
+}

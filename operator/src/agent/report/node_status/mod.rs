@@ -7,7 +7,9 @@ use crate::display::OneLine;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use std::collections::BTreeSet;
 use usnet_crds::EngineKind;
-use usnet_crds::conditions::reason::{AGENT_FAILED, ENGINE_UNREACHABLE, FOREIGN_PORTS, NEVER_SEEN};
+use usnet_crds::conditions::reason::{
+    AGENT_FAILED, ENGINE_UNREACHABLE, FOREIGN_PORTS, NEVER_SEEN, RECORD_UNREADABLE, STATE_NOT_WRITABLE,
+};
 use usnet_crds::conditions::{self, ConditionUpdate, READY, Status, engine_connected};
 use usnet_crds::node_state::{
     ATTACHMENTS_COUNT_MAX, EngineReport, MESSAGE_MAX, NetworkReport, NetworkState, NodeSummary, PODS_MAX, REASON_MAX,
@@ -68,7 +70,7 @@ impl Report {
         entry.attachments > 0
             || match entry.state {
                 NetworkState::Programmed => false,
-                NetworkState::Draining => entry.reason == FOREIGN_PORTS,
+                NetworkState::Draining => [FOREIGN_PORTS, RECORD_UNREADABLE].contains(&entry.reason.as_str()),
                 NetworkState::Pending | NetworkState::Failed => entry.reason != ENGINE_UNREACHABLE,
             }
     }
@@ -107,8 +109,9 @@ impl Report {
             self.findings.iter().find(is_down).map(|finding| format!("{engine}: {}", finding.reason))
         });
         let agent = || {
-            let failed = self.findings.iter().find(|it| it.kind == READY && it.reason == AGENT_FAILED);
-            failed.map(|finding| format!("{AGENT_FAILED}: {}", finding.message))
+            let is_own = |reason: &str| [AGENT_FAILED, STATE_NOT_WRITABLE].contains(&reason);
+            let failed = self.findings.iter().find(|it| it.kind == READY && is_own(&it.reason));
+            failed.map(|finding| format!("{}: {}", finding.reason, finding.message))
         };
         let network = || {
             let failed = self.networks.iter().find(|entry| entry.state == NetworkState::Failed);

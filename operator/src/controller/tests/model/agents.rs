@@ -8,7 +8,6 @@ use crate::agent::model::spec::NodeSpec;
 use crate::agent::selection::{Facts, select};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use usnet_crds::conditions::reason::FOREIGN_PORTS;
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_crds::{EngineKind, NetworkName, Phase};
 
@@ -93,8 +92,8 @@ impl Cluster {
             reports.entry(name.to_owned()).or_insert(found);
         }
         let has = |name: &str| spec.networks.iter().any(|network| network.name.as_str() == name);
-        for (_, name) in self.foreign_ports.iter().filter(|(place, name)| place == node && !has(name)) {
-            let found = report(name, 0, NetworkState::Draining, (FOREIGN_PORTS, "port guest0"));
+        for ((_, name), reason) in self.kept_bridges.iter().filter(|((place, name), _)| place == node && !has(name)) {
+            let found = report(name, 0, NetworkState::Draining, (reason, "port guest0"));
             reports.insert(name.clone(), found);
         }
         let (observed_generation, through) = (Some(spec.generation), spec.through);

@@ -41,9 +41,9 @@ pub(super) struct Cluster {
     pub(super) without_agent: BTreeSet<String>,
     /// What networks fail with, by node and network.
     pub(super) failures: BTreeMap<(String, String), &'static str>,
-    /// Bridges with ports that usnet did not create, by node and network: they stay when the
+    /// Bridges that nodes cannot remove, with the reason, by node and network: they stay when the
     /// network is removed from the node.
-    pub(super) foreign_ports: BTreeSet<(String, String)>,
+    pub(super) kept_bridges: BTreeMap<(String, String), &'static str>,
     pub(super) legacy: legacy::Options,
     /// Compiled networks in the API server.
     pub(super) compiled: BTreeMap<String, CompiledNetworkSpec>,
@@ -74,7 +74,7 @@ impl Cluster {
             without_engine: BTreeSet::new(),
             without_agent: BTreeSet::new(),
             failures: BTreeMap::new(),
-            foreign_ports: BTreeSet::new(),
+            kept_bridges: BTreeMap::new(),
             legacy: legacy::Options::default(),
             compiled: BTreeMap::new(),
             nads: BTreeMap::new(),

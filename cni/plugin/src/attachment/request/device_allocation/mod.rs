@@ -111,12 +111,28 @@ pub fn allocated(
     pod: &PodUid,
     network: &NetworkName,
 ) -> Result<BTreeSet<DeviceId>, DeviceAllocationError> {
+    let resource = resource_name(network);
+    let is_of_pod = |entry: &Entry| entry.pod == pod.as_str() && entry.resource == resource;
+    let mut found = read(roots, is_of_pod)?;
+    found.retain(|id| id.network() == network);
+    Ok(found)
+}
+
+/// The devices of all networks that kubelet allocated to any pod.
+///
+/// # Errors
+/// As [`allocated`].
+pub fn all_allocated(roots: &NodePaths) -> Result<BTreeSet<DeviceId>, DeviceAllocationError> {
+    read(roots, |_| true)
+}
+
+fn read(roots: &NodePaths, selects: impl Fn(&Entry) -> bool) -> Result<BTreeSet<DeviceId>, DeviceAllocationError> {
     let path = roots.kubelet_device_plugins().join(CHECKPOINT);
     let text = match fs::read(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
         read => read.map_err(|source| DeviceAllocationError::Read { path: path.clone(), source })?,
     };
-    parse(&text, pod, network).map_err(|source| DeviceAllocationError::Format { path, source })
+    parse(&text, selects).map_err(|source| DeviceAllocationError::Format { path, source })
 }
 
 /// The device for an interface: the requested one, or else the first unused one; none when the pod
@@ -148,13 +164,12 @@ pub fn choose(
 }
 
 /// Format: `pkg/kubelet/cm/devicemanager/checkpoint` of Kubernetes since 1.20.
-fn parse(text: &[u8], pod: &PodUid, network: &NetworkName) -> Result<BTreeSet<DeviceId>, serde_json::Error> {
-    let resource = resource_name(network);
+fn parse(text: &[u8], selects: impl Fn(&Entry) -> bool) -> Result<BTreeSet<DeviceId>, serde_json::Error> {
     let file: File = serde_json::from_slice(text)?;
-    let entries = file.data.entries.unwrap_or_default().into_iter();
-    let of_pod = entries.filter(|entry| entry.pod == pod.as_str() && entry.resource == resource);
-    let ids = of_pod.flat_map(|entry| entry.devices.unwrap_or_default().into_values().flatten());
-    Ok(ids.filter_map(|id| id.parse().ok()).filter(|id: &DeviceId| id.network() == network).collect())
+    let entries = file.data.entries.unwrap_or_default().into_iter().filter(|entry| selects(entry));
+    let ids = entries.flat_map(|entry| entry.devices.unwrap_or_default().into_values().flatten());
+    // Devices of other plugins have ids of any form.
+    Ok(ids.filter_map(|id| id.parse().ok()).collect())
 }
 
 #[derive(Deserialize)]

@@ -1,0 +1,62 @@
+//! The process of `usnet collect-garbage`.
+
+use super::collector::Collector;
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+use tokio::task::{JoinError, spawn_blocking};
+use tokio::time::sleep;
+use usnet_dataplane::journal;
+use usnet_dataplane::paths::NodePaths;
+
+/// How often garbage is looked for. It adds to the grace period; a pass reads all records of the
+/// node, which takes milliseconds.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// Options of `usnet collect-garbage`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// How many seconds what belongs to no living pod is kept. The runtime calls DEL within a few
+    /// seconds after it removed the network namespace of a sandbox.
+    #[arg(
+        long,
+        env = "USNET_GARBAGE_GRACE_SECONDS",
+        value_name = "SECONDS",
+        default_value_t = 60,
+        value_parser = clap::value_parser!(u32).range(1..=86_400)
+    )]
+    pub grace_seconds: u32,
+    /// The folders of IPAM plugins, separated by colons.
+    #[arg(long, env = "CNI_PATH", value_name = "FOLDERS", default_value = "/opt/cni/bin")]
+    pub plugin_folders: OsString,
+}
+
+/// Why it ends.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The journal cannot be used.
+    #[error("the folder of attachment records cannot be used: is the node's state folder mounted, and writable?")]
+    Journal(#[from] journal::Error),
+    /// A bug in this program.
+    #[error("a pass of the garbage collection ended by a defect of usnet, please report it")]
+    Pass(#[from] JoinError),
+}
+
+/// Collects garbage until it is dropped.
+///
+/// # Errors
+/// When it cannot start.
+pub async fn run(options: Options) -> Result<Infallible, Error> {
+    let grace = Duration::from_secs(options.grace_seconds.into());
+    let mut collector = Collector::new(&NodePaths::from_environment(), options.plugin_folders, grace)?;
+    tracing::info!(grace_seconds = options.grace_seconds, "collecting garbage");
+    loop {
+        // On a thread of its own: an IPAM plugin may take half a minute.
+        let pass = move || {
+            collector.pass(Instant::now());
+            collector
+        };
+        collector = spawn_blocking(pass).await?;
+        sleep(INTERVAL).await;
+    }
+}
