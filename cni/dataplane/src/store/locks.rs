@@ -10,11 +10,17 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use usnet_crds::names::fnv1a;
 
 /// How often a lock that is taken is tried again.
-const RETRY: Duration = Duration::from_millis(5);
+const RETRY: Duration = Duration::from_millis(2);
 /// Offsets in a file are positive and have 63 bits.
 const OFFSET_MASK: u64 = i64::MAX.unsigned_abs();
+
+/// The byte of what has this name. Two of the same hash share a lock, which is harmless.
+pub fn offset(name: &str) -> u64 {
+    fnv1a(name.as_bytes())
+}
 
 /// Locked bytes of a file. Dropping it releases all of them.
 ///
@@ -23,7 +29,7 @@ const OFFSET_MASK: u64 = i64::MAX.unsigned_abs();
 /// These are open file description locks (`F_OFD_SETLK`), so that they exclude threads, too, and
 /// any number of them needs one open file.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub struct Lock {
     file: File,
     path: PathBuf,
 }
@@ -43,16 +49,21 @@ impl Lock {
         Ok(Self { file, path: path.to_owned() })
     }
 
-    /// Locks the byte at `offset`, or returns `None` if it stays locked by another holder until
-    /// `timeout`.
-    pub(crate) fn take(path: &Path, offset: u64, timeout: Duration) -> Result<Option<Self>, Error> {
+    /// Locks the bytes at these offsets one after the other, or returns `None` if one stays locked
+    /// by another holder until `timeout`.
+    ///
+    /// # Errors
+    /// The file cannot be opened or locked.
+    pub fn take(path: &Path, offsets: &[u64], timeout: Duration) -> Result<Option<Self>, Error> {
         let lock = Self::open(path)?;
         let deadline = Instant::now() + timeout;
-        while !lock.try_add(offset)? {
-            if Instant::now() >= deadline {
-                return Ok(None);
+        for offset in offsets {
+            while !lock.try_add(*offset)? {
+                if Instant::now() >= deadline {
+                    return Ok(None);
+                }
+                sleep(RETRY);
             }
-            sleep(RETRY);
         }
         Ok(Some(lock))
     }

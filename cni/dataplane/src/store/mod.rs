@@ -6,7 +6,7 @@
 
 pub mod atomic_file;
 pub mod journal;
-mod locks;
+pub mod locks;
 pub mod network_file;
 pub mod network_namespace;
 pub mod node_file;

@@ -10,14 +10,13 @@
 
 use crate::model::attachment::{AttachmentId, Record};
 use crate::store::atomic_file::{self, Durability};
-use crate::store::locks::Lock;
+use crate::store::locks::{self, Lock};
 use crate::store::paths::NodePaths;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
 use std::time::Duration;
-use usnet_crds::names::fnv1a;
 
 mod index;
 mod record_file;
@@ -163,7 +162,7 @@ impl Journal {
     }
 
     fn lock_within(&self, id: &AttachmentId, timeout: Duration) -> Result<LockedAttachment, Error> {
-        let lock = Lock::take(&self.lock_file(), lock_offset(id), timeout)?;
+        let lock = Lock::take(&self.lock_file(), &[lock_offset(id)], timeout)?;
         let lock = lock.ok_or_else(|| Error::Busy(id.clone()))?;
         Ok(self.locked(id, Arc::new(lock)))
     }
@@ -284,7 +283,6 @@ impl AsFd for LockedAttachment {
     }
 }
 
-/// Two attachments with the same hash share a lock, which is harmless.
 fn lock_offset(id: &AttachmentId) -> u64 {
-    fnv1a(id.to_string().as_bytes())
+    locks::offset(&id.to_string())
 }

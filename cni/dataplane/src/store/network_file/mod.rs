@@ -162,7 +162,7 @@ impl NetworkFiles {
     /// While an agent is replaced there may be two for a moment.
     fn lock(&self) -> Result<Lock, Error> {
         let path = self.folder.join(LOCK_FILE);
-        let lock = Lock::take(&path, 0, WRITE_TIMEOUT)?;
+        let lock = Lock::take(&path, &[0], WRITE_TIMEOUT)?;
         lock.ok_or_else(|| Error::file("lock", &path, io::ErrorKind::WouldBlock.into()))
     }
 

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use usnet_crds::DeviceId;
 use usnet_dataplane::attachment::{AttachmentId, Pod, PodUid, Record};
 use usnet_dataplane::journal;
+use usnet_dataplane::locks::Lock;
 use usnet_dataplane::paths::NodePaths;
 
 /// What other attachments of the pod still need.
@@ -30,6 +31,7 @@ pub struct StillUsed {
 pub struct PodDirectory {
     source: Source,
     folder: PathBuf,
+    uid: PodUid,
     /// The name of the mount in `folder`. It begins with the pod's uid, so that only the pod's own
     /// attachments use it.
     name: String,
@@ -39,12 +41,14 @@ impl PodDirectory {
     /// The volume of the pod with this uid, shared by all of its interfaces. Nothing is changed
     /// yet.
     pub fn from_volume(roots: &NodePaths, uid: &PodUid) -> Self {
-        Self { source: Source::volumes(roots, uid), folder: roots.ports(), name: uid.to_string() }
+        let (source, name) = (Source::volumes(roots, uid), uid.to_string());
+        Self { source, folder: roots.ports(), uid: uid.clone(), name }
     }
 
     /// A folder of the node for this interface of the pod alone. Nothing is changed yet.
     pub fn from_folder(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
-        Self { source: Source::folder(roots, folder), folder: roots.ports(), name: format!("{uid}.{}", id.interface) }
+        let (source, name) = (Source::folder(roots, folder), format!("{uid}.{}", id.interface));
+        Self { source, folder: roots.ports(), uid: uid.clone(), name }
     }
 
     /// The folder of a device that kubelet allocated to the pod, for one interface. Nothing is
@@ -103,7 +107,7 @@ impl PodDirectory {
     /// When the source does not exist or cannot be mounted.
     pub fn mount(&self) -> Result<(), PodDirectoryError> {
         create_folder(&self.folder)?;
-        let _lock = lock_mounts(&self.folder)?;
+        let _lock = self.lock()?;
         if let Source::Device(device) = &self.source
             && !self.is_mounted()
         {
@@ -116,13 +120,7 @@ impl PodDirectory {
             return Ok(());
         }
         mount::unmount(&path)?;
-        let staging = self.staging();
-        mount::unmount(&staging)?;
-        create_folder(&staging)?;
-        let mounted = mount::mount(&volume, &staging, &path);
-        mount::unmount(&staging)?;
-        mount::remove_folder(&staging)?;
-        mounted
+        mount::mount(&volume, &self.staging(), &path)
     }
 
     /// Removes our files and unmounts the directory, except for what is `used` by other
@@ -140,7 +138,7 @@ impl PodDirectory {
         }
         // The record is written before mounting, and the lock is held from the query to the
         // unmount, so no new user of the directory can be missed.
-        let _lock = lock_mounts(&self.folder)?;
+        let _lock = self.lock()?;
         let used = used()?;
         for file in files.iter().filter(|file| !used.files.contains(*file)) {
             // If the pod replaced our file, the replacement belongs to the pod and is removed with
@@ -182,6 +180,15 @@ impl PodDirectory {
     /// When it is a directory.
     pub fn remove(&self, file: &str) -> Result<(), PodDirectoryError> {
         files::remove(&self.path(), file)
+    }
+
+    /// Of the pod and, as it may be reallocated to another pod, of the device.
+    fn lock(&self) -> Result<Lock, PodDirectoryError> {
+        let device = match &self.source {
+            Source::Device(device) => Some(device.as_path()),
+            Source::Volumes(_) | Source::Folder(_) => None,
+        };
+        lock_mounts(&self.folder, Some(&self.uid), device)
     }
 
     pub(super) fn staging(&self) -> PathBuf {

@@ -88,7 +88,10 @@ pub fn remove(node: &Node, leftover: &Leftover) -> Result<bool, Error> {
         return Ok(false);
     }
     // The record is written before the mount, and mounts need this lock: none can be missed.
-    let _lock = lock_mounts(&mounts)?;
+    let _lock = match leftover {
+        Leftover::PodDirectory(path) => lock_mounts(&mounts, pod(path).as_ref(), None)?,
+        Leftover::Device(path) => lock_mounts(&mounts, None, Some(path))?,
+    };
     if !find(node)?.contains(leftover) {
         return Ok(false);
     }

@@ -1,35 +1,24 @@
-//! The lock of mounts and unmounts.
+//! The locks of mounts and unmounts: one for each pod, and one for each device.
 
 use super::error::{PodDirectoryError, file_error};
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
-use std::fs::File;
 use std::path::Path;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use usnet_dataplane::attachment::PodUid;
+use usnet_dataplane::locks::{self, Lock};
 
-/// How long to wait for the lock of concurrent mounts and unmounts. Each takes milliseconds; on a
-/// busy node where many pods start or stop at the same time the queue takes some seconds. Less
-/// would fail such pods; more would only delay the error when a holder hangs in the kernel.
+/// How long to wait for other calls on the same pod or device. Each takes milliseconds, and a pod
+/// has few interfaces. More would only delay the error when a holder hangs in the kernel.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// There is no blocking lock with a timeout. Each retry wakes up once; a longer pause would leave
-/// the lock unused between two short holders.
-const LOCK_RETRY: Duration = Duration::from_millis(2);
+const LOCK_FILE: &str = ".lock";
 
-/// Serializes mounts and unmounts. The lock is on the folder of all mounts itself, and is released
-/// when its holder ends.
-pub(super) fn lock_mounts(mounts: &Path) -> Result<Flock<File>, PodDirectoryError> {
-    let deadline = Instant::now() + LOCK_TIMEOUT;
-    let mut folder = File::open(mounts).map_err(|error| file_error("open", mounts, error))?;
-    loop {
-        folder = match Flock::lock(folder, FlockArg::LockExclusiveNonblock) {
-            Ok(lock) => return Ok(lock),
-            Err((folder, Errno::EAGAIN | Errno::EINTR)) => folder,
-            Err((_, error)) => return Err(file_error("lock", mounts, error.into())),
-        };
-        if Instant::now() >= deadline {
-            return Err(PodDirectoryError::Busy(mounts.to_owned()));
-        }
-        sleep(LOCK_RETRY);
-    }
+/// Serializes mounts and unmounts of a pod and of a device in the folder of all mounts. The pod's
+/// lock comes first, so that no two calls wait for each other.
+pub(super) fn lock_mounts(mounts: &Path, pod: Option<&PodUid>, device: Option<&Path>) -> Result<Lock, PodDirectoryError> {
+    let path = mounts.join(LOCK_FILE);
+    let device = device.map(|device| locks::offset(&format!("device {}", device.display())));
+    let pod = pod.map(|pod| locks::offset(&format!("pod {pod}")));
+    let offsets: Vec<u64> = pod.into_iter().chain(device).collect();
+    let taken = Lock::take(&path, &offsets, LOCK_TIMEOUT);
+    let failed = |error| file_error("lock", &path, std::io::Error::other(error));
+    taken.map_err(failed)?.ok_or_else(|| PodDirectoryError::Busy(mounts.to_owned()))
 }

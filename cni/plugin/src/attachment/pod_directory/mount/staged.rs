@@ -1,0 +1,76 @@
+//! Mounts with the calls of older kernels. The volume is bind-mounted on a staging folder first, its
+//! flags are set there, and it is bind-mounted from there to the final path: a copy of a mount has
+//! its flags from the start.
+
+use super::super::error::{PodDirectoryError, file_error};
+use super::{flags, remove_folder, unmount};
+use nix::libc;
+use nix::mount::{MsFlags, mount as mount_call};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Mounts the open directory `volume` on the folder `path` by way of `staging`.
+pub(super) fn mount(volume: &File, staging: &Path, path: &Path) -> Result<(), PodDirectoryError> {
+    // Of a call that was killed.
+    unmount(staging)?;
+    let created = DirBuilder::new().recursive(true).mode(0o755).create(staging);
+    created.map_err(|error| file_error("create", staging, error))?;
+    let mounted = mount_by_way_of(volume, staging, path);
+    unmount(staging)?;
+    remove_folder(staging)?;
+    mounted
+}
+
+fn mount_by_way_of(volume: &File, staging: &Path, path: &Path) -> Result<(), PodDirectoryError> {
+    // By its descriptor: the directory that was checked is mounted.
+    let opened = PathBuf::from(format!("/proc/self/fd/{}", volume.as_raw_fd()));
+    call("mount the pod's volume on", Some(&opened), staging, MsFlags::MS_BIND)?;
+    call("set the flags of", None, staging, MsFlags::MS_BIND | MsFlags::MS_REMOUNT | flags())?;
+    if !is_nosymfollow_set(staging).map_err(|error| file_error("read the mount options of", staging, error))? {
+        return Err(PodDirectoryError::NosymfollowUnsupported);
+    }
+    // Otherwise a mount that is created below the volume would be propagated here, without the
+    // flags.
+    call("make private the mount of", None, staging, MsFlags::MS_PRIVATE)?;
+    call("mount the pod's volume on", Some(staging), path, MsFlags::MS_BIND)
+}
+
+/// Linux before 5.10 silently ignores the flag.
+fn is_nosymfollow_set(path: &Path) -> io::Result<bool> {
+    let folder = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(path)?;
+    let descriptor = fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", folder.as_raw_fd()))?;
+    let mounts = fs::read_to_string("/proc/thread-self/mountinfo")?;
+    Ok(has_option(&descriptor, &mounts, "nosymfollow"))
+}
+
+/// Whether the mount of an open file has an option. Formats: proc_pid_fdinfo(5), and
+/// proc_pid_mountinfo(5), where the first field is the mount's id and the sixth its options.
+fn has_option(descriptor: &str, mounts: &str, option: &str) -> bool {
+    let number = descriptor.lines().find_map(|line| line.strip_prefix("mnt_id:")).map(str::trim);
+    let mount = mounts.lines().find(|line| line.split(' ').next() == number);
+    let options = mount.and_then(|line| line.split(' ').nth(5)).unwrap_or_default();
+    options.split(',').any(|shown| shown == option)
+}
+
+fn call(action: &'static str, source: Option<&Path>, target: &Path, flags: MsFlags) -> Result<(), PodDirectoryError> {
+    const NONE: Option<&Path> = None;
+    mount_call(source, target, NONE, flags, NONE).map_err(|error| file_error(action, target, error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_option;
+
+    #[test]
+    fn an_option_is_that_of_the_files_own_mount() {
+        let descriptor = "pos:\t0\nflags:\t012400000\nmnt_id:\t88\nino:\t7\n";
+        let mounts = "87 43 254:0 /a /b rw,nosymfollow shared:1 - ext4 /dev/vda rw\n\
+                      88 43 254:0 /a /c rw,nosuid shared:1 - ext4 /dev/vda rw,nosymfollow\n";
+        assert!(has_option(descriptor, mounts, "nosuid"));
+        assert!(!has_option(descriptor, mounts, "nosymfollow"));
+        assert!(!has_option("", mounts, "rw"));
+    }
+}
