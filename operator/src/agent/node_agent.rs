@@ -85,7 +85,7 @@ impl Agent {
         });
         let (changes, folders) = channel(());
         let mut folder_watches = JoinSet::new();
-        folder_watches.spawn(folder_watch::follow(paths.attachments(), folder_watch::RENAMED, changes.clone()));
+        folder_watches.spawn(folder_watch::follow(paths.attachments(), folder_watch::WRITTEN, changes.clone()));
         folder_watches.spawn(folder_watch::follow(paths.networks(), folder_watch::WRITTEN, changes.clone()));
         let inputs = reconcilers::Inputs {
             agent_state: Rc::clone(&agent_state),

@@ -88,28 +88,35 @@ pub enum Durability {
 /// The file cannot be read, is damaged or was written by a later release, or is no regular file of
 /// that size.
 pub fn read<T: DeserializeOwned>(path: &Path, known: u32, max_size: u64) -> Result<Option<T>, Error> {
+    match read_text(path, max_size)? {
+        Some(text) => parse(path, &text, known),
+        None => Ok(None),
+    }
+}
+
+/// Parses the content of a file, as [`read()`] does.
+pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &[u8], known: u32) -> Result<Option<T>, Error> {
     #[derive(serde::Deserialize)]
     struct Version {
         #[serde(default)]
         version: u32,
     }
-    let Some(text) = read_text(path, max_size)? else { return Ok(None) };
     // What was written for [`Durability::Process`] and cut by a loss of power.
     if text.is_empty() {
         return Ok(None);
     }
     let invalid = |source| Error::Invalid { path: path.to_owned(), source };
     // The version comes first: a later layout may hold anything.
-    let Version { version } = serde_json::from_slice(&text).map_err(invalid)?;
+    let Version { version } = serde_json::from_slice(text).map_err(invalid)?;
     if version > known {
         return Err(Error::Newer { path: path.to_owned(), found: version, known });
     }
-    serde_json::from_slice(&text).map(Some).map_err(invalid)
+    serde_json::from_slice(text).map(Some).map_err(invalid)
 }
 
 /// Reads a regular file; `None` if it does not exist. In its place may be anything, such as a FIFO
 /// without a writer or a link to a device without end: neither is waited for or followed.
-fn read_text(path: &Path, max_size: u64) -> Result<Option<Vec<u8>>, Error> {
+pub(crate) fn read_text(path: &Path, max_size: u64) -> Result<Option<Vec<u8>>, Error> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
     let failed = |error| Error::file("read", path, error);
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
@@ -139,7 +146,11 @@ fn read_text(path: &Path, max_size: u64) -> Result<Option<Vec<u8>>, Error> {
 /// # Errors
 /// An I/O error.
 pub fn write<T: Serialize>(path: &Path, content: &T, durability: Durability) -> Result<(), Error> {
-    let text = encode(path, content)?;
+    write_text(path, &encode(path, content)?, durability)
+}
+
+/// Writes a file as [`write()`] does, with this content.
+pub(crate) fn write_text(path: &Path, text: &[u8], durability: Durability) -> Result<(), Error> {
     let is_new = !path.exists();
     let temporary = temporary(path);
     let failed = |action| {
@@ -149,7 +160,7 @@ pub fn write<T: Serialize>(path: &Path, content: &T, durability: Durability) -> 
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     let mut file = options.open(&temporary).map_err(failed("create"))?;
-    file.write_all(&text).map_err(failed("write"))?;
+    file.write_all(text).map_err(failed("write"))?;
     if durability != Durability::Process {
         file.sync_data().map_err(failed("sync"))?;
     }
@@ -216,7 +227,7 @@ pub fn create_folder(path: &Path, mode: u32) -> Result<(), Error> {
     DirBuilder::new().recursive(true).mode(mode).create(path).map_err(|error| Error::file("create", path, error))
 }
 
-pub(crate) fn encode<T: Serialize>(path: &Path, content: &T) -> Result<Vec<u8>, Error> {
+fn encode<T: Serialize>(path: &Path, content: &T) -> Result<Vec<u8>, Error> {
     let encoded = serde_json::to_vec_pretty(content);
     encoded.map_err(|source| Error::Invalid { path: path.to_owned(), source })
 }

@@ -21,7 +21,7 @@ use std::net::IpAddr;
 use usnet_crds::device::CONTAINER_FOLDER;
 use usnet_crds::{InterfaceAddress, MacAddress};
 use usnet_dataplane::attachment::{Address, Progress, Record};
-use usnet_dataplane::journal::{Key, LockedAttachment};
+use usnet_dataplane::journal::{Key, LockedAttachment, PendingSync};
 use usnet_dataplane::legacy_annotation::{self, USUAL_MAPPED_DIR};
 
 /// The steps, in their order. What breaks otherwise:
@@ -37,10 +37,12 @@ use usnet_dataplane::legacy_annotation::{self, USUAL_MAPPED_DIR};
 /// - The description comes when the engine has the port: a program that finds it may connect at
 ///   once.
 /// - The confirmation comes last: until then a repeated ADD rolls back instead of failing with
-///   "already attached".
+///   "already attached". The record has been written to disk by then. That takes as long as the
+///   engine, so it is not waited for before: without the record, what a loss of power leaves in the
+///   engine belongs to no attachment, and the agent removes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// The record's state is `attaching`.
+    /// The record's state is `attaching`. It outlives this process, and is being written to disk.
     Record,
     /// IPAM assigned addresses.
     Addresses,
@@ -53,7 +55,7 @@ pub enum Step {
     /// The engine has the port; the pod may use the engine's socket and has its description, if the
     /// port needs the pod's directory.
     Description,
-    /// The record's state is `attached`.
+    /// The record is on disk; its state is `attached`.
     Confirmation,
 }
 
@@ -122,6 +124,8 @@ pub struct Attachment<'a> {
     params: AttachParams,
     assignment: Assignment,
     is_port_requested: bool,
+    /// Of the record, beside the other steps.
+    sync: Option<PendingSync>,
 }
 
 impl<'a> Attachment<'a> {
@@ -146,6 +150,7 @@ impl<'a> Attachment<'a> {
             params,
             assignment,
             is_port_requested: false,
+            sync: None,
         }
     }
 
@@ -185,6 +190,7 @@ impl<'a> Attachment<'a> {
         match step {
             Step::Record => {
                 self.locked.write(&self.record)?;
+                self.sync = Some(self.locked.start_sync()?);
                 self.check_address_conflicts()
             }
             Step::Addresses => {
@@ -200,6 +206,7 @@ impl<'a> Attachment<'a> {
                 self.write_description()
             }
             Step::Confirmation => {
+                self.sync.take().map_or(Ok(()), PendingSync::wait)?;
                 self.record.progress = Progress::Attached;
                 Ok(self.locked.write(&self.record)?)
             }

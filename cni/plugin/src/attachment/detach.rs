@@ -15,7 +15,8 @@ use usnet_dataplane::journal::{self, LockedAttachment};
 
 /// The steps, in their order. What breaks otherwise:
 ///
-/// - The record comes first: the agent must not recreate a port that is about to be deleted.
+/// - The record comes first: the agent must not recreate a port that is about to be deleted. It is
+///   not waited for until it is on disk: after a loss of power the runtime calls DEL again.
 /// - The port comes before the addresses: another pod could get an address that still has traffic.
 /// - The port comes before the directory: VPP would keep a socket in an unmounted folder.
 /// - The record is removed last: without it nothing on the node says what remains.
@@ -205,6 +206,8 @@ impl<'a> Detachment<'a> {
             // longer be released.
             self.record.progress = Progress::Detached;
         }
-        self.locked.write(&self.record)
+        self.locked.write(&self.record)?;
+        // The runtime does not call again.
+        if self.record.progress == Progress::Detached { self.locked.start_sync()?.wait() } else { Ok(()) }
     }
 }

@@ -39,7 +39,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// Keeps the annotations up to date, indefinitely.
 pub(super) async fn run(client: Client, paths: &NodePaths, journal: Journal) {
     let (changed, mut changes) = watch::channel(());
-    let watching = folder_watch::follow(paths.attachments(), folder_watch::RENAMED, changed);
+    let watching = folder_watch::follow(paths.attachments(), folder_watch::WRITTEN, changed);
     let writing = async {
         let mut writer = AnnotationWriter { pods: PodPatches::new(client), written: BTreeMap::new() };
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);

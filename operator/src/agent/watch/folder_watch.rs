@@ -23,7 +23,7 @@ const BUFFER_BYTES: usize = 4096;
 
 /// Events of files that are replaced by a rename: writes to temporary files are ignored.
 pub(crate) const RENAMED: WatchMask = WatchMask::MOVED_TO.union(WatchMask::DELETE);
-/// The same, and events of files that are written in place, which usnet itself never does.
+/// The same, and events of files that are written in place: records, and what others change.
 pub(crate) const WRITTEN: WatchMask = RENAMED.union(WatchMask::CLOSE_WRITE);
 /// Events of sockets and folders.
 pub(crate) const CREATED: WatchMask = WatchMask::CREATE.union(WatchMask::DELETE);

@@ -23,6 +23,7 @@ mod record_file;
 
 use index::Index;
 pub use index::Key;
+pub use record_file::PendingSync;
 
 #[cfg(test)]
 mod tests;
@@ -249,9 +250,8 @@ impl LockedAttachment {
         Ok(record_file::read(&self.path)?)
     }
 
-    /// Creates or replaces the record. A record that announces a change is on disk once this
-    /// returns. A record of an attached interface need not be: a loss of power ends its pod as
-    /// well.
+    /// Creates or replaces the record. It outlives this process at once, and a loss of power only
+    /// after [`start_sync`](Self::start_sync).
     ///
     /// # Errors
     /// An I/O error, or `record` is of another attachment than the locked one.
@@ -261,6 +261,14 @@ impl LockedAttachment {
         }
         record_file::write(&self.path, record)?;
         Ok(self.index.add(record)?)
+    }
+
+    /// Starts to write the record to disk, while this process goes on.
+    ///
+    /// # Errors
+    /// An I/O error, or there is no record.
+    pub fn start_sync(&self) -> Result<PendingSync, Error> {
+        Ok(PendingSync::start(&self.path)?)
     }
 
     /// Deletes the record, if there is one. After a loss of power it may exist again, and is

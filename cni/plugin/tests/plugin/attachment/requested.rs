@@ -1,7 +1,7 @@
 //! Requests of a pod's annotation, as Multus passes them, on real engines with the real host-local.
 
 use crate::support::engine::on_each_engine;
-use crate::support::{NETWORK, TestNode, configuration, port_types, tools};
+use crate::support::{NETWORK, TestNode, configuration, port_types, record_in, tools};
 use serde_json::{Value, json};
 use std::fs;
 use usnet_crds::{EngineKind, MemifSecretKind, MemifSocketKind, Port};
@@ -83,7 +83,7 @@ fn a_pod_may_request_less_bandwidth_than_its_network_allows_but_not_more(node: &
             requesting(json!({"bandwidth": {"ingressRate": requested, "ingressBurst": 1600, "egressRate": 7_000_000}}));
         let pod = node.pod(&format!("p{index}"));
         node.call("ADD", &pod, "net1", &request).result();
-        let record: Value = serde_json::from_slice(&fs::read(&node.records()[0]).unwrap()).unwrap();
+        let record = record_in(&node.records()[0]);
         let settings = &record["port"]["settings"]["rateLimit"];
         assert_eq!(*settings, json!({"ingressKbps": given, "egressKbps": 7000}));
         let result =

@@ -3,7 +3,7 @@
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{NAMESPACE, NETWORK, NETWORK_NAMESPACE, TestNode, configuration, port_types, tools};
+use crate::support::{NAMESPACE, NETWORK, NETWORK_NAMESPACE, TestNode, configuration, port_types, record_in, tools};
 use serde_json::{Value, json};
 use std::fs;
 use usnet_crds::EngineKind;
@@ -63,7 +63,7 @@ fn a_pod_gets_its_addresses_and_its_mac_without_ipam(node: &mut TestNode) {
     let description = pod.description("net1");
     assert_eq!(description["ips"], json!([{"address": "10.56.0.77/24"}, {"address": "fd00:1::77/64"}]));
     assert_eq!(description["mac"], mac);
-    let record: Value = serde_json::from_slice(&fs::read(&node.records()[0]).unwrap()).unwrap();
+    let record = record_in(&node.records()[0]);
     assert_eq!((&record["mac"], record["addresses"].as_array().unwrap().len()), (&json!(mac), 2));
 
     let other = node.add(&node.pod("other"), "net1").result();
@@ -175,7 +175,7 @@ fn the_port_has_the_static_vlan_and_rate(node: &mut TestNode) {
     };
     program(node, json!({"vlan": vlan, "rateLimit": rate}), None);
     node.add(&node.pod("p"), "net1").result();
-    let record: Value = serde_json::from_slice(&fs::read(&node.records()[0]).unwrap()).unwrap();
+    let record = record_in(&node.records()[0]);
     assert_eq!((&record["port"]["settings"]["vlan"], &record["port"]["settings"]["rateLimit"]), (&vlan, &rate));
     let ports = node.ports(NETWORK);
     if node.engine.kind() == EngineKind::OpenVswitch {

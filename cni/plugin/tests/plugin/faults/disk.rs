@@ -3,7 +3,7 @@
 use crate::support::engine::on_each_engine;
 use crate::support::output::Output;
 use crate::support::pod::Pod;
-use crate::support::{NETWORK, TestNode, configuration};
+use crate::support::{NETWORK, TestNode, configuration, record_in};
 use nix::mount::{MsFlags, mount};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
@@ -126,8 +126,8 @@ fn an_unreadable_record_is_named_and_nothing_is_changed(node: &mut TestNode) {
     let pod = node.pod("p");
     let result = node.add(&pod, "net1").result();
     let [record] = node.records().try_into().unwrap();
-    let written = fs::read_to_string(&record).unwrap();
-    let later = written.replacen("\"version\": 1", "\"version\": 99", 1);
+    let written = format!("{}\n", record_in(&record));
+    let later = written.replacen("\"version\":1", "\"version\":99", 1);
     assert_ne!(later, written);
     let cut = written.get(..written.len() / 2).unwrap().to_owned();
     let (port, aside) = (node.ports(NETWORK), record.with_extension("aside"));

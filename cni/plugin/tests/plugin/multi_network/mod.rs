@@ -3,7 +3,7 @@
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{NETWORK, TestNode, ip, port_types};
+use crate::support::{NETWORK, TestNode, ip, port_types, record_in};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -256,7 +256,7 @@ fn requests_of_an_element_apply_to_it_alone(node: &mut TestNode) {
     assert_eq!(pod.description("net1")["ips"], json!([{"address": "10.9.0.1/24"}]));
     assert_eq!(pod.description("net2")["ips"], json!([]));
     assert_ne!(result["interfaces"][3]["mac"], "0a:00:00:00:00:02");
-    let record: Value = serde_json::from_slice(&fs::read(&node.records()[0]).unwrap()).unwrap();
+    let record = record_in(&node.records()[0]);
     assert_eq!(record["port"]["settings"]["rateLimit"], json!({"ingressKbps": 2000}));
 }
 

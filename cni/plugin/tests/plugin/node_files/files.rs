@@ -53,7 +53,8 @@ pub(super) fn collect(node: &TestNode) -> Files {
 
 /// The memif secret in a record or a description.
 fn secret(text: &str) -> Option<String> {
-    let whole: Value = serde_json::from_str(text).ok()?;
+    // Of a record the last line counts.
+    let whole: Value = [text, text.lines().last()?].into_iter().find_map(|text| serde_json::from_str(text).ok())?;
     let found = whole["port"]["secret"].as_str().or_else(|| whole["secret"].as_str());
     found.map(str::to_owned)
 }

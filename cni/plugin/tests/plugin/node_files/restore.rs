@@ -41,8 +41,9 @@ fn is_record(name: &str) -> bool {
     name.starts_with("state/attachments/")
 }
 
+/// A record: the last line of its file.
 fn parse(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
+    serde_json::from_str(text.lines().last().unwrap()).unwrap()
 }
 
 /// The file system of a device that is allocated to a pod.

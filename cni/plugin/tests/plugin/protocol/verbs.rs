@@ -2,7 +2,7 @@
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{NETWORK, TestNode, configuration, on_a_node, tools};
+use crate::support::{NETWORK, TestNode, configuration, on_a_node, record_in, tools};
 use serde_json::{Value, json};
 use std::fs;
 use usnet_crds::{Mtu, Phase};
@@ -36,7 +36,7 @@ fn found(node: &TestNode, pod: &Pod, configuration: &Value) -> String {
 
 fn record(node: &TestNode) -> Record {
     let [path] = node.records().try_into().unwrap();
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    record_in(&path)
 }
 
 fn check_succeeds_until_something_differs_and_names_it(node: &mut TestNode) {

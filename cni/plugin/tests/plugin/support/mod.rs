@@ -274,6 +274,12 @@ pub(crate) fn ip(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// The record in a file: its last line.
+pub(crate) fn record_in(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap();
+    serde_json::from_str(text.lines().last().expect("a record")).unwrap()
+}
+
 /// A configuration as the controller writes it.
 pub(crate) fn configuration(network: &str) -> Value {
     json!({"cniVersion": "1.1.0", "name": network, "type": "userspace", "network": network})

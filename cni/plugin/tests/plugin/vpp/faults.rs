@@ -4,8 +4,7 @@
 use crate::support::breakdown::{Breakdown, Loss, count_messages};
 use crate::support::engine::on_each_vpp;
 use crate::support::output::Output;
-use crate::support::{NETWORK, TestNode, port_types};
-use serde_json::Value;
+use crate::support::{NETWORK, TestNode, port_types, record_in};
 use std::fs;
 use usnet_crds::{MemifSecretKind, MemifSocketKind, Port};
 
@@ -97,7 +96,7 @@ fn a_connection_that_is_lost_fails_the_add_and_leaves_nothing(node: &mut TestNod
 fn del_cleans_up_after_a_lost_connection(node: &mut TestNode) {
     at_each_message_of_an_add(node, Loss::EveryConnection, |node, port, output| {
         let [record] = node.records().try_into().unwrap();
-        let record: Value = serde_json::from_slice(&fs::read(record).unwrap()).unwrap();
+        let record = record_in(&record);
         let secret = record["port"]["secret"].as_str();
         assert_eq!(secret.is_some(), port.memif.secret == MemifSecretKind::Generated);
         assert!(secret.is_none_or(|secret| !format!("{output:?}").contains(secret)), "{output:?}");

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 mod index;
+mod lines;
 
 const STATE_VARIABLE: &str = "USNET_TEST_STATE";
 
@@ -44,7 +45,7 @@ fn what_cannot_be_read_is_named_and_does_not_hide_the_rest() {
     journal.lock(&attachment("good")).unwrap().write(&sample("good")).unwrap();
     let text = fs::read_to_string(paths.attachments().join("good.net1.json")).unwrap();
     fs::write(paths.attachments().join("copied.net1.json"), &text).unwrap();
-    fs::write(paths.attachments().join("newer.net1.json"), text.replace("\"version\": 1", "\"version\": 2")).unwrap();
+    fs::write(paths.attachments().join("newer.net1.json"), text.replace("\"version\":1", "\"version\":2")).unwrap();
     fs::write(paths.attachments().join("torn.net1.json"), &text[..text.len() / 2]).unwrap();
 
     let Records { records, unreadable } = journal.records().unwrap();

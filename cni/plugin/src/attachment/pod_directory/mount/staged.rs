@@ -1,6 +1,6 @@
-//! Mounts with the calls of older kernels. The volume is bind-mounted on a staging folder first, its
-//! flags are set there, and it is bind-mounted from there to the final path: a copy of a mount has
-//! its flags from the start.
+//! Mounts with the calls of older kernels. The volume is bind-mounted on a staging folder first,
+//! its flags are set there, and it is bind-mounted from there to the final path: a copy of a mount
+//! has its flags from the start.
 
 use super::super::error::{PodDirectoryError, file_error};
 use super::{flags, remove_folder, unmount};
