@@ -13,7 +13,11 @@ const LOCK_FILE: &str = ".lock";
 
 /// Serializes mounts and unmounts of a pod and of a device in the folder of all mounts. The pod's
 /// lock comes first, so that no two calls wait for each other.
-pub(super) fn lock_mounts(mounts: &Path, pod: Option<&PodUid>, device: Option<&Path>) -> Result<Lock, PodDirectoryError> {
+pub(super) fn lock_mounts(
+    mounts: &Path,
+    pod: Option<&PodUid>,
+    device: Option<&Path>,
+) -> Result<Lock, PodDirectoryError> {
     let path = mounts.join(LOCK_FILE);
     let device = device.map(|device| locks::offset(&format!("device {}", device.display())));
     let pod = pod.map(|pod| locks::offset(&format!("pod {pod}")));

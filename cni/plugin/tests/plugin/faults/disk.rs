@@ -156,6 +156,9 @@ fn an_unreadable_record_is_named_and_nothing_is_changed(node: &mut TestNode) {
     assert!(!node.mounts().iter().any(|(path, _)| *path == pod.directory));
 }
 
+/// Puts something in the place of a record.
+type Damage = fn(&Path);
+
 /// As host-local leaves them with this `dataDir`, and as administrators do.
 const STRAYS: [&str; 5] = ["10.56.0.3", "last_reserved_ip.0", "lock", "backup.json", "a.net1.json.bak"];
 
@@ -164,7 +167,7 @@ fn files_that_are_no_records_and_damaged_records_hold_up_no_other_pod(node: &mut
     let attachments = node.roots.attachments();
     fs::create_dir_all(&attachments).unwrap();
     STRAYS.iter().for_each(|name| fs::write(attachments.join(name), "10.56.0.3").unwrap());
-    let damages: [(&str, fn(&Path)); 4] = [
+    let damages: [(&str, Damage); 4] = [
         ("is damaged", |path| fs::write(path, "{").unwrap()),
         ("is not a regular file", |path| symlink("/dev/zero", path).unwrap()),
         ("is not a regular file", |path| mkfifo(path, Mode::S_IRWXU).unwrap()),

@@ -15,8 +15,9 @@ const WRITE: &str = "USNET_WRITE_NODE_FILES";
 const RUN: &str = "/run";
 /// The results of ADD, as a runtime keeps them. The tests' own folder.
 const RESULTS: &str = "/run/results";
-/// What is there is of the tests themselves, of kubelet, or shown twice (mounts).
-const LEFT_OUT: [&str; 4] = ["/run/netns", "/run/plugins", "/run/kubelet/device-plugins", "/run/usnet/ports"];
+/// What is there is of the tests themselves, of kubelet, or shown twice (mounts, the index).
+const LEFT_OUT: [&str; 5] =
+    ["/run/netns", "/run/plugins", "/run/kubelet/device-plugins", "/run/usnet/ports", "/run/state/index"];
 /// Stands for the path of the engine's socket, which is in a new folder for each test.
 const ENGINE_SOCKET: &str = "/run/engine.sock";
 /// Stands for a memif secret, which is random.
@@ -51,18 +52,21 @@ pub(super) fn collect(node: &TestNode) -> Files {
     all
 }
 
+/// A file as a whole, or the last line of a record.
+fn parse(text: &str) -> Option<Value> {
+    [text, text.lines().last()?].into_iter().find_map(|text| serde_json::from_str(text).ok())
+}
+
 /// The memif secret in a record or a description.
 fn secret(text: &str) -> Option<String> {
-    // Of a record the last line counts.
-    let whole: Value = [text, text.lines().last()?].into_iter().find_map(|text| serde_json::from_str(text).ok())?;
+    let whole = parse(text)?;
     let found = whole["port"]["secret"].as_str().or_else(|| whole["secret"].as_str());
     found.map(str::to_owned)
 }
 
 /// The inode of the network namespace in a record.
 fn inode(text: &str) -> Option<String> {
-    let whole: Value = serde_json::from_str(text).ok()?;
-    whole["networkNamespaceInode"].as_u64().map(|inode| inode.to_string())
+    parse(text)?["networkNamespaceInode"].as_u64().map(|inode| inode.to_string())
 }
 
 fn regular_files(folder: &Path) -> Vec<PathBuf> {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use usnet_dataplane::journal::Journal;
 
 /// Lays out files, mounts, devices and the objects of the engine.
 pub(super) fn lay_out(node: &TestNode) {
@@ -32,6 +33,8 @@ pub(super) fn lay_out(node: &TestNode) {
             fs::write(path, text).unwrap();
         }
     }
+    // As the agent does when it starts.
+    Journal::open(&node.roots).unwrap().repair_index().unwrap();
     records.iter().for_each(mount_directory);
     engine::devices::restore(&golden);
     engine::restore(node, &golden);
@@ -42,7 +45,7 @@ fn is_record(name: &str) -> bool {
 }
 
 /// A record: the last line of its file.
-fn parse(text: &str) -> Value {
+pub(super) fn parse(text: &str) -> Value {
     serde_json::from_str(text.lines().last().unwrap()).unwrap()
 }
 

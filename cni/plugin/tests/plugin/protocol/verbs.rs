@@ -36,7 +36,7 @@ fn found(node: &TestNode, pod: &Pod, configuration: &Value) -> String {
 
 fn record(node: &TestNode) -> Record {
     let [path] = node.records().try_into().unwrap();
-    record_in(&path)
+    serde_json::from_value(record_in(&path)).unwrap()
 }
 
 fn check_succeeds_until_something_differs_and_names_it(node: &mut TestNode) {

@@ -2,6 +2,7 @@
 
 use super::super::files::Files;
 use super::super::nodes;
+use super::super::restore::parse;
 use crate::support::{TestNode, ip};
 use serde_json::{Value, json};
 
@@ -62,6 +63,6 @@ pub(in super::super) fn restore(golden: &Files) {
 /// Whether a pod's device belongs to the device with this alias, by the attachment's record.
 fn is_other_end(golden: &Files, alias: &str, in_pod: &Value) -> bool {
     let attachment = alias.strip_prefix("usnet:").unwrap();
-    let record: Value = serde_json::from_str(&golden[&format!("state/attachments/{attachment}.json")]).unwrap();
+    let record = parse(&golden[&format!("state/attachments/{attachment}.json")]);
     record["mac"] == in_pod["mac"]
 }
