@@ -15,6 +15,12 @@ use std::collections::BTreeMap;
 
 /// Most pods that a node names for one network.
 pub const PODS_MAX: usize = 10;
+/// Most attachments with a problem of their own that a node names for one network.
+pub const DEGRADED_MAX: usize = 20;
+/// Most of them in the whole status.
+pub const DEGRADED_OF_NODE_MAX: usize = 100;
+/// Longest message of an attachment, in characters.
+pub const ATTACHMENT_MESSAGE_MAX: usize = 256;
 /// Most networks that a status lists. An agent with more reports a lower `programmedThrough`, so
 /// that the others count as pending.
 pub const REPORTS_MAX: usize = 512;
@@ -151,6 +157,31 @@ pub struct NetworkReport {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = PODS_MAX), inner(length(max = POD_REFERENCE_MAX)))]
     pub pods: Vec<String>,
+    /// Attached interfaces with a problem of their own, which is not the network's; at most 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = DEGRADED_MAX))]
+    pub degraded: Vec<DegradedAttachment>,
+}
+
+/// An attached interface that no packets reach, while others of its network work.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[serde(rename_all = "camelCase")]
+pub struct DegradedAttachment {
+    /// Its pod, as namespace/name.
+    #[schemars(length(max = POD_REFERENCE_MAX))]
+    pub pod: String,
+    /// The uid of the pod.
+    #[schemars(length(max = 64))]
+    pub uid: String,
+    /// The interface, as the pod's network status has it.
+    #[schemars(length(max = 15))]
+    pub interface: String,
+    /// Why, in one word.
+    #[schemars(length(min = 1, max = REASON_MAX), regex(pattern = REASON_PATTERN))]
+    pub reason: String,
+    /// Why, and what to do.
+    #[schemars(length(max = ATTACHMENT_MESSAGE_MAX))]
+    pub message: String,
 }
 
 /// How far a network is on a node.

@@ -62,6 +62,10 @@ pub const NOT_PROGRAMMED: &str = "NotProgrammed";
 pub const ENGINE_REFUSED: &str = "EngineRefused";
 /// A network on a node: its bridge is up, but the port of an attached pod is not.
 pub const PORT_FAILED: &str = "PortFailed";
+/// An attachment: no program in its pod has been connected to the engine for 30 s.
+pub const NOT_CONNECTED: &str = "NotConnected";
+/// An attachment: the engine cannot listen on its socket, because of what its pod has left there.
+pub const SOCKET_UNUSABLE: &str = "SocketUnusable";
 /// A network on a node: operations for it are not complete.
 pub const WAITING: &str = "Waiting";
 /// A network on a node: the agent cannot read its newest version.

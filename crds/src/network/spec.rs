@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
     printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status"),
     printcolumn(name = "Nodes", type_ = "string", json_path = ".status.nodes.summary", description = "programmed/selected"),
     printcolumn(name = "Pods", type_ = "integer", json_path = ".status.attachments", description = "attached interfaces of pods"),
-    printcolumn(name = "Connected", type_ = "integer", json_path = ".status.connected", description = "attached interfaces whose program is connected to the engine", priority = 1),
+    printcolumn(name = "Connected", type_ = "integer", json_path = ".status.connected", description = "attached interfaces whose program is connected to the engine"),
     printcolumn(name = "Reason", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].reason"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(name = "Message", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].message", priority = 1)

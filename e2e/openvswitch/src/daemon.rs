@@ -99,9 +99,9 @@ impl Daemon {
         self.failed(error.to_string())
     }
 
-    /// SIGKILL, and wait until it is gone.
-    pub(crate) fn kill(&mut self, namespaces: &Namespaces) -> Result<(), Error> {
-        self.signal(namespaces, "KILL")?;
+    /// Sends a signal that ends it (`KILL`, `TERM`), and waits until it is gone.
+    pub(crate) fn end(&mut self, namespaces: &Namespaces, signal: &str) -> Result<(), Error> {
+        self.signal(namespaces, signal)?;
         let Some(mut process) = self.process.take() else { return Ok(()) };
         process.wait().map(drop).map_err(|source| Error::Run { program: self.program.to_owned(), source })
     }

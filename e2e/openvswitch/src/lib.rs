@@ -103,7 +103,16 @@ impl OpenVswitch {
     /// # Errors
     /// When the process cannot be signalled.
     pub fn kill_vswitchd(&mut self) -> Result<(), Error> {
-        self.vswitchd.kill(&self.namespaces)
+        self.vswitchd.end(&self.namespaces, "KILL")
+    }
+
+    /// Ends `ovs-vswitchd` with SIGTERM, as a service manager does: it removes its pid file and its
+    /// control socket. Nothing happens if it does not run.
+    ///
+    /// # Errors
+    /// When the process cannot be signalled.
+    pub fn stop_vswitchd(&mut self) -> Result<(), Error> {
+        self.vswitchd.end(&self.namespaces, "TERM")
     }
 
     /// Stops `ovs-vswitchd` as one that hangs, until [`Self::resume_vswitchd`].
@@ -146,7 +155,7 @@ impl OpenVswitch {
     /// # Errors
     /// When the process cannot be signalled.
     pub fn kill_ovsdb_server(&mut self) -> Result<(), Error> {
-        self.ovsdb_server.kill(&self.namespaces)
+        self.ovsdb_server.end(&self.namespaces, "KILL")
     }
 
     /// Starts `ovsdb-server` on the same database file and waits until its socket answers.

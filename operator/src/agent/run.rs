@@ -87,7 +87,7 @@ pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
         tokio::join!(
             spec_builder::build(persisted_spec.clone(), inputs_of_agent, reports_of_agent.clone(), specs),
             state_writer::write(paths.clone(), state),
-            ready_after_first_report(reports_of_agent.clone(), &telemetry),
+            report_readiness(reports_of_agent.clone(), &telemetry),
         );
         Ok(())
     };
@@ -126,9 +126,15 @@ async fn sync_with_api_server(
 }
 
 /// The agent is ready once it has observed its engines or has timed out waiting for them. An engine
-/// that is down does not make it unready: a rollout of the agent must not stop at such a node.
-async fn ready_after_first_report(mut reports: Receiver<Option<Report>>, telemetry: &Telemetry) {
-    if reports.wait_for(Option::is_some).await.is_ok() {
+/// that is down does not make it unready, because a rollout of the agent must not stop at such a
+/// node; `/readyz` names it.
+async fn report_readiness(mut reports: Receiver<Option<Report>>, telemetry: &Telemetry) {
+    while reports.wait_for(Option::is_some).await.is_ok() {
+        let problems = reports.borrow_and_update().as_ref().map(Report::problems).unwrap_or_default();
+        telemetry.set_problems(problems);
         telemetry.set_ready();
+        if reports.changed().await.is_err() {
+            return;
+        }
     }
 }

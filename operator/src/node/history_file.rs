@@ -64,6 +64,8 @@ pub enum Why {
         /// The number of engine restarts by then.
         epoch: u64,
     },
+    /// The pod was attached, and its port was not complete.
+    PodAttached,
     /// The pod has ended and its port was left.
     PodEnded,
     /// It failed before.
@@ -101,6 +103,7 @@ impl From<Cause> for Why {
             Cause::AgentStarted => Self::AgentStarted,
             Cause::Drift => Self::Drift,
             Cause::EngineRestarted { epoch } => Self::EngineRestarted { epoch },
+            Cause::Attached => Self::PodAttached,
             Cause::Detached => Self::PodEnded,
             Cause::Retry => Self::Retry,
         }
@@ -114,6 +117,7 @@ impl fmt::Display for Why {
             Self::AgentStarted => formatter.write_str("agent started"),
             Self::Drift => formatter.write_str("drift"),
             Self::EngineRestarted { epoch } => write!(formatter, "engine restarted, epoch {epoch}"),
+            Self::PodAttached => formatter.write_str("pod attached"),
             Self::PodEnded => formatter.write_str("pod detached"),
             Self::Retry => formatter.write_str("retry"),
             Self::NamespaceGone => formatter.write_str("network namespace gone without DEL"),

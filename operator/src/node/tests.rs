@@ -26,6 +26,7 @@ fn state() -> StateFile {
         attachments: 2,
         connected: 1,
         pods: Vec::new(),
+        degraded: Vec::new(),
     };
     let report = Report {
         spec: Some(Arc::new(NodeSpec { revision: 1, generation: 7, through: 48_120, ..NodeSpec::default() })),

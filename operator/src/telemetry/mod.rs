@@ -1,10 +1,14 @@
 //! The endpoint for monitoring over HTTP: `/metrics` in the Prometheus text format, `/healthz` and
-//! `/readyz`.
+//! `/readyz`. The two for probes can be served at an address of their own as well, which a
+//! NetworkPolicy can leave to the kubelet.
 //!
 //! Connections are accepted by the thread that does the work: a program that hangs does not respond
 //! to `/healthz`, and Kubernetes restarts it.
 
+mod connections;
+
 use bytes::Bytes;
+use connections::Connections;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::CONTENT_TYPE;
@@ -18,25 +22,26 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-/// A connection is closed after this time: a scrape takes milliseconds, and clients that stay
-/// connected must not use up [`CONNECTIONS`].
+/// A connection is closed after this time: a scrape takes milliseconds.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
-/// Concurrent connections: a scraper, kubelet's probes and a user need fewer.
-const CONNECTIONS: usize = 16;
+/// How long a client may take to send its request. The clients are in the same cluster.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause after a connection could not be accepted, mostly because file descriptors are
 /// exhausted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The address cannot be bound.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen at {address} for /metrics, /healthz and /readyz: set another address with --listen")]
+#[error("cannot listen at {address} for {what}: set another address with {option}")]
 pub struct Error {
     address: SocketAddr,
+    what: &'static str,
+    option: &'static str,
     source: io::Error,
 }
 
@@ -46,6 +51,32 @@ pub struct ListenOptions {
     /// The address that serves /metrics, /healthz and /readyz, such as [::]:8081; none if absent.
     #[arg(long, env = "USNET_LISTEN", value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
+    /// The address that serves /healthz and /readyz alone, such as [::]:8082; none if absent.
+    #[arg(long, env = "USNET_LISTEN_PROBES", value_name = "ADDRESS:PORT")]
+    pub listen_probes: Option<SocketAddr>,
+}
+
+/// What is served at an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Served {
+    Everything,
+    Probes,
+}
+
+impl Served {
+    const fn paths(self) -> &'static str {
+        match self {
+            Self::Everything => "/metrics, /healthz and /readyz",
+            Self::Probes => "/healthz and /readyz",
+        }
+    }
+
+    const fn option(self) -> &'static str {
+        match self {
+            Self::Everything => "--listen",
+            Self::Probes => "--listen-probes",
+        }
+    }
 }
 
 /// What is served.
@@ -53,6 +84,8 @@ pub struct ListenOptions {
 pub struct Telemetry {
     registry: Registry,
     is_ready: AtomicBool,
+    /// What `/readyz` says while it is ready, a line each.
+    problems: Mutex<Vec<String>>,
 }
 
 impl Telemetry {
@@ -66,53 +99,69 @@ impl Telemetry {
         self.is_ready.store(true, Ordering::Relaxed);
     }
 
+    /// What is wrong although the program is ready, which `/readyz` says after its `ok`.
+    pub fn set_problems(&self, problems: Vec<String>) {
+        *self.problems.lock().unwrap_or_else(PoisonError::into_inner) = problems;
+    }
+
     /// Serves indefinitely, if an address is given.
     ///
     /// # Errors
-    /// When the address cannot be bound.
+    /// When an address cannot be bound.
     pub async fn serve(self: Arc<Self>, options: ListenOptions) -> Result<Infallible, Error> {
-        let Some(address) = options.listen else { return std::future::pending().await };
-        let listener = listen(address).await.map_err(|source| Error { address, source })?;
+        let everything = Arc::clone(&self).serve_at(options.listen, Served::Everything);
+        let probes = self.serve_at(options.listen_probes, Served::Probes);
+        tokio::try_join!(everything, probes).map(|(never, _)| never)
+    }
+
+    async fn serve_at(self: Arc<Self>, address: Option<SocketAddr>, served: Served) -> Result<Infallible, Error> {
+        let Some(address) = address else { return std::future::pending().await };
+        let (what, option) = (served.paths(), served.option());
+        let listener = listen(address).await.map_err(|source| Error { address, what, option, source })?;
         let address = listener.local_addr().unwrap_or(address);
-        tracing::info!(%address, "serving /metrics, /healthz and /readyz");
-        let connection_permits = Arc::new(Semaphore::new(CONNECTIONS));
+        tracing::info!(%address, "serving {what}");
+        let mut connections = Connections::default();
         loop {
-            let permit = Arc::clone(&connection_permits).acquire_owned().await;
             match listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     let telemetry = Arc::clone(&self);
-                    tokio::spawn(async move {
-                        let _permit = permit;
+                    let task = tokio::spawn(async move {
                         // A client that disconnects is not worth a log line.
-                        let _ = timeout(CONNECTION_TIMEOUT, telemetry.serve_connection(stream)).await;
+                        let _ = timeout(CONNECTION_TIMEOUT, telemetry.serve_connection(stream, served)).await;
                     });
+                    connections.add(peer.ip(), task.abort_handle());
                 }
                 Err(_) => sleep(ACCEPT_PAUSE).await,
             }
         }
     }
 
-    async fn serve_connection(&self, stream: TcpStream) -> Result<(), hyper::Error> {
+    async fn serve_connection(&self, stream: TcpStream, served: Served) -> Result<(), hyper::Error> {
         let service = service_fn(|request: Request<Incoming>| async move {
-            Ok::<_, Infallible>(self.answer(request.method(), request.uri().path()))
+            Ok::<_, Infallible>(self.answer(served, request.method(), request.uri().path()))
         });
         http1::Builder::new()
             .timer(TokioTimer::new())
+            .header_read_timeout(HEADER_TIMEOUT)
             .keep_alive(false)
             .serve_connection(TokioIo::new(stream), service)
             .await
     }
 
-    fn answer(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
+    fn answer(&self, served: Served, method: &Method, path: &str) -> Response<Full<Bytes>> {
         if method != Method::GET && method != Method::HEAD {
             return plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are supported\n");
         }
         match path {
             "/healthz" => plain(StatusCode::OK, "ok\n"),
-            "/readyz" if self.is_ready.load(Ordering::Relaxed) => plain(StatusCode::OK, "ok\n"),
+            "/readyz" if self.is_ready.load(Ordering::Relaxed) => {
+                let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+                let lines = problems.iter().map(|problem| format!("{problem}\n"));
+                plain(StatusCode::OK, &format!("ok\n{}", lines.collect::<String>()))
+            }
             "/readyz" => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready: the current state is still being read\n"),
-            "/metrics" => self.metrics(),
-            _ => plain(StatusCode::NOT_FOUND, "not found: only /metrics, /healthz and /readyz are served\n"),
+            "/metrics" if served == Served::Everything => self.metrics(),
+            _ => plain(StatusCode::NOT_FOUND, &format!("not found: only {} are served\n", served.paths())),
         }
     }
 

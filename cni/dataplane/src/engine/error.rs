@@ -114,6 +114,15 @@ pub enum OpError {
         /// Its name.
         bridge: String,
     },
+    /// The engine cannot listen on the socket of a port: its volume is gone, or the pod has left
+    /// something else at its path. No other port is affected.
+    #[error("{what} could not be created: the engine reports {reason:?}")]
+    SocketUnusable {
+        /// The port.
+        what: String,
+        /// The error text of the engine.
+        reason: String,
+    },
     /// The engine failed. What was configured is kept, so that it can retry by itself; the caller
     /// deletes it if that is not desired.
     #[error("{what} could not be configured: the engine reports {reason:?}")]

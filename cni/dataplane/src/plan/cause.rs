@@ -2,6 +2,7 @@
 //! left behind, so that history, log and metrics need not guess afterwards.
 
 use super::operation::Op;
+use crate::model::attachment::AttachmentId;
 use crate::model::desired::Desired;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -22,6 +23,9 @@ pub enum Cause {
         /// The number of restarts of the engine so far.
         epoch: u64,
     },
+    /// The pod was attached since the last reconcile: its port was not complete yet when the engine
+    /// was observed, or the plugin left it to the agent.
+    Attached,
     /// The pod is detached and its port is left.
     Detached,
     /// It failed before, or could not be done until now.
@@ -35,6 +39,7 @@ impl fmt::Display for Cause {
             Self::AgentStarted => formatter.write_str("agent started"),
             Self::Drift => formatter.write_str("drift"),
             Self::EngineRestarted { epoch } => write!(formatter, "engine restarted, epoch {epoch}"),
+            Self::Attached => formatter.write_str("pod attached"),
             Self::Detached => formatter.write_str("pod detached"),
             Self::Retry => formatter.write_str("retry"),
         }
@@ -60,6 +65,9 @@ pub struct PlanContext {
     pub spec: SpecOrigin,
     /// The networks that were programmed at the end of the last reconcile.
     pub programmed: BTreeSet<NetworkName>,
+    /// The attachments that had their port then. A port that was never there cannot drift: ADD may
+    /// still have been creating it when the engine was observed.
+    pub attached: BTreeSet<AttachmentId>,
     /// The engine's restarts so far, if it was restarted and is not programmed again yet.
     pub restarted: Option<u64>,
     /// Operations that failed and are not resolved, by their text: the creation of a bridge or port
@@ -85,6 +93,9 @@ impl PlanContext {
             (Some(epoch), _) => Cause::EngineRestarted { epoch },
             (None, SpecOrigin::New) => Cause::NewSpec,
             (None, SpecOrigin::Inherited) => Cause::AgentStarted,
+            (None, SpecOrigin::Known) if operation.attachment().is_some_and(|id| !self.attached.contains(id)) => {
+                Cause::Attached
+            }
             (None, SpecOrigin::Known) => {
                 let was_programmed = operation.network().is_some_and(|network| self.programmed.contains(network));
                 if was_programmed { Cause::Drift } else { Cause::Retry }

@@ -67,6 +67,10 @@ pub fn vswitchd_stalled(socket: &Path, problem: &str) -> String {
     )
 }
 
+/// The problem for [`vswitchd_stalled`] where the process ended.
+pub const VSWITCHD_ENDED: &str =
+    "its process ended, and has not applied the configuration since: start it, and see its log";
+
 /// The problem for [`vswitchd_stalled`] where changes are not carried out.
 pub fn no_change_within(seconds: u64) -> String {
     format!("no change was applied for {seconds} s")
@@ -143,6 +147,20 @@ pub fn bridge_failed(engine: EngineKind, bridge: &BridgeName, error: &str) -> St
 /// A network with a port that the engine reports as failed.
 pub fn port_failed(engine: EngineKind, port: &dyn Display, attachment: &dyn Display, error: &str) -> String {
     format!("{engine} could not bring up port {port} of attachment {attachment}: {error}")
+}
+
+/// An attachment without a connected program, and which side has to listen.
+pub fn not_connected(interface: &dyn Display, engine: EngineKind, socket: &str, pod_listens: bool) -> String {
+    let remedy = match pod_listens {
+        true => format!("it has to listen on {socket} (server side); {engine} connects to it"),
+        false => format!("it has to connect to {socket} (client side); {engine} listens there"),
+    };
+    format!("interface {interface}: no program of the pod is connected to {engine}: {remedy}")
+}
+
+/// An attachment whose socket cannot be created.
+pub fn socket_unusable(interface: &dyn Display, error: &str) -> String {
+    format!("interface {interface}: the pod's volume has no place for its socket: {error}")
 }
 
 /// What was attempted on a port.

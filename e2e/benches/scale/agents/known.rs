@@ -125,6 +125,7 @@ impl Known {
                 attachments,
                 connected: attachments,
                 pods: pods.iter().take(PODS_MAX).cloned().collect(),
+                degraded: Vec::new(),
             })
         });
         with_pods.take(REPORTS_MAX).collect()

@@ -106,15 +106,15 @@ fn every_overlay_can_be_applied_and_reaches_its_engines() {
 /// A kustomization of a user beside the test bed's installation, whose base is what the test bed
 /// applied.
 #[test]
-fn the_component_without_legacy_nads_can_be_added() {
-    let folder = PathBuf::from(std::env::var("USNET_WORLD").unwrap()).canonicalize().unwrap().join("without-legacy");
+fn the_components_can_be_added() {
+    let folder = PathBuf::from(std::env::var("USNET_WORLD").unwrap()).canonicalize().unwrap().join("with-components");
     std::fs::create_dir_all(&folder).unwrap();
     let up: PathBuf = folder.components().skip(1).map(|_| Path::new("..")).collect();
     let config = config().canonicalize().unwrap();
     let relative = |part: &str| up.join(config.join(part).strip_prefix("/").unwrap());
     let kustomization = serde_json::json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-        "resources": [relative("default")], "components": [relative("components/no-legacy-nads")],
+        "resources": [relative("default")], "components": [relative("components/no-legacy-nads"), relative("components/network-policy")],
     });
     std::fs::write(folder.join("kustomization.yaml"), kustomization.to_string()).unwrap();
     let folder = folder.display().to_string();
@@ -126,4 +126,11 @@ fn the_component_without_legacy_nads_can_be_added() {
     let is_disabled = |it: &Value| it["name"] == "USNET_LEGACY_NADS" && it["value"] == "Disabled";
     assert!(variables.iter().any(is_disabled), "{variables:?}");
     assert!(variables.iter().any(|it| it["name"] == "POD_NAME"), "{variables:?}");
+    let policy = items.iter().find(|object| object["kind"] == "NetworkPolicy").unwrap();
+    assert_eq!(policy["metadata"]["namespace"], "usnet-system");
+    let selected = &policy["spec"]["podSelector"]["matchLabels"];
+    assert_eq!(
+        deployment["spec"]["template"]["metadata"]["labels"]["app.kubernetes.io/name"],
+        selected["app.kubernetes.io/name"]
+    );
 }

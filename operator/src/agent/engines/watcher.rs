@@ -15,7 +15,7 @@ pub(crate) trait EngineWatcher: fmt::Debug {
     /// The shortest time between two observations that events of the engine cause. It trades the
     /// engine's load under a burst of events for the delay of repairs.
     const MIN_INTERVAL: Duration;
-    /// The state of the session, which changes whenever the engine may have.
+    /// What changes whenever the engine may have.
     type SessionState: fmt::Debug;
     /// The driver that observes it and applies operations.
     type Driver: EngineDriver;
@@ -23,7 +23,7 @@ pub(crate) trait EngineWatcher: fmt::Debug {
     /// The engine's control socket, for the network files and messages.
     fn socket(&self) -> &Path;
 
-    /// Changes of the session.
+    /// Changes of the session, and of whatever else says that the engine may have changed.
     fn subscribe(&self) -> watch::Receiver<Self::SessionState>;
 
     /// The driver of the engine.

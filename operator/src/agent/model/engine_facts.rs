@@ -1,6 +1,7 @@
 //! The state of one engine of the node, in the terms of the `UserspaceNodeState`.
 
 use super::spec::NodeSpec;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use usnet_crds::conditions::ConditionUpdate;
 use usnet_crds::node_state::{EngineReport, NetworkReport};
@@ -12,6 +13,8 @@ pub(crate) struct EngineFacts {
     pub spec: Option<Arc<NodeSpec>>,
     /// One entry for each of its networks.
     pub networks: Vec<NetworkReport>,
+    /// How many attachments have a problem of their own, by its reason.
+    pub degraded: BTreeMap<&'static str, i64>,
     /// Version and epoch of the engine; none while it is down.
     pub engine: Option<EngineReport>,
     /// The condition of the engine: whether the agent is connected to it.

@@ -2,11 +2,13 @@
 //! selection consume it.
 
 use super::spec::NodeSpec;
+use crate::display::OneLine;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use usnet_crds::NetworkName;
-use usnet_crds::conditions::{ConditionUpdate, READY};
+use usnet_crds::conditions::reason::NEVER_SEEN;
+use usnet_crds::conditions::{ConditionUpdate, READY, Status};
 use usnet_crds::node_state::{EngineReport, NetworkReport};
 
 /// The actual state of the node.
@@ -37,6 +39,17 @@ impl Report {
     /// The resourceVersion up to which all compiled networks were considered.
     pub fn through(&self) -> Option<u64> {
         self.spec.as_ref().map(|spec| spec.through)
+    }
+
+    /// The conditions that say that something is wrong, for users. An engine that the node never
+    /// had is none of them.
+    pub fn problems(&self) -> Vec<String> {
+        let is_problem = |finding: &&ConditionUpdate| finding.status != Status::True && finding.reason != NEVER_SEEN;
+        let text = |finding: &ConditionUpdate| {
+            let ConditionUpdate { kind, status, reason, message } = finding;
+            OneLine(format!("{kind} is {status} ({reason}): {message}")).to_string()
+        };
+        self.findings.iter().filter(is_problem).map(text).collect()
     }
 
     /// Identifies what users wait for, as long as this process runs: everything but the networks

@@ -1,7 +1,8 @@
 //! The reconcile loop of one engine: waits for a reason to reconcile, and for the time to retry.
 
 use super::agent_state::AgentState;
-use super::reconciler::{EngineReconciler, Outcome};
+use super::reconciler::EngineReconciler;
+use super::steps::Outcome;
 use super::wake::{Sources, Timers, Wake};
 use crate::agent::engines::{EngineWatcher, SocketFolderDeleted};
 use crate::agent::model::engine_facts::EngineFacts;

@@ -6,11 +6,10 @@ use super::journal::{AttachmentLocks, JournalSnapshot, finish_detached};
 use super::observer::{ObservationTimes, Observer};
 use super::plan;
 use super::publish::{self, Access, Files};
-use super::reconciled::Reconciled;
-use super::verify::{self, Evidence};
+use super::steps::{Applied, Error, Outcome, Planned, Reconciled};
+use super::verify::{self, Evidence, UnconnectedPorts};
 use super::wake::Wake;
 use crate::agent::engines::{EngineWatcher, Reconnected, SocketFolderDeleted};
-use crate::agent::model::engine_facts::EngineFacts;
 use crate::agent::model::engine_view::{EngineUp, EngineView, Outage};
 use crate::agent::model::health::NetworkHealth;
 use crate::agent::model::spec::{EngineSpec, SpecChange};
@@ -21,50 +20,17 @@ use crate::agent::report::transition_log::TransitionLog;
 use crate::display::ErrorChain;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use usnet_crds::{NetworkName, NodeNetwork};
+use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
+use usnet_dataplane::network_file;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::plan::{Cause, Op, PlanContext, PlannedOp, SpecOrigin, blockers};
-use usnet_dataplane::{journal, network_file};
-
-/// Why a reconcile was aborted. It is retried.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Error {
-    /// The journal cannot be read, so it is not known which pods are attached.
-    #[error("cannot read the attachment records of this node")]
-    Journal(#[from] journal::Error),
-    /// A network file cannot be written.
-    #[error("cannot update the network files for the plugin")]
-    NetworkFile(#[from] network_file::Error),
-}
-
-/// The result of a reconcile.
-#[derive(Debug)]
-pub(super) struct Outcome {
-    /// What is reported about the engine.
-    pub(super) facts: EngineFacts,
-    /// Whether something remains to be done that a later attempt may achieve.
-    pub(super) retry: bool,
-}
-
-/// The results of the operations of one reconcile.
-struct Applied {
-    attempts: Vec<Attempt>,
-    /// Why the engine as a whole did not answer.
-    engine_error: Option<String>,
-}
-
-/// A plan, the desired state it was computed from, and the locks it holds.
-struct Planned {
-    desired: Desired,
-    operations: Vec<PlannedOp>,
-    locks: AttachmentLocks,
-}
 
 /// The state of the reconciler of one engine.
 #[derive(Debug)]
@@ -82,6 +48,11 @@ pub(super) struct EngineReconciler<W> {
     failures: FailedOperations,
     /// Whether the last reconcile had the same spec, so that what is missing now is drift.
     spec_is_known: bool,
+    /// The attachments that had their port at the end of the last reconcile.
+    attached: BTreeSet<AttachmentId>,
+    unconnected: UnconnectedPorts,
+    /// When the report changes although the engine does not.
+    report_at: Option<Instant>,
     /// The observed engine once nothing was left to do. While it stays the same there is no work.
     converged: Option<EngineView>,
 }
@@ -101,6 +72,9 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             inherited: inherited.map(|spec| spec.networks),
             failures: FailedOperations::default(),
             spec_is_known: false,
+            attached: BTreeSet::new(),
+            unconnected: UnconnectedPorts::default(),
+            report_at: None,
             converged: None,
         }
     }
@@ -124,14 +98,16 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         change
     }
 
-    /// Whether the last reconcile left nothing to do in an engine that looks like this.
+    /// Whether the last reconcile left nothing to do or to report in an engine that looks like
+    /// this.
     pub(super) fn has_converged(&self, view: &EngineView) -> bool {
-        self.converged.as_ref() == Some(view)
+        self.converged.as_ref() == Some(view) && self.report_at.is_none_or(|at| at > Instant::now())
     }
 
     /// When the engine is to be observed next.
     pub(super) fn observation_times(&self) -> ObservationTimes {
-        self.observer.times()
+        let times = self.observer.times();
+        ObservationTimes { observe_at: times.observe_at.into_iter().chain(self.report_at).min(), ..times }
     }
 
     /// The engine as it is now; none while the first attempt to connect is still under way.
@@ -175,12 +151,17 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             (spec, view) => self.report_engine_down(spec.as_ref(), view, journal)?,
         };
         self.spec_is_known = true;
+        let now = Instant::now();
+        let mut degraded = reconciled.degraded;
+        degraded.extend(self.unconnected.update(W::ENGINE, &reconciled.records, &reconciled.view, now));
+        self.report_at = self.unconnected.next_due(now);
         let facts = engine_report::report(Facts {
             engine: W::ENGINE,
             spec: self.spec.as_ref(),
             network_health: &reconciled.network_health,
             blockers: &reconciled.blockers,
             kept_bridges: &reconciled.kept_bridges,
+            degraded: &degraded,
             records: &reconciled.records,
             view: &reconciled.view,
             epoch: self.agent_state.persisted_state.borrow().epoch(W::ENGINE),
@@ -255,6 +236,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
                 (false, false) => SpecOrigin::New,
             },
             programmed: self.transition_log.programmed(),
+            attached: self.attached.clone(),
             restarted: restarted.then(|| self.agent_state.persisted_state.borrow().epoch(W::ENGINE)),
             unresolved: self.history_recorder.unresolved(),
         }
@@ -346,6 +328,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         finish_detached(&engine.observed, &remaining, &mut journal, locks)?;
         let blockers = blockers(desired, &engine.observed);
         let kept_bridges = plan::kept_bridges(desired, &engine.observed, &remaining);
+        self.attached = plan::with_port(desired, &remaining);
         // A port that is configured but not running is no remaining operation: its state in the
         // engine says why.
         self.failures.retain_remaining(&remaining);
@@ -370,7 +353,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             self.log_replay();
         }
         let (records, view) = (journal.records, EngineView::Up(engine));
-        Ok((Reconciled { network_health, blockers, kept_bridges, records, view, retry }, remaining))
+        let degraded = verify::degraded(self.failures.as_slice());
+        Ok((Reconciled { network_health, blockers, kept_bridges, degraded, records, view, retry }, remaining))
     }
 
     fn log_replay(&mut self) {

@@ -22,6 +22,7 @@ pub struct Metrics {
     networks: IntGaugeVec,
     attachments: IntGaugeVec,
     attachments_connected: IntGaugeVec,
+    attachments_degraded: IntGaugeVec,
     engine_connected: IntGaugeVec,
     engine_epoch: IntGaugeVec,
     repairs: IntCounterVec,
@@ -49,6 +50,11 @@ impl Metrics {
                 "attachments_connected",
                 "Attached interfaces whose application is connected to the engine.",
                 &["engine"],
+            )?,
+            attachments_degraded: gauges(
+                "attachments_degraded",
+                "Attached interfaces with a problem of their own, by its reason.",
+                &["engine", "reason"],
             )?,
             engine_connected: gauges(
                 "engine_connected",
@@ -95,6 +101,7 @@ impl Metrics {
             &self.networks,
             &self.attachments,
             &self.attachments_connected,
+            &self.attachments_degraded,
             &self.engine_connected,
             &self.engine_epoch,
             &self.devices,
@@ -119,6 +126,9 @@ impl Metrics {
         let sum = |part: fn(&_) -> i64| facts.networks.iter().map(part).sum();
         self.attachments.with_label_values(&[engine]).set(sum(|network| network.attachments));
         self.attachments_connected.with_label_values(&[engine]).set(sum(|network| network.connected));
+        for (reason, count) in &facts.degraded {
+            self.attachments_degraded.with_label_values(&[engine, reason]).set(*count);
+        }
         let is_connected = facts.connected.status == Status::True;
         self.engine_connected.with_label_values(&[engine]).set(i64::from(is_connected));
         if let Some(report) = &facts.engine {

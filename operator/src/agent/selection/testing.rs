@@ -32,6 +32,7 @@ pub(crate) fn report_of(spec: Option<Arc<NodeSpec>>, attachments: &[(&str, i64)]
         attachments: *attachments,
         connected: 0,
         pods: Vec::new(),
+        degraded: Vec::new(),
     };
     Report { spec, networks: attachments.iter().map(entry).collect(), engines: Vec::new(), findings: Vec::new() }
 }

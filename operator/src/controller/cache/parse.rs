@@ -19,7 +19,9 @@ use usnet_crds::legacy::{self, InvalidNadConfig, NadConfig};
 use usnet_crds::nad::{self, FROM_NAD_LABEL, FROM_NAD_VALUE, NETWORK_LABEL, RESOURCE_ANNOTATION};
 use usnet_crds::network::{FINALIZER, FORCE_DELETE};
 use usnet_crds::node_selection::resource_version;
-use usnet_crds::node_state::{ATTACHMENTS_COUNT_MAX, MESSAGE_MAX, NetworkReport, PODS_MAX, REASON_MAX};
+use usnet_crds::node_state::{
+    ATTACHMENTS_COUNT_MAX, DEGRADED_MAX, DegradedAttachment, MESSAGE_MAX, NetworkReport, PODS_MAX, REASON_MAX,
+};
 use usnet_crds::validate::validate;
 use usnet_crds::{
     CompiledNetworkSpec, EngineKind, NetworkName, UserspaceNetwork, UserspaceNetworkSpec, UserspaceNodeStateSpec,
@@ -146,7 +148,18 @@ fn report(report: NetworkReport) -> NetworkReport {
         attachments: count(report.attachments),
         connected: count(report.connected),
         pods: report.pods.iter().take(PODS_MAX).map(|pod| one_line(pod)).collect(),
+        degraded: report.degraded.iter().take(DEGRADED_MAX).map(degraded).collect(),
         ..report
+    }
+}
+
+fn degraded(entry: &DegradedAttachment) -> DegradedAttachment {
+    DegradedAttachment {
+        pod: one_line(&entry.pod),
+        uid: one_line(&entry.uid),
+        interface: one_line(&entry.interface),
+        reason: valid_reason(&entry.reason),
+        message: one_line(&entry.message),
     }
 }
 

@@ -113,12 +113,14 @@ impl Worker {
     /// missing object may only not have been listed yet.
     fn work(&mut self) {
         let dirty = self.observer.take_dirty();
+        let events = self.observer.take_events();
         if !self.is_leader || !self.observer.is_complete() {
             if self.is_leader && !dirty.is_empty() {
                 self.state.evaluator.mark(Dirty { legacy: true, ..dirty });
             }
             return;
         }
+        self.record(events);
         self.state.evaluator.mark(dirty);
         let now = Now { instant: Instant::now(), time: time() };
         for target in self.state.guards.expired(now.instant) {

@@ -6,6 +6,7 @@ use crate::controller::cache::dirty::Dirty;
 use crate::controller::cache::nads::Availability;
 use crate::controller::cache::reflector::{Changed, Reflector};
 use crate::controller::cache::{Cache, NodeState};
+use crate::controller::events::{EventRecord, degraded};
 use crate::controller::write::Target;
 use kube::runtime::watcher::{self, Event};
 use std::collections::BTreeSet;
@@ -35,6 +36,7 @@ pub(in crate::controller) struct Observer {
     states: Reflector<String>,
     failing: BTreeSet<Kind>,
     dirty: Dirty,
+    events: Vec<EventRecord>,
 }
 
 impl Observer {
@@ -54,6 +56,11 @@ impl Observer {
     /// Takes what was marked dirty since the last call.
     pub(in crate::controller) fn take_dirty(&mut self) -> Dirty {
         take(&mut self.dirty)
+    }
+
+    /// Takes the events that follow from what was observed since the last call.
+    pub(in crate::controller) fn take_events(&mut self) -> Vec<EventRecord> {
+        take(&mut self.events)
     }
 
     /// Applies a watch update.
@@ -94,7 +101,12 @@ impl Observer {
             }
             ObjectEvent::NodeState(event) => {
                 let changed = self.states.apply(&mut cache.states, event);
-                changed.into_iter().for_each(|changed| node_state(cache, dirty, changed));
+                for changed in changed {
+                    let (name, before) = &changed;
+                    let now = cache.states.get(name).and_then(|state| state.status.as_ref());
+                    self.events.extend(degraded(before.as_ref().and_then(|state| state.status.as_ref()), now));
+                    node_state(cache, dirty, changed);
+                }
             }
             ObjectEvent::Nad(event) => {
                 let is_list = matches!(event, Event::InitDone);

@@ -5,7 +5,7 @@ use super::testbed::OvsTestbed;
 use crate::support::node::{network, until};
 use crate::support::running_agent::RunningAgent;
 use std::path::PathBuf;
-use usnet_crds::SocketRole;
+use usnet_crds::{EngineKind, SocketRole};
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::port::{PortBackend, SocketPath};
@@ -38,6 +38,8 @@ fn testbed_with_pod() -> (OvsTestbed, RunningAgent, Record) {
 #[test]
 fn a_lost_port_is_recreated_and_foreign_ports_stay() {
     let (testbed, agent, pod) = testbed_with_pod();
+    let repairs = || agent.metric("usnet_agent_repairs_total", EngineKind::OpenVswitch);
+    assert_eq!(repairs(), 0.0, "the port of a pod that was just attached is no drift");
     testbed.vsctl("add-port br-blue foreign0 -- set Interface foreign0 type=internal");
     testbed.vsctl(&format!("del-port {}", pod.port.name));
     until("the port is back", || has_port(&testbed, &pod).then_some(()));
@@ -46,6 +48,7 @@ fn a_lost_port_is_recreated_and_foreign_ports_stay() {
         ofport.parse().is_ok_and(|number: i64| number > 0).then_some(())
     });
     assert!(testbed.vsctl("list-ports br-blue").lines().any(|port| port == "foreign0"));
+    until("the repair is counted", || (repairs() == 1.0).then_some(()));
     let entry = agent.wait_for_network("blue", "has a pod", |entry| entry.attachments == 1);
     assert_eq!(entry.pods, ["default/c1"]);
 

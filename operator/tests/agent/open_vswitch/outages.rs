@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::READY;
 use usnet_crds::node_state::NetworkState;
@@ -53,18 +54,67 @@ fn a_node_without_open_vswitch_is_not_a_problem_until_it_is_there() {
     agent.wait_for_connection("Connected");
 }
 
+/// Longest time until a switch that has ended is reported.
+const END_REPORTED_WITHIN: Duration = Duration::from_secs(2);
+
+/// Ends the switch and checks that the agent says so although nothing is asked of the switch.
+fn end_is_reported(testbed: &mut OvsTestbed, agent: &RunningAgent, end: fn(&mut OpenVswitch)) {
+    end(&mut testbed.ovs);
+    let ended = Instant::now();
+    let connection = agent.wait_for_connection("NotActing");
+    assert!(connection.message.contains("ovs-vswitchd does not apply changes: its process ended"), "{connection:?}");
+    assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
+    agent.wait_for_condition(READY, "NotProgrammed");
+    assert!(ended.elapsed() < END_REPORTED_WITHIN, "{:?}", ended.elapsed());
+    assert_eq!(agent.metric("usnet_agent_engine_connected", EngineKind::OpenVswitch), 0.0);
+}
+
 #[test]
-fn a_stalled_switch_is_distinguished_from_a_live_one() {
+fn a_switch_that_ends_while_its_database_lives_is_reported_within_two_seconds() {
     let mut testbed = OvsTestbed::start();
     let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
-    testbed.ovs.kill_vswitchd().unwrap();
+    let epoch = agent.epoch(EngineKind::OpenVswitch);
+    end_is_reported(&mut testbed, &agent, |ovs| ovs.kill_vswitchd().unwrap());
+    for restarts in 1..=2 {
+        testbed.ovs.start_vswitchd().unwrap();
+        testbed.wait_until_programmed("blue");
+        agent.wait_for_condition(READY, "AllProgrammed");
+        assert_eq!(agent.epoch(EngineKind::OpenVswitch), epoch + restarts);
+        assert_eq!(agent.metric("usnet_agent_engine_connected", EngineKind::OpenVswitch), 1.0);
+        // As a service manager does: pid file and control socket are removed.
+        end_is_reported(&mut testbed, &agent, |ovs| ovs.stop_vswitchd().unwrap());
+    }
+}
+
+#[test]
+fn an_agent_that_is_started_without_a_switch_says_so() {
+    let mut testbed = OvsTestbed::start();
+    let agent = RunningAgent::start(&testbed.paths);
+    agent.set_spec(1, &[network("blue")]);
+    testbed.wait_until_programmed("blue");
+    drop(agent);
+    testbed.ovs.stop_vswitchd().unwrap();
+    let agent = RunningAgent::start(&testbed.paths);
+    agent.wait_for_connection("NotActing");
+    testbed.ovs.start_vswitchd().unwrap();
+    agent.wait_for_connection("Connected");
+    testbed.wait_until_programmed("blue");
+}
+
+#[test]
+fn a_stalled_switch_is_distinguished_from_a_live_one() {
+    let testbed = OvsTestbed::start();
+    let agent = RunningAgent::start(&testbed.paths);
+    agent.set_spec(1, &[network("blue")]);
+    testbed.wait_until_programmed("blue");
+    testbed.ovs.pause_vswitchd().unwrap();
     agent.set_spec(2, &[network("blue"), network("green")]);
     let connection = agent.wait_for_connection("NotActing");
-    assert!(connection.message.contains("ovs-vswitchd"), "{}", connection.message);
+    assert!(connection.message.contains("ovs-vswitchd does not apply changes: no change"), "{}", connection.message);
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
-    testbed.ovs.start_vswitchd().unwrap();
+    testbed.ovs.resume_vswitchd().unwrap();
     testbed.wait_until_programmed("blue");
     testbed.wait_until_programmed("green");
     agent.wait_for_connection("Connected");

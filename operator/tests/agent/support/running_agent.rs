@@ -1,6 +1,7 @@
 //! An agent that can be stopped and started, with the test in place of the API server.
 
 use super::node::{PATIENCE, until};
+use prometheus::Registry;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -18,6 +19,7 @@ use usnet_operator::agent::model::spec::NodeSpec;
 pub(crate) struct RunningAgent {
     specs: watch::Sender<Option<Arc<NodeSpec>>>,
     reports: watch::Receiver<Option<Report>>,
+    metrics: Registry,
     stop: Option<oneshot::Sender<()>>,
     /// Gives the error that ended the agent, if one did.
     thread: Option<JoinHandle<Option<String>>>,
@@ -29,17 +31,20 @@ impl RunningAgent {
         let (reports_of_agent, reports) = watch::channel(None);
         let (stop, stopped) = oneshot::channel::<()>();
         let paths = paths.clone();
+        let metrics = Registry::new();
+        let metrics_of_agent = metrics.clone();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let agent = Agent::new(&paths, MemifSocketIds::default(), specs_in_agent, reports_of_agent).unwrap();
+                agent.metrics().register(&metrics_of_agent).unwrap();
                 tokio::select! {
                     ended = agent.run() => ended.err().map(|error| error.to_string()),
                     _ = stopped => None,
                 }
             })
         });
-        Self { specs, reports, stop: Some(stop), thread: Some(thread) }
+        Self { specs, reports, metrics, stop: Some(stop), thread: Some(thread) }
     }
 
     /// Gives the agent a spec with this revision, by which its report is recognised.
@@ -90,6 +95,19 @@ impl RunningAgent {
         self.wait_for_report(&format!("{engine} is up"), |report| {
             report.engines.iter().find(|up| up.engine == engine).map(|up| up.epoch)
         })
+    }
+
+    /// A counter or gauge of an engine; 0 before it is set for the first time.
+    pub(crate) fn metric(&self, name: &str, engine: EngineKind) -> f64 {
+        let families = self.metrics.gather();
+        let samples = families.iter().filter(|family| family.name() == name).flat_map(|family| family.get_metric());
+        let is_of_engine = |sample: &&prometheus::proto::Metric| {
+            sample.get_label().iter().any(|label| label.value() == engine.traits().api_name)
+        };
+        samples
+            .filter(is_of_engine)
+            .map(|sample| sample.get_gauge().get_value() + sample.get_counter().get_value())
+            .sum()
     }
 
     /// The error that ends the agent by itself.

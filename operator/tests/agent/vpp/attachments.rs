@@ -6,7 +6,9 @@ use super::program::connect_to;
 use super::testbed::{VppTestbed, domain_id, network};
 use crate::support::node::until;
 use crate::support::running_agent::RunningAgent;
+use std::fs;
 use usnet_crds::Mtu;
+use usnet_crds::node_state::NetworkState;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_vpp::messages::{
     IfStatusFlags, L2PortType, MemifDelete, SwInterfaceSetFlags, SwInterfaceSetL2Bridge, SwInterfaceSetMtu,
@@ -20,6 +22,7 @@ on_each_vpp!(
     a_detach_without_vpp_is_finished_when_it_returns,
     what_the_plugin_has_locked_is_left_to_it,
     a_new_agent_changes_nothing,
+    what_a_pod_leaves_at_its_socket_degrades_its_own_attachment_only,
 );
 on_each_vpp!(with_programs: the_pods_whose_program_is_connected_are_counted);
 
@@ -112,6 +115,30 @@ fn a_new_agent_changes_nothing(testbed: &VppTestbed) {
     agent.set_spec(2, &[network("blue")]);
     agent.wait_for_report("generation 2", |report| (report.observed_generation() == Some(2)).then_some(()));
     assert_eq!(observed(), before);
+}
+
+fn what_a_pod_leaves_at_its_socket_degrades_its_own_attachment_only(testbed: &mut VppTestbed) {
+    let (agent, pod) = with_pod(testbed);
+    let other = testbed.pod("c2", &network("blue"));
+    testbed.write(&other);
+    testbed.wait_for_port(&other);
+    testbed.vpp.kill().unwrap();
+    assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
+    let socket = pod.port.backend.socket_file().unwrap();
+    let _socket_of_dead_vpp = fs::remove_file(socket);
+    fs::create_dir(socket).unwrap();
+    testbed.vpp.start_again().unwrap();
+    testbed.wait_for_port(&other);
+    let entry = agent.wait_for_network("blue", "names the attachment", |entry| !entry.degraded.is_empty());
+    assert_eq!((entry.state, entry.attachments), (NetworkState::Programmed, 2));
+    let [degraded] = entry.degraded.as_slice() else { panic!("{entry:?}") };
+    assert_eq!((degraded.pod.as_str(), degraded.interface.as_str()), ("default/c1", "net1"));
+    assert_eq!(degraded.reason, "SocketUnusable", "{degraded:?}");
+    agent.wait_for_condition("Ready", "AllProgrammed");
+    assert!(testbed.is_programmed("blue"));
+    fs::remove_dir(socket).unwrap();
+    testbed.wait_for_port(&pod);
+    agent.wait_for_network("blue", "has both ports", |entry| entry.degraded.is_empty());
 }
 
 fn the_pods_whose_program_is_connected_are_counted(testbed: &VppTestbed) {

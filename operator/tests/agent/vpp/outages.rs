@@ -59,6 +59,7 @@ fn all_ports_are_back_after_vpp_died(testbed: &mut VppTestbed) {
     testbed.wait_until_programmed("blue");
     assert_eq!(tags(testbed), before, "promised before all ports were back");
     assert_eq!(agent.epoch(EngineKind::Vpp), epoch + 1);
+    assert_eq!(agent.metric("usnet_agent_repairs_total", EngineKind::Vpp), 0.0, "VPP lost it, it was not changed");
     agent.wait_for_network("blue", "has its pods", |entry| entry.attachments == i64::try_from(pods.len()).unwrap());
     drop(agent);
     assert_eq!(RunningAgent::start(&testbed.paths).epoch(EngineKind::Vpp), epoch + 1, "the count outlives the agent");

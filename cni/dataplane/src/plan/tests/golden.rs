@@ -36,7 +36,8 @@ fn blue_with_pod() -> Desired {
 /// The spec is that of the last reconcile, which programmed network blue.
 fn known() -> PlanContext {
     let programmed = ["blue".parse().unwrap()].into();
-    PlanContext { spec: SpecOrigin::Known, programmed, ..PlanContext::default() }
+    let attached = [attachment("c1")].into();
+    PlanContext { spec: SpecOrigin::Known, programmed, attached, ..PlanContext::default() }
 }
 
 fn port_of<'a>(observed: &'a mut Observed, container: &str) -> &'a mut ObservedPort {
@@ -154,6 +155,15 @@ fn drift() {
     port_of(&mut observed, "c1").mtu = Some(1400);
     observed.bridges.get_mut("br-blue").unwrap().settings.mtu = BridgeMtu::Set(1400);
     check("drift", &Scenario { about, desired: blue_with_pod(), observed, context: known() });
+}
+
+#[test]
+fn attached_since() {
+    let about = "ADD completed between the observation of the engine and the reading of the journal: that is no drift.";
+    let records = ["c1", "c2"].map(|container| record(container, &network("blue")));
+    let desired = Desired::new([network("blue")], &records);
+    let observed = programmed(EngineKind::OpenVswitch, &blue_with_pod());
+    check("attached_since", &Scenario { about, desired, observed, context: known() });
 }
 
 #[test]

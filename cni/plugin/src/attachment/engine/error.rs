@@ -32,6 +32,7 @@ impl EngineClientError {
             | OpError::BridgeInUse { .. }
             | OpError::NoSocketId { .. }
             | OpError::TagTooLong(_)
+            | OpError::SocketUnusable { .. }
             | OpError::Refused { .. } => ErrorCode::PortRejected,
         }
     }

@@ -1,20 +1,30 @@
 //! The connection to Open vSwitch's database, and what is observed through it.
 
+mod status_refresh;
 mod vswitchd_liveness;
+mod vswitchd_process;
 
 use crate::agent::engines::watcher::{EngineState, EngineWatcher, Reconnected};
 use crate::agent::model::engine_view::EngineUp;
 use crate::display::ErrorChain;
+use status_refresh::StatusRefresh;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::message::node as message;
 use usnet_dataplane::engine::EngineError;
+use usnet_dataplane::observed::{ElementState, Observed};
 use usnet_dataplane::ovs::{EmptyDatabase, OpenVswitch, observed_from};
 use usnet_ovsdb::asynchronous::{Handle, Options, Session, Snapshot, State};
-use usnet_ovsdb::{Error, ReplyError};
+use usnet_ovsdb::{Error, ReplyError, Transaction};
 use vswitchd_liveness::{STALL_TIMEOUT, VswitchdLiveness};
+use vswitchd_process::VswitchdProcess;
+
+/// How long the database may take to record a request that is not waited for.
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The connection to Open vSwitch.
 #[derive(Debug)]
@@ -23,6 +33,13 @@ pub(crate) struct OpenVswitchWatcher {
     states: watch::Receiver<State>,
     socket: PathBuf,
     liveness: VswitchdLiveness,
+    status_refresh: StatusRefresh,
+    process: watch::Receiver<VswitchdProcess>,
+    /// The ends of the process after which the switch has applied the configuration again.
+    recovered_ends: u64,
+    /// Changes of the session and of the process.
+    changes: watch::Receiver<()>,
+    _tasks: JoinSet<()>,
     /// The number of the last connection that was used; 0 before the first.
     connection: u64,
     reconnected: Option<Reconnected>,
@@ -33,17 +50,53 @@ impl OpenVswitchWatcher {
     pub(crate) fn connect(socket: &Path) -> Self {
         let session = Session::start(Options::new(socket));
         let states = session.state();
-        let liveness = VswitchdLiveness::new(Instant::now());
-        Self { session, states, socket: socket.to_owned(), liveness, connection: 0, reconnected: None }
+        let (process_of_task, process) = watch::channel(VswitchdProcess::default());
+        let (changes_of_task, changes) = watch::channel(());
+        let mut tasks = JoinSet::new();
+        let folder = socket.parent().unwrap_or(Path::new("/")).to_owned();
+        tasks.spawn(vswitchd_process::follow(folder, session.handle(), process_of_task));
+        tasks.spawn(merge(session.state(), process.clone(), changes_of_task));
+        Self {
+            session,
+            states,
+            socket: socket.to_owned(),
+            liveness: VswitchdLiveness::new(Instant::now()),
+            status_refresh: StatusRefresh::new(),
+            process,
+            recovered_ends: 0,
+            changes,
+            _tasks: tasks,
+            connection: 0,
+            reconnected: None,
+        }
     }
 
     fn read(&mut self, snapshot: &Snapshot) -> Result<EngineState, EngineError> {
         let root = snapshot.cache.open_vswitch().map_err(ReplyError::from)?.ok_or(EmptyDatabase)?;
-        if !self.liveness.update(root.next_cfg, root.cur_cfg, Instant::now()) {
+        let has_progress = self.liveness.update(root.next_cfg, root.cur_cfg, Instant::now());
+        if self.has_ended(&root) {
+            return Ok(self.stalled(message::VSWITCHD_ENDED));
+        }
+        if !has_progress {
             let waited = STALL_TIMEOUT.as_secs();
             return Ok(self.stalled(&message::no_change_within(waited)));
         }
         Ok(EngineState::Up(EngineUp { observed: observed_from(&snapshot.cache)?, version: root.ovs_version }))
+    }
+
+    /// Whether the process ended, and none that was started since has applied the configuration.
+    fn has_ended(&mut self, root: &usnet_ovsdb::OpenVswitch) -> bool {
+        let process = *self.process.borrow();
+        if process.ends == self.recovered_ends {
+            return false;
+        }
+        if root.cur_cfg >= process.required_cfg {
+            self.recovered_ends = process.ends;
+            self.reconnected = Some(Reconnected { restarted: true });
+            self.status_refresh.on_restart();
+            return false;
+        }
+        true
     }
 
     fn stalled(&self, problem: &str) -> EngineState {
@@ -56,7 +109,35 @@ impl OpenVswitchWatcher {
             // restart.
             self.reconnected = Some(Reconnected { restarted: self.connection != 0 });
             self.connection = connection;
+            let process = *self.process.borrow();
+            if process.is_running {
+                // The database may be another one, with other numbers.
+                self.recovered_ends = process.ends;
+            }
         }
+    }
+}
+
+fn has_failed_port(observed: &Observed) -> bool {
+    let mut ports = observed.bridges.values().flat_map(|bridge| bridge.ports.values());
+    ports.any(|port| port.owner.is_some() && matches!(port.state, ElementState::Failed(_)))
+}
+
+/// Tells of each change of the session or of the process.
+async fn merge(
+    mut states: watch::Receiver<State>,
+    mut process: watch::Receiver<VswitchdProcess>,
+    changes: watch::Sender<()>,
+) {
+    loop {
+        let changed = tokio::select! {
+            changed = states.changed() => changed,
+            changed = process.changed() => changed,
+        };
+        if changed.is_err() {
+            return;
+        }
+        changes.send_replace(());
     }
 }
 
@@ -64,15 +145,15 @@ impl EngineWatcher for OpenVswitchWatcher {
     const ENGINE: EngineKind = EngineKind::OpenVswitch;
     /// An observation only reads what the session has in memory already.
     const MIN_INTERVAL: Duration = Duration::ZERO;
-    type SessionState = State;
+    type SessionState = ();
     type Driver = OpenVswitch<Handle>;
 
     fn socket(&self) -> &Path {
         &self.socket
     }
 
-    fn subscribe(&self) -> watch::Receiver<State> {
-        self.session.state()
+    fn subscribe(&self) -> watch::Receiver<()> {
+        self.changes.clone()
     }
 
     fn driver(&self) -> OpenVswitch<Handle> {
@@ -88,7 +169,18 @@ impl EngineWatcher for OpenVswitchWatcher {
             },
             State::Connected(snapshot) => {
                 self.record_connection(snapshot.epoch);
-                self.read(&snapshot).unwrap_or_else(|error| self.stalled(&ErrorChain(&error).to_string()))
+                let state = self.read(&snapshot).unwrap_or_else(|error| self.stalled(&ErrorChain(&error).to_string()));
+                let is_due = match &state {
+                    EngineState::Up(up) => self.status_refresh.is_due(has_failed_port(&up.observed), Instant::now()),
+                    EngineState::Stalled { .. } | EngineState::Disconnected { .. } => false,
+                };
+                if is_due {
+                    let mut transaction = Transaction::new();
+                    let _next_cfg = transaction.bump_next_cfg();
+                    // A database that does not answer is noticed by its session.
+                    let _ = timeout(REFRESH_TIMEOUT, self.session.transact(&transaction)).await;
+                }
+                state
             }
         }
     }
@@ -104,6 +196,6 @@ impl EngineWatcher for OpenVswitchWatcher {
     }
 
     fn next_observation(&self) -> Option<Instant> {
-        self.liveness.next_check()
+        self.liveness.next_check().into_iter().chain(self.status_refresh.next()).min()
     }
 }

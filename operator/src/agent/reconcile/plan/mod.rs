@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::NetworkName;
 use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
-use usnet_dataplane::desired::Desired;
+use usnet_dataplane::desired::{Desired, PortPolicy};
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::plan::{Op, PlanContext, PlannedOp, diff, plan};
 
@@ -33,6 +33,13 @@ pub(crate) fn kept_bridges(desired: &Desired, observed: &Observed, remaining: &[
         _ => None,
     });
     kept.collect()
+}
+
+/// The attachments that have their port when these operations remain to be done.
+pub(crate) fn with_port(desired: &Desired, remaining: &[Op]) -> BTreeSet<AttachmentId> {
+    let missing: BTreeSet<&AttachmentId> = remaining.iter().filter_map(Op::attachment).collect();
+    let complete = desired.attachments.iter().filter(|(_, attachment)| attachment.policy == PortPolicy::Ensure);
+    complete.map(|(id, _)| id).filter(|id| !missing.contains(id)).cloned().collect()
 }
 
 /// The attachments to lock before these operations are carried out: those that they change, and

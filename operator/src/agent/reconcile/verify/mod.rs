@@ -1,12 +1,16 @@
 //! Step six of a reconcile: the health of each network, from the engine as it was observed after
 //! the last operation. Pure.
 
-use crate::agent::model::health::NetworkHealth;
+mod unconnected;
+
+pub(crate) use unconnected::UnconnectedPorts;
+
+use crate::agent::model::health::{NetworkHealth, Why};
 use crate::agent::model::reason;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::conditions::message::node::{self as message, PortChange};
 use usnet_crds::conditions::reason::{
-    BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_REFUSED, STATE_NOT_WRITABLE,
+    BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_REFUSED, SOCKET_UNUSABLE, STATE_NOT_WRITABLE,
 };
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
@@ -52,6 +56,17 @@ pub(crate) fn without_state_directory(network_health: &mut BTreeMap<NetworkName,
     for health in network_health.values_mut().filter(|health| health.attachable) {
         *health = NetworkHealth::failed(STATE_NOT_WRITABLE, problem);
     }
+}
+
+/// The attachments whose port cannot be created because of their own pod. Their network is not
+/// affected: else one pod could make a network of many fail.
+pub(crate) fn degraded(failures: &[(Op, OpError)]) -> BTreeMap<AttachmentId, Why> {
+    let of_pod = failures.iter().filter_map(|(operation, error)| {
+        let (id, OpError::SocketUnusable { reason, .. }) = (operation.attachment()?, error) else { return None };
+        let message = message::socket_unusable(&id.interface, reason);
+        Some((id.clone(), Why { reason: SOCKET_UNUSABLE, message }))
+    });
+    of_pod.collect()
 }
 
 /// The evidence by network and attachment: a node may have a thousand networks, each with pods.
@@ -142,6 +157,9 @@ fn port_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NetworkName)
             let message = message::port_change_failed(port_change(operation), &port.name, id, why);
             Some(NetworkHealth::port_failed(message))
         };
+        if let Some((_, OpError::SocketUnusable { .. })) = index.failed_ports.get(id) {
+            return None;
+        }
         if let Some((operation, error)) = index.failed_ports.get(id) {
             return failed(operation, &reason::message(error));
         }

@@ -92,6 +92,20 @@ fn a_dead_port_is_reported_but_other_pods_may_still_attach() {
 }
 
 #[test]
+fn what_a_pod_left_at_its_socket_degrades_its_attachment_and_not_the_network() {
+    let record = record("c1", &network("blue"));
+    let (network, attachment, port) = (record.network.clone(), record.id.clone(), record.port.clone());
+    let create = Op::CreatePort { network, attachment, port };
+    let error = OpError::SocketUnusable { what: "port p1".into(), reason: "SYSCALL_ERROR_4".into() };
+    let failures = [(create, error)];
+    assert_eq!(evaluate_one(&healthy(), std::slice::from_ref(&record), &failures), NetworkHealth::PROGRAMMED);
+    let degraded = degraded(&failures);
+    let why = &degraded[&record.id];
+    assert_eq!(why.reason, SOCKET_UNUSABLE);
+    assert!(why.message.contains("net1") && why.message.contains("SYSCALL_ERROR_4"), "{}", why.message);
+}
+
+#[test]
 fn a_port_that_is_just_being_created_does_not_fail_its_network() {
     let mut attaching = record("c1", &network("blue"));
     attaching.progress = usnet_dataplane::attachment::Progress::Attaching;

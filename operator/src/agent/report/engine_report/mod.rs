@@ -9,9 +9,11 @@ use crate::display::OneLine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::conditions::message::node as message;
-use usnet_crds::conditions::reason::{CONNECTED, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE, RECORD_UNREADABLE};
+use usnet_crds::conditions::reason::{
+    CONNECTED, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE, NOT_CONNECTED, RECORD_UNREADABLE, SOCKET_UNUSABLE,
+};
 use usnet_crds::conditions::{ConditionUpdate, Status, engine_connected};
-use usnet_crds::node_state::{EngineReport, NetworkReport, NetworkState, PODS_MAX};
+use usnet_crds::node_state::{DEGRADED_MAX, DegradedAttachment, EngineReport, NetworkReport, NetworkState, PODS_MAX};
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::observed::{ObservedPort, Peer};
@@ -30,6 +32,8 @@ pub(crate) struct Facts<'a> {
     pub blockers: &'a BTreeMap<NetworkName, Blocker>,
     /// Bridges of networks that are no longer desired, kept for records that cannot be read.
     pub kept_bridges: &'a BTreeMap<NetworkName, String>,
+    /// Attachments with a problem of their own.
+    pub degraded: &'a BTreeMap<AttachmentId, Why>,
     /// Its part of the journal.
     pub records: &'a [Record],
     /// How it was last observed.
@@ -59,7 +63,9 @@ pub(crate) fn report(facts: Facts<'_>) -> EngineFacts {
         EngineView::Down(_) => None,
     };
     let spec = facts.spec.map(|spec| Arc::clone(&spec.node));
-    EngineFacts { spec, networks, engine, connected: connected(facts) }
+    let mut degraded = BTreeMap::from([NOT_CONNECTED, SOCKET_UNUSABLE].map(|reason| (reason, 0)));
+    facts.degraded.values().for_each(|why| *degraded.entry(why.reason).or_default() += 1);
+    EngineFacts { spec, networks, degraded, engine, connected: connected(facts) }
 }
 
 /// The pods that use the networks.
@@ -67,11 +73,12 @@ struct Users<'a> {
     records: BTreeMap<&'a NetworkName, Vec<&'a Record>>,
     /// How many ports have a peer, the application in the pod, that is connected.
     connected: BTreeMap<&'a NetworkName, i64>,
+    degraded: &'a BTreeMap<AttachmentId, Why>,
 }
 
 impl<'a> Users<'a> {
     fn of(facts: Facts<'a>) -> Self {
-        let mut users = Self { records: BTreeMap::new(), connected: BTreeMap::new() };
+        let mut users = Self { records: BTreeMap::new(), connected: BTreeMap::new(), degraded: facts.degraded };
         for record in facts.records {
             users.records.entry(&record.network).or_default().push(record);
         }
@@ -137,6 +144,8 @@ fn in_use() -> Why {
 fn entry(users: &Users<'_>, name: &NetworkName, state: NetworkState, why: Option<Why>) -> NetworkReport {
     let records = users.records.get(name).map(Vec::as_slice).unwrap_or_default();
     let pods: BTreeSet<String> = records.iter().map(|record| record.pod.to_string()).collect();
+    let degraded =
+        records.iter().filter_map(|record| Some(degraded_attachment(record, users.degraded.get(&record.id)?)));
     let (reason, message) =
         why.map(|why| (why.reason.to_owned(), OneLine(why.message).to_string())).unwrap_or_default();
     NetworkReport {
@@ -148,6 +157,17 @@ fn entry(users: &Users<'_>, name: &NetworkName, state: NetworkState, why: Option
         attachments: i64::try_from(records.len()).unwrap_or(i64::MAX),
         connected: users.connected.get(name).copied().unwrap_or_default(),
         pods: pods.into_iter().take(PODS_MAX).collect(),
+        degraded: degraded.take(DEGRADED_MAX).collect(),
+    }
+}
+
+fn degraded_attachment(record: &Record, why: &Why) -> DegradedAttachment {
+    DegradedAttachment {
+        pod: record.pod.to_string(),
+        uid: record.pod.uid.to_string(),
+        interface: record.id.interface.to_string(),
+        reason: why.reason.to_owned(),
+        message: OneLine(&why.message).to_string(),
     }
 }
 

@@ -30,13 +30,23 @@ fn report_of(
     records: &[Record],
     view: &EngineView,
 ) -> EngineFacts {
-    let engine = EngineKind::OpenVswitch;
+    report_with(spec, network_health, &BTreeMap::new(), records, view)
+}
+
+fn report_with(
+    spec: &EngineSpec,
+    network_health: &BTreeMap<NetworkName, NetworkHealth>,
+    degraded: &BTreeMap<AttachmentId, Why>,
+    records: &[Record],
+    view: &EngineView,
+) -> EngineFacts {
     report(Facts {
-        engine,
+        engine: EngineKind::OpenVswitch,
         spec: Some(spec),
         network_health,
         blockers: &BTreeMap::new(),
         kept_bridges: &BTreeMap::new(),
+        degraded,
         records,
         view,
         epoch: 2,
@@ -58,6 +68,23 @@ fn pods_are_counted_and_named_up_to_a_limit() {
     assert_eq!(facts.spec.map(|spec| spec.generation), Some(4));
     assert_eq!(facts.engine.map(|engine| engine.epoch), Some(2));
     assert_eq!((facts.connected.kind, facts.connected.status), (OVS_CONNECTED, Status::True));
+}
+
+#[test]
+fn attachments_with_a_problem_are_counted_and_named_up_to_a_limit() {
+    let networks = [network("blue"), network("red")];
+    let mut records: Vec<_> = (10..50).map(|number| record(&format!("c{number}"), &networks[0])).collect();
+    records.push(record("c50", &networks[1]));
+    let why = Why { reason: NOT_CONNECTED, message: "it has to listen".into() };
+    let degraded = records[..40].iter().map(|record| (record.id.clone(), why.clone())).collect();
+    let facts = report_with(&spec(&networks), &programmed(&["blue", "red"]), &degraded, &records, &up());
+    let [blue, red] = facts.networks.as_slice() else { panic!("{facts:?}") };
+    assert_eq!((blue.state, blue.degraded.len()), (NetworkState::Programmed, DEGRADED_MAX));
+    let first = &blue.degraded[0];
+    assert_eq!((first.pod.as_str(), first.uid.as_str(), first.interface.as_str()), ("default/c10", "0-1", "net1"));
+    assert_eq!((first.reason.as_str(), first.message.as_str()), (NOT_CONNECTED, "it has to listen"));
+    assert_eq!(red.degraded, []);
+    assert_eq!(facts.degraded, BTreeMap::from([(NOT_CONNECTED, 40), (SOCKET_UNUSABLE, 0)]));
 }
 
 #[test]

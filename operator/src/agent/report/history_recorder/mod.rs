@@ -38,7 +38,10 @@ pub(crate) struct Failure {
 impl Failure {
     /// Of one operation.
     pub(crate) fn of(error: &OpError) -> Self {
-        Self { message: error.to_string(), is_refusal: matches!(error, OpError::Refused { .. }) }
+        Self {
+            message: error.to_string(),
+            is_refusal: matches!(error, OpError::Refused { .. } | OpError::SocketUnusable { .. }),
+        }
     }
 
     /// Of all, because the engine did not answer.

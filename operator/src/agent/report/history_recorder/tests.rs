@@ -68,6 +68,10 @@ fn each_cause_has_its_reason() {
     assert_eq!(scene.why(done(&bridge)), Why::Retry, "the network was not programmed yet");
     scene.context.programmed = BTreeSet::from([name("blue")]);
     assert_eq!(scene.why(done(&bridge)), Why::Drift);
+    let new = record("c2", &network("blue"));
+    assert_eq!(scene.why(done(&create(&new))), Why::PodAttached, "its ADD may just have completed");
+    scene.context.attached = BTreeSet::from([new.id.clone()]);
+    assert_eq!(scene.why(done(&create(&new))), Why::Drift);
     scene.context.restarted = Some(3);
     assert_eq!(scene.why(done(&bridge)), Why::EngineRestarted { epoch: 3 });
     let gone = record("c1", &network("blue"));

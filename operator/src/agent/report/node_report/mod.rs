@@ -10,7 +10,7 @@ use usnet_crds::EngineKind;
 use usnet_crds::conditions::message::node as message;
 use usnet_crds::conditions::reason::{AGENT_FAILED, ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING, STATE_NOT_WRITABLE};
 use usnet_crds::conditions::{ConditionUpdate, READY, Status};
-use usnet_crds::node_state::{NetworkReport, NetworkState, PODS_MAX};
+use usnet_crds::node_state::{DEGRADED_MAX, NetworkReport, NetworkState, PODS_MAX};
 
 /// The last results of all engines.
 #[derive(Debug)]
@@ -127,8 +127,9 @@ fn networks<'a>(engines: impl Iterator<Item = &'a EngineFacts>, refused: &[Refus
 
 /// A network that cannot be applied on the node, with the pods that are still attached to it.
 fn refuse(refused: &RefusedNetwork, leftover: Option<NetworkReport>) -> NetworkReport {
-    let (attachments, connected, pods) =
-        leftover.map(|leftover| (leftover.attachments, leftover.connected, leftover.pods)).unwrap_or_default();
+    let (attachments, connected, pods, degraded) = leftover
+        .map(|leftover| (leftover.attachments, leftover.connected, leftover.pods, leftover.degraded))
+        .unwrap_or_default();
     NetworkReport {
         name: refused.name.to_string(),
         generation: refused.generation,
@@ -138,6 +139,7 @@ fn refuse(refused: &RefusedNetwork, leftover: Option<NetworkReport>) -> NetworkR
         attachments,
         connected,
         pods,
+        degraded,
     }
 }
 
@@ -147,6 +149,8 @@ fn merge_pods(mut desired: NetworkReport, leftover: NetworkReport) -> NetworkRep
     let more: Vec<_> = leftover.pods.into_iter().filter(|pod| !desired.pods.contains(pod)).collect();
     desired.pods.extend(more);
     desired.pods.truncate(PODS_MAX);
+    desired.degraded.extend(leftover.degraded);
+    desired.degraded.truncate(DEGRADED_MAX);
     desired
 }
 

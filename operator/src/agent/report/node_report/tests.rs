@@ -17,6 +17,7 @@ fn entry(name: &str, generation: i64, state: NetworkState, pods: &[&str]) -> Net
         attachments: i64::try_from(pods.len()).unwrap(),
         connected: 1,
         pods: pods.iter().map(|pod| (*pod).to_owned()).collect(),
+        degraded: Vec::new(),
     }
 }
 
@@ -29,6 +30,7 @@ fn facts_of(engine: EngineKind, spec: NodeSpec, networks: &[NetworkReport]) -> E
     EngineFacts {
         spec: Some(Arc::new(spec)),
         networks: networks.to_vec(),
+        degraded: BTreeMap::new(),
         engine: None,
         connected: ConditionUpdate::new(kind, Status::True, "Connected", ""),
     }

@@ -12,8 +12,9 @@ use usnet_crds::conditions::reason::{
 };
 use usnet_crds::conditions::{self, ConditionUpdate, READY, Status, engine_connected};
 use usnet_crds::node_state::{
-    ATTACHMENTS_COUNT_MAX, EngineReport, MESSAGE_MAX, NetworkReport, NetworkState, NodeSummary, PODS_MAX, REASON_MAX,
-    REPORTS_MAX, UserspaceNodeStateStatus,
+    ATTACHMENT_MESSAGE_MAX, ATTACHMENTS_COUNT_MAX, DEGRADED_MAX, DEGRADED_OF_NODE_MAX, DegradedAttachment,
+    EngineReport, MESSAGE_MAX, NetworkReport, NetworkState, NodeSummary, PODS_MAX, REASON_MAX, REPORTS_MAX,
+    UserspaceNodeStateStatus,
 };
 
 /// Largest number that the schema of the CRD accepts: 2^53 - 1, beyond which JSON parsers in
@@ -54,11 +55,17 @@ impl Report {
     ) -> UserspaceNodeStateStatus {
         let generation = self.observed_generation();
         let findings = self.findings.iter().map(bounded_finding).collect();
+        let mut networks: Vec<_> = networks.map(bounded_network).collect();
+        let mut left = DEGRADED_OF_NODE_MAX;
+        for network in &mut networks {
+            network.degraded.truncate(left);
+            left -= network.degraded.len();
+        }
         UserspaceNodeStateStatus {
             observed_generation: generation,
             programmed_through: through.map(|through| through.to_string()),
             conditions: conditions::merge(old, findings, generation, now),
-            networks: networks.map(bounded_network).collect(),
+            networks,
             engines: self.engines.iter().map(bounded_engine).collect(),
             summary: self.summary(),
         }
@@ -135,7 +142,12 @@ fn bounded_network(entry: &NetworkReport) -> NetworkReport {
         attachments: count(entry.attachments),
         connected: count(entry.connected),
         pods: entry.pods.iter().take(PODS_MAX).cloned().collect(),
+        degraded: entry.degraded.iter().take(DEGRADED_MAX).map(bounded_attachment).collect(),
     }
+}
+
+fn bounded_attachment(entry: &DegradedAttachment) -> DegradedAttachment {
+    DegradedAttachment { message: truncate(&entry.message, ATTACHMENT_MESSAGE_MAX), ..entry.clone() }
 }
 
 fn bounded_engine(report: &EngineReport) -> EngineReport {

@@ -14,6 +14,7 @@ fn entry(name: &str, state: NetworkState, reason: &str, attachments: i64) -> Net
         attachments,
         connected: 0,
         pods: Vec::new(),
+        degraded: Vec::new(),
     }
 }
 

@@ -160,6 +160,7 @@ fn report_of(networks: &[(&NodeNetwork, i64)]) -> Report {
         attachments: 0,
         connected: 0,
         pods: Vec::new(),
+        degraded: Vec::new(),
     });
     Report { spec: Some(Arc::new(spec)), networks: networks.collect(), ..report(1, Status::True) }
 }

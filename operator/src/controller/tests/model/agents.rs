@@ -111,5 +111,6 @@ fn report(name: &str, generation: i64, state: NetworkState, (reason, message): (
         attachments: 0,
         connected: 0,
         pods: Vec::new(),
+        degraded: Vec::new(),
     }
 }

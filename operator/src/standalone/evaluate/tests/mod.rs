@@ -87,6 +87,7 @@ impl Node {
             attachments: self.attachments,
             connected: 0,
             pods: Vec::new(),
+            degraded: Vec::new(),
         };
         self.report.networks = spec.networks.iter().map(report).collect();
         self.report.spec = Some(spec);

@@ -32,7 +32,11 @@ pub(super) fn failure(operation: &Op, command: &VppCommand, error: ReplyError) -
     if let (Op::RemoveBridge { bridge, .. }, Some(ReturnCode::BdInUse)) = (operation, code) {
         return Some(OpError::BridgeInUse { bridge: bridge.clone() }.into());
     }
-    let error = OpError::Refused { what: operation.subject(), reason: error.to_string() };
+    let (what, reason) = (operation.subject(), error.to_string());
+    let error = match code {
+        Some(code) if cannot_listen(command, code) => OpError::SocketUnusable { what, reason },
+        _ => OpError::Refused { what, reason },
+    };
     Some(Failure { error, is_conflict: code.is_some_and(|code| is_conflict(command, code)) })
 }
 
@@ -52,6 +56,12 @@ fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -
         VppCommand::DeleteBridgeDomain { .. } => code.is_some(),
         _ => false,
     }
+}
+
+/// Whether VPP could not listen on the socket of a memif or of a vhost-user interface.
+fn cannot_listen(command: &VppCommand, code: ReturnCode) -> bool {
+    let creates_interface = matches!(command, VppCommand::Port(command) if command.creates_interface());
+    creates_interface && matches!(code, ReturnCode::SyscallError2 | ReturnCode::SyscallError4)
 }
 
 /// Whether another client changed VPP in between.

@@ -59,7 +59,7 @@ pub(crate) fn a_missing_volume_is_an_error_and_leaves_nothing(switch: &mut VppSw
     for _ in 0..2 {
         fs::remove_dir_all(switch.vpp().folder().join("c1")).expect("its volume");
         let results = apply(&mut engine, &[create.clone(), other.clone()]);
-        let Err(OpError::Refused { what, reason }) = &results[0] else { panic!("{results:?}") };
+        let Err(OpError::SocketUnusable { what, reason }) = &results[0] else { panic!("{results:?}") };
         assert!(what.contains(port_name("c1").as_str()) && reason.contains("memif"), "{what}: {reason}");
         assert_eq!(results[1], Ok(()));
         assert_eq!(apply(&mut engine, &[switch.remove_port_op("c2", &blue)]), [Ok(())]);
