@@ -37,6 +37,8 @@ pub struct InvalidField {
     pub problem: Problem,
 }
 
+pub(crate) const LABEL_ADVICE: &str = "use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends, for keys optionally after a DNS name and '/'";
+
 /// What is wrong with a field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
@@ -169,12 +171,23 @@ pub enum Problem {
     /// A label selector has an unknown operator.
     #[error("unknown operator {0:?}: use In, NotIn, Exists or DoesNotExist")]
     SelectorOperator(String),
+    /// No label can have this key.
+    #[error("{0:?} cannot be the key of a label: {LABEL_ADVICE}")]
+    LabelKey(String),
+    /// No label can have this value.
+    #[error("{0:?} cannot be the value of a label: {LABEL_ADVICE}")]
+    LabelValue(String),
     /// A label selector has values where none belong, or none where some do.
     #[error("In and NotIn need values; Exists and DoesNotExist take none")]
     SelectorValues,
     /// Not the file name of a plugin.
     #[error("{0:?} cannot be the file name of an IPAM plugin: use letters, digits, '.', '_' and '-'")]
     Plugin(String),
+    /// The plugin that calls IPAM plugins.
+    #[error(
+        "userspace is the plugin that attaches pods, and assigns no addresses: use an IPAM plugin, such as host-local"
+    )]
+    OwnPlugin,
     /// Not a subnet.
     #[error("{0:?} is not a subnet: use CIDR notation without host bits, such as 10.56.217.0/24")]
     Subnet(String),

@@ -119,12 +119,9 @@ fn about() -> String {
 /// cleans up from the record.
 pub fn report_panics() {
     panic::set_hook(Box::new(|panic| {
-        let reply = ErrorReply {
-            version: SpecVersion::LATEST,
-            code: ErrorCode::Internal.number(),
-            msg: "the userspace plugin has a defect, please report it".to_owned(),
-            details: panic.to_string(),
-        };
+        let code = ErrorCode::Internal;
+        let message = "the userspace plugin has a defect, please report it";
+        let reply = ErrorReply::new(SpecVersion::LATEST, code.number(), code.reason(), message, panic.to_string());
         let _printed = print(&json!(reply));
         exit(1);
     }));

@@ -103,6 +103,9 @@ pub enum Error {
     /// The folders that the agent allows.
     #[error("cannot read which folders \"sharedDir\" may name")]
     SharedDirs(#[source] atomic_file::Error),
+    /// What network configurations may request of IPAM.
+    #[error("cannot read which IPAM plugins network configurations may name")]
+    DefinitionIpam(#[source] atomic_file::Error),
     /// An attachment of the legacy plugin.
     #[error(transparent)]
     LegacyState(LegacyStateError),
@@ -131,9 +134,16 @@ impl Error {
 
     /// The CNI code.
     pub fn code(&self) -> u32 {
-        let code = match self {
-            Self::Ipam(IpamError::Rejected { code, .. }) => return *code,
-            Self::RollbackFailed { cause, .. } | Self::NetworkSelectionElement { cause, .. } => return cause.code(),
+        match self {
+            Self::Ipam(error) => error.number(),
+            Self::RollbackFailed { cause, .. } | Self::NetworkSelectionElement { cause, .. } => cause.code(),
+            other => other.error_code().number(),
+        }
+    }
+
+    fn error_code(&self) -> ErrorCode {
+        match self {
+            Self::RollbackFailed { cause, .. } | Self::NetworkSelectionElement { cause, .. } => cause.error_code(),
             Self::Annotation(error) => error.code(),
             Self::Input(error) => error.code(),
             Self::Environment(_) => ErrorCode::InvalidEnvironment,
@@ -152,14 +162,30 @@ impl Error {
             Self::Interface(error) => error.code(),
             Self::EngineClient(error) => error.code(),
             Self::Journal(journal::Error::Busy(_)) => ErrorCode::TryAgainLater,
-            Self::Journal(_) | Self::DeviceInfo(_) | Self::LegacyState(_) | Self::SharedDirs(_) => ErrorCode::IoFailure,
-        };
-        code.number()
+            Self::Journal(_)
+            | Self::DeviceInfo(_)
+            | Self::LegacyState(_)
+            | Self::SharedDirs(_)
+            | Self::DefinitionIpam(_) => ErrorCode::IoFailure,
+        }
     }
 
     /// The error as the specification writes it.
     pub fn reply(&self, version: SpecVersion) -> ErrorReply {
-        ErrorReply { version, code: self.code(), msg: self.to_string(), details: self.details() }
+        ErrorReply::new(version, self.code(), self.reason(), &self.to_string(), self.details())
+    }
+
+    /// What is wrong in one word: the code's or, where one code has several causes, a closer one.
+    fn reason(&self) -> &str {
+        match self {
+            Self::Admission(error) => error.reason(),
+            Self::PodDirectory(PodDirectoryError::NoVolume { .. }) => "NoVolume",
+            Self::DeviceAllocation(DeviceAllocationError::NoDeviceOrVolume { .. }) => "NoDeviceOrVolume",
+            Self::RollbackFailed { cause, .. }
+            | Self::NetworkSelectionElement { cause, .. }
+            | Self::StatusFailed { cause, .. } => cause.reason(),
+            other => other.error_code().reason(),
+        }
     }
 
     /// The chain of causes.
@@ -185,6 +211,12 @@ impl From<LegacyStateError> for Error {
             file @ LegacyStateError::File { .. } => Self::LegacyState(file),
         }
     }
+}
+
+/// An error with its causes, on one line.
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = causes(error);
+    if causes.is_empty() { error.to_string() } else { format!("{error}: {causes}") }
 }
 
 /// The texts of all causes, the nearest first.

@@ -21,6 +21,10 @@ pub struct Namespaces {
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     #[cfg_attr(feature = "api", schemars(schema_with = "namespace_names"))]
     pub names: BTreeSet<String>,
+    /// The selector that chose the names, shortened, for messages.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "api", schemars(length(max = 256)))]
+    pub selector: String,
 }
 
 /// Names of namespaces. The list has a single writer, so the API server need not track the
@@ -38,7 +42,7 @@ fn namespace_names(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 impl Namespaces {
     /// Every namespace.
     pub const fn all() -> Self {
-        Self { all: true, names: BTreeSet::new() }
+        Self { all: true, names: BTreeSet::new(), selector: String::new() }
     }
 
     /// Whether pods of this namespace may attach.
@@ -49,7 +53,7 @@ impl Namespaces {
 
 impl<S: Into<String>> FromIterator<S> for Namespaces {
     fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Self {
-        Self { all: false, names: names.into_iter().map(Into::into).collect() }
+        Self { all: false, names: names.into_iter().map(Into::into).collect(), selector: String::new() }
     }
 }
 

@@ -2,8 +2,11 @@
 //! and the controller counts nodes by it.
 
 use crate::EngineKind;
-use kube::core::{Selector, SelectorExt};
+use kube::core::{Expression, Selector, SelectorExt};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// How much of a selector a message shows, in characters. Selectors of users have some dozen.
+const SELECTOR_TEXT_MAX: usize = 200;
 
 /// Whether a network of this engine selects a node with these labels. Without a selector it selects
 /// every node that has the engine; `missing` are the engines that the agent of the node never
@@ -17,6 +20,37 @@ pub fn selects(
     match selector {
         Some(selector) => selector.matches(labels),
         None => !missing.contains(&engine),
+    }
+}
+
+/// The first requirement of a selector that these labels do not meet, for users. None if they meet
+/// all.
+pub fn unmet_requirement(selector: &Selector, labels: &BTreeMap<String, String>) -> Option<String> {
+    let unmet = selector.clone().into_iter().find(|requirement| !requirement.matches(labels))?;
+    let key = match &unmet {
+        Expression::In(key, _)
+        | Expression::NotIn(key, _)
+        | Expression::Equal(key, _)
+        | Expression::NotEqual(key, _)
+        | Expression::Exists(key)
+        | Expression::DoesNotExist(key) => key,
+    };
+    let found = match labels.get(key) {
+        Some(value) => format!("label {key} of the node is {value:?}"),
+        None => format!("the node has no label {key}"),
+    };
+    Some(format!("\"{}\" is required, and {found}", shortened(&unmet.to_string())))
+}
+
+/// A label selector as `kubectl -l` takes it, for messages.
+pub fn selector_text(selector: &Selector) -> String {
+    shortened(&selector.to_string())
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SELECTOR_TEXT_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }
 
@@ -43,6 +77,26 @@ mod tests {
         assert!(!selects(Some(&selector("b")), EngineKind::OpenVswitch, &labels, &BTreeSet::new()));
         assert!(!selects(None, EngineKind::OpenVswitch, &labels, &without_ovs));
         assert!(selects(None, EngineKind::Vpp, &labels, &without_ovs));
+    }
+
+    #[test]
+    fn the_first_requirement_that_is_not_met_is_named_with_what_the_node_has() {
+        let labels = BTreeMap::from([("rack".to_owned(), "b".to_owned()), ("zone".to_owned(), "x".to_owned())]);
+        let unmet = |requirement: Expression| unmet_requirement(&Selector::from(requirement), &labels);
+        let values = || ["a".to_owned(), "c".to_owned()].into();
+        for (requirement, text) in [
+            (
+                Expression::Equal("rack".into(), "a".into()),
+                "\"rack=a\" is required, and label rack of the node is \"b\"",
+            ),
+            (Expression::In("row".into(), values()), "\"row in (a,c)\" is required, and the node has no label row"),
+            (Expression::DoesNotExist("zone".into()), "\"!zone\" is required, and label zone of the node is \"x\""),
+        ] {
+            assert_eq!(unmet(requirement).as_deref(), Some(text));
+        }
+        assert_eq!(unmet(Expression::Exists("rack".into())), None);
+        let long = Selector::from(Expression::Equal("a".into(), "é".repeat(300)));
+        assert_eq!(selector_text(&long).chars().count(), SELECTOR_TEXT_MAX + 1);
     }
 
     #[test]

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 pub const KUSTOMIZATION: &str = "kustomization.yaml";
 const HEADER: &str = "# Made by `cargo run -p usnet-crds --bin crdgen`; edit crds/src instead.\n";
 
+/// When a condition changed last that was never written.
+const EPOCH: &str = "1970-01-01T00:00:00Z";
+
 /// The JSON pointer of the schema of the status.
 const STATUS: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/status";
 
@@ -54,7 +57,7 @@ fn first_status() -> Value {
         "status": Status::Unknown.as_str(),
         "reason": reason::WAITING_FOR_CONTROLLER,
         "message": "no controller of usnet has seen it yet",
-        "lastTransitionTime": "1970-01-01T00:00:00Z",
+        "lastTransitionTime": EPOCH,
     }]})
 }
 
@@ -69,10 +72,15 @@ pub fn manifests() -> Result<Vec<Manifest>, ManifestError> {
         let plural = crd.pointer("/spec/names/plural").and_then(Value::as_str).unwrap_or_default();
         let file = format!("{plural}.yaml");
         kustomization.push_str(&format!("- {file}\n"));
-        files.push(Manifest { file, yaml: format!("{HEADER}{}", serde_yaml::to_string(&crd)?) });
+        files.push(Manifest { file, yaml: format!("{HEADER}{}", yaml(&crd)?) });
     }
     files.push(Manifest { file: KUSTOMIZATION.to_owned(), yaml: kustomization });
     Ok(files)
+}
+
+/// Unquoted, readers of YAML 1.1 take a time for a date, which is no text.
+fn yaml(crd: &Value) -> Result<String, ManifestError> {
+    Ok(serde_yaml::to_string(crd)?.replace(&format!(": {EPOCH}\n"), &format!(": \"{EPOCH}\"\n")))
 }
 
 /// Optional fields may be omitted but not `null`, which would be a third case in CEL rules. Formats

@@ -1,10 +1,10 @@
 //! Parses a configuration: `host`, the parts of `container` that must match it, and `ipam`.
 
-use super::Legacy;
 use super::error::InvalidLegacy;
 use super::keys::Keys;
 use super::settings::Settings;
 use super::vlan::vlan;
+use super::{Legacy, PLUGIN};
 use crate::engine::BridgeKey;
 use crate::{
     BridgeDomainId, BridgeName, EngineKind, KilobitsPerSecond, MacAddress, PortType, Queues, RateLimit, SocketRole,
@@ -205,6 +205,9 @@ fn bridge_name(bridge: &Keys<'_>, engine: EngineKind) -> Result<BridgeName, Inva
 pub(super) fn ipam(whole: &Keys<'_>) -> Result<Option<Value>, InvalidLegacy> {
     let ipam = whole.object("ipam")?;
     let Some(plugin) = ipam.text("type")? else { return Ok(None) };
+    if plugin == PLUGIN {
+        return Err(ipam.unsupported("type", plugin, "it attaches pods, and assigns no addresses: use an IPAM plugin"));
+    }
     let mut parts = whole.value("ipam")?.and_then(Value::as_object).cloned().unwrap_or_default();
     parts.retain(|key, _| !key.eq_ignore_ascii_case("type"));
     parts.insert("type".to_owned(), plugin.into());

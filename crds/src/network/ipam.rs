@@ -6,6 +6,7 @@
 
 use crate::InterfaceAddress;
 use crate::cel::rule;
+use crate::legacy::PLUGIN;
 use crate::problem::{Problem, Problems};
 use crate::types::limits::{CIDR_MAX, IP_MAX, IPAM_MAX};
 use crate::types::names::{PLUGIN_NAME_MAX, PLUGIN_PATTERN};
@@ -25,7 +26,7 @@ pub struct IpamSpec {
     /// The IPAM plugin: host-local, static or another that is installed on the nodes.
     #[serde(rename = "type")]
     #[schemars(length(max = PLUGIN_NAME_MAX))]
-    #[x_kube(validation = ipam_type())]
+    #[x_kube(validation = ipam_type(), validation = not_this_plugin())]
     pub plugin: String,
     /// host-local: sets of address ranges; a port gets one address of each set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -127,6 +128,11 @@ fn ipam_type() -> Rule {
     )
 }
 
+/// It would call itself and wait for its own lock.
+fn not_this_plugin() -> Rule {
+    rule(format!("self != '{PLUGIN}'"), Problem::OwnPlugin.to_string())
+}
+
 fn is_subnet() -> Rule {
     rule(
         "isCIDR(self) && cidr(self).masked() == cidr(self)",
@@ -158,6 +164,7 @@ pub(super) fn ipam(problems: &mut Problems, ipam: Option<&IpamSpec>) -> Option<O
     if !is_plugin(&ipam.plugin) {
         problems.add("spec.ipam.type", Problem::Plugin(ipam.plugin.clone()));
     }
+    problems.add_if(ipam.plugin == PLUGIN, "spec.ipam.type", Problem::OwnPlugin);
     for (set, ranges) in ipam.ranges.iter().enumerate() {
         for (index, range) in ranges.iter().enumerate() {
             let field = format!("spec.ipam.ranges[{set}][{index}]");

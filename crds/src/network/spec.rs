@@ -54,7 +54,11 @@ pub struct UserspaceNetworkSpec {
     /// Namespaces whose pods may attach, and that get a NetworkAttachmentDefinition of the
     /// network's name; {} means all.
     #[schemars(schema_with = "selectors::label_selector")]
-    #[x_kube(validation = selectors::values_fit_operator())]
+    #[x_kube(
+        validation = selectors::values_fit_operator(),
+        validation = selectors::match_labels_are_labels(),
+        validation = selectors::match_expressions_are_labels()
+    )]
     pub namespace_selector: LabelSelector,
     /// Where NetworkAttachmentDefinitions are created: PerNamespace, one in each selected namespace
     /// ({} leaves out kube-system, kube-public, kube-node-lease and usnet-system, which can be
@@ -64,7 +68,11 @@ pub struct UserspaceNetworkSpec {
     /// Nodes that carry the network; default every node that has the engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "selectors::label_selector")]
-    #[x_kube(validation = selectors::values_fit_operator())]
+    #[x_kube(
+        validation = selectors::values_fit_operator(),
+        validation = selectors::match_labels_are_labels(),
+        validation = selectors::match_expressions_are_labels()
+    )]
     pub node_selector: Option<LabelSelector>,
     /// The bridge on each node.
     #[serde(default)]

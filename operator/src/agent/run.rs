@@ -7,7 +7,7 @@ use super::model::report::Report;
 use super::node_agent::Agent;
 use super::report::metrics::Metrics;
 use super::report::{state_writer, status_writer};
-use super::selection::spec_builder;
+use super::selection::{spec_builder, unselected};
 use super::{pod_annotations, watch};
 use crate::api::client;
 use crate::node::state_file::AgentLock;
@@ -19,6 +19,7 @@ use std::sync::Arc;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tracing::Instrument;
 use usnet_crds::legacy::plain_path;
+use usnet_dataplane::definition_ipam::DefinitionIpam;
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
@@ -40,6 +41,14 @@ pub struct Options {
     /// They have to exist and be writable by root only.
     #[arg(long = "shared-dir-root", env = "USNET_SHARED_DIR_ROOTS", value_name = "FOLDER", value_delimiter = ':', value_parser = folder_of_node)]
     pub shared_dir_roots: Vec<PathBuf>,
+    /// The IPAM plugins that `ipam` of a NetworkAttachmentDefinition may name. `spec.ipam` of a
+    /// UserspaceNetwork may name any.
+    #[arg(long, env = "USNET_DEFINITION_IPAM_PLUGINS", value_name = "PLUGIN", value_delimiter = ',', default_values_t = DefinitionIpam::PLUGINS.map(str::to_owned))]
+    pub definition_ipam_plugins: Vec<String>,
+    /// What `ipam` of a NetworkAttachmentDefinition may contain besides addresses, routes and DNS,
+    /// for example `dataDir`. The plugins run as root, and such keys may name any file of the node.
+    #[arg(long, env = "USNET_DEFINITION_IPAM_KEYS", value_name = "KEY", value_delimiter = ',')]
+    pub definition_ipam_keys: Vec<String>,
     /// Where metrics and health are served.
     #[command(flatten)]
     pub telemetry: telemetry::ListenOptions,
@@ -68,6 +77,12 @@ pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
         tracing::warn!("another agent runs on this node; stop one of the two");
     }
     SharedDirs::allow(paths, options.shared_dir_roots.clone())?;
+    let definition_ipam = DefinitionIpam {
+        plugins: options.definition_ipam_plugins.iter().cloned().collect(),
+        keys: options.definition_ipam_keys.iter().cloned().collect(),
+        ..DefinitionIpam::default()
+    };
+    definition_ipam.write(paths)?;
     let (inputs, inputs_of_agent) = channel(None);
     let (specs, specs_in_agent) = channel(None);
     let (problems, problems_in_writer) = channel(None);
@@ -85,6 +100,7 @@ pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
     let persisted_spec = agent.persisted_spec();
     let background = async {
         tokio::join!(
+            unselected::publish(paths.clone(), inputs_of_agent.clone(), reports_of_agent.clone()),
             spec_builder::build(persisted_spec.clone(), inputs_of_agent, reports_of_agent.clone(), specs),
             state_writer::write(paths.clone(), state),
             report_readiness(reports_of_agent.clone(), &telemetry),

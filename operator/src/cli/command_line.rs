@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::io;
+use std::process::ExitCode;
 use tokio::runtime::Builder;
 
 /// Networks for DPDK pods: Kubernetes objects, programmed into Open vSwitch and VPP on every node.
@@ -58,11 +59,12 @@ pub enum Error {
 }
 
 impl CommandLine {
-    /// Runs the selected program until it is done, or until a signal requests the shutdown.
+    /// Runs the selected program until it is done, or until a signal requests the shutdown. Returns
+    /// the exit status.
     ///
     /// # Errors
     /// When the program cannot start or cannot continue.
-    pub fn run(self) -> Result<(), Error> {
+    pub fn run(self) -> Result<ExitCode, Error> {
         match self.program {
             Program::Controller(options) => run_until_shutdown(&mut two_threads(), async |requested| {
                 controller::run(options, requested).await.map_err(Error::Controller)
@@ -80,7 +82,7 @@ impl CommandLine {
                 }
             }),
             Program::Node(options) => Ok(node::run(options)?),
-            Program::InstallPlugin(options) => Ok(install_plugin::run(&options)?),
+            Program::InstallPlugin(options) => Ok(install_plugin::run(&options).map(|()| ExitCode::SUCCESS)?),
         }
     }
 }
@@ -102,9 +104,10 @@ fn two_threads() -> Builder {
 fn run_until_shutdown(
     runtime: &mut Builder,
     program: impl AsyncFnOnce(BoxFuture<'static, ()>) -> Result<(), Error>,
-) -> Result<(), Error> {
+) -> Result<ExitCode, Error> {
     let runtime = runtime.enable_all().build().map_err(Error::Runtime)?;
-    runtime.block_on(async { program(shutdown::requested().map_err(Error::Runtime)?.boxed()).await })
+    runtime.block_on(async { program(shutdown::requested().map_err(Error::Runtime)?.boxed()).await })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::output::{Error, Output};
 use super::{history, status};
 use clap::{Args, Subcommand};
 use std::io::{self, Write};
+use std::process::ExitCode;
 use usnet_crds::NetworkName;
 use usnet_dataplane::paths::NodePaths;
 
@@ -16,7 +17,8 @@ pub struct Options {
 
 #[derive(Debug, Clone, Subcommand)]
 enum Query {
-    /// The state of this node, as last reported by its agent.
+    /// The state of this node, as last reported by its agent. The exit status is 0 if the node is
+    /// Ready, 3 if it is not, 4 if no agent runs, and 1 if there is no report.
     Status {
         /// The output format.
         #[arg(short, long, value_enum, default_value_t)]
@@ -33,19 +35,22 @@ enum Query {
     },
 }
 
-/// Prints to standard output.
+/// Prints to standard output. Returns the exit status.
 ///
 /// # Errors
 /// When there is nothing to print.
-pub fn run(options: Options) -> Result<(), Error> {
+pub fn run(options: Options) -> Result<ExitCode, Error> {
     let paths = NodePaths::from_environment();
-    let text = match options.query {
-        Query::Status { output } => status::render(&paths, output)?,
-        Query::History { output, network } => history::render(&paths, output, network.as_ref())?,
+    let (text, exit_code) = match options.query {
+        Query::Status { output } => {
+            let (text, health) = status::render(&paths, output)?;
+            (text, ExitCode::from(health.exit_status()))
+        }
+        Query::History { output, network } => (history::render(&paths, output, network.as_ref())?, ExitCode::SUCCESS),
     };
     match io::stdout().write_all(text.as_bytes()) {
         // As with `| head`.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(Error::Print),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit_code),
+        other => other.map(|()| exit_code).map_err(Error::Print),
     }
 }

@@ -4,6 +4,7 @@ use super::output::{Error, Output, age, document_text, table};
 use super::state_file::{StateFile, is_agent_running};
 use std::fmt::Write;
 use std::time::SystemTime;
+use usnet_crds::conditions::{READY, Status, find};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_dataplane::paths::NodePaths;
 
@@ -11,15 +12,48 @@ use usnet_dataplane::paths::NodePaths;
 ///
 /// # Errors
 /// When there is none, or it cannot be read.
-pub(super) fn render(paths: &NodePaths, output: Output) -> Result<String, Error> {
+pub(super) fn render(paths: &NodePaths, output: Output) -> Result<(String, Health), Error> {
     let state = StateFile::read(paths)?.ok_or_else(|| Error::NoState(paths.state_file()))?;
+    let is_running = is_agent_running(paths);
+    let health = Health::of(&state, is_running);
     if let Some(text) = document_text(&state, output) {
-        return text;
+        return Ok((text?, health));
     }
     let written = std::fs::metadata(paths.state_file()).and_then(|metadata| metadata.modified()).ok();
     let seconds =
         written.and_then(|written| SystemTime::now().duration_since(written).ok()).map_or(0, |age| age.as_secs());
-    Ok(text(&state, is_agent_running(paths), seconds))
+    Ok((text(&state, is_running, seconds), health))
+}
+
+/// What the exit status says, for scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Health {
+    /// The agent runs, and all networks are programmed.
+    Ready,
+    /// The agent runs, and not all networks are programmed.
+    NotReady,
+    /// The agent does not run: its report is of the past.
+    NoAgent,
+}
+
+impl Health {
+    fn of(state: &StateFile, is_running: bool) -> Self {
+        let ready = find(&state.status.conditions, READY);
+        match (is_running, ready.is_some_and(|ready| ready.status == Status::True.as_str())) {
+            (false, _) => Self::NoAgent,
+            (true, true) => Self::Ready,
+            (true, false) => Self::NotReady,
+        }
+    }
+
+    /// 1 and 2 are for what cannot be shown, and for wrong options.
+    pub(super) const fn exit_status(self) -> u8 {
+        match self {
+            Self::Ready => 0,
+            Self::NotReady => 3,
+            Self::NoAgent => 4,
+        }
+    }
 }
 
 /// For users.

@@ -57,12 +57,12 @@ fn the_state_is_read_back_and_has_the_fields_of_a_status() {
     assert!(matches!(status::render(&paths, Output::Table), Err(Error::NoState(_))));
     state().write(&paths).unwrap();
     assert_eq!(StateFile::read(&paths).unwrap(), Some(state()));
-    let json: serde_json::Value = serde_json::from_str(&status::render(&paths, Output::Json).unwrap()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&status::render(&paths, Output::Json).unwrap().0).unwrap();
     assert_eq!(
         (&json["summary"]["networks"], &json["observedGeneration"], &json["node"]),
         (&"0/1".into(), &7.into(), &"node-a".into())
     );
-    let yaml: StateFile = serde_yaml::from_str(&status::render(&paths, Output::Yaml).unwrap()).unwrap();
+    let yaml: StateFile = serde_yaml::from_str(&status::render(&paths, Output::Yaml).unwrap().0).unwrap();
     assert_eq!(yaml, state());
 }
 
@@ -81,6 +81,20 @@ fn users_see_what_is_wrong_where_and_how_old_that_is() {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
     assert!(status::text(&state(), true, 5).contains("The agent is running"));
+}
+
+#[test]
+fn the_exit_status_says_whether_the_node_is_ready_and_its_agent_runs() {
+    let (_folder, paths) = node_paths();
+    let exit_status = || status::render(&paths, Output::Json).unwrap().1.exit_status();
+    let mut state = state();
+    state.write(&paths).unwrap();
+    assert_eq!(exit_status(), 4, "no agent runs");
+    let _agent_lock = AgentLock::acquire(&paths).unwrap().unwrap();
+    assert_eq!(exit_status(), 3, "a network has failed");
+    state.status.conditions[0].status = "True".to_owned();
+    state.write(&paths).unwrap();
+    assert_eq!(exit_status(), 0);
 }
 
 #[test]

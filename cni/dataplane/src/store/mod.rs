@@ -1,10 +1,12 @@
 //! The files of usnet on a node. All of them are JSON, written atomically and with a version.
 //!
 //! [`paths`] says where they are. [`journal`] is written by the plugin and the agent, under locks;
-//! [`network_file`] and [`shared_dirs`] by the agent for the plugin; [`node_file`] by the agent for
-//! itself. [`network_namespace`] tells whether the sandbox of a record still exists.
+//! [`network_file`], [`unselected`], [`shared_dirs`] and [`definition_ipam`] by the agent for the
+//! plugin; [`node_file`] by the agent for itself. [`network_namespace`] tells whether the sandbox of
+//! a record still exists.
 
 pub mod atomic_file;
+pub mod definition_ipam;
 pub mod journal;
 pub mod locks;
 pub mod network_file;
@@ -12,3 +14,4 @@ pub mod network_namespace;
 pub mod node_file;
 pub mod paths;
 pub mod shared_dirs;
+pub mod unselected;

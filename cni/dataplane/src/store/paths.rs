@@ -104,9 +104,19 @@ impl NodePaths {
         self.state.join("node.json")
     }
 
+    /// Why networks are not on this node.
+    pub fn unselected_file(&self) -> PathBuf {
+        self.run.join("unselected.json")
+    }
+
     /// The host directories that NADs of the legacy userspace CNI may use.
     pub fn shared_dirs_file(&self) -> PathBuf {
         self.run.join("shared-dirs.json")
+    }
+
+    /// What network configurations may request of IPAM.
+    pub fn definition_ipam_file(&self) -> PathBuf {
+        self.run.join("definition-ipam.json")
     }
 
     /// The node status of the agent, as reported to the API server.

@@ -1,7 +1,7 @@
 //! Attaches an interface. All parameters are known and validated before; each step is idempotent,
 //! and [`Detachment`] rolls back all of them, wherever they stopped.
 
-use crate::attachment::detach::{Detachment, Outcome};
+use crate::attachment::detach::Detachment;
 use crate::attachment::engine::{EngineClient, NewPort, drivers};
 use crate::attachment::interface::{self, InterfaceError};
 use crate::attachment::ipam::{self, Ipam, IpamError};
@@ -218,11 +218,12 @@ impl<'a> Attachment<'a> {
     fn roll_back(self, cause: Error) -> Error {
         let detachment = Detachment::new(self.node, self.environment, self.locked, self.record);
         let detachment = if self.is_port_requested { detachment } else { detachment.without_port() };
-        match detachment.run() {
-            Ok(Outcome::Gone) => cause,
-            Ok(Outcome::PortRemovalDeferred(left)) => {
-                Error::RollbackFailed { cause: Box::new(cause), left: Box::new(left.into()) }
-            }
+        let detachment = match &cause {
+            Error::Ipam(error) if !error.may_hold_address() => detachment.without_address(),
+            _ => detachment,
+        };
+        match detachment.run().and_then(|outcome| Ok(outcome.into_gone()?)) {
+            Ok(()) => cause,
             Err(left) => Error::RollbackFailed { cause: Box::new(cause), left: Box::new(left) },
         }
     }

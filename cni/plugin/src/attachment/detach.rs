@@ -7,11 +7,12 @@ use crate::attachment::ipam::{self, Ipam, IpamError};
 use crate::attachment::node::Node;
 use crate::attachment::pod_directory::{PodDirectory, PodDirectoryError, StillUsed};
 use crate::attachment::pod_files::names::files_of;
-use crate::error::Error;
+use crate::error::{Error, with_causes};
 use crate::legacy::shared_dir;
 use crate::protocol::environment::Environment;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::journal::{self, LockedAttachment};
+use usnet_dataplane::network_namespace::{self, Presence};
 
 /// The steps, in their order. What breaks otherwise:
 ///
@@ -47,14 +48,34 @@ impl Step {
         [Self::Record, Self::Addresses, Self::Port, Self::Interface, Self::Directory, Self::Removal];
 }
 
-/// The outcome of a DEL that succeeds.
-#[derive(Debug)]
-pub enum Outcome {
-    /// The attachment is gone.
-    Gone,
-    /// The engine could not remove the port; the record is kept, and the agent removes the port
+/// What a DEL that succeeds left undone.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Why the engine could not remove the port. The record is kept, and the agent removes the port
     /// later.
-    PortRemovalDeferred(EngineClientError),
+    pub port_removal_deferred: Option<EngineClientError>,
+    /// Why IPAM released nothing, where that must not prevent the deletion of the pod.
+    pub unreleased: Option<IpamError>,
+}
+
+impl Outcome {
+    /// Nothing of the attachment may be left.
+    ///
+    /// # Errors
+    /// Why the port is still there.
+    pub fn into_gone(self) -> Result<(), EngineClientError> {
+        self.port_removal_deferred.map_or(Ok(()), Err)
+    }
+
+    /// What was left undone, for the runtime's log.
+    pub fn note(&self) -> Option<String> {
+        let port = self.port_removal_deferred.as_ref();
+        let port = port.map(|error| format!("the agent removes the port later: {}", with_causes(error)));
+        let ipam =
+            self.unreleased.as_ref().map(|error| format!("addresses may not be released: {}", with_causes(error)));
+        let notes: Vec<String> = port.into_iter().chain(ipam).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
 }
 
 /// A detachment in progress.
@@ -66,6 +87,8 @@ pub struct Detachment<'a> {
     record: Record,
     port_may_exist: bool,
     waits_for_engine: bool,
+    address_may_be_held: bool,
+    unreleased: Option<IpamError>,
     record_error: Option<journal::Error>,
     port_error: Option<EngineClientError>,
     first_error: Option<Error>,
@@ -81,6 +104,8 @@ impl<'a> Detachment<'a> {
             record,
             port_may_exist: true,
             waits_for_engine: false,
+            address_may_be_held: true,
+            unreleased: None,
             record_error: None,
             port_error: None,
             first_error: None,
@@ -98,6 +123,13 @@ impl<'a> Detachment<'a> {
         Self { waits_for_engine: true, ..self }
     }
 
+    /// For an attachment whose IPAM plugin failed to assign an address: it is called, because it
+    /// may have done a part, and its failure is only noted. A plugin that always fails would
+    /// otherwise block the deletion of the pod.
+    pub fn without_address(self) -> Self {
+        Self { address_may_be_held: false, ..self }
+    }
+
     /// Runs all steps.
     ///
     /// # Errors
@@ -107,10 +139,9 @@ impl<'a> Detachment<'a> {
         for step in if by_interface { Step::IPAM_BEFORE_PORT } else { Step::ALL } {
             self.run_step(step);
         }
-        match (self.first_error, self.port_error) {
-            (Some(error), _) => Err(error),
-            (None, Some(error)) => Ok(Outcome::PortRemovalDeferred(error)),
-            (None, None) => Ok(Outcome::Gone),
+        match self.first_error {
+            Some(error) => Err(error),
+            None => Ok(Outcome { port_removal_deferred: self.port_error, unreleased: self.unreleased }),
         }
     }
 
@@ -168,11 +199,24 @@ impl<'a> Detachment<'a> {
         if let Some(configuration) = &self.record.ipam {
             // By the attachment alone: a plugin that rejects the requested address would block the
             // deletion of the pod.
-            Ipam::find(configuration, &self.environment.without_requested_address())?.release()?;
+            let environment = self.environment.without_requested_address();
+            match Ipam::find(configuration, &environment).and_then(|plugin| plugin.release()) {
+                Err(error) if self.needs_release(&error) => return Err(error),
+                released => self.unreleased = released.err(),
+            }
         }
         self.record.ipam = None;
         self.record.addresses.clear();
         Ok(())
+    }
+
+    /// Whether an address that IPAM failed to release makes DEL fail. One of a sandbox that has
+    /// ended is not in use, and GC of the IPAM plugin or its operator can release it.
+    fn needs_release(&self, error: &IpamError) -> bool {
+        let was_assigned = self.address_may_be_held && !matches!(error, IpamError::OwnPlugin(_));
+        let is_gone = !self.record.network_namespace.try_exists().unwrap_or(true)
+            || network_namespace::presence(&self.record) == Presence::Gone;
+        was_assigned && !is_gone
     }
 
     fn clear_directory(&self) -> Result<(), PodDirectoryError> {

@@ -44,6 +44,8 @@ pub enum ErrorCode {
     CheckFailed = 106,
     /// The pod has an interface of that name already.
     InterfaceExists = 107,
+    /// The IPAM plugin has no address left.
+    AddressesExhausted = 108,
     /// A defect of this plugin.
     Internal = 999,
 }
@@ -52,6 +54,31 @@ impl ErrorCode {
     /// As the specification writes it.
     pub const fn number(self) -> u32 {
         self as u32
+    }
+
+    /// In CamelCase, for messages.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::IncompatibleVersion => "IncompatibleVersion",
+            Self::UnsupportedField => "UnsupportedField",
+            Self::InvalidEnvironment => "InvalidEnvironment",
+            Self::IoFailure => "IoFailure",
+            Self::DecodingFailure => "DecodingFailure",
+            Self::InvalidConfiguration => "InvalidConfiguration",
+            Self::TryAgainLater => "TryAgainLater",
+            Self::NotAvailable => "NotAvailable",
+            Self::LimitedConnectivity => "LimitedConnectivity",
+            Self::NamespaceNotAllowed => "NamespaceNotAllowed",
+            Self::NetworkDraining => "NetworkDraining",
+            Self::PodVolume => "PodVolume",
+            Self::AlreadyAttached => "AlreadyAttached",
+            Self::PortRejected => "PortRejected",
+            Self::IpamFailed => "IpamFailed",
+            Self::CheckFailed => "CheckFailed",
+            Self::InterfaceExists => "InterfaceExists",
+            Self::AddressesExhausted => "AddressesExhausted",
+            Self::Internal => "Internal",
+        }
     }
 }
 
@@ -63,9 +90,17 @@ pub struct ErrorReply {
     pub version: SpecVersion,
     /// An [`ErrorCode`], or the code of an IPAM plugin.
     pub code: u32,
-    /// The failure and the remedy, in one or two sentences.
+    /// Code and reason, the failure and the remedy, in one or two sentences.
     pub msg: String,
     /// Why: the chain of causes.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub details: String,
+}
+
+impl ErrorReply {
+    /// An error whose message begins with its code and reason: kubelet shows it in an event, behind
+    /// some 300 characters of the container runtime and Multus, where users look for what is ours.
+    pub fn new(version: SpecVersion, code: u32, reason: &str, message: &str, details: String) -> Self {
+        Self { version, code, msg: format!("usnet[{code} {reason}]: {message}"), details }
+    }
 }

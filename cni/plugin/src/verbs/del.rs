@@ -1,12 +1,13 @@
 //! DEL: detaches an interface of a pod. It succeeds even if everything is gone already, because
 //! otherwise the runtime could not remove the pod.
 
-use crate::attachment::detach::{Detachment, Outcome};
-use crate::attachment::ipam::Ipam;
+use crate::attachment::admission::find_available;
+use crate::attachment::detach::Detachment;
+use crate::attachment::ipam::{Ipam, configuration_for};
 use crate::attachment::node::Node;
-use crate::error::{Error, causes};
+use crate::error::{Error, with_causes};
 use crate::legacy::state::LegacyState;
-use crate::protocol::configuration::Configuration;
+use crate::protocol::configuration::{Configuration, Target};
 use crate::protocol::environment::{Environment, EnvironmentError};
 use serde_json::Value;
 use usnet_dataplane::network_file::NetworkFile;
@@ -36,36 +37,40 @@ pub fn del(node: &Node, environment: &Environment, configuration: &Configuration
         }
         return Ok(release_unrecorded(node, environment, configuration).err().map(|error| note(&error)));
     };
-    match Detachment::new(node, environment, &locked, record).run()? {
-        Outcome::Gone => Ok(None),
-        Outcome::PortRemovalDeferred(error) => Ok(Some(format!("the agent removes the port later: {}", note(&error)))),
-    }
+    Ok(Detachment::new(node, environment, &locked, record).run()?.note())
 }
 
 /// Without a record nothing is attached. Only if the journal was lost can IPAM still hold an
 /// address, so it is released.
 fn release_unrecorded(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
-    match ipam(node, configuration) {
+    match ipam(node, configuration)? {
         Some(configuration) => Ok(Ipam::find(&configuration, environment)?.release()?),
         None => Ok(()),
     }
 }
 
 /// The configuration of the IPAM plugin that ADD would call, as far as it is still known.
-pub(crate) fn ipam(node: &Node, configuration: &Configuration) -> Option<Value> {
-    let network = configuration.network().ok();
-    let file = network.and_then(|network| node.networks.read(&network).ok().flatten());
-    if let Some(NetworkFile::Programmed(programmed)) = file
-        && let Some(ipam) = &programmed.network.ipam
-    {
-        return Some(configuration.for_ipam(programmed.network.name.as_str(), ipam));
-    }
-    let own = configuration.ipam().ok().flatten()?;
-    Some(configuration.for_ipam(configuration.name().ok()?, &own))
+///
+/// # Errors
+/// When ADD would reject it.
+pub(crate) fn ipam(node: &Node, configuration: &Configuration) -> Result<Option<Value>, Error> {
+    let Ok(target) = configuration.target() else { return Ok(None) };
+    let (name, file) = match &target {
+        Target::Network(name) => (name.clone(), node.networks.read(name).ok().flatten()),
+        Target::Bridge(legacy) => {
+            let found = find_available(&node.networks, &target).ok();
+            let name = found.as_ref().map_or_else(|| legacy.network_name(), |found| found.network.name.clone());
+            (name, found.map(NetworkFile::Programmed))
+        }
+    };
+    let network = file.as_ref().and_then(|file| match file {
+        NetworkFile::Programmed(programmed) => Some(&programmed.network),
+        NetworkFile::Draining { .. } | NetworkFile::Unavailable { .. } => None,
+    });
+    configuration_for(node, configuration, &target, (&name, network))
 }
 
 /// An error with its causes, for the runtime's log.
 pub(crate) fn note(error: &dyn std::error::Error) -> Note {
-    let causes = causes(error);
-    if causes.is_empty() { error.to_string() } else { format!("{error}: {causes}") }
+    with_causes(error)
 }

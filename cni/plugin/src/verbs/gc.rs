@@ -2,7 +2,7 @@
 //! considered: a runtime keeps its list per name, and configurations of other names may join the
 //! same network.
 
-use crate::attachment::detach::{Detachment, Outcome};
+use crate::attachment::detach::Detachment;
 use crate::attachment::ipam::Ipam;
 use crate::attachment::node::Node;
 use crate::error::Error;
@@ -65,10 +65,7 @@ fn detach(node: &Node, environment: &Environment, record: &Record) -> Result<Opt
     let environment = environment.for_stale_attachment(&record.id, &record.network_namespace);
     let locked = node.journal.lock(&record.id)?;
     let Some(record) = locked.read()? else { return Ok(None) };
-    match Detachment::new(node, &environment, &locked, record).run()? {
-        Outcome::Gone => Ok(None),
-        Outcome::PortRemovalDeferred(error) => Ok(Some(format!("the agent removes a port later: {error}"))),
-    }
+    Ok(Detachment::new(node, &environment, &locked, record).run()?.note())
 }
 
 /// Delegates GC to the IPAM plugin. If it stores addresses under the network's name, attachments of
@@ -79,7 +76,7 @@ fn collect_addresses(
     configuration: &Configuration,
     mut valid: ValidAttachments,
 ) -> Result<(), Error> {
-    let Some(mut ipam) = del::ipam(node, configuration) else { return Ok(()) };
+    let Some(mut ipam) = del::ipam(node, configuration)? else { return Ok(()) };
     let name = |configuration: &Value| configuration.get("name").cloned();
     let all = node.journal.records()?;
     let shares = |record: &&Record| record.ipam.as_ref().is_some_and(|other| name(other) == name(&ipam));

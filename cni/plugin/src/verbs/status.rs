@@ -25,7 +25,7 @@ pub fn status(node: &Node, environment: &Environment, configuration: &Configurat
     let programmed = admission::find_available(&node.networks, &target).map_err(not_available)?;
     // Without the engine or the bridge, attached pods have no connectivity either.
     check_bridge(&programmed).map_err(|error| Error::status_failed(ErrorCode::LimitedConnectivity, error))?;
-    match del::ipam(node, configuration) {
+    match del::ipam(node, configuration).map_err(not_available)? {
         Some(ipam) => Ipam::find(&ipam, environment).map_err(not_available)?.status().map_err(Error::from),
         None => Ok(()),
     }

@@ -7,8 +7,12 @@ use std::fmt;
 
 /// Accepted.
 pub const SPEC_VALID: &str = "the spec breaks no rule and conflicts with nothing";
+/// Accepted: the same, where pods of two nodes can have one address.
+pub const ADDRESSES_NOT_UNIQUE: &str = "the spec breaks no rule and conflicts with nothing. Warning: spec.ipam host-local counts on each node by itself, so that pods of two nodes get the same address. That is harmless only while the bridges of the nodes are not connected; an IPAM plugin with one pool for all nodes is, for example, whereabouts";
 /// The conditions after Accepted, while it is False.
 pub const NOT_EVALUATED: &str = "not evaluated while the network is rejected";
+/// Conditions that have the message of Ready.
+pub const SEE_READY: &str = "see Ready";
 /// DefinitionsReady: its NetworkAttachmentDefinitions are those of users.
 pub const NADS_OF_USERS: &str = "it was created from NetworkAttachmentDefinitions of users and creates none of its own";
 /// DefinitionsReady: they are not known yet.
@@ -19,6 +23,8 @@ pub const NADS_UNAVAILABLE: &str = "NetworkAttachmentDefinitions cannot be read:
 pub const NODES_OUTDATED: &str = "the network has not been sent to the nodes yet";
 /// Programmed: there is nothing to do.
 pub const NO_NODES: &str = "no node is selected";
+/// Most namespaces in one message.
+pub const NAMESPACES_MAX: usize = 10;
 /// Most pods in one message.
 const PODS_MAX: usize = 10;
 
@@ -40,6 +46,18 @@ impl fmt::Display for NadCounts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} of {} have the definition", self.present, count(self.desired, "namespace"))
     }
+}
+
+/// DefinitionsReady: the namespaces that have the definition, and which others would get it. Who
+/// forgot to label a namespace sees nothing of usnet, only that Multus finds no definition there.
+pub fn definitions_ready(counts: NadCounts, selector: Option<&str>, namespaces: &[String]) -> String {
+    let Some(selector) = selector else { return counts.to_string() };
+    let more = if counts.desired > namespaces.len() { " and others" } else { "" };
+    let named = match namespaces {
+        [] => String::new(),
+        some => format!(": {}{more}", some.join(", ")),
+    };
+    format!("{counts}{named}; a namespace gets it by labels that namespaceSelector requires: {selector}")
 }
 
 /// DefinitionsReady: in `conflicts` namespaces there is one of the same name that usnet does not

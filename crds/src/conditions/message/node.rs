@@ -85,9 +85,21 @@ pub fn vpp_unreadable(socket: &Path, problem: &dyn Display) -> String {
 pub fn bridge_conflict(engine: EngineKind, bridge: &BridgeName, owner: &NetworkName) -> String {
     let row = engine.traits();
     format!(
-        "spec.bridge.{}: {} {bridge} already belongs to network {owner}: choose another, or delete one of the two networks",
-        row.bridge_key.field(),
-        row.bridge_noun
+        "spec.bridge.{field}: {} {bridge} already belongs to network {owner}: it cannot be changed, so delete this network and create one with another, or delete network {owner}",
+        row.bridge_noun,
+        field = row.bridge_key.field(),
+    )
+}
+
+/// A network that does not select this node, and why.
+pub fn not_selected(unmet: &str) -> String {
+    format!("its nodeSelector does not select this node: {unmet}")
+}
+
+/// A network without a nodeSelector, on a node that never had its engine.
+pub fn engine_never_seen(engine: EngineKind) -> String {
+    format!(
+        "{engine} has never been connected on this node, and a network without a nodeSelector is only on nodes that have its engine: start {engine} here, or run the pod on another node (kubectl get usns shows the engines)"
     )
 }
 
@@ -101,7 +113,7 @@ pub fn compiled_network_unreadable(problem: &str) -> String {
 /// A network whose bridge exists without being its own.
 pub fn bridge_exists(bridge: &BridgeName) -> String {
     format!(
-        "bridge {bridge} already exists on this node and is not owned by this network; it is not changed: remove it, or set another bridge name in the network"
+        "bridge {bridge} already exists on this node and is not owned by this network; it is not changed: remove it, or delete the network and create one with another bridge"
     )
 }
 

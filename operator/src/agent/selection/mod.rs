@@ -5,6 +5,7 @@
 //! 2. [`select`](mod@select) selects the networks of the node. Pure.
 //! 3. [`spec_store`] hands a new spec to the reconcilers, after [`persisted_state`] (IO) has
 //!    written it to disk: an agent that starts later has to know what this one may have programmed.
+//! 4. [`unselected`] (IO) tells the plugin why the other networks are not on the node.
 
 pub(crate) mod persisted_state;
 pub mod select;
@@ -12,5 +13,6 @@ pub mod spec_builder;
 pub(crate) mod spec_store;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod unselected;
 
 pub use select::{Facts, select};

@@ -5,6 +5,7 @@ use super::stage::Stage;
 use crate::controller::cache::fingerprint;
 use crate::controller::cache::{Cache, NadKey, Network};
 use crate::controller::write::{DesiredNad, Write};
+use usnet_crds::conditions::message::network::NAMESPACES_MAX;
 use usnet_crds::device::resource_name;
 use usnet_crds::nad;
 use usnet_crds::validate::ValidNetwork;
@@ -27,6 +28,8 @@ fn fingerprint_of(desired: &DesiredNad, name: &str) -> u64 {
 pub struct NadProgress {
     /// How many are desired.
     pub desired: usize,
+    /// The first namespaces of these, at most [`NAMESPACES_MAX`].
+    pub namespaces: Vec<String>,
     /// How many of these are up to date.
     pub present: usize,
     /// The first namespace with a NAD of the same name that usnet does not own.
@@ -45,6 +48,9 @@ pub fn progress(cache: &Cache, name: &str, network: &Network, valid: &ValidNetwo
             progress.first_conflict.get_or_insert_with(|| namespace.clone());
         } else {
             progress.desired += 1;
+            if progress.namespaces.len() < NAMESPACES_MAX {
+                progress.namespaces.push(namespace.clone());
+            }
             progress.present += usize::from(cache.nads.generated(name, namespace) == Some(desired));
         }
     }

@@ -6,6 +6,7 @@ use crate::controller::cache::{Cache, Compiled, Namespace, Network};
 use crate::controller::write::Write;
 use kube::core::SelectorExt;
 use std::collections::BTreeMap;
+use usnet_crds::node_selection::selector_text;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{CompiledNetworkSpec, Namespaces, Phase};
 
@@ -33,7 +34,8 @@ fn namespaces(valid: &ValidNetwork, cluster: &BTreeMap<String, Namespace>) -> Na
         return Namespaces::all();
     }
     let selected = cluster.iter().filter(|(_, namespace)| valid.namespaces.matches(&namespace.labels));
-    selected.map(|(name, _)| name.as_str()).collect()
+    let selector = selector_text(&valid.namespaces);
+    Namespaces { selector, ..selected.map(|(name, _)| name.as_str()).collect() }
 }
 
 /// The write that brings the compiled network of this name up to date; none when it is.

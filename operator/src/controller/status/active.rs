@@ -14,19 +14,24 @@ use usnet_crds::conditions::{
     ACCEPTED, ConditionUpdate, DEFINITIONS_READY, PROGRAMMED, READY, RECONCILING, STALLED, Status,
 };
 use usnet_crds::network::NodeFailure;
+use usnet_crds::node_selection::selector_text;
 
 pub(super) fn conditions(inputs: &StatusInputs<'_>) -> Vec<ConditionUpdate> {
-    let (accepted, nads, programmed) = (accepted(inputs), nads(inputs), programmed(inputs));
+    let (accepted, nads, mut programmed) = (accepted(inputs), nads(inputs), programmed(inputs));
     let needs_operator = accepted.status != Status::True || inputs.tally.needs_operator();
     // A NAD that usnet does not own affects only its namespace.
     let blocks_ready = |part: &&ConditionUpdate| part.status != Status::True && part.reason != NAME_CONFLICT;
     let blocking = [&accepted, &nads, &programmed].into_iter().find(blocks_ready);
     let ConditionUpdate { reason, message, .. } = blocking.unwrap_or(&programmed).clone();
-    let ready = ConditionUpdate::new(READY, Status::from(blocking.is_none()), reason.clone(), message.clone());
+    let ready = ConditionUpdate::new(READY, Status::from(blocking.is_none()), reason.clone(), message);
     let waiting = blocking.map(|_| {
         let kind = if needs_operator { STALLED } else { RECONCILING };
-        ConditionUpdate::new(kind, Status::True, reason, message)
+        ConditionUpdate::new(kind, Status::True, reason, message::SEE_READY)
     });
+    // `kubectl describe` shows all conditions, the failures and the events.
+    if programmed.status == Status::False && programmed.message == ready.message {
+        message::SEE_READY.clone_into(&mut programmed.message);
+    }
     [ready, accepted, nads, programmed].into_iter().chain(waiting).collect()
 }
 
@@ -39,7 +44,17 @@ fn accepted(inputs: &StatusInputs<'_>) -> ConditionUpdate {
             let message = message::conflict_everywhere(&first.message, &first.node);
             ConditionUpdate::new(ACCEPTED, Status::False, BRIDGE_CONFLICT, message)
         }
-        _ => ConditionUpdate::new(ACCEPTED, Status::True, VALID, message::SPEC_VALID),
+        _ => ConditionUpdate::new(ACCEPTED, Status::True, VALID, valid_message(inputs)),
+    }
+}
+
+/// host-local counts on each node for itself.
+fn valid_message(inputs: &StatusInputs<'_>) -> &'static str {
+    let ipam = inputs.network.spec.as_ref().ok().and_then(|valid| valid.ipam.as_ref());
+    let plugin = ipam.and_then(|ipam| ipam.get("type")?.as_str());
+    match plugin {
+        Some("host-local") if inputs.tally.selected > 1 => message::ADDRESSES_NOT_UNIQUE,
+        _ => message::SPEC_VALID,
     }
 }
 
@@ -63,7 +78,12 @@ fn nads(inputs: &StatusInputs<'_>) -> ConditionUpdate {
         return update(Status::False, SYNCING, &counts.to_string());
     }
     match &progress.first_conflict {
-        None => update(Status::True, SYNCED, &counts.to_string()),
+        None => {
+            let selector = inputs.network.spec.as_ref().ok().filter(|valid| !valid.namespaces.selects_all());
+            let selector = selector.map(|valid| selector_text(&valid.namespaces));
+            let message = message::definitions_ready(counts, selector.as_deref(), &progress.namespaces);
+            update(Status::True, SYNCED, &message)
+        }
         Some(first) => {
             let message = message::nad_conflict(counts, inputs.name, first, progress.conflicts);
             update(Status::False, NAME_CONFLICT, &message)

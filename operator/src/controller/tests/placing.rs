@@ -40,7 +40,7 @@ fn a_network_is_compiled_whole() {
             "rateLimit": {"ingressKbps": 5000},
             "memif": {"socket": "Volume", "secret": "None"}, "vhostUser": {"engineRole": "Client"},
         },
-        "namespaces": {"names": ["team-a"]}, "ipam": ipam,
+        "namespaces": {"names": ["team-a"], "selector": "team=a"}, "ipam": ipam,
         "attachments": [
             {"namespace": "db", "pod": "a", "ips": ["10.0.0.7/24"], "mac": "02:00:00:00:00:0a"},
             {"namespace": "db", "pod": "b", "vlan": {"mode": "Trunk", "trunks": [8, 9]}, "rateLimit": {}},
@@ -67,7 +67,7 @@ fn a_network_of_vpp_is_compiled_whole() {
             "type": "Memif", "queues": 4, "ringSize": 256, "rateLimit": {},
             "memif": {"socket": "Volume", "secret": "Generated"}, "vhostUser": {"engineRole": "Client"},
         },
-        "namespaces": {"names": ["team-a"]},
+        "namespaces": {"names": ["team-a"], "selector": "team=a"},
     });
     assert_eq!(compiled, expected);
 }
@@ -95,7 +95,7 @@ fn nads_follow_the_namespace_selector() {
     cluster.namespace("other", &[("team", "a")]);
     cluster.settle();
     assert_eq!(cluster.generated("blue"), ["other"]);
-    assert_eq!(cluster.compiled["blue"].namespaces, ["other"].into_iter().collect());
+    assert_eq!(cluster.compiled["blue"].namespaces.names, ["other".to_owned()].into());
 }
 
 #[test]
@@ -129,8 +129,8 @@ fn a_shared_nad_is_in_one_namespace_whatever_is_selected() {
     cluster.settle();
     assert_eq!(cluster.generated("blue"), ["usnet-system"]);
     assert_eq!(
-        cluster.compiled["blue"].namespaces,
-        ["team-a"].into_iter().collect(),
+        cluster.compiled["blue"].namespaces.names,
+        ["team-a".to_owned()].into(),
         "who may attach is another matter"
     );
     spec["definitions"] = "PerNamespace".into();

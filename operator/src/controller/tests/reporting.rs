@@ -54,6 +54,48 @@ fn unready_nodes_do_not_block_ready() {
 }
 
 #[test]
+fn the_namespaces_of_a_network_and_the_label_that_the_others_lack_are_named() {
+    let mut cluster = Cluster::new();
+    cluster.namespace("third", &[("team", "a")]);
+    cluster.simple_network("blue");
+    cluster.settle();
+    assert_eq!(
+        cluster.message("blue", "DefinitionsReady"),
+        "2 of 2 namespaces have the definition: team-a, third; a namespace gets it by labels that namespaceSelector requires: team=a"
+    );
+    for number in 0..20 {
+        cluster.namespace(&format!("more-{number}"), &[("team", "a")]);
+    }
+    cluster.settle();
+    let message = cluster.message("blue", "DefinitionsReady");
+    assert!(message.contains("more-17 and others; a namespace gets it"), "{message}");
+
+    cluster.network("open", &json!({"engine": "OVS", "namespaceSelector": {}}));
+    cluster.settle();
+    let message = cluster.message("open", "DefinitionsReady");
+    assert!(message.ends_with("namespaces have the definition"), "{message}");
+}
+
+#[test]
+fn addresses_that_several_nodes_assign_are_warned_of() {
+    let mut cluster = Cluster::new();
+    let with = |ipam: &str, nodes: serde_json::Value| {
+        json!({
+            "engine": "OVS", "namespaceSelector": {}, "nodeSelector": nodes,
+            "ipam": {"type": ipam, "ranges": [[{"subnet": "10.0.0.0/24"}]]},
+        })
+    };
+    let one_node = json!({"matchLabels": {"host": "node-a"}});
+    cluster.network("twice", &with("host-local", json!({})));
+    cluster.network("once", &with("host-local", one_node));
+    cluster.network("pool", &with("whereabouts", json!({})));
+    cluster.settle();
+    let is_warned = |name: &str| cluster.message(name, "Accepted").contains("pods of two nodes get the same address");
+    assert_eq!(["twice", "once", "pool"].map(is_warned), [true, false, false]);
+    assert_eq!(cluster.condition("twice", "Ready"), "True AllNodes");
+}
+
+#[test]
 fn a_selector_that_matches_no_node_does_not_wait_indefinitely() {
     let mut cluster = Cluster::new();
     let nowhere = json!({"engine": "OVS", "namespaceSelector": {}, "nodeSelector": {"matchLabels": {"host": "none"}}});
@@ -72,6 +114,10 @@ fn the_first_node_that_fails_is_named() {
     cluster.settle();
     assert_eq!(cluster.condition("blue", "Ready"), "False BridgeExists");
     assert!(cluster.message("blue", "Ready").contains("node node-a: BridgeExists"));
+    // `kubectl describe` would show one sentence five times.
+    for dependent in ["Programmed", "Stalled"] {
+        assert_eq!(cluster.message("blue", dependent), "see Ready");
+    }
     assert_eq!(cluster.condition("blue", "Stalled"), "True BridgeExists");
     let nodes: Vec<String> = cluster.status("blue").failures.into_iter().map(|failure| failure.node).collect();
     assert_eq!(nodes, ["node-a", "node-b"]);

@@ -13,6 +13,7 @@ use std::path::Path;
 use usnet_crds::EngineKind;
 use usnet_dataplane::network_file::NetworkFiles;
 use usnet_dataplane::node_file::NodeFile;
+use usnet_dataplane::unselected::Unselected;
 use usnet_operator::node::history_file;
 use usnet_operator::node::state_file::StateFile;
 use usnet_test_openvswitch::OpenVswitch;
@@ -64,6 +65,8 @@ fn collect(node: &Node) -> BTreeMap<String, String> {
         ("state.json".to_owned(), masked_text(&read(&node.paths.state_file()))),
         ("node.json".to_owned(), masked_text(&read(&node.paths.node_file()))),
         ("shared-dirs.json".to_owned(), masked_text(&read(&node.paths.shared_dirs_file()))),
+        ("definition-ipam.json".to_owned(), masked_text(&read(&node.paths.definition_ipam_file()))),
+        ("unselected.json".to_owned(), masked_text(&read(&node.paths.unselected_file()))),
     ]);
     for entry in fs::read_dir(node.paths.networks()).unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();
@@ -89,13 +92,18 @@ fn the_files_of_version_1_are_still_written() {
     let manifests = Manifests::new();
     let taken = manifest("red", "OVS", 1500).replace("bridge: {", "bridge: {name: br-foreign, ");
     ovs.vsctl(&["add-br", "br-foreign"]).unwrap();
-    let all = manifest("blue", "OVS", 1400) + &manifest("green", "VPP", 1500) + &taken;
+    let elsewhere =
+        manifest("elsewhere", "OVS", 1500).replace("spec:", "spec:\n  nodeSelector: {matchLabels: {rack: a}}");
+    let all = manifest("blue", "OVS", 1400) + &manifest("green", "VPP", 1500) + &taken + &elsewhere;
     manifests.write("a.yaml", &all);
     let agent = StandaloneAgent::start(&node.paths, manifests.path());
     node.wait_until_programmed("blue");
     node.wait_until_programmed("green");
     node.wait_until_unavailable("red");
     agent.wait_for_state("2/3", |state| (state.status.summary.networks == "2/3").then_some(()));
+    until("the plugin knows why a network is not here", || {
+        Unselected::reason(&node.paths, &"elsewhere".parse().unwrap()).unwrap()
+    });
     until("both engines are in the history", || (agent.history().len() == 2).then_some(()));
 
     let written = collect(&node);

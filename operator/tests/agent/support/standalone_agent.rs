@@ -67,6 +67,8 @@ impl StandaloneAgent {
                 manifests: Some(manifests),
                 memif_socket_ids: MemifSocketIds::default(),
                 shared_dir_roots: vec![ALLOWED.into()],
+                definition_ipam_plugins: vec!["host-local".to_owned()],
+                definition_ipam_keys: vec!["dataDir".to_owned()],
                 telemetry: telemetry::ListenOptions::default(),
             };
             runtime.block_on(async {

@@ -29,6 +29,7 @@ const EXTENSION: &str = ".json";
 /// The status of one network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state")]
+#[expect(clippy::large_enum_variant, reason = "almost all of them are Programmed")]
 pub enum NetworkFile {
     /// The engine has the bridge: pods may attach.
     Programmed(ProgrammedNetwork),

@@ -13,6 +13,14 @@ pub enum AdmissionError {
         "network \"{0}\" is not known on this node. Check that UserspaceNetwork {0} exists (kubectl get usn {0}), that its nodeSelector selects this node, and that the usnet agent runs on it"
     )]
     Unknown(NetworkName),
+    /// The network is not for this node.
+    #[error("network \"{network}\" is not on this node: {reason}")]
+    NotSelected {
+        /// The network.
+        network: NetworkName,
+        /// Why not, as the agent knows.
+        reason: String,
+    },
     /// No network uses the bridge that a legacy configuration names.
     #[error(
         "no usable network on this node has bridge {bridge} of {engine}. The operator creates UserspaceNetwork {network} for it: check its conditions (kubectl describe usn {network}), the events of the NetworkAttachmentDefinition, and that the usnet agent runs on this node"
@@ -54,14 +62,17 @@ pub enum AdmissionError {
     Draining(NetworkName),
     /// The network is not for the pod's namespace.
     #[error(
-        "pod {pod} may not attach to network \"{network}\": namespace \"{}\" is not selected by its namespaceSelector. Label the namespace, or change spec.namespaceSelector of UserspaceNetwork {network}",
-        pod.namespace
+        "pod {pod} may not attach to network \"{network}\": namespace \"{namespace}\" is not selected by its namespaceSelector{}. Label the namespace (kubectl label namespace {namespace} …), or change spec.namespaceSelector of UserspaceNetwork {network}",
+        in_parentheses(selector),
+        namespace = pod.namespace
     )]
     Namespace {
         /// The pod.
         pod: Pod,
         /// The network.
         network: NetworkName,
+        /// Which labels it requires; empty if unknown.
+        selector: String,
     },
     /// The file of the network cannot be read.
     #[error(transparent)]
@@ -72,7 +83,9 @@ impl AdmissionError {
     /// The CNI code.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Unknown(_) | Self::NoBridge { .. } | Self::Unavailable { .. } => ErrorCode::TryAgainLater,
+            Self::Unknown(_) | Self::NotSelected { .. } | Self::NoBridge { .. } | Self::Unavailable { .. } => {
+                ErrorCode::TryAgainLater
+            }
             Self::SettingMismatch { .. } => ErrorCode::InvalidConfiguration,
             Self::Draining(_) => ErrorCode::NetworkDraining,
             Self::Namespace { .. } => ErrorCode::NamespaceNotAllowed,
@@ -80,8 +93,23 @@ impl AdmissionError {
         }
     }
 
+    /// What is wrong in one word.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Unknown(_) => "NetworkUnknown",
+            Self::NotSelected { .. } => "NodeNotSelected",
+            Self::NoBridge { .. } => "NoNetworkOfBridge",
+            Self::Unavailable { reason, .. } => reason,
+            other => other.code().reason(),
+        }
+    }
+
     /// Whether the condition may be transient.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unknown(_) | Self::NoBridge { .. } | Self::Unavailable { .. })
     }
+}
+
+fn in_parentheses(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(" ({text})") }
 }

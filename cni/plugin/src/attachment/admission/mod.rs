@@ -7,11 +7,15 @@ mod phase;
 pub use error::AdmissionError;
 use phase::check_phase;
 
+use crate::attachment::node::Node;
 use crate::protocol::configuration::Target;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use usnet_crds::NodeNetwork;
 use usnet_dataplane::attachment::Pod;
 use usnet_dataplane::network_file::{NetworkFiles, ProgrammedNetwork};
+use usnet_dataplane::paths::NodePaths;
+use usnet_dataplane::unselected::Unselected;
 
 /// How long to wait for a network that the agent is about to program: a pod may be created right
 /// after its network. kubelet retries a failed ADD only after several seconds and with an event on
@@ -26,18 +30,24 @@ const POLL: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// Why `pod` may not attach.
-pub fn admit(
-    files: &NetworkFiles,
-    target: &Target,
-    pod: &Pod,
-    timeout: Duration,
-) -> Result<ProgrammedNetwork, AdmissionError> {
+pub fn admit(node: &Node, target: &Target, pod: &Pod, timeout: Duration) -> Result<ProgrammedNetwork, AdmissionError> {
     let deadline = Instant::now() + timeout;
     loop {
-        match find_available(files, target) {
+        match find_available(&node.networks, target) {
             Err(error) if error.is_transient() && Instant::now() < deadline => sleep(POLL),
-            other => return other.and_then(|programmed| check_namespace(programmed, pod)),
+            Err(error) => return Err(with_reason(&node.roots, error)),
+            Ok(programmed) => return check_namespace(programmed, pod),
         }
+    }
+}
+
+/// The agent knows why a network is not on its node.
+fn with_reason(paths: &NodePaths, error: AdmissionError) -> AdmissionError {
+    let AdmissionError::Unknown(network) = error else { return error };
+    match Unselected::reason(paths, &network) {
+        Ok(Some(reason)) => AdmissionError::NotSelected { network, reason },
+        // Without the file, or with one of another release, there is only less to say.
+        Ok(None) | Err(_) => AdmissionError::Unknown(network),
     }
 }
 
@@ -56,6 +66,7 @@ fn check_namespace(programmed: ProgrammedNetwork, pod: &Pod) -> Result<Programme
     if programmed.network.allows(&pod.namespace) {
         Ok(programmed)
     } else {
-        Err(AdmissionError::Namespace { pod: pod.clone(), network: programmed.network.name })
+        let NodeNetwork { name, namespaces, .. } = programmed.network;
+        Err(AdmissionError::Namespace { pod: pod.clone(), network: name, selector: namespaces.selector })
     }
 }

@@ -7,12 +7,36 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The first code that the specification leaves to plugins.
+const OWN_CODES: u32 = 100;
+
 /// Why addresses could not be assigned or released.
 #[derive(Debug, thiserror::Error)]
 pub enum IpamError {
     /// The configuration does not name a plugin.
     #[error("\"ipam\" has no valid \"type\": set it to the name of an IPAM plugin, for example host-local")]
     NoType,
+    /// It names this plugin, which would wait for its own lock.
+    #[error(
+        "\"ipam.type\" is {0:?}, which is the plugin that attaches pods and assigns no addresses: set it to the name of an IPAM plugin, for example host-local"
+    )]
+    OwnPlugin(String),
+    /// The agent does not allow network configurations to name the plugin.
+    #[error(
+        "\"ipam.type\" of the network configuration is {plugin:?}, and this node allows the IPAM plugins {}: use one of them, set spec.ipam of the UserspaceNetwork, or start the usnet agent with --definition-ipam-plugins",
+        allowed.join(", ")
+    )]
+    PluginNotAllowed {
+        /// The plugin.
+        plugin: String,
+        /// The plugins that are allowed.
+        allowed: Vec<String>,
+    },
+    /// The agent does not allow network configurations to have the key.
+    #[error(
+        "\"ipam.{0}\" of the network configuration is not allowed on this node: remove it, set it in spec.ipam of the UserspaceNetwork, or start the usnet agent with --definition-ipam-keys={0}"
+    )]
+    KeyNotAllowed(String),
     /// The search path of plugins is not set.
     #[error("cannot search for IPAM plugin {0}")]
     NoFolders(String, #[source] EnvironmentError),
@@ -41,7 +65,7 @@ pub enum IpamError {
         timeout: Duration,
     },
     /// The plugin returned an error of the specification's format.
-    #[error("IPAM plugin {plugin}: {msg}")]
+    #[error("IPAM plugin {plugin}: {msg}{}", exhausted_advice(msg))]
     Rejected {
         /// The `type` of its configuration.
         plugin: String,
@@ -89,10 +113,15 @@ impl IpamError {
     /// The CNI code.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NoType | Self::NeedsInterface(_) => ErrorCode::InvalidConfiguration,
+            Self::NoType
+            | Self::OwnPlugin(_)
+            | Self::PluginNotAllowed { .. }
+            | Self::KeyNotAllowed(_)
+            | Self::NeedsInterface(_) => ErrorCode::InvalidConfiguration,
             Self::NoFolders(..) => ErrorCode::InvalidEnvironment,
             Self::Run { .. } => ErrorCode::IoFailure,
             Self::Undecodable(..) => ErrorCode::DecodingFailure,
+            Self::Rejected { msg, .. } if is_exhausted(msg) => ErrorCode::AddressesExhausted,
             Self::NotInstalled { .. }
             | Self::TimedOut { .. }
             | Self::Rejected { .. }
@@ -100,5 +129,36 @@ impl IpamError {
             | Self::StaticIpNotAssigned { .. }
             | Self::NoAddress(_) => ErrorCode::IpamFailed,
         }
+    }
+
+    /// The CNI code as a number. One of the specification is passed on; the others of an IPAM
+    /// plugin would mean something else here, and 999 is what CNI's own plugins say for any
+    /// failure.
+    pub fn number(&self) -> u32 {
+        match self {
+            Self::Rejected { code, .. } if *code < OWN_CODES => *code,
+            other => other.code().number(),
+        }
+    }
+
+    /// Whether the plugin may hold an address although its ADD failed with this error. One that
+    /// was killed may have been about to answer.
+    pub fn may_hold_address(&self) -> bool {
+        matches!(self, Self::TimedOut { .. } | Self::StaticIpNotAssigned { .. })
+    }
+}
+
+/// Whether an IPAM plugin says that all addresses are assigned. There is no code for it; these are
+/// the words of host-local and of whereabouts.
+fn is_exhausted(message: &str) -> bool {
+    ["no IP addresses available in range set", "Could not allocate IP in range"]
+        .iter()
+        .any(|text| message.contains(text))
+}
+
+fn exhausted_advice(message: &str) -> &'static str {
+    match is_exhausted(message) {
+        true => ". All addresses are assigned: enlarge the range in spec.ipam of the network, or delete pods",
+        false => "",
     }
 }

@@ -1,11 +1,13 @@
 //! Addresses from the configured IPAM plugin, called by plugin delegation as the CNI specification
 //! defines it. IO: runs the plugin's program.
 
+mod configuration;
 mod error;
 mod plugin;
 mod process;
 #[cfg(test)]
 mod tests;
 
+pub use configuration::configuration_for;
 pub use error::IpamError;
 pub use plugin::{Ipam, TIMEOUT, needs_interface};

@@ -9,9 +9,11 @@ use crate::protocol::result::Assignment;
 use serde::Deserialize;
 use serde_json::Value;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use usnet_crds::InterfaceAddress;
+use usnet_crds::legacy::PLUGIN;
 use usnet_dataplane::journal::LockedAttachment;
 
 /// The timeout of an IPAM plugin. Some contact a server and need seconds, so that a shorter one
@@ -46,6 +48,9 @@ impl<'a> Ipam<'a> {
     pub fn find(configuration: &'a Value, environment: &'a Environment) -> Result<Self, IpamError> {
         let plugin = configuration.pointer("/ipam/type").and_then(Value::as_str);
         let plugin = plugin.filter(|name| is_plugin_name(name)).ok_or(IpamError::NoType)?;
+        if plugin == PLUGIN {
+            return Err(IpamError::OwnPlugin(plugin.to_owned()));
+        }
         let folders = environment.plugin_folders();
         let folders = folders.map_err(|source| IpamError::NoFolders(plugin.to_owned(), source))?;
         let program = folders.iter().map(|folder| folder.join(plugin)).find(|program| program.is_file());
@@ -53,6 +58,9 @@ impl<'a> Ipam<'a> {
             plugin: plugin.to_owned(),
             folders: folders.iter().map(|folder| folder.display().to_string()).collect(),
         })?;
+        if is_this_program(&program) {
+            return Err(IpamError::OwnPlugin(plugin.to_owned()));
+        }
         Ok(Self { plugin, program, configuration, environment, timeout: TIMEOUT, inherited: None })
     }
 
@@ -177,6 +185,12 @@ impl<'a> Ipam<'a> {
             Err(_) => IpamError::Failed { plugin, status: finished.status.to_string(), output: finished.output_tail() },
         }
     }
+}
+
+/// Whether a program is this one under another name.
+fn is_this_program(program: &Path) -> bool {
+    let file = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+    file(program).is_some_and(|found| Some(found) == file(Path::new("/proc/self/exe")))
 }
 
 /// Plugins before version 1.1.0 reject its verbs with the code of an invalid variable.

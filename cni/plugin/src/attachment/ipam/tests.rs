@@ -47,6 +47,22 @@ fn an_error_is_passed_on_with_its_code() {
 }
 
 #[test]
+fn exhausted_addresses_have_a_code_of_their_own_and_no_code_of_another_plugin_gets_a_meaning_here() {
+    let error = |code: u32, msg: &str| {
+        let (_folder, environment) = plugin(&format!(r#"echo '{{"code": {code}, "msg": "{msg}"}}'; exit 1"#));
+        let configuration = configuration();
+        Ipam::find(&configuration, &environment).unwrap().assign().unwrap_err()
+    };
+    let full = "failed to allocate for range 0: no IP addresses available in range set: 10.58.0.2-10.58.0.2";
+    let exhausted = error(999, full);
+    assert_eq!(exhausted.number(), 108);
+    assert!(exhausted.to_string().contains("enlarge the range"), "{exhausted}");
+    for (code, number) in [(4, 4), (11, 11), (99, 99), (100, 105), (103, 105), (999, 105)] {
+        assert_eq!(error(code, "no").number(), number, "{code}");
+    }
+}
+
+#[test]
 fn a_failure_without_json_shows_what_was_written() {
     let (_folder, environment) = plugin("echo 'no such disk' >&2; exit 3");
     let configuration = configuration();

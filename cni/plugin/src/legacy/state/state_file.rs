@@ -6,6 +6,7 @@ use super::folders::LegacyFolders;
 use crate::attachment::engine::EngineClient;
 use crate::attachment::ipam::Ipam;
 use crate::attachment::node::Node;
+use crate::error::with_causes;
 use crate::protocol::configuration::Configuration;
 use crate::protocol::environment::Environment;
 use serde::Deserialize;
@@ -73,13 +74,11 @@ impl LegacyState {
         if let Some(pod) = pod.filter(|_| !self.has_siblings(id)) {
             folders.unmount(&pod.uid)?;
         }
-        if let (Some(ipam), Ok(name)) = (&host.ipam, configuration.name()) {
-            Ipam::find(&configuration.for_ipam(name, ipam), environment)?.release()?;
-        }
+        let unreleased = release(&host, environment, configuration)?;
         match port {
             LegacyPort::Absent => {
                 remove_file(&self.path)?;
-                Ok(None)
+                Ok(unreleased)
             }
             // The state file is the only trace of the port.
             LegacyPort::Foreign { found } => Ok(Some(format!(
@@ -132,6 +131,21 @@ impl LegacyState {
                 && entry.file_name().to_string_lossy().starts_with(&prefix)
         };
         folder.into_iter().flatten().flatten().any(is_sibling)
+    }
+}
+
+/// Releases the addresses. As in DEL of an attachment with a record, a failure is only noted once
+/// the sandbox has ended.
+fn release(
+    host: &HostConf,
+    environment: &Environment,
+    configuration: &Configuration,
+) -> Result<Option<String>, LegacyStateError> {
+    let (Some(ipam), Ok(name)) = (&host.ipam, configuration.name()) else { return Ok(None) };
+    let configuration = configuration.for_ipam(name, ipam);
+    match Ipam::find(&configuration, environment).and_then(|plugin| plugin.release()) {
+        Err(error) if environment.network_namespace().try_exists().unwrap_or(true) => Err(error.into()),
+        released => Ok(released.err().map(|error| with_causes(&error))),
     }
 }
 

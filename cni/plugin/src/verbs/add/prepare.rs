@@ -56,14 +56,14 @@ impl AddRequest<'_> {
     /// # Errors
     /// Why the interface cannot be attached.
     pub fn prepare(&self, node: &Node) -> Result<Prepared, Error> {
-        let network = admission::admit(&node.networks, &self.target, &self.pod, admission::TIMEOUT)?;
+        let network = admission::admit(node, &self.target, &self.pod, admission::TIMEOUT)?;
         let directory = self.directory(node, &network.network)?;
         let shared_dir = self.shared_dir(node, &directory)?;
         let directory = match &shared_dir {
             Some(shared) => PodDirectory::from_folder(&node.roots, &self.pod.uid, &self.id, shared.folder()),
             None => directory,
         };
-        let record = self.record(&network, &directory)?;
+        let record = self.record(node, &network, &directory)?;
         if needs_volume(&record.port) && shared_dir.is_none() {
             self.check_directory(&directory, &network.network)?;
         }
@@ -159,7 +159,7 @@ impl AddRequest<'_> {
         self.static_attachment(network).and_then(|attachment| attachment.mac).unwrap_or(self.mac)
     }
 
-    fn record(&self, programmed: &ProgrammedNetwork, directory: &PodDirectory) -> Result<Record, Error> {
+    fn record(&self, node: &Node, programmed: &ProgrammedNetwork, directory: &PodDirectory) -> Result<Record, Error> {
         let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
         let pod_directory = directory.path();
         let socket_name = &socket_name(&self.target, network.port.port_type, &self.id);
@@ -186,25 +186,16 @@ impl AddRequest<'_> {
             invoked_ifname: self.invoked_ifname.clone(),
             // Recorded before IPAM runs, so that no concurrent call uses the same static addresses.
             addresses: static_ips::addresses(&self.ips(network)?),
-            ipam: self.ipam(programmed)?,
+            ipam: self.ipam(node, network)?,
             configuration_data: None,
         })
     }
 
-    /// The IPAM configuration of the network or, if it has none, of the network configuration, with
-    /// the pod's static addresses as requests.
-    ///
-    /// IPAM plugins keep a separate address store per configuration name. A network with its own
-    /// IPAM can be joined by network configurations of any name, and must not assign an address
-    /// twice, so the network's name is used there.
-    fn ipam(&self, programmed: &ProgrammedNetwork) -> Result<Option<Value>, Error> {
-        let network = &programmed.network;
-        let configuration = self.configuration;
-        let requested = match (&network.ipam, &self.own_ipam) {
-            (Some(ipam), _) => configuration.for_ipam(network.name.as_str(), ipam),
-            (None, Some(ipam)) => configuration.for_ipam(configuration.name()?, ipam),
-            (None, None) => return Ok(None),
-        };
+    /// The configuration for the IPAM plugin, with the pod's static addresses as requests.
+    fn ipam(&self, node: &Node, network: &NodeNetwork) -> Result<Option<Value>, Error> {
+        let named = (&network.name, Some(network));
+        let requested = ipam::configuration_for(node, self.configuration, &self.target, named)?;
+        let Some(requested) = requested else { return Ok(None) };
         let ips = self.static_attachment(network).map(|attachment| attachment.ips.as_slice()).unwrap_or_default();
         Ok(Some(match ips {
             [] => static_ips::request_ips(requested, &self.pod_request.ips),

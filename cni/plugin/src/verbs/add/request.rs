@@ -52,7 +52,7 @@ impl<'a> AddRequest<'a> {
             version: configuration.version()?,
             target,
             own_ipam: configuration.ipam()?,
-            previous: configuration.previous_result()?,
+            previous: configuration.result_of_chain(&environment.network_namespace())?,
             id,
             network_namespace: environment.network_namespace(),
             pod: arguments.pod().map_err(EnvironmentError::Arguments)?,

@@ -2,7 +2,7 @@
 
 use super::prepare::Prepared;
 use super::request::AddRequest;
-use crate::attachment::detach::{Detachment, Outcome};
+use crate::attachment::detach::Detachment;
 use crate::attachment::node::Node;
 use crate::attachment::port::check_socket_conflict;
 use crate::error::Error;
@@ -88,8 +88,5 @@ impl AddRequest<'_> {
 }
 
 fn finish(detachment: Detachment<'_>) -> Result<(), Error> {
-    match detachment.run()? {
-        Outcome::Gone => Ok(()),
-        Outcome::PortRemovalDeferred(error) => Err(error.into()),
-    }
+    Ok(detachment.run()?.into_gone()?)
 }

@@ -1,6 +1,6 @@
 //! ADD for all networks that a pod selects: all of them, or none.
 
-use crate::attachment::detach::{Detachment, Outcome};
+use crate::attachment::detach::Detachment;
 use crate::attachment::node::Node;
 use crate::attachment::request::pod_request;
 use crate::error::Error;
@@ -36,7 +36,7 @@ pub fn add(node: &Node, environment: &Environment, configuration: &Configuration
     configuration.name()?;
     configuration.require_pod_annotations()?;
     let call = environment.attachment()?;
-    let previous = configuration.previous_result()?;
+    let previous = configuration.result_of_chain(&environment.network_namespace())?;
     let calls = element_calls(environment, configuration, &call, previous)?;
     let mut requests = Vec::new();
     let mut routers = Vec::new();
@@ -127,10 +127,7 @@ fn roll_back(node: &Node, attached: &[(&AddRequest<'_>, Attached)], cause: Error
 fn detach(node: &Node, request: &AddRequest<'_>, attached: &Attached) -> Result<(), Error> {
     let locked = node.journal.lock(&attached.record.id)?;
     let Some(record) = locked.read()? else { return Ok(()) };
-    match Detachment::new(node, request.environment(), &locked, record).run()? {
-        Outcome::Gone => Ok(()),
-        Outcome::PortRemovalDeferred(error) => Err(error.into()),
-    }
+    Ok(Detachment::new(node, request.environment(), &locked, record).run()?.into_gone()?)
 }
 
 fn for_element(place: &str) -> impl Fn(Error) -> Error + use<> {

@@ -140,11 +140,14 @@ fn ipam_of_the_configuration_is_used_on_a_network_without_ipam(node: &mut TestNo
     }
     let mut own = configuration(NETWORK);
     own["ipam"] = json!({"type": "host-local", "dataDir": "/run/addresses", "ranges": [[{"subnet": "10.57.0.0/24"}]]});
+    node.allow_ipam(&["host-local"], &["dataDir"]);
     let pod = node.pod("p");
     let result = node.call("ADD", &pod, "net1", &own).result();
     assert_eq!(result["ips"][0]["address"], "10.57.0.2/24");
+    // Not in the pool of the network, or of another one of the configuration's name.
+    assert_eq!((reserved_ips(NETWORK).len(), reserved_ips("blue.blue").len()), (0, 1));
     node.call("DEL", &pod, "net1", &own).assert_done();
-    assert_eq!(reserved_ips(NETWORK), [""; 0]);
+    assert_eq!(reserved_ips("blue.blue"), [""; 0]);
 }
 
 fn a_failing_ipam_plugin_leaves_nothing_and_its_error_is_passed_on(node: &mut TestNode) {
@@ -156,8 +159,8 @@ fn a_failing_ipam_plugin_leaves_nothing_and_its_error_is_passed_on(node: &mut Te
     node.program_network("tiny", Some(ipam));
     let (one, other) = (node.pod("one"), node.pod("other"));
     node.call("ADD", &one, "net1", &configuration("tiny")).result();
-    let message = node.call("ADD", &other, "net1", &configuration("tiny")).error()["msg"].clone();
-    assert!(message.as_str().unwrap().contains("IPAM plugin host-local"), "{message}");
+    let message = node.call("ADD", &other, "net1", &configuration("tiny")).message(108);
+    assert!(message.starts_with("usnet[108 AddressesExhausted]: IPAM plugin host-local: "), "{message}");
     assert_eq!(node.ports("tiny").len(), 1);
     node.call("DEL", &one, "net1", &configuration("tiny")).assert_done();
     assert_eq!(reserved_ips("tiny"), [""; 0]);
@@ -196,10 +199,18 @@ fn in_a_chain_the_earlier_result_is_passed_on(node: &mut TestNode) {
     configuration["prevResult"] = json!({
         "cniVersion": "1.1.0", "interfaces": [earlier], "ips": [{"address": "10.9.0.2/24", "interface": 0}]
     });
-    let result = node.call("ADD", &node.pod("p"), "net1", &configuration).result();
+    let pod = node.pod("p");
+    let result = node.call("ADD", &pod, "net1", &configuration).result();
     assert_eq!(result["interfaces"][0], earlier);
     assert_eq!(result["interfaces"][1]["name"], "net1");
     assert_eq!(result["ips"], configuration["prevResult"]["ips"]);
+    node.call("DEL", &pod, "net1", &configuration).assert_done();
+
+    // The author of the NetworkAttachmentDefinition does not know the sandbox.
+    configuration["prevResult"]["interfaces"][0]["sandbox"] = json!("/run/netns/forged");
+    let message = node.call("ADD", &pod, "net1", &configuration).message(7);
+    assert!(message.contains("prevResult") && message.contains("/run/netns/p"), "{message}");
+    node.assert_clean();
 }
 
 fn a_mac_address_requested_by_multus_is_used(node: &mut TestNode) {

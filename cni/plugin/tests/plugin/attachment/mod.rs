@@ -3,6 +3,7 @@
 mod add_del;
 mod devices;
 mod dhcp;
+mod ipam;
 mod requested;
 mod static_ips;
 mod veth;

@@ -9,6 +9,7 @@ use std::os::unix::fs::symlink;
 use std::time::Duration;
 use usnet_crds::Phase;
 use usnet_dataplane::network_file::NetworkFile;
+use usnet_dataplane::unselected::Unselected;
 use usnet_test_openvswitch::OpenVswitch;
 
 /// For the processes of a busy machine.
@@ -30,16 +31,42 @@ fn a_pod_of_another_namespace_is_rejected(node: &mut TestNode) {
     let mut pod = node.pod("p");
     pod.namespace = "web".to_owned();
     let message = node.add(&pod, "net1").message(100);
-    for part in ["web/p", NETWORK, "namespaceSelector"] {
+    assert!(message.starts_with("usnet[100 NamespaceNotAllowed]: pod web/p may not attach"), "{message}");
+    for part in [NETWORK, "namespaceSelector"] {
         assert!(message.contains(part), "{part}: {message}");
     }
+    let mut network = node.program_network(NETWORK, None);
+    network.namespaces.selector = "team=a".to_owned();
+    node.publish(network);
+    let message = node.add(&pod, "net1").message(100);
+    assert!(message.contains("namespaceSelector (team=a). Label the namespace"), "{message}");
     node.assert_clean();
+}
+
+#[test]
+fn a_network_that_is_not_on_the_node_is_reported_with_the_agents_reason() {
+    on_a_node(|node| {
+        let pod = node.pod("p");
+        let reason =
+            "its nodeSelector does not select this node: \"rack=a\" is required, and the node has no label rack";
+        let unselected = [("red".parse().unwrap(), reason.to_owned())];
+        Unselected::new(unselected.into_iter()).write(&node.roots).unwrap();
+        let add = |network: &str| node.call("ADD", &pod, "net1", &configuration(network)).message(11);
+        assert_eq!(add("red"), format!("usnet[11 NodeNotSelected]: network \"red\" is not on this node: {reason}"));
+        let unknown = add("green");
+        assert!(
+            unknown.starts_with("usnet[11 NetworkUnknown]: network \"green\" is not known on this node"),
+            "{unknown}"
+        );
+        node.assert_clean();
+    });
 }
 
 fn a_missing_volume_is_reported_with_advice(node: &mut TestNode) {
     let pod = node.pod("p");
     fs::remove_dir(&pod.volume).unwrap();
     let message = node.add(&pod, "net1").message(102);
+    assert!(message.starts_with("usnet[102 NoVolume]: pod db/p"), "{message}");
     assert!(message.contains("volumes: [{name: usnet, emptyDir: {}}]") && message.contains("db/p"), "{message}");
     node.assert_clean();
     // A link in its place is not followed.
@@ -161,6 +188,7 @@ fn del_succeeds_when_pod_network_bridge_and_everything_is_gone(node: &mut TestNo
 fn a_missing_ipam_plugin_is_named_before_any_change(node: &mut TestNode) {
     let mut configuration = configuration(NETWORK);
     configuration["ipam"] = serde_json::json!({"type": "not-installed"});
+    node.allow_ipam(&["not-installed"], &[]);
     let message = node.call("ADD", &node.pod("p"), "net1", &configuration).message(105);
     assert!(message.contains("not-installed"), "{message}");
     node.assert_clean();

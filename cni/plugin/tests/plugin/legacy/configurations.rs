@@ -157,6 +157,7 @@ fn ipam_of_the_configuration_is_called_regardless_of_case(node: &mut TestNode) {
     let pod = node.pod("p");
     let mut configuration = legacy(node);
     configuration["IPAM"] = json!({"Type": "host-local", "subnet": "10.56.217.0/24", "rangeStart": "10.56.217.131", "dataDir": "/run/leases"});
+    node.allow_ipam(&["host-local"], &["dataDir"]);
     let result = node.call("ADD", &pod, "net1", &configuration).result();
     assert_eq!(result["ips"][0]["address"], "10.56.217.131/24");
     assert!(Path::new("/run/leases/old-net/10.56.217.131").exists(), "kept under the configuration's own name");

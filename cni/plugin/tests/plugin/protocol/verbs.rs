@@ -178,6 +178,8 @@ fn status_reports_whether_pods_could_be_attached(node: &mut TestNode) {
     assert!(status(&configuration("unheard-of")).message(50).contains("unheard-of"));
     let mut with_ipam = configuration(NETWORK);
     with_ipam["ipam"] = json!({"type": "not-installed"});
+    assert!(status(&with_ipam).message(50).contains("this node allows the IPAM plugins dhcp, host-local"));
+    node.allow_ipam(&["not-installed"], &[]);
     assert!(status(&with_ipam).message(50).contains("not-installed"));
 
     let mut network = node.program_network(NETWORK, None);

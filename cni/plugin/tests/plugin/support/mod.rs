@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 use usnet_crds::{Bridge, EngineKind, NetworkName, NodeNetwork, Phase, Port};
+use usnet_dataplane::definition_ipam::DefinitionIpam;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles, ProgrammedNetwork};
 use usnet_dataplane::paths::NodePaths;
@@ -179,6 +180,13 @@ impl TestNode {
     /// Publishes a network's file like the agent.
     pub(crate) fn publish_file(&self, file: &NetworkFile) {
         NetworkFiles::new(&self.roots).write(file).unwrap();
+    }
+
+    /// Allows network configurations these IPAM plugins and keys, like the agent.
+    pub(crate) fn allow_ipam(&self, plugins: &[&str], keys: &[&str]) {
+        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let allowed = DefinitionIpam { plugins: list(plugins), keys: list(keys), ..DefinitionIpam::default() };
+        allowed.write(&self.roots).unwrap();
     }
 
     /// A pod with a `usnet` volume, as prepared by kubelet before the sandbox starts.

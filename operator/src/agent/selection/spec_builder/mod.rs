@@ -113,7 +113,7 @@ impl SpecBuilder {
 }
 
 /// The engines that were never reached on this node.
-fn missing_engines(report: &Report) -> BTreeSet<EngineKind> {
+pub(super) fn missing_engines(report: &Report) -> BTreeSet<EngineKind> {
     let is_missing = |engine: &EngineKind| {
         let kind = engine_connected(*engine);
         report.findings.iter().any(|finding| finding.kind == kind && finding.reason == NEVER_SEEN)

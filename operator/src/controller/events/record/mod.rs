@@ -8,6 +8,7 @@ use kube::Resource;
 pub use kube::runtime::events::EventType;
 use std::collections::BTreeSet;
 use usnet_crds::UserspaceNetwork;
+use usnet_crds::conditions::message::network::SEE_READY;
 use usnet_crds::conditions::reason::{NAME_CONFLICT, PENDING, SYNCING, TERMINATING};
 use usnet_crds::conditions::{ACCEPTED, DEFINITIONS_READY, DELETION_BLOCKED, READY, STALLED, Status, find};
 
@@ -47,7 +48,8 @@ pub fn transitions(regarding: &ObjectReference, old: &[Condition], new: &[Condit
     let changed =
         kinds.filter_map(|kind| find(new, kind).filter(|condition| is_reportable(find(old, kind), condition)));
     let reportable = changed.filter(|condition| reported.insert(condition.reason.clone()));
-    reportable.map(|condition| record(regarding, condition)).collect()
+    let ready = find(new, READY);
+    reportable.map(|condition| record(regarding, condition, ready)).collect()
 }
 
 /// Status Unknown, an accepted spec and regular NAD progress are not reported; a NAD that usnet
@@ -62,7 +64,8 @@ fn is_reportable(old: Option<&Condition>, new: &Condition) -> bool {
     !is_same && !is_expected && new.status != Status::Unknown.as_str()
 }
 
-fn record(regarding: &ObjectReference, condition: &Condition) -> EventRecord {
+fn record(regarding: &ObjectReference, condition: &Condition, ready: Option<&Condition>) -> EventRecord {
+    let with_message = ready.filter(|_| condition.message == SEE_READY).unwrap_or(condition);
     let is_ready = condition.type_ == READY && condition.status == Status::True.as_str();
     let reason = if is_ready { BECAME_READY } else { &condition.reason };
     // Ongoing work needs no attention.
@@ -71,7 +74,7 @@ fn record(regarding: &ObjectReference, condition: &Condition) -> EventRecord {
         regarding: regarding.clone(),
         kind: if is_normal { EventType::Normal } else { EventType::Warning },
         reason: reason.to_owned(),
-        message: condition.message.clone(),
+        message: with_message.message.clone(),
     }
 }
 

@@ -45,6 +45,17 @@ fn conditions_that_share_a_reason_are_one_event() {
 }
 
 #[test]
+fn an_event_has_the_text_and_not_the_reference_to_it() {
+    let of = |kind, status, message: &str| ConditionUpdate::new(kind, status, BRIDGE_EXISTS, message);
+    let conditions = |updates| merge(&[], updates, Some(1), &Time(Timestamp::UNIX_EPOCH));
+    let failed = || of(READY, Status::False, "bridge br0 exists");
+    let old = conditions(vec![failed()]);
+    let new = conditions(vec![failed(), of(STALLED, Status::True, SEE_READY)]);
+    let records = transitions(&network_reference("blue", "uid-1"), &old, &new);
+    assert_eq!(records.iter().map(|record| record.message.as_str()).collect::<Vec<_>>(), ["bridge br0 exists"]);
+}
+
+#[test]
 fn a_blocked_deletion_is_reported_once_as_a_warning() {
     let terminating = [(READY, Status::False, TERMINATING), (DELETION_BLOCKED, Status::True, IN_USE)];
     assert_eq!(events(&[READY_NOW], &terminating), ["Normal Terminating", "Warning InUse"]);

@@ -280,7 +280,7 @@ fn namespaces_are_those_that_are_named() {
     let evaluated = node.evaluate();
     let allowed = |name: &str| -> Namespaces {
         let network = evaluated.spec.networks.iter().find(|network| network.name.as_str() == name).unwrap();
-        network.namespaces.clone()
+        Namespaces { selector: String::new(), ..network.namespaces.clone() }
     };
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Namespaces>();
     assert_eq!(allowed("all"), Namespaces::all());

@@ -5,8 +5,12 @@ use crate::protocol::version::{SpecVersion, UnsupportedVersion};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use usnet_crds::legacy::{self, InvalidLegacy, Legacy};
 use usnet_crds::{InvalidName, NetworkName};
+
+#[cfg(test)]
+mod tests;
 
 /// Longest name of a configuration, in bytes. IPAM plugins name a folder after it, and the kernel
 /// accepts no longer file name.
@@ -47,6 +51,11 @@ pub enum ConfigurationError {
         /// The expected type.
         expected: &'static str,
     },
+    /// It has the result of another sandbox.
+    #[error(
+        "\"prevResult\" of the network configuration has no interface with \"sandbox\" {0:?}: no plugin before this one in the list made it for this pod. Remove it from the NetworkAttachmentDefinition"
+    )]
+    ForeignResult(PathBuf),
     /// Its name is not allowed by the specification.
     #[error(
         "\"name\" of the network configuration is {0:?}: it must begin with a letter or a digit and contain only letters, digits, \"_\", \".\" and \"-\", because IPAM plugins name a folder after it"
@@ -80,9 +89,12 @@ impl ConfigurationError {
             Self::NotAnObject(_) => ErrorCode::DecodingFailure,
             Self::Version(_) | Self::VerbNotInVersion { .. } => ErrorCode::IncompatibleVersion,
             Self::MutuallyExclusive(_) => ErrorCode::UnsupportedField,
-            Self::WrongType { .. } | Self::Name(_) | Self::Missing { .. } | Self::Network(_) | Self::Legacy(_) => {
-                ErrorCode::InvalidConfiguration
-            }
+            Self::WrongType { .. }
+            | Self::ForeignResult(_)
+            | Self::Name(_)
+            | Self::Missing { .. }
+            | Self::Network(_)
+            | Self::Legacy(_) => ErrorCode::InvalidConfiguration,
         }
     }
 }
@@ -245,6 +257,29 @@ impl Configuration {
         self.object("prevResult")
     }
 
+    /// The same, if a plugin before this one made it for this pod: the author of a
+    /// NetworkAttachmentDefinition could put foreign addresses, routes and DNS servers there. The
+    /// specification has every interface of the pod name its network namespace, which is not
+    /// known before the sandbox exists.
+    ///
+    /// # Errors
+    /// When it is not an object, or of no plugin.
+    pub fn result_of_chain(&self, network_namespace: &Path) -> Result<Option<&Value>, ConfigurationError> {
+        let Some(result) = self.previous_result()? else { return Ok(None) };
+        let interfaces = result.get("interfaces").and_then(Value::as_array);
+        let is_of_pod = |interface: &Value| {
+            interface
+                .get("sandbox")
+                .and_then(Value::as_str)
+                .is_some_and(|sandbox| Path::new(sandbox) == network_namespace)
+        };
+        if interfaces.is_some_and(|interfaces| interfaces.iter().any(is_of_pod)) {
+            Ok(Some(result))
+        } else {
+            Err(ConfigurationError::ForeignResult(network_namespace.to_owned()))
+        }
+    }
+
     /// The keys of the attachments that GC keeps. The second was used by the first release of
     /// libcni.
     pub const VALID_ATTACHMENTS: [&str; 2] = ["cni.dev/valid-attachments", "cni.dev/attachments"];
@@ -272,9 +307,9 @@ impl Configuration {
     /// The configuration for an IPAM plugin: this one, with `name` and `ipam` replaced.
     pub fn for_ipam(&self, name: &str, ipam: &Value) -> Value {
         let mut parts = self.0.clone();
-        parts.remove("prevResult");
         // Plugins in Go match keys case-insensitively, and would find two.
-        parts.retain(|key, _| !key.eq_ignore_ascii_case("ipam"));
+        let replaced = ["ipam", "name", "prevResult"];
+        parts.retain(|key, _| !replaced.iter().any(|replaced| key.eq_ignore_ascii_case(replaced)));
         parts.insert("name".to_owned(), name.into());
         parts.insert("ipam".to_owned(), ipam.clone());
         Value::Object(parts)
@@ -305,74 +340,4 @@ fn is_name(name: &str) -> bool {
     name.len() <= NAME_LENGTH_MAX
         && name.bytes().all(is_allowed)
         && name.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-    use usnet_crds::EngineKind;
-
-    fn parse(document: &Value) -> Configuration {
-        Configuration::parse(document.to_string().as_bytes()).unwrap()
-    }
-
-    #[test]
-    fn what_is_not_an_object_is_rejected() {
-        for text in ["", "[]", "{", "\"x\"", "null"] {
-            let rejected = Configuration::parse(text.as_bytes());
-            assert!(matches!(rejected, Err(ConfigurationError::NotAnObject(_))), "{text}");
-        }
-    }
-
-    #[test]
-    fn supported_versions_are_accepted_and_others_rejected() {
-        for version in ["0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
-            assert_eq!(parse(&json!({"cniVersion": version})).version().unwrap().as_str(), version);
-        }
-        for document in [json!({}), json!({"cniVersion": "0.2.0"}), json!({"cniVersion": "9.9.9"})] {
-            assert!(matches!(parse(&document).version(), Err(ConfigurationError::Version(_))), "{document}");
-        }
-        assert!(matches!(parse(&json!({"cniVersion": 1})).version(), Err(ConfigurationError::WrongType { .. })));
-    }
-
-    #[test]
-    fn a_network_is_named_by_a_network_name() {
-        assert_eq!(parse(&json!({"network": "blue"})).network().unwrap().as_str(), "blue");
-        assert!(matches!(parse(&json!({})).network(), Err(ConfigurationError::Missing { key: "network", .. })));
-        assert!(matches!(parse(&json!({"network": "../x"})).network(), Err(ConfigurationError::Network(_))));
-    }
-
-    #[test]
-    fn a_legacy_configuration_names_a_bridge() {
-        let document = json!({"Host": {"engine": "vpp", "iftype": "memif", "bridge": {"bridgeName": "4"}}, "IPAM": {"Type": "static"}});
-        let Target::Bridge(legacy) = parse(&document).target().unwrap() else { panic!("{document}") };
-        assert_eq!((legacy.engine, legacy.bridge.as_str()), (EngineKind::Vpp, "4"));
-        assert_eq!(parse(&document).ipam().unwrap(), Some(json!({"type": "static"})));
-        let called_with = parse(&document).for_ipam("x", &json!({"type": "static"}));
-        assert!(called_with.get("IPAM").is_none() && called_with["ipam"] == json!({"type": "static"}), "{called_with}");
-        let both = json!({"network": "blue", "host": {"engine": "?"}, "kubeconfig": "/etc/shadow"});
-        assert_eq!(parse(&both).target().unwrap(), Target::Network("blue".parse().unwrap()));
-        let wrong = parse(&json!({"host": {"engine": "?"}})).target().unwrap_err();
-        assert!(wrong.to_string().contains("\"host.engine\" is \"?\""), "{wrong}");
-    }
-
-    #[test]
-    fn an_empty_ipam_part_means_no_ipam() {
-        for document in [json!({}), json!({"ipam": null}), json!({"ipam": {}})] {
-            assert_eq!(parse(&document).ipam().unwrap(), None);
-        }
-        assert!(parse(&json!({"ipam": "host-local"})).ipam().is_err());
-    }
-
-    #[test]
-    fn an_ipam_plugin_gets_the_networks_name_and_part_and_no_previous_result() {
-        let configuration = parse(&json!({
-            "cniVersion": "1.0.0", "name": "mine", "type": "userspace", "network": "blue", "prevResult": {"ips": []}, "args": {"x": 1}
-        }));
-        let expected = json!({
-            "cniVersion": "1.0.0", "name": "blue", "type": "userspace", "network": "blue", "ipam": {"type": "static"}, "args": {"x": 1}
-        });
-        assert_eq!(configuration.for_ipam("blue", &json!({"type": "static"})), expected);
-    }
 }

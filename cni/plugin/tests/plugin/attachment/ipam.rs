@@ -1,0 +1,156 @@
+//! IPAM plugins that fail, and those that a network configuration may name.
+
+use crate::support::output::Output;
+use crate::support::pod::Pod;
+use crate::support::{NETWORK, TestNode, configuration, on_a_node};
+use nix::mount::{MntFlags, umount2};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+const FOLDER: &str = "/run/plugins";
+/// A plugin that works as long as this file exists.
+const WORKS: &str = "/run/plugins/works";
+
+/// Installs a plugin that is this shell script.
+fn install(name: &str, script: &str) {
+    fs::create_dir_all(FOLDER).unwrap();
+    let program = format!("{FOLDER}/{name}");
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(program, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+fn with_ipam(plugin: &str) -> Value {
+    let mut configuration = configuration(NETWORK);
+    configuration["ipam"] = json!({"type": plugin});
+    configuration
+}
+
+fn call(node: &TestNode, verb: &'static str, pod: &Pod, configuration: &Value) -> Output {
+    node.call_in(verb, pod, "net1", configuration, &[("CNI_PATH", FOLDER)])
+}
+
+#[test]
+fn this_plugin_is_no_ipam_plugin_under_any_name() {
+    on_a_node(|node| {
+        fs::create_dir_all(FOLDER).unwrap();
+        node.allow_ipam(&["userspace", "addresses"], &[]);
+        let pod = node.pod("p");
+        for name in ["userspace", "addresses"] {
+            symlink(env!("CARGO_BIN_EXE_userspace"), format!("{FOLDER}/{name}")).unwrap();
+            let configuration = with_ipam(name);
+            let message = call(node, "ADD", &pod, &configuration).message(7);
+            assert!(message.contains(name) && message.contains("host-local"), "{message}");
+            call(node, "DEL", &pod, &configuration).assert_done();
+            node.assert_clean();
+            // A network's own is refused as well, where the CRD did not refuse it.
+            node.program_network("green", Some(json!({"type": name})));
+            let mut green = configuration.clone();
+            green["network"] = json!("green");
+            call(node, "ADD", &pod, &green).message(7);
+            call(node, "DEL", &pod, &green).assert_done();
+            node.assert_clean();
+        }
+    });
+}
+
+#[test]
+fn a_plugin_that_assigned_nothing_and_always_fails_does_not_block_the_deletion() {
+    on_a_node(|node| {
+        install("broken", "echo '{\"code\": 7, \"msg\": \"no delegates\"}'; exit 1");
+        node.allow_ipam(&["broken"], &[]);
+        let (pod, configuration) = (node.pod("p"), with_ipam("broken"));
+        let failed = call(node, "ADD", &pod, &configuration);
+        assert_eq!(failed.message(7), "usnet[7 IpamFailed]: IPAM plugin broken: no delegates");
+        node.assert_clean();
+        call(node, "DEL", &pod, &configuration).assert_done();
+    });
+}
+
+#[test]
+fn once_the_sandbox_has_ended_a_failing_ipam_plugin_does_not_block_the_deletion() {
+    on_a_node(|node| {
+        install(
+            "addresses",
+            &format!(
+                "test -e {WORKS} || exit 3; echo '{{\"cniVersion\": \"1.1.0\", \"ips\": [{{\"address\": \"10.0.0.7/24\"}}]}}'"
+            ),
+        );
+        node.allow_ipam(&["addresses"], &[]);
+        fs::write(WORKS, "").unwrap();
+        let (pod, configuration) = (node.pod("p"), with_ipam("addresses"));
+        call(node, "ADD", &pod, &configuration).result();
+        fs::remove_file(WORKS).unwrap();
+        // The address is held, and another pod must not get it.
+        call(node, "DEL", &pod, &configuration).message(105);
+        assert_eq!(node.records().len(), 1);
+        umount2(node.network_namespace(), MntFlags::MNT_DETACH).unwrap();
+        fs::remove_file(node.network_namespace()).unwrap();
+        let output = call(node, "DEL", &pod, &configuration);
+        output.assert_done();
+        assert!(output.stderr().contains("IPAM plugin addresses failed"), "{output:?}");
+        node.assert_clean();
+    });
+}
+
+#[test]
+fn a_configuration_names_neither_files_of_the_node_nor_any_plugin_that_it_likes() {
+    on_a_node(|node| {
+        install("host-local", "echo called >> /run/plugins/calls; exit 1");
+        install("multus", "echo called >> /run/plugins/calls; exit 1");
+        let pod = node.pod("p");
+        let addresses = json!([[{"subnet": "10.57.0.0/24"}]]);
+        for (ipam, part) in [
+            (json!({"type": "host-local", "ranges": addresses, "dataDir": "/etc"}), "ipam.dataDir"),
+            (json!({"type": "host-local", "ranges": addresses, "DATADIR": "/etc"}), "ipam.DATADIR"),
+            (json!({"type": "host-local", "ranges": addresses, "resolvConf": "/etc/shadow"}), "ipam.resolvConf"),
+            (json!({"type": "multus"}), "\"multus\""),
+        ] {
+            let mut configuration = configuration(NETWORK);
+            configuration["ipam"] = ipam;
+            let message = call(node, "ADD", &pod, &configuration).message(7);
+            assert!(message.contains(part) && message.contains("spec.ipam"), "{message}");
+            // Without a record DEL releases by the configuration, which is no more trusted then.
+            call(node, "DEL", &pod, &configuration).assert_done();
+            configuration["cni.dev/valid-attachments"] = json!([]);
+            call(node, "GC", &pod, &configuration).message(7);
+            node.assert_clean();
+        }
+        assert!(!fs::exists("/run/plugins/calls").unwrap());
+    });
+}
+
+/// The name under which an IPAM plugin is called, as it wrote it to a file.
+fn pool(node: &TestNode, configuration: &Value) -> String {
+    let pod = node.pod("p");
+    call(node, "ADD", &pod, configuration).result();
+    call(node, "DEL", &pod, configuration).assert_done();
+    let called = serde_json::from_slice::<Value>(&fs::read("/run/plugins/input").unwrap()).unwrap();
+    called["name"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_configuration_cannot_use_up_the_addresses_of_another_network() {
+    on_a_node(|node| {
+        let answer = r#"{"cniVersion": "1.1.0", "ips": [{"address": "10.0.0.7/24"}]}"#;
+        install("static", &format!("cat > /run/plugins/input; echo '{answer}'"));
+        node.program_network("green", Some(json!({"type": "static"})));
+        let mut own = with_ipam("static");
+        own["name"] = json!("green");
+        assert_eq!(pool(node, &own), "blue.green");
+        own["network"] = json!("green");
+        assert_eq!(pool(node, &own), "green", "the network's own");
+
+        // Intel's plugin used the plain name, and pods that it attached hold addresses there.
+        let mut legacy = json!({
+            "cniVersion": "0.3.1", "name": "old", "type": "userspace", "ipam": {"type": "static"},
+            "host": {"engine": "ovs-dpdk", "iftype": "vhostuser", "netType": "bridge", "vhost": {"mode": "client"}, "bridge": {"bridgeName": node.bridge()}},
+            "container": {"engine": "vpp", "iftype": "vhostuser", "netType": "interface", "vhost": {"mode": "server"}},
+        });
+        assert_eq!(pool(node, &legacy), "old");
+        for name in ["green", "green.own"] {
+            legacy["name"] = json!(name);
+            assert_eq!(pool(node, &legacy), format!("blue.{name}"));
+        }
+    });
+}
