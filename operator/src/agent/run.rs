@@ -54,6 +54,19 @@ pub struct Options {
     pub telemetry: telemetry::ListenOptions,
 }
 
+impl Options {
+    /// Tells the plugin what NetworkAttachmentDefinitions may request.
+    fn publish_limits(&self, paths: &NodePaths) -> Result<(), Error> {
+        SharedDirs::allow(paths, self.shared_dir_roots.clone())?;
+        let definition_ipam = DefinitionIpam {
+            plugins: self.definition_ipam_plugins.iter().cloned().collect(),
+            keys: self.definition_ipam_keys.iter().cloned().collect(),
+            ..DefinitionIpam::default()
+        };
+        Ok(definition_ipam.write(paths)?)
+    }
+}
+
 fn folder_of_node(text: &str) -> Result<PathBuf, String> {
     plain_path(text).ok_or_else(|| "must be an absolute path without \"..\"".to_owned())
 }
@@ -76,13 +89,7 @@ pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
     if agent_lock.is_none() {
         tracing::warn!("another agent runs on this node; stop one of the two");
     }
-    SharedDirs::allow(paths, options.shared_dir_roots.clone())?;
-    let definition_ipam = DefinitionIpam {
-        plugins: options.definition_ipam_plugins.iter().cloned().collect(),
-        keys: options.definition_ipam_keys.iter().cloned().collect(),
-        ..DefinitionIpam::default()
-    };
-    definition_ipam.write(paths)?;
+    options.publish_limits(paths)?;
     let (inputs, inputs_of_agent) = channel(None);
     let (specs, specs_in_agent) = channel(None);
     let (problems, problems_in_writer) = channel(None);

@@ -36,7 +36,11 @@ fn unselected(input: &Input, missing: &BTreeSet<EngineKind>) -> Unselected {
 }
 
 /// Writes the file whenever it changes. Ends when the agent or the source of the inputs does.
-pub async fn publish(paths: NodePaths, mut inputs: Receiver<Option<Input>>, mut reports: Receiver<Option<Report>>) {
+pub(crate) async fn publish(
+    paths: NodePaths,
+    mut inputs: Receiver<Option<Input>>,
+    mut reports: Receiver<Option<Report>>,
+) {
     let mut last = None;
     loop {
         let current = {
@@ -48,7 +52,7 @@ pub async fn publish(paths: NodePaths, mut inputs: Receiver<Option<Input>>, mut 
             match current.write(&paths) {
                 Ok(()) => last = Some(current),
                 Err(error) => {
-                    tracing::warn!(error = %ErrorChain(&error), "cannot write which networks are not on this node")
+                    tracing::warn!(error = %ErrorChain(&error), "cannot write which networks are not on this node");
                 }
             }
         }
