@@ -106,7 +106,10 @@ fn a_wrong_environment_is_rejected_and_the_variable_named() {
         assert!(message.contains(named), "{changed:?}: {message}");
     }
     let message = call(&[("CNI_COMMAND", "ADD")], b"{}").message(4);
-    assert_eq!(message, "required environment variables [CNI_CONTAINERID, CNI_NETNS, CNI_IFNAME] are missing");
+    assert_eq!(
+        message,
+        "usnet[4 InvalidEnvironment]: required environment variables [CNI_CONTAINERID, CNI_NETNS, CNI_IFNAME] are missing"
+    );
 }
 
 #[test]
@@ -173,7 +176,7 @@ fn del_without_add_succeeds() {
         }
     }
     let message = call_with("DEL", &[("CNI_CONTAINERID", "")], &configuration("blue")).message(4);
-    assert_eq!(message, "required environment variables [CNI_CONTAINERID] are missing");
+    assert_eq!(message, "usnet[4 InvalidEnvironment]: required environment variables [CNI_CONTAINERID] are missing");
 }
 
 /// A child process of the next test.
