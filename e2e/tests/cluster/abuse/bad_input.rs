@@ -65,7 +65,7 @@ fn a_pod_without_the_volume_is_told_to_add_it_and_leaves_nothing() {
     pod["spec"]["volumes"] = json!([]);
     pod["spec"]["containers"][0]["volumeMounts"] = json!([]);
     apply(&pod);
-    scene.await_refusal("bare", &["emptyDir", "usnet"]);
+    scene.await_refusal("bare", &["usnet[102 NoVolume]: ", "emptyDir"]);
     assert_nothing_left(&scene, "bare", "novolume");
 }
 
@@ -77,7 +77,7 @@ fn a_namespace_that_is_not_selected_is_refused_even_with_a_copied_definition() {
     copy["metadata"] = json!({"name": "inside", "namespace": outside.name});
     apply(&copy);
     apply(&sleeping_pod(&outside, "intruder", "inside"));
-    outside.await_refusal("intruder", &["outside", "namespaceSelector"]);
+    outside.await_refusal("intruder", &["usnet[100 NamespaceNotAllowed]: ", "namespaceSelector (scene=inside)"]);
     assert_nothing_left(&outside, "intruder", "inside");
 }
 
@@ -90,7 +90,7 @@ fn an_unknown_network_is_named() {
         "spec": {"config": r#"{"cniVersion":"1.1.0","name":"nowhere","type":"userspace","network":"nowhere"}"#},
     }));
     apply(&sleeping_pod(&scene, "lost", "nowhere"));
-    scene.await_refusal("lost", &["nowhere", "kubectl get usn"]);
+    scene.await_refusal("lost", &["usnet[11 NetworkUnknown]: ", "nowhere", "kubectl get usn"]);
     assert_nothing_left(&scene, "lost", "nowhere");
 }
 
