@@ -3,7 +3,7 @@
 
 use crate::support::node::{Node, until};
 use crate::support::standalone_agent::{Manifests, StandaloneAgent};
-use usnet_crds::{Namespaces, NodeNetwork};
+use usnet_crds::NodeNetwork;
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::port::{PortBackend, SocketPath};
 use usnet_test_openvswitch::OpenVswitch;
@@ -30,9 +30,8 @@ fn programmed(node: &Node, name: &str) -> Option<NodeNetwork> {
 }
 
 fn wait_for_namespaces(node: &Node, expected: &[&str]) {
-    let expected: Namespaces = expected.iter().copied().collect();
     until(&format!("ovs-br-old is for {expected:?}"), || {
-        programmed(node, "ovs-br-old").filter(|network| network.namespaces == expected)
+        programmed(node, "ovs-br-old").filter(|network| network.namespaces.names.iter().eq(expected))
     });
 }
 
