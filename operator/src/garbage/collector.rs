@@ -10,7 +10,7 @@ use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
 use usnet_dataplane::journal;
 use usnet_dataplane::network_namespace::{Presence, presence};
 use usnet_dataplane::paths::NodePaths;
-use usnet_plugin::attachment::detach::{Detachment, Outcome};
+use usnet_plugin::attachment::detach::Detachment;
 use usnet_plugin::attachment::node::Node;
 use usnet_plugin::attachment::pod_directory::leftovers::{self, Leftover};
 use usnet_plugin::protocol::environment::Environment;
@@ -74,10 +74,10 @@ impl Collector {
         let Some(locked) = self.node.journal.try_lock_all([id])?.locked.pop() else { return Ok(()) };
         let Some(record) = locked.read()?.filter(is_garbage) else { return Ok(()) };
         let environment = Environment::of_record(&record, &self.plugin_folders);
-        let detached = Detachment::new(&self.node, &environment, &locked, record.clone()).run();
+        let detached = Detachment::new(&self.node, &environment, &locked, record.clone()).of_garbage().run();
         let result = match detached {
             // Where the engine is out of reach the agent removes the port and then the record.
-            Ok(Outcome::Gone | Outcome::PortRemovalDeferred(_)) => Ok(()),
+            Ok(_) => Ok(()),
             Err(error) => Err(ErrorChain(&error).to_string()),
         };
         self.report.attachment(&record, result, started.elapsed());

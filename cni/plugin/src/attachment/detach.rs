@@ -88,6 +88,7 @@ pub struct Detachment<'a> {
     port_may_exist: bool,
     waits_for_engine: bool,
     address_may_be_held: bool,
+    is_collection: bool,
     unreleased: Option<IpamError>,
     record_error: Option<journal::Error>,
     port_error: Option<EngineClientError>,
@@ -105,6 +106,7 @@ impl<'a> Detachment<'a> {
             port_may_exist: true,
             waits_for_engine: false,
             address_may_be_held: true,
+            is_collection: false,
             unreleased: None,
             record_error: None,
             port_error: None,
@@ -128,6 +130,12 @@ impl<'a> Detachment<'a> {
     /// otherwise block the deletion of the pod.
     pub fn without_address(self) -> Self {
         Self { address_may_be_held: false, ..self }
+    }
+
+    /// For garbage collection, which is repeated and blocks no deletion: an address that IPAM failed
+    /// to release keeps the record also when the sandbox has ended.
+    pub fn of_garbage(self) -> Self {
+        Self { is_collection: true, ..self }
     }
 
     /// Runs all steps.
@@ -214,6 +222,9 @@ impl<'a> Detachment<'a> {
     /// ended is not in use, and GC of the IPAM plugin or its operator can release it.
     fn needs_release(&self, error: &IpamError) -> bool {
         let was_assigned = self.address_may_be_held && !matches!(error, IpamError::OwnPlugin(_));
+        if self.is_collection {
+            return was_assigned;
+        }
         let is_gone = !self.record.network_namespace.try_exists().unwrap_or(true)
             || network_namespace::presence(&self.record) == Presence::Gone;
         was_assigned && !is_gone
