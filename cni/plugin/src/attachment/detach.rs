@@ -132,8 +132,8 @@ impl<'a> Detachment<'a> {
         Self { address_may_be_held: false, ..self }
     }
 
-    /// For garbage collection, which is repeated and blocks no deletion: an address that IPAM failed
-    /// to release keeps the record also when the sandbox has ended.
+    /// For garbage collection, which is repeated and blocks no deletion: an address that IPAM
+    /// failed to release keeps the record also when the sandbox has ended.
     pub fn of_garbage(self) -> Self {
         Self { is_collection: true, ..self }
     }
