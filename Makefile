@@ -2,8 +2,8 @@
 
 .PHONY: demo test unit-test world-test upgrade-test life fuzz lint bench shell crds clean
 
-demo: packages
-	e2e/world --nodes 2 -- e2e/demo
+demo:
+	USNET_PACKAGES=install e2e/world --nodes 2 -- e2e/scripts/demo
 
 test: unit-test world-test
 
@@ -14,7 +14,7 @@ unit-test: setup
 world-test: setup
 	cargo test -p usnet-e2e --features world --no-run
 	cargo test -p usnet-e2e --features world --test world
-	e2e/cluster-tests
+	e2e/scripts/cluster-tests
 
 # A long soak test, where `make test` has a short one; USNET_LIFE_SEED repeats a run.
 life: setup
@@ -28,7 +28,7 @@ fuzz:
 
 # Agent and plugin of USNET_PREVIOUS=REVISION (default: the commit before this one) are replaced by this version's under running pods, and back.
 upgrade-test: setup
-	e2e/upgrade-test
+	e2e/scripts/upgrade-test
 
 lint:
 	.ci/check-words
@@ -40,21 +40,18 @@ lint:
 
 # PART=ovs or PART=vpp: the plugin with that engine. PART=scale: the control plane with many nodes and networks; USNET_SCALE=full for the largest sizes.
 bench: setup
-	e2e/bench $(PART)
+	e2e/scripts/bench $(PART)
 
-shell: packages
-	@cat e2e/shell.txt
-	e2e/world --nodes 2 -- "$${SHELL:-/bin/sh}"
+shell:
+	@cat e2e/scripts/shell.txt
+	USNET_PACKAGES=install e2e/world --nodes 2 -- "$${SHELL:-/bin/sh}"
 
 crds:
 	cargo run -q -p usnet-crds --bin crdgen
 
-.PHONY: packages setup
-packages:
-	@e2e/setup --packages
-
+.PHONY: setup
 setup:
-	@e2e/setup
+	@e2e/scripts/setup
 
 clean:
 	cargo clean
