@@ -10,7 +10,7 @@ use usnet_e2e::testbed::progress;
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error(
-        "no audit log is named: call this with those of the test beds that the cluster tests ran in, as e2e/cluster-tests does"
+        "no audit log is named: call this with those of the test beds that the cluster tests ran in, as e2e/scripts/cluster-tests does"
     )]
     NoLog,
     #[error("cannot read {0}")]

@@ -18,7 +18,7 @@ const PLUGIN_FOLDER: &str = "/opt/cni/bin";
 const MULTUS_KUBECONFIG: &str = "/etc/cni/net.d/multus.d/multus.kubeconfig";
 
 /// The custom resource of the Network Plumbing Working Group that describes a network for pods.
-pub const DEFINITION_CRD: &str = include_str!("../../manifests/network-attachment-definition.yaml");
+pub const DEFINITION_CRD: &str = include_str!("network-attachment-definition.yaml");
 
 /// Why a node's pod network could not be set up.
 #[derive(Debug, thiserror::Error)]

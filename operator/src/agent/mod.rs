@@ -15,16 +15,14 @@
 //! - [`device_plugin`] (IO) offers networks to kubelet as extended resources.
 //! - [`pod_annotations`] (IO) serves programs for the Userspace CNI (Intel).
 //! - [`state_directory`] (IO) checks that attachments can be recorded.
-//! - [`run`](mod@run) joins all of it by channels; [`node_agent`] is the part of it that needs no
-//!   API server.
+//! - [`run`](mod@run) joins all of it by channels; [`run::node_agent`] is the part of it that needs
+//!   no API server.
 //!
 //! [`model`] has the types that the steps hand to each other.
 
 pub mod device_plugin;
 mod engines;
-mod error;
 pub mod model;
-mod node_agent;
 mod pod_annotations;
 mod reconcile;
 pub mod report;
@@ -35,6 +33,6 @@ mod state_directory;
 pub(crate) mod testing;
 mod watch;
 
-pub use error::Error;
-pub use node_agent::Agent;
+pub use run::error::Error;
+pub use run::node_agent::Agent;
 pub use run::{Options, run, run_at};

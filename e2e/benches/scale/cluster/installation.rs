@@ -12,7 +12,7 @@ pub(crate) fn apply(server: &ApiServer) {
     let config = e2e.join("../config").canonicalize().expect("the folder config");
     let file = |path: PathBuf| path.display().to_string();
     server.kubectl(&["apply", "-f", &file(config.join("base/namespace.yaml"))]);
-    server.kubectl(&["apply", "-f", &file(e2e.join("manifests/network-attachment-definition.yaml"))]);
+    server.kubectl(&["apply", "-f", &file(e2e.join("src/nodes/network-attachment-definition.yaml"))]);
     let overlay = server.folder.path().canonicalize().expect("a folder").join("install");
     fs::create_dir(&overlay).expect("a folder");
     let text = json!({

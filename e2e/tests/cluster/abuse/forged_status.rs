@@ -5,9 +5,9 @@
 use crate::abuse::threats::{FORGED, assert_unforged, controller_log};
 use crate::outages::components::replace_agent;
 use crate::support::cluster::{check, eventually, get, kubectl, timeout, vsctl};
-use crate::support::controllers::{Still, agent_process};
+use crate::support::control_plane::controllers::{Still, agent_process};
+use crate::support::control_plane::tokens::Thief;
 use crate::support::scene::{Scene, await_condition, wait_ready};
-use crate::support::tokens::Thief;
 use serde_json::{Value, json};
 
 const STOLEN: Thief = Thief::Agent("node-b");

@@ -6,9 +6,9 @@
 //! are taken out with their bindings.
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl, try_run};
+use crate::support::control_plane::tokens::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller};
 use crate::support::pods::{sleeping_pod, start};
 use crate::support::scene::Scene;
-use crate::support::tokens::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller};
 use serde_json::{Value, json};
 
 /// The admission policies: who may write what of node states and of compiled networks, what agents

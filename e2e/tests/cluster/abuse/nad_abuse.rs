@@ -2,7 +2,7 @@
 //! become Ready meanwhile, and the controller stays small.
 
 use crate::support::cluster::{check, eventually, eventually_within, get, kubectl, on_node};
-use crate::support::controllers::{Controller, NAMESPACE, await_both, leader, process, signal};
+use crate::support::control_plane::controllers::{Controller, NAMESPACE, await_both, leader, process, signal};
 use crate::support::scene::{Scene, wait_ready};
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::PostParams;

@@ -1,7 +1,7 @@
 //! What the programs of usnet are there for is allowed to them; what is not is in `guards`.
 
+use crate::support::control_plane::tokens::Thief;
 use crate::support::scene::Scene;
-use crate::support::tokens::Thief;
 use serde_json::json;
 
 #[test]

@@ -1,8 +1,8 @@
 //! Two controllers of which one writes: killed, stopped and ended.
 
-use crate::support::audit;
 use crate::support::cluster::{check, eventually, kubectl};
-use crate::support::controllers::{NAMESPACE, await_both, leader, lease, process, signal};
+use crate::support::control_plane::audit;
+use crate::support::control_plane::controllers::{NAMESPACE, await_both, leader, lease, process, signal};
 use crate::support::scene::{Scene, wait_ready};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};

@@ -1,9 +1,9 @@
 //! Many agents that report at the same time.
 
-use crate::support::audit;
 use crate::support::cluster::{check, eventually, get};
+use crate::support::control_plane::audit;
+use crate::support::control_plane::simulated_nodes::{SimulatedAgent, SimulatedNodes};
 use crate::support::scene::{Scene, await_condition, wait_ready};
-use crate::support::simulated_nodes::{SimulatedAgent, SimulatedNodes};
 use k8s_openapi::jiff::{Timestamp, Unit};
 use serde_json::{Value, json};
 use std::ops::Range;

@@ -4,7 +4,7 @@
 
 use crate::outages::api_server::WATCHED;
 use crate::support::cluster::{NODES, check, eventually, get, kubectl, timeout, vsctl};
-use crate::support::controllers::lease;
+use crate::support::control_plane::controllers::lease;
 use crate::support::proxy::controller::{ProxiedController, leads};
 use crate::support::proxy::server::{Asked, Fault};
 use crate::support::scene::{Scene, compiled, remains, wait_ready};

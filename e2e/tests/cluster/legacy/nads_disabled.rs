@@ -2,7 +2,7 @@
 //! create none, or none but in some namespaces.
 
 use crate::support::cluster::{apply, eventually, get, kubectl, timeout, try_run};
-use crate::support::controllers::NAMESPACE;
+use crate::support::control_plane::controllers::NAMESPACE;
 use crate::support::scene::{Scene, wait_ready};
 use serde_json::json;
 

@@ -2,9 +2,9 @@
 //! controller alone, so the tests impersonate it.
 
 use crate::support::cluster::{NODES, check, condition, eventually, get, kubectl, try_run, vsctl};
+use crate::support::control_plane::tokens::AS_CONTROLLER;
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{Scene, wait_ready};
-use crate::support::tokens::AS_CONTROLLER;
 use serde_json::{Value, json};
 
 /// What an administrator is refused, in words with `refusal`, and the controller is not.

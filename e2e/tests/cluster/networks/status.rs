@@ -2,7 +2,7 @@
 //! monitoring asks.
 
 use crate::support::cluster::{check, eventually, get, kubectl, run, timeout, vsctl};
-use crate::support::controllers::{Controller, NAMESPACE, scrape};
+use crate::support::control_plane::controllers::{Controller, NAMESPACE, scrape};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{ENGINE_GONE, Scene, agent_pod, await_condition};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Controllers that last when the API server is away for longer than the lease.
 
 use crate::support::cluster::{NODES, check, eventually, kubectl, run, try_run, vsctl};
-use crate::support::controllers::{Controller, await_both, lease};
+use crate::support::control_plane::controllers::{Controller, await_both, lease};
 use crate::support::scene::{Scene, wait_ready};
 use serde_json::json;
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@
 use crate::support::cluster::{
     NODES, check, eventually, eventually_within, get, kubectl, run, timeout, try_run, vsctl,
 };
-use crate::support::controllers::{Controller, await_both};
+use crate::support::control_plane::controllers::{Controller, await_both};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{Scene, remains, wait_ready};
 use serde_json::{Value, json};

@@ -2,9 +2,9 @@
 //! get "410 Gone" and start again with a list.
 
 use crate::outages::api_server::{Outage, WATCHED};
-use crate::support::audit;
 use crate::support::cluster::{NODES, apply, check, condition, eventually, get, kubectl, run, timeout, try_run, vsctl};
-use crate::support::controllers::{Controller, NAMESPACE, Still, agent_process, await_both, process};
+use crate::support::control_plane::audit;
+use crate::support::control_plane::controllers::{Controller, NAMESPACE, Still, agent_process, await_both, process};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{Scene, agent_pod, compiled, remains, wait_ready};
 use k8s_openapi::jiff::Timestamp;

@@ -2,8 +2,8 @@
 //! deleted in good order.
 
 use crate::support::cluster::{check, condition, eventually, get, kubectl};
+use crate::support::control_plane::simulated_nodes::SimulatedNodes;
 use crate::support::scene::{Scene, compiled, wait_ready};
-use crate::support::simulated_nodes::SimulatedNodes;
 use serde_json::json;
 
 const NETWORKS: [&str; 2] = ["silent-forced", "silent-left"];

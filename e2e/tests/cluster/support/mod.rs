@@ -1,14 +1,11 @@
 //! What the tests share: commands, pods, scenes, and views of each part of a cluster.
 
-pub(crate) mod audit;
 pub(crate) mod cluster;
-pub(crate) mod controllers;
+pub(crate) mod control_plane;
 pub(crate) mod direct_cni;
 pub(crate) mod node_file;
 pub(crate) mod pods;
 pub(crate) mod proxy;
 pub(crate) mod scene;
-pub(crate) mod simulated_nodes;
 pub(crate) mod testpmd;
-pub(crate) mod tokens;
 pub(crate) mod vpp;

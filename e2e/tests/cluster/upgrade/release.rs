@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use usnet_e2e::kubernetes::images::archive::{self, Image, Layer};
 
-/// What `e2e/upgrade-test` hands over: for each version its folder `config`, and the folder of its
-/// two programs.
+/// What `e2e/scripts/upgrade-test` hands over: for each version its folder `config`, and the folder
+/// of its two programs.
 const VARIABLES: [(&str, &str); 2] = [
     ("USNET_UPGRADE_PREVIOUS_CONFIG", "USNET_UPGRADE_PREVIOUS_BINARIES"),
     ("USNET_UPGRADE_CURRENT_CONFIG", "USNET_UPGRADE_CURRENT_BINARIES"),
@@ -25,7 +25,7 @@ pub(super) struct Releases {
 }
 
 impl Releases {
-    /// None unless `e2e/upgrade-test` started this.
+    /// None unless `e2e/scripts/upgrade-test` started this.
     pub(super) fn from_environment() -> Option<Self> {
         let [previous, current] = VARIABLES.map(|(config, binaries)| {
             Some((PathBuf::from(std::env::var_os(config)?), PathBuf::from(std::env::var_os(binaries)?)))

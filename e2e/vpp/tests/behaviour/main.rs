@@ -4,20 +4,17 @@
 //! Where a check makes a real VPP crash, it says so: that is what VPP 26.06 does.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod af_packet;
 mod bridges;
 mod connection;
 mod events;
 mod faults;
 mod features;
 mod interfaces;
-mod memif;
-mod memif_sockets;
 mod miscount;
 mod policers;
+mod ports;
 mod program;
 mod raw;
-mod vhost;
 
 use std::path::PathBuf;
 use usnet_test_vpp::{Kind, Vpp};

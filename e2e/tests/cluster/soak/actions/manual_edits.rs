@@ -3,7 +3,7 @@
 
 use crate::soak::steps::names;
 use crate::support::cluster::try_run;
-use crate::support::tokens::AS_CONTROLLER;
+use crate::support::control_plane::tokens::AS_CONTROLLER;
 
 /// Changes that agents carry out until the controller puts them back.
 const EDITS: [&str; 6] = [

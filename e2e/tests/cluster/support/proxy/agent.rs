@@ -1,8 +1,8 @@
 //! The agent of a simulated node behind a [`Proxy`], with an Open vSwitch of its own.
 
+use crate::support::control_plane::simulated_nodes::SimulatedNodes;
 use crate::support::proxy::program::Proxied;
 use crate::support::proxy::server::Proxy;
-use crate::support::simulated_nodes::SimulatedNodes;
 use tempfile::TempDir;
 use usnet_crds::EngineKind;
 use usnet_dataplane::paths::NodePaths;

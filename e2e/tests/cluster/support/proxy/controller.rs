@@ -1,7 +1,7 @@
 //! The controller behind a [`Proxy`]. Those of the cluster are away meanwhile.
 
 use crate::support::cluster::{check, eventually, kubectl, timeout, try_run};
-use crate::support::controllers::{NAMESPACE, lease};
+use crate::support::control_plane::controllers::{NAMESPACE, lease};
 use crate::support::proxy::program::Proxied;
 use crate::support::proxy::server::Proxy;
 use serde_json::Value;

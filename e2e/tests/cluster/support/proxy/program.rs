@@ -2,7 +2,7 @@
 //! [`Proxy`].
 
 use crate::support::cluster::try_run;
-use crate::support::controllers::NAMESPACE;
+use crate::support::control_plane::controllers::NAMESPACE;
 use crate::support::proxy::server::Proxy;
 use serde_json::json;
 use std::fs::{self, File};

@@ -2,8 +2,8 @@
 //! does, with a token of that node.
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl, run, timeout, try_run};
+use crate::support::control_plane::tokens::kubectl_with;
 use crate::support::scene::compiled;
-use crate::support::tokens::kubectl_with;
 use serde_json::{Value, json};
 
 /// The time of every condition.

@@ -1,10 +1,13 @@
 //! The process of `usnet agent`. Its tasks run concurrently on one thread, joined by channels that
 //! keep only the latest value: a slow reader skips what is outdated and delays no other task.
 
-use super::error::Error;
+pub(super) mod error;
+pub(super) mod node_agent;
+
+use self::error::Error;
+use self::node_agent::Agent;
 use super::model::input::Input;
 use super::model::report::Report;
-use super::node_agent::Agent;
 use super::report::metrics::Metrics;
 use super::report::{state_writer, status_writer};
 use super::selection::{spec_builder, unselected};

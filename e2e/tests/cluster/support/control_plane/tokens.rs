@@ -1,7 +1,7 @@
 //! Tokens of usnet's service accounts, as an attacker has them who broke into a pod.
 
 use crate::support::cluster::{kubectl, try_run};
-use crate::support::controllers::leader;
+use crate::support::control_plane::controllers::leader;
 use crate::support::scene::agent_pod;
 
 /// For `kubectl` of an administrator whom policies take for the controller, and to whom no role

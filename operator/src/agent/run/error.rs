@@ -1,6 +1,6 @@
 //! Why the agent ends.
 
-use super::engines::SocketFolderDeleted;
+use crate::agent::engines::SocketFolderDeleted;
 use crate::api::client;
 use crate::telemetry;
 use std::io;

@@ -1,21 +1,21 @@
 //! The agent of one node, between a channel of specs and a channel of reports. It needs no API
 //! server.
 
-use super::device_plugin::DevicePlugin;
 use super::error::Error;
-use super::model::report::Report;
-use super::model::spec::NodeSpec;
-use super::reconcile::agent_state::AgentState;
-use super::reconcile::journal::JournalReader;
-use super::reconcile::publish::Publisher;
-use super::reconcile::reconcilers::{self, Reconciler};
-use super::report::garbage_counter;
-use super::report::metrics::Metrics;
-use super::report::node_report::NodeReport;
-use super::selection::persisted_state::PersistedState;
-use super::selection::spec_store::SpecStore;
-use super::state_directory::StateDirectory;
-use super::watch::folder_watch;
+use crate::agent::device_plugin::DevicePlugin;
+use crate::agent::model::report::Report;
+use crate::agent::model::spec::NodeSpec;
+use crate::agent::reconcile::agent_state::AgentState;
+use crate::agent::reconcile::journal::JournalReader;
+use crate::agent::reconcile::publish::Publisher;
+use crate::agent::reconcile::reconcilers::{self, Reconciler};
+use crate::agent::report::garbage_counter;
+use crate::agent::report::metrics::Metrics;
+use crate::agent::report::node_report::NodeReport;
+use crate::agent::selection::persisted_state::PersistedState;
+use crate::agent::selection::spec_store::SpecStore;
+use crate::agent::state_directory::StateDirectory;
+use crate::agent::watch::folder_watch;
 use crate::display::ErrorChain;
 use crate::node::history_file::HistoryFile;
 use futures::TryFutureExt;

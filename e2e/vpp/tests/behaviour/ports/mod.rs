@@ -1,0 +1,6 @@
+//! Ports of pods, one file for each type, and the sockets of memif.
+
+mod af_packet;
+mod memif;
+mod memif_sockets;
+mod vhost;
