@@ -137,6 +137,7 @@ fn a_bridge_that_is_kept_for_an_unreadable_record_is_reported_although_its_netwo
             spec: Some(&spec),
             network_health: &network_health,
             blockers: &BTreeMap::new(),
+            degraded: &BTreeMap::new(),
             kept_bridges: &kept,
             records,
             view: &view,
