@@ -13,8 +13,8 @@ pub mod legacy;
 pub mod model;
 pub mod plan;
 pub mod store;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use engine::{ovs, vpp};
 pub use legacy::{annotation as legacy_annotation, port as legacy_port};

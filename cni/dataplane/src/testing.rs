@@ -1,4 +1,5 @@
-//! Values that the tests of several modules need.
+//! Values that tests need, also those of other crates (feature `testing`).
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::model::attachment::{Address, AttachmentId, Pod, Progress, Record};
 use crate::model::desired::port_settings;
@@ -7,23 +8,29 @@ use crate::model::port::{AttachedPort, PortBackend, PortName, SocketPath};
 use crate::store::paths::NodePaths;
 use std::path::PathBuf;
 use tempfile::TempDir;
-use usnet_crds::{Bridge, BridgeName, EngineKind, NetworkName, NodeNetwork, Phase, Port, RateLimit, SocketRole};
+use usnet_crds::{Bridge, EngineKind, NetworkName, NodeNetwork, Phase, Port, RateLimit, SocketRole};
 
 /// Paths in a temporary directory, which is deleted with the first value.
-pub(crate) fn node_paths() -> (TempDir, NodePaths) {
+pub fn node_paths() -> (TempDir, NodePaths) {
     let folder = tempfile::tempdir().unwrap();
     let paths = NodePaths::below(folder.path());
     (folder, paths)
 }
 
-pub(crate) fn network(name: &str) -> NodeNetwork {
+/// A network of Open vSwitch with defaults, for the namespace `default`.
+pub fn network(name: &str) -> NodeNetwork {
+    network_with(EngineKind::OpenVswitch, name)
+}
+
+/// A network with defaults, for the namespace `default`.
+pub fn network_with(engine: EngineKind, name: &str) -> NodeNetwork {
     let name: NetworkName = name.parse().unwrap();
     NodeNetwork {
         generation: 1,
         phase: Phase::Active,
-        engine: EngineKind::OpenVswitch,
-        bridge: Bridge::named(BridgeName::default_for(&name)),
-        port: Port::default(),
+        engine,
+        bridge: Bridge::named(engine.default_bridge(&name)),
+        port: Port { port_type: engine.default_port_type(), ..Port::default() },
         namespaces: ["default"].into_iter().collect(),
         ipam: None,
         attachments: Vec::new(),
@@ -32,18 +39,24 @@ pub(crate) fn network(name: &str) -> NodeNetwork {
     }
 }
 
-pub(crate) fn attachment(container: &str) -> AttachmentId {
+/// The attachment `net1` of a container.
+pub fn attachment(container: &str) -> AttachmentId {
     AttachmentId { container: container.parse().unwrap(), interface: "net1".parse().unwrap() }
 }
 
 /// The socket of a pod, which its program listens on.
-pub(crate) fn backend(container: &str) -> PortBackend {
+pub fn backend(container: &str) -> PortBackend {
     let path = PathBuf::from(format!("/run/usnet/ports/{container}/net1.sock"));
     PortBackend::VhostUser { socket: SocketPath::try_from(path).unwrap(), engine_role: SocketRole::Client }
 }
 
 /// An attached pod of a network.
-pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
+pub fn record(container: &str, network: &NodeNetwork) -> Record {
+    record_with(container, network, backend(container))
+}
+
+/// An attached pod of a network with this port.
+pub fn record_with(container: &str, network: &NodeNetwork, backend: PortBackend) -> Record {
     let id = attachment(container);
     Record {
         version: Record::VERSION,
@@ -56,7 +69,7 @@ pub(crate) fn record(container: &str, network: &NodeNetwork) -> Record {
             name: PortName::of(&id),
             bridge: network.bridge.name.clone(),
             ownership: network.bridge.ownership,
-            backend: backend(container),
+            backend,
             queues: network.port.queues,
             ring_size: network.port.ring_size,
             secret: None,

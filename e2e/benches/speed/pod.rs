@@ -7,29 +7,13 @@ use std::process::Command;
 use std::time::Duration;
 use std::{env, fs};
 use tempfile::NamedTempFile;
-use usnet_crds::{Bridge, EngineKind, NetworkName, NodeNetwork, Phase, Port};
+use usnet_crds::{EngineKind, NodeNetwork};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles, ProgrammedNetwork};
 use usnet_dataplane::paths::NodePaths;
+pub(crate) use usnet_dataplane::testing::network_with as network;
 
 const POD: &str = "0b3c1f6e-0000-4000-8000-000000000001";
-
-/// A network with all that is usual for its engine.
-pub(crate) fn network(engine: EngineKind, name: &str) -> NodeNetwork {
-    let name: NetworkName = name.parse().expect("a valid name");
-    NodeNetwork {
-        generation: 1,
-        phase: Phase::Active,
-        engine,
-        bridge: Bridge::named(engine.default_bridge(&name)),
-        port: Port { port_type: engine.default_port_type(), ..Port::default() },
-        namespaces: ["default"].into_iter().collect(),
-        ipam: None,
-        attachments: Vec::new(),
-        device_plugin: None,
-        name,
-    }
-}
 
 /// What the agent would have said of a network, and the pod's volume.
 pub(crate) fn prepare(roots: &NodePaths, network: NodeNetwork, engine_socket: &Path) {

@@ -7,13 +7,13 @@ use crate::pod;
 use crate::programs::{median, ratio, report};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use usnet_crds::{EngineKind, NodeNetwork, RateLimit};
-use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
-use usnet_dataplane::desired::port_settings;
+use usnet_crds::{EngineKind, NodeNetwork};
+use usnet_dataplane::attachment::Record;
 use usnet_dataplane::journal::Journal;
-use usnet_dataplane::memif::{MemifSocket, MemifSocketIds};
+use usnet_dataplane::memif::MemifSocket;
 use usnet_dataplane::paths::NodePaths;
-use usnet_dataplane::port::{AttachedPort, PortBackend, PortName};
+use usnet_dataplane::port::PortBackend;
+use usnet_dataplane::testing::record_with;
 use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::Batch;
 use usnet_vpp::blocking::Client;
@@ -58,49 +58,12 @@ fn socket(vpp: &Vpp, index: usize) -> PathBuf {
 fn fill_journal(roots: &NodePaths, vpp: &Vpp, networks: &[NodeNetwork]) {
     let journal = Journal::open(roots).expect("a journal");
     for index in 0..ATTACHMENTS {
-        let container = format!("{index:064x}").parse().expect("a container id");
-        let id = AttachmentId { container, interface: "net1".parse().expect("a name") };
-        let record = record(id, roots, &networks[index % NETWORKS], socket(vpp, index));
+        let socket = MemifSocket::file(socket(vpp, index)).expect("a short path");
+        let record = Record {
+            engine_socket: roots.engine_socket(EngineKind::Vpp),
+            ..record_with(&format!("{index:064x}"), &networks[index % NETWORKS], PortBackend::Memif { socket })
+        };
         journal.lock(&record.id).and_then(|locked| locked.write(&record)).expect("a record");
-    }
-}
-
-fn record(id: AttachmentId, roots: &NodePaths, network: &NodeNetwork, socket: PathBuf) -> Record {
-    let socket = MemifSocket::file(socket).expect("a short path");
-    Record {
-        version: Record::VERSION,
-        progress: Progress::Attached,
-        network: network.name.clone(),
-        engine: EngineKind::Vpp,
-        engine_socket: roots.engine_socket(EngineKind::Vpp),
-        memif_socket_ids: MemifSocketIds::default(),
-        port: AttachedPort {
-            name: PortName::of(&id),
-            bridge: network.bridge.name.clone(),
-            ownership: network.bridge.ownership,
-            backend: PortBackend::Memif { socket },
-            queues: network.port.queues,
-            ring_size: network.port.ring_size,
-            secret: None,
-            settings: port_settings(network, "default", id.container.as_str(), RateLimit::default()),
-        },
-        pod: Pod {
-            namespace: "default".to_owned(),
-            name: id.container.to_string(),
-            uid: "0-1".parse().expect("a uid"),
-        },
-        network_namespace: "/run/netns/pod".into(),
-        network_namespace_inode: None,
-        pod_directory: "/nonexistent".into(),
-        directory_source: None,
-        mac: "02:00:00:00:00:01".to_owned(),
-        addresses: Vec::new(),
-        configuration_name: None,
-        requested_rate_limit: RateLimit::default(),
-        configuration_data: None,
-        invoked_ifname: None,
-        ipam: None,
-        id,
     }
 }
 

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use usnet_crds::{Bridge, EngineKind, NetworkName, NodeNetwork, Phase, Port, PortType, Queues, RateLimit, RingSize};
-use usnet_dataplane::attachment::{AttachmentId, Pod, Progress, Record};
-use usnet_dataplane::desired::port_settings;
+use usnet_crds::{EngineKind, NodeNetwork};
+use usnet_dataplane::attachment::Record;
 use usnet_dataplane::journal::Journal;
-use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles};
 use usnet_dataplane::paths::NodePaths;
-use usnet_dataplane::port::{AttachedPort, PortBackend, PortName};
+use usnet_dataplane::port::PortBackend;
+use usnet_dataplane::testing::record_with;
+pub(crate) use usnet_dataplane::testing::{network, network_with};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
 
@@ -23,31 +23,6 @@ pub(crate) fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> 
         }
         assert!(Instant::now() < deadline, "still not: {what}");
         std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// A network with Open vSwitch.
-pub(crate) fn network(name: &str) -> NodeNetwork {
-    network_with(EngineKind::OpenVswitch, name)
-}
-
-pub(crate) fn network_with(engine: EngineKind, name: &str) -> NodeNetwork {
-    let name: NetworkName = name.parse().unwrap();
-    let port_type = match engine {
-        EngineKind::OpenVswitch => PortType::VhostUser,
-        EngineKind::Vpp => PortType::Memif,
-    };
-    NodeNetwork {
-        generation: 1,
-        phase: Phase::Active,
-        engine,
-        bridge: Bridge::named(engine.default_bridge(&name)),
-        port: Port { port_type, ..Port::default() },
-        namespaces: ["default"].into_iter().collect(),
-        ipam: None,
-        attachments: Vec::new(),
-        device_plugin: None,
-        name,
     }
 }
 
@@ -71,38 +46,9 @@ impl Node {
 
     /// What the plugin would write for a pod of this network.
     pub(crate) fn record(&self, container: &str, network: &NodeNetwork, backend: PortBackend) -> Record {
-        let id = AttachmentId { container: container.parse().unwrap(), interface: "net1".parse().unwrap() };
-        Record {
-            version: Record::VERSION,
-            progress: Progress::Attached,
-            network: network.name.clone(),
-            engine: network.engine,
-            engine_socket: self.paths.engine_socket(network.engine),
-            memif_socket_ids: MemifSocketIds::default(),
-            port: AttachedPort {
-                name: PortName::of(&id),
-                bridge: network.bridge.name.clone(),
-                ownership: network.bridge.ownership,
-                backend,
-                queues: Queues::default(),
-                ring_size: RingSize::default(),
-                secret: None,
-                settings: port_settings(network, "default", container, RateLimit::default()),
-            },
-            pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
-            network_namespace: "/run/netns/pod".into(),
-            network_namespace_inode: None,
-            pod_directory: self.folder.path().to_owned(),
-            directory_source: None,
-            mac: "02:00:00:00:00:01".into(),
-            addresses: Vec::new(),
-            configuration_name: None,
-            requested_rate_limit: RateLimit::default(),
-            configuration_data: None,
-            invoked_ifname: None,
-            ipam: None,
-            id,
-        }
+        let engine_socket = self.paths.engine_socket(network.engine);
+        let pod_directory = self.folder.path().to_owned();
+        Record { engine_socket, pod_directory, ..record_with(container, network, backend) }
     }
 
     pub(crate) fn write(&self, record: &Record) {

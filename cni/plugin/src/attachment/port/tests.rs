@@ -1,25 +1,14 @@
 use super::*;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use usnet_crds::{Bridge, Memif, Namespaces, Phase, Port, RateLimit, VhostUser};
-use usnet_crds::{EngineKind, MemifSecretKind, MemifSocketKind, NetworkName, NodeNetwork, PortType, SocketRole};
+use usnet_crds::{EngineKind, MemifSecretKind, MemifSocketKind, NodeNetwork, PortType, SocketRole};
+use usnet_crds::{Memif, Port, RateLimit, VhostUser};
 use usnet_dataplane::attachment::{AttachmentId, Pod};
 use usnet_dataplane::port::{AttachedPort, PortBackend};
+use usnet_dataplane::testing::network_with;
 
 fn network(engine: EngineKind, port: Port) -> NodeNetwork {
-    let name: NetworkName = "blue".parse().unwrap();
-    NodeNetwork {
-        bridge: Bridge::named(engine.default_bridge(&name)),
-        name,
-        generation: 1,
-        phase: Phase::Active,
-        engine,
-        port,
-        namespaces: Namespaces::default(),
-        ipam: None,
-        attachments: Vec::new(),
-        device_plugin: None,
-    }
+    NodeNetwork { port, ..network_with(engine, "blue") }
 }
 
 fn attachment(container: &str, interface: &str) -> AttachmentId {
