@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test world-test upgrade-test life fuzz lint bench shell crds clean
+.PHONY: demo test unit-test world-test upgrade-test life faults fuzz lint bench shell crds clean
 
 demo:
 	USNET_PACKAGES=install e2e/world --nodes 2 -- e2e/scripts/demo
@@ -20,6 +20,11 @@ world-test: setup
 life: setup
 	USNET_LIFE_STEPS=$${USNET_LIFE_STEPS:-2500} e2e/world --nodes 2 -- \
 	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture soak::
+
+# Each part is killed under traffic, USNET_FAULT_ROUNDS times, and the packets are counted; `make test` has one round.
+faults: setup
+	USNET_FAULT_ROUNDS=$${USNET_FAULT_ROUNDS:-3} e2e/world --nodes 2 -- \
+	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture faults::
 
 # Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of the targets, where `make test` has seconds for all; USNET_FUZZ_SEED selects others.
 fuzz:

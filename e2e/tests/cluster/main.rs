@@ -15,6 +15,7 @@
 
 mod abuse;
 mod control_plane;
+mod faults;
 mod legacy;
 mod networks;
 mod outages;
