@@ -2,7 +2,7 @@
 
 use super::stream::Stream;
 use crate::support::cluster::{NODES, check, eventually, kubectl, run, timeout};
-use crate::support::controllers::{agent_process, await_both, leader, process, signal};
+use crate::support::control_plane::controllers::{agent_process, await_both, leader, process, signal};
 use crate::support::pods::NODE;
 use crate::support::scene::{ENGINE_GONE, agent_pod, await_condition, wait_ready};
 use std::time::{Duration, Instant};
