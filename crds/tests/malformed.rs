@@ -59,7 +59,7 @@ fn definitions() -> Corpus {
         "host": {"engine": "vpp", "iftype": "memif", "memif": {"role": "master", "mode": "ethernet"}, "bridge": {"bridgeId": 4}},
         "container": {"engine": "vpp", "iftype": "memif", "memif": {"role": "slave", "mode": "ethernet"}},
     });
-    let list = json!({"cniVersion": "1.1.0", "name": "list", "plugins": [older.clone(), {"type": "tuning"}]});
+    let list = json!({"cniVersion": "1.1.0", "name": "list", "plugins": [older, {"type": "tuning"}]});
     let network = json!({"cniVersion": "1.1.0", "name": "blue", "type": "userspace", "network": "blue"});
     Corpus::new([older, memif, list, network])
 }

@@ -1,5 +1,5 @@
-//! The fault campaign: each part of the system is killed while pods send, and what that cost is
-//! counted packet by packet.
+//! Each part of the system is killed while pods send, and what that costs is counted packet by
+//! packet.
 //!
 //! `make faults` does three rounds, `make test` one; `USNET_FAULT_ROUNDS` sets their number.
 
