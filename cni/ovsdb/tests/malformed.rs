@@ -3,7 +3,6 @@
 //! See the crate `usnet-test-fuzz` for the long form.
 //!
 //! One test in this program, because the allocator counts for the whole process.
-#![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 use peak_alloc::PeakAlloc;
 use serde_json::json;
