@@ -95,10 +95,7 @@ fn start_pods(scene: &Scene) -> Vec<String> {
         pods.extend((0..count).map(|number| (format!("{network}-{number}"), network)));
     }
     for (pod, network) in &pods {
-        let mut sleeping = sleeping_pod(scene, pod, network);
-        // Ten pods that do nothing; what they may use by default is more than the node has.
-        sleeping["spec"]["containers"][0]["resources"] = json!({});
-        start(scene, &sleeping);
+        start(scene, &sleeping_pod(scene, pod, network));
     }
     pods.into_iter().map(|(pod, _)| pod).collect()
 }

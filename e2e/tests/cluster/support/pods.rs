@@ -11,7 +11,10 @@ pub(crate) const NODE: &str = "node-a";
 
 /// A pod on [`NODE`] that sleeps, with that `networks` annotation and the volume `usnet`.
 pub(crate) fn sleeping_pod(scene: &Scene, name: &str, networks: &str) -> Value {
-    pod(scene, name, networks, "busybox:e2e", &["busybox".into(), "sleep".into(), "3600".into()])
+    let mut sleeping = pod(scene, name, networks, "busybox:e2e", &["busybox".into(), "sleep".into(), "3600".into()]);
+    // Without this it requests its limit, and a node has no room for more than six.
+    sleeping["spec"]["containers"][0]["resources"]["requests"] = json!({"cpu": "10m"});
+    sleeping
 }
 
 /// A pod whose DPDK program drives the interfaces `net1`… over vhost-user in a forwarding mode of
