@@ -12,6 +12,7 @@ use crate::support::pods::{NODE, await_packets, dpdk_pod, remains, sleeping_pod,
 use crate::support::scene::{self, Scene};
 use crate::support::testpmd::{Driver, Program};
 use crate::support::vpp;
+use crate::support::vpp::requests::Requests;
 use release::{Release, Releases};
 use serde_json::{Value, json};
 use unchanged::{Ports, Traffic};
@@ -115,13 +116,14 @@ fn detach_from_each(scene: &Scene, prefix: &str) {
 /// Replaces usnet, and asserts that this changed nothing for the pods that run.
 fn replace(scene: &Scene, traffic: &Traffic, release: &Release) {
     let before = Ports::read(&NETWORKS);
+    let requests = Requests::watch(NODE);
     let received = traffic.received();
     release.install();
     for network in NETWORKS {
         scene::wait_ready(network);
     }
     let after = Ports::read(&NETWORKS);
-    before.assert_same(&after);
+    before.assert_same(&after, &requests);
     let now = traffic.await_more(&received);
     println!("{release}: ports unchanged ({before}), packets received {received:?} -> {now:?}");
     let events = scene.events("ovs-left");

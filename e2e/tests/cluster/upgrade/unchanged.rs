@@ -16,8 +16,6 @@ pub(super) struct Ports {
     database: String,
     /// VPP's name and the tag of each port, by its network.
     interfaces: BTreeMap<String, Vec<(String, String)>>,
-    /// What VPP is asked from now on.
-    requests: Requests,
 }
 
 impl Ports {
@@ -44,16 +42,16 @@ impl Ports {
         rows.extend(numbers.lines().map(ToOwned::to_owned));
         rows.sort();
         let database = on_node(NODE, &["cksum", "/etc/openvswitch/conf.db"]);
-        Self { rows, database, interfaces, requests: Requests::watch(NODE) }
+        Self { rows, database, interfaces }
     }
 
-    /// `self` was read before `after`.
+    /// `self` was read before `after`, and VPP was asked `requests` between them.
     #[track_caller]
-    pub(super) fn assert_same(&self, after: &Self) {
+    pub(super) fn assert_same(&self, after: &Self, requests: &Requests) {
         assert_eq!(self.rows, after.rows, "ports of Open vSwitch");
         assert_eq!(self.interfaces, after.interfaces, "ports of VPP");
         assert_eq!(self.database, after.database, "a row of Open vSwitch changed");
-        let (all, changing) = self.requests.all_and_changing();
+        let (all, changing) = requests.all_and_changing();
         assert!(all.iter().any(|request| request.contains("bridge_domain_dump")), "VPP was not read: {all:?}");
         assert_eq!(changing, Vec::<String>::new(), "what changes VPP, of {all:?}");
     }
