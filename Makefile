@@ -26,9 +26,9 @@ faults: setup
 	USNET_FAULT_ROUNDS=$${USNET_FAULT_ROUNDS:-3} e2e/world --nodes 2 -- \
 	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture faults::
 
-# Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of the targets, where `make test` has seconds for all; USNET_FUZZ_SEED selects others.
+# Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of five programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
 fuzz:
-	USNET_FUZZ_SECONDS=$${USNET_FUZZ_SECONDS:-400} cargo test --profile fuzz -p usnet-ovsdb -p usnet-vpp -p usnet-crds -p usnet-dataplane -p usnet-plugin \
+	USNET_FUZZ_SECONDS=$${USNET_FUZZ_SECONDS:-720} cargo test --profile fuzz -p usnet-ovsdb -p usnet-vpp -p usnet-crds -p usnet-dataplane -p usnet-plugin \
 	  --test malformed -- --nocapture
 
 # Agent and plugin of USNET_PREVIOUS=REVISION (default: the commit before this one) are replaced by this version's under running pods, and back.

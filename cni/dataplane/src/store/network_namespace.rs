@@ -14,7 +14,7 @@ use std::path::Path;
 /// Whether a network namespace exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// It exists, or another one that cannot be told from it.
+    /// It exists, or another one that cannot be distinguished from it.
     Present,
     /// It does not exist any more.
     Gone,

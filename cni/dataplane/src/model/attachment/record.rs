@@ -67,7 +67,7 @@ pub struct Record {
     pub pod: Pod,
     /// The pod's network namespace, as CNI gave it.
     pub network_namespace: PathBuf,
-    /// The inode of that namespace, by which another one at the same path is told from it; `None`
+    /// The inode of that namespace, which distinguishes it from a later one at that path; `None`
     /// if there was none at the ADD.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_namespace_inode: Option<u64>,
