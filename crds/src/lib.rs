@@ -33,6 +33,7 @@ pub mod node_state;
 pub mod problem;
 
 pub use compiled_network::node_network::{Namespaces, NodeNetwork, Phase};
+pub use compiled_network::node_overlay::NodeOverlay;
 pub use engine::EngineKind;
 pub use network::attachments::FixedAttachment;
 pub use network::bridge::*;
@@ -41,7 +42,7 @@ pub use network::port::Port;
 pub use types::address::{InterfaceAddress, InvalidAddress};
 pub use types::bridge_domain::{BridgeDomainId, InvalidBridgeDomainId};
 pub use types::device::{DeviceId, InvalidDeviceId};
-pub use types::limits::{DeviceCount, InvalidRingSize, Mtu, Queues, RingSize, VlanTag};
+pub use types::limits::{DeviceCount, InvalidRingSize, Mtu, Queues, RingSize, UdpPort, VlanTag, Vni};
 pub use types::mac::{InvalidMac, MacAddress};
 pub use types::names::{BridgeName, InvalidName, NamespaceName, NetworkName, PodName};
 pub use types::number::OutOfRange;

@@ -35,6 +35,7 @@ pub fn network_with(engine: EngineKind, name: &str) -> NodeNetwork {
         ipam: None,
         attachments: Vec::new(),
         device_plugin: None,
+        overlay: None,
         name,
     }
 }

@@ -3,6 +3,7 @@
 //! as that node and its CNI plugin have it.
 
 pub mod node_network;
+pub mod node_overlay;
 
 #[cfg(feature = "api")]
 pub mod selection;

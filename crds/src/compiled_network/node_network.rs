@@ -1,6 +1,7 @@
 //! One network for one node: the agent selects, programs and publishes it, and the plugin attaches
 //! pods to it.
 
+use super::node_overlay::NodeOverlay;
 use crate::network::attachments::FixedAttachment;
 use crate::network::bridge::Bridge;
 use crate::network::device_plugin::DevicePlugin;
@@ -98,6 +99,9 @@ pub struct NodeNetwork {
     /// How kubelet counts its attachments; none means that it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_plugin: Option<DevicePlugin>,
+    /// How its bridge is connected to those of other nodes; none means that it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlay: Option<NodeOverlay>,
 }
 
 impl NodeNetwork {
@@ -117,8 +121,36 @@ impl NodeNetwork {
         }
     }
 
+    /// The network as its network file has it, which the plugin reads at each ADD: without what
+    /// only the agent uses.
+    pub fn for_plugin(&self) -> Self {
+        Self { overlay: None, ..self.clone() }
+    }
+
     /// Whether pods of this namespace may attach.
     pub fn allows(&self, namespace: &str) -> bool {
         self.namespaces.allow(namespace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Node files of a node whose networks end there have no overlay.
+    #[test]
+    fn a_network_without_an_overlay_is_read_and_written_without_one() {
+        let text = json!({
+            "name": "blue", "generation": 1, "phase": "Active", "engine": "OVS",
+            "bridge": {"name": "br-blue", "mtu": 1500}, "port": {"type": "Veth", "queues": 1},
+        });
+        let mut network: NodeNetwork = serde_json::from_value(text).unwrap();
+        assert_eq!(network.overlay, None);
+        assert_eq!(serde_json::to_value(&network).unwrap().get("overlay"), None);
+        let overlay = json!({"vni": 5001, "port": 4789, "local": "10.0.0.1", "peers": ["10.0.0.2", "fd00::3"]});
+        network.overlay = Some(serde_json::from_value(overlay.clone()).unwrap());
+        assert_eq!(serde_json::to_value(&network).unwrap()["overlay"], overlay);
+        assert_eq!(network.for_plugin().overlay, None);
     }
 }

@@ -87,6 +87,7 @@ impl CompiledNetworkSpec {
             ipam: self.ipam.clone(),
             attachments: self.attachments.clone(),
             device_plugin: self.device_plugin,
+            overlay: None,
         }
     }
 }

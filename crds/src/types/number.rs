@@ -9,8 +9,8 @@ use std::fmt;
 pub struct OutOfRange {
     pub(crate) what: &'static str,
     pub(crate) value: i64,
-    pub(crate) minimum: u16,
-    pub(crate) maximum: u16,
+    pub(crate) minimum: u32,
+    pub(crate) maximum: u32,
 }
 
 /// The values of a number that one engine accepts, of those that its type has.
@@ -48,22 +48,26 @@ impl fmt::Display for EngineRange {
     }
 }
 
-/// A type of numbers of 16 bits with a range, which the CRD's schema has, too.
+/// A type of numbers, of 16 bits unless it says otherwise, with a range, which the CRD's schema has,
+/// too.
 macro_rules! number {
     ($(#[$docs:meta])* $name:ident, $what:literal, $minimum:literal, $maximum:literal) => {
+        $crate::types::number::number!($(#[$docs])* $name: u16, $what, $minimum, $maximum);
+    };
+    ($(#[$docs:meta])* $name:ident: $bits:ty, $what:literal, $minimum:literal, $maximum:literal) => {
         $(#[$docs])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[serde(try_from = "i64", into = "i64")]
-        pub struct $name(u16);
+        pub struct $name($bits);
 
         impl $name {
             /// The smallest value.
-            pub const MINIMUM: u16 = $minimum;
+            pub const MINIMUM: $bits = $minimum;
             /// The largest value.
-            pub const MAXIMUM: u16 = $maximum;
+            pub const MAXIMUM: $bits = $maximum;
 
             /// The number itself.
-            pub const fn get(self) -> u16 {
+            pub const fn get(self) -> $bits {
                 self.0
             }
         }
@@ -71,7 +75,7 @@ macro_rules! number {
         impl TryFrom<i64> for $name {
             type Error = $crate::types::number::OutOfRange;
             fn try_from(value: i64) -> Result<Self, Self::Error> {
-                match u16::try_from(value) {
+                match <$bits>::try_from(value) {
                     Ok(number) if (Self::MINIMUM..=Self::MAXIMUM).contains(&number) => Ok(Self(number)),
                     _ => Err($crate::types::number::OutOfRange { what: $what, value, minimum: $minimum, maximum: $maximum }),
                 }

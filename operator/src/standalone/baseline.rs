@@ -117,11 +117,7 @@ impl Baseline {
 
 /// Whether both are equal, apart from the generation.
 fn is_same(known: &NodeNetwork, new: &NodeNetwork) -> bool {
-    let NodeNetwork { name, generation: _, phase, engine, bridge, port, namespaces, ipam, attachments, device_plugin } =
-        known;
-    (name, phase, engine, bridge, port) == (&new.name, &new.phase, &new.engine, &new.bridge, &new.port)
-        && (namespaces, ipam) == (&new.namespaces, &new.ipam)
-        && (attachments, device_plugin) == (&new.attachments, &new.device_plugin)
+    *known == NodeNetwork { generation: known.generation, ..new.clone() }
 }
 
 fn of_held(held: &NodeSpec, network: &Arc<NodeNetwork>) -> Compiled {

@@ -28,6 +28,7 @@ pub(crate) trait Values: Switch {
             ipam: None,
             attachments: Vec::new(),
             device_plugin: None,
+            overlay: None,
             name,
         }
     }

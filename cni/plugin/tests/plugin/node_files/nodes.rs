@@ -263,6 +263,7 @@ fn program(node: &TestNode, name: &str, spec: &Value) -> NodeNetwork {
         ipam: None,
         attachments: Vec::new(),
         device_plugin: None,
+        overlay: None,
         name: name.clone(),
     };
     let mut whole = serde_json::to_value(standard).unwrap();

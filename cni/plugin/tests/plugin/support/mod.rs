@@ -156,6 +156,7 @@ impl TestNode {
             ipam,
             attachments: Vec::new(),
             device_plugin: None,
+            overlay: None,
         };
         self.publish(network.clone());
         network

@@ -82,7 +82,7 @@ pub(crate) fn files_after_observe<'a>(
             }
             (Phase::Active, _) => NetworkFile::Programmed(ProgrammedNetwork {
                 version: ProgrammedNetwork::VERSION,
-                network: network.clone(),
+                network: network.for_plugin(),
                 engine_socket: access.engine_socket.to_owned(),
                 epoch: access.epoch,
                 memif_socket_ids: access.memif_socket_ids,

@@ -1,8 +1,9 @@
 use super::*;
 use crate::agent::testing::{name, network, network_with, node_paths};
 use std::fs;
-use usnet_crds::EngineKind;
+use std::sync::Arc;
 use usnet_crds::conditions::reason::ENGINE_UNREACHABLE;
+use usnet_crds::{EngineKind, NodeOverlay, UdpPort, Vni};
 
 fn draining(network_name: &str) -> NodeNetwork {
     NodeNetwork { phase: Phase::Draining, ..network(network_name) }
@@ -30,6 +31,19 @@ fn a_programmed_network_has_all_that_the_plugin_needs() {
         memif_socket_ids: MemifSocketIds::default(),
     };
     assert_eq!(files, [(name("blue"), NetworkFile::Programmed(expected))].into());
+}
+
+/// A file that is read at each ADD must not grow with the number of nodes.
+#[test]
+fn the_peers_of_an_overlay_are_not_in_the_network_file() {
+    let overlay = NodeOverlay {
+        vni: Vni::try_from(5001).unwrap(),
+        port: UdpPort::default(),
+        local: [10, 0, 0, 1].into(),
+        peers: Arc::new([[10, 0, 0, 2].into()].into()),
+    };
+    let joined = NodeNetwork { overlay: Some(overlay), ..network("blue") };
+    assert_eq!(files(&[joined], &NetworkHealth::PROGRAMMED), files(&[network("blue")], &NetworkHealth::PROGRAMMED));
 }
 
 #[test]
