@@ -60,7 +60,7 @@ fn assert_success(output: &Output) {
 }
 
 #[test]
-fn the_command_has_a_cluster_and_its_status_is_the_testbeds() {
+fn the_command_has_a_cluster_with_a_second_network_and_its_status_is_the_testbeds() {
     let _turn = turn();
     let script = "
         kubectl get nodes --output=name
@@ -69,13 +69,16 @@ fn the_command_has_a_cluster_and_its_status_is_the_testbeds() {
         component stop kube-scheduler
         component start kube-scheduler
         component start kube-scheduler 2>&1
+        on-node node-a ip -o -4 address show dev eth1
+        on-node node-a ip address add 192.0.2.1/24 dev eth1 && on-fabric ip address add 192.0.2.2/24 dev fab
+        on-fabric busybox ping -c 1 -W 5 192.0.2.1 | grep -o '1 packets received'
         exit 7";
     let mut child =
         testbed(script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"what the caller wrote\n").unwrap();
     let output = child.wait_with_output().unwrap();
-    let expected =
-        "node/node-a\nnode-a\nwhat the caller wrote\non-node: 3\ncomponent: kube-scheduler is running already\n";
+    let expected = "node/node-a\nnode-a\nwhat the caller wrote\non-node: 3\n\
+                    component: kube-scheduler is running already\n1 packets received\n";
     assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
     assert_eq!(output.status.code(), Some(7));
 

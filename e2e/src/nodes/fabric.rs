@@ -1,4 +1,5 @@
-//! The network between the control plane and the nodes.
+//! The networks that join the nodes: `fab0`, on which they have their addresses, and `fab1`, a
+//! plain Ethernet segment of their second NICs.
 
 use std::process::Command;
 
@@ -6,7 +7,12 @@ use crate::host::command::{self, CommandError};
 use crate::nodes::node::Node;
 use crate::testbed::addresses;
 
-/// Makes the bridge that nodes are plugged into, with the control plane's addresses on it.
+/// The network namespace of a host that is no node of the cluster and has a NIC `fab` on the second
+/// network, as `ip netns` finds it.
+pub const OUTSIDE: &str = "fabric";
+
+/// Makes the bridges that nodes are plugged into: one with the control plane's addresses, and one
+/// with a host outside of the cluster.
 ///
 /// # Errors
 /// When `ip` refuses.
@@ -19,22 +25,30 @@ pub fn create() -> Result<(), CommandError> {
          address add {address}/{prefix} dev fab0\n\
          address add {service}/32 dev fab0\n\
          link set fab0 up\n\
-         route add default dev fab0\n"
+         route add default dev fab0\n\
+         link add fab1 type bridge\n\
+         link set fab1 up\n\
+         netns add {OUTSIDE}\n\
+         link add outside type veth peer name fab netns {OUTSIDE}\n\
+         link set outside master fab1 up\n"
     );
-    command::run_with_input(Command::new("ip").args(["-batch", "-"]), &batch).map(drop)
+    command::run_with_input(Command::new("ip").args(["-batch", "-"]), &batch)?;
+    let up = "link set lo up\nlink set fab up\n";
+    command::run_with_input(Command::new("ip").args(["-netns", OUTSIDE, "-batch", "-"]), up).map(drop)
 }
 
-/// Plugs a node in, with routes for the pods of all `nodes`.
+/// Plugs a node in, with routes for the pods of all `nodes`. Its second NIC, `eth1`, has no address.
 ///
 /// # Errors
 /// When `ip` refuses.
 pub fn connect(node: &Node, nodes: u8) -> Result<(), CommandError> {
-    let (name, address) = (node.name(), addresses::node(node.index()));
+    let (name, address, process) = (node.name(), addresses::node(node.index()), node.process());
     let outside = format!(
-        "link add {name} type veth peer name eth0 netns {}\n\
+        "link add {name} type veth peer name eth0 netns {process}\n\
          link set {name} master fab0 up\n\
-         route add {} via {address} dev fab0\n",
-        node.process(),
+         route add {} via {address} dev fab0\n\
+         link add {name}-1 type veth peer name eth1 netns {process}\n\
+         link set {name}-1 master fab1 up\n",
         addresses::pods(node.index()),
     );
     command::run_with_input(Command::new("ip").args(["-batch", "-"]), &outside)?;
@@ -42,6 +56,7 @@ pub fn connect(node: &Node, nodes: u8) -> Result<(), CommandError> {
         "link set lo up\n\
          address add {address}/{} dev eth0\n\
          link set eth0 up\n\
+         link set eth1 up\n\
          route add default via {}\n",
         addresses::FABRIC_PREFIX,
         addresses::CONTROL_PLANE,

@@ -9,8 +9,9 @@ use crate::engines::selection::Engines;
 /// Runs a command in a Kubernetes cluster of its own, in namespaces of this machine, and ends the
 /// cluster with it.
 ///
-/// COMMAND finds kubectl, `on-node NODE COMMAND...` and `component stop|start NAME [NODE]` on its
-/// PATH, and KUBECONFIG and USNET_WORLD (the test bed's folder) in its environment; with a VPP,
+/// COMMAND finds kubectl, `on-node NODE COMMAND...`, `on-fabric COMMAND...` (a host outside of the
+/// cluster, on the network of the nodes' eth1) and `component stop|start NAME [NODE]` on its PATH,
+/// and KUBECONFIG and USNET_WORLD (the test bed's folder) in its environment; with a VPP,
 /// USNET_WORLD_VPP says whether it is `real` or the `simulator`. The exit status is that of
 /// COMMAND, or 125 when the test bed did not start. On failure the logs are kept in
 /// e2e/world.failed/.

@@ -11,6 +11,7 @@ use crate::engines::vpp_program::VppProgram;
 use crate::host::requirements;
 use crate::kubernetes::audit;
 use crate::kubernetes::kubectl;
+use crate::nodes::fabric;
 use crate::processes::control;
 use crate::testbed::folder::TestbedFolder;
 use crate::testbed::settings::Settings;
@@ -26,7 +27,7 @@ pub enum UserCommandError {
     Start(String, #[source] io::Error),
 }
 
-/// Makes `kubectl`, `on-node` and `component`.
+/// Makes `kubectl`, `on-node`, `on-fabric` and `component`.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -43,6 +44,7 @@ pub fn prepare(folder: &TestbedFolder, settings: &Settings) -> Result<(), UserCo
     }
     let testbed = std::env::current_exe().map_err(|source| UserCommandError::Program(programs.clone(), source))?;
     script(&programs.join("on-node"), &on_node(folder))?;
+    script(&programs.join("on-fabric"), &on_fabric())?;
     script(&programs.join("component"), &component(folder, &testbed))
 }
 
@@ -82,6 +84,16 @@ fn on_node(folder: &TestbedFolder) -> String {
          pid=$(cat \"$nodes/$1/pid\")\n\
          shift\n\
          exec nsenter --net --mount --uts --target \"$pid\" --wdns=\"$PWD\" -- \"$@\"\n"
+    )
+}
+
+fn on_fabric() -> String {
+    format!(
+        "#!/bin/sh\n\
+         # Runs a command on a host outside of the cluster, whose NIC fab is on the nodes' second network: on-fabric COMMAND...\n\
+         [ $# -ge 1 ] || {{ echo 'usage: on-fabric COMMAND...' >&2; exit 2; }}\n\
+         exec nsenter --net=/run/netns/{} -- \"$@\"\n",
+        fabric::OUTSIDE,
     )
 }
 
