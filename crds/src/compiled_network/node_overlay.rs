@@ -1,5 +1,5 @@
-//! The overlay of a network as one node has it: which VXLAN segment it is, and where the other nodes
-//! of the network are.
+//! The overlay of a network as one node has it: which VXLAN segment it is, and where the other
+//! nodes of the network are.
 
 use crate::{UdpPort, Vni};
 use serde::{Deserialize, Serialize};

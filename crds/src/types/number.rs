@@ -48,8 +48,8 @@ impl fmt::Display for EngineRange {
     }
 }
 
-/// A type of numbers, of 16 bits unless it says otherwise, with a range, which the CRD's schema has,
-/// too.
+/// A type of numbers, of 16 bits unless it says otherwise, with a range, which the CRD's schema
+/// has, too.
 macro_rules! number {
     ($(#[$docs:meta])* $name:ident, $what:literal, $minimum:literal, $maximum:literal) => {
         $crate::types::number::number!($(#[$docs])* $name: u16, $what, $minimum, $maximum);

@@ -37,7 +37,8 @@ pub fn create() -> Result<(), CommandError> {
     command::run_with_input(Command::new("ip").args(["-netns", OUTSIDE, "-batch", "-"]), up).map(drop)
 }
 
-/// Plugs a node in, with routes for the pods of all `nodes`. Its second NIC, `eth1`, has no address.
+/// Plugs a node in, with routes for the pods of all `nodes`. Its second NIC, `eth1`, has no
+/// address.
 ///
 /// # Errors
 /// When `ip` refuses.
