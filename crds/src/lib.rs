@@ -5,6 +5,7 @@
 //! - [`engine`]: the engines, and what each of them supports.
 //! - [`network`]: `UserspaceNetwork`, which users write: one file for each part of its spec.
 //! - [`compiled_network`]: what the controller makes of it for the nodes.
+//! - [`node_slice`]: the addresses of nodes, for overlays.
 //! - [`node_state`]: the spec and the status of one node.
 //! - [`conditions`]: the conditions of all objects, with their reasons and the texts of their
 //!   messages.
@@ -28,6 +29,8 @@ pub mod crdgen;
 #[cfg(feature = "api")]
 pub mod nad;
 #[cfg(feature = "api")]
+pub mod node_slice;
+#[cfg(feature = "api")]
 pub mod node_state;
 #[cfg(feature = "api")]
 pub mod problem;
@@ -42,22 +45,25 @@ pub use network::port::Port;
 pub use types::address::{InterfaceAddress, InvalidAddress};
 pub use types::bridge_domain::{BridgeDomainId, InvalidBridgeDomainId};
 pub use types::device::{DeviceId, InvalidDeviceId};
-pub use types::limits::{DeviceCount, InvalidRingSize, Mtu, Queues, RingSize, UdpPort, VlanTag, Vni};
+pub use types::limits::{DeviceCount, InvalidRingSize, Mtu, Queues, RingSize, VlanTag};
 pub use types::mac::{InvalidMac, MacAddress};
 pub use types::names::{BridgeName, InvalidName, NamespaceName, NetworkName, PodName};
 pub use types::number::OutOfRange;
 pub use types::port_type::{Memif, MemifSecretKind, MemifSocketKind, PortType, SocketRole, VhostUser};
 pub use types::rate::{InvalidRate, KilobitsPerSecond, RateLimit};
 pub use types::vlan::Vlan;
+pub use types::vxlan::{UdpPort, Vni};
 pub use types::{device, names};
 
 #[cfg(feature = "api")]
-pub use compiled_network::{CompiledNetwork, CompiledNetworkSpec, selection as node_selection};
+pub use compiled_network::{CompiledNetwork, CompiledNetworkSpec, CompiledOverlay, selection as node_selection};
 #[cfg(feature = "api")]
 pub use crdgen::{manifests, reference};
 #[cfg(feature = "api")]
 pub use nad::NetworkAttachmentDefinition;
 #[cfg(feature = "api")]
 pub use network::{UserspaceNetwork, UserspaceNetworkSpec, UserspaceNetworkStatus, validate};
+#[cfg(feature = "api")]
+pub use node_slice::{UserspaceNodeSlice, UserspaceNodeSliceSpec};
 #[cfg(feature = "api")]
 pub use node_state::{UserspaceNodeState, UserspaceNodeStateSpec, UserspaceNodeStateStatus};

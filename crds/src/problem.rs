@@ -205,6 +205,39 @@ pub enum Problem {
         /// The subnet.
         subnet: IpNet,
     },
+    /// The member of the union that `type` requires.
+    #[error("the type Overlay needs the member overlay: set it, {{}} for the defaults")]
+    OverlayMissing,
+    /// A member of the union that `type` does not have.
+    #[error("only the type Overlay has the member overlay: remove it, or set topology.type to Overlay")]
+    OverlayOfNodeLocal,
+    /// An adopted bridge is connected by others, and twice would be a loop.
+    #[error(
+        "nothing but ports of pods is added to an adopted bridge: use the type NodeLocal, or a bridge with ownership Managed"
+    )]
+    OverlayOfAdopted,
+    /// Only host-local counts on each node by itself.
+    #[error("only host-local assigns the addresses of each node by itself: remove nodePrefix, or use host-local")]
+    NodePrefixPlugin,
+    /// There is nothing to divide.
+    #[error("there is no range to divide among the nodes: set ranges")]
+    NodePrefixWithoutRange,
+    /// The prefix of a family is missing.
+    #[error("the ranges have addresses of IPv{0}: set nodePrefix.ipv{0}")]
+    NodePrefixMissing(u8),
+    /// The parts would be larger than a range.
+    #[error("nodePrefix.ipv{family} {prefix} is shorter than the prefix of {subnet}: use {} or more", subnet.prefix_len())]
+    NodePrefixShort {
+        /// 4 or 6.
+        family: u8,
+        /// The prefix.
+        prefix: u8,
+        /// The subnet that it is to divide.
+        subnet: IpNet,
+    },
+    /// Two nodes would have one address.
+    #[error("{0} overlaps with another range: with nodePrefix, two nodes would have the same addresses")]
+    RangesOverlap(IpNet),
     /// The configuration has no JSON form.
     #[error("cannot be written as JSON: {0}")]
     Json(String),

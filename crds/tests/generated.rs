@@ -43,9 +43,11 @@ fn the_nad_policy_admits_what_the_controller_generates() {
 #[test]
 fn the_reference_has_fields_defaults_rules_and_reasons() {
     let page = reference::page().unwrap();
-    for text in
-        ["| `spec.bridge.mtu` | integer | `1500` |", "MTU is out of range: use 576 to 9702", "| `NameConflict` |"]
-    {
+    for text in [
+        "| `spec.bridge.macAgeSeconds` | integer | `300` |",
+        "MTU is out of range: use 576 to 9702",
+        "| `NameConflict` |",
+    ] {
         assert!(page.contains(text), "{text:?} is not in the reference");
     }
 }

@@ -6,9 +6,11 @@ pub mod node_network;
 pub mod node_overlay;
 
 #[cfg(feature = "api")]
+pub mod node_ranges;
+#[cfg(feature = "api")]
 pub mod selection;
 #[cfg(feature = "api")]
 mod spec;
 
 #[cfg(feature = "api")]
-pub use spec::{CompiledNetwork, CompiledNetworkSpec};
+pub use spec::{CompiledNetwork, CompiledNetworkSpec, CompiledOverlay};

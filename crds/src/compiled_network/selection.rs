@@ -27,14 +27,7 @@ pub fn selects(
 /// all.
 pub fn unmet_requirement(selector: &Selector, labels: &BTreeMap<String, String>) -> Option<String> {
     let unmet = selector.clone().into_iter().find(|requirement| !requirement.matches(labels))?;
-    let key = match &unmet {
-        Expression::In(key, _)
-        | Expression::NotIn(key, _)
-        | Expression::Equal(key, _)
-        | Expression::NotEqual(key, _)
-        | Expression::Exists(key)
-        | Expression::DoesNotExist(key) => key,
-    };
+    let key = &key_of(unmet.clone());
     let found = match labels.get(key) {
         Some(value) => format!("label {key} of the node is {value:?}"),
         None => format!("the node has no label {key}"),
@@ -45,6 +38,22 @@ pub fn unmet_requirement(selector: &Selector, labels: &BTreeMap<String, String>)
 /// A label selector as `kubectl -l` takes it, for messages.
 pub fn selector_text(selector: &Selector) -> String {
     shortened(&selector.to_string())
+}
+
+/// The keys of the labels that a selector looks at.
+pub fn label_keys(selector: &Selector) -> impl Iterator<Item = String> + use<> {
+    selector.clone().into_iter().map(key_of)
+}
+
+fn key_of(requirement: Expression) -> String {
+    match requirement {
+        Expression::In(key, _)
+        | Expression::NotIn(key, _)
+        | Expression::Equal(key, _)
+        | Expression::NotEqual(key, _)
+        | Expression::Exists(key)
+        | Expression::DoesNotExist(key) => key,
+    }
 }
 
 fn shortened(text: &str) -> String {

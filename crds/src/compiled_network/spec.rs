@@ -5,12 +5,13 @@
 #![expect(clippy::duplicated_attributes, reason = "columns repeat words, as they must")]
 
 use super::node_network::{Namespaces, NodeNetwork, Phase};
+use crate::network::ipam::node_prefix::NodePrefix;
 use crate::network::selectors;
 use crate::types::limits::ATTACHMENTS_MAX;
-use crate::{Bridge, DevicePlugin, EngineKind, FixedAttachment, NetworkName, Port};
+use crate::{Bridge, DevicePlugin, EngineKind, FixedAttachment, NetworkName, Port, UdpPort, Vni};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, Time};
 use kube::{CustomResource, KubeSchema};
-use schemars::{Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// One network for all nodes. It has the name of its `UserspaceNetwork`, which owns it.
@@ -54,6 +55,10 @@ pub struct CompiledNetworkSpec {
     pub node_selector: Option<LabelSelector>,
     /// The bridge on each node, with its resolved name or id.
     pub bridge: Bridge,
+    /// The VXLAN between the nodes; none means that the bridges of different nodes are not
+    /// connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlay: Option<CompiledOverlay>,
     /// The defaults of every port.
     pub port: Port,
     /// The namespaces whose pods may attach.
@@ -63,6 +68,9 @@ pub struct CompiledNetworkSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "any_object")]
     pub ipam: Option<serde_json::Value>,
+    /// How the ranges of `ipam` are divided among the nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_prefix: Option<NodePrefix>,
     /// What the names of pods fix, sorted by namespace and pod.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = ATTACHMENTS_MAX))]
@@ -73,8 +81,17 @@ pub struct CompiledNetworkSpec {
     pub device_plugin: Option<DevicePlugin>,
 }
 
+/// The VXLAN between the nodes of a network.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompiledOverlay {
+    /// The id of the VXLAN network.
+    pub vni: Vni,
+    /// The destination port of the encapsulated packets.
+    pub port: UdpPort,
+}
+
 impl CompiledNetworkSpec {
-    /// The network as a node that carries it has it.
+    /// The network as all nodes have it: without peers, and with the ranges of all nodes.
     pub fn on_node(&self, name: NetworkName) -> NodeNetwork {
         NodeNetwork {
             name,

@@ -11,6 +11,14 @@ pub const NAME_CONFLICT: &str = "NameConflict";
 /// A network on a node, and Accepted where it is so on every node: another network has the same
 /// bridge there.
 pub const BRIDGE_CONFLICT: &str = "BridgeConflict";
+/// Accepted, and a network on a node: another network has the same VNI and UDP port.
+pub const VNI_TAKEN: &str = "VniTaken";
+/// Accepted: pods on different nodes of one segment would get the same addresses.
+pub const ADDRESSES_NOT_UNIQUE: &str = "AddressesNotUnique";
+/// A network on a node: the addresses of this node or of its peers in the overlay are not known.
+pub const PEERS_UNKNOWN: &str = "PeersUnknown";
+/// A network on a node: there is no part of its ranges of addresses for the number of the node.
+pub const NODE_PREFIX_EXHAUSTED: &str = "NodePrefixExhausted";
 /// DefinitionsReady: all exist.
 pub const SYNCED: &str = "Synced";
 /// DefinitionsReady: some are still to be written.
@@ -83,5 +91,6 @@ pub const ENGINE_STALLED: &str = "NotActing";
 
 /// Whether a network on a node stays as it is until an operator acts: retrying does not help.
 pub fn needs_operator(reason: &str) -> bool {
-    [BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE].contains(&reason)
+    [BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, NODE_PREFIX_EXHAUSTED, VNI_TAKEN]
+        .contains(&reason)
 }

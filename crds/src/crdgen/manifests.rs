@@ -1,7 +1,7 @@
 //! The CRDs as manifest files.
 
 use crate::conditions::{READY, Status, reason};
-use crate::{CompiledNetwork, UserspaceNetwork, UserspaceNodeState};
+use crate::{CompiledNetwork, UserspaceNetwork, UserspaceNodeSlice, UserspaceNodeState};
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ pub enum ManifestError {
 /// # Errors
 /// When a schema cannot be written.
 pub fn crds() -> Result<Vec<Value>, ManifestError> {
-    let crds = [UserspaceNetwork::crd(), CompiledNetwork::crd(), UserspaceNodeState::crd()];
+    let crds = [UserspaceNetwork::crd(), CompiledNetwork::crd(), UserspaceNodeState::crd(), UserspaceNodeSlice::crd()];
     let json = crds.iter().map(|crd| Ok(simplified(serde_json::to_value(crd)?)));
     let mut json: Vec<Value> = json.collect::<Result<_, ManifestError>>()?;
     if let Some(status) = json.first_mut().and_then(|network| network.pointer_mut(STATUS)) {

@@ -24,6 +24,8 @@ mod spec;
 #[cfg(feature = "api")]
 mod status;
 #[cfg(feature = "api")]
+pub mod topology;
+#[cfg(feature = "api")]
 pub mod validate;
 
 #[cfg(feature = "api")]
@@ -37,7 +39,8 @@ pub use {
     port::vlan::VlanSpec,
     port::{PortSpec, RateLimitSpec},
     spec::{UserspaceNetwork, UserspaceNetworkSpec},
-    status::{FAILURES_MAX, NodeCounts, NodeFailure, UserspaceNetworkStatus},
+    status::{FAILURES_MAX, NodeCounts, NodeFailure, OverlayStatus, UserspaceNetworkStatus},
+    topology::{Encapsulation, OverlaySpec, TopologySpec, TopologyType},
 };
 
 /// Keeps a deleted network until no pod uses it and no node carries it any more.

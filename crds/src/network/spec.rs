@@ -9,6 +9,7 @@ use super::device_plugin::DevicePluginSpec;
 use super::ipam::IpamSpec;
 use super::port::{self, PortSpec, vlan};
 use super::status::UserspaceNetworkStatus;
+use super::topology::spec::{self as topology, TopologySpec};
 use super::{name, selectors};
 use crate::EngineKind;
 use crate::cel::rule;
@@ -77,6 +78,9 @@ pub struct UserspaceNetworkSpec {
     /// The bridge on each node.
     #[serde(default)]
     pub bridge: BridgeSpec,
+    /// How the bridges of different nodes are connected; default not at all.
+    #[serde(default)]
+    pub topology: TopologySpec,
     /// The defaults of every port.
     #[serde(default)]
     pub port: PortSpec,
@@ -103,9 +107,11 @@ fn engine_immutable() -> Rule {
     rule("self == oldSelf", "engine cannot change: create a new network and move the pods to it")
 }
 
-/// What depends on the engine: one rule for each engine of the table that does not support a value.
+/// What depends on other fields. On the engine: one rule for each engine of the table that does not
+/// support a value.
 fn engine_rules(schema: &mut Schema) {
-    for rule in bridge::engine_rules().chain(port::engine_rules()).chain(vlan::engine_rules()) {
+    let rules = bridge::engine_rules().chain(port::engine_rules()).chain(vlan::engine_rules());
+    for rule in rules.chain(topology::rules()) {
         // It fails for rules without an expression only, and then tests of the CRD fail.
         let _infallible = kube::core::validate(schema, rule);
     }

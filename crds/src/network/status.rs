@@ -1,6 +1,7 @@
 //! The status of a network, which the controller writes.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
+use crate::Vni;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::KubeSchema;
 use schemars::JsonSchema;
@@ -31,10 +32,20 @@ pub struct UserspaceNetworkStatus {
     /// Those of them whose program in the pod is connected to the engine.
     #[serde(default)]
     pub connected: i64,
+    /// The overlay of the network, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlay: Option<OverlayStatus>,
     /// Nodes that failed, at most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["node".into()]))]
     pub failures: Vec<NodeFailure>,
+}
+
+/// The overlay of a network.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OverlayStatus {
+    /// The id of the VXLAN network, as `topology.overlay.vni` sets it or as it was chosen.
+    pub vni: Vni,
 }
 
 /// How many nodes carry a network.

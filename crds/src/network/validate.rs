@@ -6,8 +6,11 @@ pub use crate::problem::{InvalidField, InvalidSpec, Problem};
 
 use super::bridge::spec::bridge;
 use super::device_plugin::DevicePluginSpec;
+use super::ipam::node_prefix::{HOST_LOCAL, NodePrefix};
 use super::name::network_name;
 use super::selectors::selector;
+use super::topology::Topology;
+use super::topology::spec::topology;
 use super::{Definitions, UserspaceNetwork, attachments, ipam, port};
 use crate::problem::Problems;
 use crate::{Bridge, DevicePlugin, EngineKind, FixedAttachment, NetworkName, Port};
@@ -31,14 +34,31 @@ pub struct ValidNetwork {
     pub node_selector: Option<LabelSelector>,
     /// Its bridge.
     pub bridge: Bridge,
+    /// How the bridges of different nodes are connected.
+    pub topology: Topology,
     /// What its ports start from.
     pub port: Port,
     /// A CNI IPAM configuration.
     pub ipam: Option<serde_json::Value>,
+    /// How the ranges of the IPAM configuration are divided among the nodes.
+    pub node_prefix: Option<NodePrefix>,
     /// What the names of pods fix, sorted by namespace and pod.
     pub attachments: Vec<FixedAttachment>,
     /// How kubelet counts its attachments.
     pub device_plugin: Option<DevicePlugin>,
+}
+
+impl ValidNetwork {
+    /// Whether pods of one segment can get one address: host-local counts on each node by itself.
+    pub fn has_ambiguous_addresses(&self) -> bool {
+        self.topology.overlay().is_some() && self.counts_addresses_per_node()
+    }
+
+    /// Whether each node assigns addresses of the same ranges by itself.
+    pub fn counts_addresses_per_node(&self) -> bool {
+        let plugin = self.ipam.as_ref().and_then(|ipam| ipam.get("type")?.as_str());
+        plugin == Some(HOST_LOCAL) && self.node_prefix.is_none()
+    }
 }
 
 /// Validates a network.
@@ -55,7 +75,8 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
         Some(nodes) => selector(&mut problems, "spec.nodeSelector", nodes).map(Some),
         None => Some(None),
     };
-    let bridge = bridge(&mut problems, spec.engine, &spec.bridge, name.as_ref());
+    let bridge = bridge(&mut problems, spec.engine, (&spec.bridge, spec.topology.topology_type), name.as_ref());
+    let topology = topology(&mut problems, &spec.topology, spec.bridge.ownership);
     let port = port::port(&mut problems, spec.engine, &spec.port);
     let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());
     let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);
@@ -64,22 +85,30 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     let check_devices =
         |plugin: &DevicePluginSpec| problems.check("spec.devicePlugin.devices", plugin.devices.try_into());
     let device_plugin = spec.device_plugin.as_ref().and_then(check_devices);
-    match (name, namespaces, nodes, bridge, port, ipam) {
-        (Some(name), Some(namespaces), Some(nodes), Some(bridge), Some(port), Some(ipam)) if problems.count() == 0 => {
-            Ok(ValidNetwork {
-                name,
-                engine: spec.engine,
-                namespaces,
-                definitions: spec.definitions,
-                nodes,
-                node_selector: spec.node_selector.clone(),
-                bridge,
-                port,
-                ipam,
-                attachments,
-                device_plugin,
-            })
-        }
+    match (name, namespaces, nodes, bridge, topology, port, ipam) {
+        (
+            Some(name),
+            Some(namespaces),
+            Some(nodes),
+            Some(bridge),
+            Some(topology),
+            Some(port),
+            Some((ipam, node_prefix)),
+        ) if problems.count() == 0 => Ok(ValidNetwork {
+            name,
+            engine: spec.engine,
+            namespaces,
+            definitions: spec.definitions,
+            nodes,
+            node_selector: spec.node_selector.clone(),
+            bridge,
+            topology,
+            port,
+            ipam,
+            node_prefix,
+            attachments,
+            device_plugin,
+        }),
         _ => Err(problems.into_invalid()),
     }
 }

@@ -38,14 +38,6 @@ number!(
     Queues, "number of queues", 1, 128
 );
 number!(
-    /// The id of a VXLAN network (RFC 7348). 0 is left to others.
-    Vni: u32, "VNI", 1, 16_777_215
-);
-number!(
-    /// A port of UDP.
-    UdpPort, "UDP port", 1, 65_535
-);
-number!(
     /// Devices of one network on one node. Each is a message to kubelet, and part of its name has
     /// three digits.
     DeviceCount, "number of devices", 1, 1000
@@ -118,16 +110,17 @@ impl Default for DeviceCount {
     }
 }
 
-impl Default for Mtu {
-    fn default() -> Self {
-        Self(1500)
-    }
+impl Mtu {
+    /// That of a network of one node: the MTU of Ethernet.
+    pub const NODE_LOCAL: Self = Self(1500);
+    /// That of an overlay on nodes whose NICs have the MTU of Ethernet: VXLAN over IPv4 adds 50
+    /// bytes.
+    pub const OVERLAY: Self = Self(1450);
 }
 
-impl Default for UdpPort {
-    /// The one that is assigned to VXLAN.
+impl Default for Mtu {
     fn default() -> Self {
-        Self(4789)
+        Self::NODE_LOCAL
     }
 }
 
@@ -146,8 +139,6 @@ mod tests {
         assert_eq!(Mtu::try_from(576).map(Mtu::get), Ok(576));
         assert_eq!(Mtu::try_from(9702).map(Mtu::get), Ok(9702));
         assert!(Mtu::try_from(575).is_err() && Mtu::try_from(9703).is_err());
-        assert!(Vni::try_from(0).is_err() && Vni::try_from(1 << 24).is_err() && Vni::try_from((1 << 24) - 1).is_ok());
-        assert!(UdpPort::try_from(0).is_err() && UdpPort::try_from(65_535).is_ok());
         assert!(VlanTag::try_from(0).is_err() && VlanTag::try_from(4095).is_err() && VlanTag::try_from(4094).is_ok());
     }
 

@@ -11,6 +11,7 @@ pub mod number;
 pub mod port_type;
 pub mod rate;
 pub mod vlan;
+pub mod vxlan;
 
 #[cfg(feature = "api")]
 mod schema;

@@ -5,8 +5,9 @@
 //! is a new generation and a new version of it, counted from the last ones. A network that a
 //! restart of the agent leaves unchanged keeps its generation and version.
 
-use crate::agent::model::input::{Compiled, Input};
+use crate::agent::model::input::{Compiled, Input, PerNode};
 use crate::agent::model::spec::NodeSpec;
+use crate::agent::selection::per_node::PerNodeNetworks;
 use crate::controller::cache::Labels;
 use kube::core::Selector;
 use std::collections::BTreeMap;
@@ -83,7 +84,7 @@ impl Baseline {
     pub(super) fn numbered(&self, compiled: Compiled) -> Arc<Compiled> {
         let known = self.networks.get(&compiled.network.name);
         let (generation, version) = match known {
-            Some(known) if is_same(&known.network, &compiled.network) => (known.network.generation, known.version),
+            Some(known) if is_same(known, &compiled) => (known.network.generation, known.version),
             Some(known) => (known.network.generation + 1, self.next_version()),
             None => self.refused(&compiled.network.name).unwrap_or((1, self.next_version())),
         };
@@ -115,9 +116,19 @@ impl Baseline {
     }
 }
 
-/// Whether both are equal, apart from the generation.
-fn is_same(known: &NodeNetwork, new: &NodeNetwork) -> bool {
-    *known == NodeNetwork { generation: known.generation, ..new.clone() }
+/// Whether both are equal, apart from generation and version. What the node has held since before
+/// this run has the part of this node already.
+fn is_same(known: &Compiled, new: &Compiled) -> bool {
+    let is_equal = |network: &NodeNetwork| {
+        *known.network == NodeNetwork { generation: known.network.generation, ..network.clone() }
+    };
+    let per_node = || {
+        let networks = [(new.network.name.clone(), Arc::new(new.clone()))].into();
+        let input = Input { networks, ..Input::default() };
+        PerNodeNetworks::of(&input).network(new, Some(&known.network)).is_ok_and(|network| is_equal(&network))
+    };
+    let is_held = known.per_node == PerNode::default() && new.per_node != PerNode::default();
+    if is_held { per_node() } else { known.per_node == new.per_node && is_equal(&new.network) }
 }
 
 fn of_held(held: &NodeSpec, network: &Arc<NodeNetwork>) -> Compiled {
@@ -127,5 +138,6 @@ fn of_held(held: &NodeSpec, network: &Arc<NodeNetwork>) -> Compiled {
 
 /// A network that stays on this node, which an empty selector selects whatever engines it has.
 fn kept(version: u64, network: Arc<NodeNetwork>) -> Compiled {
-    Compiled { version, uid: String::new(), created: None, selector: Some(Selector::default()), network }
+    let per_node = PerNode::default();
+    Compiled { version, uid: String::new(), created: None, selector: Some(Selector::default()), network, per_node }
 }

@@ -91,6 +91,16 @@ pub fn bridge_conflict(engine: EngineKind, bridge: &BridgeName, owner: &NetworkN
     )
 }
 
+/// An overlay while the slices of nodes were not read.
+pub const SLICES_UNKNOWN: &str = "the addresses of the nodes are not known yet: the agent cannot read UserspaceNodeSlices, which the controller writes";
+/// An overlay on a node without an API server.
+pub const NO_API_SERVER: &str = "this agent runs without an API server, and so does not know the addresses of other nodes: use the topology NodeLocal";
+/// An overlay on a node that is in no slice.
+pub const NODE_NOT_IN_SLICE: &str =
+    "this node is in no UserspaceNodeSlice yet: the controller writes it as soon as the node has a UserspaceNodeState";
+/// An overlay on a node without an address.
+pub const NO_UNDERLAY_ADDRESS: &str = "this Node has no IPv4 address of the type InternalIP, between which overlays run: kubelet sets it (--node-ip), see kubectl get node -o wide";
+
 /// A network that does not select this node, and why.
 pub fn not_selected(unmet: &str) -> String {
     format!("its nodeSelector does not select this node: {unmet}")

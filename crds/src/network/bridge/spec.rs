@@ -4,6 +4,7 @@
 use super::{Bridge, MacAge, MacLearning, Ownership};
 use crate::cel::{at, immutable, in_range, range, rule, with_engine};
 use crate::engine::BridgeKey;
+use crate::network::topology::TopologyType;
 use crate::problem::{Problem, Problems};
 use crate::types::bridge_domain::BridgeDomainId;
 use crate::types::limits::Mtu;
@@ -29,10 +30,13 @@ pub struct BridgeSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = bridge_domain_id())]
     pub id: Option<i64>,
-    /// Its MTU in bytes, and that of every port on it: 576 to 9702.
-    #[serde(default = "default_mtu")]
+    /// Its MTU in bytes, and that of every port on it: 576 to 9702. Default 1500, and 1450 with an
+    /// overlay, whose packets are 50 bytes longer than the frames in them.
+    // CRD defaults cannot depend on another field. So the field is left out, and readers derive the
+    // default from the topology.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = mtu())]
-    pub mtu: i64,
+    pub mtu: Option<i64>,
     /// Whether the bridge learns where MAC addresses are: Enabled, or Disabled, with which each
     /// frame is flooded to every port.
     #[serde(default)]
@@ -50,10 +54,6 @@ pub struct BridgeSpec {
     pub ownership: Ownership,
 }
 
-fn default_mtu() -> i64 {
-    Mtu::default().into()
-}
-
 fn default_mac_age_seconds() -> i64 {
     MacAge::default().into()
 }
@@ -63,7 +63,7 @@ impl Default for BridgeSpec {
         Self {
             name: None,
             id: None,
-            mtu: default_mtu(),
+            mtu: None,
             mac_learning: MacLearning::default(),
             mac_age_seconds: default_mac_age_seconds(),
             ownership: Ownership::default(),
@@ -118,12 +118,15 @@ pub(crate) fn engine_rules() -> impl Iterator<Item = Rule> {
 pub(crate) fn bridge(
     problems: &mut Problems,
     engine: EngineKind,
-    spec: &BridgeSpec,
+    (spec, topology): (&BridgeSpec, TopologyType),
     network: Option<&NetworkName>,
 ) -> Option<Bridge> {
     let name = name(problems, engine, spec, network);
     adopted(problems, engine, spec);
-    let mtu = problems.check("spec.bridge.mtu", spec.mtu.try_into());
+    let mtu = match spec.mtu {
+        Some(mtu) => problems.check("spec.bridge.mtu", mtu.try_into()),
+        None => Some(topology.default_mtu()),
+    };
     let mac_ages = (engine, engine.traits().mac_age);
     let mac_age = problems.check_range("spec.bridge.macAgeSeconds", spec.mac_age_seconds, mac_ages);
     Some(Bridge {

@@ -110,7 +110,7 @@ pub(crate) struct Changed {
 pub(crate) async fn change(client: &Client, names: &[String]) -> Vec<Changed> {
     let api: Api<UserspaceNetwork> = Api::all(client.clone());
     let current = api.get(names.first().expect("a network")).await.expect("a network");
-    let mtu = if current.spec.bridge.mtu == MTUS[0] { MTUS[1] } else { MTUS[0] };
+    let mtu = if current.spec.bridge.mtu.unwrap_or(1500) == MTUS[0] { MTUS[1] } else { MTUS[0] };
     let change = |name: String| {
         let api = api.clone();
         async move {

@@ -77,9 +77,11 @@ fn compile(network: &UserspaceNetwork, namespaces: usize) -> CompiledNetwork {
         engine,
         node_selector: None,
         bridge: Bridge::named(engine.default_bridge(&name)),
+        overlay: None,
         port: Port { port_type: engine.default_port_type(), ..Port::default() },
         namespaces: (0..namespaces).map(namespace_name).collect(),
         ipam: None,
+        node_prefix: None,
         attachments: Vec::new(),
         device_plugin: None,
     };

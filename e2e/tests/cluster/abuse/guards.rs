@@ -11,12 +11,13 @@ use crate::support::pods::{sleeping_pod, start};
 use crate::support::scene::Scene;
 use serde_json::{Value, json};
 
-/// The admission policies: who may write what of node states and of compiled networks, what agents
-/// may write of node states and of pods, what the controller may write of definitions and of
-/// networks.
-const POLICIES: [&str; 6] = [
+/// The admission policies: who may write what of node states, of compiled networks and of slices of
+/// nodes, what agents may write of node states and of pods, what the controller may write of
+/// definitions and of networks.
+const POLICIES: [&str; 7] = [
     "usnet-node-state-writers",
     "usnet-compiled-network-writers",
+    "usnet-node-slice-writers",
     "usnet-agent-own-node-only",
     "usnet-agent-annotations-of-own-pods-only",
     "usnet-controller-own-definitions-only",
@@ -88,6 +89,14 @@ fn compiled(name: &str) -> Value {
             "generation": 1, "engine": "OVS", "bridge": {"name": format!("br-{name}"), "mtu": 1300},
             "port": {"type": "VhostUser", "queues": 1},
         },
+    })
+}
+
+/// A slice of nodes; there is none of that name.
+fn node_slice() -> Value {
+    json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNodeSlice", "metadata": {"name": "nodes-9"},
+        "spec": {"nodes": [{"name": "node-a", "addresses": ["192.0.2.1"]}]},
     })
 }
 
@@ -191,6 +200,8 @@ fn compiled_network_attacks() -> Vec<Attack> {
         Attack::apply(Administrator, "", &compiled("guards")).policy(),
         Attack::apply(Administrator, "", &compiled("made")).policy(),
         Attack::words(Administrator, "delete ucn guards --wait=false --dry-run=server").policy(),
+        Attack::apply(Agent("node-a"), "", &node_slice()).role().policy(),
+        Attack::apply(Administrator, "", &node_slice()).policy(),
     ]
 }
 

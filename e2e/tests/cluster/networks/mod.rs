@@ -5,5 +5,6 @@ mod deletion;
 mod drift;
 mod manual_edits;
 mod nads;
+mod node_slices;
 mod samples;
 mod status;

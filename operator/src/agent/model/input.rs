@@ -1,12 +1,13 @@
-//! What the agent selects from: all compiled networks, and the labels of its node. It comes from
-//! the API server, or from manifests on a node without one.
+//! What the agent selects from: all compiled networks, and what is known of its node and of others.
+//! It comes from the API server, or from manifests on a node without one.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::core::{ParseExpressionError, Selector};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use usnet_crds::{CompiledNetworkSpec, NetworkName, NodeNetwork};
-
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use usnet_crds::network::ipam::node_prefix::NodePrefix;
+use usnet_crds::node_slice::SliceNode;
+use usnet_crds::{CompiledNetworkSpec, CompiledOverlay, NetworkName, NodeNetwork};
 
 /// Everything that determines a node's networks. There is none before both the node state and one
 /// complete list of compiled networks were read.
@@ -16,6 +17,12 @@ pub struct Input {
     pub generation: i64,
     /// The labels of the Node.
     pub labels: BTreeMap<String, String>,
+    /// The number of the node, from which its part of ranges of addresses follows.
+    pub number: u32,
+    /// The nodes between which overlays run; none while they are not known.
+    pub nodes: Option<Arc<NodeAddresses>>,
+    /// There is no API server, from which other nodes could be known.
+    pub is_alone: bool,
     /// All compiled networks that could be read.
     pub networks: BTreeMap<NetworkName, Arc<Compiled>>,
     /// Compiled networks whose newest version could not be read. Their last readable version, if
@@ -36,8 +43,28 @@ pub struct Compiled {
     pub created: Option<Time>,
     /// The nodes that it selects; none selects every node that has the engine.
     pub selector: Option<Selector>,
-    /// What a selected node is to have.
+    /// What a selected node is to have, without what depends on the node.
     pub network: Arc<NodeNetwork>,
+    /// What depends on the node.
+    pub per_node: PerNode,
+}
+
+/// What each node adds to a network.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PerNode {
+    /// The peers of an overlay.
+    pub overlay: Option<CompiledOverlay>,
+    /// Its part of the ranges of addresses.
+    pub node_prefix: Option<NodePrefix>,
+}
+
+/// The nodes in UserspaceNodeSlices.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeAddresses {
+    /// The name of this node.
+    pub own: String,
+    /// All nodes by name, this one included.
+    pub nodes: BTreeMap<String, SliceNode>,
 }
 
 /// A compiled network that this release cannot read.
@@ -61,6 +88,8 @@ impl Compiled {
         spec: &CompiledNetworkSpec,
     ) -> Result<Self, ParseExpressionError> {
         let selector = spec.node_selector.clone().map(Selector::try_from).transpose()?;
-        Ok(Self { version, uid, created: spec.created.clone(), selector, network: Arc::new(spec.on_node(name)) })
+        let per_node = PerNode { overlay: spec.overlay, node_prefix: spec.node_prefix };
+        let network = Arc::new(spec.on_node(name));
+        Ok(Self { version, uid, created: spec.created.clone(), selector, network, per_node })
     }
 }

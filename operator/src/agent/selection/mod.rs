@@ -3,10 +3,13 @@
 //! 1. [`spec_builder`] keeps what a selection depends on beside its input, and calls [`select`] for
 //!    each change.
 //! 2. [`select`](mod@select) selects the networks of the node. Pure.
-//! 3. [`spec_store`] hands a new spec to the reconcilers, after [`persisted_state`] (IO) has
+//! 3. [`per_node`] adds what differs from node to node: peers of overlays, parts of address ranges.
+//!    Pure.
+//! 4. [`spec_store`] hands a new spec to the reconcilers, after [`persisted_state`] (IO) has
 //!    written it to disk: an agent that starts later has to know what this one may have programmed.
-//! 4. [`unselected`] (IO) tells the plugin why the other networks are not on the node.
+//! 5. [`unselected`] (IO) tells the plugin why the other networks are not on the node.
 
+pub mod per_node;
 pub(crate) mod persisted_state;
 pub mod select;
 pub mod spec_builder;

@@ -1,6 +1,6 @@
 //! Inputs and reports for tests of the selection.
 
-use crate::agent::model::input::{Compiled, Input};
+use crate::agent::model::input::{Compiled, Input, PerNode};
 use crate::agent::model::report::Report;
 use crate::agent::model::spec::NodeSpec;
 use crate::agent::testing::network;
@@ -9,7 +9,14 @@ use usnet_crds::node_state::{NetworkReport, NetworkState};
 
 pub(crate) fn compiled(version: u64, name: &str) -> Compiled {
     let network = Arc::new(network(name));
-    Compiled { version, uid: format!("uid-{name}"), created: None, selector: None, network }
+    Compiled {
+        version,
+        uid: format!("uid-{name}"),
+        created: None,
+        selector: None,
+        network,
+        per_node: PerNode::default(),
+    }
 }
 
 pub(crate) fn input_of(compiled: &[Compiled]) -> Input {

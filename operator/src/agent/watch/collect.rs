@@ -1,18 +1,21 @@
 //! Collects what was read from the API server into one input.
 
 use super::list_watch::{Event, Object};
-use crate::agent::model::input::{Compiled, Input, Unreadable};
+use crate::agent::model::input::{Compiled, Input, NodeAddresses, Unreadable};
+use kube::core::SelectorExt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;
 use usnet_crds::node_selection::resource_version;
-use usnet_crds::{CompiledNetwork, CompiledNetworkSpec, NetworkName};
+use usnet_crds::{CompiledNetwork, CompiledNetworkSpec, NetworkName, Phase, UserspaceNodeStateSpec};
 
 /// Keeps the input of the agent up to date. It is changed in place, because copying a thousand
 /// networks for each change would cost more than the change.
 #[derive(Debug)]
 pub(super) struct Collector {
     inputs: watch::Sender<Option<Input>>,
+    /// Whether a network may need the addresses of other nodes.
+    needs_nodes: watch::Sender<bool>,
     /// Until both node state and networks are known.
     draft: Option<Draft>,
     list: List,
@@ -35,17 +38,33 @@ struct List {
 impl Collector {
     /// Nothing is known yet.
     pub(super) fn new(inputs: watch::Sender<Option<Input>>) -> Self {
-        Self { inputs, draft: Some(Draft::default()), list: List::default() }
+        Self { inputs, needs_nodes: watch::Sender::new(false), draft: Some(Draft::default()), list: List::default() }
+    }
+
+    /// Whether a network may need the addresses of other nodes.
+    pub(super) fn needs_nodes(&self) -> watch::Receiver<bool> {
+        self.needs_nodes.subscribe()
     }
 
     /// Updates the node state.
-    pub(super) fn node(&mut self, generation: i64, labels: BTreeMap<String, String>) {
+    pub(super) fn node(&mut self, generation: i64, UserspaceNodeStateSpec { number, labels }: UserspaceNodeStateSpec) {
         self.change(|input| {
-            let is_changed = input.generation != generation || input.labels != labels;
-            (input.generation, input.labels) = (generation, labels);
+            let is_changed = (input.generation, input.number, &input.labels) != (generation, number, &labels);
+            (input.generation, input.number, input.labels) = (generation, number, labels);
             is_changed
         });
         self.complete(|draft| draft.has_node = true);
+    }
+
+    /// Updates the addresses of the nodes; none while they are not known.
+    pub(super) fn nodes(&mut self, nodes: Option<NodeAddresses>) {
+        self.change(|input| {
+            let is_changed = input.nodes.as_deref() != nodes.as_ref();
+            if is_changed {
+                input.nodes = nodes.map(Arc::new);
+            }
+            is_changed
+        });
     }
 
     /// Updates the compiled networks.
@@ -83,10 +102,18 @@ impl Collector {
     }
 
     fn change(&mut self, change: impl FnOnce(&mut Input) -> bool) {
-        match &mut self.draft {
-            Some(draft) => drop(change(&mut draft.input)),
-            None => drop(self.inputs.send_if_modified(|input| input.as_mut().is_some_and(change))),
-        }
+        let needs_nodes = match &mut self.draft {
+            Some(draft) => {
+                change(&mut draft.input);
+                needs_nodes(&draft.input)
+            }
+            None => {
+                self.inputs.send_if_modified(|input| input.as_mut().is_some_and(change));
+                self.inputs.borrow().as_ref().is_some_and(needs_nodes)
+            }
+        };
+        let replace = |known: &mut bool| std::mem::replace(known, needs_nodes) != needs_nodes;
+        self.needs_nodes.send_if_modified(replace);
     }
 
     fn complete(&mut self, known: impl FnOnce(&mut Draft)) {
@@ -98,6 +125,14 @@ impl Collector {
             self.draft = Some(draft);
         }
     }
+}
+
+/// Whether a network with an overlay may be on this node: the engines of the node are not known
+/// here.
+fn needs_nodes(input: &Input) -> bool {
+    let is_here = |compiled: &Compiled| compiled.selector.as_ref().is_none_or(|it| it.matches(&input.labels));
+    let mut overlays = input.networks.values().filter(|compiled| compiled.per_node.overlay.is_some());
+    overlays.any(|compiled| compiled.network.phase == Phase::Active && is_here(compiled))
 }
 
 type Parsed = Result<Compiled, Unreadable>;

@@ -1,9 +1,10 @@
-//! Follows all `CompiledNetwork`s and the one `UserspaceNodeState` of this node at the API server,
-//! indefinitely.
+//! Follows all `CompiledNetwork`s, the one `UserspaceNodeState` of this node, and while there is an
+//! overlay all `UserspaceNodeSlice`s at the API server, indefinitely.
 
 use super::api_backoff::{ApiServerBackoff, with_jitter};
 use super::collect::Collector;
 use super::list_watch::{Event, ListWatch, Object};
+use super::node_slices::NodeSlices;
 use super::node_state::{OwnState, StoredStatus};
 use crate::agent::model::input::Input;
 use crate::display::ErrorChain;
@@ -12,7 +13,7 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::sleep;
-use usnet_crds::{CompiledNetwork, UserspaceNodeState};
+use usnet_crds::{CompiledNetwork, UserspaceNodeSlice, UserspaceNodeState};
 
 /// An error after this time without one counts as the first, even if nothing was received in
 /// between: a quiet watch that breaks once a minute must not be backed off from ever longer.
@@ -41,7 +42,25 @@ pub(crate) async fn follow(client: Client, node: String, subscribers: Subscriber
             ListWatch::<UserspaceNodeState>::new(client.clone(), Some(format!("metadata.name={node}")));
         follow_kind(&mut list_watch, "UserspaceNodeState", |event| own.on_event(event)).await;
     };
-    tokio::join!(networks, node_state);
+    tokio::join!(networks, node_state, follow_slices(&client, &node, &collector));
+}
+
+/// Follows the slices of nodes while they are needed. Otherwise an agent costs the API server
+/// nothing for them.
+async fn follow_slices(client: &Client, node: &str, collector: &RefCell<Collector>) {
+    let mut needed = collector.borrow().needs_nodes();
+    // The sender is in the collector, which outlives this.
+    while needed.wait_for(|needed| *needed).await.is_ok() {
+        let mut slices = NodeSlices::new(collector, node);
+        let mut list_watch = ListWatch::<UserspaceNodeSlice>::new(client.clone(), None);
+        let following = follow_kind(&mut list_watch, "UserspaceNodeSlices", |event| slices.on_event(event));
+        let mut no_longer_needed = needed.clone();
+        tokio::select! {
+            () = following => {}
+            _ = no_longer_needed.wait_for(|needed| !*needed) => {}
+        }
+        collector.borrow_mut().nodes(None);
+    }
 }
 
 async fn follow_kind<K>(list_watch: &mut ListWatch<K>, kind: &str, mut on_event: impl FnMut(Event<K>))

@@ -1,9 +1,11 @@
 //! What the agent watches beside its engines.
 //!
-//! - [`follow`](mod@follow) (IO) lists and watches all compiled networks and the node's own state
-//!   at the API server, each through a [`list_watch`] (IO) that waits as [`api_backoff`] says.
+//! - [`follow`](mod@follow) (IO) lists and watches all compiled networks, the node's own state, and
+//!   while there is an overlay the slices of nodes at the API server, each through a [`list_watch`]
+//!   (IO) that waits as [`api_backoff`] says.
 //! - [`collect`] merges the networks into one input for the selection, [`node_state`] adds the
-//!   labels of the node and hands the stored status to the status writer.
+//!   labels of the node and hands the stored status to the status writer, [`node_slices`] adds the
+//!   addresses of all nodes.
 //! - [`folder_watch`] (IO) reports changes in folders of the node: journal, network files, devices.
 
 pub(crate) mod api_backoff;
@@ -11,6 +13,7 @@ mod collect;
 pub(crate) mod folder_watch;
 mod follow;
 pub(crate) mod list_watch;
+mod node_slices;
 mod node_state;
 #[cfg(test)]
 mod tests;

@@ -54,7 +54,7 @@ impl<'a> OwnState<'a> {
         self.is_known = true;
         match object.spec::<UserspaceNodeStateSpec>() {
             Ok(spec) => {
-                self.collector.borrow_mut().node(object.metadata.generation.unwrap_or_default(), spec.labels);
+                self.collector.borrow_mut().node(object.metadata.generation.unwrap_or_default(), spec);
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot read the UserspaceNodeState of this node; continuing with the last known state");

@@ -1,13 +1,13 @@
 use super::collect::Collector;
 use super::follow::{Subscribers, follow};
 use super::list_watch::{Event, Object};
-use crate::agent::model::input::Input;
+use crate::agent::model::input::{Input, NodeAddresses};
 use crate::agent::testing::api_server::{Answer, ApiServer};
 use crate::agent::testing::name;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::watch::{self, channel};
-use usnet_crds::{CompiledNetwork, NetworkName, UserspaceNodeStateStatus};
+use usnet_crds::{CompiledNetwork, NetworkName, UserspaceNodeStateSpec, UserspaceNodeStateStatus};
 
 fn compiled(name: &str, version: u64, mtu: i64) -> Value {
     json!({
@@ -42,7 +42,8 @@ fn page(version: u64, objects: &[Value]) -> Event<CompiledNetwork> {
 fn collector() -> (Collector, watch::Receiver<Option<Input>>) {
     let (sender, inputs) = channel(None);
     let mut collector = Collector::new(sender);
-    collector.node(3, [("rack".to_owned(), "a".to_owned())].into());
+    let labels = [("rack".to_owned(), "a".to_owned())].into();
+    collector.node(3, UserspaceNodeStateSpec { number: 1, labels });
     (collector, inputs)
 }
 
@@ -160,4 +161,76 @@ async fn after_a_restore_of_etcd_the_input_is_what_the_api_server_has() {
         (5, UserspaceNodeStateStatus::default()),
         "an unreadable status is none"
     );
+}
+
+fn overlay(name: &str, version: u64, rack: &str) -> Value {
+    let mut object = compiled(name, version, 1450);
+    object["spec"]["overlay"] = json!({"vni": 5001, "port": 4789});
+    object["spec"]["nodeSelector"] = json!({"matchLabels": {"rack": rack}});
+    object
+}
+
+#[test]
+fn addresses_of_nodes_are_needed_while_a_network_of_this_node_has_an_overlay() {
+    let (mut collector, inputs) = collector();
+    let needed = collector.needs_nodes();
+    collector.networks(page(5, &[compiled("a", 1, 1500), overlay("b", 2, "b")]));
+    assert!(!*needed.borrow(), "the overlay is on other nodes");
+    collector.networks(Event::Applied(object(&overlay("c", 6, "a"))));
+    assert!(*needed.borrow());
+    let nodes = NodeAddresses { own: "node-a".to_owned(), ..NodeAddresses::default() };
+    collector.nodes(Some(nodes.clone()));
+    assert_eq!(inputs.borrow().as_ref().unwrap().nodes.as_deref(), Some(&nodes));
+    let mut draining = overlay("c", 7, "a");
+    draining["spec"]["phase"] = "Draining".into();
+    collector.networks(Event::Applied(object(&draining)));
+    assert!(!*needed.borrow());
+}
+
+/// The networks of this node have no overlay until a watch was refused.
+#[tokio::test]
+async fn slices_of_nodes_are_watched_only_while_they_are_needed() {
+    let is_joined = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let has_joined = Arc::clone(&is_joined);
+    let server = ApiServer::choosing(move |line| {
+        let (is_watch, joined) = (line.contains("watch="), has_joined.load(std::sync::atomic::Ordering::SeqCst));
+        match line {
+            _ if line.contains("userspacenodestates") => {
+                (!is_watch).then(|| list("UserspaceNodeState", 10, &[node_state()]))
+            }
+            _ if line.contains("userspacenodeslices") => (!is_watch).then(|| {
+                let nodes = json!([{"name": "node-a", "addresses": ["10.0.0.1"]}, {"name": "node-b", "addresses": ["10.0.0.2"]}]);
+                let metadata = json!({"name": "nodes-0", "resourceVersion": "12"});
+                list("UserspaceNodeSlice", 12, &[json!({"metadata": metadata, "spec": {"nodes": nodes}})])
+            }),
+            _ if is_watch && joined => None,
+            _ if is_watch => {
+                has_joined.store(true, std::sync::atomic::Ordering::SeqCst);
+                let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"});
+                Some(Answer::new(410, body.to_string()))
+            }
+            _ => Some(list("CompiledNetwork", 11, &[overlay("blue", 11, if joined { "a" } else { "b" })])),
+        }
+    });
+    let ((inputs, mut inputs_of_agent), (statuses, _statuses)) = (channel(None), channel(None));
+    let follow = follow(server.client(), "node-a".into(), Subscribers { inputs, statuses });
+    let check = async {
+        inputs_of_agent.wait_for(Option::is_some).await.unwrap();
+        let is_slice = |line: &String| line.contains("userspacenodeslices");
+        if !is_joined.load(std::sync::atomic::Ordering::SeqCst) {
+            assert!(!server.requests().iter().any(is_slice), "{:?}", server.requests());
+        }
+        inputs_of_agent.wait_for(|input| input.as_ref().is_some_and(|input| input.nodes.is_some())).await.unwrap();
+        let nodes = inputs_of_agent.borrow().as_ref().unwrap().nodes.clone().unwrap();
+        assert_eq!((nodes.own.as_str(), nodes.nodes.len()), ("node-a", 2));
+        let first = server.requests().iter().position(is_slice).unwrap();
+        let lists = |requests: &[String]| {
+            requests.iter().filter(|it| it.contains("compilednetworks") && !it.contains("watch=")).count()
+        };
+        assert_eq!(lists(&server.requests()[..first]), 2, "not before the network is on this node");
+    };
+    tokio::select! {
+        () = follow => panic!("it ended"),
+        () = check => {}
+    }
 }

@@ -2,7 +2,8 @@
 
 use super::nads::NadSet;
 use super::node_numbers::NodeNumbers;
-use super::objects::{Compiled, Namespace, Network, Node, NodeState};
+use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState};
+use super::overlays::Overlays;
 use std::collections::BTreeMap;
 
 /// The last observed state of the cluster.
@@ -20,6 +21,10 @@ pub struct Cache {
     pub states: BTreeMap<String, NodeState>,
     /// The numbers of nodes.
     pub node_numbers: NodeNumbers,
+    /// All UserspaceNodeSlices by name.
+    pub slices: BTreeMap<String, NodeSlice>,
+    /// The overlays of the networks, as last evaluated.
+    pub overlays: Overlays,
     /// NetworkAttachmentDefinitions.
     pub nads: NadSet,
 }

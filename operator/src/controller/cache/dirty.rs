@@ -3,10 +3,12 @@
 
 use super::cluster::Cache;
 use super::nads::NadKey;
-use super::objects::{Compiled, Namespace, Network, Node, NodeState, NodeStatus};
+use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus};
+use super::overlays::overlay;
 use super::reflector::Changed;
 use kube::core::SelectorExt;
 use std::collections::BTreeSet;
+use usnet_crds::node_slice::slice_name;
 
 /// What must be evaluated again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +23,10 @@ pub struct Dirty {
     pub nads_of: BTreeSet<String>,
     /// Single NADs.
     pub nads: BTreeSet<NadKey>,
+    /// Slices of nodes that are compared.
+    pub slices: BTreeSet<String>,
+    /// Whether VNIs and the labels of overlays are evaluated.
+    pub overlays: bool,
     /// Whether users' NADs are evaluated.
     pub legacy: bool,
 }
@@ -37,6 +43,8 @@ impl Dirty {
             nodes: cache.nodes.keys().chain(cache.states.keys()).cloned().collect(),
             nads_of,
             nads: BTreeSet::new(),
+            slices: all_slices(cache),
+            overlays: true,
             legacy: true,
         }
     }
@@ -50,7 +58,12 @@ impl Dirty {
     pub fn network(&mut self, cache: &Cache, (name, before): Changed<String, Network>) {
         let now = cache.networks.get(&name);
         self.statuses.insert(name.clone());
-        if before.as_ref().map(without_status) != now.map(without_status) {
+        let has_changed = before.as_ref().map(without_status) != now.map(without_status);
+        let is_overlay = |network: Option<&Network>| network.is_some_and(|network| overlay(network).is_some());
+        let vni = |network: Option<&Network>| network?.status.as_ref()?.overlay;
+        self.overlays |=
+            (has_changed || vni(before.as_ref()) != vni(now)) && (is_overlay(before.as_ref()) || is_overlay(now));
+        if has_changed {
             self.nads_of.insert(name.clone());
             self.networks.insert(name);
             self.legacy = true;
@@ -58,7 +71,9 @@ impl Dirty {
     }
 
     /// A CompiledNetwork changed.
-    pub fn compiled(&mut self, (name, _): Changed<String, Compiled>) {
+    pub fn compiled(&mut self, cache: &Cache, (name, before): Changed<String, Compiled>) {
+        let has_overlay = |compiled: &Compiled| compiled.selection.as_ref().is_some_and(|it| it.overlay.is_some());
+        self.overlays |= before.as_ref().is_some_and(has_overlay) || cache.compiled.get(&name).is_some_and(has_overlay);
         self.statuses.insert(name.clone());
         self.networks.insert(name);
     }
@@ -95,8 +110,18 @@ impl Dirty {
 
     /// A Node changed.
     pub fn node(&mut self, cache: &Cache, (name, _): Changed<String, Node>) {
+        self.slice_of(cache.states.get(&name));
         self.nodes.insert(name);
         self.all_statuses(cache);
+    }
+
+    /// A UserspaceNodeSlice changed.
+    pub fn slice(&mut self, (name, _): Changed<String, NodeSlice>) {
+        self.slices.insert(name);
+    }
+
+    fn slice_of(&mut self, state: Option<&NodeState>) {
+        self.slices.extend(state.and_then(|state| state.number).map(slice_name));
     }
 
     /// A UserspaceNodeState changed.
@@ -107,6 +132,8 @@ impl Dirty {
         };
         let is_same_spec = before.as_ref().map(spec) == now.map(spec);
         if !is_same_spec {
+            self.slice_of(before.as_ref());
+            self.slice_of(now);
             self.nodes.insert(name);
         }
         let status = |state: Option<&NodeState>| state.and_then(|state| state.status.clone());
@@ -149,6 +176,11 @@ impl Dirty {
             self.nads.insert(key);
         }
     }
+}
+
+/// The slices that there are, and those that there should be if there is an overlay.
+pub(crate) fn all_slices(cache: &Cache) -> BTreeSet<String> {
+    cache.slices.keys().cloned().chain(cache.node_numbers.all().map(slice_name)).collect()
 }
 
 fn without_status(network: &Network) -> Network {

@@ -3,7 +3,7 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use usnet_crds::CompiledNetworkSpec;
+use usnet_crds::{CompiledNetworkSpec, UserspaceNodeSliceSpec};
 
 /// Hash of the content of a compiled network.
 pub fn of_compiled(spec: &CompiledNetworkSpec) -> u64 {
@@ -11,6 +11,13 @@ pub fn of_compiled(spec: &CompiledNetworkSpec) -> u64 {
     // Serialization cannot fail. If it did, the network would be written repeatedly, and not be
     // lost.
     serde_json::to_string(spec).unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Hash of the content of a slice of nodes.
+pub fn of_slice(spec: &UserspaceNodeSliceSpec) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    spec.nodes.hash(&mut hasher);
     hasher.finish()
 }
 

@@ -3,7 +3,8 @@
 //!
 //! 1. [`partial_objects`]: the fields of objects that are deserialized at all;
 //! 2. [`parse`]: from these to [`objects`], [`nads`] and their [`fingerprint`]s;
-//! 3. [`reflector`]: applies watch events to the [`Cache`], which also assigns node numbers;
+//! 3. [`reflector`]: applies watch events to the [`Cache`], which also assigns node numbers and the
+//!    [`overlays`]' VNIs;
 //! 4. [`dirty`]: what must be evaluated again after a change of the cache.
 
 mod cluster;
@@ -12,6 +13,7 @@ pub mod fingerprint;
 pub mod nads;
 mod node_numbers;
 pub mod objects;
+pub mod overlays;
 pub(crate) mod parse;
 pub(crate) mod partial_objects;
 pub mod reflector;
@@ -19,4 +21,5 @@ pub mod reflector;
 pub use cluster::Cache;
 pub use nads::{Nad, NadKey, NadSet};
 pub use node_numbers::NodeNumbers;
-pub use objects::{Compiled, Labels, Namespace, Network, Node, NodeState, NodeStatus};
+pub use objects::{Compiled, Labels, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus};
+pub use overlays::Overlays;

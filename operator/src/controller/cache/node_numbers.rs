@@ -1,6 +1,7 @@
 //! Node numbers: unique and stable for each node. Address ranges are derived from them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use usnet_crds::node_state::NODE_NUMBER_MAX;
 
 /// The assigned node numbers.
@@ -28,6 +29,16 @@ impl NodeNumbers {
         self.reserved.remove(node);
         let holders = now.and_then(|number| self.holders.get(&number)).into_iter().flatten();
         holders.filter(|holder| *holder != node).cloned().collect()
+    }
+
+    /// The nodes whose states have these numbers.
+    pub fn nodes_with(&self, numbers: RangeInclusive<u32>) -> impl Iterator<Item = &String> {
+        self.holders.range(numbers).flat_map(|(_, nodes)| nodes)
+    }
+
+    /// All numbers in states of nodes.
+    pub fn all(&self) -> impl Iterator<Item = u32> {
+        self.holders.keys().copied()
     }
 
     /// The number to assign to the node, whose state has `now`: the same, unless another node has

@@ -3,11 +3,12 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::core::{Selector, SelectorExt};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use usnet_crds::nad::{FROM_NAD_LABEL, FROM_NAD_VALUE};
 use usnet_crds::network::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES};
 use usnet_crds::node_state::NetworkReport;
 use usnet_crds::validate::ValidNetwork;
-use usnet_crds::{EngineKind, NetworkName, Phase, UserspaceNetworkStatus};
+use usnet_crds::{CompiledOverlay, EngineKind, NetworkName, Phase, UserspaceNetworkStatus};
 
 /// Labels of an object.
 pub type Labels = BTreeMap<String, String>;
@@ -90,6 +91,8 @@ pub struct Selection {
     pub engine: EngineKind,
     /// The node selector; none selects the nodes that have the engine.
     pub nodes: Option<Selector>,
+    /// The overlay that nodes have.
+    pub overlay: Option<CompiledOverlay>,
 }
 
 /// A namespace.
@@ -112,6 +115,17 @@ pub struct Node {
     pub labels: Labels,
     /// Its condition Ready is True.
     pub is_ready: bool,
+    /// Its addresses of the type InternalIP.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// A `UserspaceNodeSlice`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeSlice {
+    /// Identifies this object among all that ever had its name.
+    pub uid: String,
+    /// Identifies the content of the spec; none when it cannot be read.
+    pub fingerprint: Option<u64>,
 }
 
 /// A `UserspaceNodeState`.

@@ -3,9 +3,10 @@
 
 use super::fingerprint;
 use super::nads::{Nad, NadKey, UserNad};
-use super::objects::{Compiled, Namespace, Network, Node, NodeState, NodeStatus, Selection};
+use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus, Selection};
 use super::partial_objects::{
-    CompiledObject, Config, NadObject, NamespaceObject, NetworkObject, NodeCondition, NodeObject, NodeStateObject,
+    CompiledObject, Config, NadObject, NamespaceObject, NetworkObject, NodeAddress, NodeCondition, NodeObject,
+    NodeSliceObject, NodeStateObject,
 };
 use crate::display::OneLine;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -13,7 +14,7 @@ use kube::Resource;
 use kube::core::Selector;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-
+use std::net::IpAddr;
 use usnet_crds::conditions::{Status, engine_connected, find, reason};
 use usnet_crds::legacy::{self, InvalidNadConfig, NadConfig};
 use usnet_crds::nad::{self, FROM_NAD_LABEL, FROM_NAD_VALUE, NETWORK_LABEL, RESOURCE_ANNOTATION};
@@ -24,8 +25,8 @@ use usnet_crds::node_state::{
 };
 use usnet_crds::validate::validate;
 use usnet_crds::{
-    CompiledNetworkSpec, EngineKind, NetworkName, UserspaceNetwork, UserspaceNetworkSpec, UserspaceNodeStateSpec,
-    UserspaceNodeStateStatus,
+    CompiledNetworkSpec, EngineKind, NetworkName, UserspaceNetwork, UserspaceNetworkSpec, UserspaceNodeSliceSpec,
+    UserspaceNodeStateSpec, UserspaceNodeStateStatus,
 };
 
 /// Replaces an invalid reason of an agent: reasons are shown to users, and the token of an agent
@@ -71,7 +72,8 @@ pub(crate) fn compiled(object: &CompiledObject) -> (String, Compiled) {
     let spec = read::<CompiledNetworkSpec>(object.spec.as_deref()).ok();
     let selection = spec.as_ref().and_then(|spec| {
         let nodes = spec.node_selector.clone().map(Selector::try_from).transpose().ok()?;
-        Some(Selection { generation: spec.generation, phase: spec.phase, engine: spec.engine, nodes })
+        let CompiledNetworkSpec { generation, phase, engine, overlay, .. } = *spec;
+        Some(Selection { generation, phase, engine, nodes, overlay })
     });
     let compiled = Compiled {
         uid: metadata.uid.clone().unwrap_or_default(),
@@ -98,8 +100,24 @@ pub(crate) fn node(object: &NodeObject) -> (String, Node) {
         created: metadata.creation_timestamp.clone(),
         labels: metadata.labels.clone().unwrap_or_default(),
         is_ready: object.status.conditions.iter().flatten().any(is_true),
+        addresses: object.status.addresses.iter().flatten().filter_map(internal_ip).collect(),
     };
     (metadata.name.clone().unwrap_or_default(), node)
+}
+
+/// Kubelet and cloud providers write addresses; what is none is ignored.
+fn internal_ip(address: &NodeAddress) -> Option<IpAddr> {
+    address.address.parse().ok().filter(|_| address.kind == "InternalIP")
+}
+
+pub(crate) fn node_slice(object: &NodeSliceObject) -> (String, NodeSlice) {
+    let metadata = &object.metadata;
+    let spec = read::<UserspaceNodeSliceSpec>(object.spec.as_deref()).ok();
+    let slice = NodeSlice {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        fingerprint: spec.as_ref().map(fingerprint::of_slice),
+    };
+    (metadata.name.clone().unwrap_or_default(), slice)
 }
 
 pub(crate) fn node_state(object: &NodeStateObject) -> (String, NodeState) {

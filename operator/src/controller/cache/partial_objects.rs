@@ -7,11 +7,14 @@ use serde::de::{IgnoredAny, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 use usnet_crds::legacy::CONFIG_MAX;
-use usnet_crds::{CompiledNetwork, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeState};
+use usnet_crds::{
+    CompiledNetwork, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeSlice, UserspaceNodeState,
+};
 
 pub(crate) type NetworkObject = PartialObject<UserspaceNetwork, Text, Text>;
 pub(crate) type CompiledObject = PartialObject<CompiledNetwork, Text, IgnoredAny>;
 pub(crate) type NodeStateObject = PartialObject<UserspaceNodeState, Text, Text>;
+pub(crate) type NodeSliceObject = PartialObject<UserspaceNodeSlice, Text, IgnoredAny>;
 pub(crate) type NodeObject = PartialObject<v1::Node, IgnoredAny, NodeStatusPart>;
 pub(crate) type NamespaceObject = PartialObject<v1::Namespace, IgnoredAny, IgnoredAny>;
 pub(crate) type NadObject = PartialObject<NetworkAttachmentDefinition, NadSpecPart, IgnoredAny>;
@@ -21,6 +24,16 @@ pub(crate) type NadObject = PartialObject<NetworkAttachmentDefinition, NadSpecPa
 pub(crate) struct NodeStatusPart {
     #[serde(default)]
     pub(crate) conditions: Option<Vec<NodeCondition>>,
+    #[serde(default)]
+    pub(crate) addresses: Option<Vec<NodeAddress>>,
+}
+
+/// An address of a Node.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct NodeAddress {
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    pub(crate) address: String,
 }
 
 /// A condition of a Node.

@@ -8,10 +8,14 @@ use kube::core::SelectorExt;
 use std::collections::BTreeMap;
 use usnet_crds::node_selection::selector_text;
 use usnet_crds::validate::ValidNetwork;
-use usnet_crds::{CompiledNetworkSpec, Namespaces, Phase};
+use usnet_crds::{CompiledNetworkSpec, CompiledOverlay, Namespaces, Phase};
 
 /// Compiles a network for all nodes.
-pub fn compile(network: &Network, valid: &ValidNetwork, cluster: &BTreeMap<String, Namespace>) -> CompiledNetworkSpec {
+pub fn compile(
+    network: &Network,
+    (valid, overlay): (&ValidNetwork, Option<CompiledOverlay>),
+    cluster: &BTreeMap<String, Namespace>,
+) -> CompiledNetworkSpec {
     CompiledNetworkSpec {
         generation: network.generation,
         created: network.created.clone(),
@@ -19,9 +23,11 @@ pub fn compile(network: &Network, valid: &ValidNetwork, cluster: &BTreeMap<Strin
         engine: valid.engine,
         node_selector: valid.node_selector.clone(),
         bridge: valid.bridge.clone(),
+        overlay,
         port: valid.port.clone(),
         namespaces: namespaces(valid, cluster),
         ipam: valid.ipam.clone(),
+        node_prefix: valid.node_prefix,
         attachments: valid.attachments.clone(),
         device_plugin: valid.device_plugin,
     }
@@ -49,13 +55,18 @@ pub fn write(cache: &Cache, name: &str) -> Option<Write> {
     if let Some(found) = found.filter(|found| found.owner.as_ref() != Some(&network.uid)) {
         return Some(Write::DeleteCompiled { network: name.to_owned(), uid: found.uid.clone() });
     }
-    match (Stage::of(network), &network.spec) {
+    match (Stage::of(&cache.overlays, name, network), &network.spec) {
         (Stage::New | Stage::Rejected { .. }, _) => None,
         (Stage::Deleting, _) if found.is_some() => drain(name, found?),
         (Stage::Deleting, _) if !network.has_finalizer => None,
         // Deleted manually: nodes with pods on it must learn that it is being deleted.
         (Stage::Active | Stage::Deleting, Ok(valid)) => {
-            let spec = compile(network, valid, &cache.namespaces);
+            let overlay = match valid.topology.overlay() {
+                // None for a network that is being deleted while another has its VNI.
+                Some(overlay) => Some(cache.overlays.compiled(name, overlay)?),
+                None => None,
+            };
+            let spec = compile(network, (valid, overlay), &cache.namespaces);
             let is_current = found.is_some_and(|found| found.fingerprint == Some(fingerprint::of_compiled(&spec)));
             (!is_current).then(|| Write::Compiled {
                 network: name.to_owned(),

@@ -1,6 +1,7 @@
 //! The lifecycle stage of a network.
 
-use crate::controller::cache::Network;
+use crate::controller::cache::{Network, Overlays};
+use usnet_crds::conditions::message::network::ADDRESSES_OF_OVERLAY;
 use usnet_crds::conditions::reason;
 
 /// The lifecycle stage of a network.
@@ -22,12 +23,18 @@ pub enum Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Of this network.
-    pub fn of(network: &'a Network) -> Self {
+    /// Of the network of this name.
+    pub fn of(overlays: &'a Overlays, name: &str, network: &'a Network) -> Self {
         match &network.spec {
             _ if network.is_deleting() => Self::Deleting,
             _ if !network.has_finalizer => Self::New,
-            Ok(_) => Self::Active,
+            Ok(valid) if valid.has_ambiguous_addresses() => {
+                Self::Rejected { reason: reason::ADDRESSES_NOT_UNIQUE, message: ADDRESSES_OF_OVERLAY }
+            }
+            Ok(_) => match overlays.conflict(name) {
+                Some(message) => Self::Rejected { reason: reason::VNI_TAKEN, message },
+                None => Self::Active,
+            },
             Err(message) => Self::Rejected { reason: reason::INVALID, message },
         }
     }

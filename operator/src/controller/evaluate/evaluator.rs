@@ -2,9 +2,9 @@
 
 use super::nad_scans::NadScans;
 use super::outbox::Outbox;
-use crate::controller::cache::dirty::Dirty;
-use crate::controller::cache::{Cache, Network};
-use crate::controller::compile::{self, Stage, nads, nodes};
+use crate::controller::cache::dirty::{Dirty, all_slices};
+use crate::controller::cache::{Cache, Network, Overlays};
+use crate::controller::compile::{self, Stage, nads, nodes, slices};
 use crate::controller::events::EventRecord;
 use crate::controller::legacy;
 use crate::controller::status::due::{StatusTimes, Urgency};
@@ -51,6 +51,8 @@ impl Evaluator {
         self.dirty.networks.extend(dirty.networks);
         self.dirty.statuses.extend(dirty.statuses);
         self.dirty.nodes.extend(dirty.nodes);
+        self.dirty.slices.extend(dirty.slices);
+        self.dirty.overlays |= dirty.overlays;
         self.dirty.legacy |= dirty.legacy;
     }
 
@@ -62,6 +64,7 @@ impl Evaluator {
                 self.dirty.networks.insert(name);
             }
             Target::NodeState(name) => drop(self.dirty.nodes.insert(name)),
+            Target::NodeSlice(name) => drop(self.dirty.slices.insert(name)),
             Target::Status(name) => drop(self.dirty.statuses.insert(name)),
             Target::NetworkFromNad(_) => self.dirty.legacy = true,
             Target::Nad(key) => self.nads.mark(key),
@@ -70,7 +73,8 @@ impl Evaluator {
 
     /// Whether something is left for [`Self::evaluate`].
     pub fn is_dirty(&self) -> bool {
-        !self.dirty.networks.is_empty() || !self.dirty.statuses.is_empty() || !self.dirty.nodes.is_empty()
+        let Dirty { networks, statuses, nodes, slices, overlays, .. } = &self.dirty;
+        *overlays || [networks, statuses, nodes, slices].iter().any(|names| !names.is_empty())
     }
 
     /// Whether something is left for [`Self::count_nads`].
@@ -85,9 +89,16 @@ impl Evaluator {
 
     /// Evaluates nodes, networks and statuses that are marked.
     pub fn evaluate(&mut self, cache: &mut Cache, outbox: &mut Outbox<'_>) {
+        if std::mem::take(&mut self.dirty.overlays) {
+            self.evaluate_overlays(cache);
+        }
         for name in std::mem::take(&mut self.dirty.nodes) {
             let write = nodes::write(cache, &name);
             outbox.put_now(&Target::NodeState(name), write, Class::Network);
+        }
+        for name in std::mem::take(&mut self.dirty.slices) {
+            let write = slices::write(cache, &name);
+            outbox.put_now(&Target::NodeSlice(name), write, Class::Network);
         }
         for name in std::mem::take(&mut self.dirty.networks) {
             self.evaluate_network(cache, outbox, &name);
@@ -96,6 +107,18 @@ impl Evaluator {
         for name in std::mem::take(&mut self.dirty.statuses) {
             self.evaluate_status(cache, &mut nodes, outbox, &name);
         }
+    }
+
+    /// Assigns VNIs, and marks the networks whose VNI changed. Slices change only with the labels
+    /// that overlays select by.
+    fn evaluate_overlays(&mut self, cache: &mut Cache) {
+        let overlays = Overlays::of(&cache.networks, &cache.compiled);
+        let changed: BTreeSet<String> = overlays.changed_since(&cache.overlays).cloned().collect();
+        if overlays.label_keys() != cache.overlays.label_keys() {
+            self.dirty.slices.extend(all_slices(cache));
+        }
+        cache.overlays = overlays;
+        self.mark(Dirty { networks: changed.clone(), statuses: changed.clone(), nads_of: changed, ..Dirty::default() });
     }
 
     fn evaluate_network(&mut self, cache: &Cache, outbox: &mut Outbox<'_>, name: &str) {
@@ -115,7 +138,7 @@ impl Evaluator {
 
     fn evaluate_finalizer(&self, cache: &Cache, outbox: &mut Outbox<'_>, name: &str) {
         let write = cache.networks.get(name).and_then(|network| {
-            let present = match Stage::of(network) {
+            let present = match Stage::of(&cache.overlays, name, network) {
                 Stage::New => true,
                 Stage::Deleting if network.has_finalizer && self.may_remove_finalizer(cache, name) => false,
                 _ => return None,

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use std::collections::BTreeSet;
 use usnet_crds::engine::BridgeKey;
 use usnet_crds::legacy::{Legacy, Settings};
-use usnet_crds::network::{BridgeSpec, Definitions, PortSpec, RateLimitSpec, VlanMode, VlanSpec};
+use usnet_crds::network::{BridgeSpec, Definitions, PortSpec, RateLimitSpec, TopologySpec, VlanMode, VlanSpec};
 use usnet_crds::validate::{InvalidSpec, ValidNetwork, validate};
 use usnet_crds::{BridgeDomainId, PortType, RateLimit, UserspaceNetwork, UserspaceNetworkSpec, VhostUser, Vlan};
 
@@ -38,6 +38,7 @@ fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec 
         definitions: Definitions::PerNamespace,
         node_selector: None,
         bridge: bridge(legacy),
+        topology: TopologySpec::default(),
         port: port(&legacy.settings),
         // Each NAD's own `ipam` is used, as the userspace CNI did.
         ipam: None,
@@ -48,7 +49,7 @@ fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec 
 
 fn bridge(legacy: &Legacy) -> BridgeSpec {
     let usual = BridgeSpec::default();
-    let mtu = legacy.settings.mtu.map_or(usual.mtu, i64::from);
+    let mtu = Some(legacy.settings.mtu.unwrap_or_default().into());
     match legacy.engine.traits().bridge_key {
         BridgeKey::Name => BridgeSpec { name: Some(legacy.bridge.to_string()), mtu, ..usual },
         BridgeKey::Id => {

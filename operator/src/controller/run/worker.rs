@@ -177,6 +177,7 @@ fn kind_of(target: &Target) -> Kind {
         Target::Finalizer(_) | Target::Status(_) | Target::NetworkFromNad(_) => Kind::Networks,
         Target::Compiled(_) => Kind::Compiled,
         Target::NodeState(_) => Kind::NodeStates,
+        Target::NodeSlice(_) => Kind::NodeSlices,
         Target::Nad(_) => Kind::Nads,
     }
 }

@@ -50,12 +50,8 @@ fn accepted(inputs: &StatusInputs<'_>) -> ConditionUpdate {
 
 /// host-local counts on each node for itself.
 fn valid_message(inputs: &StatusInputs<'_>) -> &'static str {
-    let ipam = inputs.network.spec.as_ref().ok().and_then(|valid| valid.ipam.as_ref());
-    let plugin = ipam.and_then(|ipam| ipam.get("type")?.as_str());
-    match plugin {
-        Some("host-local") if inputs.tally.selected > 1 => message::ADDRESSES_NOT_UNIQUE,
-        _ => message::SPEC_VALID,
-    }
+    let is_ambiguous = inputs.network.spec.as_ref().is_ok_and(|valid| valid.counts_addresses_per_node());
+    if is_ambiguous && inputs.tally.selected > 1 { message::ADDRESSES_NOT_UNIQUE } else { message::SPEC_VALID }
 }
 
 fn nads(inputs: &StatusInputs<'_>) -> ConditionUpdate {

@@ -5,12 +5,12 @@ use super::inputs::{Facts, StatusInputs};
 use super::selected_nodes::SelectedNodes;
 use super::tally::Tally;
 use super::{active, deleting};
-use crate::controller::cache::Cache;
+use crate::controller::cache::{Cache, Network};
 use crate::controller::compile::Stage;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use usnet_crds::UserspaceNetworkStatus;
 use usnet_crds::conditions::merge;
-use usnet_crds::network::NodeCounts;
+use usnet_crds::network::{NodeCounts, OverlayStatus};
 
 /// The result of evaluating a status.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,12 +28,13 @@ pub struct Evaluation {
 pub fn evaluate(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, facts: Facts<'_>, now: &Time) -> Evaluation {
     let nothing = Evaluation { status: None, may_delete: false, has_unreachable_pods: false };
     let Some(network) = cache.networks.get(name) else { return nothing };
-    let stage = Stage::of(network);
+    let stage = Stage::of(&cache.overlays, name, network);
     if stage == Stage::New {
         return nothing;
     }
     let old = network.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = Some(network.generation);
+    let overlay = overlay(cache, name, network);
     if stage == Stage::Deleting {
         let state = DeletionState::of(cache, nodes, name, network, facts.is_outdated);
         let may_delete = state.may_delete(name);
@@ -43,6 +44,7 @@ pub fn evaluate(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, facts:
             nodes: deleting::counts(&state),
             attachments: state.attachments,
             connected: state.connected,
+            overlay,
             failures: Vec::new(),
         });
         return Evaluation { status, may_delete, has_unreachable_pods: false };
@@ -59,7 +61,18 @@ pub fn evaluate(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, facts:
         nodes: counts,
         attachments,
         connected,
+        overlay,
         failures,
     };
     Evaluation { status: Some(status), may_delete: false, has_unreachable_pods }
+}
+
+/// The overlay that nodes have, or are to have.
+fn overlay(cache: &Cache, name: &str, network: &Network) -> Option<OverlayStatus> {
+    let valid = network.spec.as_ref().ok();
+    let desired = valid.and_then(|valid| cache.overlays.compiled(name, valid.topology.overlay()?));
+    let held = || cache.compiled.get(name)?.selection.as_ref()?.overlay;
+    let is_settled = valid.is_some_and(|valid| valid.topology.overlay().is_none());
+    let overlay = if is_settled { None } else { desired.or_else(held) };
+    overlay.map(|overlay| OverlayStatus { vni: overlay.vni })
 }

@@ -7,6 +7,7 @@ mod events;
 mod kstatus;
 mod legacy;
 mod model;
+mod overlays;
 mod placing;
 mod properties;
 mod reporting;

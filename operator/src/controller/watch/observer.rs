@@ -34,6 +34,7 @@ pub(in crate::controller) struct Observer {
     namespaces: Reflector<String>,
     nodes: Reflector<String>,
     states: Reflector<String>,
+    slices: Reflector<String>,
     failing: BTreeSet<Kind>,
     dirty: Dirty,
     events: Vec<EventRecord>,
@@ -43,7 +44,7 @@ impl Observer {
     /// Whether every kind was listed. NADs may be missing: their CRD is installed with Multus, and
     /// nothing else depends on them.
     pub(in crate::controller) fn is_complete(&self) -> bool {
-        let reflectors = [&self.networks, &self.compiled, &self.namespaces, &self.nodes, &self.states];
+        let reflectors = [&self.networks, &self.compiled, &self.namespaces, &self.nodes, &self.states, &self.slices];
         reflectors.iter().all(|reflector| reflector.is_complete())
     }
 
@@ -89,7 +90,7 @@ impl Observer {
             }
             ObjectEvent::Compiled(event) => {
                 let changed = self.compiled.apply(&mut cache.compiled, event);
-                changed.into_iter().for_each(|changed| dirty.compiled(changed));
+                changed.into_iter().for_each(|changed| dirty.compiled(cache, changed));
             }
             ObjectEvent::Namespace(event) => {
                 let changed = self.namespaces.apply(&mut cache.namespaces, event);
@@ -107,6 +108,10 @@ impl Observer {
                     self.events.extend(degraded(before.as_ref().and_then(|state| state.status.as_ref()), now));
                     node_state(cache, dirty, changed);
                 }
+            }
+            ObjectEvent::NodeSlice(event) => {
+                let changed = self.slices.apply(&mut cache.slices, event);
+                changed.into_iter().for_each(|changed| dirty.slice(changed));
             }
             ObjectEvent::Nad(event) => {
                 let is_list = matches!(event, Event::InitDone);
@@ -137,13 +142,17 @@ impl Observer {
                 }
             }
             Target::Compiled(name) => {
-                cache.compiled.remove(name);
-                dirty.compiled((name.clone(), None));
+                let before = cache.compiled.remove(name);
+                dirty.compiled(cache, (name.clone(), before));
             }
             Target::NodeState(name) => {
                 if let Some(before) = cache.states.remove(name) {
                     node_state(cache, dirty, (name.clone(), Some(before)));
                 }
+            }
+            Target::NodeSlice(name) => {
+                let before = cache.slices.remove(name);
+                dirty.slice((name.clone(), before));
             }
             Target::Nad(key) => {
                 let (changed, user_nads_changed) = cache.nads.remove(key);
@@ -179,6 +188,7 @@ fn observation(kind: Kind, version: u64, seen: &ObjectEvent) -> Observation {
         }),
         ObjectEvent::Compiled(event) => of_event(kind, version, event, |name| vec![Target::Compiled(name.clone())]),
         ObjectEvent::NodeState(event) => of_event(kind, version, event, |name| vec![Target::NodeState(name.clone())]),
+        ObjectEvent::NodeSlice(event) => of_event(kind, version, event, |name| vec![Target::NodeSlice(name.clone())]),
         ObjectEvent::Nad(event) => of_event(kind, version, event, |key| vec![Target::Nad(key.clone())]),
         ObjectEvent::Namespace(_) | ObjectEvent::Node(_) => Observation::NoOp,
         ObjectEvent::Absent(target) => Observation::Updated(vec![target.clone()], version),

@@ -2,7 +2,9 @@
 
 use super::update::{ObjectEvent, WatchUpdate};
 use crate::controller::cache::parse;
-use crate::controller::cache::partial_objects::{CompiledObject, NadObject, NetworkObject, NodeStateObject};
+use crate::controller::cache::partial_objects::{
+    CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject,
+};
 use crate::controller::write::Target;
 use kube::api::ListParams;
 use kube::runtime::watcher::Event;
@@ -32,6 +34,12 @@ pub(in crate::controller) async fn read(client: Client, target: &Target) -> Resu
         Target::NodeState(name) => {
             find(Api::<NodeStateObject>::all(client), name, |object| {
                 ObjectEvent::NodeState(Event::Apply(parse::node_state(object)))
+            })
+            .await
+        }
+        Target::NodeSlice(name) => {
+            find(Api::<NodeSliceObject>::all(client), name, |object| {
+                ObjectEvent::NodeSlice(Event::Apply(parse::node_slice(object)))
             })
             .await
         }

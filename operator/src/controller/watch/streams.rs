@@ -4,7 +4,7 @@ use super::update::{Kind, ObjectEvent, WatchUpdate};
 use crate::api::watch::watch as follow;
 use crate::controller::cache::parse;
 use crate::controller::cache::partial_objects::{
-    CompiledObject, NadObject, NamespaceObject, NetworkObject, NodeObject, NodeStateObject,
+    CompiledObject, NadObject, NamespaceObject, NetworkObject, NodeObject, NodeSliceObject, NodeStateObject,
 };
 use crate::controller::write::guards::DELETED;
 use futures::StreamExt;
@@ -38,6 +38,9 @@ pub(in crate::controller) fn changes(client: &Client) -> SelectAll<BoxStream<'st
         watch(Api::<NodeObject>::all(all()), Kind::Nodes, |event| ObjectEvent::Node(map(event, parse::node))),
         watch(Api::<NodeStateObject>::all(all()), Kind::NodeStates, |event| {
             ObjectEvent::NodeState(map(event, parse::node_state))
+        }),
+        watch(Api::<NodeSliceObject>::all(all()), Kind::NodeSlices, |event| {
+            ObjectEvent::NodeSlice(map(event, parse::node_slice))
         }),
         watch(Api::<NadObject>::all(all()), Kind::Nads, |event| ObjectEvent::Nad(map(event, parse::nad))),
     ])

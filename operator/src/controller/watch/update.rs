@@ -1,6 +1,6 @@
 //! What a watch reports.
 
-use crate::controller::cache::{Compiled, Nad, NadKey, Namespace, Network, Node, NodeState};
+use crate::controller::cache::{Compiled, Nad, NadKey, Namespace, Network, Node, NodeSlice, NodeState};
 use crate::controller::write::Target;
 use crate::controller::write::guards::DELETED;
 use kube::runtime::watcher::{self, Event};
@@ -13,6 +13,7 @@ pub(in crate::controller) enum Kind {
     Namespaces,
     Nodes,
     NodeStates,
+    NodeSlices,
     Nads,
 }
 
@@ -24,6 +25,7 @@ pub(in crate::controller) enum ObjectEvent {
     Namespace(Event<(String, Namespace)>),
     Node(Event<(String, Node)>),
     NodeState(Event<(String, NodeState)>),
+    NodeSlice(Event<(String, NodeSlice)>),
     Nad(Event<(NadKey, Nad)>),
     /// The object of this target was read and does not exist.
     Absent(Target),
@@ -46,6 +48,7 @@ impl WatchUpdate {
             ObjectEvent::Namespace(_) => Kind::Namespaces,
             ObjectEvent::Node(_) => Kind::Nodes,
             ObjectEvent::NodeState(_) => Kind::NodeStates,
+            ObjectEvent::NodeSlice(_) => Kind::NodeSlices,
             ObjectEvent::Nad(_) | ObjectEvent::Absent(_) => Kind::Nads,
         };
         Self { kind, version, result: Ok(seen) }

@@ -3,7 +3,7 @@
 use super::target::Target;
 use crate::controller::cache::{Labels, NadKey};
 use std::fmt;
-use usnet_crds::{CompiledNetworkSpec, UserspaceNetworkSpec, UserspaceNetworkStatus};
+use usnet_crds::{CompiledNetworkSpec, UserspaceNetworkSpec, UserspaceNetworkStatus, UserspaceNodeSliceSpec};
 
 /// One write to the API server.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +59,22 @@ pub enum Write {
     DeleteNodeState {
         /// The name of the node, and of its UserspaceNodeState.
         node: String,
+    },
+    /// Creates or replaces a slice of nodes.
+    NodeSlice {
+        /// The name of the slice.
+        slice: String,
+        /// The uid of the object that is replaced; none to create it.
+        uid: Option<String>,
+        /// The whole spec.
+        spec: Box<UserspaceNodeSliceSpec>,
+    },
+    /// Deletes a slice of nodes.
+    DeleteNodeSlice {
+        /// The name of the slice.
+        slice: String,
+        /// The uid of the object.
+        uid: String,
     },
     /// Writes the status of a network.
     Status {
@@ -119,6 +135,7 @@ impl Write {
             | Self::DrainCompiled { network, .. }
             | Self::DeleteCompiled { network, .. } => Target::Compiled(network.clone()),
             Self::NodeState { node, .. } | Self::DeleteNodeState { node } => Target::NodeState(node.clone()),
+            Self::NodeSlice { slice, .. } | Self::DeleteNodeSlice { slice, .. } => Target::NodeSlice(slice.clone()),
             Self::Status { network, .. } => Target::Status(network.clone()),
             Self::Nad { key, .. } | Self::DeleteNad { key } => Target::Nad(key.clone()),
             Self::NetworkFromNad { network, .. } | Self::DeleteNetwork { network, .. } => {
@@ -135,6 +152,8 @@ impl Write {
             Self::DeleteCompiled { .. } => "DeleteCompiledNetwork",
             Self::NodeState { .. } => "NodeState",
             Self::DeleteNodeState { .. } => "DeleteNodeState",
+            Self::NodeSlice { .. } => "NodeSlice",
+            Self::DeleteNodeSlice { .. } => "DeleteNodeSlice",
             Self::Status { .. } => "Status",
             Self::Nad { .. } => "Definition",
             Self::DeleteNad { .. } => "DeleteDefinition",
@@ -156,6 +175,8 @@ impl fmt::Display for Write {
             Self::DeleteCompiled { network, .. } => write!(formatter, "delete CompiledNetwork {network}"),
             Self::NodeState { node, .. } => write!(formatter, "write UserspaceNodeState {node}"),
             Self::DeleteNodeState { node } => write!(formatter, "delete UserspaceNodeState {node}"),
+            Self::NodeSlice { slice, .. } => write!(formatter, "write UserspaceNodeSlice {slice}"),
+            Self::DeleteNodeSlice { slice, .. } => write!(formatter, "delete UserspaceNodeSlice {slice}"),
             Self::Status { network, .. } => write!(formatter, "write the status of UserspaceNetwork {network}"),
             Self::Nad { key, .. } => write!(formatter, "write NetworkAttachmentDefinition {key}"),
             Self::DeleteNad { key } => write!(formatter, "delete NetworkAttachmentDefinition {key}"),

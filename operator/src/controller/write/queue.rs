@@ -10,7 +10,7 @@ use tokio::time::Instant;
 /// those of users, because any tenant can create many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// Finalizers, compiled networks and node states: nodes wait for them.
+    /// Finalizers, compiled networks, node states and slices of nodes: nodes wait for them.
     Network,
     /// Statuses that users wait for.
     Status,

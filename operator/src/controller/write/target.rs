@@ -11,6 +11,8 @@ pub enum Target {
     Compiled(String),
     /// The state of a node.
     NodeState(String),
+    /// A slice of nodes.
+    NodeSlice(String),
     /// The status of a network.
     Status(String),
     /// A network that is generated from NetworkAttachmentDefinitions.

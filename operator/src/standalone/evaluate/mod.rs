@@ -11,7 +11,7 @@ use crate::controller::compile::network::compile;
 use kube::core::{ParseExpressionError, SelectorExt};
 use std::collections::BTreeMap;
 use usnet_crds::validate::ValidNetwork;
-use usnet_crds::{NetworkName, Phase};
+use usnet_crds::{CompiledOverlay, NetworkName, Phase, Vni};
 
 /// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +53,10 @@ pub(super) fn evaluate(folder: &Folder, node: &str, baseline: &Baseline) -> Eval
     let input = Input {
         generation: baseline.generation(&snapshot.labels),
         labels: snapshot.labels,
+        // The node is the first and only one.
+        number: 0,
+        nodes: None,
+        is_alone: true,
         networks,
         unreadable: BTreeMap::new(),
         version: version.unwrap_or_default(),
@@ -66,7 +70,12 @@ fn compiled(
     network: &Network,
     valid: &ValidNetwork,
 ) -> Result<Compiled, ParseExpressionError> {
-    Compiled::new(valid.name.clone(), 0, String::new(), &compile(network, valid, &snapshot.cache.namespaces))
+    let overlay = valid.topology.overlay().map(|overlay| CompiledOverlay {
+        vni: overlay.vni.unwrap_or_else(|| Vni::default_for(&valid.name)),
+        port: overlay.port,
+    });
+    let spec = compile(network, (valid, overlay), &snapshot.cache.namespaces);
+    Compiled::new(valid.name.clone(), 0, String::new(), &spec)
 }
 
 /// Whether the node has the network, and its selector does not match the known labels. A file that

@@ -3,6 +3,7 @@
 //! belong to one interface: two interfaces with the same MAC or IP address on one network would
 //! receive each other's frames.
 
+use super::host_local;
 use crate::protocol::result::{AssignedAddress, Assignment};
 use ipnet::IpNet;
 use serde_json::{Map, Value, json};
@@ -101,7 +102,10 @@ pub fn request_static_ips(mut configuration: Value, ips: &[InterfaceAddress]) ->
             let addresses: Vec<Value> = ips.iter().map(|ip| address(*ip, &known)).collect();
             ipam.insert("addresses".to_owned(), addresses.into());
         }
-        _ => {
+        ipam => {
+            if let Some(ipam) = ipam.filter(|ipam| ipam.get("type").and_then(Value::as_str) == Some("host-local")) {
+                host_local::add_ranges(ipam, ips.iter().map(|ip| ip.ip()));
+            }
             let runtime = parts.entry("runtimeConfig").or_insert_with(|| json!({}));
             if let Some(runtime) = runtime.as_object_mut() {
                 runtime.insert("ips".to_owned(), texts.into());

@@ -11,6 +11,7 @@ use usnet_crds::EngineKind;
 on_each_engine! {
     a_pod_gets_its_addresses_and_its_mac_without_ipam,
     host_local_assigns_the_static_address_and_no_other,
+    host_local_assigns_a_static_address_that_is_in_the_part_of_no_node,
     an_address_that_another_pod_holds_is_rejected_and_nothing_is_left,
     the_static_plugin_assigns_static_addresses_with_their_gateway,
     static_addresses_are_for_one_interface_and_a_second_one_is_rejected,
@@ -87,6 +88,22 @@ fn host_local_assigns_the_static_address_and_no_other(node: &mut TestNode) {
     assert!(addresses(&other).len() == 1 && addresses(&other) != ["10.56.0.77/24"], "{other}");
     node.del(&node.pod("p"), "net1").assert_done();
     assert!(!fs::exists("/run/addresses/blue/10.56.0.77").unwrap());
+}
+
+/// As with nodePrefix: the node has a part of the range, and the pod may run on any node.
+fn host_local_assigns_a_static_address_that_is_in_the_part_of_no_node(node: &mut TestNode) {
+    let Some(mut ipam) = host_local() else { return };
+    ipam["ranges"] = json!([[{"subnet": "10.56.0.0/16", "rangeStart": "10.56.3.0", "rangeEnd": "10.56.3.255"}]]);
+    program(node, json!({"ips": ["10.56.9.77/16"]}), Some(ipam));
+    let (pod, other) = (node.pod("p"), node.pod("other"));
+    let result = node.add(&pod, "net1").result();
+    assert_eq!(result["ips"], json!([{"address": "10.56.9.77/16", "gateway": "10.56.0.1", "interface": 0}]));
+    assert_eq!(addresses(&node.add(&other, "net1").result()), ["10.56.3.0/16"]);
+    for pod in [pod, other] {
+        node.del(&pod, "net1").assert_done();
+    }
+    node.assert_clean();
+    assert!(!fs::exists("/run/addresses/blue/10.56.9.77").unwrap());
 }
 
 fn an_address_that_another_pod_holds_is_rejected_and_nothing_is_left(node: &mut TestNode) {

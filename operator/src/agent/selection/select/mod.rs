@@ -1,7 +1,8 @@
 //! Which networks the node has: from all compiled networks, and from its previous spec. Pure;
 //! [`crate::agent::selection::spec_builder`] calls it with what changed.
 //!
-//! - A network that is active and selects the node is present as it was compiled.
+//! - A network that is active and selects the node is present as it was compiled, with what is the
+//!   node's own; without that it is refused, and stays as it was.
 //! - A network that is to be removed stays, draining, for as long as it is in use, and for one spec
 //!   at least: its network file is withdrawn before its bridge is removed. Otherwise the plugin
 //!   could attach a pod to a bridge that is being deleted.
@@ -12,6 +13,7 @@ mod bridges;
 
 use crate::agent::model::input::{Compiled, Input};
 use crate::agent::model::spec::{NodeSpec, RefusedNetwork};
+use crate::agent::selection::per_node::PerNodeNetworks;
 use bridges::{Bridge, Contender};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,12 +37,17 @@ pub struct Facts<'a> {
     /// Networks of `previous` that stay as they are although there is no compiled network: it has
     /// just disappeared, or cannot be read.
     pub lost: &'a BTreeSet<NetworkName>,
+    /// The networks that differ from node to node, as this node has them.
+    pub per_node: &'a PerNodeNetworks,
 }
+
+/// A network that selects the node, and what the node would have.
+type Selected<'a> = (&'a Compiled, Arc<NodeNetwork>);
 
 /// The next spec of the node, with the revision of the one before it.
 pub fn select(facts: Facts<'_>) -> NodeSpec {
-    let selected: BTreeMap<&NetworkName, &Compiled> = facts.selected().collect();
-    let contenders = selected.iter().map(|(name, compiled)| {
+    let (selected, unsuitable) = facts.suitable();
+    let contenders = selected.iter().map(|(name, (compiled, _))| {
         let previous = facts.previous.network(name).map(|previous| Bridge::of(previous));
         let fallback = previous.filter(|_| facts.in_use.contains(*name));
         Contender {
@@ -51,13 +58,16 @@ pub fn select(facts: Facts<'_>) -> NodeSpec {
             fallback,
         }
     });
-    let retained: BTreeMap<&NetworkName, Arc<NodeNetwork>> = facts.retained(&selected).collect();
+    let is_selected = |name: &NetworkName| selected.contains_key(name);
+    let retained: BTreeMap<&NetworkName, Arc<NodeNetwork>> =
+        facts.retained(is_selected, |name| unsuitable.contains_key(name)).collect();
     let retained_bridges = retained.iter().map(|(name, network)| (Bridge::of(network), *name)).collect();
     let owners = bridges::assign(contenders.collect(), retained_bridges);
 
     let mut networks: BTreeMap<&NetworkName, Arc<NodeNetwork>> = BTreeMap::new();
     let mut refused = facts.unreadable();
-    for (name, compiled) in selected {
+    refused.extend(unsuitable);
+    for (name, (compiled, network)) in selected {
         match owners.get(&Bridge::of(&compiled.network)) {
             Some(owner) if *owner != name => {
                 refused.insert(name, conflict(compiled, owner));
@@ -65,7 +75,7 @@ pub fn select(facts: Facts<'_>) -> NodeSpec {
                     networks.insert(name, draining(previous));
                 }
             }
-            _ => drop(networks.insert(name, Arc::clone(&compiled.network))),
+            _ => drop(networks.insert(name, network)),
         }
     }
     networks.extend(retained);
@@ -96,14 +106,29 @@ impl<'a> Facts<'a> {
         all.filter(move |(_, compiled)| compiled.network.phase == Phase::Active && self.selects(compiled))
     }
 
+    /// Active networks that select the node, as it would have them, and those that it cannot have.
+    fn suitable(self) -> (BTreeMap<&'a NetworkName, Selected<'a>>, BTreeMap<&'a NetworkName, RefusedNetwork>) {
+        let (mut selected, mut unsuitable) = (BTreeMap::new(), BTreeMap::new());
+        for (name, compiled) in self.selected() {
+            match self.per_node.network(compiled, self.previous.network(name)) {
+                Ok(network) => drop(selected.insert(name, (compiled, network))),
+                Err(why) => drop(unsuitable.insert(name, why.refused(compiled))),
+            }
+        }
+        (selected, unsuitable)
+    }
+
     /// Networks that are no longer selected and stay for now.
     fn retained(
         self,
-        selected: &BTreeMap<&NetworkName, &Compiled>,
+        is_selected: impl Fn(&NetworkName) -> bool,
+        is_unsuitable: impl Fn(&NetworkName) -> bool,
     ) -> impl Iterator<Item = (&'a NetworkName, Arc<NodeNetwork>)> {
-        let deselected = self.previous.networks.iter().filter(|previous| !selected.contains_key(&previous.name));
+        let deselected = self.previous.networks.iter().filter(move |previous| !is_selected(&previous.name));
         deselected.filter_map(move |previous| {
-            if self.lost.contains(&previous.name) {
+            // A node that cannot have the new form of a network keeps the old one, and reports it.
+            let is_kept = previous.phase == Phase::Active && is_unsuitable(&previous.name);
+            if is_kept || self.lost.contains(&previous.name) {
                 Some((&previous.name, Arc::clone(previous)))
             } else if self.in_use.contains(&previous.name) {
                 Some((&previous.name, draining(previous)))

@@ -4,6 +4,7 @@
 use crate::agent::model::input::Input;
 use crate::agent::model::report::Report;
 use crate::agent::model::spec::NodeSpec;
+use crate::agent::selection::per_node::PerNodeNetworks;
 use crate::agent::selection::{Facts, select};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
@@ -13,12 +14,17 @@ use tokio::sync::watch::{Receiver, Sender};
 use tokio::time::{sleep, sleep_until};
 use usnet_crds::conditions::engine_connected;
 use usnet_crds::conditions::reason::NEVER_SEEN;
+use usnet_crds::node_selection::selects;
 use usnet_crds::{EngineKind, NetworkName, Phase};
 
 /// How long a network stays unchanged when its compiled network disappears without having been
 /// draining: it was deleted by hand, or with its CRD. Within this time a running controller
 /// recreates it, and pods stay connected; a longer time would delay a removal that is intended.
 pub const LOST_GRACE: Duration = Duration::from_secs(60);
+/// How long the agent waits for the addresses of nodes before it reports that they are missing: it
+/// reads slices of nodes after the first network that needs them, and the controller writes both at
+/// the same time. Other changes wait as well.
+pub const NODES_GRACE: Duration = Duration::from_secs(1);
 /// Changes come in bursts; this is how long the first one waits for the others. A selection
 /// considers all networks, so that a hundred changes in one burst should cost one selection.
 const DEBOUNCE: Duration = Duration::from_millis(10);
@@ -31,6 +37,9 @@ pub struct SpecBuilder {
     has_built: bool,
     /// Since when active networks of `last` have no compiled network.
     lost: BTreeMap<NetworkName, Instant>,
+    per_node: PerNodeNetworks,
+    /// Since when a network waits for the addresses of nodes.
+    nodes_awaited_since: Option<Instant>,
     /// The revision with which each draining network of `last` began to drain.
     draining_since: BTreeMap<NetworkName, u64>,
 }
@@ -42,6 +51,8 @@ impl SpecBuilder {
             last: previous.unwrap_or_default(),
             has_built: false,
             lost: BTreeMap::new(),
+            per_node: PerNodeNetworks::default(),
+            nodes_awaited_since: None,
             draining_since: BTreeMap::new(),
         }
     }
@@ -50,12 +61,18 @@ impl SpecBuilder {
     /// returns one, so that the spec of an earlier run is confirmed.
     pub fn next(&mut self, input: &Input, report: &Report, now: Instant) -> Option<Arc<NodeSpec>> {
         self.update_lost(input, now);
+        self.per_node.update(input);
+        let missing = missing_engines(report);
+        if self.awaits_nodes(input, &missing, now) {
+            return None;
+        }
         let spec = select(Facts {
             input,
-            missing: &missing_engines(report),
+            missing: &missing,
             previous: &self.last,
             in_use: &self.in_use(report),
             lost: &self.retained_lost(input, now),
+            per_node: &self.per_node,
         });
         if self.has_built && spec == *self.last {
             return None;
@@ -76,7 +93,26 @@ impl SpecBuilder {
 
     /// When there may be another spec although nothing changes.
     pub fn next_expiry(&self, now: Instant) -> Option<Instant> {
-        self.lost.values().map(|since| *since + LOST_GRACE).filter(|expiry| *expiry > now).min()
+        let lost = self.lost.values().map(|since| *since + LOST_GRACE);
+        let nodes = self.nodes_awaited_since.map(|since| since + NODES_GRACE);
+        lost.chain(nodes).filter(|expiry| *expiry > now).min()
+    }
+
+    /// Whether a network of this node waits for the addresses of nodes, and not for too long.
+    fn awaits_nodes(&mut self, input: &Input, missing: &BTreeSet<EngineKind>, now: Instant) -> bool {
+        let mut overlays = input.networks.values().filter(|compiled| compiled.per_node.overlay.is_some());
+        let is_awaited = overlays.any(|compiled| {
+            let network = &compiled.network;
+            network.phase == Phase::Active
+                && selects(compiled.selector.as_ref(), network.engine, &input.labels, missing)
+                && self.per_node.awaits_nodes(compiled, self.last.network(&network.name))
+        });
+        if !is_awaited {
+            self.nodes_awaited_since = None;
+            return false;
+        }
+        let since = *self.nodes_awaited_since.get_or_insert(now);
+        now.saturating_duration_since(since) < NODES_GRACE
     }
 
     fn update_lost(&mut self, input: &Input, now: Instant) {

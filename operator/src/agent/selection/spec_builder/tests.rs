@@ -1,9 +1,10 @@
 use super::*;
-use crate::agent::model::input::{Compiled, Unreadable};
+use crate::agent::model::input::{Compiled, NodeAddresses, PerNode, Unreadable};
 use crate::agent::model::spec::RefusedNetwork;
 use crate::agent::selection::testing::{compiled, input_of, report_of};
 use crate::agent::testing::{name, network};
-use usnet_crds::NodeNetwork;
+use usnet_crds::node_slice::SliceNode;
+use usnet_crds::{CompiledOverlay, NodeNetwork};
 
 /// A node whose reconcilers have programmed its spec.
 struct Node {
@@ -63,6 +64,35 @@ fn a_change_that_does_not_concern_the_node_is_no_spec() {
     node.input.networks.insert(name("near"), Arc::new(compiled(12, "near")));
     node.input.version = 12;
     assert_eq!(node.next().unwrap().through, 12);
+}
+
+/// The agent reads them after the first network that needs them.
+#[test]
+fn a_network_with_an_overlay_waits_for_the_addresses_of_nodes_but_not_for_long() {
+    let overlay = CompiledOverlay { vni: 7.try_into().unwrap(), port: 4789.try_into().unwrap() };
+    let per_node = PerNode { overlay: Some(overlay), node_prefix: None };
+    let mut node = Node::new(&[Compiled { per_node, ..compiled(5, "blue") }, compiled(6, "plain")]);
+    assert_eq!(node.next(), None);
+    let expiry = node.builder.next_expiry(node.now).unwrap();
+    assert_eq!(expiry - node.now, NODES_GRACE);
+    let own = SliceNode { name: "a".into(), addresses: vec![[10, 0, 0, 1].into()], ..SliceNode::default() };
+    let nodes = NodeAddresses { own: "a".into(), nodes: [("a".to_owned(), own)].into() };
+    let without =
+        Input { nodes: Some(Arc::new(NodeAddresses { own: "b".into(), ..nodes.clone() })), ..node.input.clone() };
+    assert_eq!(node.builder.next(&without, &node.report, node.now), None, "the node is in no slice yet");
+    let refused = SpecBuilder::new(None).settled(&without, &node.report, expiry);
+    assert_eq!((refused.networks.len(), refused.refused.len()), (1, 1));
+    node.input.nodes = Some(Arc::new(nodes));
+    assert_eq!(node.next().unwrap().networks.len(), 2);
+    assert_eq!(node.builder.next_expiry(node.now), None);
+}
+
+impl SpecBuilder {
+    /// The spec once nothing is waited for any more.
+    fn settled(mut self, input: &Input, report: &Report, now: Instant) -> Arc<NodeSpec> {
+        self.next(input, report, now);
+        self.next(input, report, now + NODES_GRACE).unwrap()
+    }
 }
 
 fn usnet_crds_selector(key: &str, value: &str) -> kube::core::Selector {

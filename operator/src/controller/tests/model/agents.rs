@@ -3,8 +3,9 @@
 
 use super::super::super::cache::NodeStatus;
 use super::Cluster;
-use crate::agent::model::input::{Compiled, Input};
+use crate::agent::model::input::{Compiled, Input, NodeAddresses};
 use crate::agent::model::spec::NodeSpec;
+use crate::agent::selection::per_node::PerNodeNetworks;
 use crate::agent::selection::{Facts, select};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -45,6 +46,9 @@ impl Cluster {
         let input = Input {
             generation: state.generation,
             labels: state.labels.clone(),
+            number: state.number.unwrap_or_default(),
+            nodes: Some(Arc::new(self.node_addresses(node))),
+            is_alone: false,
             networks: networks.collect(),
             unreadable: BTreeMap::new(),
             version: self.version,
@@ -53,7 +57,21 @@ impl Cluster {
         let is_used = |name: &NetworkName| self.attached(node, name.as_str()) > 0;
         let in_use = held.networks.iter().filter(|held| held.phase == Phase::Active || is_used(&held.name));
         let in_use: BTreeSet<NetworkName> = in_use.map(|held| held.name.clone()).collect();
-        select(Facts { input: &input, missing: &missing, previous: held, in_use: &in_use, lost: &BTreeSet::new() })
+        let per_node = &PerNodeNetworks::of(&input);
+        select(Facts {
+            input: &input,
+            missing: &missing,
+            previous: held,
+            in_use: &in_use,
+            lost: &BTreeSet::new(),
+            per_node,
+        })
+    }
+
+    fn node_addresses(&self, own: &str) -> NodeAddresses {
+        let nodes = self.slices.values().flat_map(|slice| &slice.nodes);
+        let nodes = nodes.map(|node| (node.name.clone(), node.clone())).collect();
+        NodeAddresses { own: own.to_owned(), nodes }
     }
 
     fn missing(&self, node: &str) -> BTreeSet<EngineKind> {

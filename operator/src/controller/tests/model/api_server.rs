@@ -1,14 +1,14 @@
 //! Applies writes as the API server does.
 
-use super::super::super::cache::NodeState;
 use super::super::super::cache::nads::{Nad, NadKey};
 use super::super::super::cache::parse;
+use super::super::super::cache::{Labels, NodeState};
 use super::super::super::write::DesiredNad;
 use super::super::super::write::Write;
 use super::Cluster;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
-use usnet_crds::{CompiledNetworkSpec, Phase};
+use usnet_crds::{CompiledNetworkSpec, Phase, UserspaceNodeSliceSpec};
 
 /// A NAD in the API server.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -57,6 +57,23 @@ impl Cluster {
         self.put_nad(key, Object { uid, created, config, label, owner, resource });
     }
 
+    fn put_slice(&mut self, name: &str, uid: Option<String>, spec: UserspaceNodeSliceSpec) {
+        assert_eq!(self.cache.slices.get(name).map(|found| &found.uid), uid.as_ref());
+        let uid = uid.unwrap_or_else(|| self.uid());
+        let object = json!({"metadata": {"name": name, "uid": uid}, "spec": spec});
+        let (_, parsed) = parse::node_slice(&serde_json::from_str(&object.to_string()).unwrap());
+        self.slices.insert(name.to_owned(), spec);
+        self.cache.slices.insert(name.to_owned(), parsed);
+    }
+
+    fn put_node_state(&mut self, node: String, owner: String, number: u32, labels: Labels) {
+        let (uid, now) = (self.uid(), self.time());
+        let kept = self.cache.states.remove(&node);
+        let kept = kept.unwrap_or_else(|| NodeState { uid, created: Some(now), ..NodeState::default() });
+        let (generation, owner, number) = (kept.generation + 1, Some(owner), Some(number));
+        self.cache.states.insert(node, NodeState { owner, generation, number, labels, ..kept });
+    }
+
     pub(super) fn apply(&mut self, write: Write) {
         match write {
             Write::Finalizer { network, present, .. } => {
@@ -82,14 +99,14 @@ impl Cluster {
             }
             Write::NodeState { node, owner, uid, number, labels } => {
                 assert_eq!(self.cache.states.get(&node).map(|found| &found.uid), uid.as_ref());
-                let (uid, now) = (self.uid(), self.time());
-                let kept = self.cache.states.remove(&node);
-                let kept = kept.unwrap_or_else(|| NodeState { uid, created: Some(now), ..NodeState::default() });
-                let (generation, owner, number) = (kept.generation + 1, Some(owner), Some(number));
-                let state = NodeState { owner, generation, number, labels, ..kept };
-                self.cache.states.insert(node, state);
+                self.put_node_state(node, owner, number, labels);
             }
             Write::DeleteNodeState { node } => drop(self.cache.states.remove(&node)),
+            Write::NodeSlice { slice, uid, spec } => self.put_slice(&slice, uid, *spec),
+            Write::DeleteNodeSlice { slice, uid } => {
+                assert_eq!(self.cache.slices.remove(&slice).unwrap().uid, uid);
+                self.slices.remove(&slice);
+            }
             Write::Status { network, status, .. } => {
                 self.cache.networks.get_mut(&network).unwrap().status = Some(*status);
             }

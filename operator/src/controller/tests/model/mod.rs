@@ -21,9 +21,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::time::Duration;
 use tokio::time::Instant;
-use usnet_crds::{CompiledNetworkSpec, EngineKind, Phase, UserspaceNetworkStatus};
+use usnet_crds::{CompiledNetworkSpec, EngineKind, Phase, UserspaceNetworkStatus, UserspaceNodeSliceSpec};
 
 /// More passes than any change needs.
 const PASSES_MAX: usize = 14;
@@ -50,6 +51,10 @@ pub(super) struct Cluster {
     /// NADs in the API server.
     pub(super) nads: BTreeMap<NadKey, Object>,
     pub(super) agents: BTreeMap<String, Agent>,
+    /// Slices of nodes in the API server.
+    pub(super) slices: BTreeMap<String, UserspaceNodeSliceSpec>,
+    /// Addresses of nodes that differ from the usual ones.
+    pub(super) addresses: BTreeMap<String, Vec<IpAddr>>,
     /// Guards of a pass that is evaluated without sending.
     pub(super) guards: Guards,
     evaluator: Evaluator,
@@ -79,6 +84,8 @@ impl Cluster {
             compiled: BTreeMap::new(),
             nads: BTreeMap::new(),
             agents: BTreeMap::new(),
+            slices: BTreeMap::new(),
+            addresses: BTreeMap::new(),
             guards: Guards::default(),
             evaluator: Evaluator::default(),
             queue: Queue::default(),
@@ -114,7 +121,8 @@ impl Cluster {
             Some(node) => (node.uid.clone(), node.created.clone()),
             None => (self.uid(), Some(self.time())),
         };
-        self.cache.nodes.insert(name.to_owned(), Node { uid, created, labels, is_ready });
+        let addresses = self.addresses.get(name).cloned().unwrap_or_else(|| vec![address_of(name)]);
+        self.cache.nodes.insert(name.to_owned(), Node { uid, created, labels, is_ready, addresses });
     }
 
     pub(super) fn namespace(&mut self, name: &str, labels: &[(&str, &str)]) {
@@ -288,10 +296,11 @@ impl Cluster {
         }
         let cache = &self.cache;
         changed(&seen.networks, &cache.networks).into_iter().for_each(|changed| dirty.network(cache, changed));
-        changed(&seen.compiled, &cache.compiled).into_iter().for_each(|changed| dirty.compiled(changed));
+        changed(&seen.compiled, &cache.compiled).into_iter().for_each(|changed| dirty.compiled(cache, changed));
         changed(&seen.namespaces, &cache.namespaces).into_iter().for_each(|changed| dirty.namespace(cache, changed));
         changed(&seen.nodes, &cache.nodes).into_iter().for_each(|changed| dirty.node(cache, changed));
         changed(&seen.states, &cache.states).into_iter().for_each(|changed| dirty.node_state(cache, changed));
+        changed(&seen.slices, &cache.slices).into_iter().for_each(|changed| dirty.slice(changed));
         let (old, new) = (seen.nads.all(), cache.nads.all());
         let keys: Vec<NadKey> = changed(&old, &new).into_iter().map(|(key, _)| key).collect();
         let user_nads_changed = seen.nads.user_nads() != cache.nads.user_nads();
@@ -351,6 +360,11 @@ impl Cluster {
 /// Writes by what they change.
 pub(super) fn sorted(writes: &[Write]) -> BTreeMap<Target, &Write> {
     writes.iter().map(|write| (write.target(), write)).collect()
+}
+
+/// The address of a node follows from its name.
+pub(super) fn address_of(node: &str) -> IpAddr {
+    [10, 0, 0, node.bytes().last().unwrap_or_default()].into()
 }
 
 pub(super) fn key(namespace: &str, name: &str) -> NadKey {

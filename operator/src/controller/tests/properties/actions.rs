@@ -28,6 +28,9 @@ pub(super) enum Action {
     Engine(usize, EngineKind, bool),
     Agent(usize, bool),
     Label(bool),
+    /// A label or the address of a node.
+    NodeLabel(usize, bool),
+    NodeAddress(usize, Option<u8>),
     Namespace(bool),
     Foreign(usize),
     /// A user writes one, or deletes it.
@@ -63,21 +66,45 @@ pub(super) enum Tampering {
 
 pub(super) fn spec() -> impl Strategy<Value = Value> {
     let selector = prop_oneof![Just(json!({})), Just(json!({"matchLabels": {"team": "a"}}))];
-    let nodes =
-        prop_oneof![Just(None), (0..NODES.len()).prop_map(|node| Some(json!({"matchLabels": {"host": NODES[node]}})))];
+    let nodes = prop_oneof![
+        Just(None),
+        (0..NODES.len()).prop_map(|node| Some(json!({"matchLabels": {"host": NODES[node]}}))),
+        Just(Some(json!({"matchExpressions": [{"key": "rack", "operator": "DoesNotExist"}]}))),
+    ];
     // `7` is a name with one engine and an id with the other: two bridges.
     let shared = |engine| if engine == "OVS" { json!({"name": "7"}) } else { json!({"id": 7}) };
     let bridge = prop_oneof![Just("OVS"), Just("VPP")].prop_flat_map(move |engine| {
         let bridge = prop_oneof![Just(json!({})), Just(shared(engine)), Just(json!({"mtu": 1}))];
         (Just(engine), bridge)
     });
-    (selector, nodes, bridge).prop_map(|(selector, nodes, (engine, bridge))| {
+    (selector, nodes, bridge, topology()).prop_map(|(selector, nodes, (engine, bridge), topology)| {
         let mut spec = json!({"engine": engine, "namespaceSelector": selector, "bridge": bridge});
         if let Some(nodes) = nodes {
             spec["nodeSelector"] = nodes;
         }
+        if let Some((overlay, ipam)) = topology {
+            spec["topology"] = json!({"type": "Overlay", "overlay": overlay});
+            spec["ipam"] = ipam;
+        }
         spec
     })
+}
+
+/// An overlay and addresses for it; none is a network whose nodes are not connected.
+fn topology() -> impl Strategy<Value = Option<(Value, Value)>> {
+    let overlay = prop_oneof![
+        Just(json!({})),
+        (1..3u32).prop_map(|vni| json!({"vni": vni})),
+        Just(json!({"port": 8472})),
+        Just(json!({"vni": 1, "port": 8472})),
+    ];
+    let prefix = (29..31u32).prop_map(|prefix| json!({"ipv4": prefix}));
+    let ipam = prop_oneof![
+        1 => Just(json!({"type": "host-local", "subnet": "10.1.0.0/28"})),
+        3 => prefix.prop_map(|prefix| json!({"type": "host-local", "subnet": "10.1.0.0/28", "nodePrefix": prefix})),
+        1 => Just(json!({"type": "dhcp"})),
+    ];
+    prop::option::of((overlay, ipam))
 }
 
 pub(super) fn event() -> impl Strategy<Value = Action> {
@@ -90,8 +117,10 @@ pub(super) fn event() -> impl Strategy<Value = Action> {
         1 => node.clone().prop_map(Action::NodeRecreated),
         1 => (node.clone(), prop::sample::select(EngineKind::ALL.as_slice()), any::<bool>())
             .prop_map(|(node, engine, has)| Action::Engine(node, engine, has)),
-        1 => (node, any::<bool>()).prop_map(|(node, runs)| Action::Agent(node, runs)),
+        1 => (node.clone(), any::<bool>()).prop_map(|(node, runs)| Action::Agent(node, runs)),
         1 => any::<bool>().prop_map(Action::Label),
+        1 => (node.clone(), any::<bool>()).prop_map(|(node, has)| Action::NodeLabel(node, has)),
+        1 => (node, prop::option::of(any::<u8>())).prop_map(|(node, host)| Action::NodeAddress(node, host)),
         1 => any::<bool>().prop_map(Action::Namespace),
         1 => name.clone().prop_map(Action::Foreign),
         4 => (0..NAMESPACES.len(), 0..NAD_NAMES.len(), prop::option::weighted(0.75, config()))
@@ -185,6 +214,17 @@ pub(super) fn perform(cluster: &mut Cluster, event: Action) {
         }
         Action::Agent(node, runs) => set(&mut cluster.without_agent, NODES[node].to_owned(), !runs),
         Action::Label(has) => cluster.namespace("team-a", if has { &[("team", "a")] } else { &[] }),
+        Action::NodeLabel(node, has) => {
+            let Some(found) = cluster.cache.nodes.get_mut(NODES[node]) else { return };
+            match has {
+                true => drop(found.labels.insert("rack".to_owned(), "a".to_owned())),
+                false => drop(found.labels.remove("rack")),
+            }
+        }
+        Action::NodeAddress(node, host) => {
+            let Some(found) = cluster.cache.nodes.get_mut(NODES[node]) else { return };
+            found.addresses = host.map(|host| [10, 0, 1, host].into()).into_iter().collect();
+        }
         Action::Namespace(is_deleting) => {
             cluster.cache.namespaces.get_mut("other").unwrap().is_deleting = is_deleting;
         }

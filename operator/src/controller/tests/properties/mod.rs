@@ -7,6 +7,7 @@ use super::super::compile::Stage;
 use super::super::write::Write;
 use super::model::{Agent, Cluster, sorted};
 use actions::{NAMES, event, perform, spec};
+use kube::core::SelectorExt;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use usnet_crds::Phase;
@@ -21,7 +22,7 @@ fn checked_pass(cluster: &mut Cluster) {
         match write {
             Write::Compiled { network, .. } => {
                 assert_ne!(
-                    Stage::of(&before.networks[&network]),
+                    Stage::of(&before.overlays, &network, &before.networks[&network]),
                     Stage::New,
                     "{network} is compiled before its finalizer"
                 );
@@ -72,12 +73,39 @@ fn assert_same_selection(cluster: &Cluster) {
         let refused = agent.spec.refused.iter().map(|refused| refused.name.as_str());
         let carried: BTreeSet<&str> = active.map(|network| network.name.as_str()).chain(refused).collect();
         assert_eq!(carried, selected, "on {node}");
+        assert_peers(cluster, node, agent);
         let mut bridges: Vec<_> =
             agent.spec.networks.iter().map(|network| (network.engine, &network.bridge.name)).collect();
         bridges.sort();
         bridges.dedup();
         assert_eq!(bridges.len(), agent.spec.networks.len(), "two networks share a bridge on {node}");
     }
+}
+
+/// The peers of an overlay are all other nodes that it selects.
+fn assert_peers(cluster: &Cluster, own: &str, agent: &Agent) {
+    let is_refused = |name: &str| agent.spec.refused.iter().any(|refused| refused.name.as_str() == name);
+    let active = agent.spec.networks.iter().filter(|network| network.phase == Phase::Active);
+    for network in active.filter(|network| !is_refused(network.name.as_str())) {
+        let selection = cluster.cache.compiled[network.name.as_str()].selection.clone().unwrap();
+        assert_eq!(network.overlay.as_ref().map(|it| it.vni), selection.overlay.map(|it| it.vni), "{}", network.name);
+        let Some(overlay) = &network.overlay else { continue };
+        // A node without an address keeps what it had.
+        let Some(local) = cluster.cache.nodes[own].addresses.first() else { continue };
+        assert_eq!(overlay.local, *local);
+        let others = cluster.cache.nodes_with_states().filter(|(name, _, state)| *name != own && state.is_some());
+        let selected = others.filter(|(_, node, _)| selection.nodes.as_ref().is_none_or(|it| it.matches(&node.labels)));
+        let addresses: BTreeSet<_> = selected.filter_map(|(_, node, _)| node.addresses.first().copied()).collect();
+        let addresses = addresses.into_iter().filter(|address| address != local).collect::<BTreeSet<_>>();
+        assert_eq!(*overlay.peers, addresses, "{} on {own}", network.name);
+    }
+}
+
+fn without_vni(mut spec: serde_json::Value) -> serde_json::Value {
+    if let Some(overlay) = spec.pointer_mut("/topology/overlay").and_then(serde_json::Value::as_object_mut) {
+        overlay.remove("vni");
+    }
+    spec
 }
 
 proptest! {
@@ -95,6 +123,8 @@ proptest! {
 
     #[test]
     fn the_order_of_arrival_does_not_matter(specs in prop::collection::vec((0..NAMES.len(), spec()), 1..8), turn in any::<prop::sample::Index>()) {
+        // The first to be compiled has a VNI.
+        let specs: Vec<_> = specs.into_iter().map(|(name, spec)| (name, without_vni(spec))).collect();
         let mut cluster = Cluster::new();
         for (name, spec) in &specs {
             cluster.network(NAMES[*name], spec);

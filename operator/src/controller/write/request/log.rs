@@ -19,6 +19,10 @@ pub(super) fn log(write: &Write) {
         Write::DeleteNodeState { node } => {
             tracing::info!(node, "deleted the state of a node that was removed or recreated");
         }
+        Write::NodeSlice { slice, spec, .. } => {
+            tracing::info!(slice, nodes = spec.nodes.len(), "wrote the slice of nodes");
+        }
+        Write::DeleteNodeSlice { slice, .. } => tracing::info!(slice, "deleted the slice of nodes"),
         Write::Nad { key, .. } => {
             tracing::debug!(network = key.name, namespace = key.namespace, "wrote the NetworkAttachmentDefinition");
         }

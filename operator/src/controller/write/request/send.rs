@@ -4,7 +4,9 @@ use super::log::log;
 use super::outcome::{Done, Error, Outcome};
 use super::verbs::{FIELD_MANAGER, create_or_replace, delete, ignore_not_found, patch_parameters, replace, written};
 use super::{network_from_nad, objects};
-use crate::controller::cache::partial_objects::{CompiledObject, NadObject, NetworkObject, NodeStateObject};
+use crate::controller::cache::partial_objects::{
+    CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject,
+};
 use crate::controller::write::operation::Write;
 use crate::leader::REQUEST_TIMEOUT;
 use kube::api::{Patch, PatchParams};
@@ -12,7 +14,7 @@ use kube::{Api, Client};
 use serde_json::json;
 use tokio::time::timeout;
 use usnet_crds::node_selection::resource_version;
-use usnet_crds::{CompiledNetwork, UserspaceNodeState};
+use usnet_crds::{CompiledNetwork, UserspaceNodeSlice, UserspaceNodeSliceSpec, UserspaceNodeState};
 
 /// Sends one write.
 pub async fn send(client: Client, write: Write) -> Outcome {
@@ -53,6 +55,12 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
             let fields = [("/spec", &spec), ("/metadata/ownerReferences", &owners)];
             create_or_replace(&api, node, &object, uid.as_deref(), &fields).await
         }
+        Write::NodeSlice { slice, uid, spec } => {
+            let api: Api<UserspaceNodeSlice> = Api::all(client);
+            let object = UserspaceNodeSlice::new(slice, UserspaceNodeSliceSpec::clone(spec));
+            create_or_replace(&api, slice, &object, uid.as_deref(), &[("/spec", &json!(object.spec))]).await
+        }
+        Write::DeleteNodeSlice { slice, uid } => delete(&Api::<NodeSliceObject>::all(client), slice, Some(uid)).await,
         Write::DeleteNodeState { node } => delete(&node_states(client), node, None).await,
         Write::Status { network, uid, status } => {
             let body = objects::status(network, uid, status);

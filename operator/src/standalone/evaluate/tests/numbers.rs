@@ -70,3 +70,28 @@ fn labels_alone_change_the_generation_of_the_input() {
     node.write("a.yaml", &network("blue", ALL));
     assert_eq!(node.evaluate().spec.generation, 2);
 }
+
+#[test]
+fn the_part_of_a_range_is_that_of_the_first_node_and_is_no_change_after_a_restart() {
+    let mut node = Node::new();
+    let ipam = "ipam: {type: host-local, subnet: 10.1.0.0/16, nodePrefix: {ipv4: 24}}";
+    node.write("a.yaml", &network("blue", &ALL.replace("{}", &format!("{{}}, {ipam}"))));
+    let first = node.evaluate();
+    let range = &first.spec.networks[0].ipam.as_ref().unwrap()["ranges"][0][0];
+    assert_eq!((&range["rangeStart"], &range["rangeEnd"]), (&"10.1.0.2".into(), &"10.1.0.255".into()));
+    node.restart();
+    assert_eq!(node.evaluate(), first);
+    node.write("a.yaml", &network("blue", &ALL.replace("{}", &format!("{{}}, {}", ipam.replace("24", "25")))));
+    assert_eq!(names(&node.evaluate()), [("blue", 2, Phase::Active)]);
+}
+
+#[test]
+fn an_overlay_is_refused_because_no_other_node_is_known() {
+    let mut node = Node::new();
+    let overlay = ALL.replace("{}", "{}, topology: {type: Overlay, overlay: {}}");
+    node.write("a.yaml", &(network("blue", ALL) + &network("joined", &overlay)));
+    let evaluated = node.evaluate();
+    assert_eq!(names(&evaluated), [("blue", 1, Phase::Active)]);
+    assert_eq!(evaluated.spec.refused[0].reason, "PeersUnknown");
+    assert!(evaluated.spec.refused[0].message.contains("without an API server"), "{:?}", evaluated.spec.refused);
+}

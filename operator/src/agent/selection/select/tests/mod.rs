@@ -25,7 +25,8 @@ fn previous(networks: &[&Compiled]) -> NodeSpec {
 
 fn select_with(input: &Input, previous: &NodeSpec, in_use: &[&str]) -> NodeSpec {
     let in_use = in_use.iter().map(|it| name(it)).collect();
-    select(Facts { input, missing: &BTreeSet::new(), previous, in_use: &in_use, lost: &BTreeSet::new() })
+    let per_node = &PerNodeNetworks::of(input);
+    select(Facts { input, missing: &BTreeSet::new(), previous, in_use: &in_use, lost: &BTreeSet::new(), per_node })
 }
 
 fn summary_of(spec: &NodeSpec) -> Vec<String> {

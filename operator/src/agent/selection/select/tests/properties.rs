@@ -47,7 +47,8 @@ impl Step {
         let input = input(&self.networks);
         // A network is lost only while there is no compiled one.
         let lost = self.lost.iter().filter(|name| !input.networks.contains_key(*name)).cloned().collect();
-        select(Facts { input: &input, missing: &BTreeSet::new(), previous, in_use: &self.in_use, lost: &lost })
+        let (input, per_node) = (&input, &PerNodeNetworks::of(&input));
+        select(Facts { input, missing: &BTreeSet::new(), previous, in_use: &self.in_use, lost: &lost, per_node })
     }
 }
 

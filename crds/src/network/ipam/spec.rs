@@ -1,27 +1,31 @@
-//! The IPAM configuration of a network, passed on to the plugin unchanged. The fields that the
-//! common plugins share are typed, so that an invalid address is rejected when it is written and
-//! not when the first pod starts. Formats: <https://www.cni.dev/plugins/current/ipam/host-local/>
-//! and <https://www.cni.dev/plugins/current/ipam/static/>.
+//! What users write of the IPAM configuration of a network, and its rules in CEL. Formats:
+//! <https://www.cni.dev/plugins/current/ipam/host-local/> and
+//! <https://www.cni.dev/plugins/current/ipam/static/>.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
-use crate::InterfaceAddress;
+use super::node_prefix::{self, NodePrefixSpec};
 use crate::cel::rule;
 use crate::legacy::PLUGIN;
-use crate::problem::{Problem, Problems};
-use crate::types::limits::{CIDR_MAX, IP_MAX, IPAM_MAX};
+use crate::problem::Problem;
+use crate::types::limits::{CIDR_MAX, IP_MAX};
 use crate::types::names::{PLUGIN_NAME_MAX, PLUGIN_PATTERN};
-use ipnet::IpNet;
 use kube::KubeSchema;
 use kube::core::Rule;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 /// A CNI IPAM configuration.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = in_subnet("rangeStart"), validation = in_subnet("rangeEnd"))]
+#[x_kube(
+    validation = in_subnet("rangeStart"),
+    validation = in_subnet("rangeEnd"),
+    validation = node_prefix::only_host_local(),
+    validation = node_prefix::has_range(),
+    validation = node_prefix::fits(node_prefix::Family::V4),
+    validation = node_prefix::fits(node_prefix::Family::V6)
+)]
 pub struct IpamSpec {
     /// The IPAM plugin: host-local, static or another that is installed on the nodes.
     #[serde(rename = "type")]
@@ -52,6 +56,11 @@ pub struct IpamSpec {
     #[schemars(length(max = IP_MAX))]
     #[x_kube(validation = is_ip())]
     pub gateway: Option<String>,
+    /// host-local: gives each node its own part of the ranges, so that addresses are unique in
+    /// the cluster without a request at the start of a pod. usnet divides the ranges, and the
+    /// plugin does not see this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_prefix: Option<NodePrefixSpec>,
     /// static: the addresses of the port.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
@@ -154,74 +163,4 @@ fn in_subnet(field: &str) -> Rule {
     let parsed = format!("!has(self.subnet) || !isCIDR(self.subnet) || !has(self.{field}) || !isIP(self.{field})");
     rule(format!("{parsed} || cidr(self.subnet).containsIP(self.{field})"), format!("{field} is outside of subnet"))
         .field_path(format!(".{field}"))
-}
-
-/// The configuration as JSON, once its known fields are valid. The outer option is `None` when they
-/// are not.
-pub(super) fn ipam(problems: &mut Problems, ipam: Option<&IpamSpec>) -> Option<Option<Value>> {
-    let Some(ipam) = ipam else { return Some(None) };
-    let before = problems.count();
-    if !is_plugin(&ipam.plugin) {
-        problems.add("spec.ipam.type", Problem::Plugin(ipam.plugin.clone()));
-    }
-    problems.add_if(ipam.plugin == PLUGIN, "spec.ipam.type", Problem::OwnPlugin);
-    for (set, ranges) in ipam.ranges.iter().enumerate() {
-        for (index, range) in ranges.iter().enumerate() {
-            let field = format!("spec.ipam.ranges[{set}][{index}]");
-            addresses(problems, &field, Some(&range.subnet), range);
-        }
-    }
-    let only = IpamRange {
-        subnet: String::new(),
-        range_start: ipam.range_start.clone(),
-        range_end: ipam.range_end.clone(),
-        gateway: ipam.gateway.clone(),
-    };
-    addresses(problems, "spec.ipam", ipam.subnet.as_ref(), &only);
-    for (index, address) in ipam.addresses.iter().enumerate() {
-        let field = format!("spec.ipam.addresses[{index}]");
-        problems.check(&format!("{field}.address"), address.address.parse::<InterfaceAddress>());
-        ip(problems, &format!("{field}.gateway"), address.gateway.as_ref());
-    }
-    for (index, route) in ipam.routes.iter().enumerate() {
-        subnet(problems, &format!("spec.ipam.routes[{index}].dst"), &route.dst);
-        ip(problems, &format!("spec.ipam.routes[{index}].gw"), route.gw.as_ref());
-    }
-    // Every node gets it, and so does every agent's memory.
-    let value = match serde_json::to_string(ipam) {
-        Ok(text) if text.len() > IPAM_MAX => Err(Problem::IpamTooLong(text.len())),
-        Ok(_) => serde_json::to_value(ipam).map_err(|error| Problem::Json(error.to_string())),
-        Err(error) => Err(Problem::Json(error.to_string())),
-    };
-    problems.check("spec.ipam", value).filter(|_| problems.count() == before).map(Some)
-}
-
-fn addresses(problems: &mut Problems, field: &str, net: Option<&String>, range: &IpamRange) {
-    let net = net.and_then(|net| subnet(problems, &format!("{field}.subnet"), net));
-    for (name, text) in [("rangeStart", &range.range_start), ("rangeEnd", &range.range_end)] {
-        let field = format!("{field}.{name}");
-        match (ip(problems, &field, text.as_ref()), net) {
-            (Some(address), Some(subnet)) if !subnet.contains(&address) => {
-                problems.add(field, Problem::Outside { address, subnet });
-            }
-            _ => {}
-        }
-    }
-    ip(problems, &format!("{field}.gateway"), range.gateway.as_ref());
-}
-
-fn ip(problems: &mut Problems, field: &str, text: Option<&String>) -> Option<IpAddr> {
-    text.and_then(|text| problems.check(field, text.parse().map_err(|_| Problem::Ip(text.clone()))))
-}
-
-fn subnet(problems: &mut Problems, field: &str, text: &str) -> Option<IpNet> {
-    let whole = text.parse::<IpNet>().ok().filter(|net| net.trunc() == *net);
-    problems.check(field, whole.ok_or_else(|| Problem::Subnet(text.to_owned())))
-}
-
-fn is_plugin(name: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    (1..=PLUGIN_NAME_MAX).contains(&name.len())
-        && name.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
-        && name.bytes().all(allowed)
 }

@@ -1,0 +1,14 @@
+//! The IPAM configuration of a network, passed on to the plugin. The fields that the common plugins
+//! share are typed, so that an invalid address is rejected when it is written and not when the
+//! first pod starts.
+//!
+//! - `spec`: what users write, with its rules in CEL;
+//! - `check`: the same rules in Rust;
+//! - [`node_prefix`]: how the ranges of host-local are divided among the nodes.
+
+mod check;
+pub mod node_prefix;
+mod spec;
+
+pub(super) use check::ipam;
+pub use spec::{IpamAddress, IpamRange, IpamRoute, IpamSpec};

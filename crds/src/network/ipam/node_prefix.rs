@@ -1,0 +1,187 @@
+//! How the ranges of host-local are divided among the nodes: what users write, its rules in CEL
+//! and in Rust, and the validated form. What a node gets is in
+//! [`node_ranges`](crate::compiled_network::node_ranges).
+#![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
+
+use super::spec::{IpamRange, IpamSpec};
+use crate::cel::{at, range, rule};
+use crate::problem::{Problem, Problems};
+use crate::types::number::number;
+use ipnet::IpNet;
+use kube::KubeSchema;
+use kube::core::Rule;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// The only plugin that can be divided: others assign addresses for the whole cluster, or none.
+pub const HOST_LOCAL: &str = "host-local";
+
+number!(
+    /// The prefix length of the part of a node. A part has 4 addresses at the least: the first node
+    /// cannot use two or three of them.
+    PrefixV4, "prefix length", 1, 30
+);
+number!(
+    /// The same of IPv6.
+    PrefixV6, "prefix length", 1, 126
+);
+
+/// How the ranges are divided among the nodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct NodePrefix {
+    /// The prefix length of the part of each node of IPv4 ranges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipv4: Option<PrefixV4>,
+    /// The same of IPv6 ranges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipv6: Option<PrefixV6>,
+}
+
+impl NodePrefix {
+    /// The prefix length for the family of a subnet.
+    pub fn of(&self, subnet: &IpNet) -> Option<u8> {
+        let bits = match subnet {
+            IpNet::V4(_) => self.ipv4.map(PrefixV4::get),
+            IpNet::V6(_) => self.ipv6.map(PrefixV6::get),
+        };
+        bits.and_then(|bits| u8::try_from(bits).ok())
+    }
+}
+
+/// How the ranges are divided among the nodes: the prefix lengths of the parts. The node with the
+/// number 0 has the first part, and so on; kubectl get usns -o yaml shows the numbers. The mask of
+/// a port stays that of the range's subnet. A change applies to pods that attach afterwards, and
+/// parts of before and after may overlap until the others are gone.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodePrefixSpec {
+    /// For IPv4 ranges: 1 to 30, no shorter than the prefix of their subnets. 24 is 256 addresses
+    /// for each node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = range("prefix length", PrefixV4::MINIMUM, PrefixV4::MAXIMUM))]
+    pub ipv4: Option<i64>,
+    /// For IPv6 ranges: 1 to 126, no shorter than the prefix of their subnets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = range("prefix length", PrefixV6::MINIMUM, PrefixV6::MAXIMUM))]
+    pub ipv6: Option<i64>,
+}
+
+/// A family of addresses.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Family {
+    V4,
+    V6,
+}
+
+impl Family {
+    const fn number(self) -> u8 {
+        match self {
+            Self::V4 => 4,
+            Self::V6 => 6,
+        }
+    }
+
+    const fn of(subnet: &IpNet) -> Self {
+        match subnet {
+            IpNet::V4(_) => Self::V4,
+            IpNet::V6(_) => Self::V6,
+        }
+    }
+}
+
+pub(super) fn only_host_local() -> Rule {
+    let is_it = format!("!has(self.nodePrefix) || self.type == '{HOST_LOCAL}'");
+    at(".nodePrefix", is_it, &Problem::NodePrefixPlugin)
+}
+
+pub(super) fn has_range() -> Rule {
+    let has_some = format!(
+        "!has(self.nodePrefix) || self.type != '{HOST_LOCAL}' || has(self.subnet) || (has(self.ranges) && self.ranges.exists(set, size(set) > 0))"
+    );
+    at(".nodePrefix", has_some, &Problem::NodePrefixWithoutRange)
+}
+
+/// Each range of this family has a prefix, which is no shorter than its own. Other rules reject
+/// invalid subnets.
+pub(super) fn fits(family: Family) -> Rule {
+    let number = family.number();
+    let of_range = |subnet: &str| {
+        let is_other = format!("!isCIDR({subnet}) || cidr({subnet}).ip().family() != {number}");
+        let prefix = format!("self.nodePrefix.ipv{number}");
+        format!("({is_other} || (has({prefix}) && {prefix} >= cidr({subnet}).prefixLength()))")
+    };
+    let only = format!("(!has(self.subnet) || {})", of_range("self.subnet"));
+    let all = format!("(!has(self.ranges) || self.ranges.all(set, set.all(r, {})))", of_range("r.subnet"));
+    rule(
+        format!("!has(self.nodePrefix) || ({only} && {all})"),
+        format!("ranges of IPv{number} need nodePrefix.ipv{number}, no shorter than the prefixes of their subnets"),
+    )
+    .field_path(".nodePrefix")
+}
+
+/// How the ranges are divided; none when they are not, or not validly.
+pub(super) fn node_prefix(problems: &mut Problems, ipam: &IpamSpec) -> Option<NodePrefix> {
+    let spec = ipam.node_prefix.as_ref()?;
+    let is_host_local = ipam.plugin == HOST_LOCAL;
+    problems.add_if(!is_host_local, FIELD, Problem::NodePrefixPlugin);
+    let ipv4 = spec.ipv4.map(|bits| problems.check("spec.ipam.nodePrefix.ipv4", bits.try_into()));
+    let ipv6 = spec.ipv6.map(|bits| problems.check("spec.ipam.nodePrefix.ipv6", bits.try_into()));
+    if !is_host_local || ipv4 == Some(None) || ipv6 == Some(None) {
+        return None;
+    }
+    let prefix = NodePrefix { ipv4: ipv4.flatten(), ipv6: ipv6.flatten() };
+    let sets = range_sets(ipam);
+    let ranges: Vec<&IpamRange> = sets.iter().flatten().collect();
+    problems.add_if(ranges.is_empty(), FIELD, Problem::NodePrefixWithoutRange);
+    // Another rule rejects the others.
+    let subnets = ranges.iter().filter_map(|range| range.subnet.parse::<IpNet>().ok());
+    let misfit = subnets.into_iter().find_map(|subnet| misfit(&prefix, subnet));
+    if let Some(problem) = misfit {
+        problems.add(FIELD, problem);
+    }
+    if let Some(subnet) = first_overlap(&ranges) {
+        problems.add(FIELD, Problem::RangesOverlap(subnet));
+    }
+    Some(prefix)
+}
+
+const FIELD: &str = "spec.ipam.nodePrefix";
+
+fn misfit(prefix: &NodePrefix, subnet: IpNet) -> Option<Problem> {
+    let family = Family::of(&subnet).number();
+    match prefix.of(&subnet) {
+        None => Some(Problem::NodePrefixMissing(family)),
+        Some(prefix) if prefix < subnet.prefix_len() => Some(Problem::NodePrefixShort { family, prefix, subnet }),
+        Some(_) => None,
+    }
+}
+
+/// The sets of ranges as host-local reads them: the only range of the other form is one as well.
+pub fn range_sets(ipam: &IpamSpec) -> Vec<Vec<IpamRange>> {
+    let only = ipam.subnet.as_ref().map(|subnet| IpamRange {
+        subnet: subnet.clone(),
+        range_start: ipam.range_start.clone(),
+        range_end: ipam.range_end.clone(),
+        gateway: ipam.gateway.clone(),
+    });
+    only.map(|range| vec![range]).into_iter().chain(ipam.ranges.iter().cloned()).collect()
+}
+
+/// The first and the last address of a range, as written.
+fn ends(range: &IpamRange) -> Option<(IpAddr, IpAddr, IpNet)> {
+    let subnet: IpNet = range.subnet.parse().ok()?;
+    let end = |text: &Option<String>, default: IpAddr| text.as_ref().map_or(Some(default), |text| text.parse().ok());
+    Some((end(&range.range_start, subnet.network())?, end(&range.range_end, subnet.broadcast())?, subnet))
+}
+
+/// A subnet of which a range has addresses that an earlier range has too. Ranges of different
+/// families do not compare as overlapping.
+fn first_overlap(ranges: &[&IpamRange]) -> Option<IpNet> {
+    let ends: Vec<_> = ranges.iter().filter_map(|range| ends(range)).collect();
+    let is_same_family = |one: IpAddr, other: IpAddr| one.is_ipv4() == other.is_ipv4();
+    ends.iter().enumerate().find_map(|(index, (first, last, subnet))| {
+        let overlaps = |(start, end, _): &&(IpAddr, IpAddr, IpNet)| {
+            is_same_family(*start, *first) && start <= last && first <= end
+        };
+        ends.iter().take(index).find(overlaps).map(|_| *subnet)
+    })
+}

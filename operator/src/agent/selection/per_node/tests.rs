@@ -1,0 +1,210 @@
+use super::*;
+use crate::agent::model::input::NodeAddresses;
+use crate::agent::model::spec::NodeSpec;
+use crate::agent::selection::select::{Facts, select};
+use crate::agent::selection::testing::{compiled, input_of};
+use crate::agent::testing::name;
+use proptest::prelude::*;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use usnet_crds::network::ipam::node_prefix::NodePrefix;
+use usnet_crds::node_slice::SliceNode;
+
+const OWN: &str = "node-a";
+
+fn overlay() -> CompiledOverlay {
+    CompiledOverlay { vni: 5001.try_into().unwrap(), port: 4789.try_into().unwrap() }
+}
+
+/// A network with an overlay between the nodes of a rack, or between all.
+fn joined(version: u64, network: &str, rack: Option<&str>) -> Compiled {
+    let selector =
+        rack.map(|rack| kube::core::Selector::from(kube::core::Expression::Equal("rack".into(), rack.into())));
+    let per_node = PerNode { overlay: Some(overlay()), node_prefix: None };
+    Compiled { selector, per_node, ..compiled(version, network) }
+}
+
+/// A network of which each node has 256 addresses.
+fn divided(version: u64, network: &str, subnet: &str) -> Compiled {
+    let plain = compiled(version, network);
+    let ipam = Some(json!({"type": "host-local", "ranges": [[{"subnet": subnet}]]}));
+    let network = Arc::new(NodeNetwork { ipam, ..NodeNetwork::clone(&plain.network) });
+    let prefix = NodePrefix { ipv4: Some(24.try_into().unwrap()), ipv6: None };
+    Compiled { network, per_node: PerNode { overlay: None, node_prefix: Some(prefix) }, ..plain }
+}
+
+/// Nodes by name, each with its address and rack.
+fn nodes(nodes: &[(&str, &str, &str)]) -> Option<Arc<NodeAddresses>> {
+    let node = |(name, address, rack): &(&str, &str, &str)| {
+        let labels = [("rack".to_owned(), (*rack).to_owned())].into();
+        let addresses = address.parse().into_iter().collect();
+        ((*name).to_owned(), SliceNode { name: (*name).to_owned(), addresses, labels })
+    };
+    Some(Arc::new(NodeAddresses { own: OWN.to_owned(), nodes: nodes.iter().map(node).collect() }))
+}
+
+fn input(networks: &[Compiled]) -> Input {
+    let three = nodes(&[(OWN, "10.0.0.1", "a"), ("node-b", "10.0.0.2", "b"), ("node-c", "10.0.0.3", "a")]);
+    Input { labels: [("rack".to_owned(), "a".to_owned())].into(), nodes: three, ..input_of(networks) }
+}
+
+fn select_with(input: &Input, previous: &NodeSpec) -> NodeSpec {
+    let nothing = BTreeSet::new();
+    let per_node = &PerNodeNetworks::of(input);
+    select(Facts { input, missing: &BTreeSet::new(), previous, in_use: &nothing, lost: &nothing, per_node })
+}
+
+fn peers(spec: &NodeSpec, network: &str) -> Vec<IpAddr> {
+    spec.network(&name(network)).unwrap().overlay.as_ref().unwrap().peers.iter().copied().collect()
+}
+
+/// Reasons of the networks that the node cannot have.
+fn refused(spec: &NodeSpec) -> Vec<(String, String)> {
+    spec.refused.iter().map(|refused| (refused.name.to_string(), refused.reason.clone())).collect()
+}
+
+#[test]
+fn the_other_nodes_that_a_network_selects_are_its_peers() {
+    let spec = select_with(&input(&[joined(1, "all", None), joined(2, "rack", Some("a"))]), &NodeSpec::default());
+    let expected = NodeOverlay {
+        vni: overlay().vni,
+        port: overlay().port,
+        local: [10, 0, 0, 1].into(),
+        peers: Arc::new([[10, 0, 0, 3].into()].into()),
+    };
+    assert_eq!(spec.network(&name("rack")).unwrap().overlay, Some(expected));
+    assert_eq!(peers(&spec, "all"), [IpAddr::from([10, 0, 0, 2]), [10, 0, 0, 3].into()]);
+}
+
+#[test]
+fn without_addresses_the_network_is_refused_and_says_which_are_missing() {
+    let mut input = input(&[joined(1, "all", None), compiled(2, "plain")]);
+    for (nodes, text) in [
+        (None, "the addresses of the nodes are not known yet"),
+        (nodes(&[("node-b", "10.0.0.2", "b")]), "this node is in no UserspaceNodeSlice"),
+        (nodes(&[(OWN, "fd00::1", "a")]), "this Node has no IPv4 address of the type InternalIP"),
+    ] {
+        input.nodes = nodes;
+        let spec = select_with(&input, &NodeSpec::default());
+        assert_eq!(refused(&spec), [("all".to_owned(), "PeersUnknown".to_owned())]);
+        assert!(spec.refused[0].message.starts_with(text), "{}", spec.refused[0].message);
+        assert_eq!(spec.networks.len(), 1, "the other network is on the node");
+    }
+}
+
+/// After a restart of the agent, and while slices are missing.
+#[test]
+fn a_node_keeps_its_peers_while_they_are_not_known() {
+    let known = input(&[joined(1, "all", None)]);
+    let before = select_with(&known, &NodeSpec::default());
+    let unknown = Input { nodes: None, ..known.clone() };
+    let kept = select_with(&unknown, &before);
+    assert!(Arc::ptr_eq(&kept.networks[0], &before.networks[0]) && kept.refused.is_empty());
+
+    let moved = CompiledOverlay { vni: 7.try_into().unwrap(), ..overlay() };
+    let mut other = joined(3, "all", None);
+    other.per_node.overlay = Some(moved);
+    let other = Input { networks: [(name("all"), Arc::new(other))].into(), ..unknown };
+    let spec = select_with(&other, &before);
+    assert_eq!(refused(&spec), [("all".to_owned(), "PeersUnknown".to_owned())]);
+    assert_eq!(spec.networks, before.networks, "it stays as it was, and reports why");
+    assert_eq!(select_with(&other, &spec), spec);
+    let arrived = Input { nodes: known.nodes, ..other };
+    let spec = select_with(&arrived, &spec);
+    assert_eq!(spec.networks[0].overlay.as_ref().map(|overlay| overlay.vni), Some(moved.vni));
+}
+
+#[test]
+fn the_part_of_the_node_is_what_the_plugin_assigns_from() {
+    let mut input = input(&[divided(1, "blue", "10.1.0.0/16")]);
+    input.number = 3;
+    let spec = select_with(&input, &NodeSpec::default());
+    let range = json!({"subnet": "10.1.0.0/16", "rangeStart": "10.1.3.0", "rangeEnd": "10.1.3.255"});
+    assert_eq!(spec.networks[0].ipam, Some(json!({"type": "host-local", "ranges": [[range]]})));
+    input.number = 256;
+    let spec = select_with(&input, &NodeSpec::default());
+    assert_eq!(refused(&spec), [("blue".to_owned(), "NodePrefixExhausted".to_owned())]);
+    assert!(spec.refused[0].message.contains("the number 256"), "{}", spec.refused[0].message);
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    Network(usize, Option<(Option<bool>, bool)>),
+    Node(usize, Option<(u8, bool)>),
+    Nodes(bool),
+    Number(u32),
+}
+
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let network = prop::option::of((prop::option::of(any::<bool>()), any::<bool>()));
+    let change = prop_oneof![
+        (0..3usize, network).prop_map(|(index, network)| Change::Network(index, network)),
+        (0..4usize, prop::option::of((0..4u8, any::<bool>()))).prop_map(|(index, node)| Change::Node(index, node)),
+        any::<bool>().prop_map(Change::Nodes),
+        (0..3u32).prop_map(Change::Number),
+    ];
+    prop::collection::vec(change, 1..20)
+}
+
+fn rack(is_a: bool) -> &'static str {
+    if is_a { "a" } else { "b" }
+}
+
+fn perform(input: &mut Input, known: &mut BTreeMap<String, SliceNode>, change: Change) {
+    match change {
+        Change::Network(index, None) => drop(input.networks.remove(&name(["x", "y", "z"][index]))),
+        Change::Network(index, Some((selected, is_divided))) => {
+            let network = ["x", "y", "z"][index];
+            let mut compiled = divided(1, network, "10.1.0.0/23");
+            if !is_divided {
+                compiled = joined(1, network, selected.map(rack));
+            }
+            input.networks.insert(name(network), Arc::new(compiled));
+        }
+        Change::Node(index, node) => {
+            let name = format!("node-{}", ["a", "b", "c", "d"][index]);
+            known.remove(&name);
+            if let Some((host, is_a)) = node {
+                let address = format!("10.0.0.{host}");
+                let all = nodes(&[(&name, &address, rack(is_a))]).unwrap();
+                known.extend(all.nodes.clone());
+            }
+            input.nodes = Some(Arc::new(NodeAddresses { own: OWN.to_owned(), nodes: known.clone() }));
+        }
+        Change::Nodes(true) => {
+            input.nodes = Some(Arc::new(NodeAddresses { own: OWN.to_owned(), nodes: known.clone() }));
+        }
+        Change::Nodes(false) => input.nodes = None,
+        Change::Number(number) => input.number = number,
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_follows_from_changes_is_what_follows_from_the_whole(changes in changes()) {
+        let (mut input, mut known) = (Input::default(), BTreeMap::new());
+        let mut followed = PerNodeNetworks::default();
+        for change in changes {
+            perform(&mut input, &mut known, change);
+            followed.update(&input);
+            let whole = PerNodeNetworks::of(&input);
+            for compiled in input.networks.values() {
+                prop_assert_eq!(followed.network(compiled, None), whole.network(compiled, None));
+            }
+            prop_assert_eq!(followed.networks.len(), whole.networks.len());
+        }
+    }
+}
+
+#[test]
+fn what_did_not_change_stays_the_same_in_memory() {
+    let mut input = input(&[joined(1, "rack", Some("a"))]);
+    let mut followed = PerNodeNetworks::of(&input);
+    let network = |followed: &PerNodeNetworks| followed.network(&joined(1, "rack", Some("a")), None).unwrap();
+    let before = network(&followed);
+    let far = ("node-d", "10.0.0.4", "b");
+    input.nodes = nodes(&[(OWN, "10.0.0.1", "a"), ("node-b", "10.0.0.2", "b"), ("node-c", "10.0.0.3", "a"), far]);
+    followed.update(&input);
+    assert!(Arc::ptr_eq(&before, &network(&followed)), "the node that joined is no peer");
+}
